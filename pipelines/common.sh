@@ -1,5 +1,5 @@
-# What the scripts here share: values of options, and a pipeline into a file. They source
-# it, after setup.sh.
+# Functions of the scripts here: values of options, and a pipeline that writes a file. The
+# scripts source it, after setup.sh.
 #
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # used by those that source it; of setup.sh
@@ -44,7 +44,7 @@ take_common () {
   esac
 }
 
-# What is still running or not yet whole when the script ends, however that comes about
+# Process and file to clean up when the script ends for any reason
 running='' unfinished=''
 clean_up () {
   [ -z "$running" ] || { kill "$running" && wait "$running"; } 2>/dev/null || true

@@ -35,7 +35,7 @@ Key:
 Repair of the key, in iterations (0; with --method distance 1, 5 and all):
   --fill COUNT            keys pixels amid keyed ones
   --noise COUNT           un-keys islands as small as noise
-  --flow COUNT            lets the key flow so many pixels far over even colour, or "all"
+  --flow COUNT            extends the key by COUNT pixels over even colour, or "all"
   --limit VALUE           0 … 1, how far from the key in chroma it may flow, times the key's
                           saturation (0.3; 0: anywhere)
 docs/keying.md says how to choose these.
@@ -101,7 +101,7 @@ done
 device='video/x-raw(memory:OpenCLMemory),format=RGBA'
 square=pixel-aspect-ratio=1/1
 
-# colours COLUMNS ROWS RRGGBB…: so many pixels, as one frame, in `colours`
+# colours COLUMNS ROWS RRGGBB…: writes one frame of these pixels to `colours`
 colours () {
   local columns=$1 rows=$2 colour bytes=''
   shift 2

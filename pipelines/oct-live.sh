@@ -122,8 +122,8 @@ case $camera/$file in
   *) source_of_camera ;;
 esac
 
-# What a slow picture leaves out nobody else misses: each branch of a tee has its queue, and
-# drops what it has no time for.
+# A slow branch does not affect the others: each branch of a tee has a queue, and drops the
+# frames that it has no time for.
 drop=(queue leaky=downstream max-size-buffers=2 max-size-bytes=0 max-size-time=0)
 show=(opencldownload ! videoconvert ! gtksink sync=false)
 [ ${#range[@]} -gt 0 ] && shown=("${range[@]}") || shown=(db-auto=true db-min=20 db-max=90)

@@ -35,7 +35,7 @@ opencl_view = load_view()
 KEYS = "up, down: white · right, left: black · r: range by itself · + -: average · " \
        "space: record · q: end"
 DECIBELS = 2  # of a key
-# What disks that pause are waited for, of spectra
+# Bytes of spectra that wait in memory while a disk pauses
 WAITING_BYTES = 2 << 30
 # They say what is to happen while it plays, not how depths are made.
 NOT_RECORDED = ("settings", "calibrate", "calibration-folder")
@@ -107,7 +107,7 @@ class Recording:
             self.pad.add_probe(Gst.PadProbeType.IDLE, idle)
 
     def remove(self, why=None):
-        """What became of it, which stands in the settings' last line too."""
+        """Returns the result of the recording, which is also the last line of the settings."""
         said = f"broken off: {why}" if why else self.extent()
         self.leave()
         self.bin.set_state(Gst.State.NULL)

@@ -1,5 +1,5 @@
-# What demo.sh and oct-live.sh share: options of spectra and of how depths are made of them.
-# They source it, after common.sh.
+# Options of demo.sh and oct-live.sh for spectra and their conversion to depths. The scripts
+# source it, after common.sh.
 #
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # used by those that source it; of common.sh
@@ -43,8 +43,8 @@ END
   explain_switches
 }
 
-# What was asked for: the file and how it is laid out; of octwindowinterp, of octfft, and of
-# what shows decibels
+# Values of the options: the file and its layout; settings of octwindowinterp, of octfft, and of
+# the display in decibels
 file='' size='' bits=16
 interp=() fft=() range=()
 

@@ -14,7 +14,7 @@ folder=$(realpath "${1:-$here/../docs}")
 prepare
 cd "$(mktemp -d)"
 
-# Those behind a backslash belong to the line before; the calibration is read by the next.
+# Joins lines that end in a backslash; the next command reads the calibration.
 # shellcheck disable=SC2016  # a fence, not a command
 sed -n '/^```sh$/,/^```$/p' "$here/../docs/oct.md" |
   sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' |

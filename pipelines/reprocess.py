@@ -234,7 +234,7 @@ def parse_arguments():
 
 
 def chain_and_settings(asked, folder):
-    """What --chain says, else the usual with the folder's settings, and those."""
+    """Returns the chain of --chain, or the default chain with the folder's settings, and these."""
     file = folder / "settings.txt"
     if asked.chain:
         return asked.chain, None
@@ -285,7 +285,7 @@ def lock(folder):
 
 
 def tidy(folder):
-    """Of what workers that were killed had begun."""
+    """Removes unfinished files of killed workers."""
     for leftover in folder.glob(".*.unfinished*"):
         leftover.unlink(missing_ok=True)
 

@@ -33,7 +33,7 @@ packages=(
 test_packages=(
   # the checkout's list of files, a screen for windows, and OpenGL for a machine without a GPU
   git xvfb x11-utils libgl1-mesa-dri
-  # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
+  # libraries that opencl-bench compares with; ffmpeg too, if it is installed
   libfftw3-dev
   # poclcc, which compiles programs for PoCL
   libpocl-dev

@@ -178,7 +178,7 @@ calibrate_by_mirrors (
   return true;
 }
 
-/* What others call a map. */
+/* Formats of maps from other programs */
 bool
 take_told (const Options &options, Values &map, std::string &settings, GError **error)
 {

@@ -36,7 +36,7 @@ bytes_of (cl_ulong bytes)
   return formatted;
 }
 
-/* What an element may ask for beyond what every device of OpenCL 1.2 has. */
+/* Optional features that an element may request, beyond OpenCL 1.2 */
 struct Ability {
   const char *extension, *name;
 };

@@ -34,7 +34,7 @@ except (ImportError, ValueError) as error:
 
 PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl")
 SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
-# At least so many steps has a scale; a number of a wider range is typed in.
+# Least number of steps of a scale. A property with a wider range has an entry field.
 STEPS = 200
 LARGEST_SCALE = 1e5
 # Where red, green, blue and alpha are in a colour
@@ -267,7 +267,7 @@ class View:
     def rates(self):
         """Pictures since they were asked for before, of each sink."""
         shown = [sink.get_property("stats").get_value("rendered") for sink in self.sinks]
-        # Whose counting a flush begins anew
+        # A flush resets the counter of a sink.
         rates = [now - before if now >= before else now for now, before in zip(shown, self.shown)]
         self.shown = shown
         return rates
@@ -318,7 +318,7 @@ class View:
 
 
 def view_of(line, quit_at_end=False):
-    """Of elements that make one picture"""
+    """Returns the view of a pipeline with one video output."""
     pipeline = Gst.parse_launch(line + SHOW)
     return View(pipeline, [pipeline.get_by_name("opencl_view_sink")], quit_at_end)
 
@@ -330,7 +330,7 @@ def need_display(program):
 
 
 def show(view):
-    """Until it ends, or is told to"""
+    """Shows the view until it is closed or a signal comes."""
     for number in signal.SIGINT, signal.SIGTERM:
         GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number, lambda: view.stop() or True)
     view.play()

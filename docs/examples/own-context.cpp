@@ -43,7 +43,7 @@ check (cl_int code, const char *call)
   std::exit (1);
 }
 
-/* What an application has anyway. */
+/* OpenCL objects that an application already has */
 struct Application {
   cl_device_id device;
   cl_context context;
@@ -129,7 +129,7 @@ find_brightest (Application &application, GstBuffer *buffer)
   clReleaseEvent (done);
 }
 
-/* What the chain's elements copied between host and device, and waited for. */
+/* Counts of transfers and host waits of the chain's elements */
 guint64
 went_by_the_host (GstElement *pipeline)
 {

@@ -13,7 +13,7 @@ import urllib.parse
 
 
 class Page(html.parser.HTMLParser):
-    """What a page leads to, and the names of its places."""
+    """Targets of the links of a page, and its anchors"""
 
     def __init__(self, path):
         super().__init__()

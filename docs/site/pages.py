@@ -27,7 +27,7 @@ GUIDES = ("get-started", "oct", "keying", "programs", "interop", "scaling", "per
 OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",
              "octangio": "oct-vessels.png", "octdoppler": "oct-flow.png",
              "octbackground": "oct-background.png"}
-# What an element does, seen: each ends in RGB, of one frame
+# Pipelines that show what an element does: each ends in one frame of RGB
 SCREEN = ("videotestsrc num-buffers=1 pattern=ball background-color=0xff20a040 ! "
           "video/x-raw,format=RGBA,width=320,height=180 ! openclupload ! ")
 SPECTRA = ("octtestsrc num-buffers={} ! video/x-raw(memory:OpenCLMemory),width=2048,height=320 ! "
@@ -74,7 +74,7 @@ def comment_of(root, name):
 
 
 def as_markdown(text):
-    """Of gtk-doc's marks: examples as blocks, what is of the library as code."""
+    """Converts gtk-doc marks: examples to code blocks, names of the library to code."""
     def block(found):
         lines = [line.strip().rstrip("\\").strip() for line in found.group(1).strip().splitlines()]
         return "```sh\n" + " \\\n    ".join(lines) + "\n```"

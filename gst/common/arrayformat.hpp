@@ -53,8 +53,8 @@ struct ArrayFormat {
  * have an innermost 2. */
 bool array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error);
 
-/* Of video of one plane, whose components are whole bytes: (height, width) or
- * (height, width, components). */
+/* Shape of video of one plane with components of whole bytes: (height, width) or
+ * (height, width, components) */
 bool array_of_video (const GstVideoInfo *info, ArrayFormat &array, GError **error);
 
 /* "5:3:2" of (2, 3, 5) */

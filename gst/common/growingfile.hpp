@@ -18,7 +18,8 @@
 namespace opencl {
 class GrowingFile {
 public:
-  /* Of so many frames, always of the same size; false with an error where there is none. */
+  /* Writes the header for `frames` frames of equal size. Returns false with an error
+   * if there are none */
   using MakeHeader =
       std::function<bool (guint64 frames, std::string &header, GError **error)>;
 

@@ -447,8 +447,8 @@ open_file (
   return FALSE;
 }
 
-/* The header and its values, as far as they are there; what follows them is not looked
- * at. What is no header is for whoever parses it to tell. */
+/* Reads the header and its values, as far as they are there, and nothing beyond. The
+ * parser reports a file without a header. */
 gboolean
 read_file (const char *path, gchar **contents, gsize *size, GError **error)
 {

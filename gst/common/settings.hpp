@@ -192,7 +192,8 @@ public:
     return committed_;
   }
 
-  /* What caps are to follow: as taken last; before the first frame, as committed. */
+  /* Settings that the output caps must match: those taken last, or before the first
+   * frame those committed */
   Values current () const
   {
     Locked lock (owner);
@@ -303,7 +304,7 @@ public:
     g_error_free (reason);
   }
 
-  /* What comes next is a start again. */
+  /* The next change of state is a new start. */
   void stop ()
   {
     Locked lock (owner);
@@ -329,7 +330,7 @@ public:
     table[id - 1].get (changing, value);
   }
 
-  /* Whether there is anything to commit, if nobody is halfway through a g_object_set() */
+  /* Returns whether there is anything to commit and no g_object_set() is in progress. */
   bool ask ()
   {
     Locked lock (owner);
@@ -338,8 +339,8 @@ public:
     return std::find (unsettled.begin (), unsettled.end (), true) != unsettled.end ();
   }
 
-  /* After nobody was, for this thread that asked before; false if another has asked since.
-   * Whoever set something meanwhile comes here after it. */
+  /* Commits the settings for the thread that asked before. Returns false if another thread
+   * has asked since. A thread that sets a property meanwhile commits it afterwards. */
   bool commit ()
   {
     Locked lock (owner);
@@ -437,8 +438,8 @@ adopt_for_caps (Settings<Values> &settings, GstBaseTransform *transform, GstCaps
   return true;
 }
 
-/* Of no property: what is notified of to learn whether anybody is halfway through a
- * g_object_set(), while which GObject puts off all that is notified of */
+/* A specification that is no property. GObject holds back notifications during a
+ * g_object_set(), so a notification of it that arrives shows that none is in progress. */
 GParamSpec *settling_spec ();
 
 /* GObject's side, for a class whose instances have Settings in `member`. */

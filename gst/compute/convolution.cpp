@@ -256,7 +256,7 @@ make_output (const Stream &input, const Convolution &convolution, opencl::ArrayF
     to.shape.erase (convolution.nchw ? to.shape.begin () : to.shape.end () - 1);
 }
 
-/* What is computed of numbers: video's own; else of real numbers the same. */
+/* Type of number for the computation: video's own, otherwise the same real type */
 opencl::NumberType
 type_of_output (const Stream &input)
 {

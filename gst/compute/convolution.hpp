@@ -38,7 +38,7 @@ struct ConvolutionSettings {
   bool alpha = false;
 };
 
-/* Numbers of either side: images of so many channels. */
+/* Input and output type of number: images with these numbers of channels */
 struct Extent {
   gsize images = 1, channels = 1, height = 1, width = 1;
 
@@ -83,8 +83,8 @@ struct Convolution {
   opencl::NumberType input_type, output_type;
   bool video = false;
   bool nchw = false;
-  /* Of video's components the first that is convolved, and the one that is kept, or -1;
-   * all of a pixel. */
+  /* First convolved component of video, and the component that is copied, or -1;
+   * number of all components */
   gsize first_component = 0, components = 1;
   gint kept_component = -1;
 
@@ -108,7 +108,7 @@ struct Convolution {
         first_component, components, kept_component, kernel, bias, kernel_steps);
   }
   bool operator== (const Convolution &other) const { return all () == other.all (); }
-  /* Of arrays; of video the frame says from line to line. */
+  /* Strides of arrays. For video, the frame has the row stride. */
   Placement place_of (const Extent &extent, opencl::NumberType type) const;
 };
 

@@ -59,7 +59,7 @@ is_worth_winograd (const Rule &rule, const Convolution &convolution)
          && made.images * made.pixels () >= 16 * rule.winograd_tiles;
 }
 
-/* Of a stride, spectra make what is not asked for as well. */
+/* With a stride, the FFT also computes outputs that are then dropped. */
 bool
 is_worth_fft (const Rule &rule, const Convolution &convolution)
 {

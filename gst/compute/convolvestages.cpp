@@ -16,8 +16,8 @@ namespace {
 /* Lanes read whole vectors behind a line's end. */
 const gsize slack = 64 * 16;
 
-/* From so many lines of taps on, each number that is read is worth keeping for several
- * lines of the output. */
+/* From this number of rows of taps on, a value that was read is kept for several rows
+ * of the output. */
 const gsize least_tall = 8, rows_of_tall = 8;
 
 /* A cache line */
@@ -282,7 +282,7 @@ steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
       cl_int (convolution.stride * depth)};
 }
 
-/* What fills channels up to fours weighs nothing. */
+/* Channels that only pad to a multiple of four have zero weights. */
 static float
 weight_of_row (const Convolution &convolution, const Filters &filters, gsize group,
     gsize k, gsize filter)

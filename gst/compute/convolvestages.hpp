@@ -128,8 +128,8 @@ private:
   cl::Buffer fours, weights, bias, parts;
 };
 
-/* Of a row that stands for a number of the output: where each four that it sees begin in
- * `pixels`, channel by channel, tap by tap. */
+/* For the row of an output value: offset in `pixels` of each group of four inputs,
+ * channel by channel and tap by tap */
 std::vector<cl_int> fours_of_taps (
     const Convolution &convolution, const Gathering &pixels);
 /* From a number of the output to the next, in `pixels`. */

@@ -8,7 +8,8 @@
 #include <gst/common/settings.hpp>
 
 namespace compute {
-/* What arrays of `shapes` make together, by NumPy's rule; `names` are for the error. */
+/* Returns the shape to which arrays of `shapes` broadcast by NumPy's rule. `names`
+ * appear in the error. */
 bool broadcast (const std::vector<std::string> &names,
     const std::vector<std::vector<gsize>> &shapes, std::vector<gsize> &result,
     GError **error);

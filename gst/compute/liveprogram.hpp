@@ -8,7 +8,8 @@
 #include "programsettings.hpp"
 
 namespace compute {
-/* Of the streaming thread, or of a state change while there is none. */
+/* Used by the streaming thread, or by a state change while there is no streaming
+ * thread */
 class LiveProgram {
 public:
   /* `settings` outlive this. */

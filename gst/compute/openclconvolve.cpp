@@ -260,7 +260,7 @@ is_fixed (const GstStructure *structure)
   return fixed;
 }
 
-/* What is made of fixed caps; NULL where nothing is. */
+/* Returns the output caps for fixed caps, or NULL if there are none. */
 static GstStructure *
 output_of (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     const GstStructure *input, GError **error)
@@ -283,8 +283,8 @@ output_of (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
   return made;
 }
 
-/* Of the same kind, of any size. Fixed caps that nothing is made of stay as they are: when
- * they come, the reason is said. */
+/* Returns caps of the same kind and any size. Fixed caps without an output stay as
+ * they are: set_caps reports the reason. */
 static GstStructure *
 any_size (const GstStructure *structure, bool fixed_stay)
 {

@@ -9,7 +9,7 @@
  *
  * Makes video or arrays on the device with a kernel from a file (`location`) or a text
  * (`source`), or with one `expression` for each element. Nothing is uploaded for a frame.
- * What it makes, `output-caps` or downstream's caps say. Arguments are bound as in
+ * `output-caps` or downstream's caps choose the format. Arguments are bound as in
  * `openclkernel`; there is no `input`. An expression has `i0` … `i3`, where the element
  * stands, `frame` and `time`.
  *

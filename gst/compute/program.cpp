@@ -332,7 +332,8 @@ check_type (const char *path, const opencl::NpyHeader &header, const Parameter &
   return false;
 }
 
-/* What a kernel writes to stays its own from frame to frame. */
+/* A buffer that a kernel writes belongs to the program and keeps its contents from
+ * frame to frame. */
 bool
 Program::store_array (const char *path, const Parameter &parameter, const Task &task,
     const Program *previous, std::shared_ptr<StoredArray> &stored, GError **error) const

@@ -16,7 +16,7 @@
 #include <memory>
 
 namespace compute {
-/* What is to be built and run. */
+/* Description of a program to build and run */
 struct Task {
   std::string source; /* OpenCL C, its includes put in; empty for a compiled program */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable): in place of `source` */
@@ -59,7 +59,7 @@ public:
       const Moment &moment, GError **error);
 
 private:
-  /* What an argument is set to for each frame. */
+  /* Values of an argument for each frame */
   struct Binding {
     enum Kind { STREAM, STRIDE, FRAME, TIME } kind;
     cl_uint index;

@@ -138,7 +138,7 @@ stream_of_structure (const char *name, const GstStructure *structure, Stream &st
   return known;
 }
 
-/* What an expression does not make at all is said when the program is made. */
+/* If the expression cannot make the wanted type, building the program reports it. */
 bool
 append_outputs_of_expression (
     GstCaps *result, const ProgramSettings &settings, GstStructure *input)
@@ -166,7 +166,8 @@ append_outputs_of (GstCaps *result, const ProgramSettings &settings, GstStructur
   append_all_at_rate (result, input);
 }
 
-/* Those of `made` (transfer full) that are wanted, or what is wanted where none are. */
+/* Returns those of `made` (transfer full) that are wanted, or the wanted caps if there
+ * are none. */
 GstCaps *
 wanted_of (GstCaps *made, const ProgramSettings &settings, const GstStructure *like)
 {

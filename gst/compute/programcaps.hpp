@@ -12,14 +12,14 @@ namespace compute {
  * what they leave open as in `like` (nullable) where that is of the same kind. */
 GstCaps *complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory);
 
-/* What a program makes of inputs of `caps`, the best first; `framerate` stays. */
+/* Returns the output caps for inputs of `caps`, best first. `framerate` stays. */
 GstCaps *outputs_of (const ProgramSettings &settings, GstCaps *caps);
-/* What it takes where its output is `caps`. */
+/* Returns the input caps for an output of `caps`. */
 GstCaps *inputs_of (const ProgramSettings &settings, GstCaps *caps);
 
-/* What an expression makes of such inputs: `array` in every kind of caps; the kind, and
- * the type of number, of `like` (nullable) first. NULL where it makes none, with an
- * error. */
+/* Returns the output caps of an expression: `array` in every kind of caps, with the
+ * kind and type of number of `like` (nullable) first. Returns NULL with an error if
+ * the expression cannot have these inputs. */
 GstCaps *outputs_of_expression (const ProgramSettings &settings,
     const std::vector<Stream> &inputs, const GstStructure *like, GError **error);
 

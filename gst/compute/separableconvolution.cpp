@@ -11,8 +11,8 @@ namespace compute {
 namespace {
 using Column = std::vector<double>;
 
-/* What is left of taps that count as a product, of the largest of them: less than what
- * float32 makes of them. */
+/* Largest remainder, relative to the largest tap, at which taps count as separable:
+ * below the rounding of float32 */
 const double most_left = 1e-6;
 
 /* The product that is nearest to `taps` (lines × columns): of its singular values the
@@ -70,7 +70,7 @@ is_product (const cl_float *taps, const Column &down, const Column &across)
   return left <= most_left * largest;
 }
 
-/* Of all filters, one behind the other; false where one of them is no product. */
+/* Factors of all filters, one after the other; returns false if one is not separable */
 bool
 find_products (const Convolution &convolution, const Filters &filters, Column &downs,
     Column &acrosses)

@@ -18,7 +18,7 @@ struct Parameter {
   std::string type; /* as it is declared, without what qualifies it: "float4" */
   Space space = VALUE;
   bool is_const = false; /* what is pointed to */
-  /* Of a value, or of what is pointed to; no number where that is of another type. */
+  /* Type of a value, or of the target of a pointer; no number for other types */
   const opencl::NumberInfo *number = nullptr;
   unsigned lanes = 1;
 

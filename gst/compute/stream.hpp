@@ -37,6 +37,6 @@ struct Stream {
   }
 };
 
-/* Of fixed caps. */
+/* Format and size from fixed caps */
 bool stream_of_caps (const char *name, GstCaps *caps, Stream &stream, GError **error);
 } // namespace compute

@@ -13,8 +13,8 @@
 #include <string>
 
 namespace keying {
-/* What a request pad brings: of each time the last picture that began before it, which
- * stays when its stream has ended. One that comes ahead of its time waits in its pad. */
+/* A request pad with a second stream. For each time it has the last frame that began
+ * before it, and keeps that after EOS. A frame that comes too early waits in the pad. */
 class AuxiliaryStream {
 public:
   /* `query`: for what the pad itself has no answer to */

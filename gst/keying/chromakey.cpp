@@ -146,20 +146,20 @@ struct ChromaKeySettings {
 /* Work-items of the one group that takes the key */
 const gsize taking_group = 256;
 
-/* What a work-item of key_gpu writes, and a work-group: the first of these rows for
- * which the device has as much local memory as they take */
+/* Outputs of a work-item and of a work-group of key_gpu. Uses the first row for which
+ * the device has enough local memory */
 const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
 const struct {
   gsize rows;
   cl_ulong local_bytes;
 } tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
-/* What a work-item of key_cpu writes, at most */
+/* Largest output of a work-item of key_cpu */
 const gsize wide_columns = 256, wide_rows = 64;
 
-/* Of colours of one kind */
+/* Kernels for one kind of pixel format */
 struct SoftKernels {
   opencl::FrameKernel key_cpu;
-  /* Of a plate that is a picture or not, without and with refine, and core */
+  /* Kernels with and without a plate that varies, refine, and core */
   opencl::FrameKernel key_gpu[2][2][2];
 };
 
@@ -741,7 +741,7 @@ key_by_distance (ChromaKeyWork &work, const ChromaKeySettings &settings,
       key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
 }
 
-/* What distances are told from, what is keyed, and the result */
+/* Arguments: reference for distances, input, and output */
 struct Frames {
   const GstOpenCLFrame *seen, *input, *output;
   SoftKernels *kernels; /* for these */

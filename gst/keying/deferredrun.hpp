@@ -34,12 +34,12 @@ bool find_place (
     GstBuffer *buffer, const GstVideoInfo *info, GstOpenCLContext *context, Place *place);
 } // namespace keying
 
-/* Of its source, `source`, `run` makes the frame at `place`. */
+/* Lets `run` produce the frame at `place` from `source`. */
 GstKeyingDeferredRun *gst_keying_deferred_run_new (
     std::shared_ptr<keying::KeyRunner> runner, const keying::KeyRun &run,
     const GstOpenCLFrame *source, const keying::Place &place);
 
 const keying::KeyRun &gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred);
-/* Of frames like its source */
+/* Returns a run for frames with the format and size of its source */
 const std::shared_ptr<keying::KeyRunner> &gst_keying_deferred_run_get_runner (
     GstKeyingDeferredRun *deferred);

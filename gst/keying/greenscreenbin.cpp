@@ -64,7 +64,7 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define ALPHA_FORMATS                                                                    \
   "video/x-raw, format={RGBA, BGRA, ARGB, ABGR, AYUV, VUYA, A420, GBRA, RGBA64_LE, "     \
   "ARGB64, AYUV64}"
-/* What chromakey takes as it is, in 8 bits */
+/* 8-bit formats that chromakey accepts without conversion */
 #define KEYED_FORMATS ON_DEVICE ", format={RGBA, NV12, NV21, I420, YV12, YUY2, UYVY}"
 #define CAPS "video/x-raw(ANY)"
 
@@ -75,7 +75,7 @@ enum {
   FIRST_OF_KEY, /* of those that are chromakey's */
 };
 
-/* What other defaults than chromakey's own are for */
+/* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {
     {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
 
@@ -86,7 +86,7 @@ struct Film {
   GstPad *end = nullptr;              /* of the last of them; owned */
   GstPad *pad = nullptr; /* (nullable): of the compositor, once it is shown; owned */
   gulong held = 0;       /* probe: until then */
-  bool is_over = false;  /* nobody wants to hear of it */
+  bool is_over = false;  /* its errors are not reported */
 };
 using Films = std::list<Film *>;
 
@@ -267,7 +267,7 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
 
 /* --- a background that moves --- */
 
-/* What is below the picture is as large. */
+/* Scales the background to the size of the foreground. */
 static gboolean
 fit_behind (GstElement *, GstPad *pad, gpointer data)
 {
@@ -427,7 +427,8 @@ link_behind (GstGreenscreenBin *self, GstPad *source)
   return below;
 }
 
-/* What a background goes into, up to a queue: (transfer none) (nullable) */
+/* Adds the elements that upload and convert a background, up to a queue: (transfer
+ * none) (nullable) */
 static GstElement *
 add_way_behind (GstGreenscreenBin *self, GstElement **queue)
 {
@@ -525,7 +526,7 @@ take_away (GstGreenscreenBin *self, Film *film)
   delete film;
 }
 
-/* With `changing`: whether nobody has taken it away meanwhile */
+/* Returns whether the film is still in the bin. Call with `changing` held. */
 static bool
 is_there (GstGreenscreenBin *self, Film *film)
 {
@@ -709,8 +710,8 @@ gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
   gst_element_remove_pad (element, pad);
 }
 
-/* Until it has a pad decodebin is the end of all that a bin sees, which it starts first:
- * whoever takes its pictures is to be there before. */
+/* A bin starts its elements from the sinks on. Until decodebin has a source pad it counts as a
+ * sink, so the elements behind it are started here, before it. */
 static void
 start_behind_decoders (GstGreenscreenBin *self)
 {
@@ -725,7 +726,7 @@ start_behind_decoders (GstGreenscreenBin *self)
   }
 }
 
-/* What is set, before anything plays */
+/* Applies the location that was set before the start. */
 static void
 take_up_location (GstGreenscreenBin *self)
 {
@@ -859,13 +860,12 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
   object_class->get_property = gst_greenscreen_bin_get_property;
   g_object_class_install_property (object_class, PROP_BACKGROUND_LOCATION,
       g_param_spec_string ("background-location", "Background location",
-          "A picture or a film that goes behind, where the pad background is not used",
+          "Image or video file for the background, if the pad background is not linked",
           nullptr, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_BACKGROUND_COLOR,
       g_param_spec_uint ("background-color", "Background color",
-          "What goes behind where there is no other background, 0xAARRGGBB: 0 leaves the "
-          "picture transparent",
-          0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
+          "Background colour without another background, 0xAARRGGBB (0 = transparent)", 0,
+          G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   const GType key = gst_chroma_key_get_type ();
   opencl::install_properties_of (object_class, key, FIRST_OF_KEY,
       opencl::of_class_or_device (key), std::begin (defaults), std::end (defaults));

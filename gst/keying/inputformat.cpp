@@ -50,7 +50,7 @@ InputFormat::of (const GstOpenCLFrame *frame) const
   return InputFrame (this, frame);
 }
 
-/* What a camera gives is read byte by byte, wherever it stands. */
+/* Camera formats are read byte by byte, at any alignment. */
 const GstOpenCLFrame *
 InputFrame::aligned () const
 {

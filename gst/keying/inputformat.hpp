@@ -25,9 +25,9 @@ public:
   const GstVideoInfo &input () const { return input_; }
   /* As the keyed picture is */
   const GstVideoInfo &output () const { return output_; }
-  /* What was learnt of one holds for the other. */
+  /* Returns whether statistics of one format are valid for the other. */
   bool shows_the_same (const InputFormat &other) const;
-  /* Of kernels that read and write such frames */
+  /* Build options of kernels that read and write such frames */
   std::string options () const;
 
   /* Kernel argument group INPUT_FRAME; `frame` and this outlive it. */

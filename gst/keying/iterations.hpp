@@ -11,7 +11,7 @@
 #include <memory>
 
 namespace keying {
-/* What a work-group holds in local memory, and how many work-items do it */
+/* Tile of a work-group in local memory, and its number of work-items */
 struct TileShape {
   gsize words;
   gsize rows;
@@ -44,19 +44,18 @@ private:
   gsize which = 0;
 };
 
-/* Launches that come one after another on the same mask. Each says on the device whether
- * it changed anything. Where they are few, nobody on the host asks. Where they are many,
- * the host does between bounded numbers of them, so that it neither enqueues what is no
- * longer needed nor more than the device does in a moment, and stops when the pad is
- * flushing. */
+/* Consecutive launches on one mask. Each sets a flag on the device if it changed
+ * anything. With few launches the host never reads the flag. With many, it reads the
+ * flag after bounded numbers of launches. So it enqueues no launches that are not
+ * needed, and stops when the pad is flushing. */
 class IterationRun {
 public:
   static const guint most_unasked = 32;
 
   bool create (GstOpenCLContext *context, GError **error);
 
-  /* `launch` gets the index of the launch since somebody asked, to be given to the kernel
-   * with changed() */
+  /* `launch` gets the index of the launch since the last read of the flag. Pass it to
+   * the kernel with changed(). */
   bool run (GstPad *pad, cl_command_queue queue, guint launches,
       const std::function<bool (guint number, cl_uint index)> &launch, GError **error);
   cl_mem changed () const { return flags (); }

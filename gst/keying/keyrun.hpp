@@ -8,7 +8,7 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace keying {
-/* What a pixel's colour makes of its alpha, in the kernels' integers. Left as it is, it
+/* Map from a pixel's colour to its alpha, in the integers of the kernels. The default
  * keys nothing and keeps every alpha. */
 struct DistanceKey {
   cl_uint color = 0; /* 0xAARRGGBB */

@@ -13,14 +13,14 @@
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
 
 namespace keying {
-/* What a work-group of the form `tiles` holds, and how many work-items do it at most. A
- * plane of 4 KiB: five are within the least local memory that OpenCL allows a device, and
- * several groups within that of a GPU. Tiles are as high as the longest runs need, and
- * narrower where a device has less. */
+/* Size of the tile of a work-group of the form `tiles`, and its largest number of
+ * work-items. A plane has 4 KiB. Five planes fit the smallest local memory that OpenCL
+ * allows, and several groups that of a GPU. Tiles are as high as the longest runs
+ * need, and narrower if a device has less. */
 static const gsize most_words = 8, least_words = 4, tile_rows = 128, most_items = 512;
 static const gsize most_planes = 5;
 
-/* What a work-item of the form `wide` does: four planes of 16 KiB */
+/* Block of a work-item of the form `wide`: four planes of 16 KiB */
 static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
 
 static KeyRunner::Form

@@ -5,10 +5,10 @@
 /**
  * SECTION:element-matteshape
  *
- * Changes alpha after it was keyed, and leaves red, green and blue alone: first `grow`
- * moves its edges outwards by so many pixels, or inwards where negative (a choke), round
- * corners staying round; then `feather` makes them so many pixels softer on both sides;
- * then `invert` takes the complement.
+ * Changes alpha after keying, and leaves red, green and blue unchanged. First `grow` moves
+ * the edges outwards by a number of pixels, or inwards if negative (a choke). Round corners
+ * stay round. Then `feather` softens them by a number of pixels on both sides. Then `invert`
+ * takes the complement.
  *
  * ## Example launch line
  * |[
@@ -50,8 +50,8 @@ struct MatteShapeSettings {
   bool invert = false;
 };
 
-/* What the streaming thread works with. Buffers are there from the first frame on that
- * needs them. */
+/* State of the streaming thread. Buffers are allocated at the first frame that needs
+ * them. */
 struct MatteShapeWork {
   GstVideoInfo info;
   gsize stride = 0, runs_stride = 0;

@@ -198,7 +198,7 @@ caps_of_formats (GstCaps *caps, const gchar *formats)
   return result;
 }
 
-/* What is keyed already stays in its order of bytes; anything filmed becomes any of
+/* Frames that already have alpha keep their byte order. Camera formats become any of
  * them. */
 static GstCaps *
 transform_filmed_caps (

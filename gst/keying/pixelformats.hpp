@@ -30,21 +30,20 @@ struct Color {
 
 const PixelFormat &pixel_format_of (const GstVideoInfo *info);
 std::string pixel_options (const GstVideoInfo *info);
-/* Of a pixel: 4, or 8 where components are of 16 bits */
+/* Bytes of a pixel: 4, or 8 with components of 16 bits */
 gsize bytes_of_pixel (const GstVideoInfo *info);
-/* Of a picture in work memory, whose lines are whole vectors of eight pixels */
+/* Layout of an image in work memory, with rows of whole vectors of eight pixels */
 gsize work_stride_of (const GstVideoInfo *info);
 /* A pixel's largest component, and levels to one of 8 bits */
 guint levels_of (const GstVideoInfo *info);
 guint scale_of (const GstVideoInfo *info);
 
-/* What was learnt of one holds for the other. */
+/* Returns whether statistics of one format are valid for the other. */
 bool shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b);
 
 /* The bits of a pixel that `channel` compares */
 cl_uint component_mask (const GstVideoInfo *info, Channel channel);
-/* What the sum of absolute differences stays below where the distance is below
- * `tolerance` */
+/* Upper bound of the sum of absolute differences at a distance below `tolerance` */
 cl_uint difference_threshold (
     gdouble tolerance, Channel channel, const GstVideoInfo *info);
 

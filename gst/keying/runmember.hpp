@@ -9,7 +9,7 @@
 #include <functional>
 
 namespace keying {
-/* Of a filter, which it is asked by in the streaming thread */
+/* Part of a filter. The filter calls it in the streaming thread. */
 class RunMember {
 public:
   enum class Outcome {
@@ -35,8 +35,8 @@ public:
   Outcome begin (GstOpenCLFilter *filter, const std::function<bool (KeyRun &)> &add,
       GstBuffer *input, GstBuffer *output, GError **error);
 
-  /* What `add` adds to what upstream has left is left to downstream, or else all is done
-   * in one launch, whose event is `event`. */
+  /* Adds a step by `add` to the pending run of upstream. Leaves the run pending for
+   * downstream, or else enqueues all of it in one launch with the event `event`. */
   GstOpenCLTakenUp take_up (GstOpenCLFilter *filter,
       const std::function<bool (KeyRun &)> &add, GstOpenCLDeferred *pending,
       GstBuffer *output, cl_event *event, GError **error);

@@ -22,8 +22,8 @@ const guint blocks_across = 14;
 const guint samples_across = 16;
 /* Work-items of a group that looks at all blocks */
 const gsize smoothing_group = 256;
-/* Of the expected chroma, of levels and of light: what counts as screen at first, where
- * that is the key's, and then, where it is what was measured */
+/* Tolerances of chroma, levels and light for screen pixels: first around the key
+ * colour, then around the measured colour */
 const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.33f, 0.79f}};
 } // namespace
 
@@ -85,7 +85,8 @@ ScreenPlate::smooth (const ScreenKey &key, const cl::Buffer &blocks,
       across (), screen ());
 }
 
-/* Twice, since what is screen is told better from its own colour than from the key's. */
+/* Two passes, since the measured colour separates screen from foreground better than
+ * the key colour. */
 bool
 ScreenPlate::measure (const ScreenKey &key, const GstOpenCLFrame *input,
     cl_command_queue queue, GError **error)

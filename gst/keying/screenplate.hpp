@@ -47,7 +47,7 @@ public:
   /* Before each frame that is keyed softly */
   bool follow (Plate plate, const ScreenKey &key, const GstOpenCLFrame *input,
       cl_command_queue queue, GError **error);
-  /* What frames have shown; a frozen plate stays. */
+  /* Forgets the measured plate; a frozen one stays. */
   void forget () { remembers = false; }
   /* The picture of Plate::file, of any size and any of these formats */
   bool take_picture (const GstOpenCLFrame *picture, const GstVideoInfo *info,
@@ -55,7 +55,8 @@ public:
   bool has_picture () const { return has_picture_; }
   void drop_picture () { has_picture_ = false; }
 
-  /* What kernels take: colours of blocks, of no columns where the key is to be used, */
+  /* Kernel arguments: colours of blocks, with no columns if the key colour is to be
+   * used */
   cl_mem colors () const { return screen (); }
   cl_uint columns () const { return in_force == Plate::none ? 0 : block_columns; }
   cl_uint rows () const { return block_rows; }

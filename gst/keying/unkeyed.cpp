@@ -10,7 +10,7 @@ const GstOpenCLFrame opaque = {};
 
 struct UnkeyedMeta {
   GstMeta meta;
-  GstBuffer *buffer; /* held; nobody writes it any more; null: it was opaque */
+  GstBuffer *buffer; /* held and never written again; null: the frame was opaque */
   cl_uint opacity;
   Keying keying; /* of the element that made the buffer with this meta */
 };

@@ -11,16 +11,16 @@ namespace keying {
 /* Opacities are in 1/65536. */
 const cl_uint full_opacity = 65536;
 
-/* What an element does to the alpha of what it does not key */
+/* How an element changes the alpha of pixels that it does not key */
 enum class Keying {
-  hard, /* nothing but its opacity, */
-  soft, /* or more */
+  hard, /* multiplies it by the opacity only */
+  soft, /* may change it otherwise */
 };
 
-/* For an element that makes `output` of `input`, keys more of it and multiplies all else
- * by `opacity`: `output` keeps the picture that was there before, so that whoever takes a
- * key back finds its alpha, whatever stands between the elements. What copies a buffer
- * keeps it; what makes another picture does not. */
+/* For an element that makes `output` from `input`, keys more of it and multiplies the
+ * other alpha by `opacity`. `output` keeps a reference to the frame before keying, so
+ * that a later element that restores pixels finds their alpha. A copy of the buffer
+ * keeps that reference; a new frame does not. */
 void keep_unkeyed (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity,
     Keying keying = Keying::hard);
 /* The same, of an input of `format`: what a camera gives is opaque. */
@@ -33,8 +33,8 @@ struct Seen {
   cl_uint opacity = full_opacity;
 };
 
-/* What keep_unkeyed() has put into a frame's buffer, or else the frame itself; mapped
- * for its queue as long as this lives. */
+/* The frame that keep_unkeyed() attached to the buffer, or else the frame itself. It
+ * is mapped for its queue during the lifetime of this object. */
 class Unkeyed {
 public:
   /* With `opacity` after all that the frame has seen */

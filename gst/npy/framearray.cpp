@@ -60,7 +60,7 @@ check_spectra (const opencl::NpyHeader &header, GError **error)
   if (header.complex || !spectra_format (header.type)) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         ".npy header: values are of type '%s', expected u1, i1, u2, i2, u4, i4, f4 or "
-        "f8, or somebody who takes " TENSORS_NAME,
+        "f8, or an element downstream that takes " TENSORS_NAME,
         header.descr.c_str ());
     return FALSE;
   }

@@ -93,7 +93,7 @@ const opencl::PropertyTable<NpyParseSettings> properties = {
         &NpyParseSettings::split, opencl::ready},
 };
 
-/* A part of the stream that somebody wants to see, and where it lies. */
+/* Segment that was requested, and its position in the stream */
 struct Wanted {
   GstSegment segment;
   guint64 first_frame;
@@ -181,7 +181,7 @@ npy_parse_fail (GstNpyParse *self, GError *error)
   return GST_FLOW_ERROR;
 }
 
-/* Of the header the adapter begins with, as far as its bytes tell. */
+/* Parses the header at the start of the adapter, as far as its bytes are there. */
 static gsize
 npy_parse_header_size (GstNpyParse *self)
 {
@@ -418,8 +418,8 @@ npy_parse_query_allocation (GstNpyParse *self)
   gst_query_unref (query);
 }
 
-/* What anybody down the line takes of `caps`, which are (transfer full), or empty caps:
- * an event alone would be refused only when the first frame follows it. */
+/* Returns those of `caps` (transfer full) that some element downstream accepts, or
+ * empty caps. A caps event alone would be refused only with the first frame. */
 static GstCaps *
 npy_parse_wanted_caps (GstNpyParse *self, GstCaps *caps)
 {
@@ -839,7 +839,7 @@ npy_parse_chain (GstPad *, GstObject *parent, GstBuffer *buffer)
     return GST_FLOW_EOS;
   }
   GstFlowReturn flow = npy_parse_take_buffer (self, buffer);
-  /* Whoever wants no more of a file has not made it shorter. */
+  /* A file is not truncated if downstream wants no more of it. */
   self->refused = flow != GST_FLOW_OK;
   return flow;
 }
@@ -899,7 +899,7 @@ npy_parse_drop_bytes (GstNpyParse *self)
   self->at_start = true;
 }
 
-/* Whatever was being read, what somebody sought comes next. */
+/* A seek replaces the current segment. */
 static void
 npy_parse_start_sought (GstNpyParse *self, const Wanted &wanted, guint32 seqnum)
 {
@@ -1048,7 +1048,7 @@ npy_parse_take_caps (GstNpyParse *self, GstEvent *event)
   gst_event_unref (event);
 }
 
-/* Ends, too: a source that is told to before it has read all. */
+/* This also ends: a source that is stopped before it has read everything. */
 static bool
 npy_parse_has_more (GstNpyParse *self)
 {
@@ -1099,7 +1099,7 @@ npy_parse_end (GstNpyParse *self, GstEvent *event)
   return gst_pad_push_event (self->srcpad, event);
 }
 
-/* What follows the stream-start must not overtake caps and segment. */
+/* Other events must follow stream-start, caps and segment. */
 static gboolean
 npy_parse_forward (GstNpyParse *self, GstEvent *event)
 {
@@ -1141,7 +1141,7 @@ npy_parse_sink_event (GstPad *, GstObject *parent, GstEvent *event)
 
 /* Pulled from upstream */
 
-/* Until the adapter has so many bytes. */
+/* Reads until the adapter has `size` bytes. */
 static GstFlowReturn
 npy_parse_pull (GstNpyParse *self, gsize needed)
 {
@@ -1160,8 +1160,8 @@ npy_parse_pull (GstNpyParse *self, gsize needed)
   return GST_FLOW_OK;
 }
 
-/* Of the file that begins at `offset`. What is wrong with it is said when it is played.
- */
+/* Reads the header of the file at `offset`. Faults in it are reported when it is
+ * played. */
 static bool
 npy_parse_pull_array (GstNpyParse *self, FrameArray *array)
 {
@@ -1516,8 +1516,8 @@ npy_parse_plan_seek (GstNpyParse *self, GstEvent *event, Wanted *wanted)
   return planned;
 }
 
-/* Upstream ends where the frames do only where somebody asked for that: where a segment
- * is done, and at the beginning of what comes backward. */
+/* Upstream ends at the last frame only if a segment was requested: at a segment-done,
+ * or at the start in reverse. */
 static GstEvent *
 seek_in_bytes (GstEvent *event, const Wanted &wanted)
 {

@@ -224,7 +224,7 @@ GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (GstOpenCLContext *
  *   set. Read and written under @element's object lock
  * @error: set when none could be made
  *
- * Of several contexts that @device and a device that still works allow, takes the first of:
+ * Takes the first of these contexts that fits @device and whose device still works:
  * the one that @element itself was given (gst_element_set_context(), the last one counts,
  * in every run), downstream's, upstream's, the one that the application gives when it is
  * asked; else makes one and tells the application. So two linked elements that were given

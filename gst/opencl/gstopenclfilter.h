@@ -31,13 +31,13 @@ G_DECLARE_DERIVABLE_TYPE (
  * is kept of @input, and set @outputs, which is 1, to how many come of it now, 0 or more.
  *   @transform is then called so many times with the same @input;
  *   gst_opencl_filter_get_output_index() says for which. Their time is divided evenly
- *   between them; whoever knows better sets it in #GstBaseTransformClass.copy_metadata().
+ *   between them. A subclass that knows better sets it in #GstBaseTransformClass.copy_metadata().
  *   Optional. Since: 0.2
  * @begin_frame: before the caps of a frame are agreed on, when controlled properties have
  *   the values of its time: take up settings. Optional. Since: 0.3
  * @transform_in_place: enqueue what changes @frame to the output, where input and output
- *   have the same caps: without a copy where nobody else holds the buffer, and where
- *   somebody does in a copy, unless there is a @transform, too. Optional. Since: 0.2
+ *   have the same caps: without a copy if the buffer has no other owner, otherwise in a
+ *   copy, unless there is a @transform, too. Optional. Since: 0.2
  *
  * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
  * pinned host memory. A subclass writes pad templates,

@@ -19,7 +19,7 @@ namespace transfer {
 namespace {
 const gsize layers_of_launch = 8; /* the kernel's */
 
-/* What it covers of the output; of no width or height where that is nothing */
+/* Rectangle of the output that the layer covers; empty with a width or height of 0 */
 GstVideoRectangle
 covered_by (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 {
@@ -124,7 +124,7 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
          && kernel.set (index, curve, error);
 }
 
-/* What it covers, and `radius` lines more above and below */
+/* Rectangle that the layer covers, with `radius` more rows above and below */
 cl_int4
 region_of (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 {
@@ -144,7 +144,7 @@ is_light_known (const std::vector<Layer> &layers, const GstVideoInfo &output)
   return known;
 }
 
-/* What does not change from launch to launch */
+/* Arguments that are the same for every launch */
 struct Composition::Frame {
   const std::vector<Layer> &layers;
   const GstVideoInfo &info;
@@ -152,7 +152,7 @@ struct Composition::Frame {
   guint abilities; /* that its launches need */
 };
 
-/* Of the layers from `first` to before `end` */
+/* Arguments of the layers from `first` to before `end` */
 struct Composition::Launch {
   CompositorBackground below;
   gsize first, end;
@@ -369,7 +369,7 @@ Composition::spread_by_lines (const Frame &frame, gsize lit, GError **error)
   return true;
 }
 
-/* Of what has been blended so far, in `carried` */
+/* Result of the layers so far, in `carried` */
 bool
 Composition::spread_light (const Frame &frame, gsize lit, GError **error)
 {

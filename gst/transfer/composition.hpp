@@ -60,7 +60,7 @@ private:
   struct Frame;
   struct Launch;
 
-  /* What kernels can do beside the blending of pixels as they lie */
+  /* Options of the kernels beyond blending unscaled pixels */
   enum Ability { INTERLACED = 1, LINEAR = 2, SAMPLED = 4, WRAP = 8, ALL = 15 };
 
   static guint abilities_for (
@@ -83,14 +83,14 @@ private:
   cl::Buffer carried; /* between launches */
   gsize carried_pixels = 0;
 
-  /* What lights a layer, with WRAP: means along lines, and on a CPU along columns, too */
+  /* Light for a layer with WRAP: means along rows, and on a CPU also along columns */
   struct Spreading {
     opencl::FrameKernel along, gather, across, down;
   } spreading[ALL + 1];
   cl::Buffer spread, light, weights, one; /* of a layer that is lit, and of its radius */
   gsize spread_pixels = 0, light_pixels = 0;
   guint radius = 0;
-  /* What the layer's pixels are lit by, and the means of it that are still to be taken */
+  /* Light for the pixels of the layer, and means of it that are not yet computed */
   struct Lighting {
     cl_mem values, weights;
     cl_int4 region;

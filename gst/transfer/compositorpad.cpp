@@ -10,7 +10,7 @@
 #define FARTHEST_WRAP 64
 
 namespace {
-/* What a frame's GstVideoCropMeta says */
+/* Crop rectangle of a frame's GstVideoCropMeta */
 struct Cropped {
   GstVideoRectangle to = {0, 0, -1, -1}; /* w < 0: there is none */
   bool is_all = false; /* the caps are of what is left, not of the frame */
@@ -101,7 +101,7 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
 
 using Place = GstOpenCLCompositorPlace;
 
-/* Of the frame what its meta shows, and of that what the properties leave */
+/* Crops the frame by its meta, and the rest by the properties. */
 static GstVideoRectangle
 shown_of (const Place &place, const GstVideoInfo &info, const Cropped &cropped)
 {

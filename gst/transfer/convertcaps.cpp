@@ -218,7 +218,7 @@ shape_of (const GstStructure *structure)
   return shape;
 }
 
-/* What comes nearest to `wanted` that `allowed` admits. */
+/* Returns the structure of `allowed` that is nearest to `wanted`. */
 Shape
 nearest_shape (const GstStructure *allowed, const Shape &wanted)
 {

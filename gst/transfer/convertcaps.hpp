@@ -22,8 +22,8 @@
   "framerate=(fraction)[0/1, 2147483647/1]"
 
 namespace transfer {
-/* What can stand on the other side of `caps`, which stand on `direction`, the same format
- * and size first. With `coloring`, gray input becomes colours. (transfer full) */
+/* Returns the caps for the other pad, given `caps` on the pad of `direction`, the same
+ * format and size first. With `coloring`, gray input becomes colour. (transfer full) */
 GstCaps *convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring);
 
 /* Takes the best of `others` for `caps`: the format that loses least, the size and the

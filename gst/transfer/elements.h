@@ -16,7 +16,7 @@ GST_ELEMENT_REGISTER_DECLARE (opencldownload);
 GST_ELEMENT_REGISTER_DECLARE (openclfilterbin);
 GST_ELEMENT_REGISTER_DECLARE (openclupload);
 
-/* What the bins have the properties of */
+/* Types of elements whose properties the bins have */
 GType gst_opencl_compositor_get_type (void);
 GType gst_opencl_convert_get_type (void);
 

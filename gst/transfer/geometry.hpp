@@ -10,8 +10,8 @@
 #include <vector>
 
 namespace transfer {
-/* Of the input: whether its columns and lines change places, and which of them then run
- * the other way */
+/* Whether the input's columns and rows are swapped, and which of them are then
+ * reversed */
 struct Orientation {
   bool transposed, mirrored_x, mirrored_y;
 
@@ -53,7 +53,7 @@ GstCaps *transposed_caps (GstCaps *caps);
 
 /* Lanczos' window of three lobes, as wide as a pixel of the larger side needs: for each
  * of `out_size` places the first of the samples and a weight for each of `taps`. `fields`:
- * lines belong to so many in turns. */
+ * number of interleaved fields. */
 std::vector<cl_float> lanczos_table (gint in_size, gint out_size, gint fields);
 gint lanczos_taps (gint in_size, gint out_size);
 } // namespace transfer

@@ -22,10 +22,10 @@
  * With `linear` it is light that is blended, and edges that were keyed with
  * `chromakey linear=true` are neither too dark nor too bright.
  *
- * Of each picture what `crop-left` and its like take off is not shown, nor what the frame's
- * GstVideoCropMeta leaves out, so that a `videocrop` in front copies nothing. The output is
- * as large as holds all pictures, whatever scales behind, and has the colours of the
- * lowest.
+ * `crop-left` and the other crop properties crop the frames of a pad, after a frame's
+ * GstVideoCropMeta, so that a `videocrop` in front copies nothing. The output is large enough
+ * for the frames of all pads, even if downstream scales, and has the colorimetry of the lowest
+ * layer.
  *
  * All pictures are of one interlace-mode, which is the output's; those of two fields are
  * scaled field by field. Pointer events go to the pictures under the pointer.
@@ -388,9 +388,9 @@ fixate_pixels (GstElement *element, GstStructure *structure)
   return output_size_for_pads (element, par_n, par_d);
 }
 
-/* Who scales, such as openclconvert, names first the size that it passes on as it is: of
- * all that downstream takes it is the size of the pictures that counts, so that what is
- * behind scales, and does not cut off. */
+/* A scaler such as openclconvert lists first the size that it passes through. Of all
+ * sizes that downstream accepts, the size of the frames is preferred, so that the
+ * scaler scales and nothing is cropped. */
 static guint
 index_of_best_size (GstElement *element, GstCaps *caps)
 {
@@ -518,7 +518,7 @@ flag_fields (GstBuffer *output, const std::vector<Layer> &layers)
   }
 }
 
-/* Levels are blended where one has a transfer function that nobody knows. */
+/* If one transfer function is unknown, levels are blended instead of light. */
 static bool
 blends_light (GstOpenCLCompositor *self, const CompositorSettings &settings)
 {
@@ -553,7 +553,7 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
 
 /* --- events from downstream --- */
 
-/* The event for whoever is under the pointer, in pixels of the picture there. */
+/* Translates the event to pixels of the frame below the pointer. */
 static gboolean
 push_pointer (GstElement *element, GstPad *pad, gpointer event)
 {
@@ -601,7 +601,7 @@ gst_opencl_compositor_finalize (GObject *object)
   G_OBJECT_CLASS (gst_opencl_compositor_parent_class)->finalize (object);
 }
 
-/* Who crops may leave it to us. */
+/* Upstream may leave cropping to the compositor. */
 static gboolean
 gst_opencl_compositor_propose_allocation (GstAggregator *aggregator,
     GstAggregatorPad *pad, GstQuery *decide_query, GstQuery *query)

@@ -128,8 +128,8 @@ gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
 
 /* --- pads --- */
 
-/* What uploads and converts for `place`: (transfer none) the first of the two, which know
- * each other by the pad's name. */
+/* Adds the upload and the converter for `place`. Returns the first of the two
+ * (transfer none). They share the name of the pad. */
 static GstElement *
 add_way_to (GstOpenCLCompositorBin *self, GstPad *place)
 {

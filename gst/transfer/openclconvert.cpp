@@ -545,8 +545,8 @@ makes_caps_of (
                 == orientation_of (self, other).transposed;
 }
 
-/* Those that are set, unless gray has become colour, or gray again, since these caps were
- * agreed on: then the first frame brings others. */
+/* Returns the current caps, unless the input has changed between gray and colour
+ * since. Then the first frame brings new caps. */
 static ConvertSettings
 adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
 {

@@ -147,7 +147,7 @@ replace_filter (GstOpenCLFilterBin *self, GstElement *filter)
         ("%s does not link with device memory", GST_OBJECT_NAME (filter)), (nullptr));
 }
 
-/* What plays goes on with the one before. */
+/* The running pipeline continues with the previous chain. */
 static void
 set_filter (GstOpenCLFilterBin *self, GstElement *filter)
 {
@@ -225,8 +225,7 @@ gst_opencl_filter_bin_class_init (GstOpenCLFilterBinClass *klass)
   object_class->get_property = gst_opencl_filter_bin_get_property;
   g_object_class_install_property (object_class, PROP_FILTER,
       g_param_spec_object ("filter", "Filter",
-          "What works on the device: an element with pads sink and src, or a chain of "
-          "them",
+          "Element on the device with pads sink and src, or a chain of such elements",
           GST_TYPE_ELEMENT,
           GParamFlags (
               G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)));

@@ -107,8 +107,8 @@ take_interrupted ()
   return previous;
 }
 
-/* The streaming thread of a source, or of a queue, goes on working for that element,
- * which nobody entered it for. */
+/* The streaming thread of a source, or of a queue, works for that element without a push
+ * into it. */
 static GstOpenCLStatistics *
 statistics_of_pusher (GstPad *pad)
 {

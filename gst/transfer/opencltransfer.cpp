@@ -169,7 +169,7 @@ acquire_as_large (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
   return flow;
 }
 
-/* What is another's already is not to be filled by upstream in memory of ours. */
+/* Memory that another element allocated is not replaced by our own. */
 static gboolean
 gst_opencl_transfer_propose_allocation (
     GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
@@ -315,7 +315,7 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
 static void
 gst_opencl_transfer_init (GstOpenCLTransfer *self)
 {
-  /* A transfer loses no time by being late: whoever is downstream decides. */
+  /* A transfer drops no late frames: downstream decides. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
   gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),
       GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, check_caps_event, self, nullptr);

@@ -64,7 +64,7 @@ with_memory (const GstCapsFeatures *features, Memory memory)
   return changed;
 }
 
-/* Of textures those that the host can read; what is no texture has no target. */
+/* Of textures, keeps those that the host can read. Other memory has no texture target. */
 GstStructure *
 copy_for (const GstStructure *structure, Memory memory)
 {
@@ -122,7 +122,7 @@ append_with_memory (GstCaps *result, const GstCaps *caps, guint index, Memory me
   gst_caps_features_free (features);
 }
 
-/* What can stand on the other side of a memory, best first. */
+/* Kinds of memory for the other pad, best first */
 constexpr guint most_others = 4;
 struct Conversion {
   TransferWay way;

@@ -9,7 +9,7 @@
 #include <string>
 
 enum class Memory {
-  OTHER,  /* which nobody here knows */
+  OTHER,  /* unknown here */
   SYSTEM, /* also where no feature speaks of memory */
   DEVICE,
   DMA_BUF,

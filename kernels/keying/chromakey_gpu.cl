@@ -34,7 +34,8 @@
 #endif
 #define ERODED_ROWS (TILE_ROWS + 2 * CORE_RADIUS)
 
-/* Of columns x on, a multiple of four; of a picture beyond its line any of it */
+/* Reads four columns from x on, a multiple of four; columns beyond the row have any
+ * value. */
 INLINED Colors
 screen_of_four (Keyer keyer, Segment segment, int x, int y)
 {
@@ -96,7 +97,7 @@ marks_of (float4 first, float4 second)
   return all.s0 | all.s1 | all.s2 | all.s3;
 }
 
-/* Of eight pixels, the two halves of which a line of the tile begins and ends between */
+/* Reads eight pixels. A row of the tile starts and ends between its two halves. */
 INLINED void
 keep_edges (const Colors *colors, const float4 *distance, uint eight,
     __local float4 *lumas, __local float4 *distances)

@@ -117,8 +117,8 @@ least_saturation (__global const float4 *measured, uint blocks, __local float4 *
   return least;
 }
 
-/* Weights of a block so many rows or columns away: of a near one, and, where there is no
- * screen near, of a far one, a millionth of that in rows and columns together */
+/* Weights of a block at this distance in rows and columns: of a near one, and of a far
+ * one, a millionth of that, where no screen is near */
 #define FARTHEST 8
 __constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f, 0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
 __constant float far_weights[] = {0.001f, 0.000986207117f, 0.000945959469f, 0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f, 0.000411112291f};

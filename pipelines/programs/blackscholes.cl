@@ -1,7 +1,7 @@
-/* What call and put options are worth, after Black and Scholes
+/* Values of call and put options by the formula of Black and Scholes
  *
- * The input is of shape (3, n): prices now, strikes and years; the output of (2, n): calls
- * and puts. A work-item does LANES of them, 2, 4, 8 or 16; n is a multiple of that.
+ * The input has shape (3, n): current prices, strikes and years. The output has shape (2, n):
+ * calls and puts. A work-item computes LANES of them, 2, 4, 8 or 16; n is a multiple of that.
  *
  * REAL: float or double
  *

@@ -1,4 +1,4 @@
-# What the scripts here share: their options and where the output goes. They source it.
+# Options and output folder of the scripts here, which source it.
 #
 # shellcheck shell=bash disable=SC1091,SC2034
 #
@@ -8,7 +8,7 @@ programs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$programs/../setup.sh"
 source "$programs/../common.sh"
 
-# Of a script's own, each with a value, which goes to the variable of that name
+# Options of one script. The value of each goes to the variable of the same name.
 named_options=()
 
 # read_options OUTPUT WORD…: in `output`, OUTPUT unless it is named; in `real` and `type`

@@ -1,4 +1,4 @@
-/* What the first stage of ResNet-50 needs beside its convolutions
+/* Operators of the first stage of ResNet-50 beside its convolutions
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -22,7 +22,7 @@ folder = pathlib.Path(sys.argv[1])
 rng = np.random.default_rng(1)
 folder.mkdir()
 for name, shape in SHAPES.items():
-    # What comes out is as large as what comes in.
+    # Outputs have the same variance as inputs.
     deviation = np.sqrt(2 / np.prod(shape[1:]))
     weights = rng.normal(scale=deviation, size=shape)
     np.save(folder / f"{name}.weight.npy", weights.astype(np.float32))

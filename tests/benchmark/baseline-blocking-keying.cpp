@@ -64,7 +64,7 @@ flowkey (global const uchar4 *filmed, global const uchar4 *from, global uchar4 *
 }
 )";
 
-/* What one frame goes through. */
+/* Steps of one frame */
 const struct {
   const char *kernel;
   unsigned times;

@@ -15,7 +15,7 @@
 namespace bench {
 #ifdef HAVE_CLBLAST
 namespace {
-/* Of numbers between -0.5 and 0.5: a driver might be faster with none. */
+/* Random numbers between -0.5 and 0.5: with zeros a driver might be faster. */
 cl::Buffer
 matrix_of (GstOpenCLContext *context, gsize count, GError **error)
 {

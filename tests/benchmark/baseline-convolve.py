@@ -1,4 +1,4 @@
-"""What onnxruntime and scipy reach with a convolution: one line a window, in times a second.
+"""Measures a convolution in onnxruntime and scipy: one line a window, in calls per second.
 
 usage: python3 baseline-convolve.py WARM-UP SECONDS WINDOWS LIBRARY SIDE CHANNELS FILTERS
        TAPS STRIDE GROUPS

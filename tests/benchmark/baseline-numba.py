@@ -1,4 +1,4 @@
-"""What numba reaches with the same work: one line a window, in times a second.
+"""Measures the same work in numba: one line a window, in calls per second.
 
 usage: python3 baseline-numba.py WARM-UP SECONDS WINDOWS CASE SIDE
 

@@ -11,7 +11,7 @@
 
 namespace bench {
 namespace {
-/* What a case works on: as large as it is meant, or of --size. */
+/* Size of the work of a case: its own, or --size */
 struct Side {
   unsigned width, height;
 };

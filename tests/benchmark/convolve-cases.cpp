@@ -291,7 +291,7 @@ keep_choice (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gi
     *static_cast<std::string *> (choice) = text + strlen (begins);
 }
 
-/* The element says it to whoever listens. */
+/* Reads the method from the element's message. */
 std::string
 choice_of (const Line &line)
 {

@@ -64,7 +64,7 @@ run_host (Session &session, const std::string &what, const Size &fallback,
   session.print (result);
 }
 
-/* What reads a frame and writes one, on the device. */
+/* A kernel that reads and writes one frame on the device */
 void
 run_on_device (Session &session, const std::string &what, const Size &size,
     const Feed &filmed, const std::string &chain)

@@ -17,7 +17,7 @@ constexpr unsigned noise_steps = 5, flow_steps = 3;
 
 std::string rgba_caps (unsigned width, unsigned height);
 
-/* A screen lit unevenly, with a camera's noise, and somebody before it. */
+/* A person before an unevenly lit screen, with camera noise */
 Feed green_screen (unsigned width, unsigned height);
 
 /* A picture in which keying flows on from the left by one column a step, for `columns`.

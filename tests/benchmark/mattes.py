@@ -68,13 +68,13 @@ def spread(sums):
 
 
 def foreground(picture, matte):
-    """What is opaque keeps its colour, the rest has that of what is opaque around it."""
+    """Opaque pixels keep their colour; others get the colour of opaque pixels around them."""
     weight = (matte > 0.98)[..., None].astype(float)
     return spread(np.concatenate([picture * weight, weight], -1))
 
 
 def light_of(levels):
-    """Of sRGB, 0 to 1"""
+    """Converts sRGB levels, 0 to 1, to light."""
     value = levels / 255.0
     return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
 

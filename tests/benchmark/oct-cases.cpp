@@ -17,7 +17,7 @@ namespace {
 /* An application's buffers in flight. */
 constexpr unsigned application_buffers = 8;
 
-/* What differs between the cases that are one pipeline. */
+/* Differences between cases with the same pipeline */
 struct OctCase {
   unsigned lines;
   enum { HOST_PINNED, HOST_PAGEABLE, ON_DEVICE, DEVICE_TO_HOST } from;
@@ -191,8 +191,8 @@ run_two (Session &session, const std::string &what, const OctCase &which)
   session.print (result);
 }
 
-/* Of the session's device and another of its platform, as the property `device` takes
- * them. */
+/* Names of the session's device and of another device of its platform, for the
+ * property `device` */
 std::vector<std::string>
 name_two_devices (const Session &session, std::string &error)
 {
@@ -235,7 +235,8 @@ run_two_devices (Session &session, const std::string &what)
   session.print (result);
 }
 
-/* What a chain does beside the plain one, in pairs: rates of both, and of one another. */
+/* A chain compared with the plain one, in alternating pairs: both rates and their
+ * ratio */
 void
 run_added (Session &session, const std::string &what, const OctCase &which)
 {

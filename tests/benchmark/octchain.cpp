@@ -15,7 +15,7 @@ text_of (double value)
   return g_ascii_dtostr (text, sizeof text, value);
 }
 
-/* What stands between octfft and the picture. */
+/* Elements between octfft and the image */
 std::string
 added_to (OctChain which, const std::string &range)
 {

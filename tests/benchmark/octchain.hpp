@@ -20,10 +20,10 @@ struct OctFrame {
  * nm; and the dispersion where there is some. */
 constexpr double wavelength_min = 1187.176e-9, wavelength_max = 1432.842e-9;
 constexpr double dispersion_a2 = 7.994e-5, dispersion_a3 = 2.67e-9;
-/* What the picture shows. */
+/* Content of the image */
 constexpr double db_min = 0, db_max = 80;
 
-/* What a chain does beside, or instead of, resampling without a background. */
+/* Steps in addition to, or in place of, resampling without background */
 enum class OctChain {
   PLAIN,
   DISPERSION,

@@ -76,7 +76,8 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
       {"size", 0, 0, G_OPTION_ARG_STRING, &raw.size,
           "keying, transfer, compute: size of a picture, instead of each case's own",
           "WxH"},
-      {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &raw.seconds, "Of a window (1)", "S"},
+      {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &raw.seconds, "Length of a window (1)",
+          "S"},
       {"windows", 'w', 0, G_OPTION_ARG_INT, &raw.windows, "Windows of a case (5)", "N"},
       {"warm-up", 0, 0, G_OPTION_ARG_DOUBLE, &raw.warm_up,
           "Seconds before the first window (1)", "S"},
@@ -98,7 +99,7 @@ is_one_of (const gchar *word, const gchar *const *words)
   return word && g_strv_contains (words, word);
 }
 
-/* What is wrong with `raw`, or nullptr; fills `options`. */
+/* Returns the error in `raw`, or nullptr; fills `options`. */
 const char *
 take (const Raw &raw, Options &options)
 {

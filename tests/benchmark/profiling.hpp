@@ -19,7 +19,8 @@ struct Command {
   double seconds = 0; /* from start to end on the device, all calls */
 };
 
-/* What was recorded, by kernel or kind of transfer; waits for all of it. */
+/* Returns the recorded times by kernel or kind of transfer, after waiting for all
+ * commands. */
 std::map<std::string, Command> collect ();
 } // namespace profiling
 } // namespace bench

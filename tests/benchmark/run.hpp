@@ -19,8 +19,8 @@ struct Line {
   double amount = 1; /* of what is counted, in a frame */
 };
 
-/* What a line ends with. A queue lets the sink wait for one frame while the next is
- * enqueued; where latency counts, there is none. */
+/* End of a pipeline. With a queue the sink waits for one frame while the next is
+ * enqueued. Latency is measured without one. */
 extern const char *const sink;
 extern const char *const queued_sink;
 

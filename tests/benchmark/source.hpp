@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace bench {
-/* What a benchmarksource gives. */
+/* Output of a benchmarksource */
 struct Feed {
   enum Kind {
     /* Fills buffers of the pool that downstream offers. As with a frame grabber, which

@@ -11,7 +11,7 @@
 namespace bench {
 /* Monotonic, in seconds. */
 double now ();
-/* What this process has had of all CPUs, in seconds. */
+/* CPU time of this process on all CPUs, in seconds */
 double processor_time ();
 
 struct Timing {
@@ -48,8 +48,8 @@ private:
   std::vector<double> rates;
 };
 
-/* What work that is repeated in this thread reaches, in calls per second: one value a
- * window. `step` returns false when it fails, which ends it. */
+/* Repeats `step` in this thread and returns calls per second, one value for each
+ * window. Ends when `step` returns false. */
 template <typename Step>
 std::vector<double>
 repeat (const Timing &timing, Step step)

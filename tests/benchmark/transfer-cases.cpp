@@ -7,7 +7,7 @@
 
 namespace bench {
 namespace {
-/* What differs between the cases. */
+/* Differences between the cases */
 struct Way {
   Feed::Kind from;
   bool up, down;

@@ -63,7 +63,7 @@ are_equal (const A &a, const B &b)
     return a == b;
 }
 
-/* What to say where they differ; else nothing. */
+/* Returns a description of the difference, or an empty string. */
 template <typename A, typename B>
 std::string
 difference (

@@ -42,7 +42,7 @@ public:
     return location;
   }
 
-  /* What is in there, in the order of the alphabet */
+  /* Returns the names of its files in alphabetical order. */
   std::vector<std::string> names () const
   {
     std::vector<std::string> found;

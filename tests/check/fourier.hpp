@@ -23,7 +23,7 @@ smallest_factor (gsize n)
   return n;
 }
 
-/* Of n values that lie step apart, by mixed radix. */
+/* Mixed-radix transform of n values with stride `step` */
 inline Line
 transform_from (
     const Complex *x, gsize n, gsize step, const Line &twiddle, gsize twiddle_step)

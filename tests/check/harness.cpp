@@ -1,4 +1,4 @@
-/* What tests of elements and pipelines have in hand
+/* Harness for tests of elements and pipelines
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -54,7 +54,7 @@ add_message (Outcome &outcome, Owned<GstMessage> message)
   Owned<gchar> detail;
   (is_error ? gst_message_parse_error : gst_message_parse_warning) (
       message, error.out (), detail.out ());
-  /* What a driver gets wrong is in the list of its known faults. */
+  /* Faults of a driver are in the list of known faults. */
   if (!is_error && strstr (error->message, " fails on ")
       && strncmp (g_getenv ("GST_OPENCL_SELF_CHECK") ?: "0", "0", 2) != 0)
     return;

@@ -1,4 +1,4 @@
-/* What every test has in hand: elements in a harness, pipelines, what they said
+/* Harness for tests: elements in a GstHarness, pipelines, and their messages
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -28,14 +28,14 @@ looks_for_leaks ()
 
 /* --- what was said --- */
 
-/* What came on a bus, or how a pipeline ended. */
+/* Messages of a bus, or the end of a pipeline */
 struct Outcome {
   bool eos = false;
   std::vector<std::string> errors; /* "element: message", in the order of posting */
   std::vector<std::string> warnings;
   std::vector<std::string> details; /* of the errors: what is meant for developers */
 
-  /* Of the element whose name is `element`. */
+  /* Messages of the element whose name is `element` */
   std::vector<std::string> errors_of (const char *element) const;
   /* Neither an error nor a warning. */
   bool is_clean () const { return errors.empty () && warnings.empty (); }
@@ -45,7 +45,7 @@ struct Outcome {
   void expect_one_error (const std::vector<std::string> &parts = {}) const;
 };
 
-/* What is on the bus by now, without waiting. */
+/* Returns the messages on the bus, without waiting. */
 Outcome collect (GstBus *bus);
 
 /* Fails unless just these warnings were posted since; each is the beginning of one. What
@@ -61,7 +61,7 @@ std::string text (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* Bytes that differ everywhere and from seed to seed. */
 Bytes pattern (gsize size, guint seed);
 
-/* What the CPU reads; fails the test where it cannot be mapped. */
+/* Maps a buffer for reading; the test fails if it cannot be mapped. */
 Bytes read_memory (GstMemory *memory);
 Bytes read_buffer (GstBuffer *buffer);
 
@@ -99,9 +99,9 @@ public:
   /* The first of that factory; fails the test where there is none. */
   Owned<GstElement> find (const char *factory) const;
 
-  /* Of what comes in. */
+  /* Caps of the input */
   void set_caps (const std::string &caps);
-  /* Of what comes out. */
+  /* Caps of the output */
   Owned<GstCaps> caps () const { return gst_pad_get_current_caps (harness->sinkpad); }
 
   /* (transfer full) */
@@ -195,11 +195,11 @@ using Look = std::function<GstPadProbeReturn (GstPadProbeInfo *info)>;
 /* Calls `look` as a probe; what it refers to must outlive the pad. */
 gulong watch (GstPad *pad, GstPadProbeType type, Look look);
 
-/* Sets that, once, when the element asks what caps are taken behind it: as somebody does who
- * turns knobs while caps are agreed on. */
+/* Sets the property once, when the element queries downstream caps, like a user who
+ * changes it during negotiation. */
 void set_while_caps_are_agreed (GstElement *element, const std::string &settings);
 
-/* What the element in front of the test offers for frames of these caps. */
+/* Allocation that the upstream element offers for frames of these caps */
 struct Offered {
   Owned<GstQuery> query;
   Owned<GstBufferPool> pool;

@@ -21,10 +21,10 @@ namespace {
 std::atomic<unsigned> n_imported{0}, n_acquired{0}, n_released{0};
 std::atomic<cl_int> import_code{CL_SUCCESS}, acquire_code{CL_SUCCESS};
 
-/* What a descriptor names, mapped for good: a test may end before what the device does of
- * it, and a buffer before what was enqueued of it. With callbacks of events, which could
- * end them, NVIDIA's driver was seen to hang: its thread of callbacks and whoever let go of
- * a buffer waited for each other. */
+/* Permanent mapping of a descriptor: a test may end before the device has used it, and
+ * a buffer before its commands have run. Event callbacks could end the mappings, but
+ * with them NVIDIA's driver was seen to deadlock: its callback thread and the thread
+ * that releases a buffer waited for each other. */
 struct Mapping {
   void *bytes;
   size_t size;
@@ -37,8 +37,8 @@ auto &held = *new std::set<cl_mem>;              /* acquired */
 
 using Copy = cl_int (*) (cl_command_queue queue, cl_mem buffer, const Mapping &mapping);
 
-/* What is shared comes at the one moment and goes at the other: on a device with memory of
- * its own nothing else is promised of memory that is shared with the host. */
+/* Shared memory is copied at acquire and at release: a device with memory of its own
+ * promises no more than that. */
 cl_int
 enqueue (cl_command_queue queue, const std::vector<Mapping> &of, const cl_mem *buffers,
     cl_uint n_waits, const cl_event *waits, cl_event *event, Copy copy)

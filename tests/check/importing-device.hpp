@@ -13,19 +13,19 @@
 #include <CL/cl.h>
 
 namespace check {
-/* What every device says that it is, while this lives. */
+/* Properties that every device reports during the lifetime of this object */
 struct ImportingDevice {
   explicit ImportingDevice (const std::string &extensions =
                                 "cl_khr_external_memory cl_khr_external_memory_opaque_fd "
                                 "cl_khr_external_memory_dma_buf");
   ~ImportingDevice ();
 
-  /* Of the buffers that were imported since: how often */
+  /* Counts for the buffers imported since then */
   unsigned imported () const;
   unsigned acquired () const;
   unsigned released () const;
 
-  /* What the next call is to fail with. */
+  /* Error of the next call */
   void let_import_fail (cl_int code);
   void let_acquire_fail (cl_int code);
 };

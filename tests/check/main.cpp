@@ -23,7 +23,7 @@ struct Program {
   void (*after) () = nullptr;
   double seconds = 0;
   bool forks = false;
-  /* Of tests for which something must be there. */
+  /* Precondition of a test */
   std::string argument, beginning;
   bool (*is_there) () = nullptr;
 };
@@ -149,8 +149,8 @@ void
 end ()
 {
   gst_task_cleanup_all ();
-  /* What the device has just done with is let go by a thread of its own, which the tracer
-   * `leaks` would not wait for. */
+  /* Another thread releases objects after the device has used them. The tracer `leaks`
+   * would not wait for it. */
   if (g_getenv ("GST_TRACERS"))
     g_usleep (200000);
 }

@@ -1,5 +1,5 @@
-/* What octwindowinterp and octfft promise, by its definitions and in double precision:
- * the one reference of all tests of OCT
+/* Reference for all tests of OCT: octwindowinterp and octfft in double precision, by their
+ * definitions
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -94,7 +94,7 @@ phase_of (gsize samples, double a2, double a3)
 
 /* --- backgrounds --- */
 
-/* Of A-lines one after the other; what is not finite counts as nothing. */
+/* Reference for A-lines one after the other; NaN and infinite samples count as 0. */
 inline Values
 mean_of (const Values &frame, gsize samples)
 {
@@ -110,7 +110,8 @@ mean_of (const Values &frame, gsize samples)
   return sum;
 }
 
-/* What background=rolling subtracts from the n-th frame: the mean of `most` before it. */
+/* Background of background=rolling for the n-th frame: the mean of up to `most`
+ * preceding frames */
 inline Values
 rolling_mean (const std::vector<Values> &frames, gsize n, gsize most, gsize samples)
 {
@@ -135,7 +136,7 @@ lanczos (double distance, double lobes)
   return x == 0 ? 1 : lobes * std::sin (x) * std::sin (x / lobes) / (x * x);
 }
 
-/* Of the line x at the fractional sample r. */
+/* Value of x at the fractional sample r */
 inline double
 value_between (const std::string &interpolation, const Values &x, double r)
 {

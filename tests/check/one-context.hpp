@@ -1,8 +1,8 @@
 /* gstreamer-opencl tests: all elements of a test in one context
  *
- * Whoever wants a device gets the context that somebody holds of it, with the programs
- * that were built in it. A test that holds one builds each program once, however many
- * elements it starts and stops; a vendor's compiler takes up to a second for one.
+ * Elements share the context of a device as long as it has an owner, with its built programs.
+ * A test that holds a context builds each program once, however many elements it starts and
+ * stops. A vendor's compiler takes up to a second for one program.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -110,7 +110,7 @@ device_buffer (GstOpenCLContext *context, const Bytes &bytes)
   return buffer;
 }
 
-/* What the library has counted for `element`. */
+/* Statistics of the library for `element` */
 inline GstOpenCLCounts
 counts_of (GstElement *element)
 {

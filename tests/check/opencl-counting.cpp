@@ -56,7 +56,7 @@ is_lost (void *object)
   return lost.count (object) > 0;
 }
 
-/* What this call is to return instead of doing its work, or CL_SUCCESS. */
+/* Error that this call returns in place of its work, or CL_SUCCESS */
 cl_int
 enter (counting::Call call)
 {

@@ -37,7 +37,7 @@ unsigned count (Call call);
 /* Buffers, programs, kernels, queues and contexts made: what no frame may cost. */
 unsigned allocations ();
 
-/* References to cl_mem objects that nobody has released yet. */
+/* Number of references to cl_mem objects that are not yet released */
 int held_buffers ();
 
 /* The n-th `call` from now on (1 is the next) returns `code` and does nothing; one
@@ -54,8 +54,7 @@ void fail_buffers_after (int n);
 /* From here on new buffers hold `byte` where they hold nothing else; -1 ends that. */
 void fill_new_buffers (int byte);
 
-/* What every device says of `name` instead of the truth, until it is let say the truth.
- */
+/* Value that every device reports for `name`, until the true value is restored */
 void let_devices_say (cl_device_info name, const void *value, size_t size);
 void let_devices_say_the_truth ();
 

@@ -32,8 +32,8 @@ struct Release {
   static void one (gpointer object) { g_object_unref (object); }
 };
 
-/* One reference, or none; the plain pointer to whoever it is given to. One that no name
- * holds lives as long as the call that it is given to. */
+/* Owns one reference, or none. Converts to the plain pointer. A temporary lives until
+ * the end of the call that it is passed to. */
 template <typename T> class Owned {
 public:
   Owned (T *taken = nullptr) : pointer (taken) {}
@@ -51,7 +51,7 @@ public:
 
   operator T * () const { return pointer; }
   T *operator->() const { return pointer; }
-  /* What GStreamer's macros cast to. */
+  /* For GStreamer's cast macros */
   template <typename Other> explicit operator Other * () const
   {
     return reinterpret_cast<Other *> (pointer);

@@ -1,4 +1,4 @@
-/* What tests of properties share: setting several at once, and what is said of them
+/* Harness for tests of properties: several set at once, and the messages about them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

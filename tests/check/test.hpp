@@ -30,8 +30,8 @@ bool know (const char *name, void (*run) (int), Labels labels);
 void begin (const char *name, const char *file, int line);
 void end ();
 
-/* Of all tests of the program: called around each of them, and the seconds that one may
- * take where those of the environment do not do. */
+/* For all tests of the program: functions called around each test, and a timeout in
+ * seconds in place of that of the environment */
 bool around_each_test (void (*before) (), void (*after) ());
 bool each_test_may_take (double seconds);
 /* Even with CK_FORK=no: they count what a process has, such as contexts,

@@ -1,8 +1,8 @@
 /* faulty-launch: one pipeline, in which one OpenCL call fails
  *
  * faulty-launch [FAULT] PIPELINE runs the pipeline until it ends, by itself or by an
- * error, and prints one JSON object: what its elements said, how often each OpenCL call
- * was made, and which OpenCL objects nobody has released. FAULT is CALL:N:CODE for the
+ * error, and prints one JSON object: messages of its elements, the number of each OpenCL
+ * call, and the OpenCL objects that were not released. FAULT is CALL:N:CODE for the
  * N-th call, CALL:N+:CODE for all from then on, or "sites": none fails, but it is printed,
  * too, which calls came from one and the same place.
  *
@@ -35,7 +35,7 @@ step_tracer_init (StepTracer *self)
 }
 
 namespace {
-/* What came over the bus. */
+/* Messages of the bus */
 struct Outcome {
   bool ended = false; /* by itself */
   GString *errors = g_string_new (nullptr);

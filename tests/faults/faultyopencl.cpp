@@ -1,4 +1,4 @@
-/* An OpenCL that fails when it is told to, and knows what nobody has released
+/* OpenCL with injected failures and a count of unreleased objects
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -29,7 +29,7 @@ const char *const kinds[] = {
 
 /* --- where calls are made --- */
 
-/* Who called whom, and the how many-th time in this step of the thread's. */
+/* Caller of a call, and its number within this step of the thread */
 using Site = std::tuple<std::string, std::vector<void *>, unsigned>;
 
 std::vector<void *>
@@ -106,7 +106,7 @@ hold (Kind kind, int change)
   all.held[kind] += change;
 }
 
-/* What a command is to have ended with: 0 where it has not failed. */
+/* Status with which a command ends: 0 without a fault */
 cl_int
 failure_of (cl_event event)
 {
@@ -221,7 +221,7 @@ balance ()
 #define CALL(name, parameters, arguments)                                                \
   CALL_OF (name, REAL (name), parameters, arguments)
 
-/* What `function` does, which is the real one but for some. */
+/* Function in place of `function`: the original, except for a few */
 #define CALL_OF(name, function, parameters, arguments)                                   \
   cl_int name parameters                                                                 \
   {                                                                                      \
@@ -360,7 +360,7 @@ CALL (clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void 
 CALL (clFlush, (cl_command_queue queue), (queue))
 CALL (clFinish, (cl_command_queue queue), (queue))
 
-/* A command that failed is over like any other, and whoever asks is told. */
+/* A failed command is complete, and its status says that it failed. */
 cl_int
 clGetEventInfo (
     cl_event event, cl_event_info what, size_t room, void *value, size_t *size)

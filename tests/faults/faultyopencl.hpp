@@ -1,4 +1,4 @@
-/* An OpenCL that fails when it is told to, and knows what nobody has released
+/* OpenCL with injected failures and a count of unreleased objects
  *
  * Its calls stand in front of the loader's. A program that links it decides before the
  * first call which one fails; without that it only counts.
@@ -36,8 +36,8 @@ unsigned injected ();
 void note_sites ();
 void next_step ();
 
-/* Of each call, for each place that it is made from, which ones of all calls came from there,
- * counted from 1. */
+/* For each call and each place in the code: numbers of the calls from there, counted
+ * from 1 */
 std::map<std::string, std::vector<std::vector<unsigned>>> sites ();
 
 /* Objects that were created or retained and not released, by kind; only those that are

@@ -59,7 +59,7 @@ parse (const char *text)
   return read;
 }
 
-/* What OTHER_DEVICE says of `name`, or else `otherwise`. */
+/* Value of `name` in OTHER_DEVICE, or else `otherwise` */
 cl_ulong
 said (const std::string &name, cl_ulong otherwise)
 {
@@ -99,7 +99,7 @@ answer (const void *from, size_t bytes, size_t room, void *value, size_t *size)
 
 const unsigned char filling = 0xa5;
 
-/* What any device aligns a buffer to: as its longest type, long16 */
+/* Smallest alignment of buffers on any device: that of its longest type, long16 */
 const size_t alignment = 128;
 
 size_t
@@ -135,7 +135,7 @@ make_guarded (size_t size)
   return made;
 }
 
-/* What no guard notices since it is as near as buffers are aligned. */
+/* Writes closer than the alignment of buffers, which no guard detects */
 bool
 is_untouched (const char *from, const char *to)
 {

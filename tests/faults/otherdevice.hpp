@@ -1,16 +1,16 @@
 /* A device that is not as this machine's: another vendor's
  *
- * What the environment's OTHER_DEVICE names, "type=4 group=64 local=16384", every device
- * says of itself, and keeps to: larger work-groups do not run, nor does what needs more
- * local memory. Besides `facts` there are
+ * Every device reports the values of the environment variable OTHER_DEVICE, such as
+ * "type=4 group=64 local=16384", and enforces them: larger work-groups and kernels with more
+ * local memory do not run. Besides `facts` there are
  *
  *   kernel-group=64  the largest work-group of a kernel that is not built for one size,
  *                    where that is less than the device's
  *   doubles=0        programs that use double precision do not compile
- *   guard=1          buffers are full of what nobody put there, and memory that follows
- *                    them is nobody's to touch; 2: memory in front of them
- *   one-thread=1     one thread makes all calls: what Oclgrind needs to keep account of
- *                    what is not initialized
+ *   guard=1          buffers begin with arbitrary contents, and memory after them is not
+ *                    accessible; 2: memory before them
+ *   one-thread=1     one thread makes all calls: Oclgrind needs this to track uninitialized
+ *                    memory
  *
  * Every program that is built is written into the folder OTHER_DEVICE_PROGRAMS, where that
  * is named.
@@ -48,7 +48,8 @@ cl_int fill_buffer (cl_command_queue queue, cl_mem buffer, const void *pattern,
 
 void run (const std::function<void ()> &work);
 
-/* What `call` returns, which runs where calls to that device do. */
+/* Returns the result of `call`, which runs in the thread that makes all calls to that
+ * device. */
 template <typename Call>
 auto
 make (Call call)

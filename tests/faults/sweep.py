@@ -11,8 +11,8 @@ all. The library tells none of the codes that matter from another but by name, s
 turns. --every leaves nothing out: each call, with each code.
 
 A run is good where it ends in the bytes of the run without a fault, or in exactly one element
-error after bytes that the other begins with; nobody crashes, hangs, complains to GLib, or
-keeps an OpenCL object. The last line says how many runs were good.
+error after bytes that the other begins with, without a crash, a hang, a GLib warning or a
+leaked OpenCL object. The last line says how many runs were good.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -130,7 +130,8 @@ CODES = {
 ANY_CODES = [OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY, INVALID_CONTEXT, NOT_AVAILABLE]
 
 
-# Who gets no answer takes another form of a kernel, or another engine, that rounds otherwise.
+# Without an answer an element takes another form of a kernel, or another engine, which rounds
+# otherwise.
 QUESTIONS = ("clGetDeviceInfo", "clGetKernelWorkGroupInfo")
 
 
@@ -181,7 +182,7 @@ class Way:
         self.right, self.turn = None, zlib.crc32(name.encode())
 
     def launch(self, fault=None, timeout=HANGS_AFTER):
-        """What faulty-launch says of one run, and the bytes that came out."""
+        """Returns the report of faulty-launch for one run, and the output bytes."""
         with tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "out")
             words = [*self.prefix, self.program] + ([fault] if fault else [])
@@ -201,7 +202,7 @@ class Way:
                 return report, file.read()
 
     def judge(self, report, made, fault=""):
-        """What is wrong with a run, or None."""
+        """Returns the fault of a run, or None."""
         if "hangs" in report:
             return "hangs"
         if "crash" in report:

@@ -13,7 +13,7 @@ namespace fuzz {
  * complains to GLib of text that is none. */
 inline thread_local bool parses_structure = false;
 
-/* What GLib says of a value that a property's own specification refuses is meant. */
+/* GLib's warnings for values that a property's specification refuses are expected. */
 inline GLogWriterOutput
 judge_message (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpointer)
 {

@@ -57,7 +57,7 @@ private:
   gsize left;
 };
 
-/* What must hold of any input. */
+/* Properties that hold for any input */
 inline void
 promise (bool holds, const char *what)
 {

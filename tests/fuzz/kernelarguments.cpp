@@ -102,7 +102,7 @@ set_local (const Device &device, fuzz::Input &input, guint index)
   });
 }
 
-/* Of few work-items: many are only slow. Their groups are anything. */
+/* A small number of work-items, for speed, in groups of any size */
 void
 launch (const Device &device, fuzz::Input &input)
 {

@@ -75,7 +75,7 @@ set_from_text (const Place &place, const std::string &text)
   g_value_unset (&value);
 }
 
-/* What was taken can be said as a string, and taken again. */
+/* An accepted value can be written as a string and read again. */
 void
 check_round (const Place &place)
 {

@@ -21,7 +21,8 @@ main (int argc, char **argv)
     gchar *bytes;
     gsize size;
     if (g_file_get_contents (path, &bytes, &size, nullptr)) {
-      /* Of its very size, so that a checker of memory sees a byte too many. */
+      /* Allocated with its exact size, so that a memory checker sees accesses beyond
+       * it. */
       guint8 *input = static_cast<guint8 *> (g_memdup2 (bytes, size));
       fprintf (stderr, "%s\n", name);
       LLVMFuzzerTestOneInput (input, size);

@@ -4,12 +4,12 @@
 devices.py [--quick] [--oclgrind] [--strict] [--only PATTERN] [--device PATTERN] FAULTY_LAUNCH
 
 Pipelines of few and odd sizes run on this machine's device while it says of itself what
-another one says, and keeps to it (tests/faults/otherdevice.hpp); every buffer ends where
-memory ends that anybody may touch, and is full of what nobody put there. A run is good
+another one reports, and enforces it (tests/faults/otherdevice.hpp). Every buffer ends at
+inaccessible memory and begins with arbitrary contents. A run is good
 where its bytes are those of the device as it is, up to rounding where that is said.
 
 --oclgrind runs them in Oclgrind instead, which knows each access to memory: beyond an
-array, by two work-items with no barrier between them, of what nobody wrote, and each call
+array, by two work-items with no barrier between them, of uninitialized memory, and each call
 that OpenCL does not allow. Optimizations are off there, and nothing is inlined: what a
 compiler computes without using it is nobody's access, and Oclgrind 21.10 lacks what LLVM 14
 makes of some code, and llvm.experimental.noalias.scope.decl. Its results are not compared,
@@ -45,12 +45,12 @@ OWN, IN_GLOBAL = 1, 2  # local memory
 
 
 def device(kind, group, local, **more):
-    """What such a device says of itself."""
+    """Returns the properties of such a device."""
     facts = {"type": kind, "group": group, "local": 1024 * local, **more}
     return " ".join(f"{name.replace('_', '-')}={value}" for name, value in facts.items())
 
 
-# Of the sizes that vendors have, not of one product of theirs.
+# Sizes of vendors in general, not of one product
 DEVICES = {
     "cpu-narrow": device(CPU, 4096, 32, lanes=4, units=1, local_type=IN_GLOBAL, align=1024),
     "cpu-wide": device(CPU, 8192, 256, lanes=16, units=64, local_type=IN_GLOBAL, align=4096),
@@ -61,7 +61,7 @@ DEVICES = {
                       align=1024),
     "gpu-256": device(GPU, 256, 64, local_type=OWN, unified=0, units=60, align=2048),
     "gpu-1024": device(GPU, 1024, 48, local_type=OWN, unified=0, units=132, align=4096),
-    # Where kernels take so many registers that fewer work-items run than the device allows
+    # Kernels that need many registers run with fewer work-items than the device allows
     "gpu-registers": device(GPU, 512, 32, kernel_group=32, local_type=OWN, unified=1, units=16,
                             doubles=0),
 }
@@ -329,7 +329,7 @@ PIPELINES = {
     "above": (volume("projection=maximum slab-start=2 slab-depths=21"), ROUNDED, SOME_LINES),
     "above-surface": (volume("surface=true surface-level=60 surface-smooth=5 slab-start=-2 slab-depths=9",
                              "", f"{depths('CF32LE')}"), ROUNDED, SOME_LINES),
-    # Oclgrind 21.10 takes what clEnqueueFillBuffer has filled for what nobody wrote. SEEN shows 70
+    # Oclgrind 21.10 takes memory filled by clEnqueueFillBuffer for uninitialized. SEEN shows 70
     # levels of the volume as 255, so one of them is four.
     "rendered": (volume("", "depth-count=30", b_scans=4).replace(OUT, SEEN + OUT), {"u1": 4}, SOME_LINES),
     "rendered-alpha": (volume("", "depth-count=30", f"{depths('F32LE')}", 4).replace(
@@ -411,7 +411,7 @@ def record_spectra(options, cases):
 
 
 def difference(made, right, tolerance):
-    """What is wrong with these bytes, or None."""
+    """Returns the difference of these bytes, or None."""
     if made == right:
         return None
     made, right = (numpy.load(io.BytesIO(these)) for these in (made, right))
@@ -442,7 +442,7 @@ class Case(sweep.Way):
                          {"GST_OPENCL_KEEP_TISSUE": str(size[1] % 2), **options.environment})
 
     def run_plainly(self):
-        """What is wrong on the device as it is, or None; keeps the bytes that are right."""
+        """Returns the fault on the unchanged device, or None, and keeps the correct bytes."""
         report, self.right = self.launch(timeout=TIMEOUT)
         wrong = self.complaint(report)
         return wrong or (None if self.right else "no bytes")
@@ -509,17 +509,17 @@ def on_other_devices(options):
     return good + more, wrong + wrongs
 
 
-# Of the FFT libraries' own
+# Kernels of the FFT libraries
 FOREIGN = ["Kernel: VkFFT_main"]
 
-# Trees of regions are read while others join them: whoever reads an older parent finds the
-# same root, and who writes does so atomically.
+# Trees of regions are read while other work-items join them. A reader of an older parent finds
+# the same root, and writes are atomic.
 TREES = [f"Kernel: {name}_regions" for name in ("find", "join", "key")]
 
 # Where Oclgrind 21.10 keeps no account of what is not initialized. It takes what a shuffle
 # leaves undefined for an index of -1, and crashes or complains at random: vectors made of two
-# halves, as a CPU's forms have them, and a GPU's of packed YUV. What VkFFT computes of registers
-# that it has not filled, for A-lines that there are not, counts against whoever reads its
+# halves, as a CPU's forms have them, and a GPU's of packed YUV. For A-lines beyond the last, VkFFT
+# computes with registers that it has not filled; the reports name the kernel that reads its
 # results. And one undefined component makes all of a vector so, as of filters filled up to whole
 # vectors. It takes memory that clEnqueueCopyBuffer has written for uninitialized.
 OF_HALVES = ["key-run*", "chroma*", "difference", "plate", "soft-core", "fill", "shape", "packed",

@@ -1,4 +1,4 @@
-# What tests/run.sh and its modes share; they source it. A mode is an executable file
+# Functions of tests/run.sh and its modes, which source it. A mode is an executable file
 # tests/modes/MODE.sh: its second line says in a few words what it finds, and it ends with
 # `conclude`.
 #

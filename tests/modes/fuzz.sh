@@ -24,7 +24,7 @@ programs=("${targets[@]/#/tests/fuzz/fuzz_}")
 ninja -C "$build" "${programs[@]}" </dev/null || refuse "The build failed."
 
 scan_plugins_within
-# What a library does not free until its process ends is --asan's to find.
+# --asan finds memory that a library keeps until the process ends.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))

@@ -7,7 +7,7 @@ source "$(dirname "$0")/common.sh"
 
 build_beside tsan all -Db_sanitize=thread -Dbenchmark=false -Doptimization=1
 scan_plugins_within
-# What others do to their memory is theirs: they are not built for it.
+# Other libraries are not instrumented.
 export TSAN_OPTIONS=suppressions=$root/tests/sanitizers/tsan.supp:halt_on_error=1:second_deadlock_stack=1:ignore_noninstrumented_modules=1
 export G_SLICE=always-malloc
 run_slowly 10 "$@"

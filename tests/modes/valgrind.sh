@@ -1,5 +1,5 @@
 #!/bin/bash
-# bytes that nobody has set, memory that is misused or lost, in any library (valgrind); [TEST…]
+# uninitialized bytes, invalid accesses and leaks in any library (valgrind); [TEST…]
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
@@ -7,7 +7,7 @@ source "$(dirname "$0")/common.sh"
 
 need valgrind valgrind
 build_or_refuse all
-# What needs no device, twenty times slower; PoCL's compiler would take most of an hour.
+# Tests without a device: all are twenty times slower, and PoCL's compiler would take an hour.
 [ $# -gt 0 ] || set -- elements_calibration elements_npyparse elements_valuesfiles \
   libs_devicechoice fuzz_npyheader fuzz_npystream fuzz_program fuzz_properties fuzz_valuesfile
 export G_SLICE=always-malloc

@@ -30,7 +30,7 @@ next (Function *, const char *name)
     return real;                                                                         \
   }())
 
-/* What others did before they let go is done before whoever comes next. */
+/* Writes before an unlock happen before the next lock. */
 #define TAKES(name, Type)                                                                \
   void name (Type *lock)                                                                 \
   {                                                                                      \
@@ -54,7 +54,7 @@ next (Function *, const char *name)
     REAL (name) (lock);                                                                  \
   }
 
-/* Who takes the last reference away comes after all who took theirs. */
+/* The last unref happens after all other unrefs. */
 #define UNREFS(name, Type)                                                               \
   void name (Type *object)                                                               \
   {                                                                                      \

@@ -57,8 +57,8 @@ look ()
   return now;
 }
 
-/* What the process has in its course: the most of the second fifth, by when it is warm,
- * and the most of the last. */
+/* Memory of the process over time: the maximum of the second fifth, when it is warm,
+ * and of the last fifth */
 class Watch {
 public:
   explicit Watch (guint64 steps) : steps (steps) {}
@@ -484,7 +484,7 @@ add_knobs (GObject *object, std::vector<AnyKnob> &knobs)
   g_free (specs);
 }
 
-/* Of all elements of the project's, and of their pads; the pipeline holds these. */
+/* Elements of the project and their pads; the pipeline holds references to these. */
 std::vector<AnyKnob>
 knobs_of (GstElement *pipeline)
 {

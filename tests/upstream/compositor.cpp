@@ -1,4 +1,4 @@
-/* What GStreamer's own tests of `compositor` call, with openclcompositor in its place
+/* Runs GStreamer's own tests of `compositor` with openclcompositor in its place
  *
  * It stands in front of upstream's test, by --wrap of the linker's: the compositor is ours,
  * ordinary frames go through openclupload and openclconvert into each of its sink pads, and

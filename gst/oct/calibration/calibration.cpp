@@ -198,7 +198,7 @@ load_map (const Calibration &calibration, gsize samples, std::vector<double> &ma
   map = map_of_places (places);
   return check_resample_map (chirp.described (), map, error);
 }
-/* Of each sample between the first, at 0, and the last. */
+/* Positions of the samples between the first, at 0, and the last. */
 std::vector<double>
 places_of_wavelengths (const std::vector<double> &wavelengths)
 {

@@ -30,8 +30,8 @@ struct Calibration {
   }
 };
 
-/* What can be said before the number of samples is known: that one way is given at most,
- * that the range is one, that the file is there. */
+/* Checks that need no number of samples: at most one kind of calibration, a valid
+ * range, an existing file. */
 bool calibration_check (const Calibration &calibration, GError **error);
 
 /* Fills map with r: for each even wavenumber the fractional sample at which it lies.
@@ -40,8 +40,8 @@ bool calibration_check (const Calibration &calibration, GError **error);
 bool calibration_load (const Calibration &calibration, const Samples &samples,
     std::vector<double> &map, GError **error, std::vector<double> *places = nullptr);
 
-/* rad/µm from one even wavenumber to the next, of wavelengths in units of so many µm; 0
- * where they are not known. */
+/* Step between even wavenumbers in rad/µm, for wavelengths in units of `unit` µm; 0 if
+ * unknown */
 double calibration_step (
     const Calibration &calibration, const Samples &samples, double unit);
 

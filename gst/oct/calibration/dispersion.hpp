@@ -19,7 +19,7 @@ struct Dispersion {
   bool given () const { return a2 != 0 || a3 != 0 || phase.given (); }
 };
 
-/* What can be said before the number of samples is known. */
+/* Checks that need no number of samples. */
 bool dispersion_check (const Dispersion &dispersion, GError **error);
 
 /* Fills phase, in rad, to be applied as exp(-i phase): a2 q^2 + a3 q^3 with

@@ -110,7 +110,7 @@ design_kernel (double distance)
   /* Depths of the grid beyond the last one of the output. */
   design.add_band (
       std::max (0.5, last_depth), 3 * last_depth, 0, [] (double) { return 0.0242; });
-  /* Those that the grid aliases to depths that are shown. */
+  /* Frequencies that the grid aliases to displayed depths */
   for (guint n = 0; n < 6; n++)
     design.add_band ((3 + 4 * n) * last_depth, (5 + 4 * n) * last_depth, 0,
         [] (double) { return 12.9; });

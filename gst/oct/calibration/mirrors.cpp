@@ -74,7 +74,7 @@ roots_of (gsize n, int sign)
   return roots;
 }
 
-/* Of any length. sign is that of the exponent. */
+/* DFT of any length, with `sign` in the exponent. */
 Line
 transform (const Line &line, int sign)
 {
@@ -362,7 +362,7 @@ Estimate::combined (double first, double second) const
   return sum;
 }
 
-/* Of each entry of the map the position on the even grid of `wavenumbers`. */
+/* Returns the position of each entry of the map on the even grid of `wavenumbers`. */
 Values
 Estimate::places_of (const Values &wavenumbers) const
 {
@@ -490,7 +490,8 @@ prepared (const Values &lines, const Values &map)
   return chosen;
 }
 
-/* Of the power of depths: the sum of its squares to the square of its sum. */
+/* Sharpness of the power over depth: the sum of squares divided by the square of the
+ * sum */
 double
 sharpness_of (
     const std::vector<Line> &lines, const Line &roots, SharpestDispersion dispersion)

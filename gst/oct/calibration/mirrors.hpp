@@ -33,9 +33,10 @@ struct SharpestDispersion {
   double a2 = 0, a3 = 0;
 };
 
-/* That which makes the depths of any sample sharpest: with most of their power in few of
- * them. `lines` are raw A-lines one behind the other, of as many samples as `map` has
- * entries; up to 24 of them are looked at, and what all have in common is taken away. */
+/* Returns the dispersion that makes the depths of a sample sharpest, with most of
+ * their power in few of them. `lines` are raw A-lines, one after the other, each with
+ * as many samples as `map` has entries. At most 24 of them are used, after subtraction
+ * of their mean. */
 SharpestDispersion sharpest_dispersion (
     const std::vector<double> &lines, const std::vector<double> &map);
 

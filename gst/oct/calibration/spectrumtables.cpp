@@ -31,7 +31,7 @@ append_phase (std::vector<guint32> &words, const std::vector<double> &phase)
   }
 }
 
-/* Of what it is padded with nothing is taken. */
+/* Weights of padding are zero. */
 void
 append_taps (std::vector<guint32> &words, const Taps &taps,
     const std::vector<double> &window, gsize points)
@@ -45,7 +45,7 @@ append_taps (std::vector<guint32> &words, const Taps &taps,
   }
 }
 
-/* A table of even wavenumbers at each of so many points among them. */
+/* Table of even wavenumbers with `points` points */
 std::vector<double>
 oversampled (const std::vector<double> &table, gsize points)
 {

@@ -38,9 +38,9 @@ struct SpectrumSettings {
   Clock clock = Clock::none;
   guint padded_samples = 0; /* wavenumbers that are transformed, 0: as many */
 
-  /* Of so many in all channels. */
+  /* For this number of samples in all channels */
   Samples used_of (gsize all) const;
-  /* That come out for each A-line of so many samples. */
+  /* Number of outputs of an A-line with `samples` samples */
   gsize points_of (gsize all) const
   {
     return std::max<gsize> (padded_samples, used_of (all).used) * oversampling ();
@@ -53,7 +53,7 @@ struct SpectrumSettings {
            && padded_samples == 0;
   }
 
-  /* That an A-line's samples are of. */
+  /* Number of samples of an A-line */
   guint channels () const { return clock == Clock::none ? 1 : 2; }
 
   /* The output is a grid of gridding_oversampling points a wavenumber. */
@@ -80,7 +80,7 @@ struct SpectrumTables {
   std::vector<guint32> words;  /* float32 or int32 */
 };
 
-/* What can be said before the number of samples is known. */
+/* Checks that need no number of samples. */
 bool spectrum_settings_check (const SpectrumSettings &settings, GError **error);
 
 /* Whether the samples that are to be used are there, and as many as can be transformed. */

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace oct {
-/* What a table is called in messages, and where it comes from. */
+/* Name of a table in messages, and its file */
 struct ValuesFile {
   const char *name;  /* the property, "wavelengths" */
   std::string path;  /* empty: not given */
@@ -20,10 +20,11 @@ struct ValuesFile {
   std::string described () const { return std::string (name) + " file " + path; }
 };
 
-/* What an A-line may have. Caps say nothing of it, so that who brings others is told. */
+/* Largest number of samples of an A-line. Caps have no limit, so larger ones are
+ * reported. */
 constexpr guint least_samples = 16, most_samples = 65536;
 
-/* Of an A-line: all of them, and those that are used. */
+/* Numbers of samples of an A-line: all, and those in use */
 struct Samples {
   Samples (gsize all) : all (all), used (all) {}
   Samples (gsize all, gsize first, gsize used) : all (all), first (first), used (used) {}

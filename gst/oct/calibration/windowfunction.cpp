@@ -11,7 +11,7 @@
 
 namespace oct {
 namespace {
-/* Of the half length: falls to 4.4 % at the ends, as MATLAB's default does. */
+/* Gaussian that falls to 4.4 % at its ends, as MATLAB's default */
 const double gaussian_sigma = 0.4;
 /* The tapered part of the length, both ends together. */
 const double tukey_taper = 0.5;

@@ -19,8 +19,8 @@ const gsize least_group = 128;
 /* Bytes of a picture's row that a work-group writes at least. */
 const gsize shortest_segment = 4;
 
-/* What costs less comes first: shorter segments waste memory's bandwidth, halves take turns
- * at three barriers in place of one. */
+/* Cheapest first: shorter segments waste memory bandwidth, and halves need three
+ * barriers instead of one. */
 const struct {
   gsize segment;
   bool halves;

@@ -52,7 +52,7 @@ DepthEngine::wants_fused_engine (
          && is_faster_in_one (context, format);
 }
 
-/* Of spectra that are made an FFT library is never a reason for an error. */
+/* For computed spectra, a missing FFT library is never an error. */
 bool
 DepthEngine::wants_one_launch (
     GstOpenCLContext *context, const EngineFormat &format, Fused fused)
@@ -80,7 +80,7 @@ DepthEngine::choose (GstOpenCLContext *context, const EngineFormat &format, Fuse
       g_propagate_error (error, reason);
       return false;
     }
-    /* What the compiler made of it does not fit the device after all. */
+    /* The compiled kernel does not fit the device. */
     GST_INFO ("in two steps: %s", reason->message);
     g_clear_error (&reason);
   }

@@ -32,7 +32,7 @@ enum class Fused {
   always,
 };
 
-/* What a DepthEngine is made for. */
+/* Configuration of a DepthEngine */
 struct EngineFormat {
   SampleFormat input = SampleFormat::u16le;
   DepthFormat output = DepthFormat::gray8;
@@ -53,7 +53,7 @@ struct EngineFormat {
   bool from_raw () const { return taps > 0; }
 
   guint length () const { return points ? points : samples; }
-  /* That there are. */
+  /* Number of depths */
   guint depths () const { return length () / oversampling / 2; }
 
   bool operator== (const EngineFormat &other) const
@@ -77,7 +77,7 @@ struct DepthOutput {
   double black; /* of a picture, in decibels or amplitude, whichever it shows */
   double white;
 
-  /* In values of so many bytes. */
+  /* Step between A-lines, in values of `bytes` bytes */
   cl_int pitch (gsize bytes) const { return cl_int (stride / gssize (bytes)); }
 };
 

@@ -146,7 +146,7 @@ copy_field (
     gst_structure_set_value (to, to_field, value);
 }
 
-/* Of depths, or of pictures of them: (transfer full) (nullable) */
+/* Caps of depths or of images of them: (transfer full) (nullable) */
 GstStructure *
 shown (const GstStructure *from, bool true_scale, bool to_output)
 {
@@ -240,7 +240,7 @@ DepthChange::operator== (const DepthChange &other) const
 }
 
 namespace {
-/* What a value is, in the kernels' words. */
+/* Type of a value in OpenCL C */
 struct StoredFormat {
   const char *name;
   gsize bytes;
@@ -649,7 +649,7 @@ defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *e
   return TRUE;
 }
 
-/* Of numbers that lie where a kernel reads them. */
+/* Layout of numbers that a kernel can read */
 static bool
 can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
 {

@@ -39,7 +39,7 @@ struct DepthLayout {
   guint first_depth = 0; /* bin of the first one; of pictures not known */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
-  std::string quantity; /* that numbers are of, where it is told */
+  std::string quantity; /* quantity of the numbers, if known */
 
   gsize size () const { return bytes * depths * lines; }
   /* GST_CLOCK_TIME_NONE without a frame rate */
@@ -54,10 +54,11 @@ struct DepthLayout {
 /* Raw video is pictures, or with `rows` spectra: a row an A-line. */
 bool parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout);
 
-/* An error, where values of so many bytes do not lie at multiples of that. */
+/* Returns an error if values of `bytes` bytes are not aligned to that size. */
 bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
 
-/* Of a picture whose A-lines and depths are so far apart, where both are known. */
+/* Returns the pixel aspect ratio for the steps between A-lines and depths, if both are
+ * known. */
 void set_true_scale (GstStructure *picture, double line_step, double depth_step);
 
 /* How the caps of the output follow from those of the input. */
@@ -74,7 +75,7 @@ struct DepthChange {
   bool true_scale = false;        /* with the pixel-aspect-ratio that the steps make */
   const char *from = nullptr;     /* format that is needed, null: any of the template's */
   const char *to = nullptr;       /* format of the output, null: as the input's */
-  const char *quantity = nullptr; /* what those numbers are, where it is told */
+  const char *quantity = nullptr; /* quantity of those numbers, if known */
 
   bool operator== (const DepthChange &other) const;
 };
@@ -92,13 +93,13 @@ public:
   /* With new caps; `broken` likewise. */
   virtual bool adopt (bool &broken, GError **error) = 0;
   virtual void stop () = 0;
-  /* What prepare() made; everything enqueued has finished. */
+  /* Releases the objects of prepare(). All enqueued work has finished. */
   virtual void release () = 0;
 
   /* Kernels and work memory for `input` and `output`, with what is in force; also after
    * an update. */
   virtual bool prepare (GstOpenCLContext *context, GError **error) = 0;
-  /* What frames left here is of no more use. */
+  /* Forgets earlier frames. */
   virtual void forget () {}
   /* A frame that is not the last of those that one comes of. `position` counts them. */
   virtual bool keep (
@@ -108,10 +109,10 @@ public:
   }
   /* How many come of the last of those. */
   virtual guint outputs () { return 1; }
-  /* Frames after which all is as at the first one, where nobody knows how many were lost.
-   */
+  /* Number of frames after which the state is as at the first frame, for an unknown
+   * number of lost frames. */
   virtual guint period () const { return change ().frames; }
-  /* What else there is to say of an output, the `index`-th of its input. */
+  /* Adds metas to the output with index `index` of its input. */
   virtual void describe (GstBuffer *output, guint index) {}
   virtual bool transform (const GstOpenCLFrame *input, const GstOpenCLFrame *output,
       cl_command_queue queue, GError **error) = 0;

@@ -44,8 +44,8 @@ struct DepthScaling {
   cl_float least;
 };
 
-/* Of values in such units, of which `least` is the least, to the range of the output; `full`
- * is 0 where there is none. */
+/* Maps values in these units, of at least `least`, to the range of the output; `full`
+ * is 0 without a range. */
 DepthScaling scaling_to (
     double full, double unit, double least, const DepthOutput &output);
 

@@ -18,7 +18,7 @@ GType scale_get_type (void);
 
 const double least_db = -1000, most_db = 1000;
 
-/* What the numbers of depths are. */
+/* Quantity of the depths */
 enum class Numbers {
   complex,
   amplitudes,
@@ -34,7 +34,7 @@ struct Shown {
   guint lines;
 };
 
-/* What is taken away from an A-line's complex depths before they are shown. */
+/* Background that is subtracted from the complex depths of an A-line before display */
 struct Difference {
   cl_mem pattern;  /* (nullable) floats, real and imaginary parts */
   bool subtracted; /* the pattern is, not only: */

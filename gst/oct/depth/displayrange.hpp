@@ -51,11 +51,10 @@ display_range_properties ()
       {"db-max", "White level", "Level that is white, in dB; above db-min",
           part (&DisplayRange::db_max), {least_db, most_db}, opencl::controllable},
       {"min", "Least number",
-          "That is black, of numbers that are not shown in decibels; min and max 0: as "
-          "suits them",
+          "Value that is black, for linear scales (min and max 0 = range of the "
+          "quantity)",
           part (&DisplayRange::min), {-most_value, most_value}, opencl::controllable},
-      {"max", "Greatest number",
-          "That is white, of numbers that are not shown in decibels; above min",
+      {"max", "Greatest number", "Value that is white, for linear scales; above min",
           part (&DisplayRange::max), {-most_value, most_value}, opencl::controllable},
   };
 }

@@ -41,7 +41,7 @@ std::string options_of (const DepthLayout &layout);
 
 class EnFace {
 public:
-  /* Of so many B-scans, of which nothing has come yet; anything enqueued has finished. */
+  /* Starts an empty projection of `scans` B-scans; all enqueued work has finished. */
   bool create (GstOpenCLContext *context, const DepthLayout &input, guint b_scans,
       guint pixel_bytes, GError **error);
   /* All rows are as where nothing came. */

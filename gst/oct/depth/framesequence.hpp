@@ -23,13 +23,13 @@ public:
     GstClockTime frame_duration = GST_CLOCK_TIME_NONE;
   };
 
-  /* What is known of a frame on arrival. */
+  /* Properties of a frame on arrival */
   struct Arrival {
     GstClockTime time = GST_CLOCK_TIME_NONE;
     GstClockTime duration = GST_CLOCK_TIME_NONE;
     std::optional<guint64> number; /* among all frames, lost ones included */
-    /* Groups begin anew every so many frames, and no group extends beyond that; 0: groups
-     * follow each other without end. */
+    /* Number of frames after which groups start again; no group crosses this limit. 0:
+     * no limit */
     guint64 unit = 0;
     bool lost = false;  /* frames before it were lost */
     bool empty = false; /* it has no content */

@@ -11,8 +11,8 @@
 #include <memory>
 
 namespace oct {
-/* Work that was left to somebody else, on the queue of the context that it came from; from
- * any thread, and while the filter that left it has others under way. */
+/* Pending work for another filter, on the queue of its own context. Usable from any
+ * thread, while the first filter has further work pending. */
 class PendingDepths {
 public:
   virtual ~PendingDepths () = default;

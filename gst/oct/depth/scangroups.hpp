@@ -11,8 +11,8 @@ namespace oct {
  * where these are enough for a group. Frames left over there belong to no group. */
 class ScanGroups {
 public:
-  /* Of `frames` frames each. An error where a volume has fewer frames, or where a group
-   * would hold some B-scans more often than others. */
+  /* Groups of `frames` frames. Returns an error if a volume has fewer frames, or if a
+   * group would hold some B-scans more often than others. */
   static bool check (const GstOctScan &scan, guint frames, GError **error);
 
   /* With what check() accepts. */

@@ -20,8 +20,9 @@ struct VolumeExtent {
   }
 };
 
-/* (transfer full): the picture first, for whoever takes both. A `live` volume comes with
- * each B-scan; a picture of `true_scale` has pixels as the steps say. */
+/* Returns the caps of the projection and of the volume, the projection first:
+ * (transfer full). A `live` volume has the frame rate of the B-scans. A projection of
+ * `true_scale` has the pixel aspect ratio of the steps. */
 GstCaps *volume_outputs_of (
     GstCaps *inputs, const VolumeExtent &extent, bool live, bool true_scale);
 } // namespace oct

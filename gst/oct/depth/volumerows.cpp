@@ -17,7 +17,7 @@ VolumeRows::restart (guint rows)
   gaps = 0;
 }
 
-/* What was there of an earlier volume is of no more use. */
+/* Rows of an earlier volume are no longer valid. */
 void
 VolumeRows::lose (guint64 place, std::vector<guint> &lost)
 {
@@ -40,7 +40,7 @@ VolumeRows::next (guint64 place, bool last_of_place, bool empty)
   step.begins = is_next_volume || !began_;
   if (is_next_volume)
     std::fill (filled.begin (), filled.end (), false);
-  /* Of the first volume those before the first that came are as the rest: not there yet. */
+  /* In the first volume, rows before the first B-scan count as missing. */
   const guint64 from = last ? *last + 1 : place;
   if (place > from) {
     for (guint64 n = place - std::min<guint64> (place - from, rows () - 1); n < place;

@@ -22,7 +22,7 @@ public:
     std::vector<guint> lost; /* rows, up to this one, that hold nothing of this time */
   };
 
-  /* Of so many B-scans; nothing has come yet. */
+  /* Starts an empty volume of `scans` B-scans. */
   void restart (guint rows);
   /* Whether a B-scan is of another volume than one that began and has not ended. */
   bool leaves (guint64 place) const { return began_ && place / rows () != volume_; }

@@ -126,7 +126,7 @@ VolumeStore::is_held () const
          || GST_MINI_OBJECT_REFCOUNT_VALUE (gst_buffer_peek_memory (volume, 0)) > 1;
 }
 
-/* Another one that nobody else has, with the same in it. */
+/* Returns a copy that has no other owner. */
 bool
 VolumeStore::copy (GError **error)
 {

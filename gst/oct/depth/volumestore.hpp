@@ -12,7 +12,7 @@
 #include <functional>
 
 namespace oct {
-/* Of what such B-scans are gathered to: of complex ones the amplitudes. */
+/* Type of a volume of such B-scans: amplitudes of complex ones. */
 opencl::NumberType volume_type_of (const DepthLayout &layout);
 
 /* A volume that another element holds is never written. */
@@ -24,10 +24,11 @@ public:
   VolumeStore (const VolumeStore &) = delete;
   ~VolumeStore ();
 
-  /* Of so many B-scans, which are `bytes` together; anything enqueued has finished. */
+  /* For `scans` B-scans with `bytes` bytes together; all enqueued work has finished. */
   bool create (GstOpenCLFilter *filter, const DepthLayout &input, guint b_scans,
       gsize bytes, GError **error);
-  /* A volume that nobody else has: as it is by now, or a new one, with `zeroed` empty. */
+  /* Returns a volume that has no other owner: the current one, or a new one with
+   * `zeroed` empty. */
   bool ensure (bool zeroed, GError **error);
   bool put (const GstOpenCLFrame *frame, guint row, GError **error);
   /* Clears the B-scans that `are_wanted` selects. */

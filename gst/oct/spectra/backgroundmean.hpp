@@ -12,17 +12,17 @@
 #include <memory>
 
 namespace oct {
-/* Of up to `frames` preceding frames, the first one with its own mean; with 0 preceding
- * frames always that of the frame itself. */
+/* Mean of up to `frames` preceding frames; for the first frame, and with `frames` 0,
+ * the mean of the frame itself. */
 class BackgroundMean {
 public:
   /* Work memory only: kernels are built for the first frame that needs them. */
   bool create (GstOpenCLContext *context, SampleFormat input, gsize samples, gsize lines,
       guint frames, GError **error);
 
-  /* Enqueues what makes the background to be subtracted from `spectra`, and what these
-   * add to the background of frames to come. `mean` is float32 from its start on and
-   * nobody else's while it is kept. */
+  /* Enqueues the kernels that compute the background of `spectra` and that add them to the
+   * background of later frames. `mean` is float32 from its start on, and has no other
+   * owner while the caller keeps it. */
   bool update (const RawSpectra &spectra, cl_command_queue queue,
       std::shared_ptr<cl::Buffer> &mean, GError **error);
 

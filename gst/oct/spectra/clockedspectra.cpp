@@ -85,7 +85,7 @@ ClockedSpectra::enqueue (cl_command_queue queue, guint all, guint first, guint s
   const cl_uint apart = beside ? 2 : 1;
   const cl_ulong line = 2 * (beside ? samples : all);
   const gsize numbers = gsize (samples) * spectra.lines;
-  /* Of the one kind only what is wanted is unpacked. */
+  /* For one kind only the requested channel is unpacked. */
   if (!unpacking.enqueue (queue, beside ? 2 * first : 0, guint (line), spectra, error)
       || !make_room (numbers, error))
     return false;

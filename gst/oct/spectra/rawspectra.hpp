@@ -43,7 +43,7 @@ struct RawSpectra {
 
   cl_mem counter_data () const { return counter ? (*counter) () : nullptr; }
 
-  /* Whether every A-line begins at a multiple of so many bytes. */
+  /* Returns whether every A-line starts at a multiple of `bytes` bytes. */
   bool is_multiple_of (gsize bytes) const
   {
     return offset % bytes == 0 && stride % cl_long (bytes) == 0;

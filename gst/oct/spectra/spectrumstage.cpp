@@ -1,5 +1,4 @@
-/* What turns raw spectra into windowed ones that are even in wavenumber: tables and
- * kernels
+/* Converts raw spectra to windowed spectra at even wavenumbers: tables and kernels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

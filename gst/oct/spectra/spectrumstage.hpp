@@ -1,5 +1,4 @@
-/* What turns raw spectra into windowed ones that are even in wavenumber: tables and
- * kernels
+/* Converts raw spectra to windowed spectra at even wavenumbers: tables and kernels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,7 +22,8 @@ struct SpectrumFormat {
   bool background = false; /* one is subtracted */
 };
 
-/* What is subtracted from every A-line: float32 from a word of a buffer on. */
+/* Background that is subtracted from every A-line: float32, from an offset in words of
+ * a buffer */
 struct BackgroundSpectrum {
   cl_mem buffer = nullptr; /* of a stage or of a mean, which lives as long */
   cl_uint offset = 0;

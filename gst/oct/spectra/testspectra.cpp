@@ -241,8 +241,8 @@ OctTestSpectra::allocate (cl::Buffer &buffer, gsize size, GError **error)
   return opencl::make_buffer (context, std::max<gsize> (size, 16), buffer, error);
 }
 
-/* What of a fringe depends on the sample alone: where on the even grid it lies, the
- * dispersion there, and the light source's spectrum. */
+/* Part of a fringe that depends on the sample alone: position on the even grid,
+ * dispersion, and spectrum of the light source */
 bool
 OctTestSpectra::configure_samples (const OctTestSettings &settings, GError **error)
 {
@@ -332,8 +332,8 @@ OctTestSpectra::configure_tissue (const OctTestSettings &settings, GError **erro
          && configure_moving (error);
 }
 
-/* What is still is summed up once and kept, where there is room for it; elsewhere all
- * counts as moving. */
+/* Static reflectors are summed once and kept if there is room. Otherwise all count as
+ * moving. */
 bool
 OctTestSpectra::configure_still (GError **error)
 {
@@ -457,7 +457,7 @@ OctTestSpectra::motion_at (
   return motion;
 }
 
-/* What the frame's kernel reads. */
+/* Input buffers of the kernel of a frame */
 bool
 OctTestSpectra::enqueue_tissue (const OctTestSettings &settings,
     const OctTestMoment &moment, cl_command_queue queue, GError **error)

@@ -43,11 +43,11 @@ struct OctTestMoment {
  * not. */
 bool oct_test_settings_validate (const OctTestSettings &settings, GError **error);
 
-/* And for so many samples per A-line. */
+/* The same for another number of samples per A-line */
 bool oct_test_settings_validate_for (
     const OctTestSettings &settings, guint samples, GError **error);
 
-/* Without the mirrors that lie deeper than so many samples per A-line reach. */
+/* Leaves out mirrors that are too deep for this number of samples per A-line. */
 OctTestSettings oct_test_settings_within (OctTestSettings settings, guint samples);
 
 class OctTestSpectra {
@@ -55,8 +55,8 @@ public:
   /* Builds the kernels. */
   bool open (GstOpenCLContext *context, GError **error);
 
-  /* Computes the tables and puts them on the device, of settings that are valid. What was
-   * enqueued before keeps its own tables, so nobody waits. */
+  /* Computes the tables of valid settings and uploads them. Enqueued frames keep their own
+   * tables, so this does not wait. */
   bool configure (
       const OctTestSettings &settings, guint samples, guint lines, GError **error);
 

@@ -205,8 +205,8 @@ ElementCore::settle_on_named_device ()
   g_free (wanted);
 }
 
-/* What it settled on when a neighbour asked may be of a device that it was to use then.
- */
+/* The device that it chose for a neighbour's query may be an earlier value of
+ * `device`. */
 void
 ElementCore::drop_context_of_another_device (const gchar *wanted)
 {
@@ -347,8 +347,8 @@ ElementCore::has_failed ()
   return true;
 }
 
-/* Who comes second leaves only when the first has told: else the end of the stream, or an
- * error that names nothing, may come to the application before. */
+/* The second thread returns only after the first one has posted the error. Otherwise
+ * the application could see EOS, or an error without a cause, first. */
 void
 ElementCore::post (GError *error, Told what)
 {
@@ -453,7 +453,8 @@ ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
   return pool;
 }
 
-/* Of system memory its source fills one buffer while those in flight are still read. */
+/* From a pool of system memory, a source fills one buffer while those in flight are
+ * still read. */
 static guint
 in_turn_for_upstream (const Format &format, guint in_turn, guint async_depth)
 {
@@ -462,8 +463,8 @@ in_turn_for_upstream (const Format &format, guint in_turn, guint async_depth)
              : MAX (async_depth + 1, guint (GST_OPENCL_BUFFERS_IN_TURN));
 }
 
-/* Whoever fills frames of system memory fills best pinned memory: unless the device works
- * in the host's memory, and then device memory. */
+/* An element that fills frames in system memory fills pinned memory fastest. On a
+ * device that works in the host's memory it fills device memory. */
 void
 ElementCore::propose_pool (
     GstQuery *query, GstCaps *caps, const Format &format, guint in_turn)
@@ -510,7 +511,7 @@ ElementCore::decide_pool (
   } else {
     gst_clear_object (&pool);
   }
-  if (size == 0) /* buffers of many sizes, and nobody offers any */
+  if (size == 0) /* buffers of many sizes, and no pool was offered */
     return true;
   if (!pool || !configure_pool (pool, caps, size, in_turn) || !pool_holds (pool, size)) {
     gst_clear_object (&pool);

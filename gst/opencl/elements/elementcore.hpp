@@ -20,7 +20,7 @@
 #include <mutex>
 
 namespace opencl {
-/* What caps say of buffers. */
+/* Size, alignment and memory of the buffers that caps describe */
 struct Format {
   Format () = default;
   explicit Format (GstCaps *caps); /* `size` only of raw video */
@@ -36,7 +36,7 @@ struct Format {
 
 class ElementCore {
 public:
-  /* Of its element, which owns it. */
+  /* Not owned: the element owns this */
   explicit ElementCore (GstElement *element);
   ~ElementCore ();
   static ElementCore *of (gpointer element);
@@ -80,8 +80,8 @@ public:
   /* For GstAggregatorClass.negotiate, whose class returns that caps were not `agreed` on with
    * the next frame only, which may not come. Returns `agreed`. */
   gboolean report_unless_negotiated (gboolean agreed, GstPad *source);
-  /* The same of what the element does not see itself: somebody else could not map a frame
-   * of its, or got no buffer. It takes no frames any more until start_afresh(). */
+  /* Reports a failure that another element saw, such as a frame that it failed to map.
+   * The element takes no more frames until start_afresh(). */
   void report_lost_frame (GError *error);
   /* A frame went well: the next failure is another one, unless it was the device's. */
   void forget_failure ();
@@ -120,7 +120,8 @@ public:
   /* (transfer full) (nullable): a pool whose failures the element reports */
   GstBufferPool *make_pool (bool host, GstCaps *caps, gsize size, guint in_turn);
 
-  /* Reports that `pool` (nullable) has no buffer, unless whoever made it has done so. */
+  /* Reports that `pool` (nullable) has no buffer, unless its creator has already done
+   * so. */
   void report_no_buffer (GstBufferPool *pool, gsize size);
 
   /* Marks the memory of an input that other threads hold too, as behind a `tee`. */
@@ -156,7 +157,7 @@ private:
   std::atomic<bool> opened{false};      /* written with the object lock */
   enum class Told { NOTHING, FAILURE, DEVICE_FAILURE };
   void post (GError *error, Told what);
-  std::recursive_mutex telling; /* held while a failure is told */
+  std::recursive_mutex telling; /* held while a failure is reported */
   std::atomic<Told> told{Told::NOTHING};
   InputWatch inputs_;
   const std::shared_ptr<ElementQueues> queues_ = std::make_shared<ElementQueues> ();

@@ -7,8 +7,8 @@
  * SECTION:gstopenclaggregator
  * @title: GstOpenCLAggregator
  *
- * What GstOpenCLFilter is to elements with one input: a subclass enqueues what makes a
- * frame of those that belong together, and everything else is the base class's.
+ * Base class of elements with several inputs. A subclass enqueues the kernels that make an
+ * output frame from one frame of each pad. The base class does everything else.
  */
 #include <gst/opencl/gstopenclaggregator.h>
 
@@ -61,7 +61,8 @@ gst_opencl_aggregator_pad_prepare_frame (GstVideoAggregatorPad *pad,
   return TRUE;
 }
 
-/* After the frame: whoever was shown a buffer that is flushed by now has a reference. */
+/* After the frame: other threads may still hold a reference to a buffer that has been
+ * flushed. */
 static void
 gst_opencl_aggregator_pad_clean_frame (
     GstVideoAggregatorPad *pad, GstVideoAggregator *aggregator, GstVideoFrame *prepared)
@@ -80,8 +81,8 @@ gst_opencl_aggregator_pad_clean_frame (
     gst_buffer_unref (buffer);
 }
 
-/* In the thread of upstream, while a frame may be under way: between the parent class's
- * look at the pad's buffer and prepare_frame() nobody else would hold it. */
+/* Runs in the thread of upstream, while a frame may be in progress: after the parent class
+ * has peeked at the pad's buffer and before prepare_frame(), the buffer has no other owner. */
 static GstFlowReturn
 gst_opencl_aggregator_pad_flush (GstAggregatorPad *pad, GstAggregator *aggregator)
 {

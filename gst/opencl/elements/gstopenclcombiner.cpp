@@ -86,7 +86,7 @@ gst_opencl_combiner_pad_init (GstOpenCLCombinerPad *pad)
 /* --- the element --- */
 
 namespace {
-/* What a frame is made of, in the order of the pads: references to all. */
+/* Inputs of one frame in the order of the pads, with a reference to each */
 struct Inputs {
   ~Inputs ()
   {
@@ -250,7 +250,7 @@ gst_opencl_combiner_flush (GstAggregator *aggregator)
 
 /* --- which buffers make a frame --- */
 
-/* What stands for a gap has no bytes; what was shown before stays. */
+/* A gap buffer has no bytes: the previous frame stays. */
 static void
 show_unless_gap (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
 {
@@ -305,7 +305,7 @@ is_shown_still (GstOpenCLCombinerPad *pad, GstBuffer *next, GstClockTime time)
   return GST_CLOCK_TIME_IS_VALID (end) && GST_CLOCK_TIME_IS_VALID (time) && end > time;
 }
 
-/* What the pad shows at `time`; of buffers without a time the next one. */
+/* Returns the frame of the pad at `time`; if buffers have no time, the next one. */
 static GstFlowReturn
 advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
 {
@@ -395,7 +395,7 @@ are_same (const std::vector<GstCaps *> &a, const std::vector<GstCaps *> &b)
   return same;
 }
 
-/* What the frame that comes is made of, once that is known. */
+/* Collects the inputs of the next frame, if all of them are known. */
 static GstFlowReturn
 gst_opencl_combiner_update_src_caps (
     GstAggregator *aggregator, GstCaps *downstream, GstCaps **result)

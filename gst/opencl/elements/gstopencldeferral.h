@@ -33,7 +33,7 @@ typedef enum {
  *   #GstOpenCLFilterClass.process() would. Called only with work for the filter's very
  *   caps, that makes all of the input buffer, from memory of the filter's context
  *
- * What a class of filters does with pending work, see
+ * Functions of a class of filters for pending work, see
  * gst_opencl_filter_class_set_deferral().
  */
 typedef struct {

@@ -98,8 +98,8 @@ is_flushing (GstPad *pad)
   return flushing;
 }
 
-/* The parent class keeps what it decided in its hand while it answers for an allocation. It
- * would put that back behind its own stop, where nobody frees it; a pad that stops is
+/* GstBaseTransform holds the allocation that it decided while it answers an ALLOCATION
+ * query, and would store it after its own stop, where it leaks. A pad that stops is
  * flushing before it waits for the lock that is held here. */
 static gboolean
 gst_opencl_filter_query (
@@ -268,8 +268,8 @@ deferral_of (GstOpenCLFilter *self)
       GST_OPENCL_FILTER_GET_CLASS (self)->deferral);
 }
 
-/* Whoever processes whole buffers may do so on any queue, and is to overlap with others.
- */
+/* A filter that processes whole buffers may use any queue, and must overlap with other
+ * threads. */
 static guint
 buffers_in_turn (GstOpenCLFilter *self)
 {
@@ -329,7 +329,7 @@ gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *quer
 /* --- metas --- */
 
 namespace {
-/* What a meta speaks of, as its tags say. */
+/* Tags of the subjects that a meta describes */
 struct Subject {
   bool picture = false; /* places in it, or its orientation */
   bool size = false;
@@ -364,8 +364,8 @@ has_same_colors (const GstVideoInfo *a, const GstVideoInfo *b)
          && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
 }
 
-/* What a meta says of places in the picture is scaled with it. A meta of no subject, or
- * of the video as such (captions), holds whatever becomes of the frame. */
+/* Metas with positions are scaled with the frame. A meta without tags, or of the video
+ * as such (captions), stays valid for every output. */
 static gboolean
 gst_opencl_filter_transform_meta (
     GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
@@ -497,9 +497,9 @@ is_of_own_queue (GstOpenCLFilter *self, GstOpenCLDeferred *pending)
   return queues && queues->compute () == core_of (self).queue ();
 }
 
-/* What will make all of `input`, of the kind that this class knows: (transfer full)
- * (nullable). Whatever stands between two elements may have put other caps, a part of the
- * memory or another layout in its place. */
+/* Returns the pending work that produces all of `input`, if it is of the kind that
+ * this class handles: (transfer full) (nullable). Elements in between may have changed
+ * caps, memory or layout. */
 static GstOpenCLDeferred *
 ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer *input)
 {

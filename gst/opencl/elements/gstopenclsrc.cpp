@@ -7,8 +7,8 @@
  * SECTION:gstopenclsrc
  * @title: GstOpenCLSrc
  *
- * What GstOpenCLFilter is to elements with an input: a subclass enqueues what makes a
- * frame, and everything else is the base class's.
+ * Base class of sources. A subclass enqueues the kernels that make a frame. The base class
+ * does everything else.
  */
 #include <gst/opencl/gstopenclsrc.h>
 
@@ -234,7 +234,7 @@ make_device_pool (GstOpenCLSrcPrivate *priv, GstCaps *caps)
   return priv->device_pool && gst_buffer_pool_set_active (priv->device_pool, TRUE);
 }
 
-/* What is downloaded goes to pinned memory of one's own. */
+/* Downloads go to the source's own pinned memory. */
 static gboolean
 gst_opencl_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
 {
@@ -352,7 +352,7 @@ gst_opencl_src_is_seekable (GstBaseSrc *base)
   return !gst_base_src_is_live (base);
 }
 
-/* Of num-buffers frames, those that a seek leaves are still to come. */
+/* With num-buffers, frames that a seek skips still count as to come. */
 static void
 count_anew (GstOpenCLSrc *self, bool backwards)
 {
@@ -381,7 +381,7 @@ gst_opencl_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   if (backwards && GST_CLOCK_TIME_IS_VALID (duration))
     segment->position = MIN (segment->position, duration);
   if (!GST_CLOCK_TIME_IS_VALID (segment->position))
-    return FALSE; /* backwards from an end that nobody knows */
+    return FALSE; /* reverse playback from an unknown end */
   GST_OBJECT_LOCK (self);
   priv->timeline->seek (segment->position, backwards);
   GST_OBJECT_UNLOCK (self);

@@ -20,7 +20,7 @@ public:
   /* Number and timestamp of the next frame */
   guint64 number () const { return frames_before + frame; }
   GstClockTime time () const { return time_before + time_of (frame); }
-  /* Of a frame, or GST_CLOCK_TIME_NONE where there is no rate */
+  /* Duration of a frame, or GST_CLOCK_TIME_NONE without a frame rate */
   GstClockTime duration_of_a_frame () const;
   /* How long `frames` are, or GST_CLOCK_TIME_NONE */
   GstClockTime duration_of (guint64 frames) const;

@@ -1333,8 +1333,8 @@ TEST (test_chromakey_linear_knows_how_much_a_lens_has_mixed)
   }
 }
 
-/* A soft edge across a screen, at column `at`, with noise of so many levels' standard
- * deviation that is fresh in every frame */
+/* A soft edge across a screen at column `at`, with noise of this standard deviation in
+ * levels, new in every frame */
 static Picture
 noisy_edge (int width, int height, double at, double deviation, Random &random)
 {
@@ -1355,7 +1355,7 @@ noisy_edge (int width, int height, double at, double deviation, Random &random)
   return picture;
 }
 
-/* Of alpha from frame to frame, where it is neither nothing nor all */
+/* Change of alpha from frame to frame, where it is neither 0 nor 255 */
 static double
 deviation_at_edges (const std::vector<Picture> &results)
 {
@@ -1404,7 +1404,7 @@ TEST (test_chromakey_quiet_edges_do_not_flicker_with_noise)
   }
 }
 
-/* What the edge has left is keyed as if it had never been there. */
+/* Pixels that the edge has left are keyed as before it came. */
 TEST (test_chromakey_quiet_leaves_no_trail_behind_what_moves)
 {
   ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");

@@ -24,7 +24,7 @@ transposes (const std::string &direction)
          || direction == "ur-ll";
 }
 
-/* What GStreamer's element makes of it on the CPU */
+/* Result of GStreamer's element on the CPU */
 Picture
 flipped (const Picture &picture, const std::string &direction)
 {

@@ -57,7 +57,7 @@ unpacked (const Picture &picture)
   return samples;
 }
 
-/* Of samples that are random, or go from nothing to all along a line */
+/* Frames of random samples, or of a ramp along each row */
 void
 fill (const Picture &picture, bool random)
 {
@@ -84,7 +84,7 @@ struct Scale {
   double offset[3], full[3];
 };
 
-/* Of ITU-R BT.601 and 709, for `depth` bits */
+/* Matrix of ITU-R BT.601 and 709, for `depth` bits */
 Scale
 scale_of (const GstVideoInfo &info)
 {

@@ -28,7 +28,7 @@ public:
     return found;
   }
 
-  /* Of float32. */
+  /* Relative error of float32 */
   fourier::Line pass (const reference::Values &samples)
   {
     Bytes bytes (samples.size () * 4);

@@ -128,7 +128,7 @@ pull_numbers (Harness &harness)
   return numbers_in<float> (check::read_buffer (harness.pull ()));
 }
 
-/* Of a picture, without the padding of its rows to 4 bytes */
+/* Pixels of an image, without the padding of rows to 4 bytes */
 inline Values
 pixels_in (
     const Bytes &picture, gsize bytes, gsize lines = n_lines, gsize depths = n_depths)

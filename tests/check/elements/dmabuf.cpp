@@ -17,7 +17,7 @@ namespace {
 const char dma_buf_gray[] =
     "video/x-raw(memory:DMABuf), format=GRAY8, width=64, height=32, framerate=30/1";
 
-/* What a camera has: pages, and the memory around them that comes with each frame. */
+/* Buffers of a camera: pages, and a new GstMemory around them for each frame */
 struct Camera {
   SharedPages pages;
   Owned<GstAllocator> allocator;
@@ -50,7 +50,7 @@ features_of (const Owned<GstCaps> &caps)
   return text.operator char * ();
 }
 
-/* What the element takes of video in the order in which it would have it */
+/* Input caps of the element, in its order of preference */
 std::vector<std::string>
 taken_features (Harness &chain)
 {
@@ -63,7 +63,7 @@ taken_features (Harness &chain)
   }
   return features;
 }
-/* Of a picture whose lines and planes have something between them */
+/* Frames with gaps between rows and planes */
 void
 check_padded_lines ()
 {

@@ -180,7 +180,7 @@ TEST (test_flowkey_properties_change_while_it_plays)
     expect_flowed (element, picture, iterations);
 }
 
-/* Of a pale and of a strong screen, which chromakey finds in the picture itself */
+/* A pale and a strong screen, which chromakey finds in the frame */
 TEST (test_flowkey_takes_the_key_of_chromakey_and_measures_by_its_saturation)
 {
   for (const Pixel &key : {Pixel{120, 170, 130, 255}, Pixel{20, 200, 40, 255}}) {

@@ -295,7 +295,7 @@ format_of (const Case &of, gsize taps, guint points = 0)
   return format;
 }
 
-/* What a case gives on the device. */
+/* Result of a case on the device */
 struct Result {
   check::Bytes bytes;
   gsize stride;
@@ -348,8 +348,9 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
   return result;
 }
 
-/* Of the largest bin for complex ones and amplitudes, a little more than half a level of
- * a picture, and of decibels what the same part of the largest bin makes of them. */
+/* Tolerance: for complex depths and amplitudes relative to the largest bin, for images
+ * a little more than half a level, for decibels the change that the same part of the
+ * largest bin causes */
 void
 assert_value (const Case &of, const Result &result, guint line, guint depth, Complex bin,
     double largest)
@@ -730,7 +731,7 @@ TEST (test_rows_may_lie_anywhere_in_a_buffer)
   }
 }
 
-/* What shows no amplitude. */
+/* Outputs without an amplitude */
 static double
 nothing_of (const Case &of)
 {

@@ -1,9 +1,8 @@
-/* What every element promises as an element, whatever it computes: flushes, gaps, segments,
- * QoS, latency, allocation, and properties at their extremes; and that nothing of these
- * reaches a compiler's command line
+/* Tests of every element, whatever it computes: flushes, gaps, segments, QoS, latency,
+ * allocation, properties at their limits, and compiler options that contain no user input
  *
- * Every element of the plugins is taken. One that needs more than its defaults, or frames
- * that its templates do not tell, has a row in `needs`.
+ * An element that needs more than its defaults, or caps that its templates do not give, has
+ * a row in `needs`.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -49,15 +48,15 @@ const Frames all_frames[] = {
         16 * 8 * 4},
 };
 
-/* What reaches a compiler's command line: what the elements define, by plain names and
- * numbers. A word of a user's own would be none of these. */
+/* Words that may reach a compiler's command line: definitions of the elements, as
+ * plain names and numbers. A word of the user would be neither. */
 const std::regex plain_options (
     "(-cl-std=CL1\\.2)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.,A-Za-z_0-9]*)?| *-cl-[-a-z]+)*");
 const char *const injection = "1 -DINJECTED=1 -I/nowhere";
 std::atomic<guint> builds;
 std::atomic<bool> has_own_options;
 
-/* What an element needs beside its defaults. */
+/* Settings and caps that an element needs beside its defaults */
 struct Need {
   const char *element, *properties;
   const char *pad = nullptr; /* to request */
@@ -136,7 +135,7 @@ frames_of (const std::string &name)
   return found;
 }
 
-/* Of the pad that frames go into. */
+/* Caps of the sink pad */
 const char *
 sink_name_of (const std::string &name)
 {
@@ -209,7 +208,7 @@ public:
     }
   }
 
-  /* What was refused may have said why. */
+  /* A refused value may have printed a warning. */
   void forget_errors () { collect (bus); }
 
   const std::string name;
@@ -337,12 +336,12 @@ keep_the_promise_of_a_segment (Tested &element)
   gst_buffer_unref (buffer);
 }
 
-/* Of one who is told to be late by an hour; measurements all come out. */
+/* QoS event that reports a frame an hour late; measurements still all come out. */
 void
 keep_the_promise_of_qos (Tested &element)
 {
   element.push (0);
-  if (element.aggregates) /* in a thread of its own: before it is told */
+  if (element.aggregates) /* in another thread: before the event arrives */
     soon ([&] { return gst_harness_buffers_in_queue (element.harness) > 0; });
   gst_harness_push_upstream_event (element.harness,
       gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 0.5, 3600 * GST_SECOND, 0));
@@ -512,7 +511,7 @@ keep_the_promise_of_a_pad_that_stops (Tested &element)
 
 /* Properties */
 
-/* Those of the base classes are none of ours. */
+/* Properties of GStreamer's base classes are not tested here. */
 bool
 is_own (GParamSpec *spec)
 {
@@ -667,7 +666,8 @@ start_with (const std::string &name, GParamSpec *spec, const GValue *value)
   pipeline.play ();
 }
 
-/* A frame goes in, and nobody fails: what cannot be done leaves what was in force. */
+/* A frame is processed without an error: a value that cannot be used leaves the
+ * previous one in force. */
 void
 set_while_playing (Tested &element, gpointer object)
 {

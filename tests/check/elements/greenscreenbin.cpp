@@ -144,7 +144,7 @@ becomes (GstElement *sink, const std::array<int, 4> &color)
   return false;
 }
 
-/* A green screen with nobody before it, keyed for as long as it plays */
+/* A green screen without a foreground, keyed until the test stops it */
 struct Played {
   Owned<GstElement> pipeline, end, key;
   Owned<GstBus> bus;
@@ -208,7 +208,7 @@ TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
   fail_unless (result.at (20, 20)[3] == 0 && result.at (80, 48)[3] == 255);
 }
 
-/* Of another size, and without an end of its own */
+/* A background of another size that has no end */
 TEST (test_greenscreenbin_shows_what_comes_in_on_its_background_pad)
 {
   Result result =
@@ -404,7 +404,7 @@ TEST (test_greenscreenbin_has_the_properties_of_chromakey)
     GParamSpec *own = g_object_class_find_property (
         G_OBJECT_GET_CLASS ((GstElement *)bin), specs[n]->name);
     fail_unless (own && own->value_type == specs[n]->value_type, "%s", specs[n]->name);
-    /* What is read is what it says of itself. */
+    /* Properties read back as they were set. */
     GValue value = G_VALUE_INIT;
     g_object_get_property (G_OBJECT ((GstElement *)bin), own->name, &value);
     fail_unless (g_param_value_defaults (own, &value), "%s", own->name);
@@ -450,8 +450,8 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
   expect_square_before (result, blue, blue);
 }
 
-/* Of what is seen, and of all that the camera takes; the camera is a green one. camerabin
- * itself leaves elements of its source alive, with `identity` for a filter as well. */
+/* Caps of the viewfinder and of the camera source, a green one. camerabin leaks
+ * elements of its source, with `identity` as a filter too. */
 TEST_ROWS (test_greenscreenbin_is_a_filter_of_camerabin,
     {"viewfinder-filter", "video-source-filter"})
 {

@@ -29,7 +29,7 @@ sweep (gsize line)
   return places;
 }
 
-/* What a mirror at each of some depths makes at one wavenumber. */
+/* Spectrum of mirrors at some depths, at one wavenumber */
 double
 fringes (double place)
 {
@@ -46,7 +46,7 @@ clock_at (double place)
   return 5000 + 3000 * std::cos (2 * G_PI * 0.22 * place + 1);
 }
 
-/* Of both channels, in the order of `format`. */
+/* Both channels, in the order of `format` */
 std::vector<Values>
 lines_of (bool interleaved, double offset)
 {
@@ -82,7 +82,7 @@ bytes_of (const std::vector<Values> &all, const std::string &format)
   return bytes;
 }
 
-/* Of the same mirrors at even wavenumbers, windowed; in double precision. */
+/* Windowed spectrum of the same mirrors at even wavenumbers, in double precision */
 fourier::Line
 expected_depths (double offset)
 {

@@ -46,7 +46,7 @@ TEST (test_keyfill_paints_keyed_pixels_and_no_other)
   }
 }
 
-/* What a compositor does, in real numbers */
+/* Result of a compositor, in real numbers */
 static bool
 is_composite (const Pixel &actual, const Pixel &over, const Pixel &under)
 {

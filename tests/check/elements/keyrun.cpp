@@ -18,7 +18,7 @@ using keying::KeyRunner;
 using keying_frames::Format;
 
 namespace {
-/* What a run does, for the kernels and for the reference */
+/* Steps of a run, for the kernels and for the reference */
 struct Element {
   enum Kind { NOISE, FLOW } kind;
   int fills, iterations;
@@ -142,7 +142,7 @@ public:
   }
 
 private:
-  /* What make_buffer() has put around the picture */
+  /* Guard bytes that make_buffer() has put around the frame */
   void assert_rest_untouched (GstBuffer *buffer, const Picture &picture, Layout layout)
   {
     gsize line = 4 * picture.width, stride = line + layout.padding;
@@ -228,7 +228,8 @@ TEST (test_keyrun_is_the_elements_one_after_another_at_every_size)
   }
 }
 
-/* What one tile writes is 224 by 102 with 13 iterations on a GPU, 480 wide on a CPU. */
+/* With 13 iterations a tile writes 224 by 102 pixels on a GPU, and is 480 wide on a
+ * CPU. */
 TEST (test_keyrun_is_right_where_tiles_meet)
 {
   Runs runs;

@@ -56,7 +56,7 @@ TEST (test_runs_fit_into_local_memory)
   check_fits ("chromakey ! noisereduce ! flowkey limit=0.5 iterations=20");
 }
 
-/* Of those that are made for a GPU */
+/* Kernels for GPUs */
 void
 check_fits_as_gpu (const std::string &elements)
 {

@@ -1,4 +1,4 @@
-/* What is found from the spectra of mirrors: the map, the dispersion, and a sharp peak
+/* Calibration from the spectra of mirrors: the map, the dispersion, and a sharp peak
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -62,8 +62,8 @@ mirror (double depth, int side, guint seed)
   return x;
 }
 
-/* Of `found` to `expected`, but for where depth 0 and the scale of depths lie: those of a
- * map that is found are of the samples at its ends. */
+/* Error of `found`, apart from the position of depth 0 and the scale of depths, which
+ * a found map takes from the samples at its ends. */
 double
 difference (const Values &found, const Values &expected)
 {
@@ -261,8 +261,8 @@ struct Instrument {
   }
 };
 
-/* What is left of `values` without their best line, rms, but for the outer twentieths,
- * where there is hardly any light. */
+/* RMS of `values` after subtraction of their best line, without the outer twentieths,
+ * where there is hardly any light */
 double
 bend_of (const Values &values)
 {
@@ -530,7 +530,7 @@ calibrate (check::DepthChain &chain)
   check::set_together (chain.find ("octwindowinterp"), "calibrate=true");
 }
 
-/* What does not come from a mirror. */
+/* Spectra that are not of a mirror */
 Values
 hum ()
 {

@@ -608,7 +608,7 @@ TEST (test_npyparse_stops_where_a_seek_says)
   expect_no_error (run.said ());
 }
 
-/* Whoever plays a file: one that is asked for its parts, and one that pushes them. */
+/* A player: one that seeks to parts of the file, and one that pushes them */
 static const char *ways_of_reading[] = {" ! npyparse", " ! queue ! npyparse"};
 
 static void
@@ -794,7 +794,7 @@ TEST (test_npyparse_is_refused_before_it_collects_a_frame)
   expect_no_error (parser.said ());
 }
 
-/* What it refuses */
+/* Refused seeks */
 
 struct Refused {
   std::string bytes;

@@ -58,7 +58,7 @@ evenly_spaced (gsize samples)
   return spectrometer (samples, 0);
 }
 
-/* Of a mirror whose peak is at `bin`, at wavenumbers `places`. */
+/* Spectrum of a mirror whose peak is at `bin`, at wavenumbers `places` */
 Values
 fringe (const Values &places, double bin, double amplitude = 100)
 {
@@ -126,8 +126,8 @@ quality_of (const fourier::Line &found, const fourier::Line &expected)
       20 * std::log10 (worst / at_peak)};
 }
 
-/* Of the largest bin: float32 alone, and what interpolation changes levels by, as far as
- * the middle depths. */
+/* Tolerance relative to the largest bin: float32 alone, and the error of
+ * interpolation, up to the middle depth */
 const double exact = 5e-6, of_grid = 4e-3;
 
 /* Three mirrors, none deeper than the middle. */
@@ -145,7 +145,7 @@ mirrors_at (const Values &places)
   return sum;
 }
 
-/* Their depths, of so many wavenumbers with zeros behind them. */
+/* Depths of this number of wavenumbers, followed by zeros */
 fourier::Line
 depths_of_mirrors (gsize samples, const reference::Chain &chain = {}, gsize points = 0)
 {
@@ -156,7 +156,7 @@ depths_of_mirrors (gsize samples, const reference::Chain &chain = {}, gsize poin
   return reference::depths_of (spectrum);
 }
 
-/* What octfft makes by the way that suits the device, and in steps by each library. */
+/* Results of octfft by the kernel for the device, and in steps by each FFT library */
 const char *const ways[] = {"", "fused=never fft-library=vkfft"};
 } // namespace
 

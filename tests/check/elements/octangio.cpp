@@ -280,7 +280,8 @@ in_band (const Pairs &frame, guint band, guint bands)
 }
 } // namespace
 
-/* Blood aside, all that is seen of a sample that moves by so many bins is its movement. */
+/* Apart from blood, a sample that moves by this number of bins shows only its
+ * movement. */
 TEST_ROWS (test_octangio_takes_the_axial_movement_out, {-2.0, -0.4, 0.7, 1.0, 3.3})
 {
   for (const Method &method : methods) {

@@ -21,7 +21,7 @@ mean_of_frames (const std::vector<Pairs> &frames)
   return mean;
 }
 
-/* Of `every` A-lines each or, rolling, of those around each. */
+/* Mean of each group of `every` A-lines or, rolling, of those around each A-line */
 Values
 mean_of_lines (const Values &frame, gsize every, bool rolling)
 {

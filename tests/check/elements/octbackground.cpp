@@ -13,7 +13,7 @@ using namespace check;
 using namespace depths;
 
 namespace {
-/* Of one line of depths: what is taken away, in double precision. */
+/* Pattern that is subtracted from one row of depths, in double precision */
 Pairs
 pattern_of (const Pairs &frame, gsize lines, gsize depths, gsize segment_lines)
 {
@@ -104,7 +104,7 @@ flat_interface ()
   return as_float (frame);
 }
 
-/* Of the interface in the A-lines that have it. */
+/* Level of the interface in the A-lines that have it */
 double
 level_of_interface (const Pairs &frame)
 {
@@ -220,7 +220,7 @@ TEST (test_octbackground_takes_what_a_file_has_away)
     harness.push (complex_frame (frame, n));
     assert_near (pull_pairs (harness), without (frame, mean), "of a file");
   }
-  /* What cannot be read leaves the last pattern in force. */
+  /* A file that cannot be read leaves the last pattern in force. */
   set_together (harness.find ("octbackground"), "location=" + other.path);
   harness.push (complex_frame (frame, 2));
   assert_near (pull_pairs (harness), without (frame, mean), "of the file before");

@@ -54,7 +54,7 @@ some_numbers (double spread)
   return values;
 }
 
-/* Of a picture's pixel the value of that A-line and depth. */
+/* Value of the A-line and depth of a pixel */
 Values
 picture_of (const Values &values, double full,
     const std::function<double (double)> &brightness, bool flip = false)
@@ -180,7 +180,7 @@ rising (double from)
   return values;
 }
 
-/* What a frame's own range would be. */
+/* Range of a single frame */
 struct Found {
   double black, white;
 };

@@ -209,7 +209,7 @@ TEST_ROWS (test_octdoppler_compares_no_b_scans_over_a_loss,
     harness.push (complex_frame (speckle (n), n, n == 3 ? row : 0));
   while (waiting (harness) > 0)
     times.push_back (GST_BUFFER_PTS (harness.pull ().operator->()));
-  /* What comes itself after a loss is the first again; in a gap there is nothing. */
+  /* The first frame after a loss has no predecessor; a gap buffer has no data. */
   const std::vector<GstClockTime> discont = {each, 2 * each, 4 * each, 5 * each};
   const std::vector<GstClockTime> gap = {each, 2 * each, 5 * each};
   fail_unless (times == (row == GST_BUFFER_FLAG_GAP ? gap : discont));

@@ -94,7 +94,7 @@ make_impulses (gsize samples, const std::vector<float> &amplitudes)
   return spectra;
 }
 
-/* What came out, as [line][depth]. */
+/* Output, as [line][depth] */
 struct Output {
   std::string format;
   gsize lines = 0, depths = 0;
@@ -487,8 +487,8 @@ TEST (test_octfft_both_libraries_agree)
   }
 }
 
-/* Whoever transforms: of the A-line itself nothing is left, and its neighbours, one of
- * which may share a transform with it, lose nothing. */
+/* With every FFT library: the A-line with NaN has no valid output. Its neighbours, one
+ * of which may share a transform with it, are not affected. */
 TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
 {
   const float broken[] = {NAN, INFINITY};
@@ -694,7 +694,7 @@ assert_caps (
   GstPad *pad = gst_element_get_static_pad (element, pad_name);
   GstCaps *wanted = gst_caps_from_string (expected);
   GstCaps *caps = gst_caps_make_writable (gst_pad_query_caps (pad, nullptr));
-  /* Those of a grid, of which nothing is expected here, come behind the others. */
+  /* Grid cases come after the others; the reference does not cover them. */
   for (guint n = gst_caps_get_size (caps); n-- > 0;) {
     if (gst_structure_has_field (gst_caps_get_structure (caps, n), "oversampling"))
       gst_caps_remove_structure (caps, n);
@@ -933,7 +933,7 @@ TEST (test_octfft_does_not_start_with_depths_that_lie_outside)
   }
 }
 
-/* What is set before a frame, what is said of it, and what the frame is made with. */
+/* Settings before a frame, the expected message, and the expected result */
 struct Turn {
   const char *set;
   const char *warning; /* how it begins, or nullptr */

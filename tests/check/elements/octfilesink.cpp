@@ -233,7 +233,7 @@ TEST (test_octfilesink_says_where_the_first_depth_is)
         number_at<float> (header, 280 + 16 * row + 12), row == 2 ? -0.1f : 0.0f);
 }
 
-/* Of a picture the columns are A-lines. */
+/* The columns of an image are A-lines. */
 TEST (test_octfilesink_swaps_the_spacing_of_a_picture)
 {
   Folder folder;

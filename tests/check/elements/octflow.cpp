@@ -1,4 +1,4 @@
-/* What moves and what does not, from the phantom of octtestsrc to velocities and angiograms
+/* Moving and static tissue: from the phantom of octtestsrc to velocities and angiograms
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -70,7 +70,7 @@ median (Values values)
   return values[values.size () / 2];
 }
 
-/* Of the n-th frame. */
+/* Position in the n-th frame */
 Values
 last_numbers (const std::string &line, guint n)
 {
@@ -164,7 +164,7 @@ TEST_ROWS (test_octflow_angiogram_separates_vessel_from_tissue,
 
 /* --- scans --- */
 
-/* What a resonant scanner sees, put right, is what one sees that moves evenly. */
+/* A corrected resonant scan equals a linear scan. */
 TEST (test_octflow_scans_that_come_back_show_the_same)
 {
   const Phantom phantom = {256, 512};

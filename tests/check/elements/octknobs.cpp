@@ -25,8 +25,8 @@ const std::vector<guint> changes = {5, 14, 23, 32, 38};
 struct Knob {
   std::string element, name;
   std::string was, becomes; /* the settings, several where one makes no sense alone */
-  /* Frames that the element remembers: so many after the change, results may differ from
-   * those of a run with the new setting. */
+  /* Number of frames that the element keeps. For so many frames after a change,
+   * results may differ from a run with the new setting. */
   guint remembers = 0;
   std::string chain; /* where it is not the element's usual one */
   std::string label;
@@ -34,8 +34,8 @@ struct Knob {
 
 const guint all_frames = n_frames;
 
-/* What stands between the source and the sink, by the element under test. The elements
- * in front of the last one have no frames in common: that one makes groups of 4. */
+/* Chain between source and sink, by the element under test. The elements before the
+ * last one share no frames: that one forms groups of 4. */
 const std::string spectra = "octscan name=octscan b-scans=40 ! octwindowinterp "
                             "name=octwindowinterp ! octfft name=octfft ! ";
 const std::string measured =
@@ -281,7 +281,7 @@ make_knobs ()
   return knobs;
 }
 
-/* Those that start something once, or name files for it, make no other frames. */
+/* Properties that trigger an action or name its files do not change frames. */
 const std::set<std::string> actions = {"octwindowinterp calibrate",
     "octwindowinterp calibrate-same-side", "octwindowinterp calibration-folder",
     "octwindowinterp settings", "octwindowinterp full-scale"};

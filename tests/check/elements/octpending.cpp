@@ -147,8 +147,8 @@ TEST_ROWS (test_octdisplay_takes_depths_in_as_few_launches_as_it_promises, rows)
   expect_equal (counting::allocations (), allocated);
 }
 
-/* Who keeps frames and reads them when others have long come: the pattern is that of the
- * frame. */
+/* An element that keeps frames and reads them after later ones have come: the pattern
+ * is that of the frame. */
 TEST_ROWS (test_depths_that_were_left_are_those_of_their_frame_whenever_they_are_read,
     std::vector<const char *> (
         {"octbackground", "octbackground method=recorded", "octdoppler quantity=phase"}))

@@ -128,8 +128,8 @@ dot (const Point &a, const Point &b)
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Of each pixel, in a picture of `width` by `height`: rotated by matrices, lengths in the
- * unit of `voxel`. */
+/* Ray of each pixel of an image of `width` by `height`, rotated by matrices, with
+ * lengths in the unit of `voxel` */
 template <typename Look>
 void
 cast (const Volume &volume, const View &view, gsize width, gsize height, const Look &look)
@@ -257,7 +257,7 @@ TEST_ROWS (test_octrender_shows_what_each_ray_meets, views)
 namespace {
 struct Type {
   std::string label;
-  double full, white; /* of the volume, and of a picture that is told nothing */
+  double full, white; /* levels of the volume, and of an image with default settings */
 };
 const Type types[] = {{"uint8", 255, 255}, {"uint16", 65535, 65535}, {"float32", 60, 60}};
 } // namespace

@@ -417,7 +417,7 @@ TEST (test_octscan_counts_back_before_its_first_frame)
   expect_equal (scan_of (out).repeat, 1u);
 }
 
-/* What is made of it, behind elements of others, says so too. */
+/* Elements behind it keep the flag. */
 TEST (test_octscan_is_remembered_down_the_chain)
 {
   Pipeline pipeline (
@@ -459,7 +459,7 @@ variance_of (guint first)
 }
 } // namespace
 
-/* Who drops frames without a flag is found out. */
+/* Frames dropped without a flag are detected. */
 TEST (test_octscan_lets_no_angiogram_be_of_two_places)
 {
   Harness harness ("octangio repeats=2", frame_caps ("CF32LE"));
@@ -490,7 +490,7 @@ TEST (test_octscan_meta_is_a_structure)
   expect_equal (b_scan, 1u);
 }
 
-/* --- packed samples: an A-line is so many bytes --- */
+/* --- packed samples: an A-line has this number of bytes --- */
 
 TEST (test_octscan_moves_packed_lines_as_they_are)
 {

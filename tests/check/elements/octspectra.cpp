@@ -101,8 +101,8 @@ make_frame (const Kind &kind, gsize samples, gsize lines)
   return frame;
 }
 
-/* What comes of samples `first` to `end` of all lines, the mean of all taken away or not.
- */
+/* Reference for samples `first` to `end` of all A-lines, with or without subtraction
+ * of their mean */
 fourier::Line
 expected_of (const Frame &frame, guint shift, gsize first, gsize end, bool mean)
 {
@@ -176,7 +176,7 @@ TEST (test_every_kind_of_sample_is_shifted_and_cropped)
   }
 }
 
-/* What is left to octfft has samples of its own, however long that takes. */
+/* Deferred work for octfft has its own samples, however long it waits. */
 TEST (test_frames_that_wait_keep_their_samples)
 {
   const gsize samples = 256;

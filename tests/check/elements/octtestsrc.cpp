@@ -1,4 +1,4 @@
-/* What octtestsrc promises, held against the model computed here in double precision
+/* Tests of octtestsrc against a model in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -957,7 +957,7 @@ TEST (test_nothing_is_uploaded_for_a_frame_and_nobody_waits)
       fail_unless_equals_uint64 (few.upload_bytes, many.upload_bytes);
       fail_unless_equals_uint64 (many.downloads, downloads);
       fail_unless_equals_uint64 (many.host_waits, 0);
-      /* What is made once aside, each frame costs the same. */
+      /* The static part is computed once: each frame takes the same time. */
       fail_unless (more.launches > few.launches);
       fail_unless_equals_uint64 (
           many.launches - few.launches, 9 * (more.launches - few.launches));

@@ -39,7 +39,7 @@ is_picture (const Kind &kind)
   return kind.label[0] == 'G';
 }
 
-/* What is in them as the volume has it; of a complex one the amplitude. */
+/* Values in the type of the volume; amplitudes of complex depths */
 Values
 b_scan_of (const Kind &kind, guint seed)
 {
@@ -155,7 +155,7 @@ is_marked (GstBuffer *buffer)
 
 using Pixel = std::function<double (const double *line)>;
 
-/* Of rows that are there; black where not. `shown` is 0 to 1 of a number. */
+/* Projection of the rows that exist; black elsewhere. `shown` maps a number to 0 to 1. */
 Values
 picture_from (const std::vector<Values> &rows, const Pixel &pixel,
     const std::function<double (double)> &shown)
@@ -386,7 +386,7 @@ TEST_ROWS (test_octvolume_leaves_lost_rows_zero_and_moves_no_others, losses)
   }
 }
 
-/* What was there of the sweep before is none of this one. */
+/* Rows of the previous sweep are not part of this one. */
 TEST_ROWS (test_octvolume_blackens_lost_rows_of_the_picture, losses)
 {
   Harness harness (
@@ -401,7 +401,7 @@ TEST_ROWS (test_octvolume_blackens_lost_rows_of_the_picture, losses)
     std::vector<Values> shown (n_rows);
     for (guint of = 0; of <= n; of++)
       shown[of % n_rows] = rows[of];
-    /* Of -10 to 10 mm/s: 0 would be gray. */
+    /* For -10 to 10 mm/s: 0 would be gray. */
     expect_picture (out,
         picture_from (shown, mean_between (0, n_depths),
             [] (double value) { return (value + 10) / 20; }),

@@ -312,7 +312,7 @@ check_spectra (const std::string &properties, const Frame &frame, const Chain &c
       process_one ("octwindowinterp " + properties, frame), frame, chain, properties);
 }
 
-/* That of a spectrometer: rises, and bends by some percent of its range. */
+/* Wavelengths of a spectrometer: monotonic, and bent by some percent of the range */
 Values
 make_wavelengths (gsize samples)
 {
@@ -491,7 +491,7 @@ TEST (test_octwindowinterp_says_once_how_many_samples_are_not_finite)
   }
 }
 
-/* What linear interpolation does to a fringe, by its depth: a promise to users, and the
+/* Error of linear interpolation on a fringe, by depth. The documents state it as the
  * reason for the other interpolations. */
 TEST (test_octwindowinterp_linear_loses_what_its_theory_says)
 {
@@ -863,7 +863,7 @@ TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
   }
 }
 
-/* What is set before a frame, what is said of it, and what the frame is made with. */
+/* Settings before a frame, the expected message, and the expected result */
 struct Turn {
   std::string set;
   const char *warning; /* how it begins, or nullptr */

@@ -1,4 +1,4 @@
-/* What openclcompositor promises, held against a blend in double precision
+/* Tests of openclcompositor against a blend in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -61,7 +61,7 @@ struct Neighbours {
   double share;
 };
 
-/* Of the lines of one field where there are two (`fields`). */
+/* Sampling of the rows of one field if there are two (`fields`) */
 Neighbours
 neighbours (int at, int in_size, int out_size, int fields = 1)
 {
@@ -321,7 +321,7 @@ composed (const std::vector<Layer> &layers, const std::string &properties,
   return mix.picture ();
 }
 
-/* Of one format and size, with other contents for each seed. */
+/* Frames of one format and size, with other contents for each seed */
 Picture
 random_picture (const char *format, int width, int height, unsigned seed, int padding = 0)
 {
@@ -338,7 +338,7 @@ even_picture (int width, int height, const Pixel &color)
   return picture;
 }
 
-/* Of two fields; in mixed video only where `woven`. */
+/* Frames of two fields; in mixed video only if `woven` */
 Picture
 random_fields (
     int width, int height, unsigned seed, GstVideoInterlaceMode mode, bool woven = true)
@@ -357,7 +357,7 @@ layer_of (const Picture &picture)
   return Layer{picture};
 }
 
-/* What is made for CPUs and what for GPUs, on whatever this is */
+/* Both forms of the kernels, for CPUs and for GPUs, on this device */
 template <typename Check>
 void
 as_cpu_and_gpu (Check check)

@@ -1,5 +1,5 @@
-/* What openclconvert promises: the colours of double precision, and for the rest, where
- * components and chroma stand, what GstVideoConverter makes
+/* Tests of openclconvert: colours against double precision; layout and chroma siting against
+ * GstVideoConverter
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -235,7 +235,7 @@ expected (const Picture &input, const GstVideoInfo &output)
   return with_chroma_between_lines (picture, output);
 }
 
-/* Of lines `first` and on, up to `end`, of the same components. */
+/* Mean of rows `first` to before `end`, of the same components */
 int
 largest_difference_of_lines (const Picture &a, const Picture &b, int first, int end)
 {
@@ -275,9 +275,9 @@ check_pair (const GstVideoInfo &in, const GstVideoInfo &out)
 /* Which input samples make an output sample, with their shares. */
 using Shares = std::vector<std::pair<int, double>>;
 
-/* Of the lines of one field where there are two (`fields`), each of which stands for two
- * lines of the frame; `middle` is the place in the field, 0 in the middle of its first.
- */
+/* Sampling of the rows of one field if there are two (`fields`). Each row stands for
+ * two rows of the frame. `middle` is the position in the field, 0 in the middle of its
+ * first row. */
 Shares
 shares (const std::string &method, int at, int in_size, int out_size, int fields = 1)
 {
@@ -400,7 +400,8 @@ TEST (test_convert_is_right_for_every_pair)
               info_of (from, 36 + odd, 22 + odd), info_of (to, 36 + odd, 22 + odd));
 }
 
-/* Of professional cameras, of codecs and of webcams; to and from one of each kind */
+/* Formats of professional cameras, codecs and webcams, one of each kind as input and
+ * output */
 TEST (test_convert_is_right_for_further_formats)
 {
   for (const char *format : {"Y42B", "Y444", "NV16", "NV61", "NV24", "YVYU", "VYUY",
@@ -878,7 +879,7 @@ TEST (test_convert_scales_fields_where_they_stand)
   }
 }
 
-/* What a mixed stream makes of a picture that is flagged, or not, as interlaced. */
+/* Conversion of frames of a mixed stream with and without the interlaced flag */
 TEST (test_convert_takes_each_frame_of_mixed_video_as_flagged)
 {
   GstVideoInfo in = info_of ("I420", 32, 24), out = info_of ("RGBA", 40, 36);
@@ -1239,7 +1240,7 @@ TEST (test_convert_keeps_the_interlace_mode)
 
 /* --- events from downstream --- */
 
-/* What comes out upstream of a pointer event at (x, y) of the output. */
+/* Upstream position of a pointer event at (x, y) of the output */
 static std::pair<double, double>
 pointer_upstream (const char *element, const GstVideoInfo &in, const GstVideoInfo &out,
     double x, double y)
@@ -1261,7 +1262,7 @@ pointer_upstream (const char *element, const GstVideoInfo &in, const GstVideoInf
 
 /* --- metas --- */
 
-/* What stands on a buffer that has gone from 32x24 to 64x8. */
+/* Metas on a buffer that was scaled from 32x24 to 64x8 */
 static std::string
 metas_after (const char *element, const char *features)
 {

@@ -435,7 +435,7 @@ TEST (test_a_kernel_of_two_axes_is_every_channels)
   fail_unless (strstr (output.caps.c_str (), "3:21:8"), "%s", output.caps.c_str ());
 }
 
-/* Of one channel, and of six by themselves */
+/* One channel, and six independent channels */
 template <typename T, typename Made>
 static void
 check_type (const std::string &type, const std::string &made, int channels = 1)
@@ -471,7 +471,7 @@ TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
   check_type<double, double> ("float64", "float64");
 }
 
-/* What its pads promise is what the test above tries. */
+/* The test above tries all caps that the pads promise. */
 TEST (test_pads_take_and_make_the_types_that_are_convolved)
 {
   const std::pair<const char *, const char *> promised[] = {
@@ -690,7 +690,7 @@ picture (int width, int height, int components)
   });
 }
 
-/* What FFmpeg's filter of the same name says to GRAY8 and RGBA, within a level. */
+/* Result of FFmpeg's filter of the same name for GRAY8 and RGBA, within a level */
 static void
 check_video (const char *format, int components, int first, int colors,
     const std::string &more, double scale, double offset, bool alpha = false)
@@ -935,7 +935,7 @@ TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
 
 /* --- files --- */
 
-/* A kernel of so many filters of 1024 channels, all of whose weights are 1/1024 */
+/* A kernel with this number of filters of 1024 channels, with all weights 1/1024 */
 static std::string
 save_layer (const Folder &folder, const std::string &name, gsize filters)
 {

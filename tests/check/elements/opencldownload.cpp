@@ -446,7 +446,7 @@ TEST (test_seeking_in_mid_stream)
   fail_unless (pipeline.said ().errors.empty ());
 }
 
-/* Whoever keeps frames keeps them as they were, and keeps nobody from making more. */
+/* Kept frames keep their contents, and do not stop new ones. */
 TEST (test_an_application_may_keep_all_frames)
 {
   constexpr guint n_frames = 60;
@@ -561,8 +561,8 @@ TEST (test_no_pinned_memory_is_one_error)
   chain.said ().expect_one_error ();
 }
 
-/* With some memory it goes on with fewer buffers in turn; without, whoever is refused
- * one, also the source, hears why. */
+/* With some memory left it continues with fewer buffers. Without any, each element
+ * that gets no buffer, including the source, sees the reason. */
 TEST (test_a_pipeline_without_device_memory_fails_and_works_after_ready)
 {
   Pipeline pipeline ("videotestsrc num-buffers=20 ! openclupload name=up ! "

@@ -93,7 +93,7 @@ TEST (test_a_kernel_of_three_lines_runs_over_video_of_any_width)
   }
 }
 
-/* What it does not ask for, it need not know: lines stand one behind the other. */
+/* Without a stride argument the kernel gets rows without padding. */
 TEST (test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other)
 {
   const char *source = "kernel void k (global const uchar *input, global uchar *output,"
@@ -210,7 +210,8 @@ TEST (test_a_kernel_of_fixed_groups_runs_in_them)
       std::vector<double> (20, 6), 0, "groups of 5");
 }
 
-/* Groups that nobody asked for hold no more than there is to do; a GPU's are rows. */
+/* Work-groups chosen by the element are no larger than the work; on a GPU they are
+ * rows. */
 TEST (test_groups_that_are_not_asked_for_divide_the_work)
 {
   const char *source =
@@ -278,7 +279,7 @@ static const struct {
             "(3 * get_group_id (1) + get_local_id (1))", "0") "}",
         1060400},
     {"global-size=count", TWO, 1012400},
-    /* Of the kernel alone, with what it uses */
+    /* Source of the kernel alone, with the functions that it uses */
     {"kernel=one", ONE TWO, 1012400},
     {"kernel=two", ONE TWO, 1060400},
     {"",
@@ -457,7 +458,7 @@ TEST (test_expressions_take_and_make_every_type_of_number)
 }
 
 namespace {
-/* Of one number, which stands for itself */
+/* A scalar argument, which broadcasts */
 struct Arithmetic {
   const char *type, *expression;
   gint64 input, output;
@@ -765,7 +766,8 @@ TEST (test_caps_of_nnstreamer_pass)
       filled<double> (24, [&] (gsize n) { return input[n] / 255.0; }), 1e-6, "tensor");
 }
 
-/* What others hold stays as it is, also where a kernel says that it might write it. */
+/* A buffer with other owners is not changed, even if the kernel declares that it may
+ * write it. */
 TEST (test_a_kernel_that_writes_its_input_changes_a_copy)
 {
   const char *source =
@@ -1014,7 +1016,7 @@ TEST (test_a_mistake_leaves_others_on_the_device_alone)
   fail_unless (chain.run (input).bytes == twice);
 }
 
-/* A loop that ends late: whoever stops waits for what is on the device, and no longer. */
+/* A loop that ends late: a stop waits for the work on the device, and no longer. */
 TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
 {
   const char *source =

@@ -290,7 +290,7 @@ is_of_the_host (const Offered &offered)
   return gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (offered.pool));
 }
 
-/* Of pinned memory, or of device memory where that is the host's, too. */
+/* Frames in pinned memory, or in device memory if that is also the host's */
 TEST (test_a_pool_is_offered_upstream)
 {
   Chain chain ("openclupload", system_gray);
@@ -366,7 +366,7 @@ TEST (test_a_frame_in_offered_memory_costs_what_the_device_promises)
   expect_equal (counts.host_waits, 0);
 }
 
-/* Whoever is upstream keeps a frame that both have. */
+/* Upstream keeps a frame that both elements hold. */
 TEST (test_what_is_written_downstream_does_not_reach_the_source)
 {
   Chain chain ("openclupload", system_gray);

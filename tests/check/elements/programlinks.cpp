@@ -1,5 +1,5 @@
-/* Programs of the user's between other elements: what comes is what was sent, nothing goes
- * back to the host, and what goes wrong there is told once
+/* User programs between other elements: data arrives unchanged, nothing goes back to the
+ * host, and each failure is reported once
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -171,7 +171,7 @@ TEST_ROWS (test_caps_of_tensor_converter_are_taken,
           [] (gsize n) { return n * 10 + 0.5f; }},
       {"openclconvolve kernel=<<2>>", [] (gsize n) { return 2.0f * n * 10; }}};
   for (const auto &program : programs) {
-    /* Bytes of a camera's picture, 4 by 2 in RGB, and caps that somebody put there. */
+    /* Bytes of a 4 by 2 RGB frame, with caps that another element set */
     Pipeline pipeline (
         "appsrc name=in format=time ! video/x-raw,format=RGB,width=4,"
         "height=2,framerate=30/1 ! capssetter replace=true join=false caps=\""
@@ -284,9 +284,9 @@ seconds_since (gint64 start)
 }
 } // namespace
 
-/* What GST_OPENCL_TIMEOUT is for: an error in time, and a stop that does not wait; the
- * process and whoever starts then go on. What such a kernel may still use when the test ends
- * is left alive. */
+/* Promise of GST_OPENCL_TIMEOUT: an error in time, and a stop that does not wait. The
+ * process and new pipelines then continue. Objects that such a kernel may still use
+ * are not released. */
 TEST (test_a_kernel_that_does_not_end_is_one_error_in_time)
 {
   if (check::looks_for_leaks ())

@@ -1,5 +1,5 @@
-/* What tests of elements with a program of the user's share: a chain with one input that
- * is given and an output that is looked at, and arrays of numbers in files
+/* Harness for tests of elements with a user program: a chain with a given input and a
+ * checked output, and arrays in files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -91,7 +91,7 @@ save (const check::Folder &folder, const std::string &name, opencl::NumberType t
                                  + std::string (bytes.begin (), bytes.end ()));
 }
 
-/* What elements said: the message, and behind a line break the debug text. */
+/* Messages of the elements: the text, and after a line break the debug text */
 struct Said {
   std::vector<std::string> errors, warnings;
 };

@@ -42,7 +42,7 @@ struct Known {
   Words words;
 };
 
-/* Of the paper's own code */
+/* Values from the paper's own code */
 const Known known[] = {
     {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
     {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff},
@@ -60,7 +60,7 @@ list (std::initializer_list<guint32> words)
   return text;
 }
 
-/* What a distribution's numbers are measured by. */
+/* Statistics of a distribution's numbers */
 struct Moments {
   double mean = 0, variance = 0, skewness = 0, kurtosis = 0;
 };

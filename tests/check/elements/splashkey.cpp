@@ -10,7 +10,7 @@ using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 
-/* Blocks' means in exact integers: sums over so many pixels */
+/* Means of blocks in exact integers: sums over the pixels */
 struct Store {
   std::map<std::pair<int, int>, std::array<long, 3>> sums;
 
@@ -115,7 +115,7 @@ TEST (test_splashkey_follows_slow_changes_of_light_and_sees_sudden_ones)
                  == 64 * 64);
   fail_unless (
       mask_of (element.run (Picture (64, 64, {230, 230, 230, 255}))).count () == 0);
-  /* What is not background leaves the store as it was. */
+  /* Pixels that are not background leave the store unchanged. */
   fail_unless (
       mask_of (element.run (Picture (64, 64, {190, 190, 190, 255}))).count () == 64 * 64);
 }

@@ -1,4 +1,4 @@
-/* What the tests of openclupload and opencldownload share
+/* Harness for tests of openclupload and opencldownload
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,5 +1,5 @@
-/* Files of values that are none, or too large, and numbers that nobody can reckon with:
- * each is refused with one error, soon, and nothing of their size is read.
+/* Invalid and too large files of values, and values out of range: each is refused with one
+ * error, at once, and files are not read whole
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -45,7 +45,7 @@ npy_header (guint64 values)
   return std::string ("\x93NUMPY\x01\x00\x76\x00", 10) + dictionary + '\n';
 }
 
-/* What is said of the file, whichever table it is for. */
+/* Error for the file, the same for every table */
 std::string
 refusal (const std::string &path, bool for_background = false)
 {

@@ -74,8 +74,8 @@ const Kind sources[] = {
 
 const Kind destinations[] = {{"device", {make_device}}, {"pinned", {make_pinned}}};
 
-/* Of `bytes`, spread over the memories of `kind`; each of them begins inside a larger
- * one. */
+/* A buffer of `bytes` bytes in several memories of `kind`, each of which starts inside
+ * a larger one */
 GstBuffer *
 make_buffer (Contexts &contexts, const Kind &kind, const Bytes &bytes)
 {

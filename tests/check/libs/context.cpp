@@ -176,7 +176,7 @@ machine_has (cl_device_type type)
 
 /* --- the end of a context --- */
 
-/* That takes hundreds of milliseconds in an application with a large heap. */
+/* This takes hundreds of milliseconds in an application with a large heap. */
 TEST (test_context_end_does_not_trim_the_heap)
 {
   gst_object_unref (gst_opencl_context_new (nullptr, nullptr));
@@ -669,7 +669,7 @@ TEST (test_release_after_keeps_what_it_cannot_wait_for)
   expect_equal (released, 0);
   gate.open ();
   fail_unless (soon ([&] { return released == 1; }));
-  /* Of this one nothing can be known any more. */
+  /* The state of this one is unknown. */
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
   gst_opencl_context_release_after (context, unknown.event, add_one, &released);

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: contents of a memory that are made when somebody wants them
+/* gstreamer-opencl: deferred contents of a memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -117,7 +117,7 @@ TEST (test_choice_passes_over_what_cannot_be_used)
   assert_chosen ({cpu, integrated, away, mute}, "auto", integrated);
   assert_chosen ({cpu, away, mute}, "auto", cpu);
   assert_chosen ({cpu, discrete, away}, "card", discrete);
-  /* Whoever names one is told what it lacks, and of no other. */
+  /* A named device is described with what it lacks; other devices are not mentioned. */
   for (const char *choice : {"2:1", "LARGE", "gpu"}) {
     std::string message = chosen_of ({cpu, away, other}, choice);
     fail_unless (message.find ("2:1 Large Card is not available") != std::string::npos

@@ -13,7 +13,7 @@ using namespace check;
 namespace {
 constexpr gsize size = 5000;
 
-/* A device that imports, a context, pages that somebody shares, and a kernel that adds. */
+/* A device that imports, a context, shared pages, and a kernel that adds */
 struct Import {
   ImportingDevice device;
   Owned<GstOpenCLContext> context;

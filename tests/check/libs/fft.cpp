@@ -24,7 +24,7 @@ const float untouched = 12345.678f;
 const GstOpenCLFFTLibrary VKFFT = GST_OPENCL_FFT_LIBRARY_VKFFT;
 const GstOpenCLFFTLibrary CLFFT = GST_OPENCL_FFT_LIBRARY_CLFFT;
 
-/* Those that this build has; clFFT's absence is a test of its own. */
+/* Libraries of this build. The absence of clFFT has its own test. */
 std::vector<GstOpenCLFFTLibrary>
 libraries ()
 {
@@ -71,7 +71,7 @@ public:
   cl_command_queue queue = nullptr;
 };
 
-/* What is transformed; strides are {sample, row, transform}. */
+/* Layout of a transform; strides are {sample, row, transform}. */
 struct Case {
   gsize columns, rows; /* rows 1: one dimension */
   gsize batch = 1;

@@ -14,7 +14,7 @@ static const bool alone = each_test_in_its_own_process ();
 
 /* --- the filter --- */
 
-/* What a test wants of all filters, and what they did. */
+/* Settings that a test gives to all filters, and counts of their calls */
 namespace {
 struct Behaviour {
   std::atomic<bool> open_fails{false};
@@ -974,7 +974,7 @@ static const bool each_begins_anew =
 
 /* --- none, several, in place --- */
 
-/* What `outputs` says of every input, as flips of bits; in place where it is to be. */
+/* Outputs of every input as bit flips; in place if requested */
 #define TEST_TYPE_COUNTED (test_counted_get_type ())
 G_DECLARE_FINAL_TYPE (TestCounted, test_counted, TEST, COUNTED, GstOpenCLFilter)
 

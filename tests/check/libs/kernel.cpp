@@ -72,7 +72,7 @@ make_kernel_of (GstOpenCLContext *context, const char *source, const char *name)
   return kernel;
 }
 
-/* What is said of a program that cannot be made. */
+/* Error for a program that cannot be built */
 std::string
 error_of (GstOpenCLContext *context, const char *resource, const char *name)
 {
@@ -213,7 +213,7 @@ TEST (test_kernel_argument_of_a_wrong_size_is_refused)
   fail_unless_has (error->message, "CL_INVALID_ARG_SIZE");
 }
 
-/* What would be a division by zero, or no work at all once it is rounded up. */
+/* Sizes that would divide by zero, or leave no work after rounding up */
 TEST (test_kernel_launch_of_no_group_or_too_many_items_is_refused)
 {
   const struct {

@@ -815,7 +815,7 @@ TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
       counting::count (counting::ENQUEUE_MAP) + counting::count (counting::ENQUEUE_READ),
       commands);
 
-  /* What the device writes next is not what was mapped ahead. */
+  /* A later write of the device is not part of an earlier asynchronous map. */
   device.add_by_map (memory, 5);
   assert_same (read_memory (memory), Bytes (64, 7), "written again");
 }
@@ -996,8 +996,8 @@ TEST (test_memory_is_read_by_several_threads_and_a_kernel_at_once)
 
 /* --- failures --- */
 
-/* The map fails while contents are lost, and no longer once nobody wants them. (A command
- * that fails while others wait for it on the device is more than PoCL 3.1 survives.) */
+/* The map fails while contents are lost, and succeeds once they are discarded. (PoCL
+ * 3.1 does not survive a command that fails while others wait for it on the device.) */
 static const struct {
   const char *label;
   bool host, fails_before_the_map;

@@ -215,7 +215,7 @@ TEST (test_shared_memory_is_written_when_readers_on_the_device_are_done)
   fail_unless (
       waits_for (gate, [&] { write_memory (shared.memory, pattern (size, 3)); }));
   const GstOpenCLCounts after = application_counts ();
-  /* That bounds a source's run-ahead; it wants no data. */
+  /* Limits how far a source runs ahead; it needs no data. */
   expect_equal (after.throttled - before.throttled, 1);
   expect_equal (after.host_waits, before.host_waits);
   shared.add_on_device (1);
@@ -223,7 +223,7 @@ TEST (test_shared_memory_is_written_when_readers_on_the_device_are_done)
       read_memory (shared.memory), added (pattern (size, 3), 1), "what was written");
 }
 
-/* A source whose buffer comes back before the device has filled it for somebody else. */
+/* A source gets its buffer back before the device has filled it for another element. */
 TEST (test_shared_memory_discarded_is_waited_for_but_not_for_its_data)
 {
   Shared shared;

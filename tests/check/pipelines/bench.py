@@ -12,7 +12,7 @@ import sys
 
 BRIEF = ["--seconds=0.05", "--windows=2", "--warm-up=0.05", "--lines=16", "--size=160x90"]
 CEILINGS = ["ceiling/upload", "ceiling/download", "ceiling/both-ways", "ceiling/device-copy"]
-# What may be missing on a machine, and what the program says then.
+# Optional libraries, and the message of the program without them
 OPTIONAL = {
     "clfft": "Built without clFFT",
     "baseline-fftw": "libfftw3-dev",

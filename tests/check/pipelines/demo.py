@@ -157,7 +157,7 @@ def processes_at(path):
 
 
 def check_ended(signal_number):
-    """A source that never ends, and a script that is told to."""
+    """Ends a script with an endless source by a signal."""
     output = pathlib.Path(f"ended-{signal_number}.png").resolve()
     if not os.path.exists("endless.npy"):
         os.mkfifo("endless.npy")

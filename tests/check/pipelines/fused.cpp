@@ -21,7 +21,7 @@ const char raw[] =
 const gsize n_lines = 53, picture_stride = GST_ROUND_UP_4 (n_lines);
 const char resample[] = "octwindowinterp name=window wavelength-min=1187 "
                         "wavelength-max=1433";
-/* What rounding makes of an amplitude: of the loudest raw values, and of its own. */
+/* Rounding error of an amplitude: relative to the largest raw value, and to itself */
 const double raw_rounding = 65535.0 / (1 << 22), own_rounding = 1e-4;
 
 std::string
@@ -47,8 +47,8 @@ pull_all (GstElement *pipeline, const char *name)
   return frames;
 }
 
-/* What a run brought to each of its appsinks "a" and "b", what it launched, and what its
- * elements together built. */
+/* Results of a run: buffers of its appsinks "a" and "b", number of launches and of
+ * builds */
 struct Run {
   std::vector<Bytes> a, b;
   guint64 window_launches = 0;
@@ -101,7 +101,7 @@ assert_same_pictures (const std::vector<Bytes> &fused, const std::vector<Bytes> 
   for (gsize f = 0; f < fused.size (); f++) {
     expect_equal (fused[f].size (), apart[f].size ());
     for (gsize i = 0; i < fused[f].size (); i++)
-      fail_unless (i % picture_stride >= n_lines /* nobody writes there */
+      fail_unless (i % picture_stride >= n_lines /* padding */
                        || std::abs (fused[f][i] - apart[f][i]) <= 1,
           "frame %d, byte %d: %d, %d", int (f), int (i), fused[f][i], apart[f][i]);
   }

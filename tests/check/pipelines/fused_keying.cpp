@@ -32,8 +32,8 @@ chain_of (const Elements &elements)
   return chain;
 }
 
-/* What each of the elements, in pipelines of their own, makes of the buffer that comes
- * from the one before it and that the CPU has seen */
+/* Result of each element in a pipeline of its own, from the mapped buffer of the
+ * previous one */
 std::vector<Picture>
 one_by_one (const std::vector<ElementUnderTest *> &elements, const Picture &picture,
     const Format &format = formats[0])

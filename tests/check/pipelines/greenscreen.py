@@ -49,7 +49,7 @@ def check_scene(path, top, bottom):
         check(after, columns, (0, 60), top, 2)
     for columns in (0, 160), (490, 640):
         check(after, columns, (310, 360), bottom, 2)
-    # What was before it: the face, an eye, the shirt
+    # The foreground: the face, an eye, the shirt
     check(after, (262, 380), (110, 140), before, 3)
     check(after, (284, 300), (154, 164), before, 3)
     check(after, (250, 390), (300, 360), before, 8)
@@ -62,7 +62,7 @@ def check_no_rim(after):
 
 
 def check_matte(over_black, over_white):
-    """What the background shows through is what is not the picture's own."""
+    """Checks the matte: the background shows only where the foreground is transparent."""
     def through(x, y):
         dark, light = over_black.at(x, y), over_white.at(x, y)
         return sum(b - a for a, b in zip(dark, light)) / 765

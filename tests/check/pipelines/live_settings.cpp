@@ -222,7 +222,7 @@ TEST_ROWS (test_live_settings_frames_go_on_while_programs_are_built, changes)
   fail_unless (pipeline.said ().is_clean ());
 }
 
-/* Of the picture's range, which depends on the frames before: that it comes is enough. */
+/* The range of the image depends on earlier frames: the test only needs a frame. */
 TEST (test_live_settings_frames_go_on_while_a_range_is_prepared)
 {
   OpenAtEnd opens;

@@ -47,8 +47,8 @@ struct Transfers : Pipeline {
   const guint bytes;
 };
 
-/* From when a frame comes to the sink until the next leaves the source nobody can find
- * out how far the device is. */
+/* Between the arrival of a frame at the sink and the next frame of the source, the
+ * progress of the device is unknown. */
 struct Outage {
   Outage (Transfers &transfers, guint frame) : frame (frame)
   {

@@ -305,7 +305,7 @@ TEST (test_source_on_the_device_uploads_nothing)
   expect_equal (sum (records, all, "uploads"), sum (fewer, all, "uploads"));
 }
 
-/* What the test above is there to find is found, and is put on the right account. */
+/* The test above detects a round trip, and names the right element. */
 TEST (test_an_element_that_maps_for_the_cpu_is_reported)
 {
   Records records = trace (

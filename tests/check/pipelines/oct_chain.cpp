@@ -254,7 +254,7 @@ run_to_end (const std::string &line)
 
 /* --- checks --- */
 
-/* What is to come out. */
+/* Expected output */
 struct Expected {
   const char *label;
   gsize depths, lines;
@@ -340,7 +340,7 @@ check_default_path (const std::string &head, const std::string &range, Folder &f
   check_pictures (expected, contents_of (file));
 }
 
-/* What lies behind the last A-line of a row is nobody's. */
+/* Bytes after the last A-line of a row are padding. */
 std::string
 without_padding (const Case &of, const std::string &pictures)
 {
@@ -363,7 +363,7 @@ TEST_ROWS (test_depths_are_those_of_double_precision, cases)
   }
 }
 
-/* What everybody gets who sets nothing: each background, with dispersion and without. */
+/* Default settings: each background, with and without dispersion */
 TEST_ROWS (test_the_default_path_is_that_of_double_precision, {0, 1, 2, 3, 4, 5, 6, 7})
 {
   Case of = {"default path", 2048, 21, 4, Wavelengths::RISING, Background (row / 2),
@@ -542,7 +542,7 @@ largest (const Frames &frames)
   return most;
 }
 
-/* Of each place the amplitudes of all frames. */
+/* Amplitudes of all frames at each position */
 static std::vector<Known>
 of_amplitudes (
     const Frames &frames, const std::function<Known (const Values &, double)> &known)
@@ -633,7 +633,8 @@ complex_variance (const Frames &frames, gsize bins)
   return result;
 }
 
-/* Of the last frame, between neighbouring A-lines, over 3 × 3; 40 dB below the brightest. */
+/* Last frame, between neighbouring A-lines, over 3 × 3; at least 40 dB below the
+ * brightest */
 static std::vector<Known>
 phases (const Frames &frames, gsize bins)
 {
@@ -659,8 +660,9 @@ phases (const Frames &frames, gsize bins)
   return result;
 }
 
-/* Of the last frame less, of each depth's part, the mean of the segment of `lines` A-lines
- * that varies least; nothing is said where two vary alike. */
+/* Last frame minus, for each part of each depth, the mean of the segment of `lines`
+ * A-lines with the lowest variance. Positions where two segments vary alike are not
+ * compared. */
 static std::vector<Known>
 without_pattern (const Frames &frames, gsize bins)
 {

@@ -72,7 +72,7 @@ def spectrum(depth, side, edge, chirp=0.03, samples=2048):
 
 
 def bend(values):
-    """What is left of values without their best line, where there is light; rms."""
+    """Returns the RMS of values after subtraction of their best line, where there is light."""
     x = np.arange(values.size)[100:-100]
     values = values[100:-100]
     return np.std(values - np.polyval(np.polyfit(x, values, 1), x))

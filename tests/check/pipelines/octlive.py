@@ -202,7 +202,7 @@ def check_files():
 
 
 def check_camera():
-    """Aravis has one that is none, where it is told to."""
+    """Uses the fake camera of Aravis."""
     ctypes.CDLL("libaravis-0.8.so.0").arv_enable_interface(b"Fake")
     live = live_of("--camera", "Fake_1", "--size", "512x64", "--frames", 30, record=True)
     shown = Shown(live)
@@ -218,7 +218,7 @@ def check_camera():
 
 
 def check_ended_by_signal():
-    """What is recorded is whole."""
+    """Checks that a recording that a signal ends is complete."""
     playing = subprocess.Popen([SCRIPT, *TISSUE, "--record", "--folder", "recorded"])
     while not any(file.stat().st_size > 3 * SAMPLES * LINES * 2
                   for file in pathlib.Path("recorded").glob("*.npy*")):

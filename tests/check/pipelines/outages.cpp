@@ -109,7 +109,7 @@ check_works (const char *line)
       outcome.eos && outcome.errors.empty (), "%s: %s", line, all_of (outcome).c_str ());
 }
 
-/* Of platform 0, which "0:N" names */
+/* A device of platform 0, named "0:N" */
 cl_uint
 count_devices ()
 {
@@ -182,7 +182,7 @@ TEST (test_another_device_goes_on)
   g_setenv ("GST_OPENCL_TIMEOUT", "1", TRUE);
   g_setenv ("POCL_DEVICES", "pthread pthread", TRUE);
   if (count_devices () < 2)
-    return; /* of another platform than PoCL, which has as many as it is told */
+    return; /* only PoCL has a configurable number of devices */
   GstElement *other =
       launch ("videotestsrc num-buffers=300 ! video/x-raw,format=RGBA,width=96,height=64,"
               "framerate=100/1 ! openclupload device=0:1 ! chromakey ! opencldownload ! "

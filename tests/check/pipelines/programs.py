@@ -38,7 +38,7 @@ def relative_error(got, expected):
 
 
 def distances():
-    """Of the mesh, by the angle between vectors, which errs in other places."""
+    """Distances on the mesh by the angle between vectors, with other rounding errors."""
     latitude = np.radians(np.linspace(29, 31, 1000))[:, None]
     longitude = np.radians(np.linspace(99, 101, 1000))[None, :]
     to_latitude, to_longitude = np.radians(30), np.radians(101)
@@ -191,7 +191,7 @@ def decoded(picture, pixels):
 
 
 def laplacian(gray):
-    """Of 5 by 5 taps, mirrored at the edge; shifted to 128, but not yet cut off there"""
+    """Laplacian of 5 by 5 taps, mirrored at the edge; offset 128, not yet clipped"""
     taps = [[0, 0, 1, 0, 0], [0, 1, 2, 1, 0], [1, 2, -16, 2, 1], [0, 1, 2, 1, 0],
             [0, 0, 1, 0, 0]]  # fmt: skip
     padded = np.pad(gray.astype(float), 2, mode="reflect")
@@ -214,7 +214,7 @@ def check_laplacian():
 
 
 def windows(image, side, stride, padding, filling):
-    """Of (height, width, channels): (lines, columns, side, side, channels) of the output"""
+    """Windows of an array (height, width, channels): (rows, columns, side, side, channels)"""
     padded = np.pad(image, ((padding,) * 2, (padding,) * 2, (0, 0)), constant_values=filling)
     seen = np.lib.stride_tricks.sliding_window_view(padded, (side, side), axis=(0, 1))
     return seen[::stride, ::stride].transpose(0, 1, 3, 4, 2)
@@ -231,7 +231,7 @@ def relu(values):
 
 
 def first_stage(colours, folder):
-    """Of ResNet-50, in double precision, of (height, width, 3) as torchvision normalizes it"""
+    """First stage of ResNet-50 in double precision, of (height, width, 3) normalized as in torchvision"""
     image = (colours / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
     image = relu(convolved(image, folder, "conv1", 2, 3))
     pooled = windows(image, 3, 2, 1, -np.inf).max(axis=(2, 3))

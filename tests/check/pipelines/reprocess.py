@@ -76,7 +76,7 @@ def wait_for(what, timeout=100):
 
 @contextlib.contextmanager
 def cluster(folder, n_workers, environment=None):
-    """The address of a scheduler, and its workers, each a process that nobody restarts."""
+    """Returns the address of a scheduler and its workers, processes that are not restarted."""
     about = folder / "scheduler.json"
     programs = []
     try:
@@ -137,7 +137,7 @@ def check_going_on(folder):
 
 
 def check_another_chain(folder):
-    """What one chain made is not taken for another's."""
+    """Checks that results of one chain are not taken for those of another."""
     chain = "octwindowinterp window=rectangular ! octfft scale=linear ! " \
             "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
     (folder / "broken.npy").unlink()

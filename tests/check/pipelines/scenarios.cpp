@@ -1,6 +1,6 @@
-/* What somebody does with a file in a player: seek forward and backward, scrub, pause and
- * resume, play backward, a part, or fast. The moves are those of GstValidate's scenarios,
- * which Debian 12 has no package of.
+/* Playback of a file as in a player: seek forward and backward, scrub, pause and resume, play
+ * in reverse, a segment, or fast. The scenarios are those of GstValidate, for which Debian 12
+ * has no package.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -99,7 +99,7 @@ public:
     settle ();
   }
 
-  /* What is shown while it is paused. */
+  /* Frame that is shown while paused */
   void expect_shown (guint frame)
   {
     const std::vector<guint> seen = frames ();

@@ -115,7 +115,7 @@ private:
   guint pushed = 0;
 };
 
-/* What the chain makes where it is started with these properties. */
+/* Result of the chain when it is started with these properties */
 std::string
 frame_with (const Chain &chain, const std::string &properties)
 {

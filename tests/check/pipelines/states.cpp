@@ -15,7 +15,7 @@ make (const std::string &name)
   return element;
 }
 
-/* What an element cannot start without; a sink alone waits for no frame. */
+/* Properties without which an element cannot start; a sink alone does not preroll. */
 void
 give_needs (GstElement *element, const std::string &name)
 {
@@ -96,7 +96,7 @@ check_property (GstElement *element, GParamSpec *spec)
   g_value_unset (&value);
 }
 
-/* Those that GObject and the base classes have are none of ours. */
+/* Properties of GObject and of the base classes are not tested here. */
 bool
 is_own (GParamSpec *spec)
 {

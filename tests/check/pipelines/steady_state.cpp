@@ -102,7 +102,7 @@ cases_of_this_build ()
   return {std::begin (pipelines), std::end (pipelines) - (has_clfft () ? 0 : 1)};
 }
 
-/* Counts frames, and notes what there is after so many of them. */
+/* Counts frames, and records the number of objects after some of them. */
 struct Watch {
   std::vector<guint> at; /* numbers of frames, rising */
   gint frames = 0;

@@ -115,7 +115,7 @@ TEST (test_an_element_tells_neighbours_the_context_that_it_was_given)
   fail_unless (told == given);
 }
 
-/* A device that is named anew after somebody asked is the one that counts. */
+/* A device that is set after a context query is the one that counts. */
 TEST (test_a_device_named_after_neighbours_asked_is_the_one_that_counts)
 {
   Owned<GstElement> element =

@@ -1,4 +1,4 @@
-"""What tests of windows share: a screen of their own, and what is to be seen on it.
+"""X screen for tests of windows, and functions that read its pixels.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
