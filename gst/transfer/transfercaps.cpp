@@ -64,7 +64,7 @@ with_memory (const GstCapsFeatures *features, Memory memory)
   return changed;
 }
 
-/* Of textures, keeps those that the host can read. Other memory has no texture target. */
+/* Keeps textures that the host can read. Other memory has no texture target. */
 GstStructure *
 copy_for (const GstStructure *structure, Memory memory)
 {

@@ -46,8 +46,8 @@ check_documents () {
 if [ $# -gt 0 ]; then
   programs=("${@/#/$build/tests/check/*/}")
 else
-  # Of those that take minutes, others do the same with fewer frames. What a lost frame had is
-  # never freed: the device may still use it.
+  # Without tests that take minutes: others do the same with fewer frames. The memory of a lost
+  # frame is never freed: the device may still use it.
   mapfile -t programs < <(find "$build"/tests/check/{elements,pipelines} -maxdepth 1 -type f \
     -executable |
     grep -vE 'openclconvert|keyrun|steady_state|no_round_trip|oct_chain|lost_frames' | sort)
