@@ -59,7 +59,7 @@ gray_invert_close (GstOpenCLFilter *filter)
 {
   GrayInvert *self = GRAY_INVERT (filter);
 
-  g_clear_pointer (&self->kernel, gst_opencl_kernel_free);
+  g_clear_pointer (&self->kernel, gst_opencl_kernel_unref);
 }
 
 static gboolean

@@ -63,12 +63,13 @@ gray_mean_open (GstOpenCLAggregator *aggregator, GError **error)
 static void
 gray_mean_close (GstOpenCLAggregator *aggregator)
 {
-  g_clear_pointer (&GRAY_MEAN (aggregator)->kernel, gst_opencl_kernel_free);
+  g_clear_pointer (&GRAY_MEAN (aggregator)->kernel, gst_opencl_kernel_unref);
 }
 
 static gboolean
-gray_mean_combine (GstOpenCLAggregator *aggregator, const GstOpenCLInput *inputs,
-    guint n_inputs, const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+gray_mean_combine (GstOpenCLAggregator *aggregator,
+    const GstOpenCLAggregatorInput *inputs, guint n_inputs, const GstOpenCLFrame *output,
+    cl_command_queue queue, GError **error)
 {
   GstOpenCLKernel *kernel = GRAY_MEAN (aggregator)->kernel;
   guint32 width = GST_VIDEO_INFO_WIDTH (&output->info);

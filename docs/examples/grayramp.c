@@ -54,7 +54,7 @@ gray_ramp_open (GstOpenCLSrc *src, GError **error)
 static void
 gray_ramp_close (GstOpenCLSrc *src)
 {
-  g_clear_pointer (&GRAY_RAMP (src)->kernel, gst_opencl_kernel_free);
+  g_clear_pointer (&GRAY_RAMP (src)->kernel, gst_opencl_kernel_unref);
 }
 
 static gboolean

@@ -6,14 +6,14 @@
 #include "convolvestages.hpp"
 
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclfft.h>
+#include <gst/opencl/fft/gstopenclfft.h>
 
 namespace compute {
 namespace {
 #define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvespectrum.cl"
 
 struct FreePlan {
-  void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_free (plan); }
+  void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_unref (plan); }
 };
 using Plan = std::unique_ptr<GstOpenCLFFT, FreePlan>;
 

@@ -9,6 +9,8 @@
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
+#include <gst/opencl/kernel/gstopenclkernel-private.h>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
 
 #include <algorithm>
 #include <cmath>

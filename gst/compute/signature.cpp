@@ -4,7 +4,7 @@
  */
 #include "signature.hpp"
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <algorithm>
 #include <cstring>

@@ -105,7 +105,7 @@ RunMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const Ke
     return false;
   keep_unkeyed (output, source.buffer, runner->format (), run.key ().opacity);
   bool enqueued = runner->enqueue (queue, run, &source, &made, error);
-  return gst_opencl_frames_finish (
+  return gst_opencl_frames_unmap (
              queue, &source, &made, event, enqueued ? error : nullptr)
          && enqueued;
 }

@@ -47,7 +47,7 @@
 #include <vector>
 
 #include <gst/base/gstadapter.h>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/common/settings.hpp>
 
 #include "elements.h"

@@ -1086,8 +1086,7 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
     return FALSE;
   bool enqueued = enqueue_fused (work, deferred, &output, error);
   GstOpenCLFrame raw = *gst_opencl_deferred_get_source (GST_OPENCL_DEFERRED (deferred));
-  return gst_opencl_frames_finish (
-             queue, &raw, &output, event, enqueued ? error : nullptr)
+  return gst_opencl_frames_unmap (queue, &raw, &output, event, enqueued ? error : nullptr)
          && enqueued;
 }
 

@@ -1316,7 +1316,7 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
   bool enqueued = calibrate_if_wanted (self, spectra, raw->queue, error)
                   && (!work.mean || work.mean->update (spectra, raw->queue, mean, error));
   GstOpenCLFrame read = *raw;
-  return gst_opencl_frames_finish (
+  return gst_opencl_frames_unmap (
              raw->queue, &read, nullptr, event, enqueued ? error : nullptr)
          && enqueued;
 }

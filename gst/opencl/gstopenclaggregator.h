@@ -35,21 +35,21 @@ G_DECLARE_DERIVABLE_TYPE (GstOpenCLAggregator, gst_opencl_aggregator, GST,
     OPENCL_AGGREGATOR, GstVideoAggregator)
 
 /**
-     * GstOpenCLInput:
-     * @pad: whose frame it is; of raw video, #GstVideoAggregatorPad.info has its layout
-     * @frame: mapped for reading
-     *
-     * An input of a frame that is aggregated.
-     *
-     * Since: 0.2
-     */
+ * GstOpenCLAggregatorInput:
+ * @pad: whose frame it is; of raw video, #GstVideoAggregatorPad.info has its layout
+ * @frame: mapped for reading
+ *
+ * An input of a frame that is aggregated.
+ *
+ * Since: 0.2
+ */
 typedef struct {
   GstOpenCLAggregatorPad *pad;
   GstOpenCLFrame frame;
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
-} GstOpenCLInput;
+} GstOpenCLAggregatorInput;
 
 /**
  * GstOpenCLAggregatorClass:
@@ -82,9 +82,9 @@ struct _GstOpenCLAggregatorClass {
   void (*close) (GstOpenCLAggregator *aggregator);
   gboolean (*set_format) (GstOpenCLAggregator *aggregator, GstCaps *caps, GError **error);
   gboolean (*uses_pad) (GstOpenCLAggregator *aggregator, GstOpenCLAggregatorPad *pad);
-  gboolean (*combine) (GstOpenCLAggregator *aggregator, const GstOpenCLInput *inputs,
-      guint n_inputs, const GstOpenCLFrame *output, cl_command_queue queue,
-      GError **error);
+  gboolean (*combine) (GstOpenCLAggregator *aggregator,
+      const GstOpenCLAggregatorInput *inputs, guint n_inputs,
+      const GstOpenCLFrame *output, cl_command_queue queue, GError **error);
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];

@@ -52,23 +52,4 @@ GST_OPENCL_API gboolean gst_opencl_buffer_copy_async (GstOpenCLContext *context,
 GST_OPENCL_API gboolean gst_opencl_buffer_get_handle (
     GstBuffer *buffer, cl_mem *handle, gsize *offset);
 
-/**
- * gst_opencl_buffer_is_host_visible:
- * @context: a context
- * @buffer: any buffer
- * @info: (nullable): the caps' layout for raw video
- * @any_layout: whether its next user understands #GstVideoMeta
- *
- * Where device and host work in the same memory, a frame of device memory needs no copy
- * to be a frame of host memory, nor the other way round, unless its planes have to stand
- * elsewhere.
- *
- * Returns: whether @buffer is one device memory of @context, usable on the host and on
- * the device as it is
- *
- * Since: 0.2
- */
-GST_OPENCL_API gboolean gst_opencl_buffer_is_host_visible (GstOpenCLContext *context,
-    GstBuffer *buffer, const GstVideoInfo *info, gboolean any_layout);
-
 G_END_DECLS

@@ -26,7 +26,8 @@ G_DECLARE_FINAL_TYPE (
  *
  * Since: 0.2
  */
-GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new (GstOpenCLContext *context);
+GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new (
+    GstOpenCLContext *context) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_host_buffer_pool_new:
@@ -37,7 +38,8 @@ GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new (GstOpenCLContext *cont
  *
  * Since: 0.2
  */
-GST_OPENCL_API GstBufferPool *gst_opencl_host_buffer_pool_new (GstOpenCLContext *context);
+GST_OPENCL_API GstBufferPool *gst_opencl_host_buffer_pool_new (
+    GstOpenCLContext *context) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_buffer_pool_get_context:
@@ -59,34 +61,5 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_buffer_pool_get_context (
  * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *pool);
-
-/**
- * GST_OPENCL_BUFFERS_IN_TURN:
- *
- * The least buffers of a pool for work on different queues to overlap: a buffer returns at
- * once, and the next writer waits for those who still read it, so one is read, one is
- * worked on and one is written. A pool makes buffers when they are wanted, and so many
- * before it uses one again: the `min_buffers` of its configuration.
- *
- * Since: 0.2
- */
-#define GST_OPENCL_BUFFERS_IN_TURN 3
-
-/**
- * gst_opencl_buffer_pool_new_configured:
- * @context: a context
- * @host: pinned host memory instead of device memory
- * @caps: (nullable): of the buffers
- * @size: in bytes; raised to what @caps need
- *
- * Returns: (transfer full) (nullable): a configured pool that is not active yet, of
- *   %GST_OPENCL_BUFFERS_IN_TURN buffers or more, with #GstVideoMeta where @caps are raw
- *   video; %NULL where @caps are invalid. A configuration has room for 32 bits of a size:
- *   its most stands there for a @size that is more.
- *
- * Since: 0.2
- */
-GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new_configured (
-    GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size);
 
 G_END_DECLS

@@ -64,7 +64,8 @@ GST_OPENCL_API GstOpenCLHandleTypes gst_opencl_context_get_import_types (
  * Since: 0.3
  */
 GST_OPENCL_API cl_mem gst_opencl_context_import_fd (GstOpenCLContext *context,
-    GstOpenCLHandleTypes type, gint fd, gsize size, GError **error);
+    GstOpenCLHandleTypes type, gint fd, gsize size,
+    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_memory_new_acquired:
@@ -90,7 +91,8 @@ GST_OPENCL_API cl_mem gst_opencl_context_import_fd (GstOpenCLContext *context,
  * Since: 0.3
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new_acquired (GstOpenCLContext *context,
-    cl_mem handle, gsize size, gpointer user_data, GDestroyNotify notify, GError **error);
+    cl_mem handle, gsize size, gpointer user_data, GDestroyNotify notify,
+    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_memory_new_from_fd:
@@ -110,6 +112,6 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new_acquired (GstOpenCLContext *cont
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new_from_fd (GstOpenCLContext *context,
     GstOpenCLHandleTypes type, gint fd, gsize size, gpointer user_data,
-    GDestroyNotify notify, GError **error);
+    GDestroyNotify notify, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 G_END_DECLS

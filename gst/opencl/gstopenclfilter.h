@@ -24,9 +24,6 @@ G_DECLARE_DERIVABLE_TYPE (
  * @get_frame_size: the least size in bytes of a buffer of caps other than `video/x-raw`.
  *   Optional where all caps are raw video
  * @transform: enqueue what makes @output of @input on @queue, and wait for nothing
- * @process: the same with whole buffers, for elements that transfer rather than compute:
- *   enqueue on any queue and give the last command's @event (transfer full), %NULL when
- *   nothing is under way. The default maps both as frames and calls @transform
  * @submit: for elements whose inputs do not give an output each: enqueue on @queue what
  * is kept of @input, and set @outputs, which is 1, to how many come of it now, 0 or more.
  *   @transform is then called so many times with the same @input;
@@ -35,9 +32,6 @@ G_DECLARE_DERIVABLE_TYPE (
  *   Optional. Since: 0.2
  * @begin_frame: before the caps of a frame are agreed on, when controlled properties have
  *   the values of its time: take up settings. Optional. Since: 0.3
- * @transform_in_place: enqueue what changes @frame to the output, where input and output
- *   have the same caps: without a copy if the buffer has no other owner, otherwise in a
- *   copy, unless there is a @transform, too. Optional. Since: 0.2
  *
  * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
  * pinned host memory. A subclass writes pad templates,
@@ -49,6 +43,8 @@ G_DECLARE_DERIVABLE_TYPE (
  * error. Between them,
  * gst_opencl_filter_get_context() is constant. All run in the streaming thread or in a
  * state change, never two at a time.
+ *
+ * Since: 0.2
  */
 struct _GstOpenCLFilterClass {
   GstBaseTransformClass parent_class;
@@ -60,17 +56,17 @@ struct _GstOpenCLFilterClass {
   gboolean (*get_frame_size) (GstOpenCLFilter *filter, GstCaps *caps, gsize *size);
   gboolean (*transform) (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       const GstOpenCLFrame *output, cl_command_queue queue, GError **error);
-  gboolean (*process) (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
-      cl_event *event, GError **error);
   gboolean (*submit) (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       cl_command_queue queue, guint *outputs, GError **error);
-  gboolean (*transform_in_place) (GstOpenCLFilter *filter, const GstOpenCLFrame *frame,
-      cl_command_queue queue, GError **error);
   void (*begin_frame) (GstOpenCLFilter *filter, GstBuffer *input);
 
   /*< private >*/
-  gconstpointer deferral; /* work that filters of the library's own leave to each other */
-  gpointer _gst_reserved[GST_PADDING - 1];
+  /* For this project's elements: transform() of whole buffers. It may enqueue on any queue,
+   * and gives the last command's event (transfer full), NULL where nothing is under way. */
+  gboolean (*process) (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
+      cl_event *event, GError **error);
+  gconstpointer deferral; /* work that filters of this project defer */
+  gpointer _gst_reserved[GST_PADDING];
 };
 
 /**

@@ -62,37 +62,18 @@ typedef struct {
  */
 GST_OPENCL_API gboolean gst_opencl_frame_map (GstOpenCLFrame *frame,
     const GstVideoInfo *info, gsize size, GstBuffer *buffer, cl_command_queue queue,
-    GstMapFlags access, GError **error);
+    GstMapFlags access, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_frame_unmap:
  * @frame: a mapped frame
  * @event: (type gpointer) (transfer none): of the last command that used it
  *
- * Others that use the buffer wait for @event from now on. Prefer gst_opencl_frames_finish(),
+ * Others that use the buffer wait for @event from now on. Prefer gst_opencl_frames_unmap(),
  * whose event does not wait for kernels of other queues on NVIDIA's driver.
  *
  * Since: 0.2
  */
 GST_OPENCL_API void gst_opencl_frame_unmap (GstOpenCLFrame *frame, cl_event event);
-
-/**
- * gst_opencl_frames_finish:
- * @queue: (type gpointer): the in-order queue that both were mapped for
- * @input: (nullable): a mapped frame
- * @output: (nullable): a mapped frame
- * @event: (out) (type gpointer) (transfer full): of all commands before, to be given to
- *   clReleaseEvent()
- * @error: (nullable): set when the event could not be enqueued
- *
- * Unmaps both frames with one event for all that was enqueued between them. To be called
- * also when enqueueing failed half way, since what was enqueued uses the memory.
- *
- * Returns: whether they are unmapped
- *
- * Since: 0.2
- */
-GST_OPENCL_API gboolean gst_opencl_frames_finish (cl_command_queue queue,
-    GstOpenCLFrame *input, GstOpenCLFrame *output, cl_event *event, GError **error);
 
 G_END_DECLS

@@ -52,7 +52,8 @@ GST_OPENCL_API GType gst_opencl_kernel_get_type (void);
  * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_new (GstOpenCLContext *context,
-    const gchar *source, const gchar *name, const gchar *options, GError **error);
+    const gchar *source, const gchar *name, const gchar *options,
+    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_kernel_new_from_resource:
@@ -68,15 +69,27 @@ GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_new (GstOpenCLContext *context
  */
 GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_new_from_resource (
     GstOpenCLContext *context, const gchar *path, const gchar *name, const gchar *options,
-    GError **error);
+    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
- * gst_opencl_kernel_free:
- * @kernel: (transfer full): a kernel; what is enqueued of it still runs
+ * gst_opencl_kernel_ref:
+ * @kernel: a kernel
  *
- * Since: 0.2
+ * Returns: (transfer full): @kernel
+ *
+ * Since: 0.3
  */
-GST_OPENCL_API void gst_opencl_kernel_free (GstOpenCLKernel *kernel);
+GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_ref (GstOpenCLKernel *kernel);
+
+/**
+ * gst_opencl_kernel_unref:
+ * @kernel: (transfer full): a kernel
+ *
+ * Gives a reference back. Launches that are enqueued still run.
+ *
+ * Since: 0.3
+ */
+GST_OPENCL_API void gst_opencl_kernel_unref (GstOpenCLKernel *kernel);
 
 /**
  * gst_opencl_kernel_get_handle:
@@ -179,22 +192,6 @@ GST_OPENCL_API gboolean gst_opencl_kernel_set_frame (GstOpenCLKernel *kernel, gu
 GST_OPENCL_API gboolean gst_opencl_kernel_launch (GstOpenCLKernel *kernel,
     cl_command_queue queue, gsize columns, gsize rows, GError **error);
 
-/**
- * gst_opencl_launch:
- * @queue: (type gpointer): where to
- * @kernel: (type gpointer): with its arguments set
- * @dimensions: 1 to 3
- * @global: work-items in each; rounded up to a multiple of @local, so kernels check
- * @local: (nullable): work-group size, %NULL to leave it to the device
- * @error: set when it cannot be enqueued
- *
- * Enqueues @kernel and counts the launch, where gst_opencl_kernel_launch() does not fit.
- *
- * Returns: whether it was enqueued
- *
- * Since: 0.2
- */
-GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
-    guint dimensions, const gsize *global, const gsize *local, GError **error);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstOpenCLKernel, gst_opencl_kernel_unref)
 
 G_END_DECLS

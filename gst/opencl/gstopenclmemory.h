@@ -80,7 +80,7 @@ GST_OPENCL_API gboolean gst_is_opencl_host_memory (GstMemory *memory);
  * Since: 0.2
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new (
-    GstOpenCLContext *context, gsize size, GError **error);
+    GstOpenCLContext *context, gsize size, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_memory_new_wrapped:
@@ -100,7 +100,8 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new (
  * Since: 0.2
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new_wrapped (GstOpenCLContext *context,
-    cl_mem handle, gsize size, gpointer user_data, GDestroyNotify notify);
+    cl_mem handle, gsize size, gpointer user_data,
+    GDestroyNotify notify) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_host_memory_new:
@@ -116,7 +117,7 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new_wrapped (GstOpenCLContext *conte
  * Since: 0.2
  */
 GST_OPENCL_API GstMemory *gst_opencl_host_memory_new (
-    GstOpenCLContext *context, gsize size, GError **error);
+    GstOpenCLContext *context, gsize size, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_memory_get_context:
@@ -175,8 +176,8 @@ GST_OPENCL_API guint8 *gst_opencl_host_memory_get_data (GstMemory *memory);
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_memory_begin (
-    GstMemory *memory, cl_command_queue queue, GstMapFlags access, GError **error);
+GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
+    cl_command_queue queue, GstMapFlags access, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /**
  * gst_opencl_memory_end:
@@ -192,34 +193,6 @@ GST_OPENCL_API gboolean gst_opencl_memory_begin (
  */
 GST_OPENCL_API void gst_opencl_memory_end (
     GstMemory *memory, cl_command_queue queue, GstMapFlags access, cl_event event);
-
-/**
- * gst_opencl_memory_map_ahead:
- * @memory: device or pinned host memory
- * @event: (out) (type gpointer) (transfer full) (nullable): of what was enqueued, to be
- *   given to clReleaseEvent(); %NULL where nothing is to be done
- * @error: set when a command could not be enqueued
- *
- * Enqueues, behind what writes @memory, what an ordinary map for reading would enqueue,
- * so that the map only waits for it. Waits for nothing.
- *
- * Returns: whether it is enqueued
- *
- * Since: 0.2
- */
-GST_OPENCL_API gboolean gst_opencl_memory_map_ahead (
-    GstMemory *memory, cl_event *event, GError **error);
-
-/**
- * gst_opencl_memory_discard:
- * @memory: device or pinned host memory
- *
- * Declares the contents undefined, so that nothing is transferred to keep them. Pools do
- * so when a buffer comes back.
- *
- * Since: 0.2
- */
-GST_OPENCL_API void gst_opencl_memory_discard (GstMemory *memory);
 
 /**
  * gst_opencl_memory_copy_async:

@@ -6,6 +6,11 @@
 
 #include <gst/gst.h>
 
+#ifndef GST_USE_UNSTABLE_API
+#pragma message(                                                                         \
+    "The API of gstreamer-opencl-1.0 may change. Define GST_USE_UNSTABLE_API to avoid this message.")
+#endif
+
 /* Which version of OpenCL it targets, an application says itself. Where it has, its OpenCL
  * headers come with these. Where it has not, these only name the types that they need, so
  * that it can include CL/cl.h as it wants and when it wants. */
@@ -24,8 +29,8 @@ typedef struct _cl_program *cl_program;
 
 #ifndef GST_OPENCL_API
 #ifdef BUILDING_GST_OPENCL
-#define GST_OPENCL_API extern __attribute__ ((visibility ("default")))
+#define GST_OPENCL_API GST_API_EXPORT
 #else
-#define GST_OPENCL_API extern
+#define GST_OPENCL_API GST_API_IMPORT
 #endif
 #endif

@@ -7,11 +7,16 @@
  */
 #pragma once
 
-#include <gst/opencl/elements/gstopenclcombiner-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/elements/gstopencldeferral.h>
-#include <gst/opencl/memory/gstopencldeferred.h>
-#include <gst/opencl/elements/gstopenclfilter-private.h>
 #include <gst/opencl/context/gstopenclinflight.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/elements/gstopenclcombiner-private.h>
+#include <gst/opencl/elements/gstopencldeferral.h>
+#include <gst/opencl/elements/gstopenclfilter-private.h>
+#include <gst/opencl/fft/gstopenclfft.h>
+#include <gst/opencl/kernel/gstopenclkernel-private.h>
+#include <gst/opencl/memory/gstopenclbufferpool-private.h>
+#include <gst/opencl/memory/gstopencldeferred.h>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
 #include <gst/opencl/opencl.h>

@@ -493,7 +493,7 @@ has_all_that_is_shown (const Layer &layer, GError **error)
 
 /* Lines stay those of their field. */
 static Layer
-layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLInput &input)
+layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLAggregatorInput &input)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (input.pad)->info;
   Layer layer = {&info, &input.frame, place_of (aggregator, input.pad),
@@ -533,7 +533,7 @@ blends_light (GstOpenCLCompositor *self, const CompositorSettings &settings)
 
 static gboolean
 gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
-    const GstOpenCLInput *inputs, guint n_inputs, const GstOpenCLFrame *output,
+    const GstOpenCLAggregatorInput *inputs, guint n_inputs, const GstOpenCLFrame *output,
     cl_command_queue queue, GError **error)
 {
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
@@ -541,7 +541,8 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   const CompositorSettings settings = self->settings->committed ();
 
   layers.clear ();
-  for (const GstOpenCLInput *input = inputs; input < inputs + n_inputs; input++) {
+  for (const GstOpenCLAggregatorInput *input = inputs; input < inputs + n_inputs;
+       input++) {
     layers.push_back (layer_of (aggregator, *input));
     if (!has_all_that_is_shown (layers.back (), error))
       return FALSE;

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#define GST_USE_UNSTABLE_API
 #include <gst/gst.h>
 #include <gst/gsttracer.h>
 

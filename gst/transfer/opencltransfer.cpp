@@ -267,7 +267,7 @@ gst_opencl_transfer_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffe
     return TRUE;
   if (output == input) /* the same memory on both sides */
     return private_of (filter)->to_device
-           || gst_opencl_memory_map_ahead (
+           || gst_opencl_memory_prepare_map (
                gst_buffer_peek_memory (input, 0), event, error);
   return gst_opencl_buffer_copy_async (gst_opencl_filter_get_context (filter), output,
       input, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK), event, error);

@@ -6,6 +6,7 @@
 #include "keyingchain.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace bench {
 namespace {

@@ -5,6 +5,7 @@
 #include "baselines.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <cmath>
 
@@ -72,7 +73,7 @@ Chain::Chain (GstOpenCLContext *context, const OctFrame &frame, GError **error)
           : GST_OPENCL_FFT_LIBRARY_VKFFT;
   if (GstOpenCLFFT *plan =
           gst_opencl_fft_new (context, library, frame.samples, frame.lines, FALSE, error))
-    fft = FFT (plan, gst_opencl_fft_free);
+    fft = FFT (plan, gst_opencl_fft_unref);
   else
     return;
   make_tables ();

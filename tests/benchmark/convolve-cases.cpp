@@ -228,7 +228,7 @@ measure_peak (GstOpenCLContext *context)
     clFinish (queue);
     best = std::max (best, 2.0 * 8 * 4096 * double (lanes * items) / (now () - start));
   }
-  gst_opencl_kernel_free (kernel);
+  gst_opencl_kernel_unref (kernel);
   return best;
 }
 

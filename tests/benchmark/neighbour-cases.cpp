@@ -6,7 +6,7 @@
 
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace bench {
 namespace {

@@ -10,7 +10,6 @@
  */
 #include "faultyopencl.hpp"
 
-#define GST_USE_UNSTABLE_API /* tracers */
 #include <gst/gst.h>
 
 /* Tells where one element's work on a frame ends, and another's begins. */

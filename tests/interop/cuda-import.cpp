@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <dirent.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -126,7 +126,8 @@ add_on_device (GstOpenCLContext *context, GstMemory *memory, unsigned char value
   cl_mem handle = gst_opencl_memory_get_handle (memory);
   const size_t n = memory->size;
   cl_event event = nullptr;
-  gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, nullptr);
+  if (!gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, &error.error))
+    throw std::runtime_error (error.text ());
   clSetKernelArg (kernel, 0, sizeof handle, &handle);
   clSetKernelArg (kernel, 1, sizeof value, &value);
   const cl_int code =

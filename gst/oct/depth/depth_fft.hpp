@@ -22,7 +22,7 @@ public:
 
 private:
   struct Free {
-    void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
+    void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_unref (fft); }
   };
 
   bool create (GstOpenCLContext *context, const EngineFormat &format, GError **error);

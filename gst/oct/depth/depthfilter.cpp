@@ -639,7 +639,7 @@ defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *e
       work.defer (&frame, frame.queue, reads, error);
   GstOpenCLFrame read = frame;
   if ((reads
-          && !gst_opencl_frames_finish (
+          && !gst_opencl_frames_unmap (
               frame.queue, &read, nullptr, event, depths ? error : nullptr))
       || !depths)
     return FALSE;
@@ -695,7 +695,7 @@ gst_oct_depth_filter_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pendin
       work.show (gst_oct_deferred_depths_get (GST_OCT_DEFERRED_DEPTHS (pending)), &output,
           queue, error);
   GstOpenCLFrame from = *gst_opencl_deferred_get_source (pending);
-  return gst_opencl_frames_finish (queue, &from, &output, event, shown ? error : nullptr)
+  return gst_opencl_frames_unmap (queue, &from, &output, event, shown ? error : nullptr)
                  && shown
              ? GST_OPENCL_TAKEN_UP
              : GST_OPENCL_TAKE_UP_FAILED;

@@ -6,7 +6,7 @@
 
 #include <gst/opencl/base/endofqueue.hpp>
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 namespace oct {
 void

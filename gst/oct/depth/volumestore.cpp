@@ -93,7 +93,7 @@ VolumeStore::change (const Change &enqueue, GError **error)
   if (!gst_opencl_frame_map (&frame, nullptr, bytes, volume, queue, GST_MAP_WRITE, error))
     return false;
   const bool enqueued = enqueue (frame, error);
-  const bool finished = gst_opencl_frames_finish (
+  const bool finished = gst_opencl_frames_unmap (
       queue, nullptr, &frame, &event, enqueued ? error : nullptr);
   if (event)
     clReleaseEvent (event);

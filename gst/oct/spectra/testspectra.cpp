@@ -10,9 +10,9 @@
 
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclfilter.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 
 #include <algorithm>
 #include <cmath>

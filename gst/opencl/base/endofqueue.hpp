@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <gst/common/elementerror.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>

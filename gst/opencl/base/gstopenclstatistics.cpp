@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "gstopenclstatistics-private.h"
+#include "gstopenclstatistics.h"
 
 #include <atomic>
 #include <mutex>

@@ -12,7 +12,7 @@
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
 #include <CL/opencl.hpp>
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 namespace opencl {
 /* Result of a wait that exceeded GST_OPENCL_TIMEOUT (no OpenCL error code) */

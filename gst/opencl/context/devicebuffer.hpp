@@ -7,7 +7,7 @@
 #pragma once
 
 #include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {

@@ -5,7 +5,7 @@
 #include "devicechoice.hpp"
 
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <cstdio>
 #include <cstring>

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 namespace opencl {
 /* Zero where the device does not say */

@@ -5,7 +5,7 @@
 #include "externalcalls.hpp"
 
 #include "deviceinfo.hpp"
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <dlfcn.h>
 

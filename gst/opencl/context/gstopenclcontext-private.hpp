@@ -16,6 +16,56 @@ class ThreadQueues;
 } // namespace opencl
 
 G_BEGIN_DECLS
+/**
+ * gst_opencl_context_shares_host_memory:
+ * @context: a context
+ *
+ * Returns: whether the device works in the host's own memory (CPU, integrated GPU) and
+ *   maps a buffer to one place each time, so that nothing is copied between them. `GST_OPENCL_SHARE_MEMORY=1` (`0`) in the
+ *   environment says so of every (no) device; it is read when a context is made
+ */
+GST_OPENCL_API gboolean gst_opencl_context_shares_host_memory (GstOpenCLContext *context);
+
+/**
+ * gst_opencl_context_matches:
+ * @context: a context
+ * @device: (nullable): as in gst_opencl_context_new()
+ *
+ * Returns: whether an element that wants @device can use @context; `auto` takes any
+ */
+GST_OPENCL_API gboolean gst_opencl_context_matches (
+    GstOpenCLContext *context, const gchar *device);
+
+/**
+ * gst_opencl_context_get_program:
+ * @context: a context
+ * @source: OpenCL C
+ * @options: (nullable): compiler options
+ * @error: set to %GST_OPENCL_ERROR_BUILD; the lines after the first are the build log
+ *
+ * A program is built once for each pair of source and options. The context keeps the 64
+ * programs that were used last; others live as long as their kernels.
+ *
+ * Returns: (type gpointer) (transfer full) (nullable): a cl_program, to be given to
+ *   clReleaseProgram()
+ */
+GST_OPENCL_API cl_program gst_opencl_context_get_program (
+    GstOpenCLContext *context, const gchar *source, const gchar *options, GError **error);
+
+/**
+ * gst_opencl_context_release_after:
+ * @context: a context
+ * @event: (type gpointer) (transfer none): a command's event, on a queue that was flushed
+ * @notify: (scope async): called once @event has completed or failed, in a thread of the
+ *   context
+ * @user_data: what it is called with
+ *
+ * Keeps host memory that a transfer still reads (a mapped #GstBuffer) until it is done,
+ * without anybody waiting for it.
+ */
+GST_OPENCL_API void gst_opencl_context_release_after (
+    GstOpenCLContext *context, cl_event event, GDestroyNotify notify, gpointer user_data);
+
 /* For tests: the number of programs built so far, and of those that are kept. */
 GST_OPENCL_API guint gst_opencl_context_get_n_builds (GstOpenCLContext *context);
 GST_OPENCL_API guint gst_opencl_context_get_n_programs (GstOpenCLContext *context);

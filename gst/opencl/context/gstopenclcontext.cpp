@@ -19,8 +19,8 @@
 #include "devicechoice.hpp"
 #include "hostmapping.hpp"
 #include <gst/opencl/program/programsource.hpp>
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include "timeout.hpp"
 #include <gst/opencl/program/programcache.hpp>
 #include "reaper.hpp"

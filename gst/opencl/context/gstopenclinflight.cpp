@@ -4,8 +4,8 @@
  */
 #include "gstopenclinflight.h"
 
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/context/trackedevent.hpp>
 
 #include <deque>

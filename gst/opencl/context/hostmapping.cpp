@@ -4,7 +4,7 @@
  */
 #include "hostmapping.hpp"
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <utility>
 

@@ -4,7 +4,7 @@
  */
 #include "reaper.hpp"
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 namespace opencl {
 Reaper::Reaper () : state (std::make_shared<State> ()), thread (run, state)

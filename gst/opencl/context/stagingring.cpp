@@ -5,8 +5,8 @@
 #include "stagingring.hpp"
 
 #include "gstopenclcontext-private.hpp"
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include "timeout.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_staging_debug);

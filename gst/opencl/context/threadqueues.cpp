@@ -6,7 +6,7 @@
 
 #include <gst/opencl/base/endofqueue.hpp>
 #include "gstopenclcontext-private.hpp"
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include "timeout.hpp"
 
 #include <algorithm>

@@ -10,8 +10,9 @@
 #include <gst/opencl/memory/gstopenclallocator.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/memory/memorymismatch.hpp>
+#include <gst/opencl/memory/gstopenclbufferpool-private.h>
 
 #include <algorithm>
 #include <string>

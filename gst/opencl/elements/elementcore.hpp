@@ -12,7 +12,7 @@
 
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/context/gstopenclinflight.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/elements/inputwatch.hpp>
 #include <gst/opencl/context/threadqueues.hpp>
 

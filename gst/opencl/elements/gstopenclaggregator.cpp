@@ -15,7 +15,8 @@
 #include "elementcore.hpp"
 #include <gst/common/framesize.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
 
 #include <list>
 #include <vector>
@@ -431,7 +432,7 @@ public:
   {
     for (GstBuffer *buffer : buffers)
       gst_buffer_unref (buffer);
-    for (const GstOpenCLInput &input : inputs)
+    for (const GstOpenCLAggregatorInput &input : inputs)
       gst_object_unref (input.pad);
   }
 
@@ -446,7 +447,7 @@ public:
       auto *pad = GST_OPENCL_AGGREGATOR_PAD (item->data);
       if (!prepared || (klass->uses_pad && !klass->uses_pad (self, pad)))
         continue;
-      GstOpenCLInput input = {};
+      GstOpenCLAggregatorInput input = {};
       input.pad = GST_OPENCL_AGGREGATOR_PAD (gst_object_ref (pad));
       inputs.push_back (input);
       buffers.push_back (gst_buffer_ref (prepared->buffer));
@@ -477,17 +478,17 @@ public:
 
   void unmap (cl_event event)
   {
-    for (GstOpenCLInput &input : inputs) {
+    for (GstOpenCLAggregatorInput &input : inputs) {
       if (input.frame.memory)
         gst_opencl_frame_unmap (&input.frame, event);
     }
   }
 
-  const GstOpenCLInput *data () const { return inputs.data (); }
+  const GstOpenCLAggregatorInput *data () const { return inputs.data (); }
   guint size () const { return guint (inputs.size ()); }
 
 private:
-  std::vector<GstOpenCLInput> inputs;
+  std::vector<GstOpenCLAggregatorInput> inputs;
   std::vector<GstBuffer *> buffers; /* of each */
 };
 } // namespace
@@ -509,7 +510,7 @@ enqueue_frame (
   bool enqueued = inputs.map (*priv->core, error)
                   && GST_OPENCL_AGGREGATOR_GET_CLASS (self)->combine (
                       self, inputs.data (), inputs.size (), &output, queue, error);
-  if (!gst_opencl_frames_finish (
+  if (!gst_opencl_frames_unmap (
           queue, nullptr, &output, event, enqueued ? error : nullptr))
     return false;
   inputs.unmap (*event);

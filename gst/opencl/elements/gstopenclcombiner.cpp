@@ -6,7 +6,8 @@
 
 #include "elementcore.hpp"
 #include <gst/common/framesize.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
 
 #include <vector>
 
@@ -569,7 +570,7 @@ enqueue_frame (GstOpenCLCombiner *self, Inputs &inputs, GstBuffer *buffer,
   const bool enqueued = map_inputs (self, inputs, frames, error)
                         && GST_OPENCL_COMBINER_GET_CLASS (self)->combine (
                             self, frames.data (), inputs.size (), &output, queue, error);
-  if (!gst_opencl_frames_finish (
+  if (!gst_opencl_frames_unmap (
           queue, nullptr, &output, event, enqueued ? error : nullptr))
     return false;
   for (GstOpenCLFrame &frame : frames)

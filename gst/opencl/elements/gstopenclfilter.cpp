@@ -19,7 +19,9 @@
 #include <gst/opencl/memory/gstopenclallocator.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
+#include <gst/opencl/memory/gstopenclbufferpool-private.h>
 
 #include <utility>
 
@@ -37,8 +39,7 @@ typedef struct {
   /* (nullable): once the subclass has made all that it needs for them */
   GstCaps *input_caps;
   GstCaps *output_caps;
-  gboolean in_place; /* the caps allow it */
-  gboolean defers;   /* downstream takes up work that is left to it */
+  gboolean defers; /* downstream takes up work that is left to it */
 
   /* Outputs of an input that is not used up. */
   GstBuffer *submitted; /* (nullable) */
@@ -176,18 +177,12 @@ static gboolean
 find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
 {
   GstOpenCLFilterPrivate *priv = private_of (self);
-  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
-  const bool in_place = klass->transform_in_place && gst_caps_is_equal (input, output);
-  /* Without a transform, one that is only done in place. */
-  const bool is_done =
-      in_place || klass->transform || klass->process != gst_opencl_filter_process;
   Format taken, made;
 
-  if (!get_format (self, input, &taken) || !get_format (self, output, &made) || !is_done)
+  if (!get_format (self, input, &taken) || !get_format (self, output, &made))
     return FALSE;
   priv->input = taken;
   priv->output = made;
-  priv->in_place = in_place;
   return TRUE;
 }
 
@@ -413,41 +408,8 @@ process_frames (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     return FALSE;
   gboolean enqueued =
       GST_OPENCL_FILTER_GET_CLASS (self)->transform (self, &in, &out, queue, error);
-  return gst_opencl_frames_finish (queue, &in, &out, event, enqueued ? error : nullptr)
+  return gst_opencl_frames_unmap (queue, &in, &out, event, enqueued ? error : nullptr)
          && enqueued;
-}
-
-static gboolean
-process_in_place (
-    GstOpenCLFilter *self, GstBuffer *buffer, cl_event *event, GError **error)
-{
-  GstOpenCLFilterPrivate *priv = private_of (self);
-  cl_command_queue queue = priv->core->queue ();
-  GstOpenCLFrame frame;
-
-  if (!map_frame (self, &frame, priv->output, buffer, GST_MAP_READWRITE, error))
-    return FALSE;
-  gboolean enqueued =
-      GST_OPENCL_FILTER_GET_CLASS (self)->transform_in_place (self, &frame, queue, error);
-  return gst_opencl_frames_finish (
-             queue, &frame, nullptr, event, enqueued ? error : nullptr)
-         && enqueued;
-}
-
-/* Somebody else holds the input: what is changed is a copy of it. */
-static gboolean
-process_copy (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output, cl_event *event,
-    GError **error)
-{
-  GstOpenCLFilterPrivate *priv = private_of (self);
-  cl_event copied = nullptr;
-
-  if (!gst_opencl_buffer_copy_async (
-          priv->core->context (), output, input, priv->output.video (), &copied, error))
-    return FALSE;
-  if (copied)
-    clReleaseEvent (copied);
-  return process_in_place (self, output, event, error);
 }
 
 /* (transfer full) (nullable): what is submitted is copied once for all its outputs. */
@@ -464,11 +426,6 @@ static gboolean
 gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
 {
-  if (output == input)
-    return process_in_place (self, output, event, error);
-  if (!GST_OPENCL_FILTER_GET_CLASS (self)->transform)
-    return process_copy (self, input, output, event, error);
-
   GstBuffer *own = ref_imported (self, input, error);
   if (!own)
     return FALSE;
@@ -588,16 +545,6 @@ gst_opencl_filter_transform (
   return finish (self, processed, event, error);
 }
 
-/* Not while another branch of a tee still reads the frame: a copy need not wait for it. */
-static gboolean
-is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
-{
-  return private_of (self)->in_place && gst_buffer_is_writable (input)
-         && gst_buffer_is_all_memory_writable (input) && core_of (self).owns (input)
-         && !GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (input, 0))
-         && !opencl::storage_of (gst_buffer_peek_memory (input, 0)).is_used_elsewhere ();
-}
-
 /* A file that is read in blocks has a segment of bytes. */
 static void
 sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
@@ -634,11 +581,6 @@ gst_opencl_filter_prepare_output_buffer (
   Counting counting (core);
   GstFlowReturn flow = GST_FLOW_ERROR;
 
-  if (!gst_base_transform_is_passthrough (transform)
-      && is_changed_in_place (GST_OPENCL_FILTER (transform), input)) {
-    *output = input; /* which the parent class takes for its own then */
-    return GST_FLOW_OK;
-  }
   GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
   if (!pool || gst_buffer_pool_set_active (pool, TRUE))
     flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
@@ -682,7 +624,7 @@ submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError *
                       && GST_OPENCL_FILTER_GET_CLASS (self)->submit (
                           self, &frame, queue, &priv->outputs, error);
   if (mapped)
-    enqueued = gst_opencl_frames_finish (
+    enqueued = gst_opencl_frames_unmap (
                    queue, &frame, nullptr, event, enqueued ? error : nullptr)
                && enqueued;
   return enqueued;

@@ -14,8 +14,10 @@
 
 #include "elementcore.hpp"
 #include <gst/opencl/gstopenclbufferpool.h>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
+#include <gst/opencl/memory/gstopenclbufferpool-private.h>
 #include "timeline.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_src_debug);
@@ -278,7 +280,7 @@ enqueue_frame (GstOpenCLSrc *self, GstBuffer *buffer, cl_event *event, GError **
     return false;
   const bool enqueued = GST_OPENCL_SRC_GET_CLASS (self)->fill_frame (
       self, priv->timeline->number (), priv->timeline->time (), &frame, queue, error);
-  return gst_opencl_frames_finish (
+  return gst_opencl_frames_unmap (
              queue, nullptr, &frame, event, enqueued ? error : nullptr)
          && enqueued;
 }

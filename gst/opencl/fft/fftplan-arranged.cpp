@@ -8,7 +8,7 @@
 
 #include <utility>
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
@@ -45,7 +45,7 @@ public:
 
 private:
   struct Free {
-    void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_free (kernel); }
+    void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_unref (kernel); }
   };
 
   static cl_ulong4 vector_of (const GstOpenCLFFTStrides &strides)

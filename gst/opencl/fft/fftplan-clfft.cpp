@@ -12,8 +12,8 @@
 
 #include <mutex>
 
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {

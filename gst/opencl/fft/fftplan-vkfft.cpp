@@ -19,8 +19,8 @@
 #include <iterator>
 #include <locale.h>
 
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (vkfft_debug);

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include <gst/opencl/gstopenclfft.h>
+#include <gst/opencl/fft/gstopenclfft.h>
 
 namespace opencl {
 

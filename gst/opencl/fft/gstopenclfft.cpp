@@ -6,7 +6,7 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/gstopenclfft.h>
+#include <gst/opencl/fft/gstopenclfft.h>
 
 #include <atomic>
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include <gst/opencl/program/compileonly.hpp>
 #include "fftplan.hpp"
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/kernel/selfcheck.hpp>
 #include <gst/opencl/libraries.h>
 
@@ -387,10 +387,10 @@ gst_opencl_fft_ref (GstOpenCLFFT *fft)
 }
 
 G_DEFINE_BOXED_TYPE (
-    GstOpenCLFFT, gst_opencl_fft, gst_opencl_fft_ref, gst_opencl_fft_free)
+    GstOpenCLFFT, gst_opencl_fft, gst_opencl_fft_ref, gst_opencl_fft_unref)
 
 void
-gst_opencl_fft_free (GstOpenCLFFT *fft)
+gst_opencl_fft_unref (GstOpenCLFFT *fft)
 {
   if (!fft || --fft->references > 0)
     return;

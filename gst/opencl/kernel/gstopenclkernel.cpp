@@ -6,8 +6,9 @@
 
 #include <gst/opencl/program/compileonly.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
+#include "gstopenclkernel-private.h"
 #include "kernel.hpp"
 #include "localarguments.hpp"
 #include <gst/opencl/base/opencl-hpp.hpp>
@@ -119,7 +120,7 @@ gst_opencl_source_of_text (const gchar *text)
   return g_strdup (opencl::source_of_text (text).c_str ());
 }
 
-static GstOpenCLKernel *
+GstOpenCLKernel *
 gst_opencl_kernel_ref (GstOpenCLKernel *kernel)
 {
   kernel->references++;
@@ -127,10 +128,10 @@ gst_opencl_kernel_ref (GstOpenCLKernel *kernel)
 }
 
 G_DEFINE_BOXED_TYPE (
-    GstOpenCLKernel, gst_opencl_kernel, gst_opencl_kernel_ref, gst_opencl_kernel_free)
+    GstOpenCLKernel, gst_opencl_kernel, gst_opencl_kernel_ref, gst_opencl_kernel_unref)
 
 void
-gst_opencl_kernel_free (GstOpenCLKernel *kernel)
+gst_opencl_kernel_unref (GstOpenCLKernel *kernel)
 {
   if (kernel && --kernel->references == 0)
     delete kernel;

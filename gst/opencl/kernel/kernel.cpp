@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "kernel.hpp"
+#include <gst/opencl/kernel/gstopenclkernel-private.h>
 
 namespace opencl {
 bool

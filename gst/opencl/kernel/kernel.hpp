@@ -8,6 +8,7 @@
 
 #include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/kernel/gstopenclkernel-private.h>
 
 #include <initializer_list>
 #include <memory>
@@ -121,7 +122,7 @@ public:
 
 private:
   struct Free {
-    void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_free (kernel); }
+    void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_unref (kernel); }
   };
 
   std::unique_ptr<GstOpenCLKernel, Free> kernel;

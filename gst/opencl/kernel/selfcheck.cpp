@@ -6,7 +6,7 @@
 
 #include <gst/opencl/program/binarycache.hpp>
 #include <gst/opencl/context/devicechoice.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/program/helperprogram.hpp>
 #include "verdict.hpp"
 

@@ -5,8 +5,8 @@
 #include "accessevents.hpp"
 
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/context/threadqueues.hpp>
 
 #include <algorithm>

@@ -7,11 +7,12 @@
 #include "acquiredbuffers.hpp"
 #include <gst/opencl/base/endofqueue.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/context/timeout.hpp>
 
 #include <cstring>
+#include <mutex>
 #include <vector>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
@@ -133,8 +134,14 @@ gst_opencl_allocator_alloc (
 {
   GstOpenCLAllocator *self = GST_OPENCL_ALLOCATOR (allocator);
   GError *error = nullptr;
-  GstMemory *memory = allocate_memory (self->context, self->host,
-      size + params->prefix + params->padding, Contents::undefined, &error);
+  GstOpenCLContext *context =
+      self->context ? GST_OPENCL_CONTEXT (gst_object_ref (self->context))
+                    : gst_opencl_context_new (GST_OPENCL_DEVICE_DEFAULT, &error);
+  GstMemory *memory =
+      context ? allocate_memory (context, self->host,
+          size + params->prefix + params->padding, Contents::undefined, &error)
+              : nullptr;
+  gst_clear_object (&context);
   if (!memory) {
     GST_ERROR_OBJECT (self, "%s", error->message);
     g_clear_error (&error);
@@ -271,7 +278,7 @@ gst_opencl_allocator_copy (GstMemory *memory, gssize offset, gssize size)
 static void
 gst_opencl_allocator_finalize (GObject *object)
 {
-  gst_object_unref (GST_OPENCL_ALLOCATOR (object)->context);
+  gst_clear_object (&GST_OPENCL_ALLOCATOR (object)->context);
   G_OBJECT_CLASS (gst_opencl_allocator_parent_class)->finalize (object);
 }
 
@@ -296,19 +303,42 @@ gst_opencl_allocator_init (GstOpenCLAllocator *self)
   GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
 }
 
-GstAllocator *
-gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host)
+/* `context` is (nullable). */
+static GstAllocator *
+make_allocator (GstOpenCLContext *context, gboolean host)
 {
   auto *self = static_cast<GstOpenCLAllocator *> (
       g_object_new (GST_TYPE_OPENCL_ALLOCATOR, nullptr));
   GstAllocator *allocator = GST_ALLOCATOR (self);
 
   gst_object_ref_sink (self);
-  self->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
+  if (context)
+    self->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
   self->host = host;
   allocator->mem_type = host ? GST_OPENCL_HOST_MEMORY_NAME : GST_OPENCL_MEMORY_NAME;
   /* A copy of host memory is ordinary memory: GStreamer's own way does that. */
   if (!host)
     allocator->mem_copy = gst_opencl_allocator_copy;
   return allocator;
+}
+
+/* For gst_allocator_find(). They hold no context, so that no device stays in use for them. */
+static void
+register_allocator (gboolean host)
+{
+  GstAllocator *allocator = make_allocator (nullptr, host);
+  GST_OBJECT_FLAG_SET (allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  gst_allocator_register (allocator->mem_type, allocator);
+}
+
+GstAllocator *
+gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host)
+{
+  static std::once_flag registered;
+
+  std::call_once (registered, [] {
+    register_allocator (FALSE);
+    register_allocator (TRUE);
+  });
+  return make_allocator (context, host);
 }

@@ -6,14 +6,12 @@
 
 #include "hoststorage.hpp"
 
-#define GST_TYPE_OPENCL_ALLOCATOR (gst_opencl_allocator_get_type ())
-G_DECLARE_FINAL_TYPE (
-    GstOpenCLAllocator, gst_opencl_allocator, GST, OPENCL_ALLOCATOR, GstAllocator)
+#include <gst/opencl/gstopenclallocator.h>
 
 struct _GstOpenCLAllocator {
   GstAllocator parent;
-  GstOpenCLContext *context;
-  gboolean host; /* pinned host memory instead of device memory */
+  GstOpenCLContext *context; /* (nullable): gst_allocator_find()'s has none */
+  gboolean host;             /* pinned host memory instead of device memory */
 };
 
 namespace opencl {

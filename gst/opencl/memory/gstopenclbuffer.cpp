@@ -6,12 +6,13 @@
 
 #include "planelayout.hpp"
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/context/timeout.hpp>
 #include <gst/opencl/context/stagingring.hpp>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
 
 #include <algorithm>
 #include <cstring>

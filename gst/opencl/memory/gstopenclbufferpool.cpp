@@ -6,8 +6,10 @@
 
 #include "planelayout.hpp"
 #include "gstopenclallocator.hpp"
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
+#include <gst/opencl/memory/gstopenclbufferpool-private.h>
 
 #include <gst/video/gstvideometa.h>
 #include <gst/video/gstvideopool.h>
@@ -265,7 +267,7 @@ gst_opencl_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
     if (!gst_memory_is_writable (memory))
       continue;
     if (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory))
-      gst_opencl_memory_discard (memory);
+      gst_opencl_memory_invalidate (memory);
   }
   GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)
       ->reset_buffer (pool, buffer);

@@ -9,7 +9,7 @@
 #include <gst/opencl/context/externalcalls.hpp>
 #include "gstopenclallocator.hpp"
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <cerrno>
 #include <fcntl.h>

@@ -6,7 +6,8 @@
 
 #include "planelayout.hpp"
 #include <gst/opencl/base/endofqueue.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
 
 static gboolean
 find_planes (GstOpenCLFrame *frame, const GstVideoInfo *info, gsize size, GError **error)
@@ -70,7 +71,7 @@ gst_opencl_frame_unmap (GstOpenCLFrame *frame, cl_event event)
 }
 
 gboolean
-gst_opencl_frames_finish (cl_command_queue queue, GstOpenCLFrame *input,
+gst_opencl_frames_unmap (cl_command_queue queue, GstOpenCLFrame *input,
     GstOpenCLFrame *output, cl_event *event, GError **error)
 {
   if (!opencl::enqueue_end (queue, event, error))

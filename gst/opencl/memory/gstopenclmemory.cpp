@@ -23,6 +23,7 @@
 
 #include "gstopenclallocator.hpp"
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/memory/gstopenclmemory-private.h>
 
 using opencl::device_storage;
 using opencl::host_storage;
@@ -127,14 +128,14 @@ gst_opencl_memory_end (
 }
 
 void
-gst_opencl_memory_discard (GstMemory *memory)
+gst_opencl_memory_invalidate (GstMemory *memory)
 {
   g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
   storage_of (memory).discard ();
 }
 
 gboolean
-gst_opencl_memory_map_ahead (GstMemory *memory, cl_event *event, GError **error)
+gst_opencl_memory_prepare_map (GstMemory *memory, cl_event *event, GError **error)
 {
   g_return_val_if_fail (
       gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), FALSE);

@@ -4,7 +4,7 @@
  */
 #include "hoststorage.hpp"
 
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 
 namespace opencl {
 HostStorage::HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock> block)

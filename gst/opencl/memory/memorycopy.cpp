@@ -4,9 +4,9 @@
  */
 #include "gstopenclallocator.hpp"
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 
 using opencl::device_storage;
 using opencl::host_storage;

@@ -5,8 +5,8 @@
 #include "storage.hpp"
 
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/context/hostmapping.hpp>
 
 namespace opencl {

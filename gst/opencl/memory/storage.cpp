@@ -7,7 +7,7 @@
 #include "deferredframe.hpp"
 #include <gst/opencl/base/endofqueue.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 namespace opencl {
 Storage::Storage (GstOpenCLContext *context)

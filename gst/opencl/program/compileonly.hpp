@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <atomic>
 

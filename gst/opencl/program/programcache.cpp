@@ -4,7 +4,7 @@
  */
 #include "programcache.hpp"
 
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 namespace opencl {
 cl_program

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include "depthframes.hpp"
 #include "tablefile.hpp"

@@ -13,7 +13,7 @@
 #include <gst/app/gstappsink.h>
 #include <gst/check/gstharness.h>
 #include <gst/check/gsttestclock.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/video/video.h>
 
 #include "tests/check/device-kind.hpp"

@@ -9,7 +9,7 @@
 #include <functional>
 #include <glib/gstdio.h>
 #include <gst/check/gstharness.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/video/video.h>
 #include <string>
 #include <vector>

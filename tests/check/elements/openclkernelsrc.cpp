@@ -4,7 +4,7 @@
  */
 #include "programs.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <cmath>
 

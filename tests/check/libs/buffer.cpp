@@ -503,8 +503,8 @@ TEST (test_copy_to_and_from_the_device_does_not_block)
       add_meta (source, info, wide);
     /* Contents that a CPU map left on the host would be uploaded first. */
     if (gst_is_opencl_memory (gst_buffer_peek_memory (source, 0)))
-      gst_opencl_memory_begin (gst_buffer_peek_memory (source, 0),
-          queue_of (contexts.own), GST_MAP_READ, nullptr);
+      fail_unless (gst_opencl_memory_begin (gst_buffer_peek_memory (source, 0),
+          queue_of (contexts.own), GST_MAP_READ, nullptr));
     unsigned waits = counting::count (counting::WAIT_FOR_EVENTS);
     gate.put_into (queue_of (contexts.own, one.queue));
     OwnedCL<cl_event> event;
@@ -555,7 +555,7 @@ TEST (test_copy_that_cannot_be_enqueued_says_so_and_lets_go)
   Owned<GstBuffer> source = make_buffer (contexts, sources[0], Bytes (100, 7));
   Owned<GstBuffer> destination =
       make_buffer (contexts, destinations[0], Bytes (100, 0x55));
-  gst_opencl_memory_discard (gst_buffer_peek_memory (destination, 0));
+  gst_opencl_memory_invalidate (gst_buffer_peek_memory (destination, 0));
   Owned<GError> error;
   cl_event event = nullptr;
 

@@ -145,7 +145,7 @@ TEST (test_deferred_work_that_is_taken_over_is_never_done)
   GstOpenCLDeferred *work = gst_opencl_memory_ref_deferred (deferred.memory);
   fail_unless (TEST_IS_FILLING (work));
   g_object_unref (work);
-  gst_opencl_memory_discard (deferred.memory);
+  gst_opencl_memory_invalidate (deferred.memory);
   fail_unless (gst_opencl_memory_ref_deferred (deferred.memory) == nullptr);
   expect_equal (deferred.frees, 1);
   expect_equal (deferred.calls, 0);

@@ -11,7 +11,7 @@ import sys
 
 FUNCTION = re.compile(
     r"(?:/\*\*(?P<doc>(?:(?!\*/).)*)\*/\s*)?"
-    r"GST_OPENCL_API\s+(?P<type>[\w\s*]+?)(?P<name>gst_\w+)\s*\((?P<parameters>[^)]*)\);", re.S)
+    r"GST_OPENCL_API\s+(?P<type>[\w\s*]+?)(?P<name>gst_\w+)\s*\((?P<parameters>[^)]*)\)(?:\s*G_GNUC_WARN_UNUSED_RESULT)?;", re.S)
 HANDLE = re.compile(r"\bcl_(?!int\b|uint\b|ulong\b|bool\b)\w+")
 
 

@@ -301,13 +301,6 @@ push_gated (Filter &filter, Gate &gate, int frames)
 
 /* --- values --- */
 
-/* GObject refuses an element of an application that 0.2.0's headers gave a smaller class. */
-TEST (test_filter_class_has_the_size_of_0_2)
-{
-  ck_assert_uint_eq (sizeof (GstOpenCLFilterClass),
-      sizeof (GstBaseTransformClass) + 13 * sizeof (gpointer));
-}
-
 TEST (test_filter_gives_device_memory_of_system_memory)
 {
   Filter filter (small_video);
@@ -348,7 +341,8 @@ TEST (test_filter_takes_device_memory_as_it_is)
   for (guint seed = 0; seed < 3; seed++) {
     GstBuffer *input = filter.device_frame (seed);
     GstMemory *memory = gst_buffer_peek_memory (input, 0);
-    gst_opencl_memory_begin (memory, queue_of (filter.context ()), GST_MAP_READ, nullptr);
+    fail_unless (gst_opencl_memory_begin (
+        memory, queue_of (filter.context ()), GST_MAP_READ, nullptr));
     const unsigned writes = counting::count (counting::ENQUEUE_WRITE);
     Owned<GstBuffer> output = filter.pass (input);
     expect_equal (counting::count (counting::ENQUEUE_WRITE), writes);
@@ -1027,32 +1021,6 @@ test_counted_init (TestCounted *self)
 {
 }
 
-#define TEST_TYPE_PLACED (test_placed_get_type ())
-G_DECLARE_FINAL_TYPE (TestPlaced, test_placed, TEST, PLACED, GstOpenCLFilter)
-struct _TestPlaced {
-  GstOpenCLFilter parent;
-};
-G_DEFINE_FINAL_TYPE (TestPlaced, test_placed, GST_TYPE_OPENCL_FILTER)
-
-static gboolean
-test_placed_transform_in_place (GstOpenCLFilter *filter, const GstOpenCLFrame *frame,
-    cl_command_queue queue, GError **error)
-{
-  return launch_new_flip (filter, frame, frame, 255, queue, error);
-}
-
-static void
-test_placed_class_init (TestPlacedClass *klass)
-{
-  describe (GST_ELEMENT_CLASS (klass), "Placed", &counted_sink);
-  GST_OPENCL_FILTER_CLASS (klass)->transform_in_place = test_placed_transform_in_place;
-}
-
-static void
-test_placed_init (TestPlaced *self)
-{
-}
-
 static GstBuffer *
 timed_frame (Filter &filter, guint n)
 {
@@ -1099,35 +1067,6 @@ TEST (test_filter_copies_an_input_from_elsewhere_once_for_all_its_outputs)
   for (guint n = 0; n < 2; n++)
     Filter::assert_flipped (filter.pull (), 3, 1 + n);
   expect_equal (counts_of (filter.element ()).uploads, 1);
-}
-
-TEST (test_filter_in_place_copies_only_what_somebody_else_holds)
-{
-  Filter filter (TEST_TYPE_PLACED);
-  GstBuffer *input = timed_frame (filter, 1);
-  GstMemory *memory = gst_buffer_peek_memory (input, 0);
-  Owned<GstBuffer> output = filter.pass (input);
-  fail_unless (gst_buffer_peek_memory (output, 0) == memory);
-  Filter::assert_flipped (output, 1);
-
-  Owned<GstBuffer> held = timed_frame (filter, 2);
-  output = filter.pass (gst_buffer_ref (held));
-  fail_unless (gst_buffer_peek_memory (output, 0) != gst_buffer_peek_memory (held, 0));
-  Filter::assert_flipped (output, 2);
-  Filter::assert_flipped (held, 2, 0);
-  expect_equal (GST_BUFFER_PTS (output), GST_BUFFER_PTS (held));
-}
-
-/* As a camera's that is imported */
-TEST (test_filter_in_place_copies_what_is_only_for_reading)
-{
-  Filter filter (TEST_TYPE_PLACED);
-  GstBuffer *input = timed_frame (filter, 1);
-  Owned<GstMemory> memory = gst_buffer_get_memory (input, 0);
-  const Bytes before = read_memory (memory);
-  GST_MINI_OBJECT_FLAG_SET (memory.operator->(), GST_MEMORY_FLAG_READONLY);
-  Filter::assert_flipped (filter.pass (input), 1);
-  assert_same (read_memory (memory), before, "what was read");
 }
 
 /* --- metas --- */

@@ -19,7 +19,7 @@ compile() {
   local compiler=("${CC:-cc}" -x c)
   case $1 in *++*) compiler=("${CXX:-c++}" -x c++) ;; esac
   "${compiler[@]}" "-std=$1" -Wall -Wextra -Wpedantic -Werror -fsyntax-only "-I$root" \
-    "${flags[@]}" "$work/try" 2>"$work/log" && ! grep -q "pragma message" "$work/log" \
+    "${flags[@]}" -DGST_USE_UNSTABLE_API "$work/try" 2>"$work/log" && ! grep -q "pragma message" "$work/log" \
     && return
   echo "$2 ($1):"
   cat "$work/log"

@@ -59,7 +59,7 @@ struct Device {
 };
 
 struct Free {
-  void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_free (kernel); }
+  void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_unref (kernel); }
 };
 using KernelPointer = std::unique_ptr<GstOpenCLKernel, Free>;
 

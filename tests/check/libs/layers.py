@@ -13,12 +13,11 @@ LAYERS = ["gst/common", "gst/opencl/base", "gst/opencl/program", "gst/opencl/con
 PLUGINS = ["gst/transfer", "gst/compute", "gst/keying", "gst/npy", "gst/oct"]
 # Public headers lie in gst/opencl, whatever their layer is.
 PUBLIC = {
-    "gst/opencl/base": ["gstopenclerror.h", "gstopenclstatistics.h", "opencl-prelude.h"],
+    "gst/opencl/base": ["gstopenclerror.h", "opencl-prelude.h"],
     "gst/opencl/context": ["gstopenclcontext.h"],
-    "gst/opencl/memory": ["gstopenclbuffer.h", "gstopenclbufferpool.h", "gstopenclexternal.h",
-                          "gstopenclframe.h", "gstopenclmemory.h"],
+    "gst/opencl/memory": ["gstopenclallocator.h", "gstopenclbuffer.h", "gstopenclbufferpool.h",
+                          "gstopenclexternal.h", "gstopenclframe.h", "gstopenclmemory.h"],
     "gst/opencl/kernel": ["gstopenclkernel.h"],
-    "gst/opencl/fft": ["gstopenclfft.h"],
     "gst/opencl/elements": ["gstopenclaggregator.h", "gstopenclfilter.h", "gstopenclsrc.h",
                             "opencl.h", "opencl-private.hpp"],
 }

@@ -190,10 +190,26 @@ TEST (test_memory_around_a_buffer_of_another_context)
   Owned<GstOpenCLContext> other = new_other_context (device.context);
   Owned<GstMemory> elsewhere = gst_opencl_memory_new (other, 100, nullptr);
   Owned<GstMemory> memory = device.new_memory (100);
-  ASSERT_CRITICAL (gst_opencl_memory_new_wrapped (
-      device.context, gst_opencl_memory_get_handle (elsewhere), 100, nullptr, nullptr));
-  ASSERT_CRITICAL (gst_opencl_memory_new_wrapped (
-      device.context, gst_opencl_memory_get_handle (memory), 101, nullptr, nullptr));
+  auto wrap = [&] (GstMemory *of, gsize size) {
+    return gst_opencl_memory_new_wrapped (
+        device.context, gst_opencl_memory_get_handle (of), size, nullptr, nullptr);
+  };
+  ASSERT_CRITICAL (fail_unless (wrap (elsewhere, 100) == nullptr));
+  ASSERT_CRITICAL (fail_unless (wrap (memory, 101) == nullptr));
+}
+
+/* Such an allocator knows no context: it takes the device that `auto` means. */
+TEST (test_allocators_are_found_by_name)
+{
+  Device device;
+  Owned<GstMemory> made = device.new_memory (1);
+  for (const char *name : {GST_OPENCL_MEMORY_NAME, GST_OPENCL_HOST_MEMORY_NAME}) {
+    Owned<GstAllocator> allocator = gst_allocator_find (name);
+    fail_unless (GST_IS_OPENCL_ALLOCATOR ((GstAllocator *)allocator));
+    Owned<GstMemory> memory = gst_allocator_alloc (allocator, 100, nullptr);
+    fail_unless (gst_memory_is_type (memory, name));
+    expect_equal (memory->size, 100);
+  }
 }
 
 TEST (test_copy_behind_the_end_of_a_memory_is_refused)
@@ -452,7 +468,7 @@ private:
   /* Contents become undefined, so that only writing them all makes sense. */
   void discard ()
   {
-    gst_opencl_memory_discard (mirrored.memory);
+    gst_opencl_memory_invalidate (mirrored.memory);
     mirrored.bytes = pattern (mirrored.bytes.size (), guint (random ()));
     if (below (2)) {
       write_memory (mirrored.memory, mirrored.bytes);
@@ -537,11 +553,11 @@ TEST (test_memory_discarded_is_not_transferred)
   Owned<GstMemory> memory = device.new_memory (1000);
 
   write_memory (memory, pattern (1000, 1));
-  gst_opencl_memory_discard (memory);
+  gst_opencl_memory_invalidate (memory);
   unsigned writes = counting::count (counting::ENQUEUE_WRITE);
   device.add_by_map (memory, 1);
   expect_equal (counting::count (counting::ENQUEUE_WRITE), writes);
-  gst_opencl_memory_discard (memory);
+  gst_opencl_memory_invalidate (memory);
   unsigned reads = counting::count (counting::ENQUEUE_READ);
   write_memory (memory, pattern (1000, 2));
   expect_equal (counting::count (counting::ENQUEUE_READ), reads);
@@ -714,7 +730,7 @@ TEST (test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is)
       gate.open ();
     unsigned before = counting::count (counting::GET_EVENT_INFO);
     fail_unless (gst_opencl_memory_begin (memory, use.queue, GST_MAP_READ, nullptr));
-    gst_opencl_memory_discard (memory);
+    gst_opencl_memory_invalidate (memory);
     expect_equal (counting::count (counting::GET_EVENT_INFO) - before, use.questions);
   }
 }
@@ -800,7 +816,7 @@ TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
 
   write_memory (memory, Bytes (64, 1));
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
-  fail_unless (gst_opencl_memory_map_ahead (memory, ahead.out (), nullptr));
+  fail_unless (gst_opencl_memory_prepare_map (memory, ahead.out (), nullptr));
   fail_unless (ahead != nullptr);
   fail_unless (status_of (ahead) > CL_COMPLETE);
   unsigned commands =
@@ -830,7 +846,7 @@ TEST (test_memory_may_be_freed_while_a_map_is_ahead)
 
   write_memory (memory, Bytes (64, 1));
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
-  fail_unless (gst_opencl_memory_map_ahead (memory, ahead.out (), nullptr));
+  fail_unless (gst_opencl_memory_prepare_map (memory, ahead.out (), nullptr));
   {
     Worker freeing ([&] { gst_memory_unref (memory); });
     g_usleep (20000);
@@ -1032,7 +1048,7 @@ TEST_ROWS (test_memory_whose_write_failed_cannot_be_read, failed_writes)
   fail_if (gst_memory_map (memory, &map, GST_MAP_READ)); /* again */
   fail_if (gst_memory_map (memory, &map, GST_MAP_READWRITE));
 
-  gst_opencl_memory_discard (memory);
+  gst_opencl_memory_invalidate (memory);
   write_memory (memory, Bytes (64, 3));
   assert_same (read_memory (memory), Bytes (64, 3), "memory used again");
   if (!row.host) {

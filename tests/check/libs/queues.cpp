@@ -299,8 +299,7 @@ TEST_ROWS (test_branch_plays_beside_a_blocked_one, branches)
                                 + "octwindowinterp ! octfft ! " OUT);
 }
 
-/* An element in place copies the frame rather than wait for another branch's read. */
-TEST (test_element_in_place_does_not_wait_for_another_branch)
+TEST (test_element_does_not_wait_for_the_read_of_another_branch)
 {
   expect_frames_beside_blocked (
       "videotestsrc is-live=true ! "

@@ -131,7 +131,7 @@ TEST (test_shared_memory_goes_to_the_device_and_back_without_a_copy)
     write_memory (shared.memory, bytes);
     shared.add_on_device (i);
     assert_same (read_memory (shared.memory), added (bytes, i), "frame");
-    gst_opencl_memory_discard (shared.memory);
+    gst_opencl_memory_invalidate (shared.memory);
   }
   const GstOpenCLCounts after = application_counts ();
   expect_equal (copies (), copied);
@@ -229,7 +229,7 @@ TEST (test_shared_memory_discarded_is_waited_for_but_not_for_its_data)
   Shared shared;
   Gate gate (shared.context);
   shared.add_on_device (1, &gate);
-  gst_opencl_memory_discard (shared.memory);
+  gst_opencl_memory_invalidate (shared.memory);
   const GstOpenCLCounts before = application_counts ();
   fail_unless (
       waits_for (gate, [&] { write_memory (shared.memory, pattern (size, 3)); }));
@@ -248,7 +248,7 @@ TEST (test_shared_memory_read_waits_for_the_kernel_and_counts_once)
     shared.add_on_device (3, &gate);
     if (ahead) {
       OwnedCL<cl_event> event;
-      fail_unless (gst_opencl_memory_map_ahead (shared.memory, event.out (), nullptr));
+      fail_unless (gst_opencl_memory_prepare_map (shared.memory, event.out (), nullptr));
     }
     const GstOpenCLCounts before = application_counts ();
     fail_unless (waits_for (gate, [&] {
@@ -340,7 +340,7 @@ TEST (test_shared_memory_whose_map_fails_can_be_mapped_later)
   cl_event event = nullptr;
   Owned<GError> error;
   counting::let_fail (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
-  fail_if (gst_opencl_memory_map_ahead (shared.memory, &event, error.out ()));
+  fail_if (gst_opencl_memory_prepare_map (shared.memory, &event, error.out ()));
   expect_says (error->message, {"CL_MAP_FAILURE"});
   assert_same (read_memory (shared.memory), added (pattern (size, 7), 1), "later");
 }
@@ -357,7 +357,8 @@ TEST (test_shared_memory_freed_in_any_state_leaves_no_buffer_behind)
       if (state > 1)
         shared.add_on_device (1);
       if (state > 2) {
-        fail_unless (gst_opencl_memory_map_ahead (shared.memory, event.out (), nullptr));
+        fail_unless (
+            gst_opencl_memory_prepare_map (shared.memory, event.out (), nullptr));
       }
       gst_memory_unref (shared.memory);
       shared.memory = shared.new_memory ();

@@ -86,7 +86,11 @@ for built in "$work/meson" "$work/cmake"; do
   export GST_PLUGIN_PATH=$library/gstreamer-1.0:$built
   elements
   says "the mirror is at depth bin 100" "$built/own-context"
-  said "by way of the host: 0"
+  for element in resample transform; do
+    GST_TRACERS=openclstats GST_DEBUG=GST_TRACER:7 "$built/own-context" 2>&1 \
+      | grep "openclstats.*$element.*downloads=(guint64)0\b.*host-waits=(guint64)0\b" >/dev/null \
+      || { echo "$element downloads or waits"; exit 1; }
+  done
   says "[1-9][0-9] % are keyed out" "$built/two-pipelines"
   says "depth  128: #{4,}" "$built/bscan" # within the tissue
   said "depth  960: #?"                   # and below

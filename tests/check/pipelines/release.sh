@@ -60,7 +60,7 @@ sed -i '1s/(.*)/(9.8.7)/' debian/changelog
 refuses "debian/changelog begins with 9.8.7" --check
 sed -i '1s/) [a-z]*;/) UNRELEASED;/' debian/changelog
 refuses "debian/changelog begins with" --check
-sed -i 's/Since: .*/Since: 9.8/' gst/opencl/gstopenclfft.h
+sed -i 's/Since: .*/Since: 9.8/' gst/opencl/gstopenclkernel.h
 refuses "Since: 9.8" --check
 refuses "describe 9.8.7 there first" --set 9.8.7
 refuses "three numbers" --set 9.8

@@ -1,5 +1,8 @@
 /* Statistics of each element: transfers, launches and waits
  *
+ * Not installed: for this project's elements and tracer. The base classes count for elements
+ * of others.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
@@ -13,8 +16,6 @@ G_BEGIN_DECLS
  *
  * Counters of one element. They live as long as the element or as a reference to them,
  * so that they can be read after it is gone. All functions may be called from any thread.
- *
- * Since: 0.2
  */
 typedef struct _GstOpenCLStatistics GstOpenCLStatistics;
 
@@ -23,8 +24,6 @@ typedef struct _GstOpenCLStatistics GstOpenCLStatistics;
  * gst_opencl_statistics_get_type:
  *
  * Returns: the boxed #GType of #GstOpenCLStatistics, of which a copy is another reference
- *
- * Since: 0.2
  */
 GST_OPENCL_API GType gst_opencl_statistics_get_type (void);
 
@@ -39,8 +38,6 @@ GST_OPENCL_API GType gst_opencl_statistics_get_type (void);
  * @launches: kernels enqueued
  *
  * Counters of one element.
- *
- * Since: 0.2
  */
 typedef struct {
   guint64 uploads;
@@ -50,9 +47,6 @@ typedef struct {
   guint64 host_waits;
   guint64 throttled;
   guint64 launches;
-
-  /*< private >*/
-  guint64 _gst_reserved[GST_PADDING_LARGE];
 } GstOpenCLCounts;
 
 /**
@@ -62,8 +56,6 @@ typedef struct {
  *
  * Returns: (transfer none): the statistics of @element, made at the first call. Calling
  *   it again takes up a changed name of the element.
- *
- * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_of (GstElement *element);
 
@@ -72,8 +64,6 @@ GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_of (GstElement *elemen
  * @stats: statistics
  *
  * Returns: (transfer full): @stats
- *
- * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_ref (
     GstOpenCLStatistics *stats);
@@ -83,8 +73,6 @@ GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_ref (
  * @stats: (transfer full): statistics
  *
  * Gives a reference back.
- *
- * Since: 0.2
  */
 GST_OPENCL_API void gst_opencl_statistics_unref (GstOpenCLStatistics *stats);
 
@@ -93,8 +81,6 @@ GST_OPENCL_API void gst_opencl_statistics_unref (GstOpenCLStatistics *stats);
  * @stats: statistics
  *
  * Returns: (transfer full): the element's name, "(application)" for those of no element
- *
- * Since: 0.2
  */
 GST_OPENCL_API gchar *gst_opencl_statistics_get_name (GstOpenCLStatistics *stats);
 
@@ -104,10 +90,35 @@ GST_OPENCL_API gchar *gst_opencl_statistics_get_name (GstOpenCLStatistics *stats
  * @counts: (out caller-allocates): the counters now
  *
  * Returns: whether an element that uses OpenCL owns @stats or anything was counted
- *
- * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_statistics_get_counts (
     GstOpenCLStatistics *stats, GstOpenCLCounts *counts);
+
+/**
+ * gst_opencl_statistics_enter:
+ * @stats: (nullable): whom to count for in this thread from now on
+ *
+ * Elements enter their own statistics around their work; the tracer does so for elements
+ * that know nothing of OpenCL.
+ *
+ * Returns: (transfer none) (nullable): to be given to gst_opencl_statistics_leave()
+ */
+GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_enter (
+    GstOpenCLStatistics *stats);
+GST_OPENCL_API void gst_opencl_statistics_leave (GstOpenCLStatistics *previous);
+
+/**
+ * gst_opencl_statistics_mark:
+ * @stats: statistics of an element that uses OpenCL, so that the tracer reports it even
+ *   when all its counters are 0
+ */
+GST_OPENCL_API void gst_opencl_statistics_mark (GstOpenCLStatistics *stats);
+
+/* Count for the element that gst_opencl_statistics_enter() set in this thread. */
+GST_OPENCL_API void gst_opencl_count_upload (gsize bytes);
+GST_OPENCL_API void gst_opencl_count_download (gsize bytes);
+GST_OPENCL_API void gst_opencl_count_host_wait (void);
+GST_OPENCL_API void gst_opencl_count_throttled (void);
+GST_OPENCL_API void gst_opencl_count_launches (guint launches);
 
 G_END_DECLS

@@ -1,5 +1,7 @@
 /* One- and two-dimensional Fourier transforms by VkFFT or clFFT
  *
+ * Not installed.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
@@ -14,8 +16,6 @@ G_BEGIN_DECLS
  * @GST_OPENCL_FFT_LIBRARY_CLFFT: clFFT: lengths whose prime factors are at most 13, where
  *   this library was built with it
  * @GST_OPENCL_FFT_LIBRARY_VKFFT: VkFFT: every length
- *
- * Since: 0.2
  */
 typedef enum {
   GST_OPENCL_FFT_LIBRARY_AUTO,
@@ -27,8 +27,6 @@ typedef enum {
  * GST_TYPE_OPENCL_FFT_LIBRARY:
  *
  * The type of a property `fft-library`.
- *
- * Since: 0.2
  */
 #define GST_TYPE_OPENCL_FFT_LIBRARY (gst_opencl_fft_library_get_type ())
 
@@ -36,8 +34,6 @@ typedef enum {
  * gst_opencl_fft_library_get_type:
  *
  * Returns: the type of #GstOpenCLFFTLibrary
- *
- * Since: 0.2
  */
 GST_OPENCL_API GType gst_opencl_fft_library_get_type (void);
 
@@ -46,8 +42,6 @@ GST_OPENCL_API GType gst_opencl_fft_library_get_type (void);
  * @library: which library
  *
  * Returns: whether this build has @library; always so for AUTO and VKFFT
- *
- * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_fft_library_is_built (GstOpenCLFFTLibrary library);
 
@@ -57,8 +51,6 @@ GST_OPENCL_API gboolean gst_opencl_fft_library_is_built (GstOpenCLFFTLibrary lib
  * @length: samples of a line
  *
  * Returns: whether @library is built and can transform lines of @length
- *
- * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_fft_library_accepts (
     GstOpenCLFFTLibrary library, gsize length);
@@ -69,8 +61,6 @@ GST_OPENCL_API gboolean gst_opencl_fft_library_accepts (
  * @GST_OPENCL_FFT_INVERSE: x[n] = sum_b X[b] exp(+2 pi i b n / length)
  *
  * In two dimensions the same along rows and columns.
- *
- * Since: 0.2
  */
 typedef enum {
   GST_OPENCL_FFT_FORWARD,
@@ -83,8 +73,6 @@ typedef enum {
  * gst_opencl_fft_direction_get_type:
  *
  * Returns: the type of #GstOpenCLFFTDirection
- *
- * Since: 0.2
  */
 GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
 
@@ -98,8 +86,6 @@ GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
  * Where the samples of one side lie. An element is a float32, or a pair of float32 (real,
  * imaginary). What lies between is neither read nor written. Samples of the input may
  * overlap, those of the output may not.
- *
- * Since: 0.2
  */
 typedef struct {
   gsize sample;
@@ -125,8 +111,6 @@ typedef struct {
  *
  * Description of a transform. If only lengths[0] is set, it is one forward transform of one
  * line of complex samples.
- *
- * Since: 0.2
  */
 typedef struct {
   GstOpenCLFFTLibrary library;
@@ -138,17 +122,12 @@ typedef struct {
   gsize batch;
   GstOpenCLFFTStrides input;
   GstOpenCLFFTStrides output;
-
-  /*< private >*/
-  gpointer _gst_reserved[GST_PADDING_LARGE];
 } GstOpenCLFFTDescription;
 
 /**
  * GstOpenCLFFT:
  *
  * A plan: float32 transforms of one description, with their kernels and work memory.
- *
- * Since: 0.2
  */
 typedef struct _GstOpenCLFFT GstOpenCLFFT;
 
@@ -157,8 +136,6 @@ typedef struct _GstOpenCLFFT GstOpenCLFFT;
  * gst_opencl_fft_get_type:
  *
  * Returns: the boxed #GType of #GstOpenCLFFT, of which a copy is another reference
- *
- * Since: 0.2
  */
 GST_OPENCL_API GType gst_opencl_fft_get_type (void);
 
@@ -173,8 +150,6 @@ GST_OPENCL_API GType gst_opencl_fft_get_type (void);
  * plan is used from one thread at a time.
  *
  * Returns: (transfer full) (nullable): a plan
- *
- * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLFFT *gst_opencl_fft_new_described (GstOpenCLContext *context,
     const GstOpenCLFFTDescription *description, GError **error);
@@ -192,20 +167,16 @@ GST_OPENCL_API GstOpenCLFFT *gst_opencl_fft_new_described (GstOpenCLContext *con
  * many lines that lie one after the other.
  *
  * Returns: (transfer full) (nullable): a plan
- *
- * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLFFT *gst_opencl_fft_new (GstOpenCLContext *context,
     GstOpenCLFFTLibrary library, gsize length, gsize lines, gboolean real,
     GError **error);
 
 /**
- * gst_opencl_fft_free:
+ * gst_opencl_fft_unref:
  * @fft: (transfer full) (nullable): a plan; what it has enqueued is still done
- *
- * Since: 0.2
  */
-GST_OPENCL_API void gst_opencl_fft_free (GstOpenCLFFT *fft);
+GST_OPENCL_API void gst_opencl_fft_unref (GstOpenCLFFT *fft);
 
 /**
  * gst_opencl_fft_get_description:
@@ -213,8 +184,6 @@ GST_OPENCL_API void gst_opencl_fft_free (GstOpenCLFFT *fft);
  *
  * Returns: (transfer none): what it transforms, with the library that was chosen and every
  *   stride filled in
- *
- * Since: 0.2
  */
 GST_OPENCL_API const GstOpenCLFFTDescription *gst_opencl_fft_get_description (
     const GstOpenCLFFT *fft);
@@ -224,8 +193,6 @@ GST_OPENCL_API const GstOpenCLFFTDescription *gst_opencl_fft_get_description (
  * @fft: a plan
  *
  * Returns: the library that was chosen, never AUTO
- *
- * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLFFTLibrary gst_opencl_fft_get_library (const GstOpenCLFFT *fft);
 
@@ -234,8 +201,6 @@ GST_OPENCL_API GstOpenCLFFTLibrary gst_opencl_fft_get_library (const GstOpenCLFF
  * @fft: a plan
  *
  * Returns: elements from one transform of the output to the next
- *
- * Since: 0.2
  */
 GST_OPENCL_API gsize gst_opencl_fft_get_output_stride (const GstOpenCLFFT *fft);
 
@@ -244,8 +209,6 @@ GST_OPENCL_API gsize gst_opencl_fft_get_output_stride (const GstOpenCLFFT *fft);
  * @fft: a plan
  *
  * Returns: bytes that its input has at least
- *
- * Since: 0.2
  */
 GST_OPENCL_API gsize gst_opencl_fft_get_input_size (const GstOpenCLFFT *fft);
 
@@ -254,8 +217,6 @@ GST_OPENCL_API gsize gst_opencl_fft_get_input_size (const GstOpenCLFFT *fft);
  * @fft: a plan
  *
  * Returns: bytes that its output has at least
- *
- * Since: 0.2
  */
 GST_OPENCL_API gsize gst_opencl_fft_get_output_size (const GstOpenCLFFT *fft);
 
@@ -271,8 +232,6 @@ GST_OPENCL_API gsize gst_opencl_fft_get_output_size (const GstOpenCLFFT *fft);
  * To begin elsewhere in a buffer, make a sub-buffer of it, once.
  *
  * Returns: whether the transform was enqueued
- *
- * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue,
     cl_mem input, cl_mem output, GError **error);
