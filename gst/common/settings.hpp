@@ -443,11 +443,13 @@ adopt_for_caps (Settings<Values> &settings, GstBaseTransform *transform, GstCaps
 GParamSpec *settling_spec ();
 
 /* GObject's side, for a class whose instances have Settings in `member`. */
-template <auto member> struct SettingsClass;
+template <auto member, auto... owned> struct SettingsClass;
 
-template <typename Instance, typename Values, Settings<Values> *Instance::*member>
-struct SettingsClass<member> {
+template <typename Instance, typename Values, Settings<Values> *Instance::*member,
+    auto... owned>
+struct SettingsClass<member, owned...> {
   static inline GObjectClass *parent_class;
+  static inline void (*finalize_before) (GObject *object);
 
   static Settings<Values> *of (GObject *object)
   {
@@ -476,15 +478,27 @@ struct SettingsClass<member> {
     n = guint (std::remove (specs, specs + n, settling) - specs);
     parent_class->dispatch_properties_changed (object, n, specs);
   }
+
+  /* Threads among `owned` end before the parent classes let go of what they use. All of it
+   * may use the settings. */
+  static void finalize (GObject *object)
+  {
+    Settings<Values> *settings = of (object);
+    (delete (reinterpret_cast<Instance *> (object)->*owned), ...);
+    finalize_before (object);
+    delete settings;
+  }
 };
 
-/* Installs the properties of `table` in a class, and what sets and gets them. The member,
- * made in the instance's init, must be there until its finalize. */
-template <auto member, typename Values>
+/* Installs the properties of `table` in a class, and what sets and gets them. The instance's
+ * init makes the member. The class deletes it, and before it what the members `owned`
+ * (nullable) point to, in their order. A class that needs its own finalize() sets it before
+ * this. Enum types of properties become plugin API. */
+template <auto member, auto... owned, typename Values>
 void
 install_settings (gpointer klass, const PropertyTable<Values> &table)
 {
-  using Class = SettingsClass<member>;
+  using Class = SettingsClass<member, owned...>;
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   Values defaults;
 
@@ -492,7 +506,13 @@ install_settings (gpointer klass, const PropertyTable<Values> &table)
   object_class->set_property = Class::set;
   object_class->get_property = Class::get;
   object_class->dispatch_properties_changed = Class::dispatch;
-  for (guint n = 0; n < table.size (); n++)
-    g_object_class_install_property (object_class, n + 1, table[n].make_spec (defaults));
+  Class::finalize_before = object_class->finalize;
+  object_class->finalize = Class::finalize;
+  for (guint n = 0; n < table.size (); n++) {
+    GParamSpec *spec = table[n].make_spec (defaults);
+    g_object_class_install_property (object_class, n + 1, spec);
+    if (G_IS_PARAM_SPEC_ENUM (spec))
+      gst_type_mark_as_plugin_api (spec->value_type, GstPluginAPIFlags (0));
+  }
 }
 } // namespace opencl

@@ -510,17 +510,6 @@ gst_opencl_convolve_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *in
 /* --- the class --- */
 
 static void
-gst_opencl_convolve_finalize (GObject *object)
-{
-  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (object);
-  delete self->settings;
-  delete self->opened;
-  delete self->convolver;
-  delete self->convolution;
-  G_OBJECT_CLASS (gst_opencl_convolve_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_convolve_init (GstOpenCLConvolve *self)
 {
   self->settings = new opencl::Settings<ConvolutionSettings> (self, properties);
@@ -538,8 +527,8 @@ gst_opencl_convolve_class_init (GstOpenCLConvolveClass *klass)
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_opencl_convolve_finalize;
-  opencl::install_settings<&GstOpenCLConvolve::settings> (klass, properties);
+  opencl::install_settings<&GstOpenCLConvolve::settings, &GstOpenCLConvolve::opened,
+      &GstOpenCLConvolve::convolver, &GstOpenCLConvolve::convolution> (klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -260,15 +260,6 @@ settings_of (gpointer instance)
 }
 
 static void
-gst_opencl_kernel_filter_finalize (GObject *object)
-{
-  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (object);
-  delete self->settings;
-  delete self->program;
-  G_OBJECT_CLASS (gst_opencl_kernel_filter_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
@@ -283,8 +274,8 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_filter_finalize;
-  opencl::install_settings<&GstOpenclKernel::settings> (klass, properties);
+  opencl::install_settings<&GstOpenclKernel::settings, &GstOpenclKernel::program> (
+      klass, properties);
   compute::install_reload (klass, settings_of);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);

@@ -272,15 +272,6 @@ settings_of (gpointer instance)
 }
 
 static void
-gst_opencl_kernel_mixer_finalize (GObject *object)
-{
-  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (object);
-  delete self->settings;
-  delete self->program;
-  G_OBJECT_CLASS (gst_opencl_kernel_mixer_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_kernel_mixer_init (GstOpenCLKernelMixer *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
@@ -293,8 +284,8 @@ gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
   GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
   GstOpenCLCombinerClass *combiner_class = GST_OPENCL_COMBINER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_mixer_finalize;
-  opencl::install_settings<&GstOpenCLKernelMixer::settings> (klass, properties);
+  opencl::install_settings<&GstOpenCLKernelMixer::settings,
+      &GstOpenCLKernelMixer::program> (klass, properties);
   compute::install_reload (klass, settings_of);
 
   gst_element_class_add_static_pad_template_with_gtype (

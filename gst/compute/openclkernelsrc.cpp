@@ -240,15 +240,6 @@ settings_of (gpointer instance)
 }
 
 static void
-gst_opencl_kernel_src_finalize (GObject *object)
-{
-  GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (object);
-  delete self->settings;
-  delete self->program;
-  G_OBJECT_CLASS (gst_opencl_kernel_src_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_kernel_src_init (GstOpenCLKernelSrc *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
@@ -261,8 +252,8 @@ gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
   GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS (klass);
   GstOpenCLSrcClass *src_class = GST_OPENCL_SRC_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_src_finalize;
-  opencl::install_settings<&GstOpenCLKernelSrc::settings> (klass, properties);
+  opencl::install_settings<&GstOpenCLKernelSrc::settings, &GstOpenCLKernelSrc::program> (
+      klass, properties);
   compute::install_reload (klass, settings_of);
 
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -54,7 +54,7 @@ public:
            && first.set_all (error, gathering.data (), cl_int (gathering.lines ()),
                cl_int (gathering.columns ()), cl_int (depth), cl_int (down),
                cl_int (across), cl_int (tiles), seen ())
-           && enqueue_tiles (first, queue, depth / lanes_in, error)
+           && enqueue_gpu (first, queue, depth / lanes_in, error)
            && product.enqueue (queue, {1, 1, tiles}, seen (), 0,
                {0, 1, 0, cl_int (depth)}, tiles * depth, products (), 0,
                {0, 1, 0, cl_int (filled)}, tiles * filled, error)
@@ -73,10 +73,10 @@ private:
                cl_long (place.line / size), cl_long (place.column / size),
                cl_int (convolution.output.channels), cl_int (convolution.output.height),
                cl_int (convolution.output.width))
-           && enqueue_tiles (last, queue, filled / lanes_out, error);
+           && enqueue_gpu (last, queue, filled / lanes_out, error);
   }
 
-  bool enqueue_tiles (
+  bool enqueue_gpu (
       opencl::Kernel &kernel, cl_command_queue queue, gsize columns, GError **error)
   {
     if (in_lanes)

@@ -82,7 +82,7 @@
 #include "pixelformats.hpp"
 #include "readback.hpp"
 #include "readframe.hpp"
-#include "runmember.hpp"
+#include "chainmember.hpp"
 #include "screenplate.hpp"
 #include "screensearch.hpp"
 #include "formatconverter.hpp"
@@ -94,9 +94,9 @@ GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
 
 namespace {
+using keying::ChainMember;
 using keying::Channel;
 using keying::Plate;
-using keying::RunMember;
 
 enum class Method {
   distance,
@@ -214,7 +214,7 @@ struct _GstChromaKey {
   bool told_of_plate;  /* that it is not used */
   GstClockTime time;   /* of the frame that is keyed: its running time */
   ChromaKeyWork *work; /* between set_formats and close, else null */
-  RunMember *member;
+  ChainMember *member;
 };
 
 G_DEFINE_TYPE (GstChromaKey, gst_chroma_key, GST_TYPE_OPENCL_FILTER)
@@ -233,9 +233,7 @@ method_get_type (void)
           "difference"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstChromaKeyMethod", values));
+  static const GType type = g_enum_register_static ("GstChromaKeyMethod", values);
   return type;
 }
 
@@ -255,9 +253,7 @@ auto_key_get_type (void)
           "Colour of a green or blue screen found anywhere in the frame", "screen"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstKeyingAutoKey", values));
+  static const GType type = g_enum_register_static ("GstKeyingAutoKey", values);
   return type;
 }
 
@@ -985,7 +981,7 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
 /* It leaves runs, and takes none up. */
 static const GstOpenCLDeferral deferral = {
-    gst_keying_deferred_run_get_type, nullptr, nullptr};
+    gst_keying_deferred_chain_get_type, nullptr, nullptr};
 
 /* The key is taken from a frame in a launch of its own, a search looks at the frame, and a
  * run leaves colours alone. */
@@ -1006,7 +1002,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     return accept_settings (self, &self->work->info, wanted, reason);
   });
   ChromaKeySettings settings = get_settings (self);
-  RunMember::Outcome outcome = RunMember::Outcome::plain;
+  ChainMember::Outcome outcome = ChainMember::Outcome::plain;
   const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   self->time =
       gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (input));
@@ -1015,12 +1011,12 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     return FALSE;
   tell_downstream (self, settings);
   if (begins_run (*self->work, settings) && !self->sides->has_any ())
-    outcome = self->member->leave (filter,
-        keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
-  if (outcome == RunMember::Outcome::plain)
+    outcome = self->member->defer (filter,
+        keying::KeyChain (distance_key_of (*self->work, settings)), input, output, error);
+  if (outcome == ChainMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_chroma_key_parent_class)
         ->process (filter, input, output, event, error);
-  return outcome == RunMember::Outcome::done;
+  return outcome == ChainMember::Outcome::done;
 }
 
 /* Pads of what comes beside the picture */
@@ -1089,7 +1085,7 @@ gst_chroma_key_init (GstChromaKey *self)
   self->sides = new keying::AuxiliaryStreams;
   self->settings = new opencl::Settings<ChromaKeySettings> (self, properties);
   self->plate_location = new std::string;
-  self->member = new RunMember;
+  self->member = new ChainMember;
 }
 
 static void
@@ -1100,7 +1096,6 @@ gst_chroma_key_finalize (GObject *object)
     gst_sample_unref (self->plate_sample);
   delete self->plate_location;
   delete self->sides;
-  delete self->settings;
   delete self->work;
   delete self->member;
   G_OBJECT_CLASS (gst_chroma_key_parent_class)->finalize (object);
@@ -1121,10 +1116,6 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
       "Filter/Effect/Video",
       "Makes pixels of the key colour transparent on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (auto_key_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (keying::plate_get_type (), GstPluginAPIFlags (0));
 
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_chroma_key_sink_event;
   filter_class->close = gst_chroma_key_close;

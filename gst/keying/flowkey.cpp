@@ -33,7 +33,7 @@
 #include "iterations.hpp"
 #include "unkeyed.hpp"
 #include "pixelformats.hpp"
-#include "runmember.hpp"
+#include "chainmember.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/flowkey.cl"
 
@@ -41,9 +41,9 @@ GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
 #define GST_CAT_DEFAULT flow_key_debug
 
 namespace {
+using keying::ChainMember;
 using keying::Channel;
 using keying::FlowRule;
-using keying::RunMember;
 
 struct FlowKeySettings {
   guint iterations = 3;
@@ -99,7 +99,7 @@ struct _GstFlowKey {
 
   opencl::Settings<FlowKeySettings> *settings;
   FlowKeyWork *work; /* between set_formats and close, else null */
-  RunMember *member;
+  ChainMember *member;
   guint told_key; /* by chromakey before it, opaque, or 0 */
 };
 
@@ -338,11 +338,11 @@ is_to_the_end (const FlowKeySettings &settings, const GstVideoInfo *info)
 }
 
 static bool
-add_to_run (
-    const FlowKeySettings &settings, const GstVideoInfo *info, keying::KeyRun &run)
+add_to_chain (
+    const FlowKeySettings &settings, const GstVideoInfo *info, keying::KeyChain &chain)
 {
   return settings.iterations > 0
-         && run.add_flow (rule_of (settings, info), settings.iterations);
+         && chain.add_flow (rule_of (settings, info), settings.iterations);
 }
 
 static gboolean
@@ -355,11 +355,11 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   FlowRule rule = rule_of (settings, &work.info);
   bool to_the_end = is_to_the_end (settings, &work.info);
   guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
-  keying::KeyRun run;
+  keying::KeyChain chain;
 
   keying::keep_unkeyed (output->buffer, input->buffer);
-  if (add_to_run (settings, &work.info, run) && RunMember::is_trusted (filter))
-    return self->member->runner ().enqueue (queue, run, input, output, error);
+  if (add_to_chain (settings, &work.info, chain) && ChainMember::is_trusted (filter))
+    return self->member->kernel ().enqueue (queue, chain, input, output, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
@@ -369,26 +369,28 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 /* Runs over several elements */
 
 static gboolean
-gst_flow_key_takes_up (GstOpenCLFilter *filter)
+gst_flow_key_can_merge (GstOpenCLFilter *filter)
 {
   GstFlowKey *self = GST_FLOW_KEY (filter);
-  keying::KeyRun run;
-  return self->work && add_to_run (get_settings (self), &self->work->info, run);
+  keying::KeyChain chain;
+  return self->work && add_to_chain (get_settings (self), &self->work->info, chain);
 }
 
-static GstOpenCLTakenUp
-gst_flow_key_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+static GstOpenCLMergeResult
+gst_flow_key_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     GstBuffer *output, cl_event *event, GError **error)
 {
   GstFlowKey *self = GST_FLOW_KEY (filter);
   const GstVideoInfo *info = &self->work->info;
   FlowKeySettings settings = get_settings (self);
-  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
-  return self->member->take_up (filter, add, pending, output, event, error);
+  auto add = [&] (keying::KeyChain &chain) {
+    return add_to_chain (settings, info, chain);
+  };
+  return self->member->merge (filter, add, pending, output, event, error);
 }
 
 static const GstOpenCLDeferral deferral = {
-    gst_keying_deferred_run_get_type, gst_flow_key_takes_up, gst_flow_key_take_up};
+    gst_keying_deferred_chain_get_type, gst_flow_key_can_merge, gst_flow_key_merge};
 
 static gboolean
 gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -397,46 +399,36 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
   GstFlowKey *self = GST_FLOW_KEY (filter);
   const GstVideoInfo *info = &self->work->info;
   FlowKeySettings settings = get_settings (self);
-  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
-  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
-  if (outcome == RunMember::Outcome::plain)
+  auto add = [&] (keying::KeyChain &chain) {
+    return add_to_chain (settings, info, chain);
+  };
+  ChainMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
+  if (outcome == ChainMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_flow_key_parent_class)
         ->process (filter, input, output, event, error);
-  return outcome == RunMember::Outcome::done;
+  return outcome == ChainMember::Outcome::done;
 }
 
 static void
 gst_flow_key_init (GstFlowKey *self)
 {
   self->settings = new opencl::Settings<FlowKeySettings> (self, properties);
-  self->member = new RunMember;
-}
-
-static void
-gst_flow_key_finalize (GObject *object)
-{
-  GstFlowKey *self = GST_FLOW_KEY (object);
-  delete self->settings;
-  delete self->work;
-  delete self->member;
-  G_OBJECT_CLASS (gst_flow_key_parent_class)->finalize (object);
+  self->member = new ChainMember;
 }
 
 static void
 gst_flow_key_class_init (GstFlowKeyClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_flow_key_finalize;
-  opencl::install_settings<&GstFlowKey::settings> (klass, properties);
+  opencl::install_settings<&GstFlowKey::settings, &GstFlowKey::work,
+      &GstFlowKey::member> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Flowing key",
       "Filter/Effect/Video",
       "Extends the key over areas of even colour on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
 
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_flow_key_sink_event;
   filter_class->close = gst_flow_key_close;

@@ -71,9 +71,7 @@ method_get_type (void)
       {gint (Method::composite), "Composite all pixels over the colour", "composite"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstKeyFillMethod", values));
+  static const GType type = g_enum_register_static ("GstKeyFillMethod", values);
   return type;
 }
 
@@ -130,28 +128,16 @@ gst_key_fill_init (GstKeyFill *self)
 }
 
 static void
-gst_key_fill_finalize (GObject *object)
-{
-  GstKeyFill *self = GST_KEY_FILL (object);
-  delete self->settings;
-  delete self->work;
-  G_OBJECT_CLASS (gst_key_fill_parent_class)->finalize (object);
-}
-
-static void
 gst_key_fill_class_init (GstKeyFillClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_key_fill_finalize;
-  opencl::install_settings<&GstKeyFill::settings> (klass, properties);
+  opencl::install_settings<&GstKeyFill::settings, &GstKeyFill::work> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Key fill",
       "Filter/Effect/Video", "Replaces keyed pixels by a colour on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 
   filter_class->close = gst_key_fill_close;
   filter_class->set_formats = gst_key_fill_set_formats;

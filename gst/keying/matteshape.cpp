@@ -249,21 +249,12 @@ gst_matte_shape_init (GstMatteShape *self)
 }
 
 static void
-gst_matte_shape_finalize (GObject *object)
-{
-  GstMatteShape *self = GST_MATTE_SHAPE (object);
-  delete self->settings;
-  delete self->work;
-  G_OBJECT_CLASS (gst_matte_shape_parent_class)->finalize (object);
-}
-
-static void
 gst_matte_shape_class_init (GstMatteShapeClass *klass)
 {
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_matte_shape_finalize;
-  opencl::install_settings<&GstMatteShape::settings> (klass, properties);
+  opencl::install_settings<&GstMatteShape::settings, &GstMatteShape::work> (
+      klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Matte shape",

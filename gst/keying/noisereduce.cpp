@@ -33,7 +33,7 @@
 #include "iterations.hpp"
 #include "unkeyed.hpp"
 #include "pixelformats.hpp"
-#include "runmember.hpp"
+#include "chainmember.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/noisereduce.cl"
 
@@ -41,7 +41,7 @@ GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 #define GST_CAT_DEFAULT noise_reduce_debug
 
 namespace {
-using keying::RunMember;
+using keying::ChainMember;
 
 struct NoiseReduceSettings {
   guint iterations = 5;
@@ -69,7 +69,7 @@ struct _GstNoiseReduce {
 
   opencl::Settings<NoiseReduceSettings> *settings;
   NoiseReduceWork *work; /* between set_formats and close, else null */
-  RunMember *member;
+  ChainMember *member;
 };
 
 G_DEFINE_TYPE (GstNoiseReduce, gst_noise_reduce, GST_TYPE_OPENCL_FILTER)
@@ -185,9 +185,9 @@ transform_by_planes (GstNoiseReduce *self, const NoiseReduceSettings &settings,
 }
 
 static bool
-add_to_run (const NoiseReduceSettings &settings, keying::KeyRun &run)
+add_to_chain (const NoiseReduceSettings &settings, keying::KeyChain &chain)
 {
-  return run.add_noise_reduction (settings.fill_iterations, settings.iterations);
+  return chain.add_noise_reduction (settings.fill_iterations, settings.iterations);
 }
 
 static gboolean
@@ -196,35 +196,35 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   NoiseReduceSettings settings = get_settings (self);
-  keying::KeyRun run;
+  keying::KeyChain chain;
 
   keying::keep_unkeyed (output->buffer, input->buffer);
-  if (add_to_run (settings, run) && RunMember::is_trusted (filter))
-    return self->member->runner ().enqueue (queue, run, input, output, error);
+  if (add_to_chain (settings, chain) && ChainMember::is_trusted (filter))
+    return self->member->kernel ().enqueue (queue, chain, input, output, error);
   return transform_by_planes (self, settings, input, output, queue, error);
 }
 
 /* Runs over several elements */
 
 static gboolean
-gst_noise_reduce_takes_up (GstOpenCLFilter *filter)
+gst_noise_reduce_can_merge (GstOpenCLFilter *filter)
 {
-  keying::KeyRun run;
-  return add_to_run (get_settings (filter), run);
+  keying::KeyChain chain;
+  return add_to_chain (get_settings (filter), chain);
 }
 
-static GstOpenCLTakenUp
-gst_noise_reduce_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+static GstOpenCLMergeResult
+gst_noise_reduce_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     GstBuffer *output, cl_event *event, GError **error)
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   NoiseReduceSettings settings = get_settings (self);
-  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
-  return self->member->take_up (filter, add, pending, output, event, error);
+  auto add = [&] (keying::KeyChain &chain) { return add_to_chain (settings, chain); };
+  return self->member->merge (filter, add, pending, output, event, error);
 }
 
-static const GstOpenCLDeferral deferral = {gst_keying_deferred_run_get_type,
-    gst_noise_reduce_takes_up, gst_noise_reduce_take_up};
+static const GstOpenCLDeferral deferral = {gst_keying_deferred_chain_get_type,
+    gst_noise_reduce_can_merge, gst_noise_reduce_merge};
 
 static gboolean
 gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -232,39 +232,28 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   NoiseReduceSettings settings = get_settings (self);
-  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
-  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
-  if (outcome == RunMember::Outcome::plain)
+  auto add = [&] (keying::KeyChain &chain) { return add_to_chain (settings, chain); };
+  ChainMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
+  if (outcome == ChainMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_noise_reduce_parent_class)
         ->process (filter, input, output, event, error);
-  return outcome == RunMember::Outcome::done;
+  return outcome == ChainMember::Outcome::done;
 }
 
 static void
 gst_noise_reduce_init (GstNoiseReduce *self)
 {
   self->settings = new opencl::Settings<NoiseReduceSettings> (self, properties);
-  self->member = new RunMember;
-}
-
-static void
-gst_noise_reduce_finalize (GObject *object)
-{
-  GstNoiseReduce *self = GST_NOISE_REDUCE (object);
-  delete self->settings;
-  delete self->work;
-  delete self->member;
-  G_OBJECT_CLASS (gst_noise_reduce_parent_class)->finalize (object);
+  self->member = new ChainMember;
 }
 
 static void
 gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_noise_reduce_finalize;
-  opencl::install_settings<&GstNoiseReduce::settings> (klass, properties);
+  opencl::install_settings<&GstNoiseReduce::settings, &GstNoiseReduce::work,
+      &GstNoiseReduce::member> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),

@@ -157,9 +157,7 @@ channel_get_type (void)
       {gint (Channel::blue), "Blue alone", "blue"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstKeyingChannel", values));
+  static const GType type = g_enum_register_static ("GstKeyingChannel", values);
   return type;
 }
 

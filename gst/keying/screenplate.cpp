@@ -42,9 +42,7 @@ plate_get_type (void)
           "Image of the empty screen, from the plate pad or plate-location", "file"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstKeyingPlate", values));
+  static const GType type = g_enum_register_static ("GstKeyingPlate", values);
   return type;
 }
 

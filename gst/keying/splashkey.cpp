@@ -215,22 +215,12 @@ gst_splash_key_init (GstSplashKey *self)
 }
 
 static void
-gst_splash_key_finalize (GObject *object)
-{
-  GstSplashKey *self = GST_SPLASH_KEY (object);
-  delete self->settings;
-  delete self->work;
-  G_OBJECT_CLASS (gst_splash_key_parent_class)->finalize (object);
-}
-
-static void
 gst_splash_key_class_init (GstSplashKeyClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_splash_key_finalize;
-  opencl::install_settings<&GstSplashKey::settings> (klass, properties);
+  opencl::install_settings<&GstSplashKey::settings, &GstSplashKey::work> (
+      klass, properties);
 
   keying::set_up_filming_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Splash key",

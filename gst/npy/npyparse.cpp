@@ -1647,7 +1647,6 @@ npy_parse_finalize (GObject *object)
   GstNpyParse *self = npy_parse_cast (object);
 
   npy_parse_reset (self);
-  delete self->settings;
   delete self->arrays;
   g_clear_object (&self->adapter);
   G_OBJECT_CLASS (npy_parse_parent_class)->finalize (object);
@@ -1684,8 +1683,8 @@ npy_parse_class_init (GstNpyParseClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   GST_DEBUG_CATEGORY_INIT (npy_parse_debug, "npyparse", 0, "frames of .npy files");
-  opencl::install_settings<&GstNpyParse::settings> (klass, properties);
   object_class->finalize = npy_parse_finalize;
+  opencl::install_settings<&GstNpyParse::settings> (klass, properties);
   element_class->change_state = npy_parse_change_state;
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);

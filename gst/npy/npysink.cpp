@@ -115,15 +115,6 @@ make_recording (GstNpySink *self)
 /* --- the class --- */
 
 static void
-gst_npy_sink_finalize (GObject *object)
-{
-  GstNpySink *self = GST_NPY_SINK (object);
-  delete self->settings;
-  delete self->recording;
-  G_OBJECT_CLASS (gst_npy_sink_parent_class)->finalize (object);
-}
-
-static void
 gst_npy_sink_init (GstNpySink *self)
 {
   self->settings = new opencl::Settings<NpySinkSettings> (self, properties);
@@ -136,8 +127,8 @@ gst_npy_sink_class_init (GstNpySinkClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_npy_sink_finalize;
-  opencl::install_settings<&GstNpySink::settings> (klass, properties);
+  opencl::install_settings<&GstNpySink::settings, &GstNpySink::recording> (
+      klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_set_static_metadata (element_class, "NumPy array writer", "Sink/File",
       "Writes video, OCT data and arrays to NumPy's .npy files",

@@ -562,9 +562,7 @@ method_get_type (void)
           "complex-variance"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctAngioMethod", values));
+  static const GType type = g_enum_register_static ("GstOctAngioMethod", values);
   return type;
 }
 
@@ -594,18 +592,10 @@ gst_oct_angio_init (GstOctAngio *self)
 }
 
 static void
-gst_oct_angio_finalize (GObject *object)
-{
-  delete GST_OCT_ANGIO (object)->settings;
-  G_OBJECT_CLASS (gst_oct_angio_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_angio_class_init (GstOctAngioClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_angio_finalize;
   opencl::install_settings<&GstOctAngio::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -613,5 +603,4 @@ gst_oct_angio_class_init (GstOctAngioClass *klass)
       "Filter/Effect/Video",
       "Computes angiograms from repeated B-scans on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 }

@@ -290,9 +290,7 @@ mean_get_type (void)
       {gint (Mean::log), "Decibels of complex values", "log"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctMean", values));
+  static const GType type = g_enum_register_static ("GstOctMean", values);
   return type;
 }
 
@@ -319,18 +317,10 @@ gst_oct_average_init (GstOctAverage *self)
 }
 
 static void
-gst_oct_average_finalize (GObject *object)
-{
-  delete GST_OCT_AVERAGE (object)->settings;
-  G_OBJECT_CLASS (gst_oct_average_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_average_class_init (GstOctAverageClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_average_finalize;
   opencl::install_settings<&GstOctAverage::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -338,5 +328,4 @@ gst_oct_average_class_init (GstOctAverageClass *klass)
       "Filter/Effect/Video",
       "Averages B-scans and neighbouring A-lines, on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (mean_get_type (), GstPluginAPIFlags (0));
 }

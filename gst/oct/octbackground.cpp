@@ -408,9 +408,7 @@ method_get_type (void)
       {gint (Method::none), "No subtraction", "none"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctBackgroundMethod", values));
+  static const GType type = g_enum_register_static ("GstOctBackgroundMethod", values);
   return type;
 }
 
@@ -440,18 +438,10 @@ gst_oct_background_filter_init (GstOctBackgroundFilter *self)
 }
 
 static void
-gst_oct_background_filter_finalize (GObject *object)
-{
-  delete GST_OCT_BACKGROUND (object)->settings;
-  G_OBJECT_CLASS (gst_oct_background_filter_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_background_filter_class_init (GstOctBackgroundFilterClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_background_filter_finalize;
   opencl::install_settings<&GstOctBackgroundFilter::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -459,5 +449,4 @@ gst_oct_background_filter_class_init (GstOctBackgroundFilterClass *klass)
       "Filter/Effect/Video",
       "Removes fixed-pattern noise from complex OCT depths on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 }

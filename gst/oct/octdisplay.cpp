@@ -62,7 +62,7 @@ public:
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
   /* An automatic range needs the depths in memory, so they cannot stay deferred. */
-  bool takes_up () const override { return !finds_range (); }
+  bool can_merge () const override { return !finds_range (); }
   bool show (oct::PendingDepths &depths, const GstOpenCLFrame *to, cl_command_queue queue,
       GError **error) override
   {
@@ -178,23 +178,14 @@ gst_oct_display_init (GstOctDisplay *self)
 }
 
 static void
-gst_oct_display_finalize (GObject *object)
-{
-  delete GST_OCT_DISPLAY (object)->settings;
-  G_OBJECT_CLASS (gst_oct_display_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_display_class_init (GstOctDisplayClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_display_finalize;
   opencl::install_settings<&GstOctDisplay::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT display",
       "Filter/Effect/Video", "Converts OCT depths to grey images on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (oct::scale_get_type (), GstPluginAPIFlags (0));
 }

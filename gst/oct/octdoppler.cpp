@@ -401,9 +401,7 @@ between_get_type (void)
       {gint (Between::frames), "Consecutive B-scans", "frames"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctBetween", values));
+  static const GType type = g_enum_register_static ("GstOctBetween", values);
   return type;
 }
 
@@ -415,9 +413,7 @@ quantity_get_type (void)
       {gint (Quantity::phase), "Phase in rad", "phase"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctFlow", values));
+  static const GType type = g_enum_register_static ("GstOctFlow", values);
   return type;
 }
 
@@ -459,18 +455,10 @@ gst_oct_doppler_init (GstOctDoppler *self)
 }
 
 static void
-gst_oct_doppler_finalize (GObject *object)
-{
-  delete GST_OCT_DOPPLER (object)->settings;
-  G_OBJECT_CLASS (gst_oct_doppler_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_doppler_class_init (GstOctDopplerClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_doppler_finalize;
   opencl::install_settings<&GstOctDoppler::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -478,6 +466,4 @@ gst_oct_doppler_class_init (GstOctDopplerClass *klass)
       "Filter/Effect/Video",
       "Computes flow velocities from the phase of OCT depths on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (quantity_get_type (), GstPluginAPIFlags (0));
 }

@@ -280,9 +280,7 @@ fused_get_type (void)
           "Fuse, or fail where the device or the length does not allow it", "always"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctFused", values));
+  static const GType type = g_enum_register_static ("GstOctFused", values);
   return type;
 }
 
@@ -1035,7 +1033,7 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 /* --- spectra that octwindowinterp has not made yet --- */
 
 static gboolean
-gst_oct_fft_takes_up (GstOpenCLFilter *filter)
+gst_oct_fft_can_merge (GstOpenCLFilter *filter)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   return self->work
@@ -1090,9 +1088,9 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
          && enqueued;
 }
 
-static GstOpenCLTakenUp
-gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
-    GstBuffer *output, cl_event *event, GError **error)
+static GstOpenCLMergeResult
+gst_oct_fft_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, GstBuffer *output,
+    cl_event *event, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   FftWork &work = *self->work;
@@ -1101,11 +1099,11 @@ gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
   const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
 
   if (!prepare (self, work.from_raw, format_of_deferred (work, stage), error))
-    return GST_OPENCL_TAKE_UP_FAILED;
+    return GST_OPENCL_MERGE_FAILED;
   if (!work.from_raw.depth)
-    return GST_OPENCL_LEFT;
-  return process_fused (self, deferred, output, event, error) ? GST_OPENCL_TAKEN_UP
-                                                              : GST_OPENCL_TAKE_UP_FAILED;
+    return GST_OPENCL_NOT_MERGED;
+  return process_fused (self, deferred, output, event, error) ? GST_OPENCL_MERGED
+                                                              : GST_OPENCL_MERGE_FAILED;
 }
 
 /* --- ahead of the frames that need it, in a thread that prepares --- */
@@ -1204,7 +1202,7 @@ gst_oct_fft_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *
 }
 
 static const GstOpenCLDeferral deferral = {
-    gst_oct_deferred_spectra_get_type, gst_oct_fft_takes_up, gst_oct_fft_take_up};
+    gst_oct_deferred_spectra_get_type, gst_oct_fft_can_merge, gst_oct_fft_merge};
 
 /* The class */
 
@@ -1220,26 +1218,14 @@ gst_oct_fft_init (GstOctFFT *self)
 }
 
 static void
-gst_oct_fft_finalize (GObject *object)
-{
-  GstOctFFT *self = GST_OCT_FFT (object);
-  delete self->preparation;
-  delete self->settings;
-  delete self->work;
-  delete self->prospects;
-  G_OBJECT_CLASS (gst_oct_fft_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_fft_class_init (GstOctFFTClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_oct_fft_finalize;
-  opencl::install_settings<&GstOctFFT::settings> (klass, properties);
+  opencl::install_settings<&GstOctFFT::settings, &GstOctFFT::preparation,
+      &GstOctFFT::work, &GstOctFFT::prospects> (klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -1247,9 +1233,6 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
       "Filter/Effect/Video",
       "Makes depth, a B-scan or numbers, of OCT spectra, on an OpenCL device",
       "The gst-opencl developers");
-  for (GType type :
-      {scale_get_type (), fused_get_type (), GType (GST_TYPE_OPENCL_FFT_LIBRARY)})
-    gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->fixate_caps = gst_oct_fft_fixate_caps;

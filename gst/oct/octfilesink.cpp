@@ -209,21 +209,12 @@ gst_oct_file_sink_init (GstOctFileSink *self)
 }
 
 static void
-gst_oct_file_sink_finalize (GObject *object)
-{
-  GstOctFileSink *self = GST_OCT_FILE_SINK (object);
-  delete self->settings;
-  delete self->recording;
-  G_OBJECT_CLASS (gst_oct_file_sink_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_file_sink_finalize;
-  opencl::install_settings<&GstOctFileSink::settings> (klass, properties);
+  opencl::install_settings<&GstOctFileSink::settings, &GstOctFileSink::recording> (
+      klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_set_static_metadata (element_class, "OCT file writer", "Sink/File",
       "Writes B-scans and volumes to NRRD and NIfTI files", "The gst-opencl developers");

@@ -473,9 +473,7 @@ mode_get_type (void)
       {gint (Mode::alpha), "All, of which those in front hide those behind", "alpha"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctRenderMode", values));
+  static const GType type = g_enum_register_static ("GstOctRenderMode", values);
   return type;
 }
 
@@ -528,23 +526,14 @@ gst_oct_render_init (GstOctRender *self)
 }
 
 static void
-gst_oct_render_finalize (GObject *object)
-{
-  GstOctRender *self = GST_OCT_RENDER (object);
-  delete self->settings;
-  delete self->work;
-  G_OBJECT_CLASS (gst_oct_render_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_render_class_init (GstOctRenderClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_render_finalize;
-  opencl::install_settings<&GstOctRender::settings> (klass, properties);
+  opencl::install_settings<&GstOctRender::settings, &GstOctRender::work> (
+      klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT volume renderer",
@@ -560,5 +549,4 @@ gst_oct_render_class_init (GstOctRenderClass *klass)
   filter_class->begin_frame = gst_oct_render_begin_frame;
   filter_class->submit = gst_oct_render_submit;
   filter_class->transform = gst_oct_render_transform;
-  gst_type_mark_as_plugin_api (mode_get_type (), GstPluginAPIFlags (0));
 }

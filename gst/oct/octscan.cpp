@@ -350,9 +350,7 @@ every_get_type (void)
       {gint (Every::even), "The first, third, …", "even"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctEvery", values));
+  static const GType type = g_enum_register_static ("GstOctEvery", values);
   return type;
 }
 
@@ -367,9 +365,7 @@ between_get_type (void)
           "linear"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctScanInterpolation", values));
+  static const GType type = g_enum_register_static ("GstOctScanInterpolation", values);
   return type;
 }
 
@@ -426,24 +422,14 @@ gst_oct_scan_init (GstOctScanElement *self)
 }
 
 static void
-gst_oct_scan_finalize (GObject *object)
-{
-  delete GST_OCT_SCAN_ELEMENT (object)->settings;
-  G_OBJECT_CLASS (gst_oct_scan_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_scan_class_init (GstOctScanElementClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_scan_finalize;
   opencl::install_settings<&GstOctScanElement::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT scan", "Filter/Effect/Video",
       "Sorts A-lines by their position in the sample on an OpenCL device",
       "The gst-opencl developers");
-  gst_type_mark_as_plugin_api (every_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));
 }

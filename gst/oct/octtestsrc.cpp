@@ -275,15 +275,6 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
 }
 
 static void
-gst_oct_test_src_finalize (GObject *object)
-{
-  GstOctTestSrc *self = GST_OCT_TEST_SRC (object);
-  delete self->settings;
-  delete self->work;
-  G_OBJECT_CLASS (gst_oct_test_src_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_test_src_init (GstOctTestSrc *self)
 {
   self->settings = new opencl::Settings<TestSrcSettings> (self, properties);
@@ -295,8 +286,8 @@ gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
   GstElementClass *element = GST_ELEMENT_CLASS (klass);
   GstOpenCLSrcClass *src = GST_OPENCL_SRC_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_test_src_finalize;
-  opencl::install_settings<&GstOctTestSrc::settings> (klass, properties);
+  opencl::install_settings<&GstOctTestSrc::settings, &GstOctTestSrc::work> (
+      klass, properties);
 
   gst_element_class_add_static_pad_template (element, &src_template);
   gst_element_class_set_static_metadata (element, "OCT test source", "Source/Video",

@@ -681,23 +681,14 @@ gst_oct_volume_init (GstOctVolume *self)
 }
 
 static void
-gst_oct_volume_finalize (GObject *object)
-{
-  GstOctVolume *self = GST_OCT_VOLUME (object);
-  delete self->settings;
-  delete self->work;
-  G_OBJECT_CLASS (gst_oct_volume_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_volume_class_init (GstOctVolumeClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_oct_volume_finalize;
-  opencl::install_settings<&GstOctVolume::settings> (klass, properties);
+  opencl::install_settings<&GstOctVolume::settings, &GstOctVolume::work> (
+      klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT volume",
@@ -716,6 +707,4 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
   filter_class->begin_frame = gst_oct_volume_begin_frame;
   filter_class->submit = gst_oct_volume_submit;
   filter_class->transform = gst_oct_volume_transform;
-  gst_type_mark_as_plugin_api (oct::projection_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (oct::scale_get_type (), GstPluginAPIFlags (0));
 }

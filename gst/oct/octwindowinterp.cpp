@@ -322,14 +322,6 @@ GST_ELEMENT_REGISTER_DEFINE (
     octwindowinterp, "octwindowinterp", GST_RANK_NONE, GST_TYPE_OCT_WINDOW_INTERP)
 
 static GType
-register_once (gsize *type, const gchar *name, const GEnumValue *values)
-{
-  if (g_once_init_enter (type))
-    g_once_init_leave (type, g_enum_register_static (name, values));
-  return *type;
-}
-
-static GType
 interpolation_get_type (void)
 {
   static const GEnumValue values[] = {
@@ -345,8 +337,8 @@ interpolation_get_type (void)
           "lanczos16"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  return register_once (&type, "GstOctInterpolation", values);
+  static const GType type = g_enum_register_static ("GstOctInterpolation", values);
+  return type;
 }
 
 static GType
@@ -365,8 +357,8 @@ window_get_type (void)
           "flattop"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  return register_once (&type, "GstOctWindowFunction", values);
+  static const GType type = g_enum_register_static ("GstOctWindowFunction", values);
+  return type;
 }
 
 static GType
@@ -378,8 +370,8 @@ clock_get_type (void)
       {gint (Clock::behind), "The second half of each A-line is the clock's", "behind"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  return register_once (&type, "GstOctClock", values);
+  static const GType type = g_enum_register_static ("GstOctClock", values);
+  return type;
 }
 
 static GType
@@ -392,8 +384,8 @@ unit_get_type (void)
       {gint (Unit::metres), "Metres", "m"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  return register_once (&type, "GstOctWavelengthUnit", values);
+  static const GType type = g_enum_register_static ("GstOctWavelengthUnit", values);
+  return type;
 }
 
 static GType
@@ -410,8 +402,8 @@ background_get_type (void)
       {gint (BackgroundMethod::file), "Spectrum in background-file", "file"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  return register_once (&type, "GstOctBackground", values);
+  static const GType type = g_enum_register_static ("GstOctBackground", values);
+  return type;
 }
 
 /* Properties */
@@ -1379,27 +1371,16 @@ gst_oct_window_interp_init (GstOctWindowInterp *self)
 }
 
 static void
-gst_oct_window_interp_finalize (GObject *object)
-{
-  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
-  delete self->preparation;
-  delete self->settings;
-  delete self->work;
-  delete self->prepared;
-  delete self->calibration;
-  G_OBJECT_CLASS (gst_oct_window_interp_parent_class)->finalize (object);
-}
-
-static void
 gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_oct_window_interp_finalize;
-  opencl::install_settings<&GstOctWindowInterp::settings> (klass, properties);
+  opencl::install_settings<&GstOctWindowInterp::settings,
+      &GstOctWindowInterp::preparation, &GstOctWindowInterp::work,
+      &GstOctWindowInterp::prepared, &GstOctWindowInterp::calibration> (
+      klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -1407,9 +1388,6 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
       "Filter/Effect/Video",
       "Makes raw OCT spectra even in wavenumber and windowed, on an OpenCL device",
       "The gst-opencl developers");
-  for (GType type : {interpolation_get_type (), clock_get_type (), window_get_type (),
-           background_get_type (), unit_get_type ()})
-    gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
   transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;

@@ -106,9 +106,7 @@ colormap_get_type (void)
           "Cyan, blue, black in the middle, red, yellow: what has a direction", "flow"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOpenCLColormap", values));
+  static const GType type = g_enum_register_static ("GstOpenCLColormap", values);
   return type;
 }
 } // namespace transfer

@@ -36,10 +36,8 @@ operator_get_type (void)
       {GST_OPENCL_COMPOSITOR_ADD, "Colours as with over, alphas added", "add"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstOpenCLCompositorOperator", values));
+  static const GType type =
+      g_enum_register_static ("GstOpenCLCompositorOperator", values);
   return type;
 }
 
@@ -54,10 +52,8 @@ sizing_get_type (void)
           "keep-aspect-ratio"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstOpenCLCompositorSizingPolicy", values));
+  static const GType type =
+      g_enum_register_static ("GstOpenCLCompositorSizingPolicy", values);
   return type;
 }
 
@@ -218,22 +214,10 @@ gst_opencl_compositor_pad_see (GstOpenCLCompositorPad *pad, GstBuffer *frame)
 }
 
 static void
-gst_opencl_compositor_pad_finalize (GObject *object)
-{
-  delete GST_OPENCL_COMPOSITOR_PAD (object)->settings;
-  G_OBJECT_CLASS (gst_opencl_compositor_pad_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_compositor_pad_class_init (GstOpenCLCompositorPadClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
-  object_class->finalize = gst_opencl_compositor_pad_finalize;
   opencl::install_settings<&GstOpenCLCompositorPad::settings> (klass, properties);
-
-  gst_type_mark_as_plugin_api (operator_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (sizing_get_type (), GstPluginAPIFlags (0));
 }
 
 static void

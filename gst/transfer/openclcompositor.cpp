@@ -114,10 +114,8 @@ background_get_type (void)
           "transparent"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstOpenCLCompositorBackground", values));
+  static const GType type =
+      g_enum_register_static ("GstOpenCLCompositorBackground", values);
   return type;
 }
 
@@ -595,13 +593,6 @@ gst_opencl_compositor_src_event (GstAggregator *aggregator, GstEvent *event)
 
 /* --- the class --- */
 
-static void
-gst_opencl_compositor_finalize (GObject *object)
-{
-  delete GST_OPENCL_COMPOSITOR (object)->settings;
-  G_OBJECT_CLASS (gst_opencl_compositor_parent_class)->finalize (object);
-}
-
 /* Upstream may leave cropping to the compositor. */
 static gboolean
 gst_opencl_compositor_propose_allocation (GstAggregator *aggregator,
@@ -634,7 +625,6 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_opencl_compositor_finalize;
   opencl::install_settings<&GstOpenCLCompositor::settings> (klass, properties);
   set_vfuncs (klass);
 
@@ -646,7 +636,6 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &sink_template, GST_TYPE_OPENCL_COMPOSITOR_PAD);
 
-  gst_type_mark_as_plugin_api (background_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_COMPOSITOR_PAD, GstPluginAPIFlags (0));
 }
 

@@ -173,9 +173,7 @@ scale_method_get_type (void)
           "lanczos"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOpenCLScaleMethod", values));
+  static const GType type = g_enum_register_static ("GstOpenCLScaleMethod", values);
   return type;
 }
 
@@ -188,10 +186,7 @@ chroma_resampler_get_type (void)
           "linear"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, g_enum_register_static ("GstOpenCLChromaResampler", values));
+  static const GType type = g_enum_register_static ("GstOpenCLChromaResampler", values);
   return type;
 }
 
@@ -204,9 +199,7 @@ dither_get_type (void)
           "bayer"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOpenCLDither", values));
+  static const GType type = g_enum_register_static ("GstOpenCLDither", values);
   return type;
 }
 
@@ -776,25 +769,14 @@ gst_opencl_convert_src_event (GstBaseTransform *transform, GstEvent *event)
 /* --- the class --- */
 
 static void
-gst_opencl_convert_finalize (GObject *object)
-{
-  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
-  delete self->work;
-  delete self->settings;
-  delete self->tags;
-  G_OBJECT_CLASS (gst_opencl_convert_parent_class)->finalize (object);
-}
-
-static void
 gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_opencl_convert_finalize;
-  opencl::install_settings<&GstOpenCLConvert::settings> (klass, properties);
+  opencl::install_settings<&GstOpenCLConvert::settings, &GstOpenCLConvert::work,
+      &GstOpenCLConvert::tags> (klass, properties);
 
   gst_element_class_set_static_metadata (element_class, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
@@ -813,11 +795,6 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   filter_class->begin_frame = gst_opencl_convert_begin_frame;
   filter_class->transform = gst_opencl_convert_transform;
   filter_class->close = gst_opencl_convert_close;
-
-  gst_type_mark_as_plugin_api (transfer::colormap_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (scale_method_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (chroma_resampler_get_type (), GstPluginAPIFlags (0));
-  gst_type_mark_as_plugin_api (dither_get_type (), GstPluginAPIFlags (0));
 }
 
 static void

@@ -672,37 +672,37 @@ gst_oct_depth_filter_process (GstOpenCLFilter *filter, GstBuffer *input,
 }
 
 static gboolean
-gst_oct_depth_filter_takes_up (GstOpenCLFilter *filter)
+gst_oct_depth_filter_can_merge (GstOpenCLFilter *filter)
 {
-  return private_of (filter).work->takes_up ();
+  return private_of (filter).work->can_merge ();
 }
 
-static GstOpenCLTakenUp
-gst_oct_depth_filter_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+static GstOpenCLMergeResult
+gst_oct_depth_filter_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     GstBuffer *buffer, cl_event *event, GError **error)
 {
   DepthFilter &work = *private_of (filter).work;
   cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame output;
 
-  if (!work.takes_up ())
-    return GST_OPENCL_LEFT;
+  if (!work.can_merge ())
+    return GST_OPENCL_NOT_MERGED;
   if (!gst_opencl_frame_map (&output,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), work.output.size (),
           buffer, queue, GST_MAP_WRITE, error))
-    return GST_OPENCL_TAKE_UP_FAILED;
+    return GST_OPENCL_MERGE_FAILED;
   const bool shown =
       work.show (gst_oct_deferred_depths_get (GST_OCT_DEFERRED_DEPTHS (pending)), &output,
           queue, error);
   GstOpenCLFrame from = *gst_opencl_deferred_get_source (pending);
   return gst_opencl_frames_unmap (queue, &from, &output, event, shown ? error : nullptr)
                  && shown
-             ? GST_OPENCL_TAKEN_UP
-             : GST_OPENCL_TAKE_UP_FAILED;
+             ? GST_OPENCL_MERGED
+             : GST_OPENCL_MERGE_FAILED;
 }
 
 static const GstOpenCLDeferral deferral = {gst_oct_deferred_depths_get_type,
-    gst_oct_depth_filter_takes_up, gst_oct_depth_filter_take_up};
+    gst_oct_depth_filter_can_merge, gst_oct_depth_filter_merge};
 
 /* An output lasts as long as those that it is made of. */
 static gboolean

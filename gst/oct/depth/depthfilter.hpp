@@ -133,7 +133,7 @@ public:
     return nullptr;
   }
   /* Whether such work is taken up here; a frame comes to show() then. */
-  virtual bool takes_up () const { return false; }
+  virtual bool can_merge () const { return false; }
   virtual bool show (PendingDepths &depths, const GstOpenCLFrame *output,
       cl_command_queue queue, GError **error)
   {

@@ -62,9 +62,7 @@ scale_get_type (void)
       {gint (Scale::linear), "Amplitude", "linear"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctScale", values));
+  static const GType type = g_enum_register_static ("GstOctScale", values);
   return type;
 }
 

@@ -23,9 +23,7 @@ projection_get_type (void)
       {gint (Projection::maximum), "Maximum of the depths", "maximum"},
       {0, nullptr, nullptr},
   };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctProjection", values));
+  static const GType type = g_enum_register_static ("GstOctProjection", values);
   return type;
 }
 

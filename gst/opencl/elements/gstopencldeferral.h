@@ -12,34 +12,33 @@
 G_BEGIN_DECLS
 
 /**
- * GstOpenCLTakenUp:
- * @GST_OPENCL_LEFT: nothing: the contents are made, and the element does its own work
- * @GST_OPENCL_TAKEN_UP: both works are enqueued or left to downstream
- * @GST_OPENCL_TAKE_UP_FAILED: an error is set
+ * GstOpenCLMergeResult:
+ * @GST_OPENCL_NOT_MERGED: upstream's work is enqueued on its own, and then the element's work
+ * @GST_OPENCL_MERGED: both works are enqueued in one launch, or deferred to downstream
+ * @GST_OPENCL_MERGE_FAILED: an error is set
  */
 typedef enum {
-  GST_OPENCL_LEFT,
-  GST_OPENCL_TAKEN_UP,
-  GST_OPENCL_TAKE_UP_FAILED,
-} GstOpenCLTakenUp;
+  GST_OPENCL_NOT_MERGED,
+  GST_OPENCL_MERGED,
+  GST_OPENCL_MERGE_FAILED,
+} GstOpenCLMergeResult;
 
 /**
  * GstOpenCLDeferral:
- * @get_type: the #GstOpenCLDeferred that filters of a class leave to each other
- * @takes_up: (nullable): whether upstream may leave such work to @filter now; it is told
- * so in the answer to its ALLOCATION query. The filter's submit() is given no frame, but
- * %NULL, where it does and such work has come
- * @take_up: (nullable): do @pending together with the filter's own work, into @output, as
- *   #GstOpenCLFilterClass.process() would. Called only with work for the filter's very
- *   caps, that makes all of the input buffer, from memory of the filter's context
+ * @get_type: the type of work that filters of this class defer, a #GstOpenCLDeferred
+ * @can_merge: (nullable): whether @filter can merge such work now. The answer to upstream's
+ *   ALLOCATION query says so. If it can, submit() gets %NULL instead of a deferred frame
+ * @merge: (nullable): does @pending together with the filter's own work, into @output, as
+ *   #GstOpenCLFilterClass.process() would. It is called only with work that makes all of the
+ *   input buffer, in the filter's caps and context
  *
- * Functions of a class of filters for pending work, see
+ * Functions by which a class of filters defers and merges work. See
  * gst_opencl_filter_class_set_deferral().
  */
 typedef struct {
   GType (*get_type) (void);
-  gboolean (*takes_up) (GstOpenCLFilter *filter);
-  GstOpenCLTakenUp (*take_up) (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+  gboolean (*can_merge) (GstOpenCLFilter *filter);
+  GstOpenCLMergeResult (*merge) (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
       GstBuffer *output, cl_event *event, GError **error);
 } GstOpenCLDeferral;
 
@@ -51,7 +50,7 @@ GST_OPENCL_API void gst_opencl_filter_class_set_deferral (
  * @input: the buffer that the work would read
  * @output: the buffer that it would make
  *
- * Returns: whether downstream takes such work up, and both are of one memory of the
+ * Returns: whether downstream can merge such work, and both buffers are one memory of the
  *   filter's context
  */
 GST_OPENCL_API gboolean gst_opencl_filter_can_defer (
@@ -62,9 +61,8 @@ GST_OPENCL_API gboolean gst_opencl_filter_can_defer (
  * @work: makes a frame of the filter's output caps in all of @output
  * @output: as gst_opencl_filter_can_defer() found it
  *
- * Leaves @work to downstream, with the caps, the offset, the size and the layout of
- * @output, by which the base class knows there whether it is still the frame that is
- * expected.
+ * Defers @work to downstream. It keeps the caps, offset, size and layout of @output, so that
+ * downstream's base class can tell whether the buffer still is this frame.
  */
 GST_OPENCL_API void gst_opencl_filter_defer (
     GstOpenCLFilter *filter, GstOpenCLDeferred *work, GstBuffer *output);

@@ -295,7 +295,7 @@ gst_opencl_filter_propose_allocation (
     return FALSE;
   core.propose_pool (query, caps, format, buffers_in_turn (self));
   const GstOpenCLDeferral *deferral = deferral_of (self);
-  if (deferral && deferral->takes_up && deferral->takes_up (self))
+  if (deferral && deferral->can_merge && deferral->can_merge (self))
     gst_query_add_allocation_meta (query, deferral_api_type (deferral), nullptr);
   return TRUE;
 }
@@ -462,7 +462,7 @@ ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer
 {
   GstOpenCLFilterPrivate *priv = private_of (self);
 
-  if (!deferral || !deferral->take_up || !is_of_own_context (self, input))
+  if (!deferral || !deferral->merge || !is_of_own_context (self, input))
     return nullptr;
   GstOpenCLDeferred *pending =
       gst_opencl_memory_ref_deferred (gst_buffer_peek_memory (input, 0));
@@ -476,18 +476,18 @@ ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer
 }
 
 static gboolean
-process_or_take_up (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
+process_or_merge (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
 {
   const GstOpenCLDeferral *deferral = deferral_of (self);
   GstOpenCLDeferred *pending = ref_pending (self, deferral, input);
-  GstOpenCLTakenUp taken = GST_OPENCL_LEFT;
+  GstOpenCLMergeResult taken = GST_OPENCL_NOT_MERGED;
 
   if (pending)
-    taken = deferral->take_up (self, pending, output, event, error);
+    taken = deferral->merge (self, pending, output, event, error);
   g_clear_object (&pending);
-  if (taken != GST_OPENCL_LEFT)
-    return taken == GST_OPENCL_TAKEN_UP;
+  if (taken != GST_OPENCL_NOT_MERGED)
+    return taken == GST_OPENCL_MERGED;
   return GST_OPENCL_FILTER_GET_CLASS (self)->process (self, input, output, event, error);
 }
 
@@ -541,7 +541,7 @@ gst_opencl_filter_transform (
   Counting counting (core_of (self));
 
   gboolean processed = core_of (self).admit (&error)
-                       && process_or_take_up (self, input, output, &event, &error);
+                       && process_or_merge (self, input, output, &event, &error);
   return finish (self, processed, event, error);
 }
 
@@ -595,11 +595,11 @@ gst_opencl_filter_prepare_output_buffer (
 
 /* Reading it would have it made. */
 static bool
-will_be_taken_up (GstOpenCLFilter *self, GstBuffer *input)
+will_be_merged (GstOpenCLFilter *self, GstBuffer *input)
 {
   const GstOpenCLDeferral *deferral = deferral_of (self);
   GstOpenCLDeferred *pending = ref_pending (self, deferral, input);
-  const bool taken = pending && deferral->takes_up && deferral->takes_up (self);
+  const bool taken = pending && deferral->can_merge && deferral->can_merge (self);
 
   g_clear_object (&pending);
   return taken;
@@ -615,7 +615,7 @@ submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError *
   priv->imported = priv->core->import (input, error);
   if (!priv->imported)
     return FALSE;
-  if (will_be_taken_up (self, priv->imported))
+  if (will_be_merged (self, priv->imported))
     return GST_OPENCL_FILTER_GET_CLASS (self)->submit (
         self, nullptr, queue, &priv->outputs, error);
   gboolean mapped =

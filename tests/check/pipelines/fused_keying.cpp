@@ -91,7 +91,7 @@ struct Pending {
     ElementUnderTest taker ("noisereduce"); /* registers the offer's type */
     taker.run (picture);
     gst_harness_add_propose_allocation_meta (
-        element.get_harness (), g_type_from_name ("GstKeyingDeferredRunAPI"), nullptr);
+        element.get_harness (), g_type_from_name ("GstKeyingDeferredChainAPI"), nullptr);
     right = one_by_one (Elements{chroma}, picture)[0];
   }
 

@@ -1,8 +1,8 @@
-/* Runs a chain of keying steps in one kernel launch
+/* Steps of keying elements in a chain, and the kernel that runs them in one launch
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "keyrunner.hpp"
+#include "keychain.hpp"
 
 #include "unkeyed.hpp"
 
@@ -13,20 +13,69 @@
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
 
 namespace keying {
-/* Size of the tile of a work-group of the form `tiles`, and its largest number of
+/* Alpha times opacity is rounded: what stays below a half is 0. */
+cl_uint
+DistanceKey::least_alpha () const
+{
+  const cl_uint half = 32768, none = 65536;
+  return opacity == 0 ? none : std::min (none, (half + opacity - 1) / opacity);
+}
+
+bool
+FlowRule::operator== (const FlowRule &other) const
+{
+  return mask == other.mask && threshold == other.threshold && key_cb == other.key_cb
+         && key_cr == other.key_cr && limit == other.limit;
+}
+
+bool
+KeyChain::add (Step step, guint iterations)
+{
+  if (iterations == 0)
+    return true;
+  if (iterations > deepest - depth_ || count_ == sizeof steps_)
+    return false;
+  steps_ |= cl_ulong (cl_uint (step) << 6 | iterations) << 8 * count_++;
+  depth_ += iterations;
+  return true;
+}
+
+bool
+KeyChain::add_noise_reduction (guint fills, guint reductions)
+{
+  KeyChain longer = *this;
+
+  if (!longer.add (Step::fill, fills) || !longer.add (Step::reduce, reductions))
+    return false;
+  *this = longer;
+  return true;
+}
+
+/* There is one pair of planes that say where it flows. */
+bool
+KeyChain::add_flow (const FlowRule &rule, guint iterations)
+{
+  if ((flows_ && !(rule == rule_)) || !add (Step::flow, iterations))
+    return false;
+  rule_ = rule;
+  flows_ = true;
+  return true;
+}
+
+/* Size of the tile of a work-group on a GPU, and its largest number of
  * work-items. A plane has 4 KiB. Five planes fit the smallest local memory that OpenCL
  * allows, and several groups that of a GPU. Tiles are as high as the longest runs
  * need, and narrower if a device has less. */
 static const gsize most_words = 8, least_words = 4, tile_rows = 128, most_items = 512;
 static const gsize most_planes = 5;
 
-/* Block of a work-item of the form `wide`: four planes of 16 KiB */
+/* Block of a work-item on a CPU: four planes of 16 KiB */
 static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
 
-static KeyRunner::Form
+static KeyChainKernel::Form
 best_form (GstOpenCLContext *context)
 {
-  return opencl::is_cpu (context) ? KeyRunner::Form::wide : KeyRunner::Form::tiles;
+  return opencl::is_cpu (context) ? KeyChainKernel::Form::cpu : KeyChainKernel::Form::gpu;
 }
 
 static gsize
@@ -56,8 +105,8 @@ items_of_tile (GstOpenCLContext *context)
   return items;
 }
 
-KeyRunner::KeyRunner (GstOpenCLContext *context, const InputFormat &format)
-    : KeyRunner (context, format, best_form (context))
+KeyChainKernel::KeyChainKernel (GstOpenCLContext *context, const InputFormat &format)
+    : KeyChainKernel (context, format, best_form (context))
 {
 }
 
@@ -65,20 +114,21 @@ KeyRunner::KeyRunner (GstOpenCLContext *context, const InputFormat &format)
  * camera's pixels are made each time took run_chain_gpu four times as long on an H200, and a
  * launch of its own for them a fifth of that. */
 static InputFormat
-format_to_read (const InputFormat &format, KeyRunner::Form form)
+format_to_read (const InputFormat &format, KeyChainKernel::Form form)
 {
-  const bool makes_pixels = form == KeyRunner::Form::tiles && format.is_of_camera ();
+  const bool makes_pixels = form == KeyChainKernel::Form::gpu && format.is_of_camera ();
   return makes_pixels ? InputFormat (format.output (), format.output ()) : format;
 }
 
-KeyRunner::KeyRunner (GstOpenCLContext *context, const InputFormat &format, Form form)
+KeyChainKernel::KeyChainKernel (
+    GstOpenCLContext *context, const InputFormat &format, Form form)
     : context (GST_OPENCL_CONTEXT (gst_object_ref (context))), format_ (format),
       form (form), read (format_to_read (format, form))
 {
   std::string options = read.options ();
   if (makes_pixels ())
     pixels.prepare (context, format);
-  if (form == Form::wide) {
+  if (form == Form::cpu) {
     options += " -DWIDE_ROWS=" + std::to_string (wide_rows);
     kernel.prepare (context, FOLDER "keychain_cpu.cl", "run_chain_cpu", options);
     return;
@@ -90,19 +140,19 @@ KeyRunner::KeyRunner (GstOpenCLContext *context, const InputFormat &format, Form
   kernel.prepare (context, FOLDER "keychain_gpu.cl", "run_chain_gpu", options);
 }
 
-KeyRunner::~KeyRunner ()
+KeyChainKernel::~KeyChainKernel ()
 {
   gst_object_unref (context);
 }
 
 template <typename... Rest>
 bool
-KeyRunner::launch (const opencl::Groups &groups, cl_command_queue queue,
-    const KeyRun &run, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
+KeyChainKernel::launch (const opencl::Groups &groups, cl_command_queue queue,
+    const KeyChain &chain, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
     GError **error, Rest... rest)
 {
-  const DistanceKey &key = run.key ();
-  const FlowRule &rule = run.rule ();
+  const DistanceKey &key = chain.key ();
+  const FlowRule &rule = chain.rule ();
   Unkeyed unkeyed;
 
   GstOpenCLFrame made;
@@ -115,8 +165,8 @@ KeyRunner::launch (const opencl::Groups &groups, cl_command_queue queue,
       unkeyed.deeper ().opacity, cl_uint (format_.output ().width),
       cl_uint (format_.output ().height), key.color, key.mask, key.threshold,
       key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
-      rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),
-      cl_uint (run.flows ()), rest...);
+      rule.key_cb, rule.key_cr, rule.limit, chain.steps (), cl_uint (chain.depth ()),
+      cl_uint (chain.flows ()), rest...);
 }
 
 static gsize
@@ -127,44 +177,44 @@ count_of (gsize size, gsize part)
 
 /* Columns of margin, so that what is written begins with a whole vector */
 static gsize
-side_of (const KeyRun &run, gsize vector)
+side_of (const KeyChain &chain, gsize vector)
 {
-  return count_of (run.depth (), vector) * vector;
+  return count_of (chain.depth (), vector) * vector;
 }
 
 bool
-KeyRunner::enqueue_tiles (cl_command_queue queue, const KeyRun &run,
+KeyChainKernel::enqueue_gpu (cl_command_queue queue, const KeyChain &chain,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
 {
-  gsize columns = 32 * tile_words - 2 * side_of (run, 8);
-  gsize rows = tile_rows - 2 * run.depth ();
+  gsize columns = 32 * tile_words - 2 * side_of (chain, 8);
+  gsize rows = tile_rows - 2 * chain.depth ();
   opencl::Groups groups = {count_of (format_.output ().width, columns),
       count_of (format_.output ().height, rows), items};
-  gsize planes = 2 + 2 * run.flows () + (run.rule ().limit > 0);
+  gsize planes = 2 + 2 * chain.flows () + (chain.rule ().limit > 0);
 
-  return launch (groups, queue, run, input, output, error,
+  return launch (groups, queue, chain, input, output, error,
       opencl::LocalMemory{planes * bytes_of_plane (tile_words)});
 }
 
 /* Tiles of like height */
 bool
-KeyRunner::enqueue_wide (cl_command_queue queue, const KeyRun &run,
+KeyChainKernel::enqueue_cpu (cl_command_queue queue, const KeyChain &chain,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
 {
-  gsize columns = wide_columns - 2 * side_of (run, wide_vector);
-  gsize rows = count_of (format_.output ().height, wide_rows - 2 * run.depth ());
+  gsize columns = wide_columns - 2 * side_of (chain, wide_vector);
+  gsize rows = count_of (format_.output ().height, wide_rows - 2 * chain.depth ());
   gsize core = count_of (format_.output ().height, rows);
   opencl::Groups groups = {count_of (format_.output ().width, columns), rows, 1};
 
-  return launch (groups, queue, run, input, output, error, cl_uint (core));
+  return launch (groups, queue, chain, input, output, error, cl_uint (core));
 }
 
 bool
-KeyRunner::enqueue (cl_command_queue queue, const KeyRun &run,
+KeyChainKernel::enqueue (cl_command_queue queue, const KeyChain &chain,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
 {
   std::lock_guard<std::mutex> guard (launching);
-  return form == Form::wide ? enqueue_wide (queue, run, input, output, error)
-                            : enqueue_tiles (queue, run, input, output, error);
+  return form == Form::cpu ? enqueue_cpu (queue, chain, input, output, error)
+                           : enqueue_gpu (queue, chain, input, output, error);
 }
 } // namespace keying

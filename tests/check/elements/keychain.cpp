@@ -8,13 +8,13 @@
 
 #include "keyingreference.hpp"
 
-#include "gst/keying/keyrunner.hpp"
+#include "gst/keying/keychain.hpp"
 #include "gst/keying/pixelformats.hpp"
 
 using namespace check;
 using namespace keying_reference;
-using keying::KeyRun;
-using keying::KeyRunner;
+using keying::KeyChain;
+using keying::KeyChainKernel;
 using keying_frames::Format;
 
 namespace {
@@ -41,7 +41,7 @@ argb_of (const Pixel &pixel)
   return 0xff000000u | guint (pixel.red) << 16 | guint (pixel.green) << 8 | pixel.blue;
 }
 
-KeyRun
+KeyChain
 run_of (const Chain &chain, const GstVideoInfo *info)
 {
   keying::DistanceKey key;
@@ -63,7 +63,7 @@ run_of (const Chain &chain, const GstVideoInfo *info)
       64 * chain.rule.key.red - 54 * chain.rule.key.green - 10 * chain.rule.key.blue;
   rule.limit = cl_uint (std::pow (chain.rule.limit * 255 * 128, 2));
 
-  KeyRun run (key);
+  KeyChain run (key);
   for (const Element &element : chain.elements) {
     bool added = element.kind == Element::FLOW
                      ? run.add_flow (rule, element.iterations)
@@ -101,7 +101,7 @@ class Runs {
 public:
   Runs () : frames ("identity") {}
 
-  Picture run (const Picture &picture, const Chain &chain, KeyRunner::Form form,
+  Picture run (const Picture &picture, const Chain &chain, KeyChainKernel::Form form,
       const Format &format, Layout layout)
   {
     GstOpenCLContext *context = frames.get_context ();
@@ -119,7 +119,7 @@ public:
         gst_opencl_frame_map (&input, &info, 0, from, queue, GST_MAP_READ, nullptr)
         && gst_opencl_frame_map (&output, &info, 0, to, queue, GST_MAP_WRITE, nullptr));
     GError *error = nullptr;
-    KeyRunner runner (context, {info, info}, form);
+    KeyChainKernel runner (context, {info, info}, form);
     fail_unless (runner.enqueue (queue, run_of (chain, &info), &input, &output, &error),
         "%s", error ? error->message : "");
     clEnqueueMarkerWithWaitList (queue, 0, nullptr, event.out ());
@@ -136,7 +136,8 @@ public:
       const Format &format = keying_frames::formats[0], Layout layout = {0, 0})
   {
     Picture right = expected (picture, chain);
-    for (KeyRunner::Form form : {KeyRunner::Form::tiles, KeyRunner::Form::wide})
+    for (KeyChainKernel::Form form :
+        {KeyChainKernel::Form::gpu, KeyChainKernel::Form::cpu})
       assert_same (run (picture, chain, form, format, layout), right,
           describe (chain, form, format, layout).c_str ());
   }
@@ -156,9 +157,9 @@ private:
   }
 
   static std::string describe (
-      const Chain &chain, KeyRunner::Form form, const Format &format, Layout layout)
+      const Chain &chain, KeyChainKernel::Form form, const Format &format, Layout layout)
   {
-    std::string text = form == KeyRunner::Form::tiles ? "tiles" : "wide";
+    std::string text = form == KeyChainKernel::Form::gpu ? "gpu" : "cpu";
     text += std::string (", ") + format.name + ", offset "
             + std::to_string (layout.offset) + ", padding "
             + std::to_string (layout.padding) + ", keys " + std::to_string (chain.keys)
@@ -203,7 +204,7 @@ random_chain (Random &random)
   chain.rule.tolerance = random.below (40) / 765.;
   chain.rule.channel = Channel (random.below (4));
   chain.rule.limit = random.below (3) ? 0 : random.below (100) / 150.;
-  guint left = KeyRun::deepest;
+  guint left = KeyChain::deepest;
   for (guint n = 1 + random.below (3); n > 0; n--) {
     int first = random.below (std::min (left, 6u) + 1);
     left -= first;
@@ -218,7 +219,7 @@ random_chain (Random &random)
 }
 } // namespace
 
-TEST (test_keyrun_is_the_elements_one_after_another_at_every_size)
+TEST (test_keychain_is_the_elements_one_after_another_at_every_size)
 {
   Runs runs;
   for (const auto &size : sizes) {
@@ -230,7 +231,7 @@ TEST (test_keyrun_is_the_elements_one_after_another_at_every_size)
 
 /* With 13 iterations a tile writes 224 by 102 pixels on a GPU, and is 480 wide on a
  * CPU. */
-TEST (test_keyrun_is_right_where_tiles_meet)
+TEST (test_keychain_is_right_where_tiles_meet)
 {
   Runs runs;
   for (int width : {224, 225, 449, 480, 481, 961}) {
@@ -241,7 +242,7 @@ TEST (test_keyrun_is_right_where_tiles_meet)
     runs.check (noise (90, height, height, 5), the_whole_run ());
 }
 
-TEST (test_keyrun_is_right_in_the_narrow_tiles_of_little_local_memory)
+TEST (test_keychain_is_right_in_the_narrow_tiles_of_little_local_memory)
 {
   const cl_ulong size = 16384;
   counting::let_devices_say (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
@@ -252,7 +253,7 @@ TEST (test_keyrun_is_right_in_the_narrow_tiles_of_little_local_memory)
     runs.check (noise (width, 103, width, 5), limited);
 }
 
-TEST (test_keyrun_is_right_in_every_format_and_layout)
+TEST (test_keychain_is_right_in_every_format_and_layout)
 {
   Runs runs;
   Chain limited = the_whole_run ();
@@ -265,7 +266,7 @@ TEST (test_keyrun_is_right_in_every_format_and_layout)
   }
 }
 
-TEST (test_keyrun_is_right_for_random_settings)
+TEST (test_keychain_is_right_for_random_settings)
 {
   Runs runs;
   Random random (11);
@@ -279,7 +280,7 @@ TEST (test_keyrun_is_right_for_random_settings)
 
 /* Keyed by flow, by fills or by the key itself, and then taken back. What came with alpha
  * 0 has none to give back. */
-TEST (test_keyrun_what_is_taken_back_has_the_alpha_that_was_there)
+TEST (test_keychain_what_is_taken_back_has_the_alpha_that_was_there)
 {
   Runs runs;
   Picture picture (40, 30, {90, 90, 90, 128});
@@ -304,11 +305,11 @@ TEST (test_keyrun_what_is_taken_back_has_the_alpha_that_was_there)
   expect_equal (expected (picture, chain).at (6, 5).alpha, 64);
 }
 
-TEST (test_keyrun_has_an_end)
+TEST (test_keychain_has_an_end)
 {
   keying::FlowRule rule, other;
   other.threshold = 1;
-  KeyRun run;
+  KeyChain run;
   fail_unless (run.add_noise_reduction (10, 20));
   fail_unless (!run.add_flow (rule, 3));
   expect_equal (run.depth (), 30);
@@ -317,12 +318,12 @@ TEST (test_keyrun_has_an_end)
   fail_unless (!run.add_noise_reduction (0, G_MAXINT));
   fail_unless (!run.add_noise_reduction (G_MAXINT, G_MAXINT));
 
-  KeyRun two_rules;
+  KeyChain two_rules;
   fail_unless (two_rules.add_flow (rule, 1));
   fail_unless (!two_rules.add_flow (other, 1));
   fail_unless (two_rules.add_flow (rule, 1));
 
-  KeyRun many;
+  KeyChain many;
   int added = 0;
   while (many.add_noise_reduction (1, 1))
     added++;

@@ -1,0 +1,67 @@
+/* Adds an element's step to a chain of keying elements
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "keychain.hpp"
+
+#include <gst/opencl/elements/gstopencldeferral.h>
+
+#include <functional>
+#include <memory>
+
+/* A chain that is deferred to the next element. */
+#define GST_TYPE_KEYING_DEFERRED_CHAIN (gst_keying_deferred_chain_get_type ())
+G_DECLARE_FINAL_TYPE (GstKeyingDeferredChain, gst_keying_deferred_chain, GST,
+    KEYING_DEFERRED_CHAIN, GstOpenCLDeferred)
+
+namespace keying {
+/* Where a picture lies in its memory */
+struct Place {
+  gsize offset = 0; /* from the memory's own */
+  gint stride = 0;
+};
+
+/* Part of a filter. The filter calls it in the streaming thread. */
+class ChainMember {
+public:
+  enum class Outcome {
+    plain, /* nothing has been done */
+    done,
+    failed,
+  };
+
+  /* For frames of these caps; what is pending by now keeps what it needs. */
+  void set_format (GstOpenCLContext *context, const InputFormat &format);
+  void close ();
+
+  KeyChainKernel &kernel () { return *kernel_; }
+
+  /* Whether the self-check has found that chains are keyed right. */
+  static bool is_trusted (GstOpenCLFilter *filter);
+
+  /* Defers `chain` from `input` to `output` to downstream, if that element can merge it. */
+  Outcome defer (GstOpenCLFilter *filter, const KeyChain &chain, GstBuffer *input,
+      GstBuffer *output, GError **error);
+
+  /* The same for a chain that begins with the step that `add` adds. */
+  Outcome begin (GstOpenCLFilter *filter, const std::function<bool (KeyChain &)> &add,
+      GstBuffer *input, GstBuffer *output, GError **error);
+
+  /* Adds a step by `add` to the pending chain of upstream. Defers the chain to downstream, or
+   * else enqueues all of it in one launch with the event `event`. */
+  GstOpenCLMergeResult merge (GstOpenCLFilter *filter,
+      const std::function<bool (KeyChain &)> &add, GstOpenCLDeferred *pending,
+      GstBuffer *output, cl_event *event, GError **error);
+
+private:
+  static void attach (GstOpenCLFilter *filter,
+      const std::shared_ptr<KeyChainKernel> &kernel, const KeyChain &chain,
+      const GstOpenCLFrame *source, GstBuffer *output, const Place &place);
+  bool finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const KeyChain &chain,
+      GstBuffer *output, cl_event *event, GError **error);
+
+  std::shared_ptr<KeyChainKernel> kernel_;
+};
+} // namespace keying

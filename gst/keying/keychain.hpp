@@ -1,0 +1,113 @@
+/* Steps of keying elements in a chain, and the kernel that runs them in one launch
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "formatconverter.hpp"
+#include "inputformat.hpp"
+
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/opencl-private.hpp>
+
+#include <mutex>
+
+namespace keying {
+/* Map from a pixel's colour to its alpha, in the integers of the kernels. The default
+ * keys nothing and keeps every alpha. */
+struct DistanceKey {
+  cl_uint color = 0; /* 0xAARRGGBB */
+  cl_uint mask = 0;
+  cl_uint threshold = 0;
+  cl_int inverted = 0;     /* all ones to key what differs */
+  cl_uint opacity = 65536; /* of what is not keyed, in 1/65536 */
+
+  /* The least alpha of a pixel that does not become 0 */
+  cl_uint least_alpha () const;
+};
+
+/* Rule by which the key flows to neighbours, in the integers of the kernels */
+struct FlowRule {
+  cl_uint mask = 0;
+  cl_uint threshold = 0;
+  cl_int key_cb = 0, key_cr = 0;
+  cl_uint limit = 0;
+
+  bool operator== (const FlowRule &other) const;
+};
+
+/* A key and the iterations after it, each of which looks one pixel further. Each element
+ * appends its steps. Pixels that are keyed after the last step have alpha 0. The others have
+ * the alpha that unkeyed.clh computes, whatever was keyed between the steps. */
+class KeyChain {
+public:
+  /* The most pixels that a chain reaches */
+  static const guint deepest = 32;
+
+  KeyChain () = default;
+  explicit KeyChain (const DistanceKey &key) : key_ (key) {}
+
+  /* False where there is no room for the iterations of an element. Then nothing changes. */
+  bool add_noise_reduction (guint fills, guint reductions);
+  bool add_flow (const FlowRule &rule, guint iterations);
+
+  const DistanceKey &key () const { return key_; }
+  const FlowRule &rule () const { return rule_; }
+  bool flows () const { return flows_; }
+  guint depth () const { return depth_; }
+  /* A byte a step, as keysteps.cl reads them */
+  cl_ulong steps () const { return steps_; }
+
+private:
+  enum class Step { reduce, fill, flow };
+
+  bool add (Step step, guint iterations);
+
+  DistanceKey key_;
+  FlowRule rule_;
+  bool flows_ = false;
+  guint depth_ = 0;
+  guint count_ = 0;
+  cl_ulong steps_ = 0;
+};
+
+/* For frames of one size and format. Any thread may use it at any time, with the same queue. */
+class KeyChainKernel {
+public:
+  /* gpu: tiles in local memory, many work-items each. cpu: wide vectors, one work-item each */
+  enum class Form { gpu, cpu };
+
+  KeyChainKernel (GstOpenCLContext *context, const InputFormat &format);
+  KeyChainKernel (GstOpenCLContext *context, const InputFormat &format, Form form);
+  ~KeyChainKernel ();
+  KeyChainKernel (const KeyChainKernel &) = delete;
+  KeyChainKernel &operator= (const KeyChainKernel &) = delete;
+
+  const InputFormat &format () const { return format_; }
+
+  /* Its kernels are built when first needed. */
+  bool enqueue (cl_command_queue queue, const KeyChain &chain,
+      const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
+
+private:
+  bool makes_pixels () const { return format_.is_of_camera () && !read.is_of_camera (); }
+  template <typename... Rest>
+  bool launch (const opencl::Groups &groups, cl_command_queue queue,
+      const KeyChain &chain, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
+      GError **error, Rest... rest);
+  bool enqueue_gpu (cl_command_queue queue, const KeyChain &chain,
+      const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
+  bool enqueue_cpu (cl_command_queue queue, const KeyChain &chain,
+      const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
+
+  GstOpenCLContext *const context;
+  const InputFormat format_;
+  const Form form;
+  const InputFormat read; /* of the kernel: the camera's format, or pixels made of it */
+  gsize items = 1;        /* of a work-group */
+  gsize tile_words = 0;   /* a line of a tile, on a GPU */
+  std::mutex launching;   /* a kernel's arguments are one launch's at a time */
+  opencl::FrameKernel kernel;
+  FormatConverter pixels;
+};
+} // namespace keying
