@@ -12,11 +12,8 @@
  */
 #include <gst/opencl/gstopenclaggregator.h>
 
-#include "elementcore.hpp"
-#include <gst/common/framesize.hpp>
+#include "aggregatorparts.hpp"
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/memory/gstopenclmemory-private.h>
 
 #include <list>
 #include <vector>
@@ -170,6 +167,33 @@ parent_of_all ()
   return GST_AGGREGATOR_CLASS (gst_opencl_aggregator_parent_class);
 }
 
+namespace {
+struct Base {
+  static ElementCore &core (gpointer aggregator) { return core_of (aggregator); }
+  static GstAggregatorClass *parent () { return parent_of_all (); }
+  static bool open (gpointer aggregator, GError **error)
+  {
+    auto *self = GST_OPENCL_AGGREGATOR (aggregator);
+    GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+    return !klass->open || klass->open (self, error);
+  }
+  static void close (gpointer aggregator)
+  {
+    auto *self = GST_OPENCL_AGGREGATOR (aggregator);
+    GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+    if (klass->close)
+      klass->close (self);
+  }
+  static void drop_inputs (gpointer aggregator) {} /* the parent class does */
+  static bool get_format (gpointer aggregator, GstCaps *caps, Format &format)
+  {
+    format = Format (caps);
+    return true;
+  }
+};
+using Parts = opencl::AggregatorParts<Base>;
+} // namespace
+
 /* --- pads as children, so that gst-launch can set their properties --- */
 
 static GObject *
@@ -220,14 +244,7 @@ gst_opencl_aggregator_release_pad (GstElement *element, GstPad *pad)
   GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)->release_pad (element, pad);
 }
 
-/* --- context --- */
-
-static void
-gst_opencl_aggregator_set_context (GstElement *element, GstContext *context)
-{
-  core_of (element).set_context (context);
-  GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)->set_context (element, context);
-}
+/* --- queries --- */
 
 /* GstVideoAggregator knows nothing of caps with features: what the template says is
  * taken, at any size and rate. */
@@ -264,67 +281,8 @@ gst_opencl_aggregator_sink_query (
     answer_accept_caps_query (GST_PAD (pad), query);
     return TRUE;
   default:
-    return core_of (aggregator).answer_context_query (query)
-           || parent_of_all ()->sink_query (aggregator, pad, query);
+    return Parts::sink_query (aggregator, pad, query);
   }
-}
-
-static gboolean
-gst_opencl_aggregator_src_query (GstAggregator *aggregator, GstQuery *query)
-{
-  return core_of (aggregator).answer_context_query (query)
-         || parent_of_all ()->src_query (aggregator, query);
-}
-
-/* --- life cycle --- */
-
-static void
-close_aggregator (GstOpenCLAggregator *self)
-{
-  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
-
-  if (core_of (self).is_open () && klass->close)
-    klass->close (self);
-  core_of (self).close ();
-}
-
-static gboolean
-gst_opencl_aggregator_start (GstAggregator *aggregator)
-{
-  GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
-  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
-  ElementCore &core = core_of (self);
-  GError *error = nullptr;
-
-  bool opened = core.open (&error);
-  Counting counting (core);
-  opened = opened && (!klass->open || klass->open (self, &error));
-  if (opened)
-    return parent_of_all ()->start (aggregator);
-  core.report (error);
-  close_aggregator (self);
-  return FALSE;
-}
-
-static gboolean
-gst_opencl_aggregator_stop (GstAggregator *aggregator)
-{
-  Counting counting (core_of (aggregator));
-  gboolean stopped = parent_of_all ()->stop (aggregator);
-
-  core_of (aggregator).drain ();
-  close_aggregator (GST_OPENCL_AGGREGATOR (aggregator));
-  return stopped;
-}
-
-static GstFlowReturn
-gst_opencl_aggregator_flush (GstAggregator *aggregator)
-{
-  Counting counting (core_of (aggregator));
-
-  core_of (aggregator).drain ();
-  core_of (aggregator).start_afresh ();
-  return parent_of_all ()->flush (aggregator);
 }
 
 /* Everything has reached downstream's memory before EOS does. */
@@ -342,15 +300,7 @@ gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
   return flow;
 }
 
-/* --- caps and allocation --- */
-
-static gboolean
-gst_opencl_aggregator_negotiate (GstAggregator *aggregator)
-{
-  return core_of (aggregator)
-      .report_unless_negotiated (
-          parent_of_all ()->negotiate (aggregator), GST_AGGREGATOR_SRC_PAD (aggregator));
-}
+/* --- caps and output --- */
 
 static gboolean
 gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
@@ -374,51 +324,14 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
   return TRUE;
 }
 
-static gboolean
-gst_opencl_aggregator_propose_allocation (GstAggregator *aggregator,
-    GstAggregatorPad *pad, GstQuery *decide_query, GstQuery *query)
-{
-  ElementCore &core = core_of (aggregator);
-  GstCaps *caps;
-
-  gst_query_parse_allocation (query, &caps, nullptr);
-  if (!caps || !core.is_open ())
-    return FALSE;
-  Format format (caps);
-  core.propose_pool (query, caps, format, ElementCore::as_needed);
-  return TRUE;
-}
-
-static gboolean
-gst_opencl_aggregator_decide_allocation (GstAggregator *aggregator, GstQuery *query)
-{
-  ElementCore &core = core_of (aggregator);
-  GstCaps *caps;
-
-  gst_query_parse_allocation (query, &caps, nullptr);
-  if (!caps || !core.is_open ())
-    return FALSE;
-  Format format (caps);
-  return core.decide_pool (
-      query, caps, format.size, !format.is_device_memory, ElementCore::as_needed);
-}
-
 static GstFlowReturn
 gst_opencl_aggregator_create_output_buffer (
     GstVideoAggregator *aggregator, GstBuffer **buffer)
 {
-  GstBufferPool *pool = gst_aggregator_get_buffer_pool (GST_AGGREGATOR (aggregator));
   Counting counting (core_of (aggregator));
 
-  if (!pool)
-    return GST_FLOW_ERROR;
-  GstFlowReturn flow = gst_buffer_pool_set_active (pool, TRUE)
-                           ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr)
-                           : GST_FLOW_ERROR;
-  if (flow == GST_FLOW_ERROR)
-    core_of (aggregator).report_no_buffer (pool, private_of (aggregator)->output.size);
-  gst_object_unref (pool);
-  return flow;
+  return opencl::acquire_output (GST_AGGREGATOR (aggregator), core_of (aggregator),
+      private_of (aggregator)->output.size, buffer);
 }
 
 /* --- a frame --- */
@@ -458,18 +371,9 @@ public:
   bool map (ElementCore &core, GError **error)
   {
     for (gsize i = 0; i < inputs.size (); i++) {
-      ElementCore::mark_shared (buffers[i]); /* its pad holds it too: no count tells */
-      const GstVideoInfo *info = &GST_VIDEO_AGGREGATOR_PAD (inputs[i].pad)->info;
-      if (!opencl::is_one_frame (buffers[i], info, 0, error))
-        return false;
-      GstBuffer *own = core.import (buffers[i], error);
-      if (!own)
-        return false;
-      gst_buffer_unref (buffers[i]);
-      buffers[i] = own;
       GstOpenCLFrame frame;
-      if (!gst_opencl_frame_map (
-              &frame, info, 0, own, core.queue (), GST_MAP_READ, error))
+      if (!opencl::map_input (core, buffers[i],
+              &GST_VIDEO_AGGREGATOR_PAD (inputs[i].pad)->info, 0, &frame, error))
         return false;
       inputs[i].frame = frame;
     }
@@ -493,27 +397,25 @@ private:
 };
 } // namespace
 
-/* Maps everything, enqueues, and lets go of everything with the frame's event. */
+/* All frames are unmapped with one event. */
 static bool
-enqueue_frame (
+combine_inputs (
     GstOpenCLAggregator *self, GstBuffer *buffer, cl_event *event, GError **error)
 {
   GstOpenCLAggregatorPrivate *priv = private_of (self);
-  cl_command_queue queue = priv->core->queue ();
-  GstOpenCLFrame output;
   Inputs inputs;
 
   inputs.collect (self);
-  if (!gst_opencl_frame_map (&output, priv->output.video (), priv->output.size, buffer,
-          queue, GST_MAP_WRITE, error))
-    return false;
-  bool enqueued = inputs.map (*priv->core, error)
-                  && GST_OPENCL_AGGREGATOR_GET_CLASS (self)->combine (
-                      self, inputs.data (), inputs.size (), &output, queue, error);
-  if (!gst_opencl_frames_unmap (
-          queue, nullptr, &output, event, enqueued ? error : nullptr))
-    return false;
-  inputs.unmap (*event);
+  const bool enqueued = opencl::enqueue_output (
+      *priv->core, priv->output, buffer,
+      [&] (const GstOpenCLFrame *output) {
+        return inputs.map (*priv->core, error)
+               && GST_OPENCL_AGGREGATOR_GET_CLASS (self)->combine (self, inputs.data (),
+                   inputs.size (), output, priv->core->queue (), error);
+      },
+      event, error);
+  if (*event)
+    inputs.unmap (*event);
   return enqueued;
 }
 
@@ -535,21 +437,15 @@ static GstFlowReturn
 gst_opencl_aggregator_aggregate_frames (GstVideoAggregator *aggregator, GstBuffer *output)
 {
   GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
-  ElementCore &core = core_of (self);
-  GError *error = nullptr;
-  cl_event event = nullptr;
-  Counting counting (core);
+  Counting counting (core_of (self));
 
   sync_properties (self, output);
-  const bool enqueued =
-      core.admit (&error) && enqueue_frame (self, output, &event, &error);
-  core.add (event);
-  if (enqueued) {
-    core.forget_failure ();
-    return GST_FLOW_OK;
-  }
-  core.report (error);
-  return GST_FLOW_ERROR;
+  return opencl::enqueue_frame (core_of (self),
+             [&] (cl_event *event, GError **error) {
+               return combine_inputs (self, output, event, error);
+             })
+             ? GST_FLOW_OK
+             : GST_FLOW_ERROR;
 }
 
 /* --- the class --- */
@@ -570,21 +466,12 @@ gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
   GstVideoAggregatorClass *video_class = GST_VIDEO_AGGREGATOR_CLASS (klass);
 
   object_class->finalize = gst_opencl_aggregator_finalize;
-  ElementCore::install_properties (object_class);
-
-  element_class->set_context = gst_opencl_aggregator_set_context;
+  Parts::install (klass);
   element_class->request_new_pad = gst_opencl_aggregator_request_new_pad;
   element_class->release_pad = gst_opencl_aggregator_release_pad;
-  aggregator_class->start = gst_opencl_aggregator_start;
-  aggregator_class->stop = gst_opencl_aggregator_stop;
-  aggregator_class->flush = gst_opencl_aggregator_flush;
   aggregator_class->aggregate = gst_opencl_aggregator_aggregate;
   aggregator_class->sink_query = gst_opencl_aggregator_sink_query;
-  aggregator_class->src_query = gst_opencl_aggregator_src_query;
-  aggregator_class->negotiate = gst_opencl_aggregator_negotiate;
   aggregator_class->negotiated_src_caps = gst_opencl_aggregator_negotiated_src_caps;
-  aggregator_class->propose_allocation = gst_opencl_aggregator_propose_allocation;
-  aggregator_class->decide_allocation = gst_opencl_aggregator_decide_allocation;
   video_class->create_output_buffer = gst_opencl_aggregator_create_output_buffer;
   video_class->aggregate_frames = gst_opencl_aggregator_aggregate_frames;
 

@@ -4,10 +4,7 @@
  */
 #include "gstopenclcombiner-private.h"
 
-#include "elementcore.hpp"
-#include <gst/common/framesize.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/memory/gstopenclmemory-private.h>
+#include "aggregatorparts.hpp"
 
 #include <vector>
 
@@ -141,30 +138,6 @@ parent_of_all ()
   return GST_AGGREGATOR_CLASS (gst_opencl_combiner_parent_class);
 }
 
-/* --- context --- */
-
-static void
-gst_opencl_combiner_set_context (GstElement *element, GstContext *context)
-{
-  core_of (element).set_context (context);
-  GST_ELEMENT_CLASS (gst_opencl_combiner_parent_class)->set_context (element, context);
-}
-
-static gboolean
-gst_opencl_combiner_sink_query (
-    GstAggregator *aggregator, GstAggregatorPad *pad, GstQuery *query)
-{
-  return core_of (aggregator).answer_context_query (query)
-         || parent_of_all ()->sink_query (aggregator, pad, query);
-}
-
-static gboolean
-gst_opencl_combiner_src_query (GstAggregator *aggregator, GstQuery *query)
-{
-  return core_of (aggregator).answer_context_query (query)
-         || parent_of_all ()->src_query (aggregator, query);
-}
-
 /* --- life cycle --- */
 
 static void
@@ -197,57 +170,44 @@ show_nothing (GstOpenCLCombiner *self)
     show (inputs.pad (n), nullptr);
 }
 
-static void
-close_combiner (GstOpenCLCombiner *self)
+static bool
+get_format (GstOpenCLCombiner *self, GstCaps *caps, Format &format)
 {
-  GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
-
-  forget_inputs (self);
-  if (core_of (self).is_open () && klass->close)
-    klass->close (self);
-  core_of (self).close ();
+  format = Format (caps);
+  if (format.names_video)
+    return format.is_video;
+  return GST_OPENCL_COMBINER_GET_CLASS (self)->get_frame_size (self, caps, &format.size);
 }
 
-static gboolean
-gst_opencl_combiner_start (GstAggregator *aggregator)
-{
-  GstOpenCLCombiner *self = GST_OPENCL_COMBINER (aggregator);
-  GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
-  ElementCore &core = core_of (self);
-  GError *error = nullptr;
-
-  bool opened = core.open (&error);
-  Counting counting (core);
-  opened = opened && (!klass->open || klass->open (self, &error));
-  if (opened)
-    return TRUE;
-  core.report (error);
-  close_combiner (self);
-  return FALSE;
-}
-
-static gboolean
-gst_opencl_combiner_stop (GstAggregator *aggregator)
-{
-  GstOpenCLCombiner *self = GST_OPENCL_COMBINER (aggregator);
-  Counting counting (core_of (self));
-
-  core_of (self).drain ();
-  show_nothing (self);
-  close_combiner (self);
-  return TRUE;
-}
-
-static GstFlowReturn
-gst_opencl_combiner_flush (GstAggregator *aggregator)
-{
-  Counting counting (core_of (aggregator));
-
-  core_of (aggregator).drain ();
-  core_of (aggregator).start_afresh ();
-  show_nothing (GST_OPENCL_COMBINER (aggregator));
-  return GST_FLOW_OK;
-}
+namespace {
+struct Base {
+  static ElementCore &core (gpointer combiner) { return core_of (combiner); }
+  static GstAggregatorClass *parent () { return parent_of_all (); }
+  static bool open (gpointer combiner, GError **error)
+  {
+    auto *self = GST_OPENCL_COMBINER (combiner);
+    GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
+    return !klass->open || klass->open (self, error);
+  }
+  static void close (gpointer combiner)
+  {
+    auto *self = GST_OPENCL_COMBINER (combiner);
+    GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
+    forget_inputs (self);
+    if (klass->close)
+      klass->close (self);
+  }
+  static void drop_inputs (gpointer combiner)
+  {
+    show_nothing (GST_OPENCL_COMBINER (combiner));
+  }
+  static bool get_format (gpointer combiner, GstCaps *caps, Format &format)
+  {
+    return ::get_format (GST_OPENCL_COMBINER (combiner), caps, format);
+  }
+};
+using Parts = opencl::AggregatorParts<Base>;
+} // namespace
 
 /* --- which buffers make a frame --- */
 
@@ -379,15 +339,6 @@ gst_opencl_combiner_sink_event (
 }
 
 static bool
-get_format (GstOpenCLCombiner *self, GstCaps *caps, Format &format)
-{
-  format = Format (caps);
-  if (format.names_video)
-    return format.is_video;
-  return GST_OPENCL_COMBINER_GET_CLASS (self)->get_frame_size (self, caps, &format.size);
-}
-
-static bool
 are_same (const std::vector<GstCaps *> &a, const std::vector<GstCaps *> &b)
 {
   bool same = a.size () == b.size ();
@@ -419,14 +370,6 @@ gst_opencl_combiner_update_src_caps (
   *result = gst_caps_intersect_full (outputs, downstream, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref (outputs);
   return gst_caps_is_empty (*result) ? GST_FLOW_NOT_NEGOTIATED : GST_FLOW_OK;
-}
-
-static gboolean
-gst_opencl_combiner_negotiate (GstAggregator *aggregator)
-{
-  return core_of (aggregator)
-      .report_unless_negotiated (
-          parent_of_all ()->negotiate (aggregator), GST_AGGREGATOR_SRC_PAD (aggregator));
 }
 
 static gboolean
@@ -480,52 +423,6 @@ agree_on_caps (GstOpenCLCombiner *self, const Inputs &inputs)
   return !wanted || gst_aggregator_negotiate (GST_AGGREGATOR (self));
 }
 
-/* --- allocation --- */
-
-static gboolean
-gst_opencl_combiner_propose_allocation (GstAggregator *aggregator, GstAggregatorPad *pad,
-    GstQuery *decide_query, GstQuery *query)
-{
-  ElementCore &core = core_of (aggregator);
-  GstCaps *caps;
-  Format format;
-
-  gst_query_parse_allocation (query, &caps, nullptr);
-  if (!caps || !core.is_open ()
-      || !get_format (GST_OPENCL_COMBINER (aggregator), caps, format))
-    return FALSE;
-  core.propose_pool (query, caps, format, ElementCore::as_needed);
-  return TRUE;
-}
-
-static gboolean
-gst_opencl_combiner_decide_allocation (GstAggregator *aggregator, GstQuery *query)
-{
-  GstOpenCLCombinerPrivate *priv = private_of (aggregator);
-  GstCaps *caps;
-
-  gst_query_parse_allocation (query, &caps, nullptr);
-  return caps && priv->core->is_open ()
-         && priv->core->decide_pool (query, caps, priv->output.size,
-             !priv->output.is_device_memory, ElementCore::as_needed);
-}
-
-static GstFlowReturn
-acquire_output (GstOpenCLCombiner *self, GstBuffer **buffer)
-{
-  GstBufferPool *pool = gst_aggregator_get_buffer_pool (GST_AGGREGATOR (self));
-
-  if (!pool)
-    return GST_FLOW_NOT_NEGOTIATED;
-  GstFlowReturn flow = gst_buffer_pool_set_active (pool, TRUE)
-                           ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr)
-                           : GST_FLOW_ERROR;
-  if (flow == GST_FLOW_ERROR)
-    core_of (self).report_no_buffer (pool, private_of (self)->output.size);
-  gst_object_unref (pool);
-  return flow;
-}
-
 /* --- a frame --- */
 
 static bool
@@ -535,46 +432,36 @@ map_inputs (GstOpenCLCombiner *self, Inputs &inputs, std::vector<GstOpenCLFrame>
   GstOpenCLCombinerPrivate *priv = private_of (self);
 
   for (gsize n = 0; n < inputs.size (); n++) {
-    ElementCore::mark_shared (
-        inputs.buffers[n]); /* its pad holds it too: no count tells */
     const Format &format = (*priv->inputs)[n];
-    if (!opencl::is_one_frame (inputs.buffers[n], format.video (), format.size, error))
-      return false;
-    GstBuffer *own = priv->core->import (inputs.buffers[n], error);
-    if (!own)
-      return false;
-    gst_buffer_unref (inputs.buffers[n]);
-    inputs.buffers[n] = own;
     GstOpenCLFrame frame;
-    if (!gst_opencl_frame_map (&frame, format.video (), format.size, own,
-            priv->core->queue (), GST_MAP_READ, error))
+    if (!opencl::map_input (
+            *priv->core, inputs.buffers[n], format.video (), format.size, &frame, error))
       return false;
     frames.push_back (frame);
   }
   return true;
 }
 
-/* Maps everything, enqueues, and lets go of everything with the frame's event. */
+/* All frames are unmapped with one event. */
 static bool
-enqueue_frame (GstOpenCLCombiner *self, Inputs &inputs, GstBuffer *buffer,
+combine_inputs (GstOpenCLCombiner *self, Inputs &inputs, GstBuffer *buffer,
     cl_event *event, GError **error)
 {
   GstOpenCLCombinerPrivate *priv = private_of (self);
-  cl_command_queue queue = priv->core->queue ();
   std::vector<GstOpenCLFrame> frames;
-  GstOpenCLFrame output;
 
-  if (!gst_opencl_frame_map (&output, priv->output.video (), priv->output.size, buffer,
-          queue, GST_MAP_WRITE, error))
-    return false;
-  const bool enqueued = map_inputs (self, inputs, frames, error)
-                        && GST_OPENCL_COMBINER_GET_CLASS (self)->combine (
-                            self, frames.data (), inputs.size (), &output, queue, error);
-  if (!gst_opencl_frames_unmap (
-          queue, nullptr, &output, event, enqueued ? error : nullptr))
-    return false;
-  for (GstOpenCLFrame &frame : frames)
-    gst_opencl_frame_unmap (&frame, *event);
+  const bool enqueued = opencl::enqueue_output (
+      *priv->core, priv->output, buffer,
+      [&] (const GstOpenCLFrame *output) {
+        return map_inputs (self, inputs, frames, error)
+               && GST_OPENCL_COMBINER_GET_CLASS (self)->combine (self, frames.data (),
+                   inputs.size (), output, priv->core->queue (), error);
+      },
+      event, error);
+  for (GstOpenCLFrame &frame : frames) {
+    if (*event)
+      gst_opencl_frame_unmap (&frame, *event);
+  }
   return enqueued;
 }
 
@@ -602,30 +489,25 @@ stamp (GstOpenCLCombiner *self, const Inputs &inputs, GstBuffer *output)
 static GstFlowReturn
 make_frame (GstOpenCLCombiner *self, Inputs &inputs)
 {
-  ElementCore &core = core_of (self);
   GstBuffer *output = nullptr;
-  GError *error = nullptr;
-  cl_event event = nullptr;
 
   if (!agree_on_caps (self, inputs))
     return GST_PAD_IS_FLUSHING (GST_AGGREGATOR_SRC_PAD (self)) ? GST_FLOW_FLUSHING
            : private_of (self)->refused                        ? GST_FLOW_ERROR
                                                                : GST_FLOW_NOT_NEGOTIATED;
-  GstFlowReturn flow = acquire_output (self, &output);
+  GstFlowReturn flow = opencl::acquire_output (
+      GST_AGGREGATOR (self), core_of (self), private_of (self)->output.size, &output);
   if (flow != GST_FLOW_OK)
     return flow;
   stamp (self, inputs, output);
   if (GST_BUFFER_PTS_IS_VALID (output))
     gst_object_sync_values (GST_OBJECT (self), GST_BUFFER_PTS (output));
-  const bool enqueued =
-      core.admit (&error) && enqueue_frame (self, inputs, output, &event, &error);
-  core.add (event);
-  if (!enqueued) {
+  if (!opencl::enqueue_frame (core_of (self), [&] (cl_event *event, GError **error) {
+        return combine_inputs (self, inputs, output, event, error);
+      })) {
     gst_buffer_unref (output);
-    core.report (error);
     return GST_FLOW_ERROR;
   }
-  core.forget_failure ();
   return gst_aggregator_finish_buffer (GST_AGGREGATOR (self), output);
 }
 
@@ -667,25 +549,14 @@ static void
 gst_opencl_combiner_class_init (GstOpenCLCombinerClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
 
   object_class->finalize = gst_opencl_combiner_finalize;
-  ElementCore::install_properties (object_class);
-
-  element_class->set_context = gst_opencl_combiner_set_context;
-  aggregator_class->start = gst_opencl_combiner_start;
-  aggregator_class->stop = gst_opencl_combiner_stop;
-  aggregator_class->flush = gst_opencl_combiner_flush;
+  Parts::install (klass);
   aggregator_class->aggregate = gst_opencl_combiner_aggregate;
   aggregator_class->sink_event = gst_opencl_combiner_sink_event;
-  aggregator_class->sink_query = gst_opencl_combiner_sink_query;
-  aggregator_class->src_query = gst_opencl_combiner_src_query;
   aggregator_class->update_src_caps = gst_opencl_combiner_update_src_caps;
-  aggregator_class->negotiate = gst_opencl_combiner_negotiate;
   aggregator_class->negotiated_src_caps = gst_opencl_combiner_negotiated_src_caps;
-  aggregator_class->propose_allocation = gst_opencl_combiner_propose_allocation;
-  aggregator_class->decide_allocation = gst_opencl_combiner_decide_allocation;
   aggregator_class->get_next_time = gst_aggregator_simple_get_next_time;
 
   gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_COMBINER, GstPluginAPIFlags (0));

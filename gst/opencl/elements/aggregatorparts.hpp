@@ -1,0 +1,155 @@
+/* Code that both base classes of elements with several inputs share
+ *
+ * GstOpenCLAggregator stands on GstVideoAggregator, GstOpenCLCombiner on GstAggregator, so
+ * they have no common parent to put it into.
+ *
+ * Not installed.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "elementcore.hpp"
+
+#include <gst/base/gstaggregator.h>
+
+#include <functional>
+
+namespace opencl {
+/* A buffer of the negotiated pool. Reports where there is none of `size` bytes. */
+GstFlowReturn acquire_output (
+    GstAggregator *aggregator, ElementCore &core, gsize size, GstBuffer **buffer);
+
+/* Replaces `buffer` by a copy where it is not in the element's context, and maps it to read. */
+bool map_input (ElementCore &core, GstBuffer *&buffer, const GstVideoInfo *info,
+    gsize size, GstOpenCLFrame *frame, GError **error);
+
+/* Maps `buffer` as the output of `combine`, which enqueues. `event` (transfer full) is that of
+ * the frame, also where `combine` failed halfway. */
+bool enqueue_output (ElementCore &core, const Format &format, GstBuffer *buffer,
+    const std::function<bool (const GstOpenCLFrame *output)> &combine, cl_event *event,
+    GError **error);
+
+/* Admits a frame, enqueues it by `enqueue`, and reports what fails. */
+bool enqueue_frame (ElementCore &core,
+    const std::function<bool (cl_event *event, GError **error)> &enqueue);
+
+/* Virtual functions of GstElement and GstAggregator. `Base` has static functions:
+ * core() and parent(): of an element, and its parent class;
+ * open() and close(): call those of the subclass, where it has them;
+ * drop_inputs(): no pad holds a buffer for the next frame any more;
+ * get_format(): of caps of an input. */
+template <typename Base> struct AggregatorParts {
+  static void set_context (GstElement *element, GstContext *context)
+  {
+    Base::core (element).set_context (context);
+    GST_ELEMENT_CLASS (Base::parent ())->set_context (element, context);
+  }
+
+  static gboolean src_query (GstAggregator *aggregator, GstQuery *query)
+  {
+    return Base::core (aggregator).answer_context_query (query)
+           || Base::parent ()->src_query (aggregator, query);
+  }
+
+  static gboolean sink_query (
+      GstAggregator *aggregator, GstAggregatorPad *pad, GstQuery *query)
+  {
+    return Base::core (aggregator).answer_context_query (query)
+           || Base::parent ()->sink_query (aggregator, pad, query);
+  }
+
+  static gboolean start (GstAggregator *aggregator)
+  {
+    ElementCore &core = Base::core (aggregator);
+    GError *error = nullptr;
+
+    bool opened = core.open (&error);
+    Counting counting (core);
+    opened = opened && Base::open (aggregator, &error);
+    if (opened)
+      return !Base::parent ()->start || Base::parent ()->start (aggregator);
+    core.report (error);
+    close (aggregator);
+    return FALSE;
+  }
+
+  static gboolean stop (GstAggregator *aggregator)
+  {
+    Counting counting (Base::core (aggregator));
+    const gboolean stopped = !Base::parent ()->stop || Base::parent ()->stop (aggregator);
+
+    Base::core (aggregator).drain ();
+    Base::drop_inputs (aggregator);
+    close (aggregator);
+    return stopped;
+  }
+
+  static GstFlowReturn flush (GstAggregator *aggregator)
+  {
+    Counting counting (Base::core (aggregator));
+
+    Base::core (aggregator).drain ();
+    Base::core (aggregator).start_afresh ();
+    Base::drop_inputs (aggregator);
+    return Base::parent ()->flush ? Base::parent ()->flush (aggregator) : GST_FLOW_OK;
+  }
+
+  static gboolean negotiate (GstAggregator *aggregator)
+  {
+    return Base::core (aggregator)
+        .report_unless_negotiated (
+            Base::parent ()->negotiate (aggregator), GST_AGGREGATOR_SRC_PAD (aggregator));
+  }
+
+  static gboolean propose_allocation (GstAggregator *aggregator, GstAggregatorPad *pad,
+      GstQuery *decide_query, GstQuery *query)
+  {
+    ElementCore &core = Base::core (aggregator);
+    GstCaps *caps;
+    Format format;
+
+    gst_query_parse_allocation (query, &caps, nullptr);
+    if (!caps || !core.is_open () || !Base::get_format (aggregator, caps, format))
+      return FALSE;
+    core.propose_pool (query, caps, format, ElementCore::as_needed);
+    return TRUE;
+  }
+
+  static gboolean decide_allocation (GstAggregator *aggregator, GstQuery *query)
+  {
+    ElementCore &core = Base::core (aggregator);
+    GstCaps *caps;
+    Format format;
+
+    gst_query_parse_allocation (query, &caps, nullptr);
+    return caps && core.is_open () && Base::get_format (aggregator, caps, format)
+           && core.decide_pool (query, caps, format.size, !format.is_device_memory,
+               ElementCore::as_needed);
+  }
+
+  static void install (gpointer klass)
+  {
+    GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
+
+    ElementCore::install_properties (G_OBJECT_CLASS (klass));
+    GST_ELEMENT_CLASS (klass)->set_context = set_context;
+    aggregator_class->start = start;
+    aggregator_class->stop = stop;
+    aggregator_class->flush = flush;
+    aggregator_class->sink_query = sink_query;
+    aggregator_class->src_query = src_query;
+    aggregator_class->negotiate = negotiate;
+    aggregator_class->propose_allocation = propose_allocation;
+    aggregator_class->decide_allocation = decide_allocation;
+  }
+
+private:
+  static void close (GstAggregator *aggregator)
+  {
+    if (Base::core (aggregator).is_open ())
+      Base::close (aggregator);
+    Base::core (aggregator).close ();
+  }
+};
+} // namespace opencl
