@@ -24,14 +24,14 @@ G_DECLARE_DERIVABLE_TYPE (
  * @get_frame_size: the least size in bytes of a buffer of caps other than `video/x-raw`.
  *   Optional where all caps are raw video
  * @transform: enqueue what makes @output of @input on @queue, and wait for nothing
- * @submit: for elements whose inputs do not give an output each: enqueue on @queue what
- * is kept of @input, and set @outputs, which is 1, to how many come of it now, 0 or more.
- *   @transform is then called so many times with the same @input;
- *   gst_opencl_filter_get_output_index() says for which. Their time is divided evenly
- *   between them. A subclass that knows better sets it in #GstBaseTransformClass.copy_metadata().
- *   Optional. Since: 0.2
- * @begin_frame: before the caps of a frame are agreed on, when controlled properties have
- *   the values of its time: take up settings. Optional. Since: 0.3
+ * @submit: for elements that do not give one output for each input: enqueue on @queue what
+ *   takes @input into account, and set @outputs, which is 1 before, to the number of outputs
+ *   that are complete now, 0 or more. For each of them @transform is called with the same
+ *   @input, and gst_opencl_filter_get_output_index() gives its index. The duration of @input
+ *   is divided evenly between them, unless #GstBaseTransformClass.copy_metadata() sets other
+ *   times. Optional. Since: 0.2
+ * @begin_frame: apply changed settings. Called before caps are negotiated for a frame, when
+ *   controlled properties have the values of its time. Optional. Since: 0.3
  *
  * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
  * pinned host memory. A subclass writes pad templates,

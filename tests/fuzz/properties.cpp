@@ -58,8 +58,8 @@ all_properties ()
   return places;
 }
 
-/* As gst_util_set_object_arg () does, in two steps: of text that is no structure or caps,
- * GStreamer's own parser complains, but nobody may of the value that it makes. */
+/* Does what gst_util_set_object_arg () does, in two steps. GStreamer's parser may log a critical
+ * warning for invalid text, but setting the resulting value must not. */
 void
 set_from_text (const Place &place, const std::string &text)
 {

@@ -50,8 +50,8 @@ add_beside (GstElement *compositor, const char *description)
 const char *const feeder_of_pad = "openclcompositor-feeder";
 const char *const pad_of_feeder = "openclcompositor-pad";
 
-/* The pad that ordinary frames go into: (transfer none). It is made when first asked for,
- * as a pad that nobody feeds is to hold the compositor up. */
+/* (transfer none): the pad for ordinary frames. It is made at the first call, because a pad
+ * without input must make the compositor wait. */
 GstPad *
 feeder_of (GstPad *pad)
 {

@@ -25,8 +25,8 @@ const std::vector<guint> changes = {5, 14, 23, 32, 38};
 struct Knob {
   std::string element, name;
   std::string was, becomes; /* the settings, several where one makes no sense alone */
-  /* Number of frames that the element keeps. For so many frames after a change,
-   * results may differ from a run with the new setting. */
+  /* Number of frames after a change whose results may differ from a run with the new setting,
+   * since the element keeps earlier frames. */
   guint remembers = 0;
   std::string chain; /* where it is not the element's usual one */
   std::string label;

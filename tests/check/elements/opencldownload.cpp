@@ -500,8 +500,8 @@ TEST (test_both_branches_of_a_tee_get_the_same_bytes)
   }
 }
 
-/* Between system and device memory, while frames are on their way: those of the caps
- * before still pass, which capsfilter refuses unless it is told otherwise. */
+/* From system to device memory while frames are in flight. Frames with the old caps still pass;
+ * capsfilter refuses them by default. */
 TEST (test_downstream_changes_its_mind)
 {
   Pipeline pipeline (

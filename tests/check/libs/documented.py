@@ -2,10 +2,13 @@
 """Promise: every public function says in its header what it is given, what it gives and
 since when; what is OpenCL's is (type gpointer) for languages that do not know OpenCL.
 
-Usage: documented.py HEADER...
+Every environment variable that gst/ reads stands in docs/architecture.md.
+
+Usage: documented.py SOURCE-FOLDER HEADER...
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import pathlib
 import re
 import sys
 
@@ -50,12 +53,19 @@ def faults(function):
 
 
 checked = bad = 0
-for path in sys.argv[1:]:
+for path in sys.argv[2:]:
     for function in FUNCTION.finditer(open(path, encoding="utf-8").read()):
         checked += 1
         for fault in faults(function.groupdict()):
             bad += 1
             print(f"{path}: {function['name']}: {fault}")
 assert checked > 40, f"only {checked} functions found"
-print(f"{checked} public functions, {bad} faults")
+root = pathlib.Path(sys.argv[1])
+read = {name for path in root.glob("gst/**/*.cpp") for name in re.findall(r'"(GST_OPENCL_[A-Z_]+)"', path.read_text())}
+described = set(re.findall(r"^\| `(GST_OPENCL_[A-Z_]+)", (root / "docs/architecture.md").read_text(), re.M))
+assert len(read) > 5, "no environment variables found"
+for name in sorted(read ^ described):
+    bad += 1
+    print(f"docs/architecture.md and gst/ disagree about {name}")
+print(f"{checked} public functions, {len(read)} environment variables, {bad} faults")
 sys.exit(bad > 0)

@@ -78,13 +78,6 @@ typedef GstElementClass KnobsClass;
 
 G_DEFINE_TYPE (Knobs, knobs, GST_TYPE_ELEMENT)
 
-void
-knobs_finalize (GObject *object)
-{
-  delete reinterpret_cast<Knobs *> (object)->settings;
-  G_OBJECT_CLASS (knobs_parent_class)->finalize (object);
-}
-
 void (*tell_settings) (GObject *, guint, GParamSpec **);
 
 /* As where another thread has its turn just when this one is to tell of what was set */
@@ -101,7 +94,6 @@ void
 knobs_class_init (KnobsClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  object_class->finalize = knobs_finalize;
   opencl::install_settings<&Knobs::settings> (klass, properties);
   tell_settings =
       std::exchange (object_class->dispatch_properties_changed, knobs_dispatch);
