@@ -509,16 +509,18 @@ Program::resolve_size (const std::string &text, const char *name,
     term.erase (std::remove (term.begin (), term.end (), ' '), term.end ());
     if (size.size () == 3 || !resolve_term (term, value))
       return fail (error, std::string (name) + "=\"" + text
-                              + "\": expected one to three of numbers of 1 or more, "
-                                "width, height, count and shape0 … shape3, as in "
-                                "\"width/4,height\"");
+                              + "\": expected one to three sizes. A size is a number "
+                                "above 0, width, height, count or shape0 … shape3, or "
+                                "one of these times (*) or divided by (/) a number, as "
+                                "in \"width/4,height\"");
     size.push_back (value);
   }
   return true;
 }
 
-/* One for each pixel or element. An array has rows where the kernel reads get_global_id (1);
- * the last dimension that it reads has all further ones of the array. */
+/* One work-item for each pixel, or for each element of an array. The number of dimensions is that
+ * of the get_global_id () calls in the kernel. If the array has more dimensions, the last one of
+ * the kernel covers the rest of them. */
 bool
 Program::default_size (const Task &task, GError **error)
 {

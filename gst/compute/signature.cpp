@@ -60,8 +60,7 @@ bare_type (const std::string &name)
   return bare;
 }
 
-/* PoCL's headers define the names of built-in functions as others: an argument "step" is
- * told as "_cl_step". */
+/* PoCL renames built-in functions by macros, so it reports a parameter "step" as "_cl_step". */
 std::string
 written_name (const std::string &name)
 {
@@ -80,9 +79,9 @@ read_type (Parameter &parameter)
 
   parameter.number = opencl::number_of_opencl (type.substr (0, end).c_str ());
   parameter.lanes = unsigned (atoi (lanes.c_str ()));
-  const bool is_vector = lanes == "1" || lanes == "2" || lanes == "3" || lanes == "4"
-                         || lanes == "8" || lanes == "16";
-  if (!is_vector)
+  const bool is_valid = lanes == "1" || lanes == "2" || lanes == "3" || lanes == "4"
+                        || lanes == "8" || lanes == "16";
+  if (!is_valid)
     parameter.number = nullptr;
 }
 
@@ -98,8 +97,8 @@ read_text (cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, std::string
   text.resize (strlen (text.c_str ()));
   if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) {
     g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "the driver does not describe them: set `parameters`, or compile with "
-        "-cl-kernel-arg-info for a driver that keeps the names");
+        "the driver does not describe the kernel's parameters: set `parameters`, or "
+        "compile the program with -cl-kernel-arg-info");
     return false;
   }
   return gst_opencl_check (code, "clGetKernelArgInfo", error);

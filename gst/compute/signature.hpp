@@ -12,19 +12,19 @@
 
 namespace compute {
 struct Parameter {
-  enum Space { VALUE, GLOBAL, CONSTANT, LOCAL, OTHER };
+  enum Space { VALUE, GLOBAL, CONSTANT, LOCAL, OTHER /* an image, a sampler */ };
 
   std::string name;
-  std::string type; /* as it is declared, without what qualifies it: "float4" */
+  std::string type; /* without qualifiers: "float4" */
   Space space = VALUE;
-  bool is_const = false; /* what is pointed to */
-  /* Type of a value, or of the target of a pointer; no number for other types */
+  bool is_const = false; /* the target of a pointer */
+  /* Type of a value, or of the target of a pointer. Null if that is not a number. */
   const opencl::NumberInfo *number = nullptr;
   unsigned lanes = 1;
 
   bool is_array () const { return space == GLOBAL || space == CONSTANT; }
   bool is_written () const { return space == GLOBAL && !is_const; }
-  /* Bytes; a vector of three takes the room of four. */
+  /* Bytes. A vector of three lanes takes as many as one of four. */
   gsize size () const { return number ? number->size * (lanes == 3 ? 4 : lanes) : 0; }
   /* "__global const float4 *weights" */
   std::string text () const;
@@ -35,7 +35,7 @@ using Signature = std::vector<Parameter>;
 /* "float gain, int n" */
 std::string signature_text (const Signature &signature);
 
-/* The program was built with `-cl-kernel-arg-info`. */
+/* Reads the parameters from the driver. The program must be built with `-cl-kernel-arg-info`. */
 bool read_signature (cl_kernel kernel, Signature &signature, GError **error);
 
 /* For a kernel that the driver does not describe. `declared` has its parameters in OpenCL C,

@@ -20,9 +20,10 @@ struct TileShape {
   static TileShape best_for (GstOpenCLContext *context);
   std::string options () const;
 
-  /* The most iterations of a launch: a tile's margin is as wide, and writes nothing. */
+  /* The most iterations of a launch. The margin of a tile has as many rows, which are read but not
+   * written. */
   guint depth () const { return guint (rows / 4); }
-  /* Over a bit plane: a word of margin at either side */
+  /* The work-groups of a bit plane. Tiles have a margin of one word at both sides. */
   opencl::Groups groups_of_plane (const GstVideoInfo *info, guint iterations) const;
 };
 
@@ -50,12 +51,13 @@ private:
  * needed, and stops when the pad is flushing. */
 class IterationRun {
 public:
-  static const guint most_unasked = 32;
+  /* The most launches without reading the flag */
+  static const guint most_unread = 32;
 
   bool create (GstOpenCLContext *context, GError **error);
 
-  /* `launch` gets the index of the launch since the last read of the flag. Pass it to
-   * the kernel with changed(). */
+  /* Calls `launch` with the number of each launch, from 0, and its index since the last read of
+   * the flag. Pass the index to the kernel with changed(). */
   bool run (GstPad *pad, cl_command_queue queue, guint launches,
       const std::function<bool (guint number, cl_uint index)> &launch, GError **error);
   cl_mem changed () const { return flags (); }
@@ -66,6 +68,6 @@ private:
       GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error);
 
   cl::Buffer flags;
-  std::unique_ptr<cl_uint> answer; /* where the last that was asked comes */
+  std::unique_ptr<cl_uint> answer; /* the flag as it was read last */
 };
 } // namespace keying

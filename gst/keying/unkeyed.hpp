@@ -13,21 +13,22 @@ const cl_uint full_opacity = 65536;
 
 /* How an element changes the alpha of pixels that it does not key */
 enum class Keying {
-  hard, /* multiplies it by the opacity only */
-  soft, /* may change it otherwise */
+  hard, /* only multiplies it by its opacity */
+  soft, /* may give it any value */
 };
 
-/* For an element that makes `output` from `input`, keys more of it and multiplies the
- * other alpha by `opacity`. `output` keeps a reference to the frame before keying, so
- * that a later element that restores pixels finds their alpha. A copy of the buffer
- * keeps that reference; a new frame does not. */
+/* For an element that makes `output` from `input`, keys further pixels, and multiplies the
+ * alpha of the others by `opacity`. `output` keeps a reference to the frame before keying and
+ * the product of all opacities since, from which a later element computes the alpha of a pixel
+ * that it restores. A copy of the buffer keeps that reference; a new frame does not. */
 void keep_unkeyed (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity,
     Keying keying = Keying::hard);
-/* The same, of an input of `format`: what a camera gives is opaque. */
+/* The same for an input of `format`. Camera formats are opaque. */
 void keep_unkeyed (GstBuffer *output, GstBuffer *input, const InputFormat &format,
     cl_uint opacity = full_opacity, Keying keying = Keying::hard);
 
-/* A picture, and the opacity that it is seen with; one of no data is opaque. */
+/* A picture before keying, and the opacity to multiply its alpha by. Without a frame, alpha is
+ * opaque. */
 struct Seen {
   const GstOpenCLFrame *frame = nullptr;
   cl_uint opacity = full_opacity;
@@ -37,15 +38,16 @@ struct Seen {
  * is mapped for its queue during the lifetime of this object. */
 class Unkeyed {
 public:
-  /* With `opacity` after all that the frame has seen */
+  /* `opacity` is that of the element itself. It multiplies the opacities of earlier elements. */
   bool map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
       cl_command_queue queue, GError **error);
-  /* The same, of a frame as it was filmed */
+  /* The same for a frame in a camera's format */
   bool map (const InputFrame &filmed, cl_uint opacity, const InputFormat &format,
       cl_command_queue queue, GError **error);
 
-  /* The picture before the last soft key, and the one before that: arguments of a kernel,
-   * as unkeyed.clh has them */
+  /* Arguments of a kernel (unkeyed.clh). A restored pixel has the alpha of unkeyed(), the picture
+   * before the last soft key, or else before the first key. If that picture was keyed itself, a
+   * pixel that is transparent there has the alpha of deeper(), the picture before that key. */
   const Seen &unkeyed () const { return seen[0]; }
   const Seen &deeper () const { return seen[1]; }
 

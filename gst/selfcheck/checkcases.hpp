@@ -1,5 +1,8 @@
 /* gst-opencl-check: engines, and what each must compute
  *
+ * An engine is a kernel, or a library of kernels, that some drivers compile wrong, such as
+ * "fft-vkfft". Elements have another way to compute the same, or refuse to run.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
@@ -8,10 +11,10 @@
 #include <gst/opencl/kernel/verdict.hpp>
 
 namespace opencl {
-/* Names for gst_opencl_context_trusts_engine() */
+/* Valid arguments of gst_opencl_context_trusts_engine() */
 std::vector<std::string> names_of_engines ();
 
-/* Processes the known inputs of one engine. Unchecked where there is no such engine, or its
- * elements are not installed. */
+/* Processes the known inputs of one engine and compares the results. The verdict is
+ * unchecked if there is no such engine, or its elements are not installed. */
 Verdict check_engine (const std::string &name);
 } // namespace opencl

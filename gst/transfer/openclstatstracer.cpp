@@ -68,9 +68,9 @@ on_add_pad (GObject *tracer, GstClockTime time, GstElement *element, GstPad *pad
   remember (GST_OPENCL_STATS_TRACER (tracer), element);
 }
 
-/* (transfer full) (nullable): the element behind `pad`. GStreamer 1.26 calls the hook of events
- * with the pad locked, older versions without. While the pad is locked its peer stays linked
- * and keeps its parent. */
+/* (transfer full) (nullable): the element of the peer of `pad`. GStreamer 1.26 calls the hook of
+ * events while this thread holds the lock of the pad, older versions do not. While the pad is
+ * locked, its peer stays linked. If another thread holds the lock, the peer is read without it. */
 static GstElement *
 get_peer_element (GstPad *pad)
 {
@@ -85,7 +85,7 @@ get_peer_element (GstPad *pad)
   return element;
 }
 
-/* From here on the thread works for the element behind `pad`. */
+/* From here on, the thread counts for the element of the peer of `pad`. */
 static void
 enter_peer (GstPad *pad)
 {
@@ -96,7 +96,7 @@ enter_peer (GstPad *pad)
   gst_clear_object (&element);
 }
 
-/* (nullable): whom the thread worked for before. */
+/* (nullable): the statistics that the thread counted for before */
 static GstOpenCLStatistics *
 take_interrupted ()
 {

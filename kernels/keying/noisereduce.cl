@@ -1,13 +1,13 @@
-/* noisereduce: single keyed pixels away, single holes filled
+/* noisereduce: removes isolated keyed pixels, or fills isolated holes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "masks.clh"
 #include "tiles.clh"
 
-/* Some iterations of a bit plane; `flip` is all ones for the set of un-keyed pixels.
- * Once a launch has changed nothing, none after it will: they return at once, and either
- * plane has the result. */
+/* `iterations` iterations on a bit plane in tiles of local memory, whose margin is as wide as the
+ * number of iterations. With `flip` all ones, the un-keyed pixels are the set that shrinks.
+ * After a launch that changed nothing, both planes are equal, and later launches return at once. */
 __kernel void
 reduce_plane (__global const uint *from, __global uint *to, uint width, uint height,
     uint flip, uint iterations, volatile __global uint *changed, uint launch)

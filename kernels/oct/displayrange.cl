@@ -20,7 +20,7 @@ decibels_of (BIN bin)
 #endif
 }
 
-/* Every so many-th depth of every so many-th A-line. */
+/* A histogram of every `every_depth`-th depth of every `every_line`-th A-line. */
 kernel void
 count_levels (global const BIN *restrict bins, uint bin_stride, ulong first, uint depths,
     uint lines, uint every_depth, uint every_line, global uint *restrict counts)
@@ -35,7 +35,8 @@ count_levels (global const BIN *restrict bins, uint bin_stride, ulong first, uin
   atomic_inc (counts + (uint)fmin (step, STEPS - 1.0f));
 }
 
-/* The level below which `rank` of those counted are. */
+/* The level that `rank` of the counted samples do not reach. sums[n] is the count of the histogram
+ * steps of work-item n, STEPS / GROUP each. */
 float
 level_of_rank (local const uint *sums, global const uint *counts, uint rank)
 {
@@ -48,9 +49,18 @@ level_of_rank (local const uint *sums, global const uint *counts, uint rank)
   return LEAST_DECIBELS + (step + 0.5f) / STEPS_OF_DECIBEL;
 }
 
-/* `range`: factor, zero and least of the scale, black and white in dB, and whether there
- * was a frame before, of which `share` gives way to this one. `counts` are 0 afterwards.
- */
+/* Finds black and white of a picture, and from them its scale: grey = range[0] * level + range[1],
+ * at least range[2].
+ *
+ * black_share, white_share: the shares of samples below black and below white
+ * share: weight of this frame; the rest is that of earlier frames
+ * logarithmic: the scale is in dB. Otherwise it is in power or amplitude
+ * full: the largest grey value
+ * unit: what a level is multiplied with before it is scaled
+ * least: the lowest level that is shown, in units of the scale
+ * range: in and out. [0] to [2] as above, [3] and [4] black and white in dB, [5] not 0 if there
+ *   was an earlier frame
+ * counts: the histogram; 0 afterwards */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 find_range (global uint *restrict counts, float black_share, float white_share, float share,
     uint logarithmic, float full, float unit, float least, global float *restrict range)

@@ -50,7 +50,7 @@ else
   # frame is never freed: the device may still use it.
   mapfile -t programs < <(find "$build"/tests/check/{elements,pipelines} -maxdepth 1 -type f \
     -executable |
-    grep -vE 'openclconvert|keyrun|steady_state|no_round_trip|oct_chain|lost_frames' | sort)
+    grep -vE 'openclconvert|keychain|steady_state|no_round_trip|oct_chain|lost_frames' | sort)
   check_documents
 fi
 for program in "${programs[@]}"; do

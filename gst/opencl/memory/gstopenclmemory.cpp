@@ -131,7 +131,7 @@ void
 gst_opencl_memory_invalidate (GstMemory *memory)
 {
   g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
-  storage_of (memory).discard ();
+  storage_of (memory).invalidate ();
 }
 
 gboolean
@@ -142,7 +142,7 @@ gst_opencl_memory_prepare_map (GstMemory *memory, cl_event *event, GError **erro
   g_return_val_if_fail (event != nullptr, FALSE);
 
   TrackedEvent enqueued;
-  if (!storage_of (memory).map_ahead (enqueued, error))
+  if (!storage_of (memory).prepare_map (enqueued, error))
     return FALSE;
   *event = enqueued ();
   if (!*event || clRetainEvent (*event) == CL_SUCCESS)

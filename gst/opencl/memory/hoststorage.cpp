@@ -39,7 +39,7 @@ HostStorage::end (cl_command_queue queue, GstMapFlags access, cl_event event)
 }
 
 void
-HostStorage::discard ()
+HostStorage::invalidate ()
 {
   std::lock_guard<std::mutex> guard (lock);
   events.forget_failures ();

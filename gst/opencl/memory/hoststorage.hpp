@@ -1,4 +1,4 @@
-/* A block of pinned host memory
+/* Storage of pinned host memory, which transfers to and from the device read and write directly
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +16,7 @@ public:
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
       GError **error) override;
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override;
-  void discard () override;
+  void invalidate () override;
   guint8 *map_sync (GstMapFlags access, GError **error) override;
 
   guint8 *data () const { return block->data (); }

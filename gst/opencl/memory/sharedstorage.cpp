@@ -46,7 +46,7 @@ public:
       is_undefined = false;
   }
 
-  void discard () override
+  void invalidate () override
   {
     replace_deferred (nullptr, 0);
     is_shared = false;
@@ -78,7 +78,7 @@ public:
       is_undefined = false;
   }
 
-  bool map_ahead (TrackedEvent &event, GError **error) override
+  bool prepare_map (TrackedEvent &event, GError **error) override
   {
     if (!fill_deferred (GST_MAP_READ, error))
       return false;

@@ -48,7 +48,7 @@ public:
     }
   }
 
-  void discard () override
+  void invalidate () override
   {
     replace_deferred (nullptr, 0);
     std::lock_guard<std::mutex> guard (lock);
@@ -95,7 +95,7 @@ public:
     staged_from = TrackedEvent ();
   }
 
-  bool map_ahead (TrackedEvent &event, GError **error) override
+  bool prepare_map (TrackedEvent &event, GError **error) override
   {
     if (!fill_deferred (GST_MAP_READ, error))
       return false;

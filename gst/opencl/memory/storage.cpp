@@ -154,7 +154,7 @@ DeviceStorage::give_back (GDestroyNotify notify, gpointer user_data)
 void
 DeviceStorage::defer (GstOpenCLDeferred *work, gsize offset)
 {
-  discard ();
+  invalidate ();
   replace_deferred (GST_OPENCL_DEFERRED (g_object_ref (work)), offset);
 }
 

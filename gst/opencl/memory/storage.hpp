@@ -20,27 +20,28 @@ public:
   Storage (const Storage &) = delete;
   Storage &operator= (const Storage &) = delete;
 
-  /* Makes the contents ready for commands on `queue`, as far as that takes commands; the
-   * next one has to wait for `waits`, too. */
+  /* Prepares `access` by commands on `queue`: enqueues what makes the contents current on the
+   * device, and adds to `waits` the events that the next command has to wait for. */
   virtual bool prepare (
       cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error) = 0;
-  /* The same, and puts the waits in front of all that follows on `queue`. */
+  /* The same, and makes all later commands on `queue` wait. */
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error);
+  /* The commands of an access are enqueued, and `event` completes with the last of them. */
   virtual void end (cl_command_queue queue, GstMapFlags access, cl_event event) = 0;
-  virtual void discard () = 0;
-  /* The bytes for the CPU, once no transfer is in the way of `access`. */
+  /* The contents become undefined, so that nothing is transferred to keep them. */
+  virtual void invalidate () = 0;
+  /* The bytes for the CPU. Blocks until no transfer conflicts with `access`. */
   virtual guint8 *map_sync (GstMapFlags access, GError **error) = 0;
   virtual void unmap (GstMapFlags access) {}
-  /* Enqueues what a map for reading will wait for; `event` stays empty where that is
-   * nothing. */
-  virtual bool map_ahead (TrackedEvent &event, GError **error) { return true; }
+  /* Enqueues the transfer that a map for reading needs. `event` stays empty if it needs none. */
+  virtual bool prepare_map (TrackedEvent &event, GError **error) { return true; }
 
   /* Before anybody else has the memory; (nullable) */
   void set_owner (std::shared_ptr<FrameOwner> element) { owner = std::move (element); }
   /* Reports `error` (transfer full) by the owner of the memory. Returns false if it has no
    * owner. */
   bool tell_owner (GError *error);
-  /* Until discard(): other threads may use the memory too, and must not wait for what the
+  /* Until invalidate(): other threads may use the memory too, and must not wait for what the
    * queue of the first one does before. */
   void mark_shared () { is_shared = true; }
   /* Whether commands on queues of other threads still use the memory. */
@@ -48,7 +49,7 @@ public:
   /* Whether a writer of this thread, as the last one was, would wait for commands of another
    * thread, or for any commands if it uploads. */
   bool delays_writer ();
-  /* As many zeros, for as long as the memory lives; (nullable) */
+  /* (nullable): `size` zero bytes, which live as long as the memory */
   guint8 *zeros (gsize size);
 
   GstOpenCLContext *const context;
