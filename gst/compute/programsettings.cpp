@@ -48,9 +48,9 @@ program_properties ()
           "Work-items of a group, \"x,y,z\"; unset: as the device likes, on a GPU a row",
           &ProgramSettings::local_size, opencl::playing},
       {"output-caps", "Output caps",
-          "Output caps fields that differ from the input (unset = as downstream "
-          "requires, "
-          "else as the input)",
+          "Fields of the output caps (unset = as downstream requires, else as those of "
+          "the "
+          "input)",
           &ProgramSettings::output_caps, opencl::playing},
   };
 }

@@ -422,8 +422,9 @@ const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
         &BackgroundRemovalSettings::location, opencl::playing,
         &BackgroundRemovalSettings::recordings},
     {"segment-lines", "A-lines of a segment",
-        "Number of neighbouring A-lines in a segment whose variance is computed; "
-        "leftover A-lines are distributed over the segments",
+        "Number of neighbouring A-lines in a segment; at each depth, the background is "
+        "the "
+        "mean of the segment with the least variance (method=minimum-variance)",
         &BackgroundRemovalSettings::segment_lines, {2, most_lines}, opencl::playing},
     {"dc-depths", "Depths of DC",
         "Number of first depths to set to 0 (3 suits a Hann window)",

@@ -159,8 +159,10 @@ const opencl::PropertyTable<DisplaySettings> properties = oct::joined<DisplaySet
     oct::display_range_properties<DisplaySettings> (),
     {
         {"db-auto", "Automatic range",
-            "Find the black and white levels from the image, smoothed over frames: one "
-            "pixel in 20 is below black, one in 1000 above white (values in decibels)",
+            "Find the black and white levels from the image instead of db-min and "
+            "db-max, "
+            "smoothed over frames: one pixel in 20 is below black, one in 1000 above "
+            "white (input in decibels)",
             &DisplaySettings::db_auto, opencl::playing},
         {"flip", "Flip", "Show the first depth in the bottom row", &DisplaySettings::flip,
             opencl::playing},

@@ -296,8 +296,9 @@ const opencl::PropertyTable<FftSettings> properties = {
     {"db-max", "White level", "Level shown as white in dB, above db-min (video output)",
         &FftSettings::db_max, {least_db, most_db}, opencl::controllable},
     {"db-auto", "Automatic range",
-        "Find the black and white levels from the image, smoothed over frames: one pixel "
-        "in 20 is below black, one in 1000 above white (video output)",
+        "Find the black and white levels from the image instead of db-min and db-max, "
+        "smoothed over frames: one pixel in 20 is below black, one in 1000 above white "
+        "(video output)",
         &FftSettings::db_auto, opencl::playing},
     {"flip", "Flip", "Show the first depth in the bottom row (video output)",
         &FftSettings::flip, opencl::playing},

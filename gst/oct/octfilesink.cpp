@@ -80,8 +80,8 @@ struct FileSinkSettings {
 
 const opencl::PropertyTable<FileSinkSettings> properties = {
     {"location", "Location",
-        "The file, .nrrd or .nii, or with a %d, such as volume%05d.nii, one for each "
-        "frame, counted from 0",
+        "Output file, .nrrd or .nii; with %d, as in volume%05d.nii, one file for each "
+        "buffer, counted from 0",
         &FileSinkSettings::location, opencl::ready},
     {"depth-step", "Depth step",
         "Voxel spacing along depth in micrometres (0 = depth-step of the caps)",

@@ -410,7 +410,8 @@ background_get_type (void)
 
 const opencl::PropertyTable<WindowInterpSettings> properties = {
     {"wavelengths", "Wavelengths",
-        "File with the wavelength of each sample, rising or falling, in any unit",
+        "Text file with the wavelength of each spectral sample, one number per line, in "
+        "rising or falling order and in any unit",
         [] (WindowInterpSettings &s) -> std::string & {
           return s.spectrum.calibration.wavelengths.path;
         },

@@ -51,10 +51,11 @@ display_range_properties ()
       {"db-max", "White level", "Level that is white, in dB; above db-min",
           part (&DisplayRange::db_max), {least_db, most_db}, opencl::controllable},
       {"min", "Least number",
-          "Value that is black, for linear scales (min and max 0 = range of the "
-          "quantity)",
+          "Value shown as black, for input that is not in decibels (min and max 0 = the "
+          "full range of the caps' quantity)",
           part (&DisplayRange::min), {-most_value, most_value}, opencl::controllable},
-      {"max", "Greatest number", "Value that is white, for linear scales; above min",
+      {"max", "Greatest number",
+          "Value shown as white, for input that is not in decibels; above min",
           part (&DisplayRange::max), {-most_value, most_value}, opencl::controllable},
   };
 }
