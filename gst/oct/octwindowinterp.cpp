@@ -410,8 +410,8 @@ background_get_type (void)
 
 const opencl::PropertyTable<WindowInterpSettings> properties = {
     {"wavelengths", "Wavelengths",
-        "Text file with the wavelength of each spectral sample, one number per line, in "
-        "rising or falling order and in any unit",
+        "File (.npy, or text with one number per line) with the wavelength of each "
+        "spectral sample, rising or falling, in any unit",
         [] (WindowInterpSettings &s) -> std::string & {
           return s.spectrum.calibration.wavelengths.path;
         },
