@@ -4,7 +4,7 @@
  */
 #include "liveprogram.hpp"
 
-#include "expression.hpp"
+#include "expression/expression.hpp"
 
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>

@@ -45,7 +45,7 @@
 #include "config.h"
 #endif
 
-#include "convolver.hpp"
+#include "convolution/convolver.hpp"
 #include "elements.h"
 
 #include <gst/common/filteredcaps.hpp>

@@ -4,7 +4,7 @@
  */
 #include "programcaps.hpp"
 
-#include "expression.hpp"
+#include "expression/expression.hpp"
 
 #include <gst/opencl/opencl.h>
 

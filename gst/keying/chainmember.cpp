@@ -4,7 +4,7 @@
  */
 #include "chainmember.hpp"
 
-#include "pixelformats.hpp"
+#include "input/pixelformats.hpp"
 #include "unkeyed.hpp"
 
 #include <gst/opencl/kernel/selfcheck.hpp>

@@ -75,17 +75,17 @@
 #include <utility>
 
 #include "elements.h"
-#include "inputformat.hpp"
+#include "input/inputformat.hpp"
 #include "mattes.hpp"
 #include "unkeyed.hpp"
-#include "imagefile.hpp"
-#include "pixelformats.hpp"
-#include "readback.hpp"
-#include "readframe.hpp"
+#include "input/imagefile.hpp"
+#include "input/pixelformats.hpp"
+#include "input/readback.hpp"
+#include "input/readframe.hpp"
 #include "chainmember.hpp"
 #include "screenplate.hpp"
 #include "screensearch.hpp"
-#include "formatconverter.hpp"
+#include "input/formatconverter.hpp"
 
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
 #define KERNELS FOLDER "chromakey.cl"

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "formatconverter.hpp"
-#include "inputformat.hpp"
+#include "input/formatconverter.hpp"
+#include "input/inputformat.hpp"
 
 #include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>

@@ -24,7 +24,7 @@
 #include <gst/opencl/opencl.h>
 
 #include "elements.h"
-#include "pixelformats.hpp"
+#include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/keyfill.cl"
 

@@ -10,8 +10,8 @@
 
 #include <string>
 
-#include "inputformat.hpp"
-#include "auxiliaryframe.hpp"
+#include "input/inputformat.hpp"
+#include "input/auxiliaryframe.hpp"
 
 namespace keying {
 class Mattes {

@@ -32,7 +32,7 @@
 #include <cstdlib>
 
 #include "elements.h"
-#include "pixelformats.hpp"
+#include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/matteshape.cl"
 

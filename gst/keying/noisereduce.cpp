@@ -32,7 +32,7 @@
 #include "elements.h"
 #include "iterations.hpp"
 #include "unkeyed.hpp"
-#include "pixelformats.hpp"
+#include "input/pixelformats.hpp"
 #include "chainmember.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/noisereduce.cl"

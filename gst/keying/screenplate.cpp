@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pixelformats.hpp"
+#include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/plate.cl"
 

@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "inputformat.hpp"
+#include "input/inputformat.hpp"
 
 namespace keying {
 enum class Plate {

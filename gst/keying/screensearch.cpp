@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "pixelformats.hpp"
+#include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/screensearch.cl"
 

@@ -10,8 +10,8 @@
 
 #include <string>
 
-#include "inputformat.hpp"
-#include "readback.hpp"
+#include "input/inputformat.hpp"
+#include "input/readback.hpp"
 
 namespace keying {
 /* Finds the key colour of auto-key=screen. Until a frame has enough screen there is none.

@@ -36,7 +36,7 @@
 
 #include "elements.h"
 #include "unkeyed.hpp"
-#include "pixelformats.hpp"
+#include "input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/splashkey.cl"
 

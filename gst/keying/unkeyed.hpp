@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "inputformat.hpp"
-#include "readframe.hpp"
+#include "input/inputformat.hpp"
+#include "input/readframe.hpp"
 
 namespace keying {
 /* Opacities are in 1/65536. */

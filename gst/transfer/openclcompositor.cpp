@@ -37,7 +37,7 @@
  *   videotestsrc pattern=ball ! openclupload ! openclconvert ! mix.sink_1
  * ]|
  */
-#include "composition.hpp"
+#include "compositor/composition.hpp"
 #include "convertcaps.hpp"
 #include "elements.h"
 

@@ -20,7 +20,7 @@
  *
  * Since: 0.2
  */
-#include "compositorpad.h"
+#include "compositor/compositorpad.h"
 #include "elements.h"
 #include "transferbin.hpp"
 

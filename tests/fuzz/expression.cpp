@@ -4,7 +4,7 @@
  */
 #include "input.hpp"
 
-#include "gst/compute/expressionparser.hpp"
+#include "gst/compute/expression/expressionparser.hpp"
 
 using fuzz::promise;
 

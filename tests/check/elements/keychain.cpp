@@ -9,7 +9,7 @@
 #include "keyingreference.hpp"
 
 #include "gst/keying/keychain.hpp"
-#include "gst/keying/pixelformats.hpp"
+#include "gst/keying/input/pixelformats.hpp"
 
 using namespace check;
 using namespace keying_reference;

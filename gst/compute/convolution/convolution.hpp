@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "stream.hpp"
+#include "../stream.hpp"
 #include "taps.hpp"
 
 #include <tuple>

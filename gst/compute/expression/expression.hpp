@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "program.hpp"
+#include "../program.hpp"
 #include <gst/common/settings.hpp>
 
 namespace compute {
