@@ -1,4 +1,5 @@
-/* oct-calibrate: the calibration of octwindowinterp from the spectra of one or two mirrors
+/* oct-calibrate: computes the calibration of octwindowinterp from spectra of mirrors or
+ * samples, or from maps of other programs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,13 +16,13 @@
 namespace {
 using Values = std::vector<double>;
 
-/* In the order of the command line; --subtract and --add are of the mirror before. */
+/* The command line. --subtract and --add apply to the mirror before them. */
 struct Options {
   std::vector<Values> mirrors;
-  Values lines, map; /* to make sharp, and what to resample by */
+  Values lines, map; /* A-lines of --sharpen, and resample map */
   std::string map_file;
-  oct::Calibration told; /* by others' maps */
-  gsize samples = 0;     /* of one of the lines, or as told */
+  oct::Calibration told; /* maps of other programs */
+  gsize samples = 0;     /* of an A-line of --sharpen, or --samples */
   bool opposite = true;
   std::string output = ".";
 };
@@ -79,7 +80,7 @@ load_lines (const char *path, Values &all, gsize &samples, GError **error)
   return true;
 }
 
-/* The mean of all A-lines of a file. */
+/* Loads the mean of all A-lines of a file. */
 bool
 load (const char *path, Values &line, GError **error)
 {
@@ -178,7 +179,7 @@ calibrate_by_mirrors (
   return true;
 }
 
-/* Formats of maps from other programs */
+/* Converts maps of other programs. */
 bool
 take_told (const Options &options, Values &map, std::string &settings, GError **error)
 {

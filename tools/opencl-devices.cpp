@@ -1,9 +1,9 @@
-/* opencl-devices: the OpenCL devices of this machine, by the names that `device` takes
+/* opencl-devices: lists OpenCL devices by the names that the property `device` takes
  *
- * opencl-devices [--check] [DEVICE]: all, or those that DEVICE names (auto, gpu, cpu,
- * accelerator, 0:1, part of a name). The one that an element takes is marked. It ends with 1
- * where none can be used. It shows the verdicts of the self-check. With --check it runs that
- * anew, and ends with 1 if an engine is wrong, too.
+ * opencl-devices [--check] [DEVICE]: lists all devices, or those that DEVICE names (auto,
+ * gpu, cpu, accelerator, 0:1, part of a name). It marks the one that an element uses, and
+ * shows the verdicts of the self-check. With --check it runs the self-check again. The
+ * exit status is 1 if no device can be used or, with --check, if an engine is wrong.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

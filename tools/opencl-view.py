@@ -34,10 +34,10 @@ except (ImportError, ValueError) as error:
 
 PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl")
 SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
-# Least number of steps of a scale. A property with a wider range has an entry field.
+# Minimum number of steps of a scale, and its maximum range. Wider ranges get an entry field.
 STEPS = 200
 LARGEST_SCALE = 1e5
-# Where red, green, blue and alpha are in a colour
+# Bit offsets of red, green, blue and alpha in a colour
 SHIFTS = 16, 8, 0, 24
 
 
@@ -79,7 +79,7 @@ def new_switch(element, spec):
 
 def new_choice(element, spec):
     control = Gtk.ComboBoxText()
-    # PyGObject 3.50's spec.enum_class does not have them.
+    # spec.enum_class of PyGObject 3.50 does not have the values.
     values = list(type(element.get_property(spec.name)).__enum_values__.values())
     for value in values:
         control.append(value.value_nick, value.value_nick)

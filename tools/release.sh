@@ -28,12 +28,12 @@ news_version () {
   sed -n 's/^## //p' NEWS.md | head -1
 }
 
-# of the newest entry of debian/changelog: version and distribution
+# Version and distribution of the newest entry of debian/changelog
 package_version () {
   sed -n '1s/^gstreamer-opencl (\([^)]*\)) \([a-z]*\);.*/\1 \2/p' debian/changelog
 }
 
-# The newest version that a comment of the interface names
+# The newest version in the "Since:" comments of gst/
 newest_since () {
   grep -rhoE 'Since: [0-9.]*[0-9]' gst | sed 's/Since: //' | sort -V | tail -1
 }

@@ -1,4 +1,4 @@
-/* Arrays as caps say them: one buffer of numbers, the last dimension contiguous
+/* Array format of caps: number type and shape
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +9,7 @@
 
 namespace opencl {
 namespace {
-/* NNStreamer's largest rank */
+/* Maximum rank in NNStreamer */
 constexpr gsize most_dimensions = 16;
 
 template <typename... Arguments>

@@ -1,10 +1,11 @@
-/* Arrays as caps say them: one buffer of numbers, the last dimension contiguous
+/* Array format of caps: number type and shape
  *
- * `other/tensors` is NNStreamer's; `application/x-oct` and raw video of one plane are
- * arrays as well. Shapes are NumPy's, outermost dimension first; caps and kernels name
- * the innermost first.
+ * An array is one buffer of numbers whose last dimension is contiguous. NNStreamer's
+ * `other/tensors`, `application/x-oct` and raw video of one plane are arrays. Shapes have
+ * NumPy's order, outermost dimension first. Caps and kernels name the innermost dimension
+ * first.
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +18,7 @@
 #include <vector>
 
 namespace opencl {
-/* The media type, and what every caps of it has here. */
+/* Media type and caps template of an array */
 #define TENSORS_NAME "other/tensors"
 #define TENSORS_TYPES                                                                    \
   "{ float32, float64, float16, uint8, int8, uint16, int16, uint32, int32, uint64, "     \
@@ -28,7 +29,7 @@ namespace opencl {
                         "types = (string) " of_types ", "                                \
                         "framerate = (fraction) [ 0/1, 2147483647/1 ]"
 
-/* Formats of video that are one array of whole components. */
+/* Video formats with one plane and components of whole bytes */
 #define ARRAY_VIDEO_FORMATS                                                              \
   "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GRAY8, GRAY16_LE }"
 
@@ -36,9 +37,10 @@ struct ArrayFormat {
   NumberType type = NumberType::f32;
   std::vector<gsize> shape;
 
-  gsize count () const; /* of numbers */
+  gsize count () const; /* number of values */
   gsize bytes () const { return count () * info_of (type).size; }
-  /* From the innermost, 0; 1 beyond the outermost. */
+  /* Returns the length of a dimension, where 0 is the innermost. Returns 1 beyond the
+   * outermost. */
   gsize length (gsize dimension) const
   {
     return dimension < shape.size () ? shape[shape.size () - 1 - dimension] : 1;
@@ -49,19 +51,19 @@ struct ArrayFormat {
   }
 };
 
-/* For fixed caps that are `other/tensors` or `application/x-oct`, whose complex numbers
- * have an innermost 2. */
+/* Reads fixed `other/tensors` or `application/x-oct` caps. Complex numbers become an
+ * innermost dimension of 2. */
 bool array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error);
 
-/* Shape of video of one plane with components of whole bytes: (height, width) or
- * (height, width, components) */
+/* Reads video of one plane with components of whole bytes. The shape is (height, width)
+ * or (height, width, components). */
 bool array_of_video (const GstVideoInfo *info, ArrayFormat &array, GError **error);
 
-/* "5:3:2" of (2, 3, 5) */
+/* Returns a shape as caps write it: "5:3:2" for (2, 3, 5) */
 std::string dimensions_text (const std::vector<gsize> &shape);
 bool parse_dimensions (const char *text, std::vector<gsize> &shape, GError **error);
 
-/* `types` and `dimensions`, the latter in every spelling that means the same: elements of
- * NNStreamer's write ones up to four. */
+/* Sets `types` and `dimensions`. `dimensions` lists all equivalent spellings, because
+ * NNStreamer's elements pad shapes with ones to four dimensions. */
 void set_array_fields (GstStructure *structure, const ArrayFormat &array);
 } // namespace opencl

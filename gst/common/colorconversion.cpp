@@ -1,9 +1,9 @@
-/* From the colours of one raw video format to those of another
+/* Colour conversion between raw video formats
  *
- * The matrix is computed in double precision from the colorimetry of both sides, and the
- * kernel rounds its result to the nearest level. videoconvert, which works in eight bits,
- * strays from that by up to 6 levels. As there, transfer functions and primaries are left
- * alone.
+ * The matrix is computed in double precision from the colorimetry of both formats. The
+ * kernel rounds its result to the nearest level. videoconvert, which computes in eight
+ * bits, deviates from that by up to 6 levels. Like videoconvert by default, this does not
+ * convert transfer functions and primaries.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -28,7 +28,7 @@ multiply (const ColorMatrix &a, const ColorMatrix &b)
   return product;
 }
 
-/* Samples to 0 … 1, and chroma to -½ … ½. */
+/* Returns the matrix that scales samples to 0 … 1, and chroma to -½ … ½. */
 ColorMatrix
 normalising (const GstVideoInfo &info)
 {
@@ -37,7 +37,7 @@ normalising (const GstVideoInfo &info)
 
   gst_video_color_range_offsets (info.colorimetry.range, info.finfo, offset, scale);
   if (GST_VIDEO_INFO_IS_GRAY (&info)) {
-    /* Gray is luma beside the chroma that the kernel takes for none. */
+    /* The kernel reads gray as luma with neutral chroma, which is half of the levels. */
     int levels = 1 << GST_VIDEO_INFO_COMP_DEPTH (&info, 0);
     offset[1] = offset[2] = levels / 2;
     scale[1] = scale[2] = levels - 1;
@@ -62,7 +62,8 @@ denormalising (const GstVideoInfo &info)
 
 const ColorMatrix identity = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
 
-/* Shares of red and blue in luma; false for RGB, and where the caps know no matrix. */
+/* Gets the weights of red and blue in luma. Returns false for RGB, and if the caps name
+ * no matrix. */
 bool
 luma_shares (const GstVideoInfo &info, double &red, double &blue)
 {
@@ -106,8 +107,8 @@ is_of_one_depth (const GstVideoInfo &input, const GstVideoInfo &output)
   return GST_VIDEO_INFO_COMP_DEPTH (&input, 0) == GST_VIDEO_INFO_COMP_DEPTH (&output, 0);
 }
 
-/* In the fixed point of convert.cl: with as many binary digits after the point as leave a
- * sum of products room in 32 bits, or in 64 where a side has 16. */
+/* Converts a row to the fixed point of convert.cl. A sum of products must fit into 32
+ * bits, or into 64 bits if a format has more than 8 bits a component. */
 FixedPointRow
 in_fixed_point (
     const double (&row)[4], const GstVideoInfo &input, const GstVideoInfo &output)
@@ -121,9 +122,9 @@ in_fixed_point (
 }
 } // namespace
 
-/* Between gray and YUV of one matrix, luma stays as it is whatever the ranges: that is
- * what gray means to videoconvert. Other levels of another depth are those of their range
- * there. */
+/* Between gray and YUV with the same matrix, luma is copied whatever the ranges, as in
+ * videoconvert. Colour formats of different depth are converted, because levels depend on
+ * the range. */
 bool
 is_copy (const GstVideoInfo &input, const GstVideoInfo &output)
 {
@@ -169,7 +170,7 @@ choose_map_conversion (const GstVideoInfo &input)
 }
 
 namespace {
-/* Gray takes part as luma. */
+/* RGB, YUV and gray are families. Gray and YUV with the same matrix are one family. */
 bool
 are_of_one_family (const GstVideoInfo &a, const GstVideoInfo &b)
 {

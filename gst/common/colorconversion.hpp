@@ -1,6 +1,6 @@
 /* Colour conversion between raw video formats
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,36 +14,40 @@ struct ColorMatrix {
   double m[3][4];
 };
 
-/* From sample values of `input` to those of `output` (0 … 255, or … 65535). */
+/* Returns the matrix from sample values of `input` to those of `output`. Values are 0 …
+ * 255, or 0 … 65535 for more than 8 bits. */
 ColorMatrix color_matrix_between (const GstVideoInfo &input, const GstVideoInfo &output);
 
-/* From R'G'B' in 0 … 1 to sample values of `output`. */
+/* Returns the matrix from R'G'B' in 0 … 1 to sample values of `output`. */
 ColorMatrix color_matrix_from_rgb (const GstVideoInfo &output);
 
-/* Whether samples of the one are those of the other */
+/* Returns true if sample values of `input` are valid in `output` without conversion */
 bool is_copy (const GstVideoInfo &input, const GstVideoInfo &output);
 
-/* One row of a matrix, as a kernel takes it in an argument of type long4 */
+/* One row of a matrix, as a kernel argument of type long4 */
 struct alignas (32) FixedPointRow {
   gint64 values[4];
 };
 
 struct ColorConversion {
-  const char *arithmetic; /* COLORS of convert.cl */
-  /* Rows of the matrix in fixed point; those of a copy change nothing. */
+  const char *arithmetic; /* value of COLORS in convert.cl */
+  /* Rows of the matrix in fixed point (the identity for COLORS_COPY) */
   FixedPointRow rows[3];
 };
 
 ColorConversion choose_color_conversion (
     const GstVideoInfo &input, const GstVideoInfo &output);
 
-/* For a colour map: the row that takes gray samples to 0 … 255. */
+/* Returns the conversion for a colour map. Its first row scales gray samples to 8
+ * bits. */
 ColorConversion choose_map_conversion (const GstVideoInfo &input);
 
-/* The colorimetry of `in` with the range and matrix that `out`, which it is converted to,
- * needs. (transfer full) (nullable) */
+/* Returns the colorimetry of frames that are converted from `in` to `out`. It is that of
+ * `in`, with range and matrix of `out` if the colour family changes. (transfer full)
+ * (nullable) */
 gchar *converted_colorimetry (const GstVideoInfo &in, const GstVideoInfo &out);
 
-/* Puts the input's colours into the caps of what it is converted to, where these are open */
+/* Copies colorimetry and chroma-site of the input to output caps that do not have them,
+ * as far as the conversion keeps them */
 void keep_colours (GstCaps *output, GstCaps *input);
 } // namespace opencl

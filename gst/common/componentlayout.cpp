@@ -1,4 +1,4 @@
-/* Where the samples of raw video stand in their bytes, and their bits in these
+/* Byte offset, bit shift and byte order of samples in raw video
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,9 +6,9 @@
 
 namespace opencl {
 namespace {
-/* GstVideoFormatInfo leaves these to its functions that unpack a line. For VYUY it has
- * the offsets of UYVY (GStreamer 1.22), but its functions read V first, as the fourcc
- * says. */
+/* GstVideoFormatInfo does not describe these; only its unpack functions know them. For
+ * VYUY it has the offsets of UYVY (GStreamer 1.22), but its functions read V first, as
+ * the fourcc says. */
 const struct {
   GstVideoFormat format;
   guint shift;

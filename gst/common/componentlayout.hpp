@@ -1,6 +1,6 @@
-/* Where the samples of raw video stand in their bytes, and their bits in these
+/* Byte offset, bit shift and byte order of samples in raw video
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,12 +9,12 @@
 #include <gst/video/video.h>
 
 namespace opencl {
-/* Bytes from where a pixel begins in the component's plane */
+/* Returns the byte offset of a component from the start of a pixel in its plane */
 guint sample_offset (const GstVideoInfo &info, guint component);
 
-/* Bits below the lowest one of a sample, in its two bytes */
+/* Returns the number of padding bits below a sample, such as 6 in P010_10LE */
 guint sample_shift (const GstVideoInfo &info);
 
-/* Whether the higher of two bytes comes first */
+/* Returns true if samples have two bytes and the high byte comes first */
 bool is_big_endian (const GstVideoInfo &info);
 } // namespace opencl

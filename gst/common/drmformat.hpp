@@ -1,10 +1,10 @@
-/* Caps of DMABuf as GStreamer 1.24 and newer write them: format=DMA_DRM, drm-format=NV12
+/* DMABuf caps of GStreamer 1.24 and newer: format=DMA_DRM, drm-format=NV12
  *
- * Linear memory has the layout of a raw video format, whose caps an element works with.
- * GStreamer's own functions for this came with 1.24; a library that was built before then runs
- * with newer ones, so that the names stand here.
+ * Linear memory has the layout of a raw video format, and elements work with caps of that
+ * format. GStreamer's own functions for this came with 1.24. A library that was built
+ * with an older version also runs with newer ones, so this file has its own table.
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -42,7 +42,7 @@ is_dma_drm (const GstStructure *structure)
   return g_strcmp0 (gst_structure_get_string (structure, "format"), "DMA_DRM") == 0;
 }
 
-/* The strings of a field, of which there may be one or a list */
+/* Returns the strings of a field that holds one string or a list */
 inline std::vector<std::string>
 strings_of_field (const GstStructure *structure, const char *field)
 {
@@ -80,7 +80,8 @@ set_strings_of_field (
   }
 }
 
-/* Whether `text`, "NV12" or "NV12:0x0000000000000000", is `format` in linear memory */
+/* Returns true if `text`, "NV12" or "NV12:0x0000000000000000", is `format` in linear
+ * memory */
 inline bool
 is_linear (const std::string &text, const DrmFormat &format)
 {
@@ -93,8 +94,8 @@ is_linear (const std::string &text, const DrmFormat &format)
              && modifier.find_first_not_of ('0', 3) == std::string::npos);
 }
 
-/* (transfer full) (nullable): `structure`, of format DMA_DRM, as raw video in the formats of
- * its linear drm-format, or nullptr where it has none */
+/* Converts a structure of format DMA_DRM to raw video in the formats of its linear
+ * drm-format. Returns nullptr if it has none. (transfer full) (nullable) */
 inline GstStructure *
 raw_of_dma_drm (const GstStructure *structure)
 {
@@ -115,8 +116,8 @@ raw_of_dma_drm (const GstStructure *structure)
   return made;
 }
 
-/* (transfer full) (nullable): raw video as linear memory of format DMA_DRM, or nullptr where no
- * format of `structure` has a code */
+/* Converts raw video to linear memory of format DMA_DRM. Returns nullptr if no format of
+ * `structure` has a DRM code. (transfer full) (nullable) */
 inline GstStructure *
 dma_drm_of_raw (const GstStructure *structure)
 {
@@ -137,7 +138,8 @@ dma_drm_of_raw (const GstStructure *structure)
   return made;
 }
 
-/* gst_video_info_from_caps() of fixed caps, in which DMA_DRM is the raw format */
+/* Like gst_video_info_from_caps(), but also reads fixed caps of format DMA_DRM as raw
+ * video */
 inline bool
 video_info_of_caps (const GstCaps *caps, GstVideoInfo &info)
 {

@@ -1,4 +1,4 @@
-/* Bins that upload and download by themselves: what they are put together with
+/* Helpers for bins: elements, ghost pads and forwarded properties
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -58,7 +58,7 @@ init_default (
   }
 }
 
-/* For types of numbers, whose specifications have ends: `make` of their own. */
+/* Copies a numeric specification with its minimum and maximum. */
 template <typename Spec, typename Make, typename Get>
 GParamSpec *
 copy_number (GParamSpec *of, GParamFlags flags, const GValue *value, Make make, Get get)
@@ -68,13 +68,13 @@ copy_number (GParamSpec *of, GParamFlags flags, const GValue *value, Make make, 
       ends->minimum, ends->maximum, get (value), flags);
 }
 
-/* (nullable) where it is of no type that is known here */
+/* Returns nullptr for a property type that is not supported. (nullable) */
 GParamSpec *
 copy_of (GParamSpec *of, const GValue *value)
 {
   const gchar *name = of->name, *nick = g_param_spec_get_nick (of);
   const gchar *blurb = g_param_spec_get_blurb (of);
-  /* Nobody controls the part through its bin, nor sets it while that is made. */
+  /* A forwarded property is not controllable, and is not set during construction. */
   const auto flags =
       GParamFlags (of->flags & ~(GST_PARAM_CONTROLLABLE | G_PARAM_CONSTRUCT));
 
@@ -100,7 +100,6 @@ copy_of (GParamSpec *of, const GValue *value)
   return nullptr;
 }
 
-/* One that no longer is for use, or is for use only while it is made, is not copied. */
 bool
 can_be_forwarded (const GParamSpec *spec)
 {

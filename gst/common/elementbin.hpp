@@ -1,6 +1,6 @@
-/* Bins that upload and download by themselves: what they are put together with
+/* Helpers for bins: elements, ghost pads and forwarded properties
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,34 +11,35 @@
 #include <functional>
 
 namespace opencl {
-/* (transfer none) (nullable): in `bin`; the first factory that is not there goes into
- * `missing`. */
+/* Creates an element and adds it to `bin`. If there is no such factory, returns nullptr
+ * and stores the name in `missing`, unless that is set already. (transfer none)
+ * (nullable) */
 GstElement *add_to_bin (gpointer bin, const gchar *factory, const gchar **missing);
 
-/* A pad of `bin` that stands for that of `of`. */
+/* Adds a ghost pad `name` to `bin`, whose target is the pad `pad` of the element `of`. */
 void add_ghost_pad (gpointer bin, const gchar *name, GstElement *of, const gchar *pad);
 
-/* Whether nothing is missing; else an element error says what. */
+/* Returns true if `missing` is null. Otherwise posts an element error that names it. */
 bool report_missing (gpointer bin, const gchar *missing);
 
-/* A value that a property has in the bin where it is not set. */
+/* Default value of a property in the bin, where it differs from the element's default */
 struct OwnDefault {
   const gchar *name, *value;
 };
 void set_own_defaults (gpointer part, const OwnDefault *begin, const OwnDefault *end);
 
-/* Makes the properties of type `of` that `is_wanted` and that are not deprecated
- * `klass`'s, too, from the number `first` on. What is done with them is the class's:
- * forward_set () and forward_get () by name. */
+/* Copies properties of type `of` that `is_wanted` accepts to `klass`, with ids from
+ * `first` on. Skips deprecated and construct-only properties. The class implements them
+ * with forward_set () and forward_get (). */
 void install_properties_of (GObjectClass *klass, GType of, guint first,
     const std::function<bool (GParamSpec *)> &is_wanted,
     const OwnDefault *begin = nullptr, const OwnDefault *end = nullptr);
 
-/* To `part` (nullable) */
+/* Sets or gets the property of `part` (nullable) that has the same name */
 void forward_set (gpointer part, const GValue *value, GParamSpec *spec);
 void forward_get (gpointer part, GValue *value, GParamSpec *spec);
 
-/* Returns a predicate that accepts the properties of the class itself, without those of its
- * parents, and `device`. */
+/* Returns a predicate that accepts `device` and the properties of the class itself,
+ * without those of its parents. */
 std::function<bool (GParamSpec *)> of_class_or_device (GType type);
 } // namespace opencl

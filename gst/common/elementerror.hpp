@@ -9,8 +9,8 @@
 #include <cstring>
 
 namespace opencl {
-/* Posts the first line of `error` as the message and the other lines as its debug text, under
- * `domain` and `code`. Takes ownership of `error`. */
+/* Posts the first line of `error` as the message and the other lines as its debug text,
+ * under `domain` and `code`. Takes ownership of `error`. */
 inline void
 post_element_error (GstElement *element, GQuark domain, gint code, GError *error)
 {

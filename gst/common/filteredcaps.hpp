@@ -9,8 +9,8 @@
 #include <gst/gst.h>
 
 namespace opencl {
-/* (transfer full): of `caps` (transfer full) those that `filter` (nullable) takes, in the order
- * in which it would have them, as every caps query is answered */
+/* Returns the part of `caps` (transfer full) that `filter` (nullable) allows, in the
+ * filter's order of preference, as every caps query is answered. (transfer full) */
 inline GstCaps *
 filtered_caps (GstCaps *caps, GstCaps *filter)
 {

@@ -1,6 +1,6 @@
-/* Whether an input buffer is as large as a frame
+/* Checks that an input buffer is as large as one frame
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,8 @@
 #include <algorithm>
 
 namespace opencl {
-/* False, with an error that names both sizes; `bound` stands before the expected one. */
+/* Sets an error that names both sizes and returns false. `bound` is the text before the
+ * expected size, such as "at least ". */
 inline bool
 refuse_frame_size (gsize has, const char *bound, gsize expected, GError **error)
 {
@@ -22,8 +23,8 @@ refuse_frame_size (gsize has, const char *bound, gsize expected, GError **error)
   return false;
 }
 
-/* A GstVideoMeta says where in a buffer of any size a frame lies. Other allocators pad their
- * memory as a driver needs. */
+/* Returns true if the size of `buffer` says nothing: a GstVideoMeta tells where the frame
+ * is, and other allocators pad their memory as a driver needs. */
 inline bool
 is_padded_by_others (GstBuffer *buffer)
 {
@@ -35,10 +36,11 @@ is_padded_by_others (GstBuffer *buffer)
               || gst_memory_is_type (memory, "OpenCLHostMemory"));
 }
 
-/* Whether `buffer` has no part of another frame, which would be lost: as of a file that is
- * read in blocks that are too large. Raw video (`info`) may end with padding: up to a page or
- * an eighth of a frame, but no whole frames. Whether it is long enough its layout tells. Other
- * frames are of `size` bytes, 0 where that is not known. */
+/* Returns true if `buffer` holds no part of another frame, which would be lost. A file
+ * that is read with too large a blocksize has such buffers. Raw video (`info`) may end
+ * with padding of up to a page or an eighth of a frame, but not with whole frames. A raw
+ * frame that is too short is not refused here, but when it is mapped. Other frames have
+ * `size` bytes, or 0 if the size is not known. */
 inline bool
 is_one_frame (GstBuffer *buffer, const GstVideoInfo *info, gsize size, GError **error)
 {
@@ -49,7 +51,7 @@ is_one_frame (GstBuffer *buffer, const GstVideoInfo *info, gsize size, GError **
   size = GST_VIDEO_INFO_SIZE (info);
   if (size == 0 || has <= size || is_padded_by_others (buffer))
     return true;
-  /* A large frame is rounded up to pages, a small one may have one behind it. */
+  /* Large frames are rounded up to pages. Small frames may have a page behind them. */
   const gsize padding = std::max (size < page ? page : page - 1, size / 8);
   return (has - size <= padding && has % size != 0)
          || refuse_frame_size (has, "", size, error);

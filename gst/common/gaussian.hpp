@@ -12,8 +12,9 @@
 #include <vector>
 
 namespace opencl {
-/* Returns one side of a Gaussian with a standard deviation of radius / 2: the weight of the
- * centre, then those at distances 1 to `radius`. Both sides and the centre sum to 1. */
+/* Returns one side of a Gaussian with a standard deviation of radius / 2: the weight of
+ * the centre, then those at distances 1 to `radius`. Both sides and the centre sum to
+ * 1. */
 inline std::vector<gfloat>
 gaussian_weights (guint radius)
 {

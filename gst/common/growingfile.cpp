@@ -1,4 +1,4 @@
-/* A file of a header and frames, that is written frame by frame
+/* File with a header that is written frame by frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,7 +25,7 @@ fail (GError **error, const std::string &what, int code)
   return false;
 }
 
-/* The set-ID bits are only for the owner and group that they were given for. */
+/* The set-ID bits are kept only together with the owner and the group. */
 static bool
 copy_owner_and_mode (int descriptor, const struct stat &from)
 {
@@ -35,7 +35,7 @@ copy_owner_and_mode (int descriptor, const struct stat &from)
   return fchmod (descriptor, from.st_mode & (same_owner ? 07777 : 0777)) == 0;
 }
 
-/* Readable only for the process until it has the mode of the file that it replaces. */
+/* The file is private until it has the mode of the file that it replaces. */
 bool
 GrowingFile::create_temporary (const std::string &suffix, GError **error)
 {
@@ -89,7 +89,7 @@ GrowingFile::write_at (guint64 offset, const void *data, gsize size, GError **er
   return true;
 }
 
-/* The header counts a frame once it is there. */
+/* Writes the frame first, so that the header never counts a missing frame. */
 bool
 GrowingFile::write_frame (const guint8 *data, gsize size, GError **error)
 {
@@ -104,7 +104,7 @@ bool
 GrowingFile::append (const guint8 *data, gsize size, GError **error)
 {
   if (!write_frame (data, size, error)) {
-    /* Room that half a frame took is given back; the file is right without, too. */
+    /* Frees the space of an incomplete frame. The file is valid even if this fails. */
     if (ftruncate (descriptor, off_t (end)) != 0)
       GST_INFO ("%s cannot be made shorter: %s", temporary.c_str (), g_strerror (errno));
     if (growing && written > 0)
@@ -125,7 +125,7 @@ GrowingFile::finish (GError **error)
 
   if (!synced)
     return fail (error, location, code);
-  if (!resolve_target (target, target, error)) /* made meanwhile */
+  if (!resolve_target (target, target, error)) /* a folder or link may be new */
     return false;
   if (g_rename (temporary.c_str (), target.c_str ()) != 0)
     return fail (error, location, errno);

@@ -1,10 +1,10 @@
-/* A file of a header and frames, that is written frame by frame
+/* File with a header that is written frame by frame
  *
- * It has a temporary name until it is whole. A growing file, whose header counts the
- * frames, is whole after each frame as well: it counts those that are written, so that what
- * a crash leaves behind can be read.
+ * The file has a temporary name until it is complete. The header of a growing file counts
+ * the frames that are written, so that the file can be read after each frame, even after
+ * a crash.
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,8 +18,8 @@
 namespace opencl {
 class GrowingFile {
 public:
-  /* Writes the header for `frames` frames of equal size. Returns false with an error
-   * if there are none */
+  /* Makes the header for `frames` frames of equal size. Returns false with an error if
+   * the file format has no such header. */
   using MakeHeader =
       std::function<bool (guint64 frames, std::string &header, GError **error)>;
 
@@ -28,17 +28,18 @@ public:
   GrowingFile (const GrowingFile &) = delete;
   GrowingFile &operator= (const GrowingFile &) = delete;
 
-  /* Creates the temporary file, beside the file that `location` names or links to. A file
-   * that exists is replaced by finish() and keeps its mode and, where possible, its owner.
-   * Fails where it is not a regular file. Errors name the file. The temporary name ends with
-   * `suffix`, for readers that look at that. One that does not grow is of one frame. */
+  /* Creates a temporary file beside the target of `location`, with symbolic links
+   * resolved. finish() replaces an existing file; its mode and, where possible, its owner
+   * are kept. Fails if the target exists and is not a regular file. Errors name the file.
+   * The temporary name ends with `suffix`, for programs that check the extension. A file
+   * that is not growing has one frame. */
   bool create (const std::string &location, const std::string &suffix,
       MakeHeader make_header, bool growing, GError **error);
   /* On failure, the frames written before stay readable. */
   bool append (const guint8 *data, gsize size, GError **error);
-  /* Gives it its name. */
+  /* Renames the temporary file to its target. */
   bool finish (GError **error);
-  /* Leaves a growing file that has frames under its temporary name. */
+  /* Deletes the temporary file, but keeps a growing file that has frames. */
   void abandon ();
 
   bool is_open () const { return descriptor >= 0; }
@@ -50,13 +51,13 @@ private:
   bool write_frame (const guint8 *data, gsize size, GError **error);
 
   int descriptor = -1;
-  std::string location, target, temporary; /* target: behind symbolic links */
+  std::string location, target, temporary; /* target: location without symbolic links */
   MakeHeader make_header;
   bool growing = false;
   guint64 written = 0; /* frames */
-  guint64 end = 0;     /* of what is whole, in bytes */
+  guint64 end = 0;     /* of the last complete frame, in bytes */
 };
 
-/* Creates a file of these bytes, or replaces it, as GrowingFile does. */
+/* Writes `bytes` to a new file, or replaces the file, as GrowingFile does. */
 bool write_file (const std::string &location, const std::string &bytes, GError **error);
 } // namespace opencl

@@ -1,6 +1,6 @@
-/* Which frames are made of two fields
+/* Detects interlaced frames
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,8 +9,8 @@
 #include <gst/video/video.h>
 
 namespace opencl {
-/* Whether the lines of `buffer` belong in turns to two fields; of mixed video each buffer
- * says so itself. */
+/* Returns true if the rows of `buffer` belong alternately to two fields. In mixed mode
+ * each buffer has its own flag. */
 inline bool
 has_two_fields (const GstVideoInfo &info, GstBuffer *buffer)
 {

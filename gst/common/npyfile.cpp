@@ -1,4 +1,4 @@
-/* Arrays of NumPy: the header of a .npy file and the values behind it
+/* Reads .npy files of NumPy and makes their headers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -20,22 +20,22 @@ namespace {
 
 constexpr gsize magic_size = sizeof npy_magic;
 
-/* Headers that NumPy writes have about a hundred characters; only arrays of records need more.
- */
+/* Headers by NumPy have about a hundred characters; only record arrays need more. */
 constexpr gsize longest_dictionary = G_MAXUINT16;
 
-/* As many as NumPy itself takes. */
+/* NumPy's maximum before version 2 */
 constexpr gsize most_dimensions = 32;
 
 #define EXPECTED_TYPES ", expected '<u2', '<f4', '<f8' or another number of a fixed size"
 
-/* The magic, the version, and the length of the dictionary that follows. */
+/* `size` includes the magic, the version and the length of the dictionary that
+ * follows. */
 struct Preface {
   gsize size;
   gsize dictionary;
 };
 
-/* `data` holds the two bytes of the version at least, and a version that is known. */
+/* `data` must include the two bytes of the version, and the version must be known. */
 Preface
 preface_of (const guint8 *data, gsize size)
 {
@@ -44,7 +44,7 @@ preface_of (const guint8 *data, gsize size)
 
   if (size < preface)
     return {preface, 0};
-  /* Little-endian; where in a stream its bytes lie is by chance. */
+  /* Little-endian, at any alignment */
   guint32 length = 0;
   std::memcpy (&length, data + magic_size + 2, length_size);
   return {preface, GUINT32_FROM_LE (length)};
@@ -56,7 +56,7 @@ version_is_known (const guint8 *data)
   return data[magic_size] >= 1 && data[magic_size] <= 3 && data[magic_size + 1] == 0;
 }
 
-/* The bytes as they can stand in a message. */
+/* Escapes and shortens bytes for a message. */
 std::string
 printable (const char *text, gsize size)
 {
@@ -80,8 +80,8 @@ fail (GError **error, GstStreamError code, const std::string &message)
   return FALSE;
 }
 
-/* Reads the one Python literal a header consists of: a dictionary of a string, a bool and
- * a tuple of integers. Nothing in it nests, so neither does this. */
+/* Parses the header's Python dictionary of a string, a bool and a tuple of integers.
+ * Values do not nest, so the parser does not recurse. */
 class DictionaryReader {
 public:
   DictionaryReader (const char *text, gsize size, GError **error)
@@ -273,7 +273,7 @@ DictionaryReader::read (
   return TRUE;
 }
 
-/* "<c8" is two '<f4'. A byte has no order: "|u1". */
+/* The complex type "<c8" is two "<f4". A type of one byte has no byte order: "|u1". */
 gboolean
 find_type (NpyHeader &header, GError **error)
 {
@@ -292,7 +292,7 @@ find_type (NpyHeader &header, GError **error)
   }
   const NumberInfo *found = number_of_kind (kind, size);
   if (header.complex && found && found->type == NumberType::f16)
-    found = nullptr; /* NumPy has none */
+    found = nullptr; /* NumPy has no complex32 */
   if (found && (order == '<' || order == '>' || (order == '|' && one_byte))) {
     header.type = found->type;
     header.big_endian = order == '>' && !one_byte;
@@ -331,7 +331,7 @@ parse_dictionary (const char *text, gsize size, NpyHeader &header, GError **erro
   if (!reader.read (header.descr, fortran_order, header.shape)
       || !find_type (header, error))
     return FALSE;
-  /* The order of one dimension is the same in both. */
+  /* C and Fortran order are the same for one dimension. */
   if (fortran_order && header.shape.size () > 1)
     return fail (error, GST_STREAM_ERROR_FORMAT,
         ".npy header: an array of shape " + npy_shape_text (header.shape)
@@ -418,7 +418,7 @@ check_data_is_whole (const NpyHeader &header, gsize size, GError **error)
           + npy_shape_text (header.shape));
 }
 
-/* The bytes a file begins with, as many as its header has. */
+/* Reads the file up to the end of its header. */
 gboolean
 read_begin (RegularFile &file, std::vector<guint8> &begin, GError **error)
 {
@@ -447,8 +447,8 @@ open_file (
   return FALSE;
 }
 
-/* Reads the header and its values, as far as they are there, and nothing beyond. The
- * parser reports a file without a header. */
+/* Reads the header and the values, but nothing after them. Returns fewer bytes if the
+ * file is truncated. The caller's parser reports a file without a header. */
 gboolean
 read_file (const char *path, gchar **contents, gsize *size, GError **error)
 {
@@ -597,7 +597,7 @@ npy_load_header (const char *path, NpyHeader &header, GError **error)
   return FALSE;
 }
 
-/* Both parts of a complex one after the other. */
+/* Converts all values. A complex value becomes two numbers. */
 template <typename Number>
 static void
 take_numbers (const NpyArray &array, std::vector<Number> &values)

@@ -1,4 +1,4 @@
-/* Types of numbers as NumPy, NNStreamer's caps and OpenCL C name them
+/* Number types and their names in NumPy, NNStreamer's caps and OpenCL C
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

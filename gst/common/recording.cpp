@@ -12,9 +12,9 @@
 #include <cstdlib>
 
 namespace opencl {
-/* --- where to --- */
+/* --- file names --- */
 
-/* Where the one `%d`, `%5d` or `%05d` of a location is; false where there is none. */
+/* Finds the `%d`, `%5d` or `%05d` of a location. Returns false if there is none. */
 static bool
 find_counter (const std::string &location, gsize &begin, gsize &end)
 {
@@ -35,8 +35,8 @@ is_for_each_frame (const std::string &location)
   return find_counter (location, begin, end);
 }
 
-/* Returns the file name of a frame. It may contain other `%` sequences than `%d`, so this does
- * not use printf(). */
+/* Returns the file name of a frame. It may contain other `%` sequences than `%d`, so this
+ * does not use printf(). */
 static std::string
 location_of (const std::string &location, guint frame)
 {
@@ -91,7 +91,7 @@ Recording::read_caps (GstCaps *caps, FrameFormat &format, GError **error)
   format.shape = array.shape;
   format.complex =
       g_strcmp0 (gst_structure_get_string (structure, "format"), "CF32LE") == 0;
-  if (format.complex) /* the innermost 2 */
+  if (format.complex) /* real and imaginary part */
     format.shape.pop_back ();
   return true;
 }
@@ -198,7 +198,7 @@ Recording::render (GstBuffer *buffer)
   return written ? GST_FLOW_OK : fail (error);
 }
 
-/* --- the end --- */
+/* --- errors and end of stream --- */
 
 GstFlowReturn
 Recording::fail (GError *error)

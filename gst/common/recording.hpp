@@ -1,6 +1,6 @@
 /* Writes frames of video, OCT data and arrays to files, for sinks
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,15 +25,16 @@ struct FrameFormat {
   bool operator!= (const FrameFormat &other) const { return !(*this == other); }
 };
 
-/* The streaming thread's side of a sink: one file that grows with each frame, or where the
- * location has a `%d` in it one for each frame. Failures become one element error. */
+/* Writes one file that grows with each frame, or one file a frame if the location has a
+ * `%d`. Runs in the streaming thread of a sink. Posts a failure as one element error. */
 class Recording {
 public:
-  /* The header of a file of frames of `format`: of so many, or of one that stands alone. */
+  /* Makes the header of a growing file with `frames` frames of `format`, or of a file
+   * with a single frame. */
   using MakeHeader = std::function<bool (const FrameFormat &format, bool growing,
       guint64 frames, std::string &header, GError **error)>;
 
-  /* `suffix` is that of a file that is not whole yet. */
+  /* The temporary name of an incomplete file ends with `suffix`. */
   Recording (GstElement *sink, const std::string &location, const std::string &suffix,
       MakeHeader make_header)
       : sink (sink), location (location), suffix (suffix),
@@ -44,13 +45,13 @@ public:
   Recording (const Recording &) = delete;
   virtual ~Recording () = default;
 
-  /* Fails, with an element error, where the location is not that of a regular file. */
+  /* Fails with an element error if the location exists and is not a regular file. */
   bool start ();
   virtual bool set_caps (GstCaps *caps);
   GstFlowReturn render (GstBuffer *buffer);
-  /* Finishes the file. */
+  /* Completes the growing file. */
   void finish ();
-  /* One error for a stream; what comes after it is refused. Takes @error. */
+  /* Posts `error` and refuses all later frames. Takes ownership of `error`. */
   GstFlowReturn fail (GError *error);
 
 private:
@@ -66,11 +67,11 @@ private:
   bool is_video = false;
   GstVideoInfo info;
   GrowingFile file;
-  std::vector<guint8> rows; /* of a frame whose lines stand apart */
+  std::vector<guint8> rows; /* packed copy of a frame with padding */
   guint frames = 0;
   bool failed = false;
 };
 
-/* From the last point of a file's name on, or empty. */
+/* Returns the extension of a file name, with its point, or an empty string. */
 std::string extension_of (const std::string &location);
 } // namespace opencl

@@ -1,6 +1,6 @@
 /* Common GstBaseSink functions of the file sinks
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,9 +12,10 @@
 #include <utility>
 
 namespace opencl {
-/* `Sink` is an instance with a member `recording`, which is null but from READY on to READY
- * again; `make` makes it, or posts an error and returns null. A recording ends where the
- * pipeline stops: not in start() and stop(), which a sink does on its way from and to NULL. */
+/* `Sink` is an instance structure with a member `recording`, which is null below PAUSED.
+ * `make` creates the recording, or posts an error and returns null. A recording ends at
+ * PAUSED to READY. It cannot use start() and stop(), which GstBaseSink calls at NULL to
+ * READY and back. */
 template <typename Sink, Recording *(*make) (Sink *)> struct RecordingSink {
   template <typename Class> static void install (Class *klass)
   {
@@ -33,7 +34,7 @@ private:
     return static_cast<Sink *> (sink)->recording;
   }
 
-  /* GstBaseSink's: nothing derives from a sink that records. */
+  /* Returns GstBaseSink's class, as no class derives from a recording sink. */
   static gpointer parent_of (gpointer sink)
   {
     return g_type_class_peek_parent (G_OBJECT_GET_CLASS (sink));
@@ -82,7 +83,7 @@ private:
     return recording_of (sink)->set_caps (caps);
   }
 
-  /* Lines may stand apart. */
+  /* Accepts rows with padding. */
   static gboolean propose_allocation (GstBaseSink *, GstQuery *query)
   {
     gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);

@@ -1,4 +1,4 @@
-/* Regular files: reading one, and resolving the name of one that will be written
+/* Reads regular files, and resolves the names of files to write
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,7 @@
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
-#ifndef O_NONBLOCK /* where opening a pipe without a writer does not block */
+#ifndef O_NONBLOCK /* absent where opening a pipe without a writer does not block */
 #define O_NONBLOCK 0
 #endif
 
@@ -39,7 +39,7 @@ fail_to_open (GError **error, int reason)
       g_strerror (reason));
 }
 
-/* `mode` is not that of a regular file. */
+/* `mode` must not be that of a regular file. */
 std::string
 kind_error (mode_t mode)
 {
@@ -59,13 +59,14 @@ kind_error (mode_t mode)
 bool
 resolve_target (const std::string &path, std::string &target, GError **error)
 {
-  constexpr int most_links = 40; /* as Linux follows */
+  constexpr int most_links = 40; /* Linux's limit */
   namespace fs = std::filesystem;
   std::error_code code;
   struct stat status;
   fs::path file = path;
 
-  /* First, as the system refuses to follow some links, such as those of others in /tmp. */
+  /* stat() comes first: the system refuses to follow some links, such as those of other
+   * users in /tmp. */
   if (stat (path.c_str (), &status) == 0) {
     if (!S_ISREG (status.st_mode))
       return fail (error, GST_RESOURCE_ERROR_OPEN_WRITE,

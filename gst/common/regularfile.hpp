@@ -1,4 +1,4 @@
-/* Regular files: reading one, and resolving the name of one that will be written
+/* Reads regular files, and resolves the names of files to write
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,9 +9,9 @@
 #include <string>
 
 namespace opencl {
-/* Resolves the symbolic links of the name of a file that will be created or replaced: `target`
- * is the file itself, which need not exist. Fails for a folder, a FIFO, a device … The error
- * names `path`. */
+/* Resolves symbolic links in the name of a file that will be created or replaced.
+ * `target` is the file itself, which need not exist. Fails for a folder, a FIFO, a device
+ * … The error names `path`. */
 bool resolve_target (const std::string &path, std::string &target, GError **error);
 
 /* Reads a file from its beginning. */
@@ -22,11 +22,12 @@ public:
   RegularFile (const RegularFile &) = delete;
   RegularFile &operator= (const RegularFile &) = delete;
 
-  /* Fails for a folder, a pipe, a device, …; once. The error does not name the path. */
+  /* Opens the file; call it only once. Fails for a folder, a pipe, a device … The error
+   * does not name the path. */
   bool open (const char *path, GError **error);
   guint64 size () const { return bytes; }
 
-  /* As many of the next `size` bytes as there are: fewer only at the end. */
+  /* Reads the next `size` bytes. `done` is less only at the end of the file. */
   bool read (void *data, gsize size, gsize &done, GError **error);
   bool rewind (GError **error);
 

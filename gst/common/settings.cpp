@@ -1,4 +1,4 @@
-/* Properties as one set of values: what is GObject's of each type
+/* GObject specifications and values of property types
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -71,7 +71,7 @@ new_spec (const PropertyText &text, const std::string &initial)
       initial.empty () ? nullptr : initial.c_str (), text.flags);
 }
 
-/* An array's specification has no place for its initial numbers. */
+/* GstParamSpecArray has no default value. */
 GParamSpec *
 new_spec (const PropertyText &text, const std::vector<double> &)
 {
@@ -115,7 +115,7 @@ take_value (const GValue *from, guint64 &to)
   to = g_value_get_uint64 (from);
 }
 
-/* GObject lets it pass where validation is lax, and clamps nothing of it. */
+/* Rejects NaN, which GObject does not clamp to the range. */
 template <typename Number>
 static void
 take_number (Number from, Number &to)
@@ -158,7 +158,7 @@ take_value (const GValue *from, std::string &to)
   to = text ? text : "";
 }
 
-/* Numbers of any type: GST_TYPE_ARRAY keeps each as it was written. */
+/* Accepts numbers of any type: GST_TYPE_ARRAY keeps the type of each value. */
 void
 take_value (const GValue *from, std::vector<double> &to)
 {

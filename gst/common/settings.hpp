@@ -1,5 +1,4 @@
-/* Properties as one set of values, committed together between two
- * frames
+/* Properties of an element, committed together between two frames
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +16,7 @@
 #include <vector>
 
 namespace opencl {
-/* When a property may be set; these are all readable and writable. */
+/* Flags for the states in which a property may be set. All are readable and writable. */
 const GParamFlags ready =
     GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
 const GParamFlags playing =
@@ -56,9 +55,8 @@ GParamSpec *new_spec (const PropertyText &, const Structure &initial);
 GParamSpec *new_spec (const PropertyText &, const Caps &initial);
 GParamSpec *new_enum_spec (const PropertyText &, GType type, gint initial);
 
-/* Strings that are not set are empty; NULL for GObject. A value that is no array of
- * numbers leaves the array as it is, and one that is NaN the number, with a warning of
- * GLib's, as any value of a wrong type does. */
+/* An empty string is NULL in GObject. take_value() ignores NaN and values that are not an
+ * array of numbers, with a GLib warning. */
 void take_value (const GValue *from, gint &to);
 void take_value (const GValue *from, guint &to);
 void take_value (const GValue *from, guint64 &to);
@@ -83,20 +81,23 @@ void give_value (const std::vector<double> &from, GValue *to);
 void give_value (const Structure &from, GValue *to);
 void give_value (const Caps &from, GValue *to);
 
-/* Posts that a set was not taken; lines after the first (a build log) are debug text. */
+/* Posts a warning that new settings were refused. Lines of `reason` after the first, such
+ * as a build log, become debug text. */
 void warn_of_settings (gpointer owner, const GError *reason);
 
-/* Whether downstream takes any of the caps that a set would make, so that knobs do not
- * end a pipeline with a caps filter behind; FALSE with a reason. Takes @outputs. */
+/* Returns true if downstream accepts any of the caps that new settings would produce.
+ * Otherwise sets an error, so that such settings are refused and do not stop a pipeline
+ * that has a caps filter. Takes ownership of @outputs. */
 bool is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error);
 
-/* Whether the caps that a set makes are those that were agreed on. Takes @outputs. */
+/* Returns true if the output caps of settings match the negotiated ones. Takes ownership
+ * of @outputs. */
 bool are_agreed (GstCaps *outputs, GstCaps *agreed);
 
-/* A property, and the member of Values that holds it: `access` is a pointer to it, or a
- * function Values & → Member & where it lies deeper. Values' own initial values are the
- * defaults. `revision` counts how often it was set, also to the same value, among what is
- * committed. */
+/* A property and the member of Values that holds it. `access` is a pointer to the member,
+ * or a function Values & → Member & if it is nested. The defaults are the initial values
+ * of Values. `revision` counts how often the property was committed, also with the same
+ * value. */
 template <typename Values> class Property {
 public:
   using Revision = guint Values::*;
@@ -115,7 +116,7 @@ public:
     };
   }
 
-  /* A number. */
+  /* A number with a range */
   template <typename Access>
   Property (const char *name, const char *nick, const char *blurb, Access access,
       Range<Member<Access>> range, GParamFlags flags, Revision revision = nullptr)
@@ -126,7 +127,7 @@ public:
     };
   }
 
-  /* One of an enumeration's values. */
+  /* A value of an enumeration */
   template <typename Access>
   Property (const char *name, const char *nick, const char *blurb, Access access,
       GType (*type) (), GParamFlags flags, Revision revision = nullptr)
@@ -166,15 +167,16 @@ private:
   }
 };
 
-/* The properties of an element, or of a pad, in the order of their ids from 1. */
+/* Properties of an element or a pad, ordered by id from 1 */
 template <typename Values> using PropertyTable = std::vector<Property<Values>>;
 
-/* The values of one element's properties. What one g_object_set() changes, or what is set
- * between g_object_freeze_notify() and g_object_thaw_notify(), is committed together; the
- * streaming thread takes it between two frames, if it makes sense. If not, what was in
- * force stays, one WARNING message says why, and the next set is another chance. A getter
- * gives what was set. Where several threads set the same properties at the same time, any
- * of their values may be committed with any. */
+/* Values of the properties of an element or a pad. All changes of one g_object_set(), or
+ * between g_object_freeze_notify() and g_object_thaw_notify(), are committed together.
+ * The streaming thread takes them between two frames, if they are valid. Otherwise the
+ * settings in use stay, one WARNING message gives the reason, and the next change is
+ * tried again. A getter returns the value that was set, even if it is not in use. If
+ * several threads set the same properties at the same time, their values may be committed
+ * in any combination. */
 template <typename Values> class Settings {
 public:
   Settings (gpointer owner, const PropertyTable<Values> &table)
@@ -184,24 +186,24 @@ public:
 
   /* --- any thread --- */
 
-  /* As set together last, whether that makes sense or not: for checks before the start,
-   * and for elements whose properties know no rule. */
+  /* Returns the values committed last, valid or not. For checks before the start, and for
+   * elements whose properties are always valid together. */
   Values committed () const
   {
     Locked lock (owner);
     return committed_;
   }
 
-  /* Settings that the output caps must match: those taken last, or before the first
-   * frame those committed */
+  /* Returns the settings that the output caps must match: those in use, or before the
+   * first frame those committed. */
   Values current () const
   {
     Locked lock (owner);
     return started ? taken : committed_;
   }
 
-  /* Changes what the element itself takes back, such as a button that was pressed, and
-   * gives what was committed until then. */
+  /* Changes values that the element itself resets, such as a pressed button. Returns the
+   * values committed before. Does not count as new settings. */
   template <typename Change> Values amend (Change change)
   {
     Locked lock (owner);
@@ -211,7 +213,7 @@ public:
     return before;
   }
 
-  /* Counts as a set: what the element itself is asked to do with the next frame. */
+  /* Changes values as new settings, for actions that apply to the next frame. */
   template <typename Change> void change (Change change)
   {
     amend (change);
@@ -219,20 +221,20 @@ public:
     revision++;
   }
 
-  /* --- the streaming thread, or a state change while there is none --- */
+  /* --- streaming thread, or a state change while that does not run --- */
 
   bool is_started () const { return started; }
 
-  /* Between two frames: whether a set was committed since, and `accept` takes it.
-   * `accept` (const Values &, GError **) may read files and make tables; it changes
-   * nothing where it fails. */
+  /* Call between two frames. Returns true if new settings were committed and `accept`
+   * takes them. `accept` (const Values &, GError **) may read files and make tables. It
+   * must change nothing if it fails. */
   template <typename Accept> bool update (Accept accept)
   {
     return update (accept, [] (const Values &) { return true; });
   }
 
-  /* The same of sets that take preparation: one that is not `ready` (const Values &) leaves
-   * that before in force, and is asked about again with the next frame. */
+  /* The same for settings that need preparation. While `ready` (const Values &) returns
+   * false, the settings in use stay, and it is called again with the next frame. */
   template <typename Accept, typename Ready> bool update (Accept accept, Ready ready)
   {
     if (!awaited && !is_news ())
@@ -258,15 +260,16 @@ public:
     return false;
   }
 
-  /* With new caps: takes the set committed last, or where `accept` refuses that, the one
-   * that is in force; an error where there is none, or where it is refused, too. Caps
-   * follow current(), which anybody may have replaced by another set since they were
-   * agreed on: one of which `fits` (const Values &) says that it makes others waits for
-   * the next frame. Only at the start there is none in force that fits. */
+  /* Call with new caps. Takes the settings committed last. If `accept` refuses these,
+   * takes those in use again, or fails if there are none or `accept` refuses them too.
+   * Caps were negotiated for current(), and any thread may have changed the settings
+   * since. Settings that need other caps, for which `fits` (const Values &) returns
+   * false, wait for the next frame. At the start, `fits` is not asked, because no
+   * settings are in use. */
   template <typename Accept, typename Fits>
   bool adopt (Accept accept, Fits fits, GError **error)
   {
-    /* A set that was not prepared has its chance with the next frame. */
+    /* Settings in preparation are tried with the next frame. */
     if (waits && accept (taken, nullptr)) {
       if (!awaited)
         seen = taken_revision;
@@ -284,7 +287,7 @@ public:
       return false;
     }
     g_clear_error (&reason);
-    seen = taken_revision; /* what was set since has another chance with the next frame */
+    seen = taken_revision; /* newer settings are tried again with the next frame */
     return accept (taken, error);
   }
 
@@ -295,7 +298,8 @@ public:
         accept, [] (const Values &) { return true; }, error);
   }
 
-  /* For once, until another set is taken or the reason is another. Takes @reason. */
+  /* Posts a warning once, until settings are taken or the text differs. Takes ownership
+   * of @reason. */
   void warn (GError *reason)
   {
     if (warned_of != reason->message)
@@ -304,7 +308,7 @@ public:
     g_error_free (reason);
   }
 
-  /* The next change of state is a new start. */
+  /* Resets everything for the next start. */
   void stop ()
   {
     Locked lock (owner);
@@ -339,8 +343,9 @@ public:
     return std::find (unsettled.begin (), unsettled.end (), true) != unsettled.end ();
   }
 
-  /* Commits the settings for the thread that asked before. Returns false if another thread
-   * has asked since. A thread that sets a property meanwhile commits it afterwards. */
+  /* Commits the settings for the thread that asked before. Returns false if another
+   * thread has asked since. A thread that sets a property meanwhile commits it
+   * afterwards. */
   bool commit ()
   {
     Locked lock (owner);
@@ -401,28 +406,28 @@ private:
   const PropertyTable<Values> &table;
 
   /* With the owner's object lock */
-  Values changing;             /* as set so far */
-  std::vector<bool> unsettled; /* of the table: what was set, and is not committed */
-  guint64 sets = 0;            /* counts these */
-  GThread *asking = nullptr;   /* who asked last, and what `sets` was then */
-  guint64 asked = 0;
-  Values committed_;    /* as set together */
-  guint64 revision = 1; /* counts that */
-  Values taken;         /* is in force, or is to be with the caps that go with it */
+  Values changing;             /* also values not committed yet */
+  std::vector<bool> unsettled; /* properties set but not committed */
+  guint64 sets = 0;            /* number of calls of set() */
+  GThread *asking = nullptr;   /* last thread that called ask() */
+  guint64 asked = 0;           /* `sets` at that call */
+  Values committed_;           /* committed last */
+  guint64 revision = 1;        /* counts commits */
+  Values taken;                /* in use */
   bool started = false;
 
   /* Used by the streaming thread only */
-  guint64 seen = 0; /* the revision that was looked at last */
+  guint64 seen = 0; /* revision that was tried last */
   guint64 taken_revision = 0;
-  guint64 refused = 0;           /* the one that a warning was about */
-  std::optional<Values> awaited; /* is being prepared, and was seen */
-  bool waits = false;            /* since the start, any was */
+  guint64 refused = 0;           /* revision that was refused last */
+  std::optional<Values> awaited; /* in preparation, of revision `seen` */
+  bool waits = false;            /* settings had to be prepared */
   std::string warned_of;
 };
 
-/* For a filter's set_formats, with the caps that were agreed on for its output: adopts, where
- * `outputs_of` (const Values &) gives (transfer full) the caps that a set makes. What does
- * not make these at the start has others agreed on with the first frame. */
+/* Adopts settings in set_formats() of a filter. `agreed` are the negotiated output caps.
+ * `outputs_of` (const Values &) returns the output caps of settings (transfer full). If
+ * settings at the start need other caps, these are negotiated with the first frame. */
 template <typename Values, typename Outputs, typename Accept>
 bool
 adopt_for_caps (Settings<Values> &settings, GstBaseTransform *transform, GstCaps *agreed,
@@ -438,11 +443,12 @@ adopt_for_caps (Settings<Values> &settings, GstBaseTransform *transform, GstCaps
   return true;
 }
 
-/* A specification that is no property. GObject holds back notifications during a
- * g_object_set(), so a notification of it that arrives shows that none is in progress. */
+/* A GParamSpec that is not an installed property. GObject holds back notifications during
+ * g_object_set(). A notification of this one arrives when no g_object_set() is in
+ * progress. */
 GParamSpec *settling_spec ();
 
-/* GObject's side, for a class whose instances have Settings in `member`. */
+/* GObject functions of a class whose instances have Settings in `member` */
 template <auto member, auto... owned> struct SettingsClass;
 
 template <typename Instance, typename Values, Settings<Values> *Instance::*member,
@@ -466,8 +472,9 @@ struct SettingsClass<member, owned...> {
     of (object)->get (id, value);
   }
 
-  /* GObject comes here once for all that one g_object_set() changes; but also for what one
-   * of another thread changed, when that may be halfway through its next. */
+  /* GObject calls this once for all changes of one g_object_set(). It may also call it
+   * for changes of another thread, which may be in the middle of its next
+   * g_object_set(). */
   static void dispatch (GObject *object, guint n, GParamSpec **specs)
   {
     GParamSpec *settling = settling_spec ();
@@ -479,8 +486,8 @@ struct SettingsClass<member, owned...> {
     parent_class->dispatch_properties_changed (object, n, specs);
   }
 
-  /* Threads among `owned` end before the parent classes let go of what they use. All of it
-   * may use the settings. */
+  /* Ends the threads of `owned` members before the parent classes release what these use.
+   * Deletes the settings last, because the others may use them. */
   static void finalize (GObject *object)
   {
     Settings<Values> *settings = of (object);
@@ -490,10 +497,10 @@ struct SettingsClass<member, owned...> {
   }
 };
 
-/* Installs the properties of `table` in a class, and what sets and gets them. The instance's
- * init makes the member. The class deletes it, and before it what the members `owned`
- * (nullable) point to, in their order. A class that needs its own finalize() sets it before
- * this. Enum types of properties become plugin API. */
+/* Installs the properties of `table` and their GObject functions in a class. The
+ * instance's init function creates `member`. The class deletes it after the objects in
+ * the members `owned` (nullable), which it deletes in their order. A class that needs its
+ * own finalize() sets it before this call. Enum types of properties become plugin API. */
 template <auto member, auto... owned, typename Values>
 void
 install_settings (gpointer klass, const PropertyTable<Values> &table)

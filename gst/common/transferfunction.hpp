@@ -1,6 +1,6 @@
 /* Transfer function (linear, sRGB, BT.709 …) as kernel parameters
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,13 +11,14 @@
 #include <string>
 
 namespace opencl {
-/* Below `toe` light is a level divided by `slope`, else ((level + lift) / (1 + lift)) to
- * the `power`, both 0 to 1: as transferfunction.clh has it, and one argument of a kernel. */
+/* Converts a level to light, both 0 to 1. Light is level / slope below `toe`, else
+ * ((level + lift) / (1 + lift)) ^ power. transferfunction.clh has the same structure as a
+ * kernel argument. */
 struct TransferFunction {
   gfloat lift = 0, power = 1, slope = 1, toe = 0;
 };
 
-/* False for transfer functions of another form (PQ, HLG, logarithms) */
+/* Returns false for transfer functions of another form (PQ, HLG, logarithmic). */
 inline bool
 transfer_function_of (const GstVideoInfo *info, TransferFunction &curve)
 {
@@ -33,7 +34,7 @@ transfer_function_of (const GstVideoInfo *info, TransferFunction &curve)
       {GST_VIDEO_TRANSFER_ADOBERGB, {0, 2.19921875f}},
       {GST_VIDEO_TRANSFER_SMPTE240M, {0.1115f, 1 / 0.45f, 4, 0.0913f}},
       {GST_VIDEO_TRANSFER_SRGB, {0.055f, 2.4f, 12.92f, 0.04045f}},
-      /* A picture of a computer's */
+      /* Computer graphics are sRGB. */
       {GST_VIDEO_TRANSFER_UNKNOWN, {0.055f, 2.4f, 12.92f, 0.04045f}},
       {GST_VIDEO_TRANSFER_BT709, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
       {GST_VIDEO_TRANSFER_BT601, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},

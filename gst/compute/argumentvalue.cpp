@@ -10,7 +10,8 @@
 
 namespace compute {
 namespace {
-/* Whether `number` is one of T's; a real type takes all, with its own precision. */
+/* Stores `number` as a T. Returns false if T is an integer type that cannot hold it.
+ * Floating-point types round it. */
 template <typename T>
 bool
 put_number (Number number, guint8 *bytes)

@@ -31,7 +31,7 @@ take_text (gchar *text)
   return taken;
 }
 
-/* A file is read when it is named, and when that is asked for. */
+/* Reads the file if its name has changed or a reload was requested. */
 bool
 LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **error) const
 {
@@ -53,7 +53,7 @@ LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **erro
   return false;
 }
 
-/* Changes nothing where it fails. */
+/* Changes nothing if it fails. */
 bool
 LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GError **error)
 {

@@ -12,24 +12,25 @@ namespace compute {
  * thread */
 class LiveProgram {
 public:
-  /* `settings` outlive this. */
+  /* `settings` must outlive the object. */
   LiveProgram (GstOpenCLContext *context, opencl::Settings<ProgramSettings> *settings)
       : context (context), settings (settings)
   {
   }
 
-  /* Whether settings say which program at all. */
+  /* Returns TRUE if exactly one of location, source and expression is set. */
   static bool check (const ProgramSettings &settings, GError **error);
 
-  /* The inputs and the output of the program that settings are of; may look at caps, and
-   * fails where these do not hold. */
+  /* Finds the inputs and the output for the given settings. May query caps, and fails if
+   * caps do not fit. */
   using FindStreams =
       std::function<bool (const ProgramSettings &, std::vector<Stream> &, GError **)>;
 
-  /* With new caps: the settings that are set, or else those in force. */
+  /* Call with new caps. Builds the program of the latest settings or, if these fail, of
+   * the settings in use. */
   bool adopt (const FindStreams &find, GError **error);
 
-  /* Between two frames: whether settings that were set since are in force now. */
+  /* Call between two frames. Returns TRUE if settings have changed and are now in use. */
   bool update (const FindStreams &find);
 
   bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
@@ -39,7 +40,7 @@ public:
   }
 
 private:
-  /* A file as it was read last. */
+  /* The file that was read last */
   struct File {
     std::shared_ptr<const ProgramFile> read; /* (nullable) */
     guint reloads = 0;

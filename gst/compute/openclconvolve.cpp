@@ -11,35 +11,34 @@
  * (images, height, width, channels) or, with `layout=nchw`, (images, channels, height,
  * width).
  *
- * `kernel` is a .npy file or an array as text, "<<0,1,0>,<1,-4,1>,<0,1,0>>". Of two axes,
- * (height, width), it is used for every channel; of three, each channel has its own; of
- * four, (filters, channels of a group, height, width) or (height, width, channels of a
- * group, filters), all channels of a group go into each of its filters. Video takes a
- * kernel of two axes.
+ * `kernel` is a .npy file or an array as text, "<<0,1,0>,<1,-4,1>,<0,1,0>>". With two
+ * axes, (height, width), it is used for every channel. With three axes, each channel has
+ * its own kernel. With four axes, (filters, channels of a group, height, width) or
+ * (height, width, channels of a group, filters), each filter sums all channels of its
+ * group. For video, the kernel has two or three axes.
  *
- * The element reads `kernel` and `bias` when it makes its tables: at the start, and whenever
- * caps or a property other than `scale` and `offset` change. The host keeps no copy, so that
- * a file must stay until the element stops. A file that has changed its shape meanwhile is
- * taken when the property is set again.
+ * The element reads `kernel` and `bias` at the start, and whenever caps or a property
+ * other than `scale` and `offset` change. It keeps no copy on the host, so the files must
+ * exist until the element stops. A file whose shape has changed is accepted when the
+ * property is set again.
  *
- * Alpha is copied unless `alpha` is set. With the default `padding` and `stride` each pixel
- * keeps its own alpha. Otherwise an output pixel gets the alpha of the input pixel that the
- * middle of the kernel covers. A kernel with an even number of rows or columns has two
- * in the middle: the upper, or left, one counts.
+ * Alpha is copied unless `alpha` is set. With the default `padding` and `stride` each
+ * pixel keeps its own alpha. Otherwise an output pixel gets the alpha of the input pixel
+ * under the middle of the kernel. If a kernel has an even number of rows or columns, the
+ * upper or left of the two in the middle counts.
  *
  * The output is activation (Σ kernel · input + bias), for video times `scale` plus
- * `offset`, rounded and saturated. Arrays of 8 and 16 bit integers become float32. Sums are
- * computed in float32, those of float64 arrays in double precision: with `method` direct or
- * auto, on a device that has it.
- * All properties can change while it plays: a set that does not fit is one WARNING, and
- * the one before stays in force.
+ * `offset`, rounded and saturated. Arrays of 8 and 16 bit integers become float32. Sums
+ * are computed in float32. float64 arrays use double precision, which needs `method`
+ * direct or auto and a device that supports it. All properties can change while playing.
+ * Settings that do not fit cause one WARNING, and the previous ones stay in use.
  *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! openclupload ! \
  *   openclconvolve kernel="<<0,1,0>,<1,-4,1>,<0,1,0>>" offset=128 border=clamp ! \
  *   opencldownload ! videoconvert ! autovideosink
- * ]| Edges of a picture
+ * ]| Edge detection
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -137,7 +136,7 @@ DEFINE_ENUM (flip_type, "GstOpenCLConvolveFlip",
 G_DECLARE_FINAL_TYPE (
     GstOpenCLConvolve, gst_opencl_convolve, GST, OPENCL_CONVOLVE, GstOpenCLFilter)
 
-/* Arrays whose shapes are known: caps are asked for from several threads. */
+/* Kernel and bias with known shapes. Several threads query caps. */
 struct OpenedTaps {
   std::mutex lock;
   TapsSource kernel, bias;
@@ -148,7 +147,7 @@ struct _GstOpenCLConvolve {
 
   opencl::Settings<ConvolutionSettings> *settings;
   OpenedTaps *opened;
-  std::unique_ptr<Convolver> *convolver; /* with the caps in use, else empty */
+  std::unique_ptr<Convolver> *convolver; /* for the caps in use, else empty */
   Convolution *convolution;
 };
 
@@ -223,7 +222,7 @@ open_taps (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
   return true;
 }
 
-/* Files may have changed while nothing played. */
+/* Files may have changed while the element was stopped. */
 static void
 forget_taps (GstOpenCLConvolve *self)
 {
@@ -370,7 +369,7 @@ tell_method (GstOpenCLConvolve *self, compute::Method set, compute::Method taken
   g_type_class_unref (names);
 }
 
-/* Changes nothing where it fails. */
+/* Changes nothing if it fails. */
 static bool
 make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     GstCaps *input, GstCaps *output, GError **error)
@@ -393,7 +392,7 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     return false;
   }
   const compute::Levels levels = {settings.scale, settings.offset};
-  /* New settings come here a second time where they change the output's caps. */
+  /* Settings that change the output caps come here twice. */
   if (*self->convolver && *self->convolution == convolution) {
     (*self->convolver)->set_levels (levels);
     return true;
@@ -424,7 +423,8 @@ gst_opencl_convolve_set_formats (
 
 /* --- settings --- */
 
-/* The output with `settings`; FALSE where there is none, or downstream does not take it. */
+/* Chooses the output caps for `settings`. Returns FALSE if there are none, or if
+ * downstream does not accept them. */
 static bool
 choose_output (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     GstCaps *input, GstCaps **output, GError **error)
@@ -449,8 +449,8 @@ choose_output (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
   return true;
 }
 
-/* Between two frames. Where the output becomes another, the base class agrees on that
- * with downstream before this very frame. */
+/* Called between two frames. If the output caps change, the base class negotiates them
+ * before this frame. */
 static void
 update_settings (GstOpenCLConvolve *self)
 {

@@ -8,27 +8,27 @@
  * @title: openclkernel
  *
  * Runs a kernel from a file (`location`: OpenCL C, a program binary or SPIR-V) or a text
- * (`source`), or one `expression` for each element, over video and arrays in device memory.
- * The kernel's arguments are bound by their names. Most drivers do not know those of a binary
- * or of SPIR-V, so that `parameters` has to declare them.
+ * (`source`), or one `expression` for each element, over video and arrays in device
+ * memory. The kernel's arguments are bound by name. Most drivers do not report the names
+ * for a binary or SPIR-V. `parameters` must then declare them.
  *
- * - `input`, `output`: pointers to the frame that comes and the one that goes. An input
- *   that is not declared const is copied for each frame, since others may hold it
- * - `width`, `height`, `count` (numbers in all), `shape0` … `shape3` (innermost first) of
- *   the output; with the name of any array before them, `input_width`, of that
- * - `stride`, `output_stride`, `input_stride`: bytes from line to line. An array without
- *   a stride in the kernel has its lines one behind the other
+ * - `input`, `output`: pointers to the input and the output frame. An input that is not
+ *   declared const is copied for each frame, because other elements may use it
+ * - `width`, `height`, `count` (of elements), `shape0` … `shape3` (innermost first): size
+ *   of the output. With the name of an array before them, `input_width`: of that array
+ * - `stride`, `output_stride`, `input_stride`: row stride in bytes. If the kernel has no
+ *   stride for an array, its rows are contiguous
  * - `frame` (counted from 0), `time` (in seconds)
- * - all others from `arguments`
+ * - all others: values of `arguments`
  *
- * There is a work-item for each pixel, or each element of an array, of the output unless
- * `global-size` is set. Over an array they have one dimension, or two where the kernel calls
- * `get_global_id (1)`, and three where it calls `get_global_id (2)`: then dimension 0 is
- * `shape0`, 1 is `shape1`, and the last one has all further elements. A program that is not
- * OpenCL C needs `global-size` there.
+ * Unless `global-size` is set, there is a work-item for each pixel of the output, or for
+ * each element of an array. For arrays, the work-items have one dimension, two if the
+ * kernel calls `get_global_id (1)`, or three if it calls `get_global_id (2)`. Dimension 0
+ * is then `shape0`, 1 is `shape1`, and the last one covers all other elements. A program
+ * that is not OpenCL C needs `global-size` for arrays.
  *
- * Settings and the file itself (`reload`) can change while it plays: a program that does not
- * build or does not fit is one WARNING, and the one before goes on.
+ * Settings and the file itself (signal `reload`) can change while playing. A program that
+ * does not build or does not fit causes one WARNING, and the previous one stays in use.
  *
  * ## Example launch lines
  * |[
@@ -68,7 +68,7 @@ static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
 
-/* GstOpenCLKernel is the library's; elements are named after their type. */
+/* The library has a type GstOpenCLKernel, and elements are named after their type. */
 G_DECLARE_FINAL_TYPE (
     GstOpenclKernel, gst_opencl_kernel_filter, GST, OPENCL_KERNEL_FILTER, GstOpenCLFilter)
 
@@ -77,7 +77,7 @@ struct _GstOpenclKernel {
 
   opencl::Settings<ProgramSettings> *settings;
   LiveProgram *program; /* between open and close, else null */
-  guint64 frames;       /* since then */
+  guint64 frames;       /* since open */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenclKernel, gst_opencl_kernel_filter,
@@ -173,8 +173,8 @@ gst_opencl_kernel_filter_set_formats (
   return self->program->adopt (streams, error);
 }
 
-/* Whether the caps that are in use hold with `wanted`; else downstream has to take those
- * that do, and `output` becomes one of them. */
+/* Returns TRUE if the caps in use fit `wanted`. Otherwise sets `output` to caps that fit
+ * and that downstream accepts, or returns FALSE. */
 static bool
 choose_output (GstOpenclKernel *self, const ProgramSettings &wanted, GstCaps *input,
     GstCaps **output, GError **error)
@@ -199,8 +199,8 @@ choose_output (GstOpenclKernel *self, const ProgramSettings &wanted, GstCaps *in
   return true;
 }
 
-/* Between two frames. Where the output becomes another, the base class agrees on that
- * with downstream before this very frame. */
+/* Called between two frames. If the output caps change, the base class negotiates them
+ * before this frame. */
 static void
 update_settings (GstOpenclKernel *self)
 {
@@ -230,7 +230,7 @@ gst_opencl_kernel_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 
 /* --- frames --- */
 
-/* In seconds of the stream; 0 where the buffer has no time. */
+/* Returns the stream time in seconds, or 0 if the buffer has no timestamp. */
 static double
 time_of (GstBaseTransform *transform, GstBuffer *buffer)
 {

@@ -7,16 +7,16 @@
  * SECTION:element-openclkernelmixer
  * @title: openclkernelmixer
  *
- * Makes one buffer of several, video or arrays in device memory, with a kernel from a file
- * (`location`) or a text (`source`), or with one `expression` for each element. A pad is
- * requested by the name of the kernel's argument that it is bound to; without a name pads
- * are `a`, `b`, and so on. All else is as in `openclkernel`: `a_width` and `a_stride` are
- * those of what `a` gives, `width` and `stride` of the output, which is as the first
- * pad's unless downstream or `output-caps` say otherwise; arrays in an expression are
- * broadcast as NumPy does.
+ * Combines several inputs, video or arrays in device memory, by a kernel from a file
+ * (`location`) or a text (`source`), or by one `expression` for each element. The name of
+ * a requested pad is that of the kernel argument to which it is bound. Without a name,
+ * pads are `a`, `b`, and so on. All else is as in `openclkernel`: `a_width` and
+ * `a_stride` belong to the input `a`, `width` and `stride` to the output. The output has
+ * the caps of the first pad unless downstream or `output-caps` require others. Arrays in
+ * an expression are broadcast as in NumPy.
  *
- * The first pad says when a frame is made. Of each other it takes what is shown at that
- * time; the last buffer of one that has ended stays.
+ * Each buffer of the first pad gives one output frame. From every other pad the element
+ * takes the buffer for that time. The last buffer of a pad that has ended stays in use.
  *
  * ## Example launch line
  * |[
@@ -58,7 +58,7 @@ struct _GstOpenCLKernelMixer {
 
   opencl::Settings<ProgramSettings> *settings;
   LiveProgram *program; /* between open and close, else null */
-  guint64 frames;       /* since then */
+  guint64 frames;       /* since open */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer,
@@ -82,7 +82,7 @@ has_pad (GstElement *element, const char *name)
   return found;
 }
 
-/* The first letter that no pad has. */
+/* Returns the first letter that is not the name of a pad. */
 static std::string
 free_name (GstElement *element)
 {
@@ -144,7 +144,7 @@ gst_opencl_kernel_mixer_find_output (GstOpenCLCombiner *combiner, GstPad **pads,
   return outputs_of (self->settings->current (), pads, inputs, n_inputs, error);
 }
 
-/* As the first input, as far as that goes. */
+/* Fixates to the caps of the first input, as far as possible. */
 static GstCaps *
 gst_opencl_kernel_mixer_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
 {
@@ -200,7 +200,8 @@ gst_opencl_kernel_mixer_set_formats (GstOpenCLCombiner *combiner, GstPad **pads,
   return GST_OPENCL_KERNEL_MIXER (combiner)->program->adopt (streams, error);
 }
 
-/* The caps in use where they hold with `wanted`; else some that downstream takes. */
+/* Keeps the caps in use if they fit `wanted`, otherwise chooses caps that downstream
+ * accepts. */
 static bool
 choose_output (GstOpenCLKernelMixer *self, const ProgramSettings &wanted,
     GstCaps *outputs, GstCaps **output, GError **error)

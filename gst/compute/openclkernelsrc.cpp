@@ -7,11 +7,11 @@
  * SECTION:element-openclkernelsrc
  * @title: openclkernelsrc
  *
- * Makes video or arrays on the device with a kernel from a file (`location`) or a text
- * (`source`), or with one `expression` for each element. Nothing is uploaded for a frame.
- * `output-caps` or downstream's caps choose the format. Arguments are bound as in
- * `openclkernel`; there is no `input`. An expression has `i0` … `i3`, where the element
- * stands, `frame` and `time`.
+ * Generates video or arrays on the device by a kernel from a file (`location`) or a text
+ * (`source`), or by one `expression` for each element. It uploads no frames.
+ * `output-caps` or downstream's caps select the format. Arguments are bound as in
+ * `openclkernel`, but there is no `input`. An expression can use `i0` … `i3` (the indices
+ * of the element), `frame` and `time`.
  *
  * ## Example launch lines
  * |[
@@ -167,7 +167,8 @@ gst_opencl_kernel_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **err
   return GST_OPENCL_KERNEL_SRC (src)->program->adopt (streams, error);
 }
 
-/* The caps in use where they hold with `wanted`; else some that downstream takes. */
+/* Keeps the caps in use if they fit `wanted`, otherwise chooses caps that downstream
+ * accepts. */
 static bool
 choose_output (GstOpenCLKernelSrc *self, const ProgramSettings &wanted, GstCaps **output,
     GError **error)
@@ -193,7 +194,7 @@ choose_output (GstOpenCLKernelSrc *self, const ProgramSettings &wanted, GstCaps 
   return true;
 }
 
-/* Before a frame gets its memory, since that may be of other caps. */
+/* Called before a frame is allocated, because its caps may change. */
 static bool
 update_settings (GstOpenCLKernelSrc *self)
 {

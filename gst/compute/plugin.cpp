@@ -13,7 +13,7 @@ plugin_init (GstPlugin *plugin)
 {
   gboolean registered = FALSE;
 
-  /* One line an element, in the order of the alphabet. */
+  /* In alphabetical order */
   registered |= GST_ELEMENT_REGISTER (openclconvolve, plugin);
   registered |= GST_ELEMENT_REGISTER (openclkernel, plugin);
   registered |= GST_ELEMENT_REGISTER (openclkernelmixer, plugin);

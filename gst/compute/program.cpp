@@ -51,7 +51,7 @@ ends_with (const std::string &text, const std::string &end)
          && text.compare (text.size () - end.size (), end.size (), end) == 0;
 }
 
-/* The first error of the log is what a user wants to read at once. */
+/* Moves the first error of the log to the start of the message. */
 void
 put_first_error_first (GError *error)
 {
@@ -114,7 +114,7 @@ Program::build_source (const Task &task, GError **error) const
   return program;
 }
 
-/* Loading a program takes seconds on some boards: a change of arguments must not do it. */
+/* Loading a program takes seconds on some boards, so a change of arguments reuses it. */
 cl::Program
 Program::build_compiled (const Task &task, const Program *previous, GError **error)
 {
@@ -126,7 +126,7 @@ Program::build_compiled (const Task &task, const Program *previous, GError **err
   return built () ? opencl::retained<cl::Program> (built (), error) : cl::Program ();
 }
 
-/* PoCL describes the arguments of a binary's kernels if the option is given here, too. */
+/* PoCL reports the arguments of a binary's kernels only with -cl-kernel-arg-info here. */
 bool
 Program::build (const Task &task, const Program *previous, GError **error)
 {
@@ -189,7 +189,7 @@ Program::stream_named (const std::string &name) const
   return nullptr;
 }
 
-/* A kernel that asks for no stride reckons with lines one behind the other. */
+/* A kernel without a stride argument expects contiguous rows. */
 bool
 Program::choose_lines (GError **error)
 {
@@ -234,7 +234,7 @@ Program::check_arguments (const GstStructure *arguments, GError **error) const
   return true;
 }
 
-/* Arrays first: others may be named after them. */
+/* Binds arrays first, because other arguments may be their sizes. */
 bool
 Program::bind_all (const Task &task, const Program *previous, GError **error)
 {
@@ -334,8 +334,8 @@ check_type (const char *path, const opencl::NpyHeader &header, const Parameter &
   return false;
 }
 
-/* A buffer that a kernel writes belongs to the program and keeps its contents from
- * frame to frame. */
+/* The buffer belongs to the program. If the kernel writes to it, it keeps its contents
+ * from frame to frame. */
 bool
 Program::store_array (const char *path, const Parameter &parameter, const Task &task,
     const Program *previous, std::shared_ptr<StoredArray> &stored, GError **error) const
@@ -406,7 +406,7 @@ Program::set_numbers (cl_uint index, const std::vector<Number> &numbers, GError 
              "clSetKernelArg", error);
 }
 
-/* `bound` is whether the argument is one that is known by its name. */
+/* Sets `bound` to whether the argument has a predefined name. */
 bool
 Program::bind_attribute (cl_uint index, bool &bound, GError **error)
 {
@@ -429,7 +429,7 @@ Program::bind_attribute (cl_uint index, bool &bound, GError **error)
   return !bound || set_numbers (index, {Number (value)}, error);
 }
 
-/* Lengths of an array by name: "width" is the output's, "input_width" the input's. */
+/* Finds a length by its name: "width" of the output, "input_width" of the input. */
 bool
 Program::find_attribute (const std::string &name, gsize &value) const
 {
@@ -470,7 +470,7 @@ Program::find_attribute (const std::string &name, gsize &value) const
   return false;
 }
 
-/* --- how many work-items --- */
+/* --- number of work-items --- */
 
 /* "width", "640", "width/4", "shape0*2/3" */
 bool
@@ -518,9 +518,9 @@ Program::resolve_size (const std::string &text, const char *name,
   return true;
 }
 
-/* One work-item for each pixel, or for each element of an array. The number of dimensions is that
- * of the get_global_id () calls in the kernel. If the array has more dimensions, the last one of
- * the kernel covers the rest of them. */
+/* One work-item for each pixel, or for each element of an array. The kernel's calls of
+ * get_global_id () determine the number of dimensions. If the array has more dimensions,
+ * the last one of the kernel covers the rest of them. */
 bool
 Program::default_size (const Task &task, GError **error)
 {
@@ -579,7 +579,7 @@ Program::set_size (const Task &task, GError **error)
   return check_groups (error);
 }
 
-/* Fewer leave a GPU idle; more hide no more latency. */
+/* Chooses up to 256 work-items: fewer leave a GPU idle, more hide no more latency. */
 void
 Program::choose_groups ()
 {
@@ -592,8 +592,9 @@ Program::choose_groups ()
   global[0] = round_up (global[0], group);
 }
 
-/* Neighbours in memory together, where a kernel that does not check its place allows that:
- * a GPU's driver may take tiles, which read half of what a line brings. */
+/* Chooses work-groups along rows, if the size is a multiple of them: the kernel may not
+ * check its position. A GPU's driver may choose tiles, which use only half of each cache
+ * line. */
 void
 Program::choose_rows ()
 {
@@ -650,7 +651,7 @@ Program::check_groups (GError **error) const
 
 /* --- a frame --- */
 
-/* Lines of a stream from one place to another. */
+/* Copies the rows of a stream between two buffers. */
 bool
 Program::copy_lines (gsize stream, cl_command_queue queue, const Place &from,
     gsize from_offset, const Place &to, gsize to_offset, GError **error) const
@@ -669,8 +670,9 @@ Program::copy_lines (gsize stream, cl_command_queue queue, const Place &from,
       "clEnqueueCopyBufferRect", error);
 }
 
-/* The frame as it is, unless it begins within its memory, its lines lie otherwise than
- * the kernel reckons, or the kernel might write to what is others' to read. */
+/* Passes the frame itself to the kernel, or a scratch buffer. The kernel gets a scratch
+ * buffer if the frame has an offset in its memory, if its row stride does not fit, or if
+ * the kernel may write to an input. */
 bool
 Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
     gsize output_stride, Place &placed, GError **error)
@@ -704,7 +706,7 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
 }
 
 namespace {
-/* Bytes of the memory that `data` is a part of. */
+/* Range of `data` in its root buffer, in bytes */
 struct MemoryRange {
   cl_mem root;
   gsize begin = 0, end = 0;
@@ -726,7 +728,7 @@ extent_of (cl_mem data)
 }
 } // namespace
 
-/* An application's memory may be an input of the frame and its output. */
+/* Checks that no input overlaps the output: an application may pass the same memory. */
 bool
 Program::check_overlap (const std::vector<Place> &places, GError **error) const
 {

@@ -18,25 +18,25 @@
 namespace compute {
 /* Description of a program to build and run */
 struct Task {
-  std::string source; /* OpenCL C, its includes put in; empty for a compiled program */
+  std::string source; /* OpenCL C with includes inserted; empty for a compiled program */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable): in place of `source` */
   std::string options;
   std::string parameters; /* of a kernel that the driver does not describe, or empty */
   std::string kernel;     /* empty: the only one */
   std::string global_size, local_size;     /* "width/4,height"; empty: the default */
   const GstStructure *arguments = nullptr; /* (nullable) */
-  guint reloads = 0;                       /* files are read again where this differs */
-  gsize alignment = 1;      /* of lines, where vectors are read and written */
-  bool checks_size = false; /* so groups of any size do */
+  guint reloads = 0;                       /* files are read again if this differs */
+  gsize alignment = 1;                     /* of rows in bytes, for vector access */
+  bool checks_size = false; /* by the kernel; work-groups of any size fit */
 };
 
-/* When a frame is. */
+/* Number and time of a frame */
 struct Moment {
   guint64 frame;
   double time; /* in seconds */
 };
 
-/* An array of the user's on the device. */
+/* A user-supplied array on the device */
 struct StoredArray {
   std::string path;
   guint reloads;
@@ -47,27 +47,25 @@ struct StoredArray {
 
 class Program {
 public:
-  /* `streams`: all inputs, and last the output. (nullable), with an error that says what
-   * is wrong with the kernel, its arguments or its size. `previous` (nullable) lends what
-   * has not changed. */
+  /* `streams`: all inputs, then the output. `previous` (nullable) lends what has not
+   * changed. Returns NULL with an error about the kernel, its arguments or its size. */
   static std::unique_ptr<Program> create (GstOpenCLContext *context, const Task &task,
       const std::vector<Stream> &streams, const Program *previous, GError **error);
 
-  /* `frames`: mapped, of each stream. What is enqueued uses this until it has finished.
-   */
+  /* `frames`: one mapped frame per stream. Does not wait for the kernel. */
   bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
       const Moment &moment, GError **error);
 
 private:
-  /* Values of an argument for each frame */
+  /* An argument that changes with each frame */
   struct Binding {
     enum Kind { STREAM, STRIDE, FRAME, TIME } kind;
     cl_uint index;
     gsize stream;
   };
-  /* How the lines of a stream have to lie for the kernel. */
+  /* Row stride that the kernel expects for a stream */
   enum class Lines { AS_THEY_ARE, AS_IN_OUTPUT, TIGHT };
-  /* Where a frame is for the kernel. */
+  /* Memory and row stride of a frame that the kernel gets */
   struct Place {
     cl_mem data;
     gsize stride;

@@ -32,7 +32,8 @@ copy_if_missing (GstStructure *to, const GstStructure *from, const char *field)
     gst_structure_set_value (to, field, value);
 }
 
-/* Whether both are of one kind, and then of the same numbers. */
+/* Sets missing fields. The framerate is that of `like`; the others too, if it has the
+ * same media type. */
 void
 complete_structure (GstStructure *structure, const GstStructure *like)
 {
@@ -75,7 +76,7 @@ append_tensors (GstCaps *caps, const opencl::ArrayFormat &array, const GstStruct
   append_in_device_memory (caps, structure);
 }
 
-/* Every type of number, that of `first` first. */
+/* Appends tensors of every element type, that of `array` first. */
 void
 append_tensors_of_all_types (
     GstCaps *caps, opencl::ArrayFormat array, const GstStructure *like)
@@ -89,7 +90,7 @@ append_tensors_of_all_types (
   }
 }
 
-/* Video of formats that are such an array. */
+/* Appends the video formats that have the shape of the array. */
 void
 append_video (GstCaps *caps, const std::vector<gsize> &shape, const GstStructure *like)
 {
@@ -113,7 +114,7 @@ append_video (GstCaps *caps, const std::vector<gsize> &shape, const GstStructure
   }
 }
 
-/* All that is made here, at the rate of `structure`. */
+/* Appends all supported caps, with the framerate of `structure`. */
 void
 append_all_at_rate (GstCaps *caps, const GstStructure *structure)
 {
@@ -127,7 +128,7 @@ append_all_at_rate (GstCaps *caps, const GstStructure *structure)
   gst_caps_unref (all);
 }
 
-/* The numbers of one structure where it is fixed. */
+/* Returns true and sets `stream` if the structure is fixed. */
 bool
 stream_of_structure (const char *name, const GstStructure *structure, Stream &stream)
 {
@@ -241,7 +242,7 @@ outputs_of_expression (const ProgramSettings &settings, const std::vector<Stream
   return wanted_of (result, settings, like);
 }
 
-/* As in `like`, or near to it. */
+/* Fixates fields to those of `like`, or to the nearest values. */
 static void
 fixate_structure (GstStructure *structure, const GstStructure *like)
 {
@@ -268,7 +269,8 @@ fixate_structure (GstStructure *structure, const GstStructure *like)
   }
 }
 
-/* Caps of arrays that leave open how large they are can not be fixated. */
+/* Sets missing dimensions to those of `like`, because caps without dimensions cannot be
+ * fixated. */
 static void
 open_dimensions_as_in (GstStructure *structure, const GstStructure *like)
 {

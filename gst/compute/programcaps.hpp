@@ -8,21 +8,22 @@
 #include "stream.hpp"
 
 namespace compute {
-/* `wanted` as caps of whole elements: in device memory, or in any with `any_memory`, and
- * what they leave open as in `like` (nullable) where that is of the same kind. */
+/* Completes `wanted` and adds the device memory feature. With `any_memory`, it also
+ * returns the caps without that feature. Missing fields are those of `like` (nullable),
+ * if it has the same media type. */
 GstCaps *complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory);
 
-/* Returns the output caps for inputs of `caps`, best first. `framerate` stays. */
+/* Returns the output caps for inputs of `caps`, best first. The framerate stays. */
 GstCaps *outputs_of (const ProgramSettings &settings, GstCaps *caps);
 /* Returns the input caps for an output of `caps`. */
 GstCaps *inputs_of (const ProgramSettings &settings, GstCaps *caps);
 
-/* Returns the output caps of an expression: `array` in every kind of caps, with the
- * kind and type of number of `like` (nullable) first. Returns NULL with an error if
- * the expression cannot have these inputs. */
+/* Returns the output caps of an expression: all media types with its shape, those of
+ * `like` (nullable) first. Returns NULL with an error if the expression cannot have these
+ * inputs. */
 GstCaps *outputs_of_expression (const ProgramSettings &settings,
     const std::vector<Stream> &inputs, const GstStructure *like, GError **error);
 
-/* One of `caps`: as much as can be as in `like`, (transfer full) both. */
+/* Fixates `caps`, as close to `like` as possible. Takes ownership of both. */
 GstCaps *fixate_like (GstCaps *caps, GstCaps *like);
 } // namespace compute

@@ -1,4 +1,4 @@
-/* Files of programs: OpenCL C, program binaries and SPIR-V
+/* Program files: OpenCL C, program binaries and SPIR-V
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -33,7 +33,8 @@ is_nvidia_assembly (const std::string &text)
       GRegexCompileFlags (G_REGEX_MULTILINE | G_REGEX_RAW), GRegexMatchFlags (0));
 }
 
-/* Returns no bytes if the file cannot be read: reading it as OpenCL C reports the reason. */
+/* Returns no bytes if the file cannot be read. Reading it as OpenCL C then reports
+ * why. */
 std::string
 bytes_of_file (const std::string &location)
 {
@@ -49,7 +50,7 @@ bytes_of_file (const std::string &location)
   return bytes;
 }
 
-/* Drivers need not take words of the other byte order. */
+/* Drivers need not accept the other byte order. */
 std::string
 in_host_order (std::string words)
 {
@@ -80,7 +81,7 @@ driver_of (GstOpenCLContext *context)
          + platform_text (context, CL_PLATFORM_VERSION) + ")";
 }
 
-/* The function of cl_khr_il_program, or else of OpenCL 2.1 */
+/* Returns the function of cl_khr_il_program, or else of OpenCL 2.1, or NULL. */
 clCreateProgramWithILKHR_fn
 find_create_with_il (GstOpenCLContext *context)
 {

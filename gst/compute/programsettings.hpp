@@ -13,14 +13,14 @@ struct ProgramSettings {
   opencl::Structure arguments;
   std::string global_size, local_size;
   opencl::Caps output_caps;
-  bool live = false; /* a source's */
-  guint reloads = 0; /* counts that files are to be read again */
+  bool live = false; /* openclkernelsrc only */
+  guint reloads = 0; /* number of requests to read files again */
 };
 
-/* Without `is-live`. */
+/* All properties except `is-live` */
 opencl::PropertyTable<ProgramSettings> program_properties ();
 
-/* The action signal `reload`; `of` gives an instance's settings. */
+/* Installs the action signal `reload`. `of` returns the settings of an instance. */
 void install_reload (
     gpointer klass, opencl::Settings<ProgramSettings> *(*of) (gpointer instance));
 } // namespace compute

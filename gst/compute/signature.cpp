@@ -12,14 +12,14 @@
 
 namespace compute {
 namespace {
-/* Drivers name types as they were written, or as OpenCL C abbreviates them. */
+/* Drivers report types as they are written, or by the short names of OpenCL C. */
 constexpr struct {
   const char *written, *type;
 } long_names[] = {{"unsigned char", "uchar"}, {"unsigned short", "ushort"},
     {"unsigned int", "uint"}, {"unsigned long", "ulong"}, {"signed char", "char"},
     {"unsigned", "uint"}, {"signed int", "int"}};
 
-/* The space that a word names, or VALUE */
+/* Returns the address space that a word names, or VALUE. */
 Parameter::Space
 space_named (const std::string &word)
 {
@@ -60,7 +60,7 @@ bare_type (const std::string &name)
   return bare;
 }
 
-/* PoCL renames built-in functions by macros, so it reports a parameter "step" as "_cl_step". */
+/* PoCL renames built-in functions by macros, so it reports "step" as "_cl_step". */
 std::string
 written_name (const std::string &name)
 {
@@ -257,7 +257,7 @@ bool
 kernels_of_program (cl_program program, std::vector<std::string> &names, GError **error)
 {
   gsize size = 0, count = 0;
-  /* NVIDIA's driver crashes when it is asked for the names of none. */
+  /* NVIDIA's driver crashes if the names of a program without kernels are queried. */
   cl_int code =
       clGetProgramInfo (program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, nullptr);
   if (code == CL_SUCCESS && count == 0)

@@ -24,7 +24,7 @@ struct Parameter {
 
   bool is_array () const { return space == GLOBAL || space == CONSTANT; }
   bool is_written () const { return space == GLOBAL && !is_const; }
-  /* Bytes. A vector of three lanes takes as many as one of four. */
+  /* Size in bytes. A vector of three lanes is as large as one of four. */
   gsize size () const { return number ? number->size * (lanes == 3 ? 4 : lanes) : 0; }
   /* "__global const float4 *weights" */
   std::string text () const;
@@ -35,11 +35,12 @@ using Signature = std::vector<Parameter>;
 /* "float gain, int n" */
 std::string signature_text (const Signature &signature);
 
-/* Reads the parameters from the driver. The program must be built with `-cl-kernel-arg-info`. */
+/* Reads the parameters from the driver. Needs a program built with
+ * `-cl-kernel-arg-info`. */
 bool read_signature (cl_kernel kernel, Signature &signature, GError **error);
 
-/* For a kernel that the driver does not describe. `declared` has its parameters in OpenCL C,
- * "global const uchar *input, global uchar *output, int stride". */
+/* For a kernel that the driver does not describe. `declared` has its parameters in OpenCL
+ * C, such as "global const uchar *input, global uchar *output, int stride". */
 bool read_declared_signature (
     cl_kernel kernel, const std::string &declared, Signature &signature, GError **error);
 

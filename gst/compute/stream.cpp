@@ -1,4 +1,4 @@
-/* Streams of an element, by the names of kernel arguments
+/* Input or output of an element, with the name of its kernel argument
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Streams of an element, by the names of kernel arguments
+/* Input or output of an element, with the name of its kernel argument
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,8 +7,8 @@
 #include <gst/common/arrayformat.hpp>
 
 namespace compute {
-/* Spectra as a camera gives them are gray video; npyparse, which makes either, is to know
- * that arrays are meant. */
+/* domain=wavelength is left out, because raw spectra are also gray video. npyparse can
+ * output application/x-oct or arrays. Without this domain it chooses arrays. */
 #define COMPUTE_CAPS(features)                                                           \
   "video/x-raw" features ", format = (string) " ARRAY_VIDEO_FORMATS                      \
   ", width = (int) [ 1, 2147483647 ], height = (int) [ 1, 2147483647 ], "                \
@@ -26,10 +26,11 @@ struct Stream {
 
   gsize width () const { return is_video ? array.shape[1] : array.length (0); }
   gsize height () const { return is_video ? array.shape[0] : array.length (1); }
-  /* Lines that may stand apart, and how many bytes of each count. */
+  /* Number of rows that may have padding between them, and bytes of a row without
+   * padding */
   gsize lines () const { return is_video ? array.shape[0] : 1; }
   gsize line_bytes () const { return array.bytes () / lines (); }
-  /* From one line to the next where they do not stand apart. */
+  /* Row stride without padding */
   gsize row_bytes () const
   {
     return is_video ? line_bytes ()
@@ -37,6 +38,6 @@ struct Stream {
   }
 };
 
-/* Format and size from fixed caps */
+/* Reads format and size from fixed caps. */
 bool stream_of_caps (const char *name, GstCaps *caps, Stream &stream, GError **error);
 } // namespace compute

@@ -1,6 +1,6 @@
-/* The number of dimensions that a kernel's work-items have
+/* Number of work-item dimensions that a kernel uses
  *
- * OpenCL does not tell which dimensions a kernel reads, so its text is looked through.
+ * OpenCL does not report which dimensions a kernel uses, so its source is searched.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +16,7 @@ namespace compute {
 namespace {
 struct Token {
   std::string text;
-  int conditions; /* how many #if it is within */
+  int conditions; /* number of enclosing #if */
 };
 
 using Tokens = std::vector<Token>;
@@ -27,7 +27,7 @@ is_of_name (char letter)
   return g_ascii_isalnum (letter) || letter == '_';
 }
 
-/* Comments and strings are blanks; a line that is continued is one. */
+/* Replaces comments and strings by blanks, and joins continued lines. */
 std::string
 without_comments (const std::string &source)
 {
@@ -72,8 +72,8 @@ add_tokens (const std::string &line, int conditions, Tokens &tokens)
   }
 }
 
-/* Functions and macros by their names. What is defined twice depends on conditions, and is
- * left out. */
+/* Functions and macros by name. A name with two definitions depends on conditions and is
+ * ignored. */
 class Definitions {
 public:
   explicit Definitions (const std::string &source)
@@ -116,7 +116,7 @@ private:
       bodies[tokens[1].text].emplace_back (tokens.begin () + 2, tokens.end ());
   }
 
-  /* A function's body is behind the ")" of its parameters. */
+  /* The body of a function follows the ")" of its parameters. */
   void add_functions (const Tokens &tokens)
   {
     for (gsize at = 0; at < tokens.size (); at++) {
@@ -133,7 +133,8 @@ private:
     }
   }
 
-  /* The place of the bracket that belongs to the one at `at`, or behind all tokens. */
+  /* Returns the index of the bracket that matches the one at `at`, or the number of
+   * tokens. */
   static gsize closing (
       const Tokens &tokens, gsize at, const char *open, const char *close, int direction)
   {
@@ -149,7 +150,7 @@ private:
   std::map<std::string, std::vector<Tokens>> bodies;
 };
 
-/* 2 of "get_global_id (1)" at `at`, else 1 */
+/* Returns 2 for "get_global_id (1)" at `at`, 3 for "get_global_id (2)", else 1. */
 unsigned
 dimensions_of_call (const Tokens &tokens, gsize at)
 {

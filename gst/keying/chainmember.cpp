@@ -74,7 +74,7 @@ gst_keying_deferred_chain_new (std::shared_ptr<keying::KeyChainKernel> kernel,
 
 namespace keying {
 namespace {
-/* Whether `buffer` is of a single memory of this context */
+/* Returns true if `buffer` has exactly one memory, of this context. */
 bool
 is_of_context (GstBuffer *buffer, GstOpenCLContext *context)
 {
@@ -84,8 +84,8 @@ is_of_context (GstBuffer *buffer, GstOpenCLContext *context)
          && gst_opencl_memory_get_context (memory) == context;
 }
 
-/* False where `buffer` is not that, or does not hold such a picture as its caps say: then the
- * filter works on its own and reports it. */
+/* Returns false if `buffer` has other memory, or does not match its caps. The filter then
+ * processes the frame without a chain, and reports the error. */
 bool
 find_place (
     GstBuffer *buffer, const GstVideoInfo *info, GstOpenCLContext *context, Place *place)
@@ -114,7 +114,7 @@ find_place_of_output (GstOpenCLFilter *filter, GstBuffer *output, Place *place)
       gst_opencl_filter_get_context (filter), place);
 }
 
-/* Where a camera's planes lie mapping says. */
+/* The planes of camera formats are found when the frame is mapped. */
 bool
 is_plain_input (GstOpenCLFilter *filter, const InputFormat &format, GstBuffer *input)
 {

@@ -17,9 +17,9 @@ G_DECLARE_FINAL_TYPE (GstKeyingDeferredChain, gst_keying_deferred_chain, GST,
     KEYING_DEFERRED_CHAIN, GstOpenCLDeferred)
 
 namespace keying {
-/* Where a picture lies in its memory */
+/* Position of a frame in its memory */
 struct Place {
-  gsize offset = 0; /* from the memory's own */
+  gsize offset = 0; /* relative to the offset of the memory */
   gint stride = 0;
 };
 
@@ -32,25 +32,25 @@ public:
     failed,
   };
 
-  /* For frames of these caps; what is pending by now keeps what it needs. */
+  /* Sets the format of later frames. Pending chains keep their own kernel. */
   void set_format (GstOpenCLContext *context, const InputFormat &format);
   void close ();
 
   KeyChainKernel &kernel () { return *kernel_; }
 
-  /* Whether the self-check has found that chains are keyed right. */
+  /* Returns TRUE if the self-check of chains passed. Otherwise warns. */
   static bool is_trusted (GstOpenCLFilter *filter);
 
-  /* Defers `chain` from `input` to `output` to downstream, if that element can merge it. */
+  /* Defers `chain` from `input` to `output`, if the element downstream can merge it. */
   Outcome defer (GstOpenCLFilter *filter, const KeyChain &chain, GstBuffer *input,
       GstBuffer *output, GError **error);
 
-  /* The same for a chain that begins with the step that `add` adds. */
+  /* Defers a new chain that begins with the step that `add` adds. */
   Outcome begin (GstOpenCLFilter *filter, const std::function<bool (KeyChain &)> &add,
       GstBuffer *input, GstBuffer *output, GError **error);
 
-  /* Adds a step by `add` to the pending chain of upstream. Defers the chain to downstream, or
-   * else enqueues all of it in one launch with the event `event`. */
+  /* Adds a step by `add` to the pending chain of upstream. Defers the chain to
+   * downstream, or else enqueues all of it in one launch with the event `event`. */
   GstOpenCLMergeResult merge (GstOpenCLFilter *filter,
       const std::function<bool (KeyChain &)> &add, GstOpenCLDeferred *pending,
       GstBuffer *output, cl_event *event, GError **error);

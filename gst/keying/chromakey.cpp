@@ -5,51 +5,54 @@
 /**
  * SECTION:element-chromakey
  *
- * Makes a screen of one colour transparent, `key-color` or, with `auto-key`, a colour of
- * the first frame. It takes RGBA, of 16 bits too, or what cameras give (NV12, I420, YUY2 …)
- * and gives RGBA: what `openclconvert` would make of it, in the same launch, or in one before
- * where a picture is read several times: by soft methods, and by a run on a GPU.
+ * Makes a screen of one colour transparent: `key-color` or, with `auto-key`, a colour
+ * measured from the first frame. Input is RGBA (8 or 16 bits per component) or a camera
+ * format (NV12, I420, YUY2 …). Output is RGBA. Camera formats are converted as by
+ * `openclconvert`: within the keying kernel, or in a launch before it if the kernel reads
+ * a frame several times (soft methods, and fused chains on a GPU).
  *
- * `method=distance` is hard: pixels that differ by less than `tolerance` get alpha 0, others
- * keep theirs; the difference is the mean of red's, green's and blue's, or that of one
- * `channel`, 1 from black to white. The other methods are soft, for hair and motion: alpha
- * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
- * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
- * the plane of Cb and Cr, and `difference` how far the screen's component is above the
- * `balance` of the other two. With `refine` the luma of the picture, which is finer than
- * its chroma, says where edges lie.
+ * `method=distance` is a hard key. Pixels that differ from the key by less than
+ * `tolerance` get alpha 0, others keep their alpha. The difference is the mean of red,
+ * green and blue, or that of one `channel`, and is 1 from black to white. The other
+ * methods are soft, for hair and motion blur. Alpha rises from 0 at a distance of
+ * `similarity` to 1 at `similarity` + `smoothness`. The screen colour has distance 0,
+ * grey and black have distance 1. `chroma` measures the distance in the CbCr plane.
+ * `difference` measures how far the screen's component exceeds a mix of the other two
+ * (`balance`). With `refine` edges follow the luma of the frame, which has a higher
+ * resolution than its chroma.
  *
- * `plate` says what the screen looks like, place by place. It is measured near the key's
- * colour in each frame, which follows any light; with `plate=measured` what was seen is
- * remembered where something comes before the screen, so that edges beside it stay as they
- * are, and `plate=frozen` keeps that as it is. `plate=file` is a picture of the empty
- * screen, which knows its folds, too.
+ * `plate` selects the clean plate, which is the screen colour at each position. By
+ * default it is measured near the key colour in each frame, so that it follows the light.
+ * With `plate=measured` it is remembered where the foreground covers the screen, so that
+ * edges there stay stable. `plate=frozen` keeps the last measured plate. `plate=file` is
+ * an image of the empty screen, which also shows its folds.
  *
- * With `linear` the soft methods work with light, as pictures are mixed that a renderer or
- * an `openclcompositor linear=true` makes; lenses do so, too.
+ * With `linear` the soft methods work in linear light. Use it for images that were mixed
+ * in linear light: by a lens, by a renderer or by `openclcompositor linear=true`.
  *
- * With `quiet` alpha is keyed from the mean of pictures where nothing moves; red, green and
- * blue stay those of the picture itself.
+ * With `quiet` alpha is computed from a temporal mean where nothing moves. Red, green and
+ * blue are those of the input frame.
  *
- * Mattes of any size may come in on request pads, white where they hold: what `holdout`
- * says is kept as it was filmed, what `garbage` says is not seen. The pad `plate` takes the
- * picture of `plate=file`. Each takes pictures in time with those that are keyed, or one
- * for all of them. These pads are linked by name only (`key.garbage`), never by
- * gst_element_link(). If one of them is linked and the pad `sink` is not, the element posts
- * an error after a second. If one gets no frame, it posts a warning after five seconds.
+ * The request pads `holdout` and `garbage` take mattes of any size. The element keeps the
+ * input pixels where the holdout matte is white, and makes pixels transparent where the
+ * garbage matte is white. The request pad `plate` takes the image of `plate=file`. Each
+ * of these pads takes a stream synchronised with the input, or one frame for all input
+ * frames. They are linked by name only (`key.garbage`), never by gst_element_link(). If
+ * one of them is linked and the pad `sink` is not, the element posts an error after a
+ * second. If one gets no frame, the element posts a warning after five seconds.
  *
- * `auto-key=screen` looks at frames until a sixteenth of one has the same green or blue.
- * Until then frames pass opaque, and a warning is posted after one second. The element
- * message "chromakey-key" has the colour as `key-color`. That colour stays, except in two
- * cases: it follows a screen that gets brighter, as in a fade-in, and a frame that shows
- * nothing but the screen may be a card, so that a screen of another colour after it
- * replaces it. Set `auto-key` again to look for another screen.
+ * `auto-key=screen` searches for a frame in which at least a sixteenth of the pixels have
+ * the same green or blue. Until then frames pass opaque, and a warning is posted after
+ * one second. The element message "chromakey-key" has the colour as `key-color`. The
+ * colour then stays, with two exceptions. It follows a screen that gets brighter, as in a
+ * fade-in. A frame that shows only one colour may be a title card, so a screen of another
+ * colour after it replaces the key. Set `auto-key` again to search for another screen.
  *
- * With `core` what is well within the subject is opaque; glass that is large and lets less
- * than two fifths of the screen through is taken for that too.
+ * With `core` the interior of the foreground is opaque. This includes large areas of
+ * glass that let less than two fifths of the screen through.
  *
- * Alpha is straight, and multiplied with that of the input. Red, green and blue stay as
- * filmed, unless `spill` takes the screen's light off them.
+ * Alpha is straight, and multiplied with the alpha of the input. Red, green and blue are
+ * not changed, unless `spill` removes the light of the screen from them.
  *
  * ## Example launch line
  * |[
@@ -143,60 +146,59 @@ struct ChromaKeySettings {
   guint auto_key_revision = 1; /* counts changes of these two */
 };
 
-/* Work-items of the one group that takes the key */
+/* Work-items of take_key(), which runs as one work-group */
 const gsize taking_group = 256;
 
-/* Outputs of a work-item and of a work-group of key_gpu. Uses the first row for which
- * the device has enough local memory */
+/* Output size of a work-item and of a work-group of key_gpu(). The first entry of `tiles`
+ * that fits the local memory is used. */
 const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
 const struct {
   gsize rows;
   cl_ulong local_bytes;
 } tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
-/* Largest output of a work-item of key_cpu */
+/* Maximum output size of a work-item of key_cpu() */
 const gsize wide_columns = 256, wide_rows = 64;
 
-/* Kernels for one kind of pixel format */
+/* Kernels of the soft methods */
 struct SoftKernels {
   opencl::FrameKernel key_cpu;
-  /* Kernels with and without a plate that varies, refine, and core */
+  /* [plate image][refine][core]: 0 = without, 1 = with */
   opencl::FrameKernel key_gpu[2][2][2];
 };
 
-/* The warnings of one search for a screen */
+/* Messages posted for one search for a screen */
 struct Messages {
-  guint revision = 0; /* of the settings that it is from */
-  guint key = 0;      /* the last one, or 0 */
+  guint revision = 0; /* auto_key_revision of the search */
+  guint key = 0;      /* last key posted, or 0 */
   bool warned = false;
 };
 
 /* State of the streaming thread */
 struct ChromaKeyWork {
-  keying::InputFormat format; /* of what is filmed */
-  GstVideoInfo info;          /* of what is keyed */
+  keying::InputFormat format; /* of the input */
+  GstVideoInfo info;          /* of the output */
   opencl::FrameKernel key_by_distance;
   gsize tile_rows = 0;
-  bool wide = false;      /* the tiles of a CPU */
-  SoftKernels soft[2];    /* of levels, and of light, */
-  bool has_curve = false; /* which a curve says */
+  bool wide = false;      /* use key_cpu() instead of key_gpu() */
+  SoftKernels soft[2];    /* for encoded levels, for linear light */
+  bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel take_key;
   opencl::FrameKernel quieten;
   cl::Buffer auto_key;
   keying::ReadBack taken_key;
   keying::ScreenSearch search;
   keying::ScreenPlate plate;
-  keying::AuxiliaryFrame plate_picture; /* of the pad */
+  keying::AuxiliaryFrame plate_picture; /* from the plate pad */
   keying::Mattes mattes;
-  cl::Buffer
-      means[2];     /* over time, of four bytes each two more; from the first frame on */
-  cl::Buffer quiet; /* that needs them, as the picture that they make */
+  cl::Buffer means[2]; /* temporal means, ushort4 per pixel; made when first needed */
+  cl::Buffer quiet;    /* denoised frame */
   keying::FormatConverter pixels;
   guint newer_mean = 0;
   bool has_mean = false;
-  guint taken_revision = 0; /* of the settings that auto_key is from */
-  guint host_revision = 0;  /* of those that host_key is from */
+  guint taken_revision = 0; /* auto_key_revision of auto_key */
+  guint host_revision = 0;  /* auto_key_revision of host_key */
   guint host_key = 0;
-  guint told_downstream = 0; /* the key, opaque, or 0 */
+  guint told_downstream = 0; /* last key sent (0xffRRGGBB), or 0 */
   Messages posted;
 };
 } // namespace
@@ -208,11 +210,11 @@ struct _GstChromaKey {
   GstOpenCLFilter parent;
 
   opencl::Settings<ChromaKeySettings> *settings;
-  std::string *plate_location; /* of the picture that was read last */
-  GstSample *plate_sample;     /* (nullable): that */
+  std::string *plate_location; /* of plate_sample */
+  GstSample *plate_sample;     /* (nullable): the last image read */
   keying::AuxiliaryStreams *sides;
-  bool told_of_plate;  /* that it is not used */
-  GstClockTime time;   /* of the frame that is keyed: its running time */
+  bool told_of_plate;  /* warned that the plate pad is not used */
+  GstClockTime time;   /* running time of the current frame */
   ChromaKeyWork *work; /* between set_formats and close, else null */
   ChainMember *member;
 };
@@ -349,7 +351,7 @@ plate_of (const ChromaKeySettings &settings)
                                                                  : settings.plate;
 }
 
-/* Reads the plate of settings that are to be taken up. */
+/* Reads the plate image, unless it is loaded or comes from the plate pad. */
 static bool
 read_plate (GstChromaKey *self, const ChromaKeySettings &wanted, GError **error)
 {
@@ -374,7 +376,7 @@ read_plate (GstChromaKey *self, const ChromaKeySettings &wanted, GError **error)
   return true;
 }
 
-/* Whether settings that are to be taken up go with the caps, and their files are there */
+/* Returns TRUE if the settings fit the caps and the plate image can be read. */
 static bool
 accept_settings (GstChromaKey *self, const GstVideoInfo *info,
     const ChromaKeySettings &wanted, GError **error)
@@ -436,7 +438,7 @@ create_soft_kernels (GstOpenCLContext *context, const ChromaKeyWork &work,
   }
 }
 
-/* `soft`: options of soft methods, of levels and of light */
+/* `soft`: build options of the soft methods, for encoded levels and for linear light */
 static void
 create_kernels (
     GstOpenCLContext *context, ChromaKeyWork &work, const std::string (&soft)[2])
@@ -476,7 +478,7 @@ gst_chroma_key_set_formats (
 
   if (!self->settings->adopt (accept, error))
     return FALSE;
-  /* After a seek a source may have another framerate: what the screen is stays known. */
+  /* A source may change the framerate after a seek. The known screen stays valid. */
   if (self->work && self->work->format.shows_the_same (format))
     return TRUE;
   drop_work (self);
@@ -499,13 +501,13 @@ gst_chroma_key_set_formats (
       && work.search.create (context, format, format.options (), error)
       && work.plate.create (context, info, soft, error))
     return TRUE;
-  drop_work (self); /* or the next caps would find it ready */
+  drop_work (self); /* otherwise the next set_formats() would reuse it */
   return FALSE;
 }
 
-/* The work */
+/* Processing */
 
-/* Within the frame, and at least a pixel */
+/* Clips to the frame, to at least one pixel. */
 static Rectangle
 clip (const Rectangle &wanted, guint width, guint height)
 {
@@ -535,14 +537,14 @@ rectangle_of (const ChromaKeySettings &settings, guint width, guint height)
   return corner;
 }
 
-/* Whether the key is in auto_key, on the device */
+/* Returns TRUE if kernels read the key colour from the device buffer auto_key. */
 static bool
 is_on_device (const ChromaKeySettings &settings)
 {
   return settings.auto_key != AutoKey::none && settings.auto_key != AutoKey::screen;
 }
 
-/* The key goes from the frame to the device's own memory. */
+/* Measures the key colour and writes it to the device buffer auto_key. */
 static gboolean
 take_key (ChromaKeyWork &work, const ChromaKeySettings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
@@ -558,7 +560,7 @@ take_key (ChromaKeyWork &work, const ChromaKeySettings &settings,
       work.auto_key ());
 }
 
-/* Whether the host knows the key of the next frame */
+/* Returns TRUE if the host knows the key colour of the next frame. */
 static bool
 knows_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
@@ -569,7 +571,7 @@ knows_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
              && work.host_revision == work.taken_revision);
 }
 
-/* The key, where the host knows it */
+/* Returns the key colour if the host knows it, else key-color. */
 static guint
 known_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
@@ -578,7 +580,7 @@ known_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
   return settings.auto_key == AutoKey::screen ? work.search.key () : work.host_key;
 }
 
-/* For flowkey, before the frame that is keyed with it */
+/* Sends a new key colour to flowkey, before the first frame that is keyed with it. */
 static void
 tell_downstream (GstChromaKey *self, const ChromaKeySettings &settings)
 {
@@ -592,8 +594,8 @@ tell_downstream (GstChromaKey *self, const ChromaKeySettings &settings)
   gst_pad_push_event (GST_BASE_TRANSFORM_SRC_PAD (self), keying::new_key_event (key));
 }
 
-/* A tolerance that is relative to the key, and flowkey's limit, are numbers of the
- * host's: it waits for the key once. */
+/* Reads the key colour back, once per key. The host needs it for `relative` and for
+ * flowkey's limit. */
 static bool
 learn_key (GstChromaKey *self, const ChromaKeySettings &settings, cl_command_queue queue,
     GError **error)
@@ -627,7 +629,7 @@ warn_of_no_screen (GstChromaKey *self)
       ("looked for %" GST_TIME_FORMAT, GST_TIME_ARGS (search.missing_for ())));
 }
 
-/* Posts the key of the screen when it is new, and a warning after `timeout` without. */
+/* Posts a new key colour, or a warning if there is none after `timeout`. */
 static void
 tell_screen (GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime timeout)
 {
@@ -661,7 +663,7 @@ look_for_screen (GstChromaKey *self, const ChromaKeySettings &settings,
   return true;
 }
 
-/* A stream that is shorter than a second has a warning, too. */
+/* At EOS. Streams shorter than a second get the warning here. */
 static void
 end_search (GstChromaKey *self)
 {
@@ -672,7 +674,7 @@ end_search (GstChromaKey *self)
     return;
   if (self->work->search.finish (&error))
     tell_screen (self, settings, 0);
-  g_clear_error (&error); /* of the device, which the frames in flight report */
+  g_clear_error (&error); /* a device error, which the frames in flight report */
 }
 
 static gboolean
@@ -737,20 +739,20 @@ key_by_distance (ChromaKeyWork &work, const ChromaKeySettings &settings,
       key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
 }
 
-/* Arguments: reference for distances, input, and output */
+/* Frames of one launch. Distances are computed from `seen`. */
 struct Frames {
   const GstOpenCLFrame *seen, *input, *output;
-  SoftKernels *kernels; /* for these */
+  SoftKernels *kernels;
 };
 
-/* Sets what the kernels have in common, frames and KEYER, and what comes after it */
+/* Sets the arguments that both kernels have, then `after`. */
 template <typename... After>
 static gboolean
 set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings &settings,
     const Frames &frames, GError **error, After... after)
 {
-  /* An edge of no width, yet a number to divide by, and one beside which the rounding of
-   * distances is nothing */
+  /* Practically a hard edge. The kernels divide by it, and rounding errors of distances
+   * are smaller. */
   const gdouble least_smoothness = 1e-4;
 
   return kernel->set_all (error, frames.seen, frames.input, frames.output,
@@ -765,7 +767,7 @@ set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings 
       after...);
 }
 
-/* For a GPU: what neighbours need is in a work-group's local memory. */
+/* For GPUs, with tiles in local memory */
 static gboolean
 key_gpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
@@ -784,7 +786,7 @@ key_gpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &f
              error);
 }
 
-/* For a CPU, in tiles of like height */
+/* For CPUs, in tiles of similar height */
 static gboolean
 key_cpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
@@ -817,7 +819,7 @@ ensure_means (GstOpenCLContext *context, ChromaKeyWork &work, GError **error)
   return work.means[0]() && work.means[1]() && work.quiet ();
 }
 
-/* Soft methods read a camera's picture several times. */
+/* Converts camera formats once, since soft methods read the frame several times. */
 static bool
 convert_format (ChromaKeyWork &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
     cl_command_queue queue, GError **error)
@@ -830,7 +832,7 @@ convert_format (ChromaKeyWork &work, const GstOpenCLFrame **input, GstOpenCLFram
   return true;
 }
 
-/* `seen`: the quieter picture, in work memory */
+/* Writes the denoised frame to `seen`, in work memory. */
 static gboolean
 quieten (GstOpenCLContext *context, ChromaKeyWork &work, const GstOpenCLFrame *input,
     GstOpenCLFrame *seen, cl_command_queue queue, GError **error)
@@ -886,7 +888,7 @@ follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
       plate_of (settings), screen_key_of (work, settings), input, queue, error);
 }
 
-/* Another picture than the one before, such as after a seek, has no mean. */
+/* The temporal mean restarts at a discontinuity, such as a seek. */
 static gboolean
 key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
     const ChromaKeySettings &settings, const GstOpenCLFrame *input,
@@ -909,7 +911,7 @@ key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
                    : key_gpu (work, settings, frames, queue, error);
 }
 
-/* While there is no screen */
+/* Keys nothing, while no screen is found. */
 static gboolean
 key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -920,7 +922,7 @@ key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFra
   return key_by_distance (work, settings, input, output, queue, error);
 }
 
-/* The pictures of the pad plate go by, so that upstream does not wait for ever. */
+/* Discards frames of the plate pad, so that they do not block its upstream. */
 static void
 leave_plate_out (GstChromaKey *self, const ChromaKeySettings &settings)
 {
@@ -977,14 +979,14 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
              work.format.of (input), output, settings.opacity, queue, error);
 }
 
-/* Runs over several elements */
+/* Fused chains */
 
-/* It leaves runs, and takes none up. */
+/* chromakey starts chains and does not merge those of upstream. */
 static const GstOpenCLDeferral deferral = {
     gst_keying_deferred_chain_get_type, nullptr, nullptr};
 
-/* The key is taken from a frame in a launch of its own, a search looks at the frame, and a
- * run leaves colours alone. */
+/* Returns TRUE if a chain can start with this frame. A chain does not change colours, and
+ * cannot contain the launches that measure a key or search for a screen. */
 static bool
 begins_run (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
@@ -1019,7 +1021,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   return outcome == ChainMember::Outcome::done;
 }
 
-/* Pads of what comes beside the picture */
+/* Auxiliary pads */
 
 #define SIDE_CAPS(formats)                                                               \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), format=" formats              \
@@ -1056,7 +1058,7 @@ gst_chroma_key_release_pad (GstElement *element, GstPad *pad)
   GST_CHROMA_KEY (element)->sides->release (element, pad);
 }
 
-/* Nobody waits for a side stream while the element stops. */
+/* Wakes threads that wait for an auxiliary frame when the element stops. */
 static GstStateChangeReturn
 gst_chroma_key_change_state (GstElement *element, GstStateChange change)
 {

@@ -5,12 +5,12 @@
 /**
  * SECTION:element-flowkey
  *
- * Extends the key of a picture, its pixels of alpha 0, over even colour: an un-keyed
- * pixel becomes keyed when one of its four neighbours is keyed and differs in colour by
- * less than `tolerance`. It stops at edges, and with `limit` at what differs too much
- * from `key-color` or, with `auto-key`, from that of chromakey, so that it cannot leak
- * through a person. Where flow does not reach,
- * pixels keep their alpha; red, green and blue are kept everywhere.
+ * Extends the key (pixels of alpha 0) over areas of even colour. A pixel becomes keyed if
+ * one of its four neighbours is keyed and differs in colour by less than `tolerance`. So
+ * the key stops at edges. With `limit` it also stops at pixels that differ too much from
+ * `key-color` or, with `auto-key`, from the key colour of chromakey, so that it cannot
+ * leak through a person. Pixels that are not reached keep their alpha. Red, green and
+ * blue are not changed.
  *
  * ## Example launch line
  * |[
@@ -55,8 +55,8 @@ struct FlowKeySettings {
   bool relative = false;
 };
 
-/* Words of a tile whose regions a work-group finds in 16 KiB of local memory, and in half
- * of it where there is no more: a driver may take some for itself. */
+/* Width in words of the tile in which a work-group finds regions. The tile takes 16 KiB
+ * of local memory, and at most half of it, since a driver may take some for itself. */
 const gsize region_words = 4;
 
 gsize
@@ -87,7 +87,7 @@ struct FlowKeyWork {
   cl::Buffer right;
   cl::Buffer down;
   cl::Buffer open;
-  cl::Buffer parents; /* made when flow is first to go on until nothing changes */
+  cl::Buffer parents; /* made at the first frame that flows until nothing changes */
 };
 } // namespace
 
@@ -100,7 +100,7 @@ struct _GstFlowKey {
   opencl::Settings<FlowKeySettings> *settings;
   FlowKeyWork *work; /* between set_formats and close, else null */
   ChainMember *member;
-  guint told_key; /* by chromakey before it, opaque, or 0 */
+  guint told_key; /* key colour of the chromakey upstream (0xffRRGGBB), or 0 */
 };
 
 G_DEFINE_TYPE (GstFlowKey, gst_flow_key, GST_TYPE_OPENCL_FILTER)
@@ -133,7 +133,7 @@ const opencl::PropertyTable<FlowKeySettings> properties = {
         &FlowKeySettings::relative, keying::playing_flags},
 };
 
-/* With the key that is to be used */
+/* Returns the settings with the key colour to use. */
 static FlowKeySettings
 get_settings (gpointer element)
 {
@@ -225,10 +225,10 @@ gst_flow_key_set_formats (
   return create_planes (context, work, error) && work.run.create (context, error);
 }
 
-/* The work */
+/* Processing */
 
-/* The limit's square, in 1/128 of a level as the kernels have it. A limit above 0 that is
- * less than their unit lets only the key's very chroma in, as 1 does. */
+/* The limit is squared, in units of (1/128 level)² as in the kernels. A smaller limit
+ * above 0 becomes 1, since 0 means no limit. */
 static FlowRule
 rule_of (const FlowKeySettings &settings, const GstVideoInfo *info)
 {
@@ -281,7 +281,7 @@ iterate_planes (
       GST_BASE_TRANSFORM_SINK_PAD (self), queue, launches, launch, error);
 }
 
-/* Until nothing changes, in as many launches whatever the way flow takes */
+/* Flows until nothing changes, in a fixed number of launches. */
 static gboolean
 flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
 {
@@ -324,7 +324,7 @@ apply_planes (FlowKeyWork &work, const GstOpenCLFrame *input,
              work.keyed.current (), words);
 }
 
-/* Each iteration but the last keys a pixel, so that no frame takes more than these. */
+/* Each iteration but the last keys at least one pixel, so that no frame needs more. */
 static guint
 most_iterations (const GstVideoInfo *info)
 {
@@ -366,7 +366,7 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
          && apply_planes (work, input, output, queue, error);
 }
 
-/* Runs over several elements */
+/* Fused chains */
 
 static gboolean
 gst_flow_key_can_merge (GstOpenCLFilter *filter)

@@ -5,25 +5,25 @@
 /**
  * SECTION:element-greenscreenbin
  *
- * Keys what is before a screen and puts it over a background, for applications that take
- * one element: video of any raw format goes in and comes out, in ordinary memory or on the
- * device. The background is what comes in on the request pad `background`, the picture or
- * film `background-location` or else `background-color`, of which 0 leaves the picture
- * transparent; both are scaled to the picture. A background that ends before the picture
- * keeps its last frame. Where it began with a file, another one may be set while it plays:
- * it is shown, from its first frame on, once it is there, and one that cannot be read leaves
- * the one before, with a warning.
+ * Keys a green or blue screen and composites the foreground over a background, in one
+ * element. Input and output are raw video of any format, in system memory or on the
+ * device. The background is the stream of the request pad `background`, the image or
+ * video file `background-location`, or else `background-color` (0 = transparent). It is
+ * scaled to the size of the input. A background that ends before the input repeats its
+ * last frame. If the element started with a background file, another file may be set
+ * while playing. It is shown as soon as its first frame is decoded. If it cannot be read,
+ * the element posts a warning and keeps the previous background.
  *
- * Where downstream takes I420 or NV12, opaque video goes out in that format, so that
- * encoders write 4:2:0 video, which all players show. Elements that take full chroma only,
- * such as `pngenc`, get full chroma, behind `videoconvert` too. With a transparent
- * `background-color` the video has alpha where downstream takes it. For another format put
- * a `capsfilter` behind this element.
+ * Opaque output is I420 or NV12 if downstream accepts one of them, so that encoders write
+ * 4:2:0 video, which all players show. Elements that only accept full chroma, such as
+ * `pngenc`, get full chroma, also behind `videoconvert`. With a transparent
+ * `background-color` the output has alpha if downstream accepts it. For another format
+ * put a `capsfilter` behind this element.
  *
  * The pad `background` is linked by its name only, never by gst_element_link().
  *
- * Its other properties are those of #chromakey, which it begins to use with
- * `method=difference auto-key=screen core=true spill=1`.
+ * The other properties are those of #chromakey, with the defaults `method=difference
+ * auto-key=screen core=true spill=1`.
  *
  * ## Example launch lines
  * |[
@@ -58,8 +58,8 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define GST_CAT_DEFAULT greenscreen_bin_debug
 
 #define ON_DEVICE "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
-/* Preferred formats of opaque output. From RGB, videoconvert and encoders make 4:4:4 video,
- * which many players do not show. */
+/* Preferred formats of opaque output. From RGB, videoconvert and encoders make 4:4:4
+ * video, which many players do not show. */
 #define PLAYED_FORMATS "video/x-raw, format={I420, NV12}"
 #define ALPHA_FORMATS                                                                    \
   "video/x-raw, format={RGBA, BGRA, ARGB, ABGR, AYUV, VUYA, A420, GBRA, RGBA64_LE, "     \
@@ -72,28 +72,28 @@ namespace {
 enum {
   PROP_BACKGROUND_LOCATION = 1,
   PROP_BACKGROUND_COLOR,
-  FIRST_OF_KEY, /* of those that are chromakey's */
+  FIRST_OF_KEY, /* first property of chromakey */
 };
 
 /* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {
     {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
 
-/* A background that is a file */
+/* A background file */
 struct Film {
   std::string location;
-  std::vector<GstElement *> elements; /* in the bin, from the file on */
-  GstPad *end = nullptr;              /* of the last of them; owned */
-  GstPad *pad = nullptr; /* (nullable): of the compositor, once it is shown; owned */
-  gulong held = 0;       /* probe: until then */
-  bool is_over = false;  /* its errors are not reported */
+  std::vector<GstElement *> elements; /* from filesrc to queue */
+  GstPad *end = nullptr;              /* source pad of the queue; owned */
+  GstPad *pad = nullptr; /* (nullable): compositor pad, once it is shown; owned */
+  gulong held = 0;       /* probe that blocks `end` until then */
+  bool is_over = false;  /* failed or stopped: ignore its errors */
 };
 using Films = std::list<Film *>;
 
-/* Since the picture's end its background goes nowhere. */
+/* End of the foreground. Later frames are dropped. */
 struct End {
   bool is_over = false;
-  GstClockTime time = 0; /* running, of the picture's last frame's end */
+  GstClockTime time = 0; /* running time at the end of its last frame */
   GstSegment segment;
 };
 } // namespace
@@ -105,17 +105,17 @@ G_DECLARE_FINAL_TYPE (
 struct _GstGreenscreenBin {
   GstBin parent;
 
-  const gchar *missing; /* (nullable): a factory without which this does nothing */
+  const gchar *missing; /* (nullable): a required factory that is not installed */
   GstElement *key, *fill, *out;
-  GstElement *mix;    /* (nullable): in place of fill, with a background, */
-  GstElement *made;   /* and what its result is to be */
+  GstElement *mix;    /* (nullable): compositor, replaces fill if there is a background */
+  GstElement *made;   /* capsfilter behind mix */
   GstPad *background; /* (nullable): the request pad */
-  Films *films;       /* backgrounds that are files, the last one set last; object lock */
-  GMutex changing;    /* who shows a film or takes one away */
-  gchar *location;    /* (nullable); object lock, as the next two */
+  Films *films;       /* background files in the order they were set; object lock */
+  GMutex changing;    /* held while a film is shown or removed */
+  gchar *location;    /* (nullable); object lock */
   bool is_transparent; /* background-color has alpha; object lock */
-  gint width, height;  /* of the picture */
-  GstClockTime now;    /* running time of what is made */
+  gint width, height;  /* of the foreground; object lock */
+  GstClockTime now;    /* running time of the output; object lock */
 };
 
 G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
@@ -131,7 +131,7 @@ static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
-/* --- what it is made of --- */
+/* --- elements --- */
 
 static GstElement *
 add (GstGreenscreenBin *self, const gchar *factory)
@@ -139,7 +139,8 @@ add (GstGreenscreenBin *self, const gchar *factory)
   return opencl::add_to_bin (self, factory, &self->missing);
 }
 
-/* openclupload and what makes `formats` of anything: first and last element */
+/* Adds openclupload, openclconvert and a capsfilter for `formats`. Returns the first and
+ * sets the last element. */
 static GstElement *
 add_way_in (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
 {
@@ -155,7 +156,7 @@ add_way_in (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
   return upload;
 }
 
-/* --- the format of the result --- */
+/* --- output format --- */
 
 static bool
 takes_any_of (GstCaps *taken, const char *formats)
@@ -166,10 +167,10 @@ takes_any_of (GstCaps *taken, const char *formats)
   return takes;
 }
 
-/* Returns the PLAYED_FORMATS that the element behind `source` prefers, as caps on the device,
- * or EMPTY. videoconvert lists the formats of the element behind it first, and then all that
- * it converts. So a consumer of full chroma, such as pngenc, keeps full chroma. (transfer
- * full) */
+/* Returns the PLAYED_FORMATS that the element behind `source` prefers, as caps on the
+ * device, or EMPTY. videoconvert lists the formats of the element behind it first, and
+ * then all that it converts. So a consumer of full chroma, such as pngenc, keeps full
+ * chroma. (transfer full) */
 static GstCaps *
 find_played_formats (GstPad *source, bool has_alpha)
 {
@@ -209,8 +210,8 @@ narrow_to_played_formats (GstGreenscreenBin *self, GstQuery *query)
   gst_object_unref (source);
 }
 
-/* Narrows the formats that `out` finds behind it. ACCEPT_CAPS is answered alike: a transform
- * keeps its input's format if that is accepted. */
+/* Narrows the formats that `out` finds behind it. ACCEPT_CAPS is answered alike: a
+ * transform keeps its input's format if that is accepted. */
 static GstPadProbeReturn
 prefer_played_formats (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -265,7 +266,7 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   gst_object_unref (made);
 }
 
-/* --- a background that moves --- */
+/* --- compositor --- */
 
 /* Scales the background to the size of the foreground. */
 static gboolean
@@ -283,8 +284,7 @@ fit_behind (GstElement *, GstPad *pad, gpointer data)
   return TRUE;
 }
 
-/* The result and what is behind are as the picture is, whatever downstream and the
- * background would have. */
+/* Sets the output caps and the size of the background from the caps of the foreground. */
 static GstPadProbeReturn
 fit_to_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -315,7 +315,7 @@ fit_to_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* In the picture's own thread, before the compositor sees it */
+/* Records the end of the foreground, in its streaming thread. */
 static GstPadProbeReturn
 watch_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
@@ -339,7 +339,7 @@ watch_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* A background that is longer than the picture does not go on alone. */
+/* Ends the output with the foreground if the background is longer. */
 static GstPadProbeReturn
 end_with_picture (GstPad *pad, GstPadProbeInfo *info, gpointer above)
 {
@@ -389,7 +389,7 @@ watch_pads (GstGreenscreenBin *self, GstPad *above)
   gst_object_unref (source);
 }
 
-/* openclcompositor in keyfill's place */
+/* Replaces keyfill by openclcompositor. */
 static bool
 put_mix_in_place (GstGreenscreenBin *self)
 {
@@ -416,7 +416,7 @@ put_mix_in_place (GstGreenscreenBin *self)
   return true;
 }
 
-/* (transfer full): of the compositor, linked with what is to be behind */
+/* Links `source` as the background. Returns the pad of the compositor (transfer full). */
 static GstPad *
 link_behind (GstGreenscreenBin *self, GstPad *source)
 {
@@ -441,7 +441,7 @@ add_way_behind (GstGreenscreenBin *self, GstElement **queue)
   return first;
 }
 
-/* --- a background that is a file --- */
+/* --- background files --- */
 
 static void
 link_decoded (GstElement *, GstPad *pad, gpointer to)
@@ -452,7 +452,7 @@ link_decoded (GstElement *, GstPad *pad, gpointer to)
   gst_object_unref (sink);
 }
 
-/* All that stands between the file and the compositor, not started: (nullable) */
+/* Adds the elements from the file to the compositor, not started: (nullable) */
 static Film *
 make_film (GstGreenscreenBin *self, const gchar *location)
 {
@@ -491,9 +491,10 @@ make_film (GstGreenscreenBin *self, const gchar *location)
   return film;
 }
 
-/* Unlinks the file before the decoder stops, and hides the error that this causes. Otherwise
- * decodebin may stop while it finds the type of the file, and its type finder then pushes data
- * on a pad that is no longer in push mode, which GStreamer reports as a critical fault. */
+/* Unlinks the file before the decoder stops, and hides the error that this causes.
+ * Otherwise decodebin may stop while it finds the type of the file, and its type finder
+ * then pushes data on a pad that is no longer in push mode, which GStreamer reports as a
+ * critical fault. */
 static void
 stop_reading (GstGreenscreenBin *self, Film *film)
 {
@@ -503,7 +504,7 @@ stop_reading (GstGreenscreenBin *self, Film *film)
   gst_element_unlink (film->elements[0], film->elements[1]);
 }
 
-/* Frames of the film may wait for room in the compositor: its pad goes first. */
+/* Releases the compositor pad first, since a frame may be blocked in it. */
 static void
 take_away (GstGreenscreenBin *self, Film *film)
 {
@@ -550,7 +551,8 @@ take_away_before (GstGreenscreenBin *self, Film *film)
   }
 }
 
-/* In a thread of its own: its first frame is there. It begins now. */
+/* Called asynchronously once the first frame is decoded. The film starts at the current
+ * time. */
 static void
 show_film (GstElement *element, gpointer data)
 {
@@ -571,7 +573,7 @@ show_film (GstElement *element, gpointer data)
   g_mutex_unlock (&self->changing);
 }
 
-/* In a thread of its own: it cannot be read. */
+/* Called asynchronously if the file cannot be read. */
 static void
 leave_film (GstElement *element, gpointer data)
 {
@@ -594,7 +596,8 @@ hold_first_frame (GstPad *pad, GstPadProbeInfo *, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* While it plays: what is shown stays until the first frame is there. */
+/* Changes the file while playing. The previous one stays until the first frame is
+ * decoded. */
 static void
 change_film (GstGreenscreenBin *self, const gchar *location)
 {
@@ -611,7 +614,7 @@ change_film (GstGreenscreenBin *self, const gchar *location)
   g_mutex_unlock (&self->changing);
 }
 
-/* The element of the bin that `source` is, or is in: (transfer full) (nullable) */
+/* (transfer full) (nullable): the child of the bin that is or contains `source` */
 static GstObject *
 child_of (GstGreenscreenBin *self, GstObject *source)
 {
@@ -628,7 +631,7 @@ child_of (GstGreenscreenBin *self, GstObject *source)
   return nullptr;
 }
 
-/* The film that an element is of, and that is not shown: (nullable) */
+/* Returns the film that contains `element`, unless it is shown: (nullable) */
 static Film *
 unseen_film_of (GstGreenscreenBin *self, GstObject *element)
 {
@@ -641,7 +644,8 @@ unseen_film_of (GstGreenscreenBin *self, GstObject *element)
   return nullptr;
 }
 
-/* A file that is none, set while playing, ends nothing. */
+/* Turns errors of a film that is not shown into warnings, so that a bad file does not end
+ * the stream. */
 static void
 gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
 {
@@ -698,7 +702,7 @@ gst_greenscreen_bin_request_new_pad (
   return self->background;
 }
 
-/* The compositor stays, and shows the picture alone. */
+/* The compositor stays and shows the foreground alone. */
 static void
 gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
 {
@@ -710,8 +714,8 @@ gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
   gst_element_remove_pad (element, pad);
 }
 
-/* A bin starts its elements from the sinks on. Until decodebin has a source pad it counts as a
- * sink, so the elements behind it are started here, before it. */
+/* A bin starts its elements from the sinks on. Until decodebin has a source pad it counts
+ * as a sink, so the elements behind it are started here, before it. */
 static void
 start_behind_decoders (GstGreenscreenBin *self)
 {
@@ -746,7 +750,7 @@ take_up_location (GstGreenscreenBin *self)
   g_free (location);
 }
 
-/* Ends (false) or restores (true) the reading of the files whose decoder has no pad yet */
+/* Stops (false) or restores (true) the reading of files whose decoder has no pad yet. */
 static void
 set_unread_films_linked (GstGreenscreenBin *self, bool are_linked)
 {

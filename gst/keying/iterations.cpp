@@ -11,11 +11,11 @@
 #include <algorithm>
 
 namespace keying {
-/* Between two questions of the host: a few milliseconds of a GPU, half a second of a CPU
- * and a frame of 4096x2160 */
+/* Launches between two reads of the flag: a few milliseconds on a GPU, half a second on a
+ * CPU with a frame of 4096x2160 */
 static const guint launches_unasked = 8;
 
-/* As many planes of a tile as a work-group of flowkey.cl has, the most there are. */
+/* Counts the planes of flow_planes(), the kernel that needs the most. */
 static gsize
 local_memory_of (const TileShape &shape)
 {
@@ -24,7 +24,7 @@ local_memory_of (const TileShape &shape)
 }
 
 /* A GPU holds several work-groups in its local memory. On a CPU local memory is cache,
- * and one work-item goes over its words with vector instructions. */
+ * and one work-item processes all words with vector instructions. */
 TileShape
 TileShape::best_for (GstOpenCLContext *context)
 {
@@ -115,7 +115,7 @@ IterationRun::is_over (
   clReleaseEvent (event);
   *over = *answer == 0 || GST_PAD_IS_FLUSHING (pad);
   if (!is_read)
-    (void)answer.release (); /* lost: the device may still write it */
+    (void)answer.release (); /* leaked, since the device may still write it */
   return succeeded;
 }
 

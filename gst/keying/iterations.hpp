@@ -20,10 +20,10 @@ struct TileShape {
   static TileShape best_for (GstOpenCLContext *context);
   std::string options () const;
 
-  /* The most iterations of a launch. The margin of a tile has as many rows, which are read but not
-   * written. */
+  /* Maximum number of iterations of a launch. The margin of a tile has as many rows,
+   * which are read but not written. */
   guint depth () const { return guint (rows / 4); }
-  /* The work-groups of a bit plane. Tiles have a margin of one word at both sides. */
+  /* Returns the work-groups of a plane. Tiles have a margin of one word at both sides. */
   opencl::Groups groups_of_plane (const GstVideoInfo *info, guint iterations) const;
 };
 
@@ -47,17 +47,17 @@ private:
 
 /* Consecutive launches on one mask. Each sets a flag on the device if it changed
  * anything. With few launches the host never reads the flag. With many, it reads the
- * flag after bounded numbers of launches. So it enqueues no launches that are not
- * needed, and stops when the pad is flushing. */
+ * flag at intervals. So it stops when nothing changes any more, or when the pad is
+ * flushing. */
 class IterationRun {
 public:
-  /* The most launches without reading the flag */
+  /* Maximum number of launches between two reads of the flag */
   static const guint most_unread = 32;
 
   bool create (GstOpenCLContext *context, GError **error);
 
-  /* Calls `launch` with the number of each launch, from 0, and its index since the last read of
-   * the flag. Pass the index to the kernel with changed(). */
+  /* Calls `launch` with the number of each launch, from 0, and its index since the last
+   * read of the flag. Pass the index to the kernel with changed(). */
   bool run (GstPad *pad, cl_command_queue queue, guint launches,
       const std::function<bool (guint number, cl_uint index)> &launch, GError **error);
   cl_mem changed () const { return flags (); }
@@ -68,6 +68,6 @@ private:
       GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error);
 
   cl::Buffer flags;
-  std::unique_ptr<cl_uint> answer; /* the flag as it was read last */
+  std::unique_ptr<cl_uint> answer; /* the flag, as last read */
 };
 } // namespace keying

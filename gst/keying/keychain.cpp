@@ -13,7 +13,7 @@
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
 
 namespace keying {
-/* Alpha times opacity is rounded: what stays below a half is 0. */
+/* Alpha times opacity is rounded, so that values below one half become 0. */
 cl_uint
 DistanceKey::least_alpha () const
 {
@@ -51,7 +51,8 @@ KeyChain::add_noise_reduction (guint fills, guint reductions)
   return true;
 }
 
-/* There is one pair of planes that say where it flows. */
+/* A chain has only one set of planes for flow, so that all its flow steps have the same
+ * rule. */
 bool
 KeyChain::add_flow (const FlowRule &rule, guint iterations)
 {
@@ -62,14 +63,14 @@ KeyChain::add_flow (const FlowRule &rule, guint iterations)
   return true;
 }
 
-/* Size of the tile of a work-group on a GPU, and its largest number of
- * work-items. A plane has 4 KiB. Five planes fit the smallest local memory that OpenCL
- * allows, and several groups that of a GPU. Tiles are as high as the longest runs
- * need, and narrower if a device has less. */
+/* Tile of a work-group on a GPU, and its maximum number of work-items. A plane takes 4
+ * KiB. Five planes fit the minimum local memory of OpenCL, and the local memory of a GPU
+ * has room for several work-groups. Tiles have the height that the deepest chains need.
+ * They are narrower on devices with less local memory. */
 static const gsize most_words = 8, least_words = 4, tile_rows = 128, most_items = 512;
 static const gsize most_planes = 5;
 
-/* Block of a work-item on a CPU: four planes of 16 KiB */
+/* Tile of a work-item on a CPU: four planes of 16 KiB */
 static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
 
 static KeyChainKernel::Form
@@ -94,7 +95,7 @@ words_of_tile (GstOpenCLContext *context)
   return words;
 }
 
-/* A power of two */
+/* Returns a power of two. */
 static gsize
 items_of_tile (GstOpenCLContext *context)
 {
@@ -110,9 +111,10 @@ KeyChainKernel::KeyChainKernel (GstOpenCLContext *context, const InputFormat &fo
 {
 }
 
-/* The tiles of work-groups overlap, and a work-item reads each line and the next: that a
- * camera's pixels are made each time took run_chain_gpu four times as long on an H200, and a
- * launch of its own for them a fifth of that. */
+/* On a GPU camera formats are converted by a launch of their own. Tiles overlap, and a
+ * work-item reads each row and the next, so run_chain_gpu() would convert pixels several
+ * times. It took four times as long that way on an H200. The separate launch takes a
+ * fifth of that. */
 static InputFormat
 format_to_read (const InputFormat &format, KeyChainKernel::Form form)
 {
@@ -175,7 +177,7 @@ count_of (gsize size, gsize part)
   return (size + part - 1) / part;
 }
 
-/* Columns of margin, so that what is written begins with a whole vector */
+/* Returns the margin in columns: the depth, rounded up to whole vectors. */
 static gsize
 side_of (const KeyChain &chain, gsize vector)
 {
@@ -196,7 +198,7 @@ KeyChainKernel::enqueue_gpu (cl_command_queue queue, const KeyChain &chain,
       opencl::LocalMemory{planes * bytes_of_plane (tile_words)});
 }
 
-/* Tiles of like height */
+/* Uses tiles of similar height. */
 bool
 KeyChainKernel::enqueue_cpu (cl_command_queue queue, const KeyChain &chain,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)

@@ -19,10 +19,10 @@ struct DistanceKey {
   cl_uint color = 0; /* 0xAARRGGBB */
   cl_uint mask = 0;
   cl_uint threshold = 0;
-  cl_int inverted = 0;     /* all ones to key what differs */
-  cl_uint opacity = 65536; /* of what is not keyed, in 1/65536 */
+  cl_int inverted = 0;     /* all ones: key pixels that differ */
+  cl_uint opacity = 65536; /* of pixels that are not keyed, in 1/65536 */
 
-  /* The least alpha of a pixel that does not become 0 */
+  /* Returns the minimum alpha whose product with `opacity` is not 0. */
   cl_uint least_alpha () const;
 };
 
@@ -36,18 +36,20 @@ struct FlowRule {
   bool operator== (const FlowRule &other) const;
 };
 
-/* A key and the iterations after it, each of which looks one pixel further. Each element
- * appends its steps. Pixels that are keyed after the last step have alpha 0. The others have
- * the alpha that unkeyed.clh computes, whatever was keyed between the steps. */
+/* A key and the iterations after it. Each iteration reads neighbours one pixel further
+ * away. Each element appends its steps. Pixels that are keyed after the last step have
+ * alpha 0. The others have the alpha that unkeyed.clh computes, even if they were keyed
+ * between the steps. */
 class KeyChain {
 public:
-  /* The most pixels that a chain reaches */
+  /* Maximum distance in pixels that a chain reads */
   static const guint deepest = 32;
 
   KeyChain () = default;
   explicit KeyChain (const DistanceKey &key) : key_ (key) {}
 
-  /* False where there is no room for the iterations of an element. Then nothing changes. */
+  /* Return false and change nothing if the chain becomes too deep, or if it already flows
+   * by another rule. */
   bool add_noise_reduction (guint fills, guint reductions);
   bool add_flow (const FlowRule &rule, guint iterations);
 
@@ -55,7 +57,7 @@ public:
   const FlowRule &rule () const { return rule_; }
   bool flows () const { return flows_; }
   guint depth () const { return depth_; }
-  /* A byte a step, as keysteps.cl reads them */
+  /* One byte per step, see keysteps.clh */
   cl_ulong steps () const { return steps_; }
 
 private:
@@ -71,10 +73,12 @@ private:
   cl_ulong steps_ = 0;
 };
 
-/* For frames of one size and format. Any thread may use it at any time, with the same queue. */
+/* Runs chains on frames of one size and format. Thread-safe if all calls use one
+ * queue. */
 class KeyChainKernel {
 public:
-  /* gpu: tiles in local memory, many work-items each. cpu: wide vectors, one work-item each */
+  /* gpu: tiles in local memory, many work-items per tile. cpu: wide vectors, one
+   * work-item per tile */
   enum class Form { gpu, cpu };
 
   KeyChainKernel (GstOpenCLContext *context, const InputFormat &format);
@@ -85,7 +89,7 @@ public:
 
   const InputFormat &format () const { return format_; }
 
-  /* Its kernels are built when first needed. */
+  /* Builds its kernels when they are first needed. */
   bool enqueue (cl_command_queue queue, const KeyChain &chain,
       const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
 
@@ -103,10 +107,10 @@ private:
   GstOpenCLContext *const context;
   const InputFormat format_;
   const Form form;
-  const InputFormat read; /* of the kernel: the camera's format, or pixels made of it */
-  gsize items = 1;        /* of a work-group */
-  gsize tile_words = 0;   /* a line of a tile, on a GPU */
-  std::mutex launching;   /* a kernel's arguments are one launch's at a time */
+  const InputFormat read; /* input of the kernel: format_, or RGBA converted from it */
+  gsize items = 1;        /* per work-group */
+  gsize tile_words = 0;   /* per row of a tile (gpu) */
+  std::mutex launching;   /* protects the kernel arguments until the launch */
   opencl::FrameKernel kernel;
   FormatConverter pixels;
 };

@@ -5,9 +5,8 @@
 /**
  * SECTION:element-keyfill
  *
- * Paints the pixels of alpha 0 with `color`, its alpha included. With `method=composite`
- * half-transparent pixels are mixed with the colour as well, as a picture lies over a
- * background.
+ * Replaces pixels of alpha 0 by `color`, including its alpha. With `method=composite` all
+ * pixels are composited over the colour.
  *
  * ## Example launch line
  * |[

@@ -19,7 +19,7 @@ public:
   void prepare (
       GstOpenCLContext *context, const GstVideoInfo *info, const std::string &options);
 
-  /* The mattes of `time` */
+  /* Takes the mattes of running time `time`. */
   bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
       cl_command_queue queue, GError **error);
   bool has_any () const
@@ -27,7 +27,7 @@ public:
     return garbage.picture.is_there () || holdout.picture.is_there ();
   }
 
-  /* On `output`, which was keyed of `input` */
+  /* Applies the mattes to `output`, the keyed `input`. */
   bool apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
       cl_command_queue queue, GError **error);
 

@@ -5,10 +5,10 @@
 /**
  * SECTION:element-matteshape
  *
- * Changes alpha after keying, and leaves red, green and blue unchanged. First `grow` moves
- * the edges outwards by a number of pixels, or inwards if negative (a choke). Round corners
- * stay round. Then `feather` softens them by a number of pixels on both sides. Then `invert`
- * takes the complement.
+ * Changes alpha after keying, and leaves red, green and blue unchanged. First `grow`
+ * moves the edges outwards by a number of pixels, or inwards if negative (a choke). Round
+ * corners stay round. Then `feather` softens them by a number of pixels on both sides.
+ * Then `invert` takes the complement.
  *
  * ## Example launch line
  * |[
@@ -41,7 +41,7 @@ GST_DEBUG_CATEGORY_STATIC (matte_shape_debug);
 
 namespace {
 const gint farthest = 64;
-/* MARGIN of the kernels on both sides, and what a load of eight may read behind */
+/* Twice the MARGIN of the kernels; bytes that vector loads may read beyond a buffer */
 const gsize margins = 160, behind = 256;
 
 struct MatteShapeSettings {
@@ -58,8 +58,8 @@ struct MatteShapeWork {
   opencl::FrameKernel take_alpha, put_alpha;
   opencl::Kernel double_runs, grow_by_disc, feather_across, feather_down;
   cl::Buffer runs, plane, feathered, weights;
-  guint planes = 0;     /* that `runs` has room for */
-  guint weights_of = 0; /* the radius */
+  guint planes = 0;     /* capacity of `runs` */
+  guint weights_of = 0; /* radius of `weights` */
 
   gsize runs_of_plane () const { return runs_stride * info.height; }
   gsize bytes_of_alpha () const { return keying::bytes_of_pixel (&info) / 4; }
@@ -138,7 +138,7 @@ gst_matte_shape_set_formats (
   return work.plane () && create_kernels (context, work, error);
 }
 
-/* How many doublings of runs cover a line of 2 radius + 1 columns */
+/* Returns the number of doublings after which two runs cover 2 radius + 1 columns. */
 static guint
 doublings_of (guint radius)
 {
@@ -176,7 +176,7 @@ ensure_feather (
   return work.weights () != nullptr;
 }
 
-/* A launch for the plane's pixels, eight a work-item */
+/* Launches a kernel with eight pixels per work-item. */
 template <typename... Arguments>
 static gboolean
 launch (opencl::Kernel &kernel, cl_command_queue queue, gsize columns, gsize rows,
@@ -185,7 +185,7 @@ launch (opencl::Kernel &kernel, cl_command_queue queue, gsize columns, gsize row
   return kernel.launch (queue, (columns + 7) / 8, rows, error, arguments...);
 }
 
-/* Alpha, or its complement, grown, in the plane */
+/* Writes alpha (its complement with `flip`) to the plane, grown by `radius`. */
 static gboolean
 grow (GstOpenCLContext *context, MatteShapeWork &work, guint radius, cl_uint flip,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)

@@ -5,14 +5,15 @@
 /**
  * SECTION:element-noisereduce
  *
- * Cleans the key of a picture, its pixels of alpha 0. First, `fill-iterations` times, an
- * un-keyed pixel with at least two keyed neighbours (of left, right, above and below)
- * becomes keyed; then, `iterations` times, a keyed pixel with fewer than three keyed
- * neighbours becomes un-keyed: it gets back the alpha that it had before elements of this
- * plugin keyed it, times their `opacity`, or where that is nothing it becomes opaque.
- * Outside the frame counts as un-keyed for the first rule and as keyed for the second, so
- * that neither begins at the frame's edge. Red, green and blue are kept, and so is an
- * alpha in between.
+ * Cleans the key (pixels of alpha 0). First, in `fill-iterations` passes, pixels with at
+ * least two keyed neighbours (of left, right, above and below) become keyed. Then, in
+ * `iterations` passes, keyed pixels with fewer than three keyed neighbours become
+ * un-keyed. They get the alpha that they had before elements of this plugin keyed them,
+ * multiplied by the `opacity` of these elements. If that is 0, they become opaque.
+ *
+ * Outside of the frame, pixels count as un-keyed for filling and as keyed for un-keying,
+ * so that neither starts at the edge of the frame. Red, green and blue, and
+ * the alpha of other pixels, are not changed.
  *
  * ## Example launch line
  * |[
@@ -138,7 +139,7 @@ gst_noise_reduce_set_formats (
          && work.planes.create (context, keying::bytes_of_plane (&work.info), error);
 }
 
-/* The work */
+/* Processing */
 
 static gboolean
 reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
@@ -161,7 +162,7 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
   return work.run.run (pad, queue, launches, launch, error);
 }
 
-/* More iterations than a run holds */
+/* For more iterations than a chain can hold */
 static gboolean
 transform_by_planes (GstNoiseReduce *self, const NoiseReduceSettings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
@@ -204,7 +205,7 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
   return transform_by_planes (self, settings, input, output, queue, error);
 }
 
-/* Runs over several elements */
+/* Fused chains */
 
 static gboolean
 gst_noise_reduce_can_merge (GstOpenCLFilter *filter)

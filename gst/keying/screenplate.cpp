@@ -15,15 +15,14 @@
 
 namespace keying {
 namespace {
-/* The screen's colour is measured in blocks, of which this many lie across the shorter
- * side of a frame, and in each at a square of samples. A block's sides are multiples
- * of 16. */
+/* Blocks along the shorter side of a frame, and samples along each side of a block. Block
+ * sizes are multiples of 16. */
 const guint blocks_across = 14;
 const guint samples_across = 16;
-/* Work-items of a group that looks at all blocks */
+/* Work-items of kernels that process all blocks in one work-group */
 const gsize smoothing_group = 256;
-/* Tolerances of chroma, levels and light for screen pixels: first around the key
- * colour, then around the measured colour */
+/* Minimum chroma of screen samples, relative to the expected colour: of encoded levels
+ * and linear light, in the first pass (key colour) and the second (measured colour) */
 const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.33f, 0.79f}};
 } // namespace
 

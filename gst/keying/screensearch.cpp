@@ -14,28 +14,30 @@
 
 namespace keying {
 namespace {
-/* Samples across and down, and work-items of the one group that looks at them */
+/* Samples per row and column, and work-items of find_screen(), which is one work-group */
 const guint samples_across = 128;
 const gsize group = 256;
-const gsize numbers_found = 5; /* by find_screen() */
+const gsize numbers_found = 5; /* written by find_screen() */
 
-/* Frames between looks. The result of a look is used at the next one, so that no look stops
- * the thread: a screen is keyed at most 2 × 4 - 1 frames after it appeared. */
+/* Number of frames from one look to the next. The result of a look is read at the next
+ * one, so that the thread does not wait. A screen is keyed at most 2 × 4 - 1 frames after
+ * it appeared. */
 const guint64 interval = 4;
 
 /* A frame with this part of it in one green or blue may be a card. */
 const gdouble card_share = 7. / 8;
 
-/* A screen is at least this far from grey, as a part of its largest component: a white or
- * grey wall in greenish light is none. */
+/* Minimum saturation of a screen, (max - min) / max. Excludes white and grey walls in
+ * greenish light. */
 const gdouble least_saturation = 1. / 5;
 
-/* Colours that differ by no more than this part of the largest component: the key stays,
- * and the light is steady. Rounding alone makes one or two levels. */
+/* Maximum differences, relative to the largest component: up to same_screen the key
+ * stays, up to steady_light the light counts as steady. Up to `rounding` levels are
+ * rounding errors. */
 const gdouble same_screen = 1. / 8, steady_light = 1. / 32;
 const gint rounding = 2;
 
-/* For frames without a timestamp */
+/* Returns the time of a frame without a timestamp. */
 GstClockTime
 time_of_frame (const GstVideoInfo &info, guint64 frame)
 {
@@ -103,8 +105,8 @@ ScreenSearch::begin (guint revision, GError **error)
   return true;
 }
 
-/* The first look waits for its result, since there may be one frame alone. So does the one
- * after a second, since the application is warned if it finds no screen. */
+/* The first look waits for its result, since the stream may have only one frame. So does
+ * the look after one second, since the application is warned if it finds no screen. */
 bool
 ScreenSearch::next (guint revision, GstClockTime time, GError **error)
 {

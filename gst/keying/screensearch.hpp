@@ -20,16 +20,16 @@ namespace keying {
  * the screen still replaces a card of one colour that was shown before it. */
 class ScreenSearch {
 public:
-  /* Part of a frame that has to be of one green or blue */
+  /* Minimum part of the frame that must have the same green or blue */
   static constexpr gdouble least_share = 1. / 16;
 
   bool create (GstOpenCLContext *context, const InputFormat &format,
       const std::string &options, GError **error);
 
-  /* Before each frame. `time`: its running time. Another `revision` than that of the
-   * frame before begins a new search. */
+  /* Call before each frame. `time`: its running time. A new `revision` begins a new
+   * search. */
   bool next (guint revision, GstClockTime time, GError **error);
-  /* Whether look() has to see this frame */
+  /* Returns true if look() must be called with this frame. */
   bool is_due () const { return is_due_; }
   bool look (const GstOpenCLFrame *frame, cl_command_queue queue, GError **error);
   /* Waits for the result of the last look. */
@@ -37,7 +37,7 @@ public:
 
   /* 0xffRRGGBB, or 0 while no frame has had enough screen */
   guint key () const { return key_; }
-  /* As of the last look whose result is known */
+  /* Part of the frame with that colour, at the last look whose result is known */
   gdouble share () const { return share_; }
   /* Time without a screen until the last look */
   GstClockTime missing_for () const { return looked_at - started; }

@@ -5,15 +5,14 @@
 /**
  * SECTION:element-splashkey
  *
- * Takes pictures and gives them as chromakey does.
+ * Formats of input and output are those of chromakey.
  *
- * Keys a background that needs no special colour, by blocks: a block whose mean red,
- * green and blue differ from those that are stored for it by less than `tolerance` is
- * background. It becomes transparent and its means are stored, so that slow changes of
- * light are followed; other blocks stay as they are, and so does what is stored for them.
- * The first frame fills the store, and so does the next one after `reset` is set and
- * after a change of format or size. A flush, which a seek is, a pause and another
- * framerate leave the store as it is.
+ * Keys a background of any colour, block by block. A block is background if its mean red,
+ * green and blue differ from the stored ones by less than `tolerance`. Then it becomes
+ * transparent and its means are stored, so that slow changes of light are followed. Other
+ * blocks, and what is stored for them, do not change. The store is filled by the first
+ * frame, by the next frame after `reset` is set, and after a change of format or size. A
+ * flush (as in a seek), a pause and a change of framerate keep the store.
  *
  * ## Example launch line
  * |[
@@ -51,18 +50,18 @@ struct SplashKeySettings {
   bool reset = false; /* until a frame has filled the store */
 };
 
-/* The most work-items that do a block: a square of them on a GPU */
+/* Maximum number of work-items of a block, and side of their square on a GPU */
 const gsize largest_group = 256;
 const gsize largest_side = 16;
 
 /* State of the streaming thread */
 struct SplashKeyWork {
   keying::InputFormat format;
-  GstVideoInfo info; /* of what is keyed */
+  GstVideoInfo info; /* of the output */
   bool on_cpu;
   opencl::FrameKernel key_blocks;
   cl::Buffer store;
-  guint stored_block_size = 0; /* of the store; 0 where it is not filled */
+  guint stored_block_size = 0; /* of the store, 0 = not filled */
 };
 } // namespace
 
@@ -93,7 +92,7 @@ const opencl::PropertyTable<SplashKeySettings> properties = {
         &SplashKeySettings::reset, keying::playing_flags},
 };
 
-/* For a frame: a reset is done once. */
+/* Returns the settings of a frame and clears `reset`. */
 static SplashKeySettings
 take_settings (GstSplashKey *self)
 {
@@ -109,7 +108,7 @@ blocks_in (gsize size, guint block_size)
   return (size + block_size - 1) / block_size;
 }
 
-/* A frame's means of one size of blocks say nothing of another size. */
+/* Reallocates the store for another block size, for which its contents are not valid. */
 static gboolean
 ensure_store (
     GstOpenCLContext *context, SplashKeyWork &work, guint block_size, GError **error)
@@ -142,7 +141,7 @@ gst_splash_key_set_formats (
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC));
 
-  /* After a seek a source may have another framerate. */
+  /* A source may change the framerate after a seek. Keeps the store. */
   if (self->work && self->work->format.shows_the_same (format))
     return TRUE;
   gst_splash_key_close (filter);
@@ -156,10 +155,10 @@ gst_splash_key_set_formats (
   return ensure_store (context, work, self->settings->committed ().block_size, error);
 }
 
-/* The work */
+/* Processing */
 
-/* On a CPU a block is one work-item's; on a GPU neighbours in a line are neighbours in
- * memory. */
+/* On a CPU one work-item processes a block. On a GPU neighbouring work-items read
+ * neighbouring pixels. */
 static opencl::Groups
 groups_of_blocks (const SplashKeyWork &work, guint block_size)
 {
@@ -170,7 +169,8 @@ groups_of_blocks (const SplashKeyWork &work, guint block_size)
       blocks_in (work.info.height, block_size), side, side};
 }
 
-/* In whole blocks and in those that the frame's right and lower edge cut */
+/* Returns the thresholds of full blocks, and of blocks cut at the right, at the bottom
+ * and at both. */
 static cl_ulong4
 thresholds_of (const SplashKeySettings &settings, const GstVideoInfo *info)
 {

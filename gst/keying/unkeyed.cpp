@@ -10,7 +10,7 @@ const GstOpenCLFrame opaque = {};
 
 struct UnkeyedMeta {
   GstMeta meta;
-  GstBuffer *buffer; /* held and never written again; null: the frame was opaque */
+  GstBuffer *buffer; /* held, never written again; null: the frame was opaque */
   cl_uint opacity;
   Keying keying; /* of the element that made the buffer with this meta */
 };
@@ -21,7 +21,7 @@ GType
 unkeyed_api ()
 {
   static gsize type = 0;
-  /* A tag that no element knows to keep */
+  /* Elements that do not know this tag drop the meta. */
   static const gchar *tags[] = {"keying", nullptr};
   if (g_once_init_enter (&type))
     g_once_init_leave (&type, gst_meta_api_type_register ("GstKeyingUnkeyedAPI", tags));
@@ -95,7 +95,8 @@ is_beside (GstBuffer *buffer, GstMemory *memory)
 }
 } // namespace
 
-/* The alpha that a soft key made is none that the picture before it could tell. */
+/* Frames before a soft key do not tell the alpha that it computed. So pixels are restored
+ * from its output. */
 void
 keep_unkeyed (GstBuffer *output, GstBuffer *input, cl_uint opacity, Keying keying)
 {

@@ -17,18 +17,19 @@ enum class Keying {
   soft, /* may give it any value */
 };
 
-/* For an element that makes `output` from `input`, keys further pixels, and multiplies the
- * alpha of the others by `opacity`. `output` keeps a reference to the frame before keying and
- * the product of all opacities since, from which a later element computes the alpha of a pixel
- * that it restores. A copy of the buffer keeps that reference; a new frame does not. */
+/* For an element that makes `output` from `input`, keys further pixels, and multiplies
+ * the alpha of the others by `opacity`. `output` keeps a reference to the frame before
+ * keying and the product of all opacities since. A later element computes the alpha of
+ * restored pixels from them. A copy of the buffer keeps that reference, a new frame does
+ * not. */
 void keep_unkeyed (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity,
     Keying keying = Keying::hard);
 /* The same for an input of `format`. Camera formats are opaque. */
 void keep_unkeyed (GstBuffer *output, GstBuffer *input, const InputFormat &format,
     cl_uint opacity = full_opacity, Keying keying = Keying::hard);
 
-/* A picture before keying, and the opacity to multiply its alpha by. Without a frame, alpha is
- * opaque. */
+/* A frame before keying, and the opacity to multiply its alpha by. Without a frame, alpha
+ * is opaque. */
 struct Seen {
   const GstOpenCLFrame *frame = nullptr;
   cl_uint opacity = full_opacity;
@@ -38,16 +39,18 @@ struct Seen {
  * is mapped for its queue during the lifetime of this object. */
 class Unkeyed {
 public:
-  /* `opacity` is that of the element itself. It multiplies the opacities of earlier elements. */
+  /* `opacity` is that of the element itself. It multiplies the opacities of earlier
+   * elements. */
   bool map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
       cl_command_queue queue, GError **error);
   /* The same for a frame in a camera's format */
   bool map (const InputFrame &filmed, cl_uint opacity, const InputFormat &format,
       cl_command_queue queue, GError **error);
 
-  /* Arguments of a kernel (unkeyed.clh). A restored pixel has the alpha of unkeyed(), the picture
-   * before the last soft key, or else before the first key. If that picture was keyed itself, a
-   * pixel that is transparent there has the alpha of deeper(), the picture before that key. */
+  /* Arguments of a kernel (unkeyed.clh). A restored pixel has the alpha of unkeyed(), the
+   * frame before the last soft key, or else before the first key. If that frame was keyed
+   * itself, a pixel that is transparent there has the alpha of deeper(), the frame before
+   * that key. */
   const Seen &unkeyed () const { return seen[0]; }
   const Seen &deeper () const { return seen[1]; }
 

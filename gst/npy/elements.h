@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* GST_ELEMENT_REGISTER_DECLARE (NAME); one line an element, in the order of the alphabet. */
+/* GST_ELEMENT_REGISTER_DECLARE (NAME); one line per element, in alphabetical order. */
 GST_ELEMENT_REGISTER_DECLARE (npyparse);
 GST_ELEMENT_REGISTER_DECLARE (npysink);
 

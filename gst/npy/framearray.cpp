@@ -1,4 +1,4 @@
-/* Arrays of NumPy as frames: which shapes are frames, of spectra or of anything
+/* Frames of NumPy arrays: reads .npy headers and checks shapes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

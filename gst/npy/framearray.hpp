@@ -9,19 +9,19 @@
 
 namespace npy {
 
-/* How an array is looked at: as frames of spectra, or as numbers of any kind, of which
- * the outermost dimension may count frames. */
+/* How an array is interpreted: as raw spectra, or as tensors of any numbers. With
+ * `split`, the outermost dimension of tensors counts frames. */
 struct View {
   bool as_tensors;
   bool split;
 };
 
-/* The frames of one .npy file. `frames` is 0 before a file was seen. */
+/* Frames of one .npy file. `frames` is 0 before a header is read. */
 struct FrameArray {
   View view;
   opencl::NumberType type;
   bool big_endian;
-  gsize rank; /* of a frame, and its lengths, outermost first */
+  gsize rank; /* dimensions of a frame; their lengths, outermost first */
   gsize lengths[16];
   guint64 frames;
   gsize header_bytes;
@@ -29,7 +29,7 @@ struct FrameArray {
 
   guint64 bytes () const { return header_bytes + frames * frame_bytes; }
   opencl::ArrayFormat format () const { return {type, {lengths, lengths + rank}}; }
-  /* Spectra have no float64: it becomes float32. */
+  /* Spectra have no float64 format. It is converted to float32. */
   bool is_narrowed () const
   {
     return !view.as_tensors && type == opencl::NumberType::f64;
@@ -37,11 +37,11 @@ struct FrameArray {
   gsize output_bytes () const { return is_narrowed () ? frame_bytes / 2 : frame_bytes; }
 };
 
-/* One of the files that a stream consists of. */
+/* One of the .npy files of a stream */
 struct PlacedArray {
   FrameArray array;
   guint64 offset;      /* of its header in the stream, in bytes */
-  guint64 first_frame; /* as counted through the stream */
+  guint64 first_frame; /* its number in the stream */
 
   guint64 end () const { return offset + array.bytes (); }
   guint64 end_frame () const { return first_frame + array.frames; }
@@ -63,20 +63,20 @@ struct Framerate {
   guint64 frame_at (GstClockTime time) const
   {
     guint64 frame = gst_util_uint64_scale (time, n, guint64 (d) * GST_SECOND);
-    /* The frame's own time was rounded down, too. */
+    /* time_of() rounds down, too. */
     return time_of (frame + 1) <= time ? frame + 1 : frame;
   }
-  /* The first frame that begins at `time` or later. */
+  /* Returns the first frame that begins at `time` or later. */
   guint64 frame_from (GstClockTime time) const
   {
     return time == 0 ? 0 : frame_at (time - 1) + 1;
   }
 };
 
-/* (nullable): what caps of spectra call numbers of `type`. */
+/* (nullable): `format` of application/x-oct caps for numbers of `type` */
 const char *spectra_format (opencl::NumberType type);
 
-/* Reads the header that `data` begins with. Spectra are of shape (samples,), (lines,
+/* Parses the header at the start of `data`. Spectra have the shape (samples,), (lines,
  * samples) or (frames, lines, samples). */
 gboolean frame_array_parse (
     const guint8 *data, gsize size, View view, FrameArray &array, GError **error);

@@ -7,23 +7,24 @@
  * SECTION:element-npyparse
  * @title: npyparse
  *
- * Makes frames of raw spectra of .npy files: an array of shape (samples,) is one A-line,
- * (lines, samples) one frame and (frames, lines, samples) that many. The stream is any
- * number of such files, one behind the other, as `filesrc` reads one and `multifilesrc`
- * many. Integers of 8 to 32 bits and float32 pass as they are, in either order of bytes.
+ * Parses .npy files into frames of raw spectra. An array of shape (samples,) is one
+ * A-line, (lines, samples) is one frame, and (frames, lines, samples) is a number of
+ * frames. The stream is one such file, as from `filesrc`, or several in a row, as from
+ * `multifilesrc`. Integers of 8 to 32 bits and float32 keep their type. Both byte orders
+ * are supported.
  *
- * Where downstream takes `other/tensors`, as `openclkernel` does, an array of any shape and
- * of any numbers of a fixed size is one buffer, complex numbers with an innermost 2; with
- * `split`, each along the outermost dimension is. Where downstream takes both, as `npysink`
- * does, or anything, the file is spectra if these can hold its shape and its numbers exactly,
- * and else an array.
+ * If downstream accepts `other/tensors`, as `openclkernel` does, an array of any shape
+ * and of any numbers of fixed size is output as one buffer. Complex numbers get an
+ * innermost dimension of 2. With `split`, each index of the outermost dimension is one
+ * buffer. If downstream also accepts spectra, as `npysink` does, or any caps, the output
+ * is spectra if they can hold the shape and values exactly, else an array.
  *
- * Spectra have no float64. Only where downstream takes nothing else, as `octwindowinterp`
- * does or `application/x-oct` in a pipeline asks for, float64 becomes float32; an INFO
- * message says so when a value is rounded.
+ * Spectra have no float64 format. If downstream accepts nothing else, as
+ * `octwindowinterp` or a caps filter of `application/x-oct`, float64 is converted to
+ * float32. An INFO message is posted if a value is rounded.
  *
- * A file can be sought in, and played backward; a source that gives any part of a file on
- * request, as `filesrc` does, is asked for one frame at a time.
+ * Seeks and reverse playback are supported. If the source supports random access, as
+ * `filesrc` does, one frame is read at a time.
  *
  * ## Example launch line
  * |[
@@ -31,11 +32,11 @@
  * gst-launch-1.0 filesrc location=/tmp/a.npy ! npyparse ! openclupload ! \
  *     octwindowinterp ! octfft db-min=-60 db-max=0 ! opencldownload ! videoconvert ! \
  *     autovideosink
- * ]| Two seconds of noise, as 50 B-scans.
+ * ]| Shows two seconds of noise as 50 B-scans.
  * |[
  * gst-launch-1.0 filesrc location=/tmp/a.npy ! npyparse split=true ! openclupload ! \
  *     openclkernel expression="sqrt (x)" ! npysink location=/tmp/b.npy
- * ]| The square roots of the same.
+ * ]| Writes the square roots of the same array.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -68,7 +69,7 @@ static GstStaticPadTemplate src_template =
             "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]; " TENSORS_CAPS (
                 "")));
 
-/* Says that a function did what it could with the bytes that are there. */
+/* Returned by functions that need more bytes to continue. */
 constexpr GstFlowReturn flow_more_bytes = GST_FLOW_CUSTOM_SUCCESS;
 
 using npy::FrameArray;
@@ -113,8 +114,8 @@ struct GstNpyParse {
 
   opencl::Settings<NpyParseSettings> *settings;
 
-  /* Shared with the threads that seek and ask; under the object lock. `arrays` are those
-   * of the whole stream where it can be pulled, else the first one. */
+  /* Shared with threads that seek and query; protected by the object lock. `arrays` has
+   * all arrays of the stream in pull mode, else the first one. */
   Framerate framerate;
   std::vector<PlacedArray> *arrays;
   GstSegment segment;
@@ -123,10 +124,11 @@ struct GstNpyParse {
   guint32 sought_seqnum;
   bool seeking;
 
-  /* The streaming thread's own. `offset` is where in the stream the adapter begins. */
+  /* Used by the streaming thread. `offset` is the position of the adapter's first byte in
+   * the stream. */
   bool pulling;
   bool started;
-  GstCaps *taken; /* (nullable): by downstream, once it was asked in this stream */
+  GstCaps *taken; /* (nullable): by downstream; queried once per stream */
   bool said_rounding;
   GstAdapter *adapter;
   guint64 offset;
@@ -150,8 +152,9 @@ struct GstNpyParse {
   GstCaps *caps;
   GstBufferPool *pool;
 
-  /* Backward: the frames from `first_back` to before `back` are still to come; the blocks
-   * that upstream pushed of them, in the order of the stream. */
+  /* Reverse playback: the frames from `first_back` to `back` - 1 are still to be
+   * output. `blocks` has the bytes that upstream has pushed of them, in the order of
+   * the stream. */
   guint64 first_back;
   guint64 back;
   GQueue blocks;
@@ -172,7 +175,7 @@ npy_parse_cast (gpointer instance)
   return reinterpret_cast<GstNpyParse *> (instance);
 }
 
-/* One error a stream: what follows it is refused without another one. */
+/* Posts one error per stream. Later buffers are refused without another one. */
 static GstFlowReturn
 npy_parse_fail (GstNpyParse *self, GError *error)
 {
@@ -181,7 +184,8 @@ npy_parse_fail (GstNpyParse *self, GError *error)
   return GST_FLOW_ERROR;
 }
 
-/* Parses the header at the start of the adapter, as far as its bytes are there. */
+/* Returns the size of the header at the start of the adapter, as far as its bytes
+ * tell. */
 static gsize
 npy_parse_header_size (GstNpyParse *self)
 {
@@ -248,7 +252,8 @@ npy_parse_between_files (GstNpyParse *self)
 
 /* Header to frames */
 
-/* Not even one frame can come: better said before gigabytes of it are collected. */
+/* Fails early if the stream is too short for one frame, before gigabytes of it are
+ * collected. */
 static gboolean
 npy_parse_check_stream_size (GstNpyParse *self, const FrameArray &array, GError **error)
 {
@@ -264,7 +269,7 @@ npy_parse_check_stream_size (GstNpyParse *self, const FrameArray &array, GError 
   return FALSE;
 }
 
-/* Caps of arrays are in every spelling that means the same. */
+/* Caps of arrays list all equivalent spellings of the dimensions. */
 static GstCaps *
 npy_parse_make_caps (GstNpyParse *self, const FrameArray &array)
 {
@@ -285,8 +290,8 @@ npy_parse_make_caps (GstNpyParse *self, const FrameArray &array)
   return gst_caps_new_full (structure, nullptr);
 }
 
-/* `caps` is (transfer full). Asks downstream once a stream, which may be of many small
- * files. */
+/* Returns whether downstream accepts `caps` (transfer full). Queries downstream once per
+ * stream, which may consist of many small files. */
 static bool
 npy_parse_is_taken (GstNpyParse *self, GstCaps *caps)
 {
@@ -298,10 +303,10 @@ npy_parse_is_taken (GstNpyParse *self, GstCaps *caps)
 }
 
 namespace {
-/* A file as spectra, or as an array. */
+/* Array of a file, parsed as spectra or as tensors */
 struct Reading {
   FrameArray array = {};
-  GError *error = nullptr; /* (nullable): why it is not one */
+  GError *error = nullptr; /* (nullable): why it cannot be parsed */
 
   Reading (const guint8 *data, gsize size, npy::View view)
   {
@@ -312,8 +317,8 @@ struct Reading {
 };
 } // namespace
 
-/* Chooses the first that downstream takes of: spectra that keep the numbers, an array, and
- * spectra that do not. Where it takes none of them, it refuses the caps later. */
+/* Chooses the first that downstream accepts of: spectra without loss, tensors, spectra
+ * with rounding. If it accepts none, it refuses the caps later. */
 static bool
 npy_parse_read_header (
     GstNpyParse *self, const guint8 *data, gsize size, FrameArray &array, GError **error)
@@ -361,7 +366,8 @@ npy_parse_start_array (GstNpyParse *self, const guint8 *data, gsize size, GError
   return TRUE;
 }
 
-/* Upstream's own timestamps go before counting; they are those of whole files. */
+/* Timestamps from upstream take precedence over counted ones. They apply to whole
+ * files. */
 static void
 npy_parse_take_timestamp (GstNpyParse *self)
 {
@@ -385,7 +391,8 @@ npy_parse_release_pool (GstNpyParse *self)
   gst_clear_object (&self->pool);
 }
 
-/* Downstream's memory may be worth a copy: pinned memory spares the transfer another. */
+/* Copies frames into downstream's memory. Pinned memory saves another copy in the
+ * upload. */
 static void
 npy_parse_take_pool (GstNpyParse *self, GstQuery *query)
 {
@@ -418,8 +425,8 @@ npy_parse_query_allocation (GstNpyParse *self)
   gst_query_unref (query);
 }
 
-/* Returns those of `caps` (transfer full) that some element downstream accepts, or
- * empty caps. A caps event alone would be refused only with the first frame. */
+/* Returns the fixated part of `caps` (transfer full) that downstream accepts, or empty
+ * caps. Without a query, caps would be refused only with the first frame. */
 static GstCaps *
 npy_parse_wanted_caps (GstNpyParse *self, GstCaps *caps)
 {
@@ -470,7 +477,7 @@ npy_parse_read_header (GstNpyParse *self)
   npy_parse_take_timestamp (self);
   gst_adapter_flush (self->adapter, self->array.header_bytes);
   self->offset += self->array.header_bytes;
-  /* Before a frame of any size is collected, downstream can refuse it. */
+  /* Negotiates before a frame is collected, so that downstream can refuse it early. */
   return npy_parse_negotiate (self);
 }
 
@@ -491,7 +498,7 @@ npy_parse_allocate (GstNpyParse *self, GstBuffer **buffer)
   return *buffer ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
-/* Where in a stream its bytes lie is by chance. */
+/* `bytes` may be unaligned. */
 static double
 read_double (const guint8 *bytes, bool big_endian)
 {
@@ -504,7 +511,7 @@ read_double (const guint8 *bytes, bool big_endian)
   return value;
 }
 
-/* Returns whether all values are the same as before. */
+/* Returns whether no value was rounded. */
 static bool
 convert_doubles (const guint8 *doubles, gsize count, bool big_endian, guint8 *floats)
 {
@@ -568,7 +575,7 @@ npy_parse_make_frame (GstNpyParse *self, GstBuffer **buffer)
   return GST_FLOW_OK;
 }
 
-/* A header may be of any length, but who reads numbers may want them aligned. */
+/* Elements that read numbers may need them aligned, but a header may have any length. */
 static bool
 is_aligned (GstBuffer *buffer, gsize alignment)
 {
@@ -640,7 +647,7 @@ npy_parse_push_events (GstNpyParse *self)
     gst_pad_push_event (self->srcpad, GST_EVENT (g_queue_pop_head (&self->events)));
 }
 
-/* Frames that end before the segment, which a seek into a later file passes. */
+/* A seek into a later file reads frames that end before the segment. They are dropped. */
 static bool
 npy_parse_is_before_segment (GstNpyParse *self, GstBuffer *buffer)
 {
@@ -656,7 +663,7 @@ npy_parse_is_behind_segment (GstNpyParse *self, GstBuffer *buffer)
          && GST_BUFFER_PTS (buffer) >= self->segment.stop;
 }
 
-/* Where the segment has been played up to: what follows without a flush goes on there. */
+/* Sets the position to the end of the frame. A seek without a flush continues there. */
 static void
 npy_parse_set_position (GstNpyParse *self, GstBuffer *buffer)
 {
@@ -708,14 +715,14 @@ npy_parse_read_frame (GstNpyParse *self)
 
   if (gst_adapter_available (self->adapter) < self->array.frame_bytes)
     return flow_more_bytes;
-  /* A seek goes into a file without its header. */
+  /* Negotiates here too, because after a seek no header is read. */
   GstFlowReturn flow = npy_parse_negotiate (self);
   if (flow == GST_FLOW_OK)
     flow = npy_parse_take_frame (self, &buffer);
   return flow == GST_FLOW_OK ? npy_parse_stamp_and_push (self, buffer) : flow;
 }
 
-/* The rest of a frame whose beginning a seek passed. */
+/* Drops the rest of a frame if a seek went into the middle of it. */
 static void
 npy_parse_skip (GstNpyParse *self)
 {
@@ -732,8 +739,8 @@ begins_with_magic (GstBuffer *buffer)
   return gst_buffer_memcmp (buffer, 0, opencl::npy_magic, sizeof opencl::npy_magic) == 0;
 }
 
-/* A file that is too short would otherwise be filled up with the next one: sources that
- * read many files make one buffer or more of each, so the next one's begins a buffer. */
+/* Detects a file that is too short, which would otherwise be completed with bytes of the
+ * next one. Sources that read many files begin a new buffer with each file. */
 static GstFlowReturn
 npy_parse_check_continuity (GstNpyParse *self, GstBuffer *buffer)
 {
@@ -757,7 +764,7 @@ npy_parse_read_all (GstNpyParse *self)
   return flow == flow_more_bytes ? GST_FLOW_OK : flow;
 }
 
-/* Backward */
+/* Reverse playback */
 
 static void
 npy_parse_move_to_frame (GstNpyParse *self, const PlacedArray &placed, guint64 frame)
@@ -769,7 +776,7 @@ npy_parse_move_to_frame (GstNpyParse *self, const PlacedArray &placed, guint64 f
   self->frames_left = placed.end_frame () - frame;
 }
 
-/* The file that the frame is in, or the last one. */
+/* Returns the array that has the frame, or the last one. */
 static PlacedArray
 npy_parse_array_of_frame (GstNpyParse *self, guint64 frame)
 {
@@ -782,8 +789,8 @@ npy_parse_array_of_frame (GstNpyParse *self, guint64 frame)
   return placed;
 }
 
-/* Blocks come from the last one to the first, each of them forward: when those that came
- * hold a whole frame at their end, it is taken. */
+/* Upstream pushes blocks from the last to the first, each in forward order. Outputs the
+ * frame at the end of the blocks collected so far. */
 static GstFlowReturn
 npy_parse_read_last_frame (GstNpyParse *self)
 {
@@ -811,7 +818,7 @@ npy_parse_chain_backward (GstNpyParse *self, GstBuffer *buffer)
   return flow;
 }
 
-/* Pushed by upstream */
+/* Push mode */
 
 static GstFlowReturn
 npy_parse_take_buffer (GstNpyParse *self, GstBuffer *buffer)
@@ -846,8 +853,8 @@ npy_parse_chain (GstPad *, GstObject *parent, GstBuffer *buffer)
 
 /* Segments */
 
-/* Where in the first file a byte of the stream lies, and how far from the next frame.
- * Elsewhere a header is expected. */
+/* Moves to a byte of the stream. In the first file, finds the next frame and the number
+ * of bytes to skip before it. Elsewhere a header must follow. */
 static void
 npy_parse_move_to (GstNpyParse *self, guint64 offset)
 {
@@ -918,8 +925,7 @@ npy_parse_start_sought (GstNpyParse *self, const Wanted &wanted, guint32 seqnum)
   npy_parse_send_segment (self, wanted.segment, seqnum);
 }
 
-/* The segment of an earlier seek may still be on its way while the next one is asked for.
- */
+/* The segment of an earlier seek may arrive after the next seek was requested. */
 static bool
 npy_parse_finish_seek (GstNpyParse *self, guint32 seqnum, Wanted *wanted)
 {
@@ -938,7 +944,7 @@ npy_parse_start_bytes (GstNpyParse *self, guint64 offset, guint32 seqnum)
 {
   GstSegment segment;
 
-  /* The next one of several streams that are joined to one: time goes on. */
+  /* Another one of concatenated streams: the time continues. */
   if (self->have_segment)
     return;
   npy_parse_move_to (self, offset);
@@ -1048,7 +1054,8 @@ npy_parse_take_caps (GstNpyParse *self, GstEvent *event)
   gst_event_unref (event);
 }
 
-/* This also ends: a source that is stopped before it has read everything. */
+/* Returns whether bytes of the stream are unread, as after a source that was stopped
+ * early. */
 static bool
 npy_parse_has_more (GstNpyParse *self)
 {
@@ -1058,7 +1065,7 @@ npy_parse_has_more (GstNpyParse *self)
   return npy_parse_get_stream_size (self, &size) && read < size;
 }
 
-/* Whether a stream that ends here lacks something. */
+/* Returns whether a stream that ends here is truncated. */
 static bool
 npy_parse_is_cut (GstNpyParse *self)
 {
@@ -1089,8 +1096,8 @@ npy_parse_end (GstNpyParse *self, GstEvent *event)
 {
   if (npy_parse_is_cut (self))
     npy_parse_fail_truncated (self, "the stream ends");
-  /* Downstream keeps what it got. Where that is nothing, the end would only make a sink
-   * preroll on nothing beside the error, which applications do not expect. */
+  /* If an error occurs before the first frame, EOS is not sent. A sink would preroll
+   * without data, which applications do not expect after an error. */
   if (!self->pushed && (self->failed || self->refused)) {
     gst_event_unref (event);
     return FALSE;
@@ -1139,9 +1146,9 @@ npy_parse_sink_event (GstPad *, GstObject *parent, GstEvent *event)
   }
 }
 
-/* Pulled from upstream */
+/* Pull mode */
 
-/* Reads until the adapter has `size` bytes. */
+/* Reads until the adapter has `needed` bytes. */
 static GstFlowReturn
 npy_parse_pull (GstNpyParse *self, gsize needed)
 {
@@ -1160,7 +1167,7 @@ npy_parse_pull (GstNpyParse *self, gsize needed)
   return GST_FLOW_OK;
 }
 
-/* Reads the header of the file at `offset`. Faults in it are reported when it is
+/* Reads the header of the file at `offset`. Errors in it are reported when it is
  * played. */
 static bool
 npy_parse_pull_array (GstNpyParse *self, FrameArray *array)
@@ -1250,7 +1257,7 @@ npy_parse_pull_next (GstNpyParse *self)
 
   if (flow != GST_FLOW_OK && flow != GST_FLOW_EOS)
     return flow;
-  /* The last bytes of a stream may say that they are no header at all. */
+  /* Parses also at EOS, because the last bytes may not be a valid header. */
   GstFlowReturn read = npy_parse_read_all (self);
   if (read == GST_FLOW_OK && flow == GST_FLOW_EOS && npy_parse_is_cut (self))
     return npy_parse_fail_truncated (self, "the stream ends");
@@ -1332,8 +1339,8 @@ npy_parse_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboole
 
 /* Queries */
 
-/* All frames of the stream. `exact` where all its files are known; else they count as so
- * many as the first one fits. */
+/* Counts the frames of the stream. `exact` means that all its files are known. Else all
+ * files are assumed to be like the first one. */
 static bool
 npy_parse_count_frames (GstNpyParse *self, guint64 *frames, bool *exact)
 {
@@ -1440,7 +1447,7 @@ npy_parse_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
   for (const auto &candidate : answers) {
     if (candidate.type != GST_QUERY_TYPE (query))
       continue;
-    /* Upstream that counts in time knows better. */
+    /* If upstream works in time, its answer takes precedence. */
     bool in_time = npy_parse_upstream_format (self) == GST_FORMAT_TIME;
     return (in_time && gst_pad_peer_query (self->sinkpad, query))
            || candidate.answer (self, query);
@@ -1463,8 +1470,8 @@ find_frames (Wanted *wanted, Framerate framerate, guint64 total)
   wanted->end_frame = MAX (wanted->end_frame, wanted->first_frame);
 }
 
-/* In a stream that is pushed, only the first file is known: a seek into a later one reads
- * on from the end of the first, and passes over what is before the segment. */
+/* In push mode only the first file is known. A seek into a later one reads on from the
+ * end of the first, and drops frames before the segment. */
 static void
 npy_parse_find_bytes (GstNpyParse *self, Wanted *wanted)
 {
@@ -1479,7 +1486,8 @@ npy_parse_find_bytes (GstNpyParse *self, Wanted *wanted)
     wanted->offset = self->arrays->back ().end ();
 }
 
-/* Takes a seek in time and, where all that it needs is known, says what to read. */
+/* Finds the frames and bytes to read for a seek in time. Returns false if the seek is not
+ * possible. */
 static bool
 npy_parse_plan_seek (GstNpyParse *self, GstEvent *event, Wanted *wanted)
 {
@@ -1516,8 +1524,8 @@ npy_parse_plan_seek (GstNpyParse *self, GstEvent *event, Wanted *wanted)
   return planned;
 }
 
-/* Upstream ends at the last frame only if a segment was requested: at a segment-done,
- * or at the start in reverse. */
+/* Converts a seek to bytes. Upstream gets the end only for segment seeks and reverse
+ * playback, where it must stop or start there. */
 static GstEvent *
 seek_in_bytes (GstEvent *event, const Wanted &wanted)
 {
@@ -1575,7 +1583,7 @@ npy_parse_seek_pulled (GstNpyParse *self, GstEvent *event, Wanted wanted)
   GST_PAD_STREAM_LOCK (self->sinkpad);
   if (flags & GST_SEEK_FLAG_FLUSH)
     npy_parse_flush (self, gst_event_new_flush_stop (TRUE), seqnum);
-  /* Once more: only now is it known how far the last segment was played. */
+  /* Repeated, because the position of the last segment is final only now. */
   npy_parse_plan_seek (self, event, &wanted);
   npy_parse_start_sought (self, wanted, seqnum);
   if (flags & GST_SEEK_FLAG_SEGMENT)

@@ -7,20 +7,21 @@
  * SECTION:element-npysink
  * @title: npysink
  *
- * Writes frames as NumPy's arrays: `numpy.load ()` reads them. One file grows with each
- * frame: of shape (frames, height, width) or (frames, height, width, components) of
- * video, (frames, lines, samples) of OCT data and (frames, …) of arrays. A `location` with
- * a `%d` in it has one file for each frame instead, without the outermost dimension.
+ * Writes frames to .npy files, which `numpy.load ()` reads. All frames go to one array,
+ * of shape (frames, height, width) or (frames, height, width, components) for video,
+ * (frames, lines, samples) for OCT data, and (frames, …) for arrays. If `location`
+ * contains `%d`, each frame goes to a file of its own, without the outermost dimension.
  *
- * A file has a temporary name, of the same beginning, until it is whole: at EOS, or when
- * the pipeline stops. The header of a growing one counts the frames that are written at
- * any moment, so what a crash or a full disk leaves can be read.
+ * A file has a temporary name with the same prefix until it is complete, at EOS or when
+ * the pipeline stops. Its header always counts the frames written so far, so that it can
+ * be read even after a crash or on a full disk.
  *
- * A file that exists is replaced, and keeps its mode and, where possible, its owner. Of a
- * symbolic link, the file that it leads to is replaced or created. Anything else at
+ * An existing file is replaced. Its mode and, if possible, its owner are kept. If
+ * `location` is a symbolic link, its target is replaced or created. Anything else at
  * `location`, such as a folder, a FIFO or a device, is an element error.
  *
- * Device memory is taken as it is; `opencldownload` before it lets transfers overlap.
+ * Device memory is accepted directly. With `opencldownload` before this element,
+ * transfers overlap.
  *
  * ## Example launch lines
  * |[
@@ -79,7 +80,7 @@ struct _GstNpySink {
   GstBaseSink parent;
 
   opencl::Settings<NpySinkSettings> *settings;
-  opencl::Recording *recording; /* or null, as RecordingSink says */
+  opencl::Recording *recording; /* (nullable): see RecordingSink */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstNpySink, gst_npy_sink, GST_TYPE_BASE_SINK,
@@ -118,7 +119,7 @@ static void
 gst_npy_sink_init (GstNpySink *self)
 {
   self->settings = new opencl::Settings<NpySinkSettings> (self, properties);
-  /* As fast as frames come: a file has no clock. */
+  /* Writes frames as they come, without waiting for the clock. */
   gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
 }
 

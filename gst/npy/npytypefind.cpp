@@ -1,4 +1,4 @@
-/* Typefinder of .npy files, the arrays of NumPy
+/* Typefinder for NumPy's .npy files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

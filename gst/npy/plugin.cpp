@@ -1,4 +1,4 @@
-/* The plugin "npyopencl": arrays in NumPy's files
+/* Plugin "npyopencl": NumPy's .npy files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,7 +15,7 @@ plugin_init (GstPlugin *plugin)
 {
   gboolean registered = FALSE;
 
-  /* One line an element, in the order of the alphabet. */
+  /* One line per element, in alphabetical order. */
   registered |= GST_ELEMENT_REGISTER (npyparse, plugin);
   registered |= GST_ELEMENT_REGISTER (npysink, plugin);
   registered |= GST_TYPE_FIND_REGISTER (npy, plugin);

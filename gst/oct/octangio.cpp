@@ -5,46 +5,48 @@
 /**
  * SECTION:element-octangio
  *
- * Computes one angiogram from N repeated B-scans of depths at each position (`repeats`). Its
- * duration is that of the N B-scans. The methods are:
+ * Computes one angiogram from N repeated B-scans of depths at each position (`repeats`).
+ * Its duration is that of the N B-scans. The methods are:
  *
  * - `speckle-variance`: the sum of (A - mean A)² / N of the amplitudes A
  * - `decorrelation`: 1 - the mean of A_i A_i+1 / ((A_i² + A_i+1²) / 2), 0 to 1
- * - `complex-variance`: the mean of |X_i+1 exp(-iφ) - X_i|² of the complex bins X. φ is the
- *   bulk phase of the A-line, which motion of the sample causes: the argument of the sum of
- *   X_i+1 X_i* over its depths
+ * - `complex-variance`: the mean of |X_i+1 exp(-iφ) - X_i|² of the complex bins X. φ is
+ *   the bulk phase of the A-line, which motion of the sample causes: the argument of the
+ *   sum of X_i+1 X_i* over its depths
  *
- * With `axial-shift` each repeat is first aligned with the first one, for samples that move
- * along the beam. The element finds the shift of the whole B-scan by an upsampled
- * cross-correlation (Guizar-Sicairos et al. 2008), up to that number of bins, and moves the
- * repeat back by a windowed sinc of 16 bins. The residual of a static sample is -40 dB or
- * less with the windows `hann`, `blackman`, `tukey` and `flattop` of octwindowinterp. With
- * `hamming` and `gaussian`, which do not fall to 0 at their ends, it is -30 dB or less, and
- * -40 dB where `padded-samples` is twice the samples. With `rectangular` it is greater.
- * Depths that move out of the range (all, or `depth-start` and `depth-count` of octfft) are
- * lost. In the 8 bins next to these, and next to either end, the residual is greater, and
- * `complex-variance` leaves them out of the sum that gives φ. In ranges of fewer than 17 bins
- * plus the shift, the element finds only whole bins.
+ * With `axial-shift` each repeat is first aligned with the first one, for samples that
+ * move along the beam. The element finds the shift of the whole B-scan by an upsampled
+ * cross-correlation (Guizar-Sicairos et al. 2008), within that number of bins, and moves
+ * the repeat back by a windowed sinc of 16 bins. The residual of a static sample is -40
+ * dB or less with the windows `hann`, `blackman`, `tukey` and `flattop` of
+ * octwindowinterp. With `hamming` and `gaussian`, which do not fall to 0 at their ends,
+ * it is -30 dB or less (or -40 dB where `padded-samples` is twice the samples). With
+ * `rectangular` it is greater. Depths that move out of the range (all, or `depth-start`
+ * and `depth-count` of octfft) are lost. In the 8 bins next to these, and next to either
+ * end, the residual is greater, and `complex-variance` leaves them out of the sum that
+ * gives φ. In ranges of fewer than 17 bins plus the shift, the element finds only whole
+ * bins.
  *
- * `bands` splits the spectrum into this number of bands and averages their angiograms. Each
- * band has a coarser axial resolution and is less sensitive to motion along the beam (with
- * decorrelation, SSADA after Jia et al. 2012). Signals that do not come from the sample, such
- * as the source spectrum, must be removed first (`background`, `depth-start`), since their
- * phase does not follow the sample.
+ * `bands` splits the spectrum into this number of bands and averages their angiograms.
+ * Each band has a coarser axial resolution and is less sensitive to motion along the beam
+ * (with decorrelation, SSADA after Jia et al. 2012). Signals that do not come from the
+ * sample, such as the source spectrum, must be removed first (`background`,
+ * `depth-start`), since their phase does not follow the sample.
  *
- * With `threshold` the angiogram is 0 where the mean level of the repeats is below that many
- * dB, on the scale of octfft. Noise decorrelates as blood does, so without it air is as
- * bright as vessels with `method=decorrelation`. A value between the level of the noise and
- * that of the vessels removes air and shadows.
+ * With `threshold` the angiogram is 0 where the mean level of the repeats is below this
+ * value in dB, on the scale of octfft. Noise decorrelates as blood does, so without a
+ * threshold air is as bright as vessels with `method=decorrelation`. A value between the
+ * level of the noise and that of the vessels removes air and shadows.
  *
- * `octfft` produces the complex depths that this element requests. The first B-scan is the
- * first repeat of its position. A loss (DISCONT, GAP) drops the angiogram that it belongs to.
- * The timestamps determine the number of lost B-scans, so repeats of two positions are never
- * mixed. Without timestamps, the B-scan after a loss counts as a first repeat.
+ * `octfft` produces the complex depths that this element requests. The first B-scan is
+ * the first repeat of its position. A loss (DISCONT, GAP) drops the angiogram that it
+ * belongs to. The timestamps determine the number of lost B-scans, so repeats of two
+ * positions are never mixed. Without timestamps, the B-scan after a loss counts as a
+ * first repeat.
  *
- * A change of settings may drop the present angiogram, and marks the next one with DISCONT. It
- * never moves the positions of other angiograms. If a scan (`octscan`) has more than `repeats`
- * repeats, the additional ones are dropped.
+ * A change of settings may drop the present angiogram, and marks the next one with
+ * DISCONT. It never moves the positions of other angiograms. If a scan (`octscan`) has
+ * more than `repeats` repeats, the additional ones are dropped.
  *
  * ## Example launch line
  * |[
@@ -89,8 +91,7 @@ enum class Method {
 
 const guint least_repeats = 2, most_repeats = 64;
 const guint most_shifts = 32, most_bands = 16;
-/* Interpolation that aligns repeats: weights on either side, and steps of the shift in a
- * bin */
+/* Interpolation that aligns repeats: weights on each side, and fractions of a bin */
 const guint align_reach = 8, align_fractions = 128;
 const gsize largest_group = 64, cpu_width = 8;
 
@@ -133,18 +134,18 @@ private:
   struct Kernels {
     opencl::Kernel speckle_variance, decorrelation, bulk_phase, complex_variance;
     opencl::Kernel threshold;
-    /* For a CPU's vectors */
+    /* For the vectors of a CPU */
     opencl::Kernel wide_speckle_variance, wide_decorrelation, wide_threshold;
     opencl::Kernel correlate, find_shift, refine_shift, align, take_band;
   };
 
-  /* All repeats: all but the last one after the other in a buffer, from its start, and the
-   * last. */
+  /* Memory layout of the repeats. All except the last one are contiguous in `others`, or
+   * are the held frames. */
   struct Repeats {
     cl_mem others;
     cl_mem last;
     gsize last_offset;
-    bool held; /* instead, in buffers of their own, and the last */
+    bool held; /* `others` is not used */
   };
 
   /* Destination, weight, and whether to add to the present contents. */
@@ -188,13 +189,14 @@ private:
     return cl_ulong (frames) * input.depths * input.lines;
   }
 
-  /* Whether repeats are held as they are, because no step processes them first. */
+  /* Whether input frames are held instead of copied, because no step processes them
+   * first */
   bool holds () const
   {
     return in_force.axial_shift == 0 && in_force.bands == 1
            && in_force.repeats <= oct::HeldFrames::most;
   }
-  /* Whether kernels for WIDTH depths do, and how many work-items make an A-line then */
+  /* Whether kernels for WIDTH depths per work-item are used */
   bool is_wide () const { return width > 1 && input.depths % width == 0; }
   gsize columns () const { return is_wide () ? input.depths / width : input.depths; }
   guint held_repeats () const { return holds () ? in_force.repeats : 0; }
@@ -206,16 +208,16 @@ private:
   guint built_for_held = 0;
   Kernels kernels;
   oct::HeldFrames held;
-  gsize group = 1, width = 1; /* work-items of a group, depths of a work-item */
-  cl::Buffer kept;    /* all repeats but the last, which only is where it is moved */
-  cl::Buffer phases;  /* of each A-line, between two repeats each */
-  cl::Buffer sums;    /* correlation of each A-line at each shift */
-  cl::Buffer shift;   /* found by the correlation, in parts of a bin */
-  cl::Buffer weights; /* of the interpolation, for each part of a bin */
-  cl::Buffer found_weights; /* of the interpolation, for the shift found */
-  cl::Buffer taps;          /* of all bands */
-  cl::Buffer band;          /* all repeats in one */
-  guint taps_bands = 0;     /* of which they are */
+  gsize group = 1, width = 1; /* work-items per work-group, depths per work-item */
+  cl::Buffer kept;            /* repeats; the last one only if aligned */
+  cl::Buffer phases;          /* of each A-line and pair of repeats */
+  cl::Buffer sums;            /* correlation of each A-line at each shift */
+  cl::Buffer shift;           /* found by correlation, in fractions of a bin */
+  cl::Buffer weights;         /* of the interpolation, for each fraction of a bin */
+  cl::Buffer found_weights;   /* of the interpolation, for `shift` */
+  cl::Buffer taps;            /* band filters */
+  cl::Buffer band;            /* all repeats in one band */
+  guint taps_bands = 0;       /* number of bands in `taps` */
   gsize kept_bytes = 0, phases_bytes = 0, band_bytes = 0, sums_bytes = 0;
 };
 
@@ -279,8 +281,8 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
          && create_weights (context, error);
 }
 
-/* A windowed sinc (Kaiser). It leaves -50 dB of a spectrum with a Hann window; a larger
- * beta would lose more at the ends of the spectrum, a smaller one in its middle. */
+/* Windowed sinc (Kaiser). Its error is -50 dB for spectra with a Hann window. A larger
+ * beta increases it at the ends of the spectrum, a smaller one in the middle. */
 bool
 Angiogram::create_weights (GstOpenCLContext *context, GError **error)
 {
@@ -333,8 +335,8 @@ Angiogram::create_memory (GstOpenCLContext *context, GError **error)
              sums_bytes, error);
 }
 
-/* Along depth, a Gaussian of the spectrum whose half maximum is where the next band's is:
- * the sum over bands is nearly even. Parts of the spectrum run from 0 to 1. */
+/* Band filters as convolutions along depth. Bands are Gaussians of the spectrum (0 to 1)
+ * that meet at half maximum, so their sum is nearly constant. */
 bool
 Angiogram::create_taps (GstOpenCLContext *context, GError **error)
 {
@@ -372,8 +374,7 @@ Angiogram::prepare (GstOpenCLContext *context, GError **error)
   return create_memory (context, error) && create_taps (context, error);
 }
 
-/* Moves a repeat to where the first one lies, and to its place among those that are kept.
- * The shift stays on the device. */
+/* Aligns a repeat with the first one, into `kept`. The shift stays on the device. */
 bool
 Angiogram::align_repeat (
     cl_mem from, gsize offset, guint position, cl_command_queue queue, GError **error)
@@ -414,7 +415,7 @@ Angiogram::keep (
   return gst_opencl_check (code, "clEnqueueCopyBuffer", error);
 }
 
-/* All repeats in one band. */
+/* Filters all repeats to one band. */
 bool
 Angiogram::split (
     const Repeats &repeats, guint number, cl_command_queue queue, GError **error)
@@ -486,7 +487,7 @@ Angiogram::compare (
          && kernel.enqueue (queue, columns (), input.lines, error);
 }
 
-/* The mean of the bands' angiograms */
+/* Averages the angiograms of all bands. */
 bool
 Angiogram::compare_bands (const Repeats &repeats, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)

@@ -5,19 +5,20 @@
 /**
  * SECTION:element-octaverage
  *
- * Averages groups of N B-scans (`frames`) and groups of M neighbouring A-lines (`lines`), of
- * depths or of B-scan images. Each group gives one output frame with the duration of its N
- * frames. With `rolling` each input frame gives one output frame: the moving average of the
- * last N frames, and of the M A-lines around each A-line.
+ * Averages groups of N B-scans (`frames`) and groups of M neighbouring A-lines (`lines`),
+ * of depths or of B-scan images. Each group gives one output frame with the duration of
+ * its N frames. With `rolling` each input frame gives one output frame: the moving
+ * average of the last N frames, and of the M A-lines around each A-line.
  *
- * The element averages the input values (decibels, if an image shows decibels). For complex
- * depths, which `octfft` produces on request, it can also average complex values, amplitudes
- * or levels. The mean of complex values reduces noise most if the phase is stable.
+ * The element averages the input values (decibels, if an image shows decibels). For
+ * complex depths, which `octfft` produces on request, it can also average complex values,
+ * amplitudes or levels. The mean of complex values reduces noise most if the phase is
+ * stable.
  *
- * A lost B-scan (DISCONT, GAP) drops the group that it belongs to and restarts a rolling mean,
- * so frames from before and after a loss are not mixed. A change of settings within a group
- * does the same. Later groups keep their positions, which the frames' #GstOctScanMeta or
- * timestamps determine. The next output frame is marked with DISCONT.
+ * A lost B-scan (DISCONT, GAP) drops the group that it belongs to and restarts a rolling
+ * mean, so frames from before and after a loss are not mixed. A change of settings within
+ * a group does the same. Later groups keep their positions, which the frames'
+ * #GstOctScanMeta or timestamps determine. The next output frame is marked with DISCONT.
  *
  * Groups never cross the end of a volume. They never cross the end of a B-scan's repeats
  * either, if these are enough for a group (`octscan`). Leftover B-scans are dropped.

@@ -5,32 +5,33 @@
 /**
  * SECTION:element-octbackground
  *
- * Removes signals that are constant over the A-lines of a B-scan of complex depths, such as
- * reflections within the optics. For each depth, the element divides the B-scan into segments
- * of `segment-lines` neighbouring A-lines. The pattern is the mean of the segment with the
- * lowest variance, separately for the real and imaginary parts (Moon, Lee and Chen, 2010).
+ * Removes signals that are constant over the A-lines of a B-scan of complex depths, such
+ * as reflections within the optics. For each depth, the element divides the B-scan into
+ * segments of `segment-lines` neighbouring A-lines. The pattern is the mean of the
+ * segment with the lowest variance, separately for the real and imaginary parts (Moon,
+ * Lee and Chen, 2010).
  *
- * octwindowinterp's `background=frame` subtracts the mean of all A-lines. This also attenuates
- * a flat interface, such as a cover glass, by 64 dB. octbackground keeps such an interface if
- * one segment does not contain it, or if its phase varies within each segment. An interface of
- * constant phase in all A-lines cannot be told from a pattern. For this case,
- * `method=recorded` subtracts the pattern of the next B-scan after it was set, for which the
- * sample can be removed. `method=file` subtracts the mean of all A-lines in a file of complex
- * depths, as `npysink` writes it:
+ * octwindowinterp's `background=frame` subtracts the mean of all A-lines. This also
+ * attenuates a flat interface, such as a cover glass, by 64 dB. octbackground keeps such
+ * an interface if one segment does not contain it, or if its phase varies within each
+ * segment. An interface of constant phase in all A-lines cannot be distinguished from a
+ * pattern. For this case, `method=recorded` subtracts the pattern of the next B-scan
+ * after it was set, for which the sample can be removed. `method=file` subtracts the mean
+ * of all A-lines in a file of complex depths, as `npysink` writes it:
  * |[
  * gst-launch-1.0 octtestsrc num-buffers=8 ! octwindowinterp wavelength-min=1187
  * wavelength-max=1433 ! octfft ! "application/x-oct(ANY),domain=depth,format=CF32LE" !
  * opencldownload ! npysink location=empty.npy
  * ]|
  *
- * A pattern is only subtracted from the depths that it is of. When the first depth or the
- * number of depths changes (`depth-start` and `depth-count` of octfft), `method=recorded`
- * records the next B-scan. When the first depth changes, `method=file` subtracts nothing
- * until `location` is set again or the first depth is the former one. A WARNING message says
- * so.
+ * A pattern is valid only for the depths at which it was recorded. When the first depth
+ * or the number of depths changes (`depth-start` and `depth-count` of octfft),
+ * `method=recorded` records the next B-scan. When the first depth changes, `method=file`
+ * subtracts nothing until `location` is set again or the first depth is restored. A
+ * WARNING message reports this.
  *
- * `dc-depths` puts the first depths to 0, which is where the mean along the spectrum and
- * its window lie.
+ * `dc-depths` sets the first depths to 0. They contain the mean along the spectrum, which
+ * the window spreads over several bins.
  *
  * ## Example launch line
  * |[
@@ -82,7 +83,7 @@ struct BackgroundRemovalSettings {
   Method method = Method::minimum_variance;
   guint segment_lines = 32;
   guint dc_depths = 0;
-  guint recordings = 0; /* counts the sets of `method` and `location` */
+  guint recordings = 0; /* counts how often `method` or `location` was set */
   std::string location;
 };
 
@@ -91,19 +92,19 @@ const cl_uint lines_of_item = 16;
 
 /* Kernel that subtracts a pattern, shared by the element and its deferred work. */
 struct Subtraction {
-  std::mutex launching; /* a kernel's arguments are set one by one */
+  std::mutex launching; /* held from the first argument of the kernel to its launch */
   opencl::Kernel kernel;
-  guint wide = 0; /* floats of a work-item */
+  guint wide = 0; /* floats per work-item */
 };
 
 class PendingDifference : public oct::PendingDepths {
 public:
   std::shared_ptr<Subtraction> subtraction;
-  std::shared_ptr<cl::Buffer> pattern; /* or null */
+  std::shared_ptr<cl::Buffer> pattern; /* (nullable) */
   cl_mem input;
   gsize offset; /* in bytes */
   guint depths, lines;
-  guint empty; /* depths */
+  guint empty; /* number of first depths set to 0 */
 
   bool make (cl_command_queue queue, cl_mem data, gsize at, GError **error) override;
   bool show (oct::Display &display, cl_command_queue queue,
@@ -187,15 +188,16 @@ private:
   std::shared_ptr<Subtraction> subtraction;
   cl::Buffer means, variances;
   oct::FrameBuffers patterns;
-  std::shared_ptr<cl::Buffer> pattern; /* of this frame, or one that stays */
-  std::shared_ptr<cl::Buffer> loaded;  /* one from a file */
-  cl_uint columns = 0, segments = 0;   /* that means are for */
-  guint first_depth = 0;               /* of the pattern that stays */
-  bool recorded = false;               /* the pattern is one that stays */
-  guint recording = 0;                 /* which */
+  std::shared_ptr<cl::Buffer> pattern; /* of this frame, or recorded */
+  std::shared_ptr<cl::Buffer> loaded;  /* from the file */
+  cl_uint columns = 0, segments = 0;   /* dimensions of `means` */
+  guint first_depth = 0;               /* of the recorded or loaded pattern */
+  bool recorded = false;               /* there is a recorded or loaded pattern */
+  guint recording = 0;                 /* its BackgroundRemovalSettings::recordings */
 };
 
-/* The mean of all A-lines of a file of complex numbers, or of pairs of real ones, in floats. */
+/* Loads the mean of all A-lines of a file of complex numbers, or of pairs of real
+ * ones. */
 static bool
 load_pattern (
     const std::string &path, gsize depths, std::vector<cl_float> &pattern, GError **error)
@@ -257,8 +259,9 @@ PatternRemoval::load (GstOpenCLContext *context, GError **error)
   return recorded;
 }
 
-/* As wide as a line has floats for; on a GPU a depth, as neighbours read together
- * anyway and a B-scan has few enough columns to leave it idle. */
+/* Builds the kernels, on a CPU for up to 16 floats per work-item. On a GPU it is one
+ * depth: neighbours read together anyway, and wider work-items would leave it partly
+ * idle. */
 bool
 PatternRemoval::build (GstOpenCLContext *context, guint floats, GError **error)
 {
@@ -279,7 +282,7 @@ PatternRemoval::build (GstOpenCLContext *context, guint floats, GError **error)
   return true;
 }
 
-/* A pattern that stays is of the depths at which it was recorded or loaded. */
+/* Handles a change of the depths, for which a recorded or loaded pattern is not valid. */
 void
 PatternRemoval::compare_depths (cl_uint wanted_columns)
 {

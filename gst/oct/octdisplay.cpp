@@ -8,12 +8,12 @@
  * Converts depths to the image that octfft would produce: columns are A-lines, and depth
  * increases downwards. The `quantity` field of the caps selects the mapping:
  *
- * - Amplitudes, decibels and variances are shown in decibels from `db-min` (black) to `db-max`
- *   (white). With `scale=linear`, amplitudes or variances are mapped linearly between the
- *   values of these levels.
- * - Other quantities are shown from `min` to `max`. If both are 0, the range is 0 to 1 for
- *   decorrelation, -π to π for phase and -10 to 10 mm/s for velocity. Middle grey then means
- *   no motion. `colormap=flow` of openclconvert has colours for flow.
+ * - Amplitudes, decibels and variances are shown in decibels from `db-min` (black) to
+ *   `db-max` (white). With `scale=linear`, amplitudes or variances are mapped linearly
+ *   between the values of these levels.
+ * - Other quantities are shown from `min` to `max`. If both are 0, the range is 0 to 1
+ *   for decorrelation, -π to π for phase and -10 to 10 mm/s for velocity. Middle grey
+ *   then means no motion. `colormap=flow` of openclconvert has colours for flow.
  *
  * Values without a `quantity` in the caps are taken as decibels.
  *

@@ -51,6 +51,8 @@
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octdoppler.cl"
+#define KERNELS_CPU "/org/freedesktop/gstreamer/opencl/oct/octdoppler_cpu.cl"
+#define KERNELS_GPU "/org/freedesktop/gstreamer/opencl/oct/octdoppler_gpu.cl"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
@@ -71,7 +73,7 @@ enum class Quantity {
 const guint most_window = 256;
 /* Maximum size of a window that is summed in one launch, without an intermediate buffer. */
 const guint small_window = 36;
-/* Depths and A-lines of a work-item, as in the kernel. */
+/* Depths and A-lines of a work-item of octdoppler_cpu.cl */
 const gsize cpu_block = 256, cpu_lines = 16;
 const double most_angle = 89.9;
 
@@ -90,10 +92,11 @@ struct DopplerSettings {
 
 /* Kernels for small windows, shared by the element and its deferred work. */
 struct FlowKernels {
-  std::mutex launching; /* a kernel's arguments are set one by one */
+  std::mutex launching; /* protects the arguments of both kernels until the launch */
   opencl::Kernel find, show;
-  gsize block = 1, block_lines = 1; /* of a work-item of the first */
-  std::string shown_by; /* options of the other, empty where there is none yet */
+  const char *source = KERNELS_GPU;
+  gsize block = 1, block_lines = 1; /* depths and A-lines of a work-item of `find` */
+  std::string show_options; /* build options of `show`, empty if it is not built */
 
   bool create (GstOpenCLContext *context, GError **error);
   bool create_show (const oct::Display &display, GError **error);
@@ -104,7 +107,7 @@ class PendingFlow : public oct::PendingDepths {
 public:
   std::shared_ptr<FlowKernels> kernels;
   cl_mem before, after;
-  cl_ulong before_offset, after_offset; /* in bytes, of the first pair */
+  cl_ulong before_offset, after_offset; /* offsets of the first pair in bytes */
   cl_uint depths, lines, pairs, window_depths, window_lines;
   cl_float least_power, unit;
 
@@ -132,11 +135,12 @@ FlowKernels::create (GstOpenCLContext *context, GError **error)
 {
   std::string options = most_window_option ();
   if (opencl::is_cpu (context)) {
+    source = KERNELS_CPU;
     block = cpu_block;
     block_lines = cpu_lines;
     options += " -DLANES=" + std::to_string (opencl::float_lanes (context));
   }
-  return find.create (context, KERNELS, "find_flow", options.c_str (), error);
+  return find.create (context, source, "find_flow", options.c_str (), error);
 }
 
 /* Builds the kernel for the pixels of `display`, unless it exists. */
@@ -144,12 +148,12 @@ bool
 FlowKernels::create_show (const oct::Display &display, GError **error)
 {
   const std::string wanted = display.options () + most_window_option ();
-  if (wanted == shown_by)
+  if (wanted == show_options)
     return true;
-  shown_by.clear ();
-  if (!show.create (display.get_context (), KERNELS, "show_flow", wanted.c_str (), error))
+  show_options.clear ();
+  if (!show.create (display.get_context (), source, "show_flow", wanted.c_str (), error))
     return false;
-  shown_by = wanted;
+  show_options = wanted;
   return true;
 }
 

@@ -5,23 +5,24 @@
 /**
  * SECTION:element-octfft
  *
- * Computes the Fourier transform of each A-line and outputs the first half of its bins, the
- * depths. Downstream caps select the output, by default 8 bit video:
+ * Computes the Fourier transform of each A-line and outputs the first half of its bins,
+ * the depths. Downstream caps select the output, by default 8 bit video:
  *
  * - video: a B-scan image. Columns are A-lines, and depth increases downwards. Levels are
  *   shown in decibels from db-min (black) to db-max (white).
  * - `application/x-oct`: values, A-line by A-line.
  *
- * With the scaling of octwindowinterp, a fringe of amplitude a, in units of the raw samples,
- * has a level of 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), with N samples at
- * wavenumber steps of dk and the `refractive-index` n. If dk is known (`wavelength-unit` of
- * octwindowinterp), caps of values contain `depth-step` in micrometres. They also contain
- * `line-step` and `b-scan-step` if known, and the first bin as `depth-start` (0 if absent). An
- * image whose depths differ from those of the previous one has the flag DISCONT, if it has a
- * timestamp.
+ * With the scaling of octwindowinterp, a fringe of amplitude a, in units of the raw
+ * samples, has a level of 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), with N
+ * samples at wavenumber steps of dk and the `refractive-index` n. If dk is known
+ * (`wavelength-unit` of octwindowinterp), caps of values contain `depth-step` in
+ * micrometres. They also contain `line-step` and `b-scan-step` if known, and the first
+ * bin as `depth-start` (0 if absent). An image whose depths differ from those of the
+ * previous one has the flag DISCONT, if it has a timestamp.
  *
- * Properties that are set in one g_object_set() take effect together, with the next frame. In
- * a live pipeline a change that needs other kernels takes effect when these are compiled.
+ * Properties that are set in one g_object_set() take effect together, with the next
+ * frame. In a live pipeline a change that needs other kernels takes effect when these are
+ * compiled.
  *
  * ## Example launch line
  * |[
@@ -29,9 +30,10 @@
  * openclupload ! octwindowinterp ! octfft db-max=90 ! opencldownload ! videoconvert !
  * autovideosink
  * ]|
- * The test picture taken for spectra. 16 bits are `octfft ! "video/x-raw(ANY),
- * format=GRAY16_LE" ! …`, decibels as floats `octfft ! "application/x-oct(ANY),format=F32LE" !
- * opencldownload ! npysink location=levels.npy`, colours `octfft ! openclconvert
+ * The pipeline processes a test image as spectra. For 16 bit video use
+ * `octfft ! "video/x-raw(ANY), format=GRAY16_LE" ! …`. For decibels as floats use
+ * `octfft ! "application/x-oct(ANY),format=F32LE" ! opencldownload !
+ * npysink location=levels.npy`. For colours use `octfft ! openclconvert
  * colormap=viridis ! …`.
  */
 #ifdef HAVE_CONFIG_H
@@ -102,7 +104,7 @@ struct FftSettings {
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
   Fused fused = Fused::automatic;
   double refractive_index = 1;
-  double line_step = 0; /* µm, 0: as the caps say */
+  double line_step = 0; /* µm; 0: that of the caps */
   bool true_scale = false;
 };
 
@@ -121,7 +123,7 @@ const OutputFormat output_formats[] = {
     {"application/x-oct", "CF32LE", 8, false, oct::DepthFormat::complex},
 };
 
-/* The spectra of a frame. */
+/* Format of the spectra of a frame */
 struct Spectra {
   guint samples = 0;
   guint lines = 0;
@@ -137,13 +139,13 @@ struct Spectra {
   }
 };
 
-/* Made for the first frame of its format. */
+/* Depth engine, created for the first frame with its format */
 struct Engine {
   oct::EngineFormat format;
-  std::unique_ptr<oct::DepthEngine> depth; /* or null: raw spectra are made apart */
+  std::unique_ptr<oct::DepthEngine> depth; /* null if raw spectra are not merged */
 };
 
-/* Which depths the rows of a picture, or the samples of A-lines, are. */
+/* Depths in the rows of an image, or in the samples of an A-line */
 struct DepthRange {
   guint start;
   guint count;
@@ -167,12 +169,12 @@ struct Outlook {
 
 /* State of the streaming thread. */
 struct FftWork : Outlook {
-  std::optional<DepthRange> last_range; /* of the frame before */
+  std::optional<DepthRange> last_range; /* of the previous frame */
 
-  Engine from_raw;     /* what octwindowinterp leaves to this element, */
-  Engine from_spectra; /* and what is made */
+  Engine from_raw;     /* for work that octwindowinterp defers */
+  Engine from_spectra; /* for spectra at even wavenumbers */
 
-  /* The verdicts that these were chosen by. */
+  /* Number of self-check verdicts when the engines were chosen */
   guint verdicts = gst_opencl_get_n_verdicts ();
   bool chosen = false, one_launch = false;
 
@@ -184,13 +186,13 @@ struct FftWork : Outlook {
   oct::DepthFormat display_format = oct::DepthFormat::gray8;
 };
 
-/* For threads that prepare: what the streaming thread does, and what it will find. */
+/* For preparation threads: present state of the streaming thread, and prepared engines */
 class Prospects {
 public:
   struct Present {
-    GstOpenCLContext *context = nullptr; /* null: there was no frame */
+    GstOpenCLContext *context = nullptr; /* null before the first frame */
     Outlook outlook;
-    bool fused = false; /* raw spectra are taken up */
+    bool fused = false; /* deferred spectra are merged */
     oct::EngineFormat from_raw, from_spectra;
   };
 
@@ -207,7 +209,7 @@ public:
     return present_;
   }
 
-  /* The last two: one of each kind */
+  /* Keeps the last two engines, one for each kind of input. */
   void add (Engine engine)
   {
     std::lock_guard<std::mutex> guard (lock);
@@ -260,7 +262,7 @@ struct _GstOctFFT {
   GstOpenCLFilter parent;
 
   opencl::Settings<FftSettings> *settings;
-  FftSettings caps_settings; /* that those agreed on were made of */
+  FftSettings caps_settings; /* for which the present caps were negotiated */
   FftWork *work;             /* between open and close, else null */
   Prospects *prospects;
   opencl::Preparation *preparation;
@@ -377,7 +379,7 @@ depths_of (const FftSettings &settings, guint samples)
   return gint (samples / 2 - possible.depth_start);
 }
 
-/* A range of all the numbers from least to most, within the limits. */
+/* Sets a field to a number or an integer range, within the limits. */
 static void
 set_range (GstStructure *structure, const char *field, gint64 least, gint64 most,
     gint lower_limit, gint upper_limit)
@@ -395,7 +397,8 @@ struct Limits {
   gint most;
 };
 
-/* Returns the limits of a number, a range or a list of these, or the given limits if null. */
+/* Returns the limits of a number, a range or a list of these, or the given limits if
+ * null. */
 static Limits
 limits_of (const GValue *value, Limits limits)
 {
@@ -430,7 +433,7 @@ set_depths (GstStructure *output, const char *field, const GValue *samples,
   Limits limits =
       limits_of (samples, {LEAST_SAMPLES * oversampling, MOST_SAMPLES * oversampling});
   limits = {limits.least / oversampling, limits.most / oversampling};
-  /* Other numbers of samples are an error. */
+  /* Other numbers of samples are an error in set_formats. */
   limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
       CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
   set_range (output, field, depths_of (settings, limits.least),
@@ -446,8 +449,8 @@ set_samples (GstStructure *input, const GValue *depths, const FftSettings &setti
   Limits limits = limits_of (depths, {1, MOST_DEPTHS});
   gint64 start = settings.depth_start;
   gint64 least = limits.least > 1 ? 2 * (limits.least + start) : LEAST_SAMPLES;
-  /* Caps of the output have the depths of LEAST_SAMPLES also for fewer, which are an error
-   * with a reason. */
+  /* Fewer samples than LEAST_SAMPLES give the same output caps. Accept them, so that
+   * set_formats fails with a reason. */
   const bool takes_fewer = limits.least <= depths_of (settings, LEAST_SAMPLES);
   set_range (input, "samples", takes_fewer ? 1 : least, 2 * (limits.most + start) + 1,
       takes_fewer ? 1 : LEAST_SAMPLES, MOST_SAMPLES);
@@ -526,8 +529,8 @@ append_outputs (GstCaps *caps, const GstStructure *input, const FftSettings &set
   gst_caps_unref (outputs);
 }
 
-/* Returns settings that make the depths of `output`. At the start spectra of fewer depths than
- * `depth-count` are taken, too, so that they are an error with a reason. */
+/* Returns settings that produce the depths of `output`. At the start, spectra with fewer
+ * depths than `depth-count` are accepted too, so that set_formats fails with a reason. */
 static std::optional<FftSettings>
 settings_making (const GstStructure *output, const FftSettings &settings, bool starts)
 {
@@ -694,7 +697,7 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
   self->settings->stop ();
 }
 
-/* Whether they make the caps that were agreed on. */
+/* Returns whether settings produce the negotiated caps. */
 static bool
 makes_these_caps (GstOctFFT *self, const FftSettings &settings)
 {
@@ -731,7 +734,7 @@ adopt_settings (GstOctFFT *self, GError **error)
     self->settings->warn (reason);
   }
   work.settings = fitted (self->settings->current (), samples);
-  /* Set anew since these caps were agreed on: the first frame brings others. */
+  /* Settings changed since these caps were negotiated. The first frame renegotiates. */
   if (!makes_these_caps (self, work.settings))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return true;
@@ -770,8 +773,8 @@ outputs_of (GstBaseTransform *base, const FftSettings &settings)
 
 static void prepare_settings (GstOctFFT *self, const FftSettings &wanted);
 
-/* Between two frames. Another number of depths comes with the caps that say so, which the
- * base class agrees on before this very frame. */
+/* Applies new settings between two frames. Those that change the caps wait until the base
+ * class has negotiated new caps, which it does before this frame. */
 static void
 update_settings (GstOctFFT *self)
 {
@@ -800,8 +803,8 @@ update_settings (GstOctFFT *self)
     self->settings->update (accept, ready);
 }
 
-/* The spectra that octwindowinterp may leave to this element, as far as they matter to whether
- * it takes them up */
+/* Returns the format of spectra that octwindowinterp may defer, as far as it decides
+ * whether this element can merge them. */
 static oct::EngineFormat
 format_before_spectra (const FftWork &work)
 {
@@ -813,7 +816,7 @@ format_before_spectra (const FftWork &work)
   return format;
 }
 
-/* Returns whether VkFFT is known to compute wrong, and warns once where it is. */
+/* Returns whether VkFFT has failed its self-check. Warns once if so. */
 static bool
 warn_of_library (GstOctFFT *self)
 {
@@ -822,8 +825,8 @@ warn_of_library (GstOctFFT *self)
       GST_ELEMENT (self), "clFFT if it takes the length");
 }
 
-/* Chooses again when a verdict has come since. Upstream asks then whether its work is taken
- * up. */
+/* Chooses the engines again after new verdicts of the self-check. The RECONFIGURE event
+ * makes upstream ask again whether its work can be merged. */
 static void
 update_engines (GstOctFFT *self)
 {
@@ -859,7 +862,8 @@ gst_oct_fft_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   update_engines (GST_OCT_FFT (filter));
 }
 
-/* Caps of pictures do not tell the depths: a discontinuity keeps means from mixing them. */
+/* Marks a change of the depths with DISCONT, so that averages do not mix them. Caps of
+ * images do not contain the depths. */
 static gboolean
 gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
 {
@@ -870,7 +874,7 @@ gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *
   if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
            ->copy_metadata (base, input, output))
     return FALSE;
-  /* Without a time it would look like a loss of unknown length, and move groups. */
+  /* Without a timestamp, DISCONT would mean a loss of unknown length, and move groups. */
   if (work.last_range && *work.last_range != range && work.output->picture
       && GST_BUFFER_PTS_IS_VALID (input))
     GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_DISCONT);
@@ -894,7 +898,7 @@ range_of (const FftSettings &settings)
   return {std::pow (10, settings.db_min / 20), std::pow (10, settings.db_max / 20)};
 }
 
-/* A range that was found goes on with other depths. */
+/* Prepares the automatic range, which continues when the depths change. */
 static bool
 prepare_range (GstOpenCLContext *context, FftWork &work, GError **error)
 {
@@ -927,7 +931,7 @@ made_by_engine (const Outlook &work)
   return work.finds_range () ? oct::DepthFormat::levels : work.output->values;
 }
 
-/* An engine for spectra of another kind than before. */
+/* Creates another engine if the format has changed. */
 static bool
 prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GError **error)
 {
@@ -941,7 +945,7 @@ prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GErro
       && !oct::DepthEngine::choose (
           context, format, self->work->settings.fused, engine.depth, error))
     return false;
-  warn_of_library (self); /* whose verdict is known now if the cache has it */
+  warn_of_library (self); /* its verdict may now be known from the cache */
   engine.format = format;
   self->prospects->set (context, *self->work);
   return true;
@@ -980,7 +984,7 @@ describe_output (const FftWork &work, const GstOpenCLFrame *output)
   return work.output->picture && settings.flip ? oct::flipped (depths) : depths;
 }
 
-/* Levels or amplitudes, A-line by A-line, for a picture that finds its range. */
+/* Describes the levels or amplitudes from which an image with automatic range is made. */
 static oct::DepthOutput
 describe_levels (const FftWork &work)
 {
@@ -1031,7 +1035,7 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       input->data, 0, error);
 }
 
-/* --- spectra that octwindowinterp has not made yet --- */
+/* --- spectra deferred by octwindowinterp --- */
 
 static gboolean
 gst_oct_fft_can_merge (GstOpenCLFilter *filter)
@@ -1107,9 +1111,9 @@ gst_oct_fft_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, GstBuffe
                                                               : GST_OPENCL_MERGE_FAILED;
 }
 
-/* --- ahead of the frames that need it, in a thread that prepares --- */
+/* --- preparation in another thread, ahead of the frames --- */
 
-/* As with a first frame: the engine, its kernels and those of a range that is found. */
+/* Builds the engine, its kernels and those of an automatic range. */
 static bool
 make_engine (GstOpenCLContext *context, FftWork &work, Engine &engine)
 {
@@ -1127,7 +1131,7 @@ make_engine (GstOpenCLContext *context, FftWork &work, Engine &engine)
              work, *engine.depth, &output, spectra, nullptr, nullptr, 0, nullptr);
 }
 
-/* Whether frames of that format find an engine. */
+/* Prepares an engine for `format`. Returns whether there is one. */
 static bool
 prepare_engine (GstOctFFT *self, GstOpenCLContext *context, const Outlook &outlook,
     const oct::EngineFormat &format)
@@ -1165,8 +1169,8 @@ spectra_of (const oct::ProspectiveSpectra &prospect)
       format.complex};
 }
 
-/* For those that octwindowinterp is about to make. Raw spectra are tried where they are taken
- * up, or where only their length was against it. */
+/* Prepares for future spectra of octwindowinterp. Tries a fused engine for raw spectra if
+ * there is one now, or if only their present length prevents it. */
 static void
 prepare_spectra (GstOctFFT *self, oct::ProspectiveSpectra &prospect)
 {
@@ -1199,7 +1203,7 @@ gst_oct_fft_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *
     return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
         ->query (base, direction, query);
   prepare_spectra (GST_OCT_FFT (base), *prospect);
-  return FALSE; /* so that it reaches other branches, too */
+  return FALSE; /* unanswered, so that a tee forwards it to all branches */
 }
 
 static const GstOpenCLDeferral deferral = {
@@ -1213,8 +1217,7 @@ gst_oct_fft_init (GstOctFFT *self)
   self->settings = new opencl::Settings<FftSettings> (self, properties);
   self->prospects = new Prospects;
   self->preparation = new opencl::Preparation;
-  /* A measurement that a slow display leaves out is missing in the recording beside it.
-   */
+  /* QoS of a slow display must not drop frames that another branch records. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 

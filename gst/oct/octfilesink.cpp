@@ -7,29 +7,30 @@
  *
  * Writes B-scans, B-scan images, volumes and other arrays as NRRD (`.nrrd`) or NIfTI-1
  * (`.nii`). The extension of `location` selects the format. The header contains the voxel
- * spacing from the caps (`depth-step`, `line-step`, `b-scan-step`) or from the properties of
- * the same names. 3D Slicer, ITK-SNAP, Fiji, `pynrrd` and `nibabel` open these files.
+ * spacing from the caps (`depth-step`, `line-step`, `b-scan-step`) or from the properties
+ * of the same names. 3D Slicer, ITK-SNAP, Fiji, `pynrrd` and `nibabel` open these files.
  *
- * Caps and properties are in micrometres, files in millimetres (`space directions` of NRRD). An
- * unknown spacing is 1 µm if another one is known, otherwise 1 without a unit. The
- * coronal plane of a viewer is the B-scan as `octfft` shows it: depth goes down (I), lines go to
- * the patient's left (L), B-scans forwards (A). `depth-start` of the caps is the origin's depth.
- * Files of one or two axes are not rotated.
+ * Caps and properties are in micrometres, files in millimetres (`space directions` of
+ * NRRD). An unknown spacing is 1 µm if another one is known, otherwise 1 without a unit.
+ * The coronal plane of a viewer is the B-scan as `octfft` shows it: depth goes down (I),
+ * lines go to the patient's left (L), B-scans forwards (A). `depth-start` of the caps is
+ * the origin's depth. Files of one or two axes are not rotated.
  *
- * One file grows with each frame along an additional axis: B-scans become a volume, volumes a
- * series. If `location` contains `%d`, each frame is written to its own file instead. The axes
- * are, fastest first, depth, A-lines, B-scans and volumes. Images have the first two swapped.
+ * One file grows with each frame along an additional axis: B-scans become a volume,
+ * volumes a series. If `location` contains `%d`, each frame is written to its own file
+ * instead. The axes are, fastest first, depth, A-lines, B-scans and volumes. Images have
+ * the first two swapped.
  *
- * A file has a temporary name with the same extension until it is complete, at EOS or when the
- * pipeline stops. The header of a growing file always counts the frames written so far, so the
- * file stays readable after a crash or on a full disk.
+ * A file has a temporary name with the same extension until it is complete, at EOS or
+ * when the pipeline stops. The header of a growing file always counts the frames written
+ * so far, so the file stays readable after a crash or on a full disk.
  *
- * An existing file is replaced. The new file keeps its mode and, where possible, its owner.
- * If `location` is a symbolic link, the target is replaced or created. Anything else at
- * `location`, such as a folder, a FIFO or a device, causes an element error.
+ * An existing file is replaced. The new file keeps its mode and, where possible, its
+ * owner. If `location` is a symbolic link, the target is replaced or created. Anything
+ * else at `location`, such as a folder, a FIFO or a device, causes an element error.
  *
- * NIfTI allows at most 32767 voxels along an axis. Neither format supports float16. Complex
- * values are complex in NIfTI, and have a first axis of size 2 in NRRD.
+ * NIfTI allows at most 32767 voxels along an axis. Neither format supports float16.
+ * Complex values are complex in NIfTI, and have a first axis of size 2 in NRRD.
  *
  * ## Example launch lines
  * |[
@@ -204,7 +205,7 @@ static void
 gst_oct_file_sink_init (GstOctFileSink *self)
 {
   self->settings = new opencl::Settings<FileSinkSettings> (self, properties);
-  /* As fast as frames come: a file has no clock. */
+  /* Files are written as fast as frames arrive. */
   gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
 }
 

@@ -5,22 +5,23 @@
 /**
  * SECTION:element-octrender
  *
- * Renders a volume (`other/tensors` of dimensions depth:lines:b-scans, from `octvolume` or
- * `npyparse`) by casting a ray through each pixel. `mode=maximum` shows the maximum value on
- * the ray. `mode=alpha` blends all values on the ray, front to back. Values between voxels are
- * interpolated. All rays are parallel.
+ * Renders a volume (`other/tensors` of dimensions depth:lines:b-scans, from `octvolume`
+ * or `npyparse`) by casting a ray through each pixel. `mode=maximum` shows the maximum
+ * value on the ray. `mode=alpha` blends all values on the ray, front to back. Values
+ * between voxels are interpolated. All rays are parallel.
  *
- * In the front view (`azimuth` 0, `elevation` 0) depth goes down, A-lines go to the right and
- * B-scans go away from the viewer. `elevation` 90 looks along the beam. At `zoom` 1 the volume
- * fits into the frame at any angle. The view can change while playing, and `turn` rotates it
- * with each output frame. Each volume gives `frames` output frames.
+ * In the front view (`azimuth` 0, `elevation` 0) depth goes down, A-lines go to the right
+ * and B-scans go away from the viewer. `elevation` 90 looks along the beam. At `zoom` 1
+ * the volume fits into the frame at any angle. The view can change while playing, and
+ * `turn` rotates it with each output frame. Each volume gives `frames` output frames.
  *
- * The voxel spacing comes from the caps (`depth-step`, `line-step`, `b-scan-step`) or from the
- * properties of the same names. An unknown spacing equals the smallest known one.
+ * The voxel spacing comes from the caps (`depth-step`, `line-step`, `b-scan-step`) or
+ * from the properties of the same names. An unknown spacing equals the smallest known
+ * one.
  *
- * Values at or below `min` are invisible, values at or above `max` are white. If downstream
- * negotiates RGBA, `mode=alpha` outputs the opacity as alpha, with straight (not
- * premultiplied) colour.
+ * Values at or below `min` are invisible, values at or above `max` are white. If
+ * downstream negotiates RGBA, `mode=alpha` outputs the opacity as alpha, with straight
+ * (not premultiplied) colour.
  *
  * After `octvolume live=true` it renders the volume again after each B-scan.
  *
@@ -84,14 +85,14 @@ enum class Mode {
 
 struct RenderSettings {
   Mode mode = Mode::maximum;
-  double azimuth = 0; /* in degrees, as the two after it */
+  double azimuth = 0; /* in degrees, as are the next two */
   double elevation = 0;
   double turn = 0;
   double zoom = 1;
   double min = 0;
-  double max = 0; /* 0 and min not below: default of the type */
+  double max = 0; /* 0 and not above min: default of the type */
   double opacity = 0.1;
-  double step = 1; /* along a ray, in shortest voxel sides */
+  double step = 1; /* along a ray, in units of the shortest voxel side */
   double depth_step = 0;
   double line_step = 0;
   double b_scan_step = 0;
@@ -121,7 +122,8 @@ struct RenderWork {
   cl::Buffer depths, bounds;
 };
 
-/* Rays of an output frame, in voxels: origin, step per column and row, and step along a ray. */
+/* Rays of an output frame, in voxels: origin, step per column and row, and step along a
+ * ray. */
 struct View {
   Vector origin, across, down, along;
 };

@@ -5,29 +5,32 @@
 /**
  * SECTION:element-octscan
  *
- * Sorts A-lines by their position in the sample, and marks each buffer with its B-scan and
- * volume. An input buffer holds `b-scans-per-buffer` consecutive B-scans. Each B-scan is
- * output as a separate buffer.
+ * Sorts A-lines by their position in the sample, and marks each buffer with its B-scan
+ * and volume. An input buffer holds `b-scans-per-buffer` consecutive B-scans. Each B-scan
+ * is output as a separate buffer.
  *
- * A B-scan begins with a sweep over the sample. Its last `flyback` A-lines are outside the
- * sweep and are dropped. The scanner lags by `delay` A-lines. `reverse` reverses every second
- * B-scan of a bidirectional scanner. `reverse-samples` reverses the spectra of a light source
- * whose every second sweep runs backwards. Positions that have no A-lines because of the delay
- * are left out, at one end or, with `reverse`, at both. Of the remaining A-lines, the element
- * outputs `lines` from `first-line` on.
+ * A B-scan begins with a sweep over the sample. Its last `flyback` A-lines are outside
+ * the sweep and are dropped. The scanner lags by `delay` A-lines. `reverse` reverses
+ * every second B-scan of a bidirectional scanner. `reverse-samples` reverses the spectra
+ * of a light source whose every second sweep runs backwards. Positions that have no
+ * A-lines because of the delay are left out, at one end or, with `reverse`, at both. Of
+ * the remaining A-lines, the element outputs `lines` from `first-line` on.
  *
- * A resonant scanner moves sinusoidally. With `sinusoidal` the element picks evenly spaced
- * A-lines. The value 1 means that a sweep is a whole half period, from one turning point to
- * the other. A smaller value is the fraction of the half period, about its centre.
+ * A resonant scanner moves sinusoidally. With `sinusoidal` the element picks evenly
+ * spaced A-lines. The value 1 means that a sweep is a whole half period, from one turning
+ * point to the other. A smaller value is the fraction of the half period, about its
+ * centre.
  *
  * Property changes while playing take effect with the next buffer, which is marked with
- * DISCONT. Buffers keep their numbers, so directions and the rows of volumes do not change.
+ * DISCONT. Buffers keep their numbers, so directions and the rows of volumes do not
+ * change.
  *
- * Each B-scan is taken `repeats` times, and `b-scans` B-scans form a volume. The first buffer
- * begins a volume. After a loss (DISCONT, GAP) the timestamps determine the number of lost
- * buffers, so directions, repeats and volumes stay correct. Without timestamps, the next
- * buffer begins a volume, or a B-scan if volumes are unlimited. Each buffer carries this as
- * #GstOctScanMeta, by which `octangio` and `octaverage` also find repeats.
+ * Each B-scan is taken `repeats` times, and `b-scans` B-scans form a volume. The first
+ * buffer begins a volume. After a loss (DISCONT, GAP) the timestamps determine the number
+ * of lost buffers, so directions, repeats and volumes stay correct. Without timestamps,
+ * the next buffer begins a volume, or a B-scan if volumes are unlimited. Each buffer has
+ * its position in a #GstOctScanMeta, from which `octangio` and `octaverage` also know the
+ * repeats.
  *
  * The input is raw spectra, spectra or depths. With `columns` it is B-scan images, whose
  * columns are A-lines. Packed samples, which do not fill whole bytes, stay packed.
@@ -110,7 +113,7 @@ struct ScanSettings {
   guint repeats = 1;
   guint b_scans = 0;
   bool columns = false;
-  double line_step = 0; /* µm, 0: not known here */
+  double line_step = 0; /* µm; 0: that of the input caps */
   double b_scan_step = 0;
 
   /* Number of A-lines of a sweep that are missing in its B-scan because of the delay. */
@@ -175,7 +178,7 @@ Scan::change_of (const ScanSettings &wanted) const
   return change;
 }
 
-/* B-scans of one group are of one geometry. */
+/* A group must not mix B-scans of different geometry. */
 bool
 Scan::breaks (const ScanSettings &wanted) const
 {
@@ -208,7 +211,8 @@ Scan::check (const ScanSettings &wanted, GError **error) const
   return false;
 }
 
-/* Buffers, after which volumes, or B-scans, and directions are as at the first. */
+/* Number of buffers after which volumes (repeats, if unlimited) and directions start
+ * again */
 guint
 Scan::period () const
 {
@@ -235,14 +239,14 @@ Scan::describe (GstBuffer *buffer, guint index)
   gst_buffer_set_oct_scan (buffer, &scan);
 }
 
-/* Where of its sweep, in lines, the scanner is at a line's place. */
+/* Returns the time in the sweep, in A-lines, at which the scanner is at a position. */
 double
 Scan::time_at (double position) const
 {
   const double sweep = double (lines_of_part ()) - in_force.flyback;
   if (in_force.sinusoidal == 0 || sweep < 2)
     return position;
-  /* From the middle; 1 is the last line of the sweep. */
+  /* Distance from the centre of the sweep; 1 at its last A-line */
   const double away = 2 * position / (sweep - 1) - 1;
   const double edge = in_force.sinusoidal * G_PI / 2;
   const double angle = std::asin (std::clamp (away * std::sin (edge), -1.0, 1.0));

@@ -7,13 +7,13 @@
  * @title: GstOctScanMeta
  *
  * `octscan` attaches this meta to each buffer to identify its B-scan. It is a custom meta
- * named %GST_OCT_SCAN_META_NAME, so applications need no library to read it. Its structure
- * has the fields `frame` and `volume` (guint64), `b-scan`, `repeat`, `b-scans` and `repeats`
- * (guint) and `reversed` (gboolean).
+ * named %GST_OCT_SCAN_META_NAME, so applications need no library to read it. Its
+ * structure has the fields `frame` and `volume` (guint64), `b-scan`, `repeat`, `b-scans`
+ * and `repeats` (guint) and `reversed` (gboolean).
  *
- * Elements that copy the metas of a buffer keep it: `tee`, `queue`, and every element that
- * produces one output frame per input frame. A frame produced from several repeats or
- * B-scans has the meta of the first one, with its numbers counted in output frames.
+ * Elements that copy the metas of a buffer keep it: `tee`, `queue`, and every element
+ * that produces one output frame per input frame. A frame produced from several repeats
+ * or B-scans has the meta of the first one, with its numbers counted in output frames.
  *
  * The functions below give C programs access to the meta. They need only GStreamer.
  *
@@ -52,8 +52,8 @@ typedef struct {
 /**
  * gst_oct_scan_meta_register:
  *
- * Registers the meta. Thread-safe, and may be called repeatedly. The plugin `octopencl` also
- * calls it.
+ * Registers the meta. Thread-safe, and may be called repeatedly. The plugin `octopencl`
+ * also calls it.
  *
  * Since: 0.2
  */

@@ -7,26 +7,26 @@
  * SECTION:element-octtestsrc
  * @title: octtestsrc
  *
- * Generates the spectra that the camera of a Fourier-domain OCT system would deliver, from
- * mirrors at known depths or from breathing tissue with blood flow. The spectra are computed
- * on the device, without uploads. If downstream needs system memory, an asynchronous download
- * fills it.
+ * Generates the spectra that the camera of a Fourier-domain OCT system would deliver,
+ * from mirrors at known depths or from breathing tissue with blood flow. The spectra are
+ * computed on the device, without uploads. If downstream needs system memory, an
+ * asynchronous download fills it.
  *
- * Samples are even in wavelength, and a mirror at depth bin b gives the fringe
- * a cos (2 pi b m / N + a2 q^2 + a3 q^3) with m the position of a sample on the grid of
- * even wavenumbers and q = m - N/2: octwindowinterp with the same wavelengths and
- * dispersion undoes both.
+ * Samples are evenly spaced in wavelength. A mirror at depth bin b gives the fringe
+ * a cos (2 pi b m / N + a2 q^2 + a3 q^3). Here m is the position of a sample on the grid
+ * of even wavenumbers, and q = m - N/2. octwindowinterp with the same wavelengths and
+ * dispersion compensates both.
  *
- * The tissue (`pattern=layers`) is a phantom of flow, too: with `velocity` all blood in its
- * vessel moves along the beam so fast, A-line by A-line, and what leaves the vessel is
- * followed by other. With `sinusoidal` and `bidirectional` it is looked at as by a resonant
- * scanner; `octscan` with the same and `reverse=odd` puts that right.
+ * The tissue (`pattern=layers`) is also a flow phantom. With `velocity` all blood in its
+ * vessel moves along the beam at this velocity, from A-line to A-line, and new blood
+ * follows. `sinusoidal` and `bidirectional` simulate a resonant scanner. `octscan` with
+ * the same `sinusoidal` and with `reverse=odd` corrects this.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 octtestsrc ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! \
  *     octfft ! opencldownload ! videoconvert ! autovideosink
- * ]| A B-scan of moving tissue.
+ * ]| Displays a B-scan of moving tissue.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -66,7 +66,7 @@ struct TestSrcSettings {
 struct TestSrcWork {
   OctTestSpectra spectra;
   TestSrcSettings settings; /* in force */
-  bool tables = false;      /* are made for those */
+  bool tables = false;      /* `spectra` has tables for these settings */
 };
 } // namespace
 

@@ -10,22 +10,25 @@
  *
  * - video: the en face projection. Rows are B-scans and columns are A-lines. Each B-scan
  *   updates its row and gives a new output frame. A pixel is the mean or maximum
- *   (`projection`) of a slab of its A-line: `slab-depths` depths from `slab-start` on. With
- *   `surface` the slab starts relative to the surface of the sample. The surface is the first
- *   depth whose level, averaged over `surface-smooth` depths, is above `surface-level`.
- * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, after its last B-scan.
- *   With `live` the volume is output in its present state after each B-scan. The buffers then
- *   share one memory. If downstream still holds it, the element continues with a copy. The
- *   volume has the amplitudes of complex depths, and other values unchanged.
+ *   (`projection`) of a slab of its A-line: `slab-depths` depths from `slab-start` on.
+ *   With `surface` the slab starts relative to the surface of the sample. The surface is
+ *   the first depth whose level, averaged over `surface-smooth` depths, is above
+ *   `surface-level`.
+ * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, after its last
+ *   B-scan. With `live` the volume is output in its present state after each B-scan. The
+ *   buffers then share one memory. If downstream still holds it, the element continues
+ *   with a copy. The volume has the amplitudes of complex depths, and other values
+ *   unchanged.
  *
- * The #GstOctScanMeta from `octscan` determines the row of a B-scan. The last repeat replaces
- * the others. Without the meta the element counts B-scans, and computes the number of lost
- * ones (DISCONT, GAP) from timestamps. A lost B-scan leaves zeros in the volume and black in
- * the projection, and does not move other rows. Such buffers have the flag CORRUPTED. An
- * incomplete volume is output with the first B-scan of the next one, or at EOS. A volume
- * that a device error interrupts is dropped. A change of `b-scans`, `live`, the
- * B-scans' size or their depths (`depth-start`, `depth-count` of octfft) drops the present
- * volume and marks the next with DISCONT; B-scans keep their numbers.
+ * The #GstOctScanMeta from `octscan` determines the row of a B-scan. The last repeat
+ * replaces the others. Without the meta the element counts B-scans, and computes the
+ * number of lost ones (DISCONT, GAP) from timestamps. A lost B-scan leaves zeros in the
+ * volume and black in the projection, and does not move other rows. Such buffers have the
+ * flag CORRUPTED. An incomplete volume is output with the first B-scan of the next one,
+ * or at EOS. A volume is dropped if a device error interrupts it. A change of `b-scans`,
+ * `live`, the size of the B-scans or their depths (`depth-start`, `depth-count` of
+ * octfft) drops the present volume. The next one has the flag DISCONT. B-scans keep their
+ * numbers.
  *
  * ## Example launch lines
  * |[
@@ -96,15 +99,15 @@ struct VolumeWork {
   bool lost = false;
   oct::VolumeRows rows;
 
-  /* The picture. */
+  /* The projection */
   oct::EnFace en_face;
   bool cleared = false;
 
-  /* The volume. */
+  /* The volume */
   oct::VolumeStore store;
   std::deque<GstBuffer *> ready; /* to be pushed */
   GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
-  bool is_break = false; /* a volume before the next one was dropped */
+  bool is_break = false; /* the volume before the next one was dropped */
 };
 } // namespace
 
@@ -116,7 +119,7 @@ struct _GstOctVolume {
 
   opencl::Settings<VolumeSettings> *settings;
   VolumeWork *work;
-  VolumeExtent said; /* by the buffers; object lock */
+  VolumeExtent said; /* from the meta of the buffers; protected by the object lock */
 };
 
 G_DEFINE_TYPE (GstOctVolume, gst_oct_volume, GST_TYPE_OPENCL_FILTER)
@@ -142,7 +145,7 @@ outputs_of (GstCaps *inputs, const VolumeSettings &settings, const VolumeExtent 
   return oct::volume_outputs_of (inputs, extent, settings.live, settings.true_scale);
 }
 
-/* (transfer full): of any depth, and of any length a picture's line has none of */
+/* (transfer full): with any number of depths, and any number of A-lines for volumes */
 static GstCaps *
 inputs_of (GstCaps *outputs)
 {
@@ -220,7 +223,7 @@ suits (const VolumeSettings &wanted, GError **error)
   return false;
 }
 
-/* Whether downstream takes what other settings, or other numbers of B-scans, make. */
+/* Renegotiates for other settings or another extent, if downstream accepts their caps. */
 static bool
 is_taken (GstOctVolume *self, const VolumeSettings &settings, const VolumeExtent &extent,
     GError **error)
@@ -300,7 +303,7 @@ prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
       work.input, b_scans, work.pixel_bytes, error);
 }
 
-/* Whether what was gathered goes on with other caps. */
+/* Returns whether the present volume continues with other caps. */
 static bool
 goes_on (const VolumeWork &work, const oct::DepthLayout &input, gsize volume_bytes,
     guint pixel_bytes, guint b_scans)
@@ -394,7 +397,7 @@ describe_volume (VolumeWork &work, GstBuffer *buffer, bool incomplete)
   gst_buffer_set_oct_scan (buffer, &scan);
 }
 
-/* Ends the volume: what never came is zero. */
+/* Ends the volume. B-scans that never arrived are zero. */
 static bool
 finish_volume (GstOctVolume *self, GError **error)
 {
@@ -402,7 +405,7 @@ finish_volume (GstOctVolume *self, GError **error)
   bool whole = true;
 
   work.rows.end ();
-  if (!work.store.has_volume ()) /* there was no memory for it, which was said */
+  if (!work.store.has_volume ()) /* its allocation failed, which was reported */
     return true;
   for (guint row = 0; row < work.rows.rows (); row++)
     whole = whole && work.rows.is_filled (row);
@@ -415,7 +418,7 @@ finish_volume (GstOctVolume *self, GError **error)
   return true;
 }
 
-/* As it is by now. */
+/* Outputs the volume in its present state. */
 static void
 show_live_volume (VolumeWork &work)
 {
@@ -455,7 +458,7 @@ end_of (const oct::FrameSequence::Arrival &arrival)
              : GST_CLOCK_TIME_NONE;
 }
 
-/* Among the B-scans of all volumes. */
+/* Returns the index of the B-scan over all volumes. */
 static guint64
 place_of (VolumeWork &work)
 {
@@ -529,7 +532,7 @@ gst_oct_volume_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     return FALSE;
   if (step.completes)
     work.rows.end ();
-  *outputs = work.ready.empty () ? 0 : 1; /* where it is two, the other comes next time */
+  *outputs = work.ready.empty () ? 0 : 1; /* a second one follows next time */
   return TRUE;
 }
 
@@ -538,7 +541,7 @@ gst_oct_volume_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   VolumeWork &work = *GST_OCT_VOLUME (filter)->work;
-  /* A volume is made already. */
+  /* Volumes are complete before, in submit. */
   return !work.makes_picture
          || work.en_face.show (output, work.in_force.range, queue, error);
 }

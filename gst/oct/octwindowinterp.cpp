@@ -5,53 +5,54 @@
 /**
  * SECTION:element-octwindowinterp
  *
- * Prepares the raw spectra of an OCT camera for the Fourier transform. Each row of a frame is
- * an A-line. The element subtracts the background and resamples from the spectrometer's pixels
- * to even wavenumbers. It then multiplies by a window and by a phase that compensates
- * dispersion. The output is real (F32LE), or complex (CF32LE) if a dispersion is set.
+ * Prepares the raw spectra of an OCT camera for the Fourier transform. Each row of a
+ * frame is an A-line. The element subtracts the background and resamples from the
+ * spectrometer's pixels to even wavenumbers. It then multiplies by a window and by a
+ * phase that compensates dispersion. The output is real (F32LE), or complex (CF32LE) if a
+ * dispersion is set.
  *
- * The wavenumbers 2 pi / wavelength run evenly from that of the first to that of the last
- * sample, ends included. In place of `wavelengths` or `wavelength-min` and `-max` a map says
- * which sample lies at each even wavenumber (`resample-map`, `resample-polynomial`), or which
- * wavenumber at each sample (`chirp`). Without any of these the samples are taken as already
- * even in wavenumber.
+ * The output wavenumbers (2 pi / wavelength) are evenly spaced from that of the first
+ * sample to that of the last one. Instead of `wavelengths`, or `wavelength-min` and
+ * `-max`, a map can give the sample at each even wavenumber (`resample-map`,
+ * `resample-polynomial`) or the index of the wavenumber at each sample (`chirp`). Without
+ * any of these, samples are taken as already even in wavenumber.
  *
- * If `wavelength-unit` is set, the caps contain the wavenumber step (`wavenumber-step`, in
- * rad/µm), and the caps of octfft contain the depth step.
+ * If `wavelength-unit` is set, the caps contain the wavenumber step (`wavenumber-step`,
+ * in rad/µm), and the caps of octfft contain the depth step.
  *
- * Interpolation between samples loses level with depth, and leaves images of deep
- * structures at other depths. `interpolation=nufft` loses least. It interpolates to twice as
- * many wavenumbers, of whose depths octfft keeps half (the field `oversampling` of the caps
- * between them says so), by kernels that suit the distance of the samples. Where samples are
- * evenly spaced in wavelength from 1187 to 1433 nm, images are 85 dB below a fringe at 0.68
- * of the last depth, and 50 dB at 0.83, where the fringe has lost 0.7 dB. Where distances
- * are 0.75 to 1.25 of their mean, images are 75 dB below a fringe at 0.68. It takes 32768
- * wavenumbers at most.
+ * Interpolation between samples attenuates deep structures, and produces artefacts
+ * (images) at other depths. `interpolation=nufft` has the least of both. It
+ * interpolates to twice as many wavenumbers, with kernels that depend on the sample
+ * spacing. octfft then keeps half of the depths, as the caps field `oversampling`
+ * requests. With samples evenly spaced in wavelength from 1187 to 1433 nm, images are 85
+ * dB below a fringe at 0.68 of the last depth. They are 50 dB below a fringe at 0.83,
+ * which is attenuated by 0.7 dB. With spacings of 0.75 to 1.25 of their mean, images are
+ * 75 dB below a fringe at 0.68. The maximum is 32768 wavenumbers.
  *
- * Images of `lanczos16` are 50 dB below a fringe at 0.78 of the last depth, those of
- * `lanczos` 37 dB. No method brings back what a camera undersamples: fringes of the last
- * depths at the end of its spectrum where wavenumbers are furthest apart.
+ * At 0.78 of the last depth, images are 50 dB below a fringe with `lanczos16`, and 37 dB
+ * with `lanczos`. No method recovers fringes that the camera undersamples: those of the
+ * last depths, at the end of the spectrum where wavenumbers are furthest apart.
  *
- * `first-sample` and `samples` choose a part of each A-line, `padded-samples` puts zeros
- * behind the spectrum.
+ * `first-sample` and `samples` select a part of each A-line. `padded-samples` appends
+ * zeros to the spectrum.
  *
  * With `k-clock` an A-line has two channels: the sample and a k-clock, the fringes of an
  * interferometer. The phase of the clock resamples each A-line individually to even
- * wavenumbers (Catmull-Rom), before all other steps. Clock fringes must be 2.3 to 12 samples
- * long. In the first and last 20 samples the sweep is extrapolated. A background then has a
- * value for each even wavenumber.
+ * wavenumbers (Catmull-Rom), before all other steps. Clock fringes must be 2.3 to 12
+ * samples long. In the first and last 20 samples the sweep is extrapolated. A background
+ * then has a value for each even wavenumber.
  *
- * `background=rolling` subtracts the mean of the mean spectra of up to `background-frames`
- * preceding frames. The first frame has its own mean subtracted. The rolling mean restarts
- * with new caps, after a stop, and when `background`, `background-frames` or `bit-shift`
- * change. Any mean also removes signals that are constant over all A-lines, such as a flat
- * interface.
+ * `background=rolling` subtracts the mean of the mean spectra of up to
+ * `background-frames` preceding frames. The first frame has its own mean subtracted. The
+ * rolling mean restarts with new caps, after a stop, and when `background`,
+ * `background-frames`, `bit-shift`, `k-clock` or the used samples change. Any mean also
+ * removes signals that are constant over all A-lines, such as a flat interface.
  *
- * `application/x-oct` takes samples that raw video has no name for: signed ones
- * (`S16LE`, of balanced detection), such of 32 bits, and packed ones as GenICam lays them
- * out: `MONO10P` and `MONO12P`, bits behind each other, the lowest first, and
- * `MONO12PACKED`, two in three bytes. An A-line begins with a byte. A file of nothing but
- * samples is read a frame at a time by
+ * `application/x-oct` has formats that raw video lacks: signed samples (`S16LE`, for
+ * balanced detection), samples of 32 bits, and the packed formats of GenICam. `MONO10P`
+ * and `MONO12P` are contiguous bits, the lowest first. `MONO12PACKED` has two samples in
+ * three bytes. Each A-line begins at a byte. A file that contains only samples is read
+ * frame by frame with
  * |[
  * filesrc location=FILE blocksize=BYTES-OF-A-FRAME !
  * application/x-oct,domain=wavelength,format=S16LE,samples=2048,lines=512,framerate=25/1
@@ -60,30 +61,36 @@
  * NaN and infinite samples are ignored in a mean. Their A-line has no depths. One WARNING
  * message gives their number.
  *
- * Integer samples at full scale are saturated. A WARNING message gives their fraction, once
- * until saturation ends. Full scale is the maximum of the format after `bit-shift`, such as
- * 4095 for `MONO12P`. Set `full-scale=4095` for a camera that sends 12 bits in the lower part
- * of 16. The element checks one A-line in 16 of one frame in 16, a different one each time. It
- * reads the counts every 16 frames and at the end.
+ * Integer samples at full scale are saturated. A WARNING message gives their fraction,
+ * once until saturation ends. Full scale is the maximum of the format after `bit-shift`,
+ * such as 4095 for `MONO12P`. Set `full-scale=4095` for a camera that sends 12 bits in
+ * the lower part of 16. The element checks one A-line in 16 of one frame in 16, a
+ * different one each time. It reads the counts every 16 frames and at the end.
  *
- * `calibrate=true` finds the calibration from a mirror in the sample's place, whose spectra
- * play: from the mean of the next frame's, less `background-file` with `background=file`,
- * which is to be what there is without the mirror. An element message
- * `octwindowinterp-calibration` tells `resample-map` and, from the second time on, of this
- * mirror and the one before together, `dispersion-phase` (arrays of doubles, as these
- * properties' files have them), how many `mirrors` it is of, and the widths of the first
- * one's peak as it was and calibrated, `width-before` and `width-after`, in depths.
- * A calibration that makes a peak wider, a mirror too near to zero delay, or no fringe is a
- * WARNING message; the next mirror then is a first one.
- * `calibration-folder` has files of them written for `settings`. It is what the command
- * `oct-calibrate` does with files.
+ * `calibrate=true` finds the calibration from a mirror in place of the sample. It uses
+ * the mean spectrum of the next frame. With `background=file` it first subtracts
+ * `background-file`, which must be recorded without the mirror. The element message
+ * `octwindowinterp-calibration` contains:
  *
- * Files hold one value for each sample of an A-line: .npy, or text with one number a
- * line, in which `#` begins a comment. They are read when the caps are known, and again
- * when a property other than `background-frames` and `bit-shift` is set. Properties set
- * in one g_object_set(), or between g_object_freeze_notify() and g_object_thaw_notify(),
- * take effect together, with the next frame. In a live pipeline a change that may need other
- * kernels takes effect when these are compiled; frames go on with the settings before.
+ * - `resample-map`: array of doubles, as in the property's file
+ * - `dispersion-phase`: likewise, from the second mirror on. It is computed from this
+ *   mirror and the previous one
+ * - `mirrors`: number of mirrors used
+ * - `width-before`, `width-after`: width of the first mirror's peak in depths, without
+ *   and with the calibration
+ *
+ * If there is no fringe, if the mirror is too near to zero delay, or if the calibration
+ * makes a peak wider, the element posts a WARNING message. The next mirror then counts as
+ * the first one. With `calibration-folder`, the results are also written as files for
+ * `settings`. The command `oct-calibrate` does the same with files.
+ *
+ * Files contain one value for each sample of an A-line, as .npy or as text with one
+ * number per line. In text, `#` begins a comment. Files are read when the caps are known.
+ * They are read again when a property of the resampling, window, dispersion or background
+ * (except `background-frames`) is set. Properties set in one g_object_set(), or between
+ * g_object_freeze_notify() and g_object_thaw_notify(), take effect together, with the
+ * next frame. In a live pipeline a change that may need other kernels takes effect when
+ * these are compiled. Until then the previous settings remain in force.
  *
  * ## Example launch line
  * |[
@@ -91,7 +98,7 @@
  * openclupload ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft !
  * opencldownload ! videoconvert ! autovideosink
  * ]|
- * The test picture taken for spectra that are evenly spaced in wavelength.
+ * The pipeline processes a test image as spectra that are evenly spaced in wavelength.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -165,11 +172,11 @@ struct WindowInterpSettings {
   BackgroundMethod background = BackgroundMethod::none;
   guint background_frames = 16;
   guint bit_shift = 0;
-  guint full_scale = 0;      /* 0: of the format */
-  std::string file;          /* of other properties */
+  guint full_scale = 0;      /* 0: maximum of the format */
+  std::string file;          /* path of property `settings` */
   guint tables_revision = 0; /* counts changes that need new tables */
   bool calibrate = false;
-  guint calibrations = 0; /* counts the sets of it */
+  guint calibrations = 0; /* counts how often it was set */
   bool same_side = false;
   std::string calibration_folder;
 
@@ -196,22 +203,22 @@ struct WindowInterpSettings {
 struct CapsFormat {
   const char *media_type;
   const char *format;
-  oct::SampleFormat sample; /* of input, where it was unpacked what became of it */
+  oct::SampleFormat sample; /* format that the kernels read, after unpacking */
   guint bits;
   bool integer;
-  const char *unpack; /* option of the kernel that does, or null */
+  const char *unpack; /* (nullable) option of the unpacking kernel */
 
-  /* Which samples unpack.cl reads: also those that it need not unpack. */
+  /* Returns the option of unpack.cl for this format, even if it needs no unpacking. */
   const char *unpacking () const
   {
     static const char *const as_they_are[] = {
         "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
     return unpack ? unpack : as_they_are[gsize (sample)];
   }
-  /* Every A-line begins with a byte. */
+  /* Each A-line begins at a byte. */
   gsize line_bytes (gsize samples) const { return (samples * bits + 7) / 8; }
   bool is_signed () const { return format[0] == 'S'; }
-  /* The largest sample after a shift; 0 where there is none. */
+  /* Returns the maximum of a sample after the shift; 0 for floats. */
   guint full_scale (guint shift) const
   {
     return integer ? guint (((guint64 (1) << (bits - is_signed ())) - 1) >> shift) : 0;
@@ -238,7 +245,7 @@ const CapsFormat caps_formats[] = {
         "UNPACK_12PACKED"},
 };
 
-/* Some of the same things have other names in raw video. */
+/* Fields of application/x-oct and the corresponding ones of raw video */
 const struct {
   const char *oct;
   const char *video;
@@ -256,23 +263,21 @@ struct WindowInterpWork {
   guint samples = 0;
   guint lines = 0;
   bool complex = false;
-  guint points = 0; /* of an A-line of the output */
-  double step = 0;  /* that the caps tell */
+  guint points = 0; /* per A-line of the output */
+  double step = 0;  /* wavenumber-step of the caps */
 
-  WindowInterpSettings settings; /* that the rest was made for */
-  std::optional<WindowInterpSettings>
-      next; /* that are to follow with the frame at hand */
+  WindowInterpSettings settings;            /* in force */
+  std::optional<WindowInterpSettings> next; /* to apply with the present frame */
   std::optional<oct::SpectrumTables> next_tables;
   std::shared_ptr<oct::SpectrumStage> stage;
-  std::unique_ptr<oct::Unpacking>
-      unpacking; /* or null, where samples are read as they are */
-  std::unique_ptr<oct::ClockedSpectra> clocked; /* likewise, without a clock */
-  std::unique_ptr<oct::BackgroundMean> mean;    /* or null, where none is subtracted */
-  oct::SampleCounts counts; /* of floats that are not finite, or of saturated integers */
+  std::unique_ptr<oct::Unpacking> unpacking;    /* null if not needed */
+  std::unique_ptr<oct::ClockedSpectra> clocked; /* null without a k-clock */
+  std::unique_ptr<oct::BackgroundMean> mean;    /* null if no mean is subtracted */
+  oct::SampleCounts counts; /* of NaN and infinite floats, or of saturated integers */
   cl_uint counts_before[2] = {};
   bool told_of_broken = false;
 
-  /* How the last frame lies in memory */
+  /* Memory layout of the last frame */
   gsize offset = 0;
   gint stride = 0;
 
@@ -284,7 +289,7 @@ struct WindowInterpWork {
   }
 };
 
-/* Tables on the device that were made ahead of the frame that needs them */
+/* Tables on the device that were prepared ahead of the frame that needs them */
 struct PreparedStage {
   const CapsFormat *input = nullptr;
   guint samples = 0;
@@ -311,10 +316,10 @@ struct _GstOctWindowInterp {
   opencl::Settings<WindowInterpSettings> *settings;
   WindowInterpWork *work; /* between set_formats and close, else null */
   opencl::Preparation *preparation;
-  PreparedStage *prepared; /* by its thread, and used when that has ended */
+  PreparedStage *prepared; /* by `preparation`, used when that is done */
   oct::LiveCalibration *calibration;
-  guint calibrations; /* that were done, as WindowInterpSettings counts them */
-  bool is_saturated;  /* the user was told, and it has not ended since */
+  guint calibrations; /* WindowInterpSettings::calibrations of the last calibration */
+  bool is_saturated;  /* a warning was posted, and saturation has not ended since */
 };
 
 G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
@@ -572,7 +577,7 @@ fail_at_word (const std::string &path, const std::string &word, GError **error)
   return false;
 }
 
-/* NAME=VALUE a line; empty ones and those that begin with # say nothing. */
+/* Reads one NAME=VALUE per line. Ignores empty lines and those that begin with #. */
 static bool
 read_settings (const std::string &path, Words &words, GError **error)
 {
@@ -673,7 +678,8 @@ new_output_structure (const WindowInterpSettings &settings)
   return output;
 }
 
-/* Others than a number have any number on the other side. */
+/* Changes a fixed number of samples. Removes a range or a list, which allows any
+ * number. */
 static void
 change_samples (GstStructure *structure, const char *field,
     const std::function<gint64 (gint)> &changed)
@@ -699,8 +705,7 @@ append_outputs (
   append_structure (caps, output);
 }
 
-/* None where downstream wants the format that the dispersion as it is set does not make.
- */
+/* Appends no caps if downstream needs a format that these settings do not produce. */
 static void
 append_inputs (
     GstCaps *caps, const GstStructure *output, const WindowInterpSettings &settings)
@@ -771,7 +776,7 @@ parse_caps (GstCaps *caps, guint *samples, guint *lines)
   return find_format (structure);
 }
 
-/* Says how far apart the wavenumbers are, where that is known. */
+/* Adds the wavenumber step to the output caps, if it is known. */
 static GstCaps *
 gst_oct_window_interp_fixate_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
@@ -827,7 +832,7 @@ sample_format (const WindowInterpWork &work, const WindowInterpSettings &setting
   return settings.is_clocked () ? oct::SampleFormat::f32le : work.input->sample;
 }
 
-/* A new one: frames in flight still use the old one, which lives as long as they. */
+/* Creates a new stage. Frames in flight still use the old one and keep it alive. */
 static gboolean
 make_stage (GstOctWindowInterp *self, WindowInterpWork &work,
     const WindowInterpSettings &settings, const oct::SpectrumTables &tables,
@@ -883,7 +888,7 @@ create_mean (GstOctWindowInterp *self, WindowInterpWork &work,
       work.lines, rolling ? settings.background_frames : 0, error);
 }
 
-/* Means of other samples than those to come say nothing of their background. */
+/* Returns whether the mean of earlier frames is not valid for the new settings. */
 static bool
 mean_starts_anew (const WindowInterpSettings &before, const WindowInterpSettings &after)
 {
@@ -904,7 +909,7 @@ outputs_of (GstBaseTransform *base, const WindowInterpSettings &settings)
   return outputs;
 }
 
-/* A saturated clock is as bad as saturated spectra. */
+/* Counts saturated samples, including those of a k-clock. */
 static bool
 count_saturated (WindowInterpWork &work, const oct::Samples &used, cl_command_queue queue,
     oct::RawSpectra &spectra, GError **error)
@@ -914,7 +919,8 @@ count_saturated (WindowInterpWork &work, const oct::Samples &used, cl_command_qu
       error);
 }
 
-/* The samples that are used, which are unpacked first where that is needed. */
+/* Finds the used samples of a frame. Enqueues the unpacking or k-clock resampling, if
+ * needed. */
 static bool
 read_spectra (WindowInterpWork &work, const GstOpenCLFrame *frame, cl_command_queue queue,
     oct::RawSpectra &spectra, GError **error)
@@ -943,7 +949,7 @@ read_spectra (WindowInterpWork &work, const GstOpenCLFrame *frame, cl_command_qu
   return true;
 }
 
-/* --- ahead of the frame that needs it, in a thread of its own --- */
+/* --- preparation in another thread, ahead of the frames --- */
 
 namespace {
 struct Prospect {
@@ -961,7 +967,8 @@ struct Prospect {
 };
 } // namespace
 
-/* Asks octfft to prepare for these spectra, too: whether it makes them. */
+/* Asks octfft to prepare for these spectra too. Returns whether it will merge their
+ * work. */
 static bool
 prepare_downstream (GstOctWindowInterp *self, const WindowInterpWork &work)
 {
@@ -974,8 +981,8 @@ prepare_downstream (GstOctWindowInterp *self, const WindowInterpWork &work)
   return spectra.fused;
 }
 
-/* As with the first frame, but by launches that only compile. What is wrong is said when
- * that frame comes. */
+/* Does the work of the first frame, but launches only compile. Errors are reported when
+ * that frame arrives. */
 static void
 prepare (GstOctWindowInterp *self, const Prospect &prospect)
 {
@@ -984,7 +991,7 @@ prepare (GstOctWindowInterp *self, const Prospect &prospect)
   work.samples = prospect.samples;
   work.lines = prospect.lines;
   work.settings = prospect.wanted;
-  work.settings.background_frames = 1; /* no matter to kernels */
+  work.settings.background_frames = 1; /* kernels do not depend on it */
   work.complex = work.settings.complex ();
   oct::SpectrumTables tables;
   oct::RawSpectra spectra = {};
@@ -1004,8 +1011,8 @@ prepare (GstOctWindowInterp *self, const Prospect &prospect)
       work.input, work.samples, work.complex, work.settings.tables_revision, work.stage};
 }
 
-/* Between two frames. What turns real spectra into complex ones, or back, comes with the
- * caps that say so, which the base class agrees on before this very frame. */
+/* Reads new settings between two frames. If they change the caps, such as from real to
+ * complex spectra, the base class negotiates new caps before this frame. */
 static void
 gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
@@ -1040,7 +1047,7 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
     gst_base_transform_reconfigure_src (base);
 }
 
-/* Without tables, the stage that was prepared. */
+/* Uses the prepared stage if there are no tables. */
 static bool
 take_or_make_stage (GstOctWindowInterp *self, const WindowInterpSettings &settings,
     const std::optional<oct::SpectrumTables> &tables, GError **error)
@@ -1074,7 +1081,6 @@ apply_changes (GstOctWindowInterp *self, GError **error)
 
 /* Life cycle */
 
-/* Once. */
 static void
 warn_of_nonfinite_samples (GstOctWindowInterp *self, guint count)
 {
@@ -1086,7 +1092,7 @@ warn_of_nonfinite_samples (GstOctWindowInterp *self, guint count)
       ("Their A-lines have no depth, and they count as nothing in a background."));
 }
 
-/* Once until it ends. */
+/* Warns once until saturation ends. */
 static void
 warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
 {
@@ -1103,7 +1109,7 @@ warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
   self->is_saturated = saturated > 0;
 }
 
-/* `counts` (nullable): two, of the frames so far */
+/* `counts` (nullable): both counts of all frames so far */
 static void
 take_counts (GstOctWindowInterp *self, const cl_uint *counts)
 {
@@ -1118,7 +1124,7 @@ take_counts (GstOctWindowInterp *self, const cl_uint *counts)
   std::copy_n (counts, 2, work.counts_before);
 }
 
-/* Waits for those of the frames that are under way. */
+/* Reads the counts of all frames, and waits for those in flight. */
 static void
 look_at_last_samples (GstOctWindowInterp *self)
 {
@@ -1160,7 +1166,7 @@ gst_oct_window_interp_close (GstOpenCLFilter *filter)
   self->settings->stop ();
 }
 
-/* Tables for the caps at hand, of the settings that go with them. */
+/* Applies settings that match the new caps, and creates tables for them. */
 static gboolean
 adopt_settings (GstOctWindowInterp *self, GError **error)
 {
@@ -1179,7 +1185,7 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   if (!self->settings->adopt (accept, fits, error))
     return FALSE;
   work.settings = self->settings->current ();
-  /* Set anew since these caps were agreed on: the first frame brings others. */
+  /* Settings changed since these caps were negotiated. The first frame renegotiates. */
   if (!work.settings.makes (work.samples, work.complex, work.points, work.step))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return make_reader (self, work, work.settings, error)
@@ -1194,7 +1200,7 @@ gst_oct_window_interp_set_formats (
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   guint lines;
 
-  self->preparation->stop (); /* it was for the caps before */
+  self->preparation->stop (); /* it was for the previous caps */
   look_at_last_samples (self);
   delete self->work;
   self->work = new WindowInterpWork;
@@ -1233,7 +1239,8 @@ wants_calibration (const GstOctWindowInterp *self)
   return settings.calibrate && settings.calibrations != self->calibrations;
 }
 
-/* Calibrates from the mean spectrum of the frame, less the background of background=file. */
+/* Calibrates from the mean spectrum of the frame, less the background of
+ * background=file. */
 static bool
 calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
     cl_command_queue queue, GError **error)
@@ -1281,9 +1288,9 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
       output->data, output->offset[0] / sizeof (cl_float), error);
 }
 
-/* --- leaving the work to a directly following octfft --- */
+/* --- deferring the work to a directly following octfft --- */
 
-/* A copy of foreign memory is not kept for frames to be made later. */
+/* Returns whether octfft can do the work. Foreign memory would need a copy until then. */
 static gboolean
 can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
 {
@@ -1294,8 +1301,8 @@ can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
                 == 0;
 }
 
-/* Enqueues the work that cannot be deferred. Rolling means follow the order of the frames, even
- * if the spectra are computed later or never. */
+/* Enqueues the work that cannot be deferred. Rolling means follow the order of the
+ * frames, even if the spectra are computed later or never. */
 static gboolean
 enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
     oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> &mean, cl_event *event,
@@ -1354,7 +1361,7 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
       ->process (filter, input, output, event, error);
 }
 
-/* It leaves spectra, and takes none up. */
+/* The element defers work, but merges none. */
 static const GstOpenCLDeferral deferral = {
     gst_oct_deferred_spectra_get_type, nullptr, nullptr};
 
@@ -1366,8 +1373,7 @@ gst_oct_window_interp_init (GstOctWindowInterp *self)
   self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;
   g_signal_connect (self, "notify::settings", G_CALLBACK (take_settings_file), nullptr);
-  /* A measurement that a slow display leaves out is missing in the recording beside it.
-   */
+  /* QoS of a slow display must not drop frames that another branch records. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 

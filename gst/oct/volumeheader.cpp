@@ -70,8 +70,9 @@ is_in_space (const FileAxis &axis)
 }
 
 /* Returns the unit vector of an axis as left, posterior and superior. Depth goes down and
- * A-lines go from left to right, so a viewer's coronal plane is the B-scan as octfft shows it.
- * A-lines, B-scans and depth are right-handed, like fast axis, slow axis and beam. */
+ * A-lines go from left to right, so a viewer's coronal plane is the B-scan as octfft
+ * shows it. A-lines, B-scans and depth are right-handed, like fast axis, slow axis and
+ * beam. */
 std::array<double, 3>
 direction_of (Along along)
 {
@@ -85,9 +86,9 @@ direction_of (Along along)
   }
 }
 
-/* Returns the step along the axis `n` in the space of NRRD. ITK requires that the space has as
- * many axes as the file. Spaces of three axes, and of four with time, have names. In other
- * spaces each axis of the file is an axis of the space. */
+/* Returns the step along the axis `n` in the space of NRRD. ITK requires that the space
+ * has as many axes as the file. Spaces of three axes, and of four with time, have names.
+ * In other spaces each axis of the file is an axis of the space. */
 std::vector<double>
 vector_in_space (const FileAxes &file, gsize n, double length)
 {
@@ -166,8 +167,7 @@ bool
 make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
 {
   const FileType &type = file_type_of (file);
-  const gsize digits = 20,
-              dimension = file.axes.size (); /* maximum number of digits of a size */
+  const gsize digits = 20, dimension = file.axes.size (); /* digits: maximum per size */
   std::string sizes = file.complex ? " 2" : "", kinds = file.complex ? " complex" : "";
   std::string directions = file.complex ? " none" : "";
   std::vector<double> origin (dimension);
@@ -239,8 +239,8 @@ const gsize most_nifti_axes = 7;
 const char nifti_millimetres = 2, nifti_seconds = 8;
 const gint16 nifti_aligned = 2; /* NIFTI_XFORM_ALIGNED_ANAT */
 
-/* Sets the sform matrix. NIfTI's axes go right, anterior and superior. A file of fewer than
- * three axes keeps this orientation. */
+/* Sets the sform matrix. NIfTI's axes go right, anterior and superior. A file of fewer
+ * than three axes keeps this orientation. */
 void
 set_places (const FileAxes &file, NiftiHeader &nifti)
 {

@@ -1,8 +1,9 @@
 /* File headers of NRRD and NIfTI-1
  *
- * NRRD follows Teem's "Definition of NRRD File Format", version 4. NIfTI-1 follows nifti1.h
- * of the Data Format Working Group. libnifti is not used because it writes a whole file from
- * memory. It cannot write a file that grows with each frame and is always readable.
+ * NRRD follows Teem's "Definition of NRRD File Format", version 4. NIfTI-1 follows
+ * nifti1.h of the Data Format Working Group. libnifti is not used because it writes a
+ * whole file from memory. It cannot write a file that grows with each frame and is always
+ * readable.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,8 +14,8 @@
 #include <array>
 
 namespace oct {
-/* Voxel spacing in micrometres along depth, A-lines and B-scans, and the time between volumes
- * in seconds. 0 means unknown. */
+/* Voxel spacing in micrometres along depth, A-lines and B-scans, and the time between
+ * volumes in seconds. 0 means unknown. */
 struct Spacing {
   std::array<double, 3> micrometres = {0, 0, 0};
   guint first_depth = 0; /* bin of the first voxel */

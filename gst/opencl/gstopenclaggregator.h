@@ -17,8 +17,8 @@ G_DECLARE_DERIVABLE_TYPE (GstOpenCLAggregatorPad, gst_opencl_aggregator_pad, GST
 /**
  * GstOpenCLAggregatorPadClass:
  *
- * A sink pad of a #GstOpenCLAggregator. It keeps what it has prepared until the frame is
- * enqueued, also when a flush takes it from the queue meanwhile.
+ * A sink pad of a #GstOpenCLAggregator. It keeps its prepared frame until the output is
+ * enqueued, even if a flush removes the frame from the pad's queue.
  *
  * Since: 0.2
  */
@@ -36,10 +36,10 @@ G_DECLARE_DERIVABLE_TYPE (GstOpenCLAggregator, gst_opencl_aggregator, GST,
 
 /**
  * GstOpenCLAggregatorInput:
- * @pad: whose frame it is; of raw video, #GstVideoAggregatorPad.info has its layout
- * @frame: mapped for reading
+ * @pad: the pad of the frame; #GstVideoAggregatorPad.info has the layout of raw video
+ * @frame: the frame, mapped for reading
  *
- * An input of a frame that is aggregated.
+ * An input frame of #GstOpenCLAggregatorClass.combine().
  *
  * Since: 0.2
  */
@@ -53,25 +53,25 @@ typedef struct {
 
 /**
  * GstOpenCLAggregatorClass:
- * @open: the context is there: build kernels that no caps change. Optional
- * @close: everything enqueued has finished: release what @open and @set_format made.
+ * @open: builds kernels that do not depend on caps. The context is available. Optional
+ * @close: releases what @open and @set_format made. All enqueued commands have finished.
  *   Optional
- * @set_format: new caps of the output: compute tables and make work memory. Everything
- *   enqueued for the old caps has finished. Optional
- * @uses_pad: whether the frame that is to be made needs what @pad has; what it does not
- *   need is not mapped. Optional: all are needed
- * @combine: enqueue what makes @output of @inputs, by rising z-order, on @queue, and wait
- *   for nothing
+ * @set_format: computes tables and allocates work memory for new output caps. All
+ *   commands enqueued for the old caps have finished. Optional
+ * @uses_pad: returns whether the next output frame needs the input of @pad. An input that
+ *   is not needed is not mapped. Optional: all inputs are needed
+ * @combine: enqueues commands on @queue that compute @output from @inputs, which are in
+ *   ascending z-order. It must not wait
  *
- * Timing, pads and negotiation are #GstVideoAggregator's. A subclass writes pad
- * templates, of #GstOpenCLAggregatorPad or a subclass for the inputs, what of
- * #GstVideoAggregatorClass and #GstAggregatorClass says which caps it makes, and these.
- * The base class has the `device` and `async-depth` properties, finds the context,
- * proposes and decides pools, bounds the run-ahead, drains at EOS, flush, caps change and
- * stop, takes input that is in system memory or in another context by a copy, and turns a
- * @error of any of these into one element error. Properties that are controlled are
- * synchronised before each frame. All run in the streaming thread or in a state change,
- * never two at a time.
+ * #GstVideoAggregator handles timing, pads and negotiation. A subclass adds pad
+ * templates, whose inputs have the type #GstOpenCLAggregatorPad or a subclass of it. It
+ * implements these functions, and those of #GstVideoAggregatorClass and
+ * #GstAggregatorClass that choose its caps. The base class has the `device` and
+ * `async-depth` properties, finds the context, proposes and decides pools, limits the
+ * frames in flight, and drains at EOS, flush, caps change and stop. It copies input that
+ * is in system memory or in another context. It posts an @error of any of these functions
+ * as one element error. Controlled properties are synchronised before each frame. All
+ * functions run in the streaming thread or in a state change, never two at a time.
  *
  * Since: 0.2
  */

@@ -12,11 +12,12 @@ G_BEGIN_DECLS
 /**
  * GstOpenCLAllocator:
  *
- * Allocates device memory or pinned host memory, which #GstAllocator.mem_type tells:
- * %GST_OPENCL_MEMORY_NAME or %GST_OPENCL_HOST_MEMORY_NAME. Each context has one of both.
- * gst_allocator_find() also finds one by each of these names once the library has made any
- * memory; it allocates on the device that `device=auto` means. gst_opencl_memory_new() and
- * gst_opencl_host_memory_new() say why an allocation failed.
+ * Allocates device memory or pinned host memory. #GstAllocator.mem_type tells which:
+ * %GST_OPENCL_MEMORY_NAME or %GST_OPENCL_HOST_MEMORY_NAME. Each context has one allocator
+ * of each kind. Once the library has allocated any memory, gst_allocator_find() also
+ * finds an allocator by each of these names, for the device that `device=auto` selects.
+ * gst_opencl_memory_new() and gst_opencl_host_memory_new() report why an allocation
+ * failed.
  *
  * Since: 0.3
  */

@@ -17,10 +17,10 @@ G_DECLARE_FINAL_TYPE (
  * gst_opencl_buffer_pool_new:
  * @context: a context
  *
- * A pool of device memory: one memory a buffer. For `video/x-raw` caps it adds
- * #GstVideoMeta when asked to by %GST_BUFFER_POOL_OPTION_VIDEO_META and takes
- * %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT. A buffer returns at once; who writes it next
- * waits, on the device, for those who still read it.
+ * Creates a pool of device memory, with one memory a buffer. For `video/x-raw` caps it
+ * supports %GST_BUFFER_POOL_OPTION_VIDEO_META and
+ * %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT. A buffer returns to the pool at once. The next
+ * commands that write it wait, on the device, for commands that still read it.
  *
  * Returns: (transfer full): a pool that is not configured yet
  *
@@ -33,8 +33,8 @@ GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new (
  * gst_opencl_host_buffer_pool_new:
  * @context: a context
  *
- * Returns: (transfer full): the same as gst_opencl_buffer_pool_new() with pinned host
- *   memory
+ * Returns: (transfer full): a pool as gst_opencl_buffer_pool_new() creates, but of pinned
+ *   host memory
  *
  * Since: 0.2
  */
@@ -45,7 +45,7 @@ GST_OPENCL_API GstBufferPool *gst_opencl_host_buffer_pool_new (
  * gst_opencl_buffer_pool_get_context:
  * @pool: a pool
  *
- * Returns: (transfer none): the context its memory belongs to
+ * Returns: (transfer none): the context of its memory
  *
  * Since: 0.2
  */

@@ -25,8 +25,9 @@ G_DECLARE_FINAL_TYPE (
 /**
  * GST_OPENCL_DEVICE_DEFAULT:
  *
- * Default of the elements' `device` property: the environment's `GST_OPENCL_DEVICE`, or
- * where that is unset the best GPU, else the best CPU (gst_opencl_context_new()).
+ * Default of the elements' `device` property. It selects the device in the environment
+ * variable `GST_OPENCL_DEVICE`. If that is unset, it selects the best GPU, else the best
+ * CPU (gst_opencl_context_new()).
  *
  * Since: 0.2
  */
@@ -38,8 +39,9 @@ G_DECLARE_FINAL_TYPE (
  * @GST_OPENCL_QUEUE_UPLOAD: host to device
  * @GST_OPENCL_QUEUE_DOWNLOAD: device to host
  *
- * In-order command queues. Every streaming thread has one of each kind for its elements, up
- * to a maximum number of threads; the application has one of each kind for itself.
+ * In-order command queues. Up to a maximum number of threads, every streaming thread has
+ * its own compute and download queue for its elements. All threads share one upload
+ * queue. The application has its own queue of each kind.
  *
  * Since: 0.2
  */
@@ -61,16 +63,16 @@ GST_OPENCL_API GType gst_opencl_queue_get_type (void);
 
 /**
  * gst_opencl_context_new:
- * @device: (nullable): `auto`, `gpu`, `cpu`, `accelerator`, `PLATFORM:DEVICE` by index (as
- *   `clinfo -l` lists them), or part of the device's name; %NULL is `auto`
- * @error: set to %GST_OPENCL_ERROR_NO_DEVICE with the devices that are there, or with what
- *   the one that was named lacks; or when a call fails
+ * @device: (nullable): `auto`, `gpu`, `cpu`, `accelerator`, `PLATFORM:DEVICE` by index
+ *   (as `clinfo -l` lists them), or part of the device's name; %NULL is `auto`
+ * @error: set to %GST_OPENCL_ERROR_NO_DEVICE, with the available devices or with what the
+ *   named device lacks. Also set if a call fails
  *
- * A GPU with memory of its own is preferred to one that works in the host's memory, that
- * to a CPU and that to an accelerator; among those, the one with more memory, then the
- * first in the order of the platforms. Only devices that are available and know OpenCL 1.2
- * or later are chosen. `auto` chooses only devices that have a compiler; others, such as
- * FPGA boards, run programs that were compiled elsewhere.
+ * The order of preference is: a GPU with its own memory, a GPU that uses the host's
+ * memory, a CPU, an accelerator. Among those, a device with more memory is preferred,
+ * then the first in the order of the platforms. Only available devices with OpenCL 1.2 or
+ * later are chosen. `auto` chooses only devices with a compiler. Others, such as FPGA
+ * boards, run programs that were compiled elsewhere.
  *
  * Returns the existing context of the same device while a reference to it is held.
  *
@@ -85,12 +87,13 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new (
  * gst_opencl_context_new_wrapped:
  * @handle: (type gpointer): an application's context; retained
  * @device: (type gpointer): one of its devices
- * @queue: (type gpointer) (nullable): an in-order queue of both, retained, that all elements
- *   and threads run kernels on; %NULL to create a queue for each streaming thread
- * @error: set when @queue is out of order or not of @handle and @device, or a call fails
+ * @queue: (type gpointer) (nullable): an in-order queue of both, retained, on which all
+ *   elements and threads run kernels; %NULL to create a queue for each streaming thread
+ * @error: set if @queue is out-of-order or does not belong to @handle and @device, or if
+ *   a call fails
  *
- * The device's context from then on for elements that pick that device, unless it has
- * one already.
+ * Elements that select this device use the context from then on, unless the device
+ * already has one.
  *
  * Returns: (transfer full) (nullable): a context around the application's handles
  *
@@ -123,12 +126,12 @@ GST_OPENCL_API cl_device_id gst_opencl_context_get_device (GstOpenCLContext *con
 /**
  * gst_opencl_context_get_queue:
  * @context: a context
- * @queue: which one
+ * @queue: the kind of queue
  *
- * For commands of the application: elements use queues of their own, which this function
- * does not return, unless the application supplied the compute queue. Commands between
- * gst_opencl_memory_begin() and gst_opencl_memory_end(), or between a map with
- * %GST_MAP_OPENCL and its unmap (compute queue), see all earlier writes to that memory.
+ * Gets a queue for the application's own commands. Elements use other queues, unless the
+ * application supplied the compute queue. Commands between gst_opencl_memory_begin() and
+ * gst_opencl_memory_end(), or between a map with %GST_MAP_OPENCL and its unmap (compute
+ * queue), see all earlier writes to that memory.
  *
  * Returns: (type gpointer) (transfer none): the application's queue
  *
@@ -163,17 +166,17 @@ GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (
 /**
  * gst_opencl_ensure_context:
  * @element: the element that needs a context
- * @device: (nullable): what its `device` property says
- * @context: (inout) (transfer full) (nullable): its context; nothing happens when it is
- *   set. Read and written under @element's object lock
- * @error: set when none could be made
+ * @device: (nullable): the value of its `device` property
+ * @context: (inout) (transfer full) (nullable): its context; if it is set, nothing
+ *   happens. Read and written under @element's object lock
+ * @error: set if no context could be created
  *
- * Takes the first of these contexts that fits @device and whose device still works:
- * the one that @element itself was given (gst_element_set_context(), the last one counts,
- * in every run), downstream's, upstream's, the one that the application gives when it is
- * asked; else makes one and tells the application. So two linked elements that were given
- * different ones keep them, and all others settle on one. No lock is held while a peer is
- * asked.
+ * Takes the first of these contexts that matches @device and whose device is not lost:
+ * the last one set on @element (gst_element_set_context(), in any run), one from
+ * downstream, one from upstream, and one from the application, which is asked. Otherwise
+ * creates a context and tells the application. Thus two linked elements keep different
+ * contexts that were set on them, and all other elements share one. No lock is held while
+ * a peer is queried.
  *
  * Returns: whether @context is set
  *
@@ -186,13 +189,13 @@ GST_OPENCL_API gboolean gst_opencl_ensure_context (GstElement *element,
 /**
  * gst_opencl_handle_set_context:
  * @element: the element that was given a context
- * @gst_context: (nullable): what it was given, of any type
- * @device: (nullable): what its `device` property says
+ * @gst_context: (nullable): the context that it was given, of any type
+ * @device: (nullable): the value of its `device` property
  * @context: (inout) (transfer full) (nullable): its context. Read and written under
  *   @element's object lock
  *
- * For #GstElementClass.set_context(): takes the context into @context when @context is
- * %NULL, and the device matches and is not lost.
+ * For #GstElementClass.set_context(): sets @context if it is %NULL, and if the device of
+ * @gst_context matches and is not lost.
  *
  * Returns: whether @context is set from @gst_context
  *
@@ -203,7 +206,7 @@ GST_OPENCL_API gboolean gst_opencl_handle_set_context (GstElement *element,
 
 /**
  * gst_opencl_handle_context_query:
- * @element: the element that is asked
+ * @element: the element that is queried
  * @query: a query of any type
  * @context: (nullable): the element's context
  *

@@ -20,12 +20,12 @@ G_BEGIN_DECLS
 /**
  * GstOpenCLError:
  * @GST_OPENCL_ERROR_FAILED: a call failed; the message names the call and the code
- * @GST_OPENCL_ERROR_NO_DEVICE: no device, or none that matches what was asked for
+ * @GST_OPENCL_ERROR_NO_DEVICE: no device, or none that matches the request
  * @GST_OPENCL_ERROR_BUILD: a program did not build; the message carries the build log
  * @GST_OPENCL_ERROR_NO_MEMORY: the device or the host ran out of memory
- * @GST_OPENCL_ERROR_UNSUPPORTED: the device or library cannot do what was asked for
+ * @GST_OPENCL_ERROR_UNSUPPORTED: the device or library does not support the request
  *
- * Why something failed.
+ * Error codes of %GST_OPENCL_ERROR.
  *
  * Since: 0.2
  */

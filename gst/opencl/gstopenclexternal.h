@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  * @GST_OPENCL_HANDLE_DMA_BUF: a file descriptor of a Linux dma_buf
  *   (cl_khr_external_memory_dma_buf)
  *
- * Kinds of handles by which memory is imported.
+ * Kinds of handles from which memory is imported.
  *
  * Since: 0.3
  */
@@ -38,7 +38,7 @@ GST_OPENCL_API GType gst_opencl_handle_types_get_type (void);
  * gst_opencl_context_get_import_types:
  * @context: a context
  *
- * Returns: what the device says that it can import; 0 where that is nothing
+ * Returns: the kinds that the device can import, or 0
  *
  * Since: 0.3
  */
@@ -48,18 +48,18 @@ GST_OPENCL_API GstOpenCLHandleTypes gst_opencl_context_get_import_types (
 /**
  * gst_opencl_context_import_fd:
  * @context: a context
- * @type: what @fd is: one of gst_opencl_context_get_import_types()
- * @fd: stays the caller's, who may close it when this returns
- * @size: bytes of the memory from its beginning
- * @error: set to %GST_OPENCL_ERROR_UNSUPPORTED where the device imports no such memory, to
- *   %GST_STREAM_ERROR_FORMAT where a dma_buf has fewer bytes, to %GST_RESOURCE_ERROR_READ
- *   where @fd is none, or to what the device says
+ * @type: the kind of @fd, one of gst_opencl_context_get_import_types()
+ * @fd: the file descriptor; the caller keeps it and may close it afterwards
+ * @size: bytes of the memory, from its beginning
+ * @error: set to %GST_OPENCL_ERROR_UNSUPPORTED if the device cannot import such memory,
+ *   to %GST_STREAM_ERROR_FORMAT if a dma_buf has fewer bytes, to %GST_RESOURCE_ERROR_READ
+ *   if @fd is invalid, or to the error of an OpenCL call
  *
- * Nothing is copied: what the other side writes is what the device reads. Commands may use
- * it while it is acquired, as memory of gst_opencl_memory_new_acquired() is.
+ * Nothing is copied: the device reads what the other side writes. Commands may use the
+ * memory while it is acquired, as that of gst_opencl_memory_new_acquired() is.
  *
- * Returns: (type gpointer) (transfer full) (nullable): a cl_mem of that memory, to be given
- *   to clReleaseMemObject()
+ * Returns: (type gpointer) (transfer full) (nullable): a cl_mem of that memory, to be
+ *   released with clReleaseMemObject()
  *
  * Since: 0.3
  */
@@ -70,19 +70,20 @@ GST_OPENCL_API cl_mem gst_opencl_context_import_fd (GstOpenCLContext *context,
 /**
  * gst_opencl_memory_new_acquired:
  * @context: a context
- * @handle: (type gpointer): of gst_opencl_context_import_fd(); retained
- * @size: its bytes
+ * @handle: (type gpointer): a cl_mem from gst_opencl_context_import_fd(); retained
+ * @size: its size in bytes
  * @user_data: for @notify
- * @notify: (nullable) (scope async): called when the memory is freed and the device has
- *   done with it, for the last memory of @handle after the release; perhaps in a thread of
- *   the context. Not called where this fails
- * @error: set when it could not be acquired
+ * @notify: (nullable) (scope async): called when the memory is freed and the device no
+ *   longer uses it, perhaps in a thread of the context. For the last memory of @handle it
+ *   is called after the release. Not called if this function fails
+ * @error: set if @handle could not be acquired
  *
- * Acquires @handle on the device from those who share it, until the returned memory is
- * freed. They have finished with it before, and leave it alone until @notify. For memory
- * that comes again and again, such as a camera's: imported once, acquired for each frame.
+ * Acquires @handle on the device from its other users, until the returned memory is
+ * freed. The other users must have finished with it before, and must not use it until
+ * @notify. Memory that is reused, such as a camera's, is imported once and acquired for
+ * each frame.
  *
- * Where @handle is acquired already by memory of @context, both share the contents, and
+ * If other memory of @context has already acquired @handle, both share the contents, and
  * @handle is released when the last of them is freed. Each @notify is called for its own
  * memory.
  *
@@ -97,16 +98,16 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new_acquired (GstOpenCLContext *cont
 /**
  * gst_opencl_memory_new_from_fd:
  * @context: a context
- * @type: what @fd is: one of gst_opencl_context_get_import_types()
- * @fd: stays the caller's, who may close it when this returns
- * @size: bytes of the memory from its beginning
+ * @type: the kind of @fd, one of gst_opencl_context_get_import_types()
+ * @fd: the file descriptor; the caller keeps it and may close it afterwards
+ * @size: bytes of the memory, from its beginning
  * @user_data: for @notify
  * @notify: (nullable) (scope async): as for gst_opencl_memory_new_acquired()
- * @error: as of gst_opencl_context_import_fd() and gst_opencl_memory_new_acquired()
+ * @error: set as by gst_opencl_context_import_fd() and gst_opencl_memory_new_acquired()
  *
- * Both in one, for memory that is handed over once.
+ * Imports and acquires memory that is used only once.
  *
- * Returns: (transfer full) (nullable): device memory that is the other side's, too
+ * Returns: (transfer full) (nullable): device memory that is shared with the other side
  *
  * Since: 0.3
  */

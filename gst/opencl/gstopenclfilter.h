@@ -16,33 +16,34 @@ G_DECLARE_DERIVABLE_TYPE (
 
 /**
  * GstOpenCLFilterClass:
- * @open: the context is there: build kernels that no caps change. Optional
- * @close: everything enqueued has finished: release what @open and @set_formats made.
+ * @open: builds kernels that do not depend on caps. The context is available. Optional
+ * @close: releases what @open and @set_formats made. All enqueued commands have finished.
  *   Optional
- * @set_formats: new caps: compute tables, make plans and work memory. Everything enqueued
- *   for the old caps has finished. Optional
- * @get_frame_size: the least size in bytes of a buffer of caps other than `video/x-raw`.
- *   Optional where all caps are raw video
- * @transform: enqueue what makes @output of @input on @queue, and wait for nothing
- * @submit: for elements that do not give one output for each input: enqueue on @queue what
- *   takes @input into account, and set @outputs, which is 1 before, to the number of outputs
- *   that are complete now, 0 or more. For each of them @transform is called with the same
- *   @input, and gst_opencl_filter_get_output_index() gives its index. The duration of @input
- *   is divided evenly between them, unless #GstBaseTransformClass.copy_metadata() sets other
- *   times. Optional. Since: 0.2
- * @begin_frame: apply changed settings. Called before caps are negotiated for a frame, when
- *   controlled properties have the values of its time. Optional. Since: 0.3
+ * @set_formats: computes tables, makes plans and allocates work memory for new caps. All
+ *   commands enqueued for the old caps have finished. Optional
+ * @get_frame_size: gets the minimum size in bytes of a buffer of caps other than
+ *   `video/x-raw`. Optional if all caps are raw video
+ * @transform: enqueues commands on @queue that compute @output from @input. It must not
+ *   wait
+ * @submit: for elements that do not produce one output for each input. It enqueues
+ *   commands on @queue that process @input, and sets @outputs, which is 1 before, to the
+ *   number of outputs that are complete now, 0 or more. @transform is called for each of
+ *   them with the same @input, and gst_opencl_filter_get_output_index() gives its index.
+ *   The duration of @input is divided evenly between them, unless
+ *   #GstBaseTransformClass.copy_metadata() sets other times. Optional. Since: 0.2
+ * @begin_frame: applies changed settings. Called before caps are negotiated for a frame,
+ *   when controlled properties have the values of its time. Optional. Since: 0.3
  *
- * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
- * pinned host memory. A subclass writes pad templates,
- * #GstBaseTransformClass.transform_caps() and these. The base class has the `device` and
- * `async-depth` properties, finds the context, follows the controllers of properties,
- * proposes and decides pools, orders the queues, bounds the run-ahead, drains at EOS, flush,
- * caps change and stop, takes input that is in system memory or in another context by a
- * copy, keeps the metas that still hold, and turns a @error of any of these into one element
- * error. Between them,
- * gst_opencl_filter_get_context() is constant. All run in the streaming thread or in a
- * state change, never two at a time.
+ * Caps with the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
+ * pinned host memory. A subclass adds pad templates, and implements
+ * #GstBaseTransformClass.transform_caps() and these functions. The base class has the
+ * `device` and `async-depth` properties, finds the context, synchronises controlled
+ * properties, proposes and decides pools, orders the queues, limits the frames in flight,
+ * and drains at EOS, flush, caps change and stop. It copies input that is in system
+ * memory or in another context, and keeps the metas that are still valid. It posts an
+ * @error of any of these functions as one element error. Between @open and @close,
+ * gst_opencl_filter_get_context() is constant. All functions run in the streaming thread
+ * or in a state change, never two at a time.
  *
  * Since: 0.2
  */
@@ -61,8 +62,9 @@ struct _GstOpenCLFilterClass {
   void (*begin_frame) (GstOpenCLFilter *filter, GstBuffer *input);
 
   /*< private >*/
-  /* For this project's elements: transform() of whole buffers. It may enqueue on any queue,
-   * and gives the last command's event (transfer full), NULL where nothing is under way. */
+  /* For this project's elements: transform() of whole buffers. It may enqueue on any
+   * queue. It sets `event` (transfer full) to that of the last command, or to NULL if
+   * none is pending. */
   gboolean (*process) (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
       cl_event *event, GError **error);
   gconstpointer deferral; /* work that filters of this project defer */
@@ -84,8 +86,8 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_filter_get_context (GstOpenCLFilter 
  * @filter: a filter
  * @direction: %GST_PAD_SINK for the input, %GST_PAD_SRC for the output
  *
- * Returns: (transfer none) (nullable): the caps' layout, %NULL where they are not raw
- *   video
+ * Returns: (transfer none) (nullable): the layout of the caps, or %NULL if they are not
+ *   raw video
  *
  * Since: 0.2
  */
@@ -96,8 +98,8 @@ GST_OPENCL_API const GstVideoInfo *gst_opencl_filter_get_video_info (
  * gst_opencl_filter_get_output_index:
  * @filter: a filter
  *
- * Returns: in #GstOpenCLFilterClass.transform(), how many outputs of the same input came
- *   before this one
+ * Returns: in #GstOpenCLFilterClass.transform(), the index of the current output among
+ *   those of the same input, from 0
  *
  * Since: 0.2
  */

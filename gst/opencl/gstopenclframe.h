@@ -1,4 +1,4 @@
-/* A mapped frame for kernels: one cl_mem with its planes and strides
+/* Mapped frame for kernels: one cl_mem with its planes and strides
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,17 +11,17 @@ G_BEGIN_DECLS
 
 /**
  * GstOpenCLFrame:
- * @info: the caps' layout with the offsets and strides that @buffer has; of format
- *   %GST_VIDEO_FORMAT_UNKNOWN, width and height 0, where the caps are not raw video
- * @buffer: the buffer; its owner keeps it until the frame is unmapped
+ * @info: the layout of the caps, with the offsets and strides of @buffer. If the caps are
+ *   not raw video, its format is %GST_VIDEO_FORMAT_UNKNOWN, and width and height are 0
+ * @buffer: the buffer, which the caller keeps until the frame is unmapped
  * @memory: (transfer none): its one memory
  * @data: (type gpointer): the cl_mem
  * @size: bytes of the buffer
- * @n_planes: 1 where the caps are not raw video
- * @offset: where each plane begins, in bytes from the start of @data
- * @stride: bytes from one line of a plane to the next; 0 where the caps are not raw video
- * @access: as mapped
- * @queue: (type gpointer): on which it is used
+ * @n_planes: number of planes; 1 if the caps are not raw video
+ * @offset: start of each plane in @data, in bytes
+ * @stride: stride of each plane in bytes; 0 if the caps are not raw video
+ * @access: the access that it is mapped for
+ * @queue: (type gpointer): the queue that uses it
  *
  * A mapped buffer.
  *
@@ -46,15 +46,16 @@ typedef struct {
 /**
  * gst_opencl_frame_map:
  * @frame: (out caller-allocates): the frame
- * @info: (nullable): the caps' layout for raw video; a #GstVideoMeta on @buffer overrides
+ * @info: (nullable): the layout of raw video caps; a #GstVideoMeta on @buffer overrides
  *   offsets and strides
- * @size: the least size in bytes where @info is %NULL
+ * @size: the minimum size in bytes if @info is %NULL
  * @buffer: a buffer of one device memory
  * @queue: (type gpointer): the in-order queue that will use it
  * @access: %GST_MAP_READ, %GST_MAP_WRITE or both
- * @error: set with both values when the buffer is shorter than its layout
+ * @error: set if the buffer is shorter than its layout, with both sizes
  *
- * Calls gst_opencl_memory_begin(); commands on @queue may use @frame until it is unmapped.
+ * Calls gst_opencl_memory_begin(). Commands on @queue may use @frame until it is
+ * unmapped.
  *
  * Returns: whether it is mapped
  *
@@ -67,10 +68,10 @@ GST_OPENCL_API gboolean gst_opencl_frame_map (GstOpenCLFrame *frame,
 /**
  * gst_opencl_frame_unmap:
  * @frame: a mapped frame
- * @event: (type gpointer) (transfer none): of the last command that used it
+ * @event: (type gpointer) (transfer none): the event of the last command that used it
  *
- * Others that use the buffer wait for @event from now on. Prefer gst_opencl_frames_unmap(),
- * whose event does not wait for kernels of other queues on NVIDIA's driver.
+ * Later users of the buffer wait for @event. Prefer the event of a barrier: on NVIDIA's
+ * driver, the event of a kernel also waits for kernels of other queues.
  *
  * Since: 0.2
  */

@@ -1,4 +1,4 @@
-/* A kernel: its program, its arguments and its launches
+/* Kernel: its program, arguments and launches
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,16 +11,16 @@ G_BEGIN_DECLS
 /**
  * GstOpenCLKernel:
  *
- * A kernel and its arguments. It is used from one thread at a time.
+ * A kernel and its arguments. Use it from one thread at a time.
  *
- * An `#include` of a program is put in from the #GResources, each file once. `"file.cl"`
- * is looked up beside the file that includes it, and it and `<file.clh>` among those of
- * the library, of which an element uses
+ * An `#include` in a program is replaced by a file from the #GResources, each file once.
+ * `"file.cl"` is looked up beside the file that includes it, then in the library's
+ * resources. `<file.clh>` is looked up only there. Elements use this file of the library:
  *
- * - `frame.clh`: how a kernel takes a frame
+ * - `frame.clh`: declares a frame as kernel arguments
  *
- * Includes that are not found are left to the compiler. An `#include` stands on a line of its own
- * and outside of any `#if`. A build log names files and lines as they were written.
+ * Includes that are not found are left to the compiler. An `#include` must be on a line
+ * of its own and outside of any `#if`. A build log names the original files and lines.
  *
  * Since: 0.2
  */
@@ -30,7 +30,7 @@ typedef struct _GstOpenCLKernel GstOpenCLKernel;
 /**
  * gst_opencl_kernel_get_type:
  *
- * Returns: the boxed #GType of #GstOpenCLKernel, of which a copy is another reference
+ * Returns: the boxed #GType of #GstOpenCLKernel. A copy is another reference.
  *
  * Since: 0.2
  */
@@ -38,11 +38,11 @@ GST_OPENCL_API GType gst_opencl_kernel_get_type (void);
 
 /**
  * gst_opencl_kernel_new:
- * @context: where it runs
+ * @context: the context that it runs in
  * @source: OpenCL C, called `source` in a build log
- * @name: of one of its kernels
+ * @name: the name of one of its kernels
  * @options: (nullable): compiler options
- * @error: set to %GST_OPENCL_ERROR_BUILD with the build log after the first line, or when
+ * @error: set to %GST_OPENCL_ERROR_BUILD, with the build log after the first line, or if
  *   the program has no such kernel
  *
  * A program is built once for each pair of source and options and kept with the context.
@@ -57,11 +57,11 @@ GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_new (GstOpenCLContext *context
 
 /**
  * gst_opencl_kernel_new_from_resource:
- * @context: where it runs
- * @path: of a #GResource that holds OpenCL C
- * @name: of one of its kernels
+ * @context: the context that it runs in
+ * @path: path of a #GResource that holds OpenCL C
+ * @name: the name of one of its kernels
  * @options: (nullable): compiler options
- * @error: set as by gst_opencl_kernel_new(), or when there is no such resource
+ * @error: set as by gst_opencl_kernel_new(), or if there is no such resource
  *
  * Returns: (transfer full) (nullable): a kernel
  *
@@ -85,7 +85,7 @@ GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_ref (GstOpenCLKernel *kernel);
  * gst_opencl_kernel_unref:
  * @kernel: (transfer full): a kernel
  *
- * Gives a reference back. Launches that are enqueued still run.
+ * Releases a reference. Launches that are enqueued still run.
  *
  * Since: 0.3
  */
@@ -105,8 +105,8 @@ GST_OPENCL_API cl_kernel gst_opencl_kernel_get_handle (const GstOpenCLKernel *ke
  * gst_opencl_kernel_get_group_size:
  * @kernel: a kernel
  *
- * Returns: the most work-items of a work-group that the device runs it in; of a kernel
- *   that is built for one size of its groups, that size
+ * Returns: the maximum size of a work-group of this kernel on the device. If the kernel
+ *   is built for one size, that size
  *
  * Since: 0.2
  */
@@ -115,9 +115,9 @@ GST_OPENCL_API gsize gst_opencl_kernel_get_group_size (const GstOpenCLKernel *ke
 /**
  * gst_opencl_kernel_set_value:
  * @kernel: a kernel
- * @index: of the argument
- * @size: bytes of the type that the kernel declares
- * @value: of that type; copied
+ * @index: the index of the argument
+ * @size: size in bytes of the type that the kernel declares
+ * @value: a value of that type; copied
  * @error: set when a call fails
  *
  * Returns: whether the argument is set
@@ -130,7 +130,7 @@ GST_OPENCL_API gboolean gst_opencl_kernel_set_value (GstOpenCLKernel *kernel, gu
 /**
  * gst_opencl_kernel_set_buffer:
  * @kernel: a kernel
- * @index: of an argument that is a pointer to global or constant memory
+ * @index: the index of an argument that is a pointer to global or constant memory
  * @buffer: (nullable) (type gpointer): a cl_mem, which the caller keeps until the kernel
  *   is enqueued
  * @error: set when a call fails
@@ -145,9 +145,9 @@ GST_OPENCL_API gboolean gst_opencl_kernel_set_buffer (
 /**
  * gst_opencl_kernel_set_local:
  * @kernel: a kernel
- * @index: of an argument that is a pointer to local memory
- * @size: bytes of it, for each work-group
- * @error: set when a call fails, or when the kernel would need more local memory than the
+ * @index: the index of an argument that is a pointer to local memory
+ * @size: bytes for each work-group
+ * @error: set if a call fails, or if the kernel would need more local memory than the
  *   device has
  *
  * Returns: whether the argument is set
@@ -160,13 +160,13 @@ GST_OPENCL_API gboolean gst_opencl_kernel_set_local (
 /**
  * gst_opencl_kernel_set_frame:
  * @kernel: a kernel
- * @index: of the first of three arguments
+ * @index: the index of the first of three arguments
  * @frame: a mapped frame
- * @plane: of the frame
+ * @plane: the index of a plane
  * @error: set when a call fails
  *
- * Sets what `FRAME (const, name)` of `frame.clh` declares: the buffer, where in it the
- * plane begins (ulong) and from line to line (long), both in bytes.
+ * Sets the arguments that `FRAME (const, name)` of `frame.clh` declares: the buffer, the
+ * start of the plane in it (ulong) and the stride (long), both in bytes.
  *
  * Returns: whether the arguments are set
  *
@@ -177,13 +177,15 @@ GST_OPENCL_API gboolean gst_opencl_kernel_set_frame (GstOpenCLKernel *kernel, gu
 
 /**
  * gst_opencl_kernel_launch:
- * @kernel: with its arguments set
+ * @kernel: a kernel whose arguments are set
  * @queue: (type gpointer): a queue of its context
- * @columns: work-items beside each other; rounded up to whole groups, so kernels check
- * @rows: of them
- * @error: set when it cannot be enqueued
+ * @columns: global work size in x. It is rounded up to whole groups, so kernels must
+ *   check their ids
+ * @rows: global work size in y, rounded up likewise
+ * @error: set if the kernel cannot be enqueued
  *
- * Enqueues the kernel in work-groups that the device allows it, and counts the launch.
+ * Enqueues the kernel in work-groups of a size that the device supports, and counts the
+ * launch.
  *
  * Returns: whether it was enqueued
  *

@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 /**
  * GST_OPENCL_MEMORY_NAME:
  *
- * Type name of the allocator of device memory. Where the device works in the host's
- * memory, such memory is also found in buffers whose caps are of system memory.
+ * Type name of the allocator of device memory. If the device uses the host's memory,
+ * buffers with system memory caps may have such memory, too.
  *
  * Since: 0.2
  */
@@ -21,7 +21,7 @@ G_BEGIN_DECLS
 /**
  * GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY:
  *
- * Feature of the caps of device memory.
+ * Caps feature of device memory.
  *
  * Since: 0.2
  */
@@ -39,10 +39,10 @@ G_BEGIN_DECLS
 /**
  * GST_MAP_OPENCL:
  *
- * Maps device memory to its cl_mem, without waiting: #GstMapInfo.data is the cl_mem, in
- * which the memory's bytes begin at gst_opencl_memory_get_offset(). Commands of the
+ * Maps device memory to its cl_mem, without waiting. #GstMapInfo.data is the cl_mem, in
+ * which the memory's bytes begin at gst_opencl_memory_get_offset(). Commands on the
  * application's compute queue (gst_opencl_context_get_queue()) between map and unmap see
- * what was written before, and all users of the memory afterwards see what they write. For
+ * all earlier writes. All later users of the memory see what these commands write. For
  * other queues see gst_opencl_memory_begin().
  *
  * Since: 0.2
@@ -73,7 +73,7 @@ GST_OPENCL_API gboolean gst_is_opencl_host_memory (GstMemory *memory);
  * gst_opencl_memory_new:
  * @context: a context
  * @size: bytes
- * @error: set when the device has no room
+ * @error: set if the device is out of memory
  *
  * Returns: (transfer full) (nullable): device memory with undefined contents
  *
@@ -86,16 +86,16 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new (
  * gst_opencl_memory_new_wrapped:
  * @context: a context
  * @handle: (type gpointer): a buffer of @context; retained
- * @size: its bytes, or fewer
+ * @size: its size in bytes, or less
  * @user_data: for @notify
- * @notify: (nullable) (scope async): called when the memory is freed and nothing on the device uses
- *   @handle for it any more; then perhaps in a thread of the context
+ * @notify: (nullable) (scope async): called when the memory is freed and nothing on the
+ *   device uses @handle for it any more, perhaps in a thread of the context
  *
- * The application orders its own commands on @handle with gst_opencl_memory_begin() and
- * gst_opencl_memory_end(), or has finished them before.
+ * The application must order its own commands on @handle with gst_opencl_memory_begin()
+ * and gst_opencl_memory_end(), or finish them before.
  *
- * Returns: (transfer full) (nullable): device memory around an application's buffer, %NULL
- *   where the driver does not retain it
+ * Returns: (transfer full) (nullable): device memory around the application's buffer, or
+ *   %NULL if the driver does not retain it
  *
  * Since: 0.2
  */
@@ -107,10 +107,11 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new_wrapped (GstOpenCLContext *conte
  * gst_opencl_host_memory_new:
  * @context: a context
  * @size: bytes
- * @error: set when the host has no room
+ * @error: set if the host is out of memory
  *
- * Pinned host memory: a transfer to or from the device needs no copy. Its map waits for
- * a transfer that still writes it, and for writing also for one that still reads it.
+ * Allocates pinned host memory, which transfers to or from the device without an
+ * intermediate copy. A map waits for transfers that still write the memory. A map for
+ * writing also waits for transfers that still read it.
  *
  * Returns: (transfer full) (nullable): host memory with undefined contents
  *
@@ -143,7 +144,7 @@ GST_OPENCL_API cl_mem gst_opencl_memory_get_handle (GstMemory *memory);
  * gst_opencl_memory_get_offset:
  * @memory: device memory
  *
- * Returns: where its bytes begin in the cl_mem (not 0 after resizing or sharing)
+ * Returns: offset of its bytes in the cl_mem (not 0 after resizing or sharing)
  *
  * Since: 0.2
  */
@@ -165,12 +166,12 @@ GST_OPENCL_API guint8 *gst_opencl_host_memory_get_data (GstMemory *memory);
  * @memory: device or pinned host memory
  * @queue: (type gpointer): an in-order queue of its cl_context
  * @access: %GST_MAP_READ, %GST_MAP_WRITE or both
- * @error: set when a command could not be enqueued, to %GST_OPENCL_ERROR_UNSUPPORTED when
- *   @queue is of another cl_context
+ * @error: set if a command could not be enqueued, or to %GST_OPENCL_ERROR_UNSUPPORTED if
+ *   @queue belongs to another cl_context
  *
  * Makes commands enqueued on @queue from now on wait, on the device, for those they
- * depend on: a reader for the last write, a writer for that and the reads since. Contents
- * that a CPU map wrote are uploaded first, asynchronously.
+ * depend on. A reader waits for the last write, a writer also for the reads since then.
+ * Contents that a CPU map wrote are uploaded first, asynchronously.
  *
  * Returns: whether the commands may be enqueued
  *
@@ -184,10 +185,10 @@ GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
  * @memory: device or pinned host memory
  * @queue: (type gpointer): as given to gst_opencl_memory_begin()
  * @access: as given to gst_opencl_memory_begin()
- * @event: (type gpointer) (transfer none): of the last command on @queue that used
- *   @memory
+ * @event: (type gpointer) (transfer none): the event of the last command on @queue that
+ *   used @memory
  *
- * Others that use @memory wait for @event from now on. Flush @queue afterwards.
+ * Later users of @memory wait for @event. Flush @queue afterwards.
  *
  * Since: 0.2
  */
@@ -201,13 +202,13 @@ GST_OPENCL_API void gst_opencl_memory_end (
  * @source: device or pinned host memory of the same cl_context; not both host memory
  * @source_offset: in bytes, from the memory's start
  * @size: bytes
- * @event: (out) (optional) (type gpointer) (transfer full): of the copy, to be given to
- *   clReleaseEvent()
- * @error: set when the copy could not be enqueued, to %GST_OPENCL_ERROR_UNSUPPORTED when
- *   a memory is of another kind or context, or to %GST_STREAM_ERROR_FORMAT when it is too
+ * @event: (out) (optional) (type gpointer) (transfer full): the event of the copy, to be
+ *   released with clReleaseEvent()
+ * @error: set if the copy could not be enqueued, to %GST_OPENCL_ERROR_UNSUPPORTED if a
+ *   memory is of another kind or context, or to %GST_STREAM_ERROR_FORMAT if it is too
  *   short
  *
- * Enqueues a copy on the queue of its direction and flushes it; waits for nothing.
+ * Enqueues a copy on the queue for its direction and flushes the queue. Does not wait.
  *
  * Returns: whether it was enqueued
  *

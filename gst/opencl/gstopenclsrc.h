@@ -15,26 +15,26 @@ G_DECLARE_DERIVABLE_TYPE (GstOpenCLSrc, gst_opencl_src, GST, OPENCL_SRC, GstPush
 
 /**
  * GstOpenCLSrcClass:
- * @open: the context is there: check settings, build kernels. Optional
- * @close: everything enqueued has finished: release what @open and @set_format made.
+ * @open: checks settings and builds kernels. The context is available. Optional
+ * @close: releases what @open and @set_format made. All enqueued commands have finished.
  *   Optional
- * @set_format: new caps: compute tables and make work memory. Everything enqueued for the
- *   old caps has finished. Optional
- * @get_frame_size: the size in bytes of a frame of caps other than `video/x-raw`. Optional
- *   where all caps are raw video
- * @fill_frame: enqueue what makes frame @number, counted from 0 at the time 0 of the
- *   stream, which begins at @time, on @queue, and wait for nothing
+ * @set_format: computes tables and allocates work memory for new caps. All commands
+ *   enqueued for the old caps have finished. Optional
+ * @get_frame_size: gets the size in bytes of a frame of caps other than `video/x-raw`.
+ *   Optional if all caps are raw video
+ * @fill_frame: enqueues commands on @queue that compute frame @number, which begins at
+ *   @time. Frame 0 begins at the stream's time 0. It must not wait
  *
- * A subclass writes a pad template, a #GstBaseSrcClass.fixate() for the size of frames, and
- * these. The base class has the `device` and `async-depth` properties, finds the context,
- * decides pools, downloads where downstream wants system memory, bounds the run-ahead,
- * drains before EOS, seeks, new caps and stop, and turns a @error of any of these into one
- * element error. The caps' `framerate` gives timestamps, duration (with `num-buffers`),
- * latency and seeks, forwards and backwards; a live source
- * (gst_base_src_set_live()) gives each frame when its time begins and does not seek. A
- * framerate of 0 is a still of one frame. Properties that are controlled are synchronised
- * before each frame. All run in the streaming thread or in a state change, never two at a
- * time.
+ * A subclass adds a pad template, and implements #GstBaseSrcClass.fixate() for the size
+ * of frames and these functions. The base class has the `device` and `async-depth`
+ * properties, finds the context, decides pools, downloads frames if downstream needs
+ * system memory, limits the frames in flight, and drains before EOS, seeks, new caps and
+ * stop. It posts an @error of any of these functions as one element error. The caps'
+ * `framerate` gives timestamps, duration (with `num-buffers`), latency and seeks,
+ * forwards and backwards. A live source (gst_base_src_set_live()) outputs each frame when
+ * its time begins, and does not seek. A framerate of 0 is a single still frame.
+ * Controlled properties are synchronised before each frame. All functions run in the
+ * streaming thread or in a state change, never two at a time.
  *
  * Since: 0.2
  */
@@ -66,8 +66,8 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_src_get_context (GstOpenCLSrc *src);
  * gst_opencl_src_get_video_info:
  * @src: a source
  *
- * Returns: (transfer none) (nullable): the caps' layout, %NULL where they are not raw
- *   video
+ * Returns: (transfer none) (nullable): the layout of the caps, or %NULL if they are not
+ *   raw video
  *
  * Since: 0.2
  */

@@ -11,9 +11,9 @@
     "The API of gstreamer-opencl-1.0 may change. Define GST_USE_UNSTABLE_API to avoid this message.")
 #endif
 
-/* Which version of OpenCL it targets, an application says itself. Where it has, its OpenCL
- * headers come with these. Where it has not, these only name the types that they need, so
- * that it can include CL/cl.h as it wants and when it wants. */
+/* The application chooses the OpenCL version that it targets. If it has, this includes
+ * the OpenCL headers. If it has not, this only declares the types that these headers use,
+ * so that the application can include CL/cl.h later. */
 #if defined(CL_TARGET_OPENCL_VERSION) || defined(__OPENCL_CL_H)
 #include <CL/cl.h>
 #else

@@ -1,7 +1,7 @@
-/* gst-opencl-check: engines, and what each must compute
+/* gst-opencl-check: test cases of engines, with expected results
  *
- * Expectations are computed in double precision from the elements' documented definitions,
- * without code of the elements.
+ * Expectations are computed in double precision from the elements' documented
+ * definitions, without code of the elements.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,7 +25,7 @@ const double nothing = NAN; /* a value that is not compared */
 struct Case {
   std::string label, elements, caps;
   Bytes input;
-  Values expected; /* of bytes, or float32 */
+  Values expected; /* values of bytes or of float32 */
   double tolerance = 1;
   bool floats = false;
 };
@@ -51,10 +51,10 @@ text (const char *format, ...)
   return copy;
 }
 
-/* --- depth in one launch: octwindowinterp with octfft --- */
+/* --- fused depth: octwindowinterp with octfft --- */
 
 const double shortest_wave = 1187, longest_wave = 1433, black = 20, white = 90;
-const guint lines = 40; /* more than the lanes of any vector, and no multiple of 16 */
+const guint lines = 40; /* more than the lanes of any vector, and not a multiple of 16 */
 
 /* Fringes of two depths in each A-line, with noise, on a bright background. */
 std::vector<guint16>
@@ -87,7 +87,8 @@ without_mean (const std::vector<guint16> &spectra, guint samples)
   return differences;
 }
 
-/* Where the even wavenumber m lies among samples of even wavelengths. */
+/* Returns the position of wavenumber m, of evenly spaced ones, among samples that are
+ * evenly spaced in wavelength. */
 double
 sample_of_wavenumber (guint m, guint samples)
 {
@@ -97,8 +98,8 @@ sample_of_wavenumber (guint m, guint samples)
          * (samples - 1);
 }
 
-/* Between samples, wavelengths are not even in wavenumber: the nearest two as octwindowinterp
- * defines it, which interpolates the index in wavenumber. */
+/* Returns the fractional sample index of wavenumber m. Interpolates the index linearly in
+ * wavenumber between the nearest two samples, as octwindowinterp does. */
 double
 fractional_index (guint m, guint samples)
 {
@@ -114,7 +115,8 @@ fractional_index (guint m, guint samples)
          + (even - wavenumber_at (low)) / (wavenumber_at (low + 1) - wavenumber_at (low));
 }
 
-/* Resampled, and times a Hann window that gives a fringe its amplitude. */
+/* Resamples and applies a Hann window, normalised so that a peak is the fringe's
+ * amplitude. */
 Values
 windowed (const Values &spectra, guint samples)
 {
@@ -134,7 +136,8 @@ windowed (const Values &spectra, guint samples)
   return made;
 }
 
-/* The picture, a column an A-line: bins of every so many-th depth by their definition. */
+/* Returns the image, with a column for each A-line. Computes the bins of every n-th depth
+ * by their definition. */
 Values
 picture_of (const Values &spectra, guint samples)
 {
@@ -185,7 +188,7 @@ depth_cases ()
   return cases;
 }
 
-/* --- FFT libraries: octfft of spectra that are made --- */
+/* --- FFT libraries: octfft of synthetic spectra --- */
 
 std::vector<Case>
 library_cases (const char *library)
@@ -227,7 +230,7 @@ clfft_cases ()
 }
 #endif
 
-/* --- range of a picture: octdisplay db-auto=true --- */
+/* --- display range: octdisplay db-auto=true --- */
 
 /* Levels of evenly spread brightness: 1 in 20 is below black, 1 in 1000 above white. */
 std::vector<Case>
@@ -262,11 +265,12 @@ range_cases ()
 
 /* --- rendering: octrender --- */
 
-/* A cube of which each ray meets the middles of a row of voxels. */
+/* Length of a cube in which each ray meets the centres of a row of voxels */
 const guint side = 17;
 const double opacity = 0.25;
 
-/* The brightness of one ray: its greatest voxel, or all voxels composited front to back */
+/* Returns the brightness of one ray: its maximum voxel, or all voxels composited front to
+ * back */
 double
 seen (const std::vector<guint8> &volume, guint line, guint depth, bool adds)
 {
@@ -310,7 +314,7 @@ rendering_cases ()
   return cases;
 }
 
-/* --- key run: chromakey, noisereduce and flowkey in one launch --- */
+/* --- fused keying chain: chromakey, noisereduce and flowkey in one launch --- */
 
 const int columns = 72, rows = 40;
 const int key_threshold = 77, flow_threshold = 39; /* sums of tolerance 0.1 and 0.05 */
@@ -321,7 +325,7 @@ difference_of_colors (const guint8 *a, const guint8 *b)
   return std::abs (a[0] - b[0]) + std::abs (a[1] - b[1]) + std::abs (a[2] - b[2]);
 }
 
-/* A pixel becomes what `rule` says of it and its neighbours before. */
+/* Sets each pixel to the result of `rule`, applied to the previous pixels. */
 template <typename Rule>
 void
 iterate (std::vector<bool> &keyed, guint times, const Rule &rule)
@@ -335,7 +339,7 @@ iterate (std::vector<bool> &keyed, guint times, const Rule &rule)
   }
 }
 
-/* Places of the four neighbours; -1 outside */
+/* Returns the indices of the four neighbours; -1 outside */
 std::vector<int>
 neighbours_of (int x, int y)
 {
@@ -369,7 +373,7 @@ keyed_pixels (const Bytes &picture)
   return keyed;
 }
 
-/* A green screen with noise and a shadow, before which there are squares. */
+/* A green screen with noise and a shadow, and squares in front of it */
 Bytes
 make_screen ()
 {
@@ -413,7 +417,7 @@ tap_at (int n, int taps)
   return 1 + n % 3 + taps / 2 - std::abs (n - taps / 2);
 }
 
-/* A column times a line, and their sum */
+/* Makes a separable kernel, a column times a row. Sets `sum` to the sum of its taps. */
 std::string
 make_taps (int taps, double &sum)
 {
@@ -431,7 +435,7 @@ make_taps (int taps, double &sum)
   return "<" + numbers + ">";
 }
 
-/* Taps mirrored, as in mathematics. Pixels beside the edge are not compared. */
+/* Mirrors the taps, as in mathematics. Does not compare pixels near the edge. */
 Values
 convolved (const Bytes &picture, int taps)
 {
@@ -461,7 +465,7 @@ make_noise ()
   return picture;
 }
 
-/* A picture convolved with the taps, divided by their sum */
+/* An image convolved with the taps, divided by their sum */
 std::vector<Case>
 picture_cases (const char *method)
 {
@@ -519,7 +523,8 @@ winograd_cases ()
 
 /* --- soft key: chromakey method=chroma --- */
 
-/* Parts of the key's chroma, of which a picture's pixel has u along it and v across it. */
+/* Returns alpha from the pixel's chroma relative to the key's: u along it, v across
+ * it. */
 double
 alpha_of (const guint8 *pixel, double similarity, double smoothness)
 {
@@ -537,7 +542,7 @@ alpha_of (const guint8 *pixel, double similarity, double smoothness)
   return 255 * std::clamp ((distance - similarity) / smoothness, 0.0, 1.0);
 }
 
-/* Areas of one colour each, whose inner pixels edges do not touch */
+/* Size of areas of one colour. Edges do not affect their inner pixels. */
 const int area = 12;
 
 Bytes
@@ -556,7 +561,7 @@ make_areas ()
 bool
 is_inside (int n)
 {
-  const int reach = 4; /* of what `refine` looks at */
+  const int reach = 4; /* radius that `refine` reads */
   const int x = n % columns % area, y = n / columns % area;
   return std::min (x, y) >= reach && std::max (x, y) < area - reach;
 }
@@ -588,7 +593,7 @@ soft_cases ()
   return cases;
 }
 
-/* --- the table --- */
+/* --- table of engines --- */
 
 struct Engine {
   const char *name;
@@ -620,7 +625,7 @@ value_at (const Case &checked, const Bytes &output, gsize n)
   return value;
 }
 
-/* Empty if there is none. */
+/* Describes the differences. Returns an empty string if there are none. */
 std::string
 difference_of (const Case &checked, const Bytes &output)
 {

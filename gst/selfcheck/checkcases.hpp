@@ -1,7 +1,7 @@
-/* gst-opencl-check: engines, and what each must compute
+/* gst-opencl-check: test cases of engines, with expected results
  *
- * An engine is a kernel, or a library of kernels, that some drivers compile wrong, such as
- * "fft-vkfft". Elements have another way to compute the same, or refuse to run.
+ * An engine is a kernel, or a library of kernels, that some drivers compile incorrectly,
+ * such as "fft-vkfft". Elements have another way to compute the same, or refuse to run.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gst-opencl-check: elements that process one buffer
+/* gst-opencl-check: runs elements on one buffer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,7 +19,7 @@ take_buffer (GstPad *pad, GstObject *, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-/* Elements between two pads that belong to no element. */
+/* Elements that are linked to two pads without a parent */
 class Chain {
 public:
   Chain (GstElement *elements, Bytes &output)
@@ -66,7 +66,7 @@ public:
            && gst_pad_push_event (source, gst_event_new_eos ());
   }
 
-  /* Empty if no element has posted one */
+  /* Returns the first error message, or an empty string */
   std::string error () const
   {
     std::string text;
@@ -97,7 +97,7 @@ private:
   GstPad *source, *sink;
 };
 
-/* The compiler's log has lines; a verdict is one. */
+/* A compiler's log has several lines, but a verdict has only one. */
 std::string
 first_line (const std::string &text)
 {

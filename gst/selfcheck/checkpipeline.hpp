@@ -1,4 +1,4 @@
-/* gst-opencl-check: elements that process one buffer
+/* gst-opencl-check: runs elements on one buffer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,11 +14,11 @@ using Bytes = std::vector<guint8>;
 
 enum class Processed {
   yes,
-  failed,  /* an element did; `error` says why */
-  missing, /* elements that are not installed */
+  failed,  /* an element failed; `error` is the reason */
+  missing, /* elements are not installed */
 };
 
-/* Sends `input`, of `caps`, through the elements of `description`. */
+/* Sends `input`, with `caps`, through the elements of `description`. */
 Processed process_buffer (const std::string &description, const std::string &caps,
     const Bytes &input, Bytes &output, std::string &error);
 } // namespace opencl

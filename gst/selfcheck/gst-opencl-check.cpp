@@ -1,9 +1,9 @@
-/* gst-opencl-check: has an engine process a known input, and compares with the host
+/* gst-opencl-check: compares the result of an engine with that of the host
  *
- * gst-opencl-check DEVICE ENGINE FILE BUILD: prints the verdict, and keeps it in FILE for the
- * build BUILD. The name of FILE is a checksum of device, driver and engine. A driver may hang
- * or abort, so a child process does the work. Without arguments the program prints the names
- * of the engines.
+ * gst-opencl-check DEVICE ENGINE FILE BUILD: prints the verdict, and stores it in FILE
+ * for the build BUILD. The name of FILE is a checksum of device, driver and engine. A
+ * driver may hang or abort, so a child process does the work. Without arguments the
+ * program prints the names of the engines.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,9 +24,10 @@
 using opencl::Verdict;
 
 namespace {
-/* Processor time, with compilation: a loaded machine takes longer on the clock. */
+/* Processor time, including compilation. The elapsed time is longer on a loaded
+ * machine. */
 const int usual_timeout = 60; /* seconds */
-const int times_as_long = 3;  /* for a driver that sleeps */
+const int times_as_long = 3;  /* limit of the elapsed time, for a driver that sleeps */
 
 int
 timeout_in_seconds ()
@@ -46,7 +47,7 @@ limit_processor_time (int seconds)
   setrlimit (RLIMIT_CPU, &limit);
 }
 
-/* The checking pipeline must not check, nor write into the application's logs. */
+/* The pipeline must not start checks, or write to the application's logs. */
 void
 prepare_environment (const char *device)
 {
@@ -58,8 +59,8 @@ prepare_environment (const char *device)
   g_setenv ("GST_REGISTRY_UPDATE", "no", TRUE);
 }
 
-/* Whether the index names the same device here as where it comes from: FILE has the name of
- * device, driver and engine. */
+/* Returns true if the index names the same device as in the calling process. The name of
+ * FILE identifies device, driver and engine. */
 bool
 has_device (const char *index, const std::string &engine, const std::string &file)
 {
@@ -71,7 +72,7 @@ has_device (const char *index, const std::string &engine, const std::string &fil
          == opencl::checksum_of (all.data (), all.size ());
 }
 
-/* In the process that the driver may end. */
+/* Runs in the child process, which the driver may abort. */
 [[noreturn]] void
 work (const char *device, const char *engine, const char *file, int output)
 {
@@ -157,8 +158,8 @@ main (int count, char **arguments)
     std::cerr << "expected DEVICE ENGINE FILE BUILD\n";
     return 2;
   }
-  signal (SIGPIPE, SIG_IGN); /* the verdict is also kept once the application has ended */
-  if (nice (10) == -1)       /* frames go first */
+  signal (SIGPIPE, SIG_IGN); /* stores the verdict even if the application has ended */
+  if (nice (10) == -1)       /* frames have priority */
     std::cerr << "the priority stays as it is\n";
   const Verdict verdict = check_in_child (arguments[1], arguments[2], arguments[3]);
   if (verdict.result == Verdict::right || verdict.result == Verdict::wrong)

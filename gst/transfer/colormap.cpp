@@ -1,9 +1,8 @@
 /* Colour maps: gray levels to colours
  *
- * Each map is given by its colours at every eighth level, with straight lines between:
- * within two levels of the published tables. Viridis and inferno are by Stéfan van der
- * Walt and Nathaniel Smith (CC0), turbo by Anton Mikhailov (Apache-2.0); hot is black,
- * red, yellow, white; flow is black in the middle.
+ * Viridis, inferno and turbo are tables of every eighth level, interpolated linearly. The
+ * result is within two levels of the published tables. Viridis and inferno are by Stéfan
+ * van der Walt and Nathaniel Smith (CC0), turbo by Anton Mikhailov (Apache-2.0).
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -24,6 +24,6 @@ struct Rgb {
   double red, green, blue; /* 0 … 1 */
 };
 
-/* The colour of `level`, 0 … 255, in any map but none. */
+/* Returns the colour of `level`, 0 … 255. `map` must not be none. */
 Rgb colormap_color (Colormap map, int level);
 } // namespace transfer

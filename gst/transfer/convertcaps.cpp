@@ -1,7 +1,7 @@
 /* Caps that a converter can produce, in order of preference
  *
  * The preferences are those of videoconvert and videoscale: do not lose colour, alpha,
- * chroma or depth, in this order, and keep the shape of the picture.
+ * chroma or depth, in this order, and keep the display aspect ratio.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -62,8 +62,8 @@ is_gray_only (const GstStructure *structure)
   return !formats.empty ();
 }
 
-/* Fields that stand apart, each in a buffer or a GstVideoMeta of its own, are nobody's
- * here. */
+/* Returns true for fields in separate buffers or GstVideoMetas, which are not
+ * supported. */
 bool
 has_fields_apart (const GstStructure *structure)
 {
@@ -90,7 +90,7 @@ with_formats (GstStructure *structure, bool without_gray)
   return structure;
 }
 
-/* Any format and size, but what has nothing to do with them stays. */
+/* Allows any format and size. Other fields stay. */
 GstStructure *
 widened (const GstStructure *structure, bool without_gray)
 {
@@ -170,7 +170,7 @@ cost_of (Format from, Format to)
   return cost;
 }
 
-/* Keeps the structure of `others` that has the format nearest to `from`'s. */
+/* Keeps the structure of `others` whose format is nearest to that of `known`. */
 GstCaps *
 choose_format (GstCaps *others, const GstStructure *known)
 {
@@ -218,7 +218,7 @@ shape_of (const GstStructure *structure)
   return shape;
 }
 
-/* Returns the structure of `allowed` that is nearest to `wanted`. */
+/* Returns the shape within `allowed` that is nearest to `wanted`. */
 Shape
 nearest_shape (const GstStructure *allowed, const Shape &wanted)
 {
@@ -238,8 +238,8 @@ rounded_side (double side)
   return int (std::lround (std::fmin (std::fmax (side, 1), largest_side)));
 }
 
-/* Keep width and height and let the pixels' shape make up for it; else keep the height;
- * else the width. */
+/* Keeps width and height and adapts the pixel-aspect-ratio, or keeps only the height, or
+ * only the width. */
 std::vector<Shape>
 candidate_shapes (const GstStructure *allowed, const Shape &from)
 {
@@ -285,7 +285,7 @@ choose_shape (const GstStructure *allowed, const Shape &from)
   return best;
 }
 
-/* On the input's side a ratio that is not there is 1/1, on the output's it is open. */
+/* A missing pixel-aspect-ratio is 1/1 for the input, and open for the output. */
 void
 fixate_shape (GstPadDirection direction, GstStructure *open, const GstStructure *known)
 {
@@ -305,7 +305,8 @@ fixate_shape (GstPadDirection direction, GstStructure *open, const GstStructure 
     gst_structure_remove_field (open, "pixel-aspect-ratio");
 }
 
-/* Caps that say no interlace-mode are progressive. (transfer full), as `caps` is. */
+/* Fixates all other fields. Without an interlace-mode, caps are progressive. Takes
+ * ownership of `caps`. (transfer full) */
 GstCaps *
 fixate_rest (GstCaps *caps)
 {
@@ -322,7 +323,7 @@ convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
 {
   GstCaps *result = gst_caps_new_empty ();
 
-  /* First what passes through or is only scaled in place, for all structures. */
+  /* Caps that pass through come first, for all structures. */
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
     if (!has_fields_apart (structure) && (!coloring || !is_gray_only (structure)))

@@ -26,12 +26,13 @@ namespace transfer {
  * format and size first. With `coloring`, gray input becomes colour. (transfer full) */
 GstCaps *convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring);
 
-/* Takes the best of `others` for `caps`: the format that loses least, the size and the
- * pixel-aspect-ratio that keep the picture's shape, the input's colorimetry.
- * `others` is (transfer full), and so is the result. */
+/* Fixates `others` (transfer full) to the best caps for `caps`: the format that loses
+ * least, the size and pixel-aspect-ratio that keep the display aspect ratio, and the
+ * input's colorimetry. (transfer full) */
 GstCaps *fixate_converted_caps (
     GstPadDirection direction, GstCaps *caps, GstCaps *others);
 
-/* Why `caps` cannot be converted: (transfer full) (nullable) */
+/* Returns the reason why `caps` cannot be converted, or NULL. (transfer full)
+ * (nullable) */
 gchar *why_not_convertible (GstCaps *caps);
 } // namespace transfer

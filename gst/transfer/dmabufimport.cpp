@@ -1,4 +1,4 @@
-/* A camera's or decoder's dma_buf as device memory, without a copy
+/* Imports the dma_buf of a camera or decoder as device memory, without a copy
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -30,7 +30,7 @@ struct File {
   }
 };
 
-/* Before Linux 5.3 all dma_bufs had the one inode of anonymous files. */
+/* Before Linux 5.3, all dma_bufs shared the inode of anonymous files. */
 File
 file_of (int fd)
 {
@@ -47,13 +47,13 @@ struct Import {
   cl::Buffer buffer;
 };
 
-/* The imports of a context. An import lasts as long as the context and a memory of its
- * dma_buf: sources have a few, which come again and again. */
+/* Imports of a context. An import lasts as long as the context and a GstMemory of its
+ * dma_buf. Sources use a few dma_bufs again and again. */
 class Imports : public std::enable_shared_from_this<Imports> {
 public:
   static std::shared_ptr<Imports> of (GstOpenCLContext *context);
 
-  /* The import of @whole, or of other memory of the same dma_buf. (nullable) */
+  /* Returns the import of @whole or of another memory of the same dma_buf. (nullable) */
   std::shared_ptr<Import> find_or_import (
       GstOpenCLContext *context, GstMemory *whole, GError **error);
 
@@ -94,7 +94,7 @@ Imports::find (const File &file, gsize size)
   return found == by_memory.end () ? nullptr : found->second;
 }
 
-/* All of the dma_buf, as other memory may have more of it than @whole. */
+/* Imports the complete dma_buf, because other memory may cover more of it than @whole. */
 std::shared_ptr<Import>
 import_whole (
     GstOpenCLContext *context, GstMemory *whole, const File &file, GError **error)

@@ -1,4 +1,4 @@
-/* A camera's or decoder's dma_buf as device memory, without a copy
+/* Imports the dma_buf of a camera or decoder as device memory, without a copy
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,14 +7,14 @@
 #include <gst/opencl/opencl.h>
 #include <gst/video/video.h>
 
-/* Whether `buffer` is one dma_buf, whatever its caps say. A picture whose planes have a
- * descriptor each is not one buffer for a device. */
+/* Returns true if `buffer` is a single dma_buf, whatever its caps. Frames with one
+ * descriptor per plane cannot be imported as one buffer. */
 bool is_dma_buf (GstBuffer *buffer);
 
-/* (transfer full) (nullable): a buffer of device memory that is the memory of `input`, in
- * the layout of its GstVideoMeta, of `format` unless that is UNKNOWN. It is read only, and
- * holds `input` until the device has done with it. The dma_buf is imported when it comes for
- * the first time. One that comes again while a frame of it is in use is shared, also if it is
- * in another GstMemory. */
+/* Returns a read-only buffer of device memory that shares the memory of `input`. It has
+ * the layout of `input`'s GstVideoMeta, with `format` unless that is UNKNOWN. It keeps
+ * `input` until the device has finished. Each dma_buf is imported once: frames that use
+ * it at the same time share the import, even in different GstMemory. (transfer full)
+ * (nullable) */
 GstBuffer *import_dma_buf (
     GstOpenCLContext *context, GstBuffer *input, GstVideoFormat format, GError **error);

@@ -16,7 +16,7 @@ GST_ELEMENT_REGISTER_DECLARE (opencldownload);
 GST_ELEMENT_REGISTER_DECLARE (openclfilterbin);
 GST_ELEMENT_REGISTER_DECLARE (openclupload);
 
-/* Types of elements whose properties the bins have */
+/* Types of the elements whose properties the bins forward */
 GType gst_opencl_compositor_get_type (void);
 GType gst_opencl_convert_get_type (void);
 

@@ -1,4 +1,4 @@
-/* Where the input's pixels go in the output: turned, mirrored, scaled, with borders
+/* Geometry of a conversion: rotation, mirroring, scaling and borders
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -30,7 +30,7 @@ orientation_of (GstVideoOrientationMethod method)
   return {false, false, false};
 }
 
-/* Borders above and to the left are of whole blocks of chroma, in both fields. */
+/* The top and left borders are whole chroma blocks, in both fields. */
 Shown
 shown_of (const GstVideoInfo &input, const GstVideoInfo &output,
     const Orientation &orientation, bool borders)

@@ -1,4 +1,4 @@
-/* Where the input's pixels go in the output: turned, mirrored, scaled, with borders
+/* Geometry of a conversion: rotation, mirroring, scaling and borders
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,8 +10,7 @@
 #include <vector>
 
 namespace transfer {
-/* Whether the input's columns and rows are swapped, and which of them are then
- * reversed */
+/* Orientation: columns and rows of the input may be swapped, and each may be reversed. */
 struct Orientation {
   bool transposed, mirrored_x, mirrored_y;
 
@@ -25,7 +24,7 @@ struct Orientation {
 
 Orientation orientation_of (GstVideoOrientationMethod method);
 
-/* Where the picture stands in the output, the rest of which are borders */
+/* Rectangle of the output that shows the input. The rest is border. */
 struct Shown {
   gint left, top, width, height;
 
@@ -35,25 +34,26 @@ struct Shown {
   }
 };
 
-/* With borders the picture keeps its shape. */
+/* With `borders`, the input keeps its aspect ratio. */
 Shown shown_of (const GstVideoInfo &input, const GstVideoInfo &output,
     const Orientation &orientation, bool borders);
 
-/* A point of the output, in pixels of the input */
+/* Converts a point of the output to pixels of the input. */
 void to_input (const GstVideoInfo &input, const Shown &shown,
     const Orientation &orientation, gdouble *x, gdouble *y);
 
-/* Returns the place of @region of the input in the output. Rounds down, as GStreamer does when it
- * scales regions of interest, but no side to nothing. */
+/* Returns the rectangle of the output that shows @region of the input. Rounds down, as
+ * GStreamer does when it scales regions of interest, but keeps sides of at least one
+ * pixel. */
 GstVideoRectangle to_output (const GstVideoInfo &input, const Shown &shown,
     const Orientation &orientation, GstVideoRectangle region);
 
-/* With columns and lines in each other's place. (transfer full) */
+/* Returns caps with width and height swapped. (transfer full) */
 GstCaps *transposed_caps (GstCaps *caps);
 
-/* Lanczos' window of three lobes, as wide as a pixel of the larger side needs: for each
- * of `out_size` places the first of the samples and a weight for each of `taps`. `fields`:
- * number of interleaved fields. */
+/* Returns Lanczos weights with three lobes, widened when the size decreases. Each of
+ * `out_size` positions has the index of its first input sample and lanczos_taps ()
+ * weights. `fields`: number of interleaved fields. */
 std::vector<cl_float> lanczos_table (gint in_size, gint out_size, gint fields);
 gint lanczos_taps (gint in_size, gint out_size);
 } // namespace transfer

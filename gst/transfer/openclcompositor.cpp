@@ -8,27 +8,27 @@
  * @title: openclcompositor
  *
  * Blends any number of live or recorded streams in device memory, as `compositor` does on
- * the CPU: each sink pad has a place, a size, an alpha, a z-order and an operator. Alpha
- * is straight, and counts where a picture is scaled, so that what is keyed out does not
- * bleed into what is not. Up to eight layers take one launch a frame, also where a picture is
- * as cameras give it, NV12, I420 or YUY2: it has the colours that openclconvert would give it.
+ * the CPU: each sink pad has a position, a size, an alpha, a z-order and an operator.
+ * Alpha is straight. Scaling weights colours by alpha, so that transparent pixels do not
+ * bleed into visible ones. Up to eight layers take one launch per frame, also in camera
+ * formats such as NV12, I420 or YUY2. These get the same colours as from openclconvert.
  *
- * With `light-wrap` a picture is lit at its edges by what is below it, as lenses and the
- * air would: the light below, blurred, times what the blurred alpha lacks to 1, times
- * `light-wrap`, is screened onto the picture's colours, C + L (1 - C). The blur is a
- * Gaussian of `light-wrap-radius` pixels of the output, which are two deviations of it.
- * So do the nodes LightWrap of Nuke and Autograph, where these merge by "screen".
+ * With `light-wrap`, the layers below light the edges of a frame, as lenses and air
+ * would. The light L is the blurred image below, times 1 minus the blurred alpha, times
+ * `light-wrap`. It is screened onto the frame's colours C: C + L (1 - C). The blur is a
+ * Gaussian. `light-wrap-radius`, in pixels of the output, is two standard deviations. The
+ * nodes LightWrap of Nuke and Autograph do the same if they merge by "screen".
  *
- * With `linear` it is light that is blended, and edges that were keyed with
- * `chromakey linear=true` are neither too dark nor too bright.
+ * With `linear`, light is blended instead of levels. Edges that were keyed with
+ * `chromakey linear=true` are then neither too dark nor too bright.
  *
  * `crop-left` and the other crop properties crop the frames of a pad, after a frame's
- * GstVideoCropMeta, so that a `videocrop` in front copies nothing. The output is large enough
- * for the frames of all pads, even if downstream scales, and has the colorimetry of the lowest
- * layer.
+ * GstVideoCropMeta. An upstream `videocrop` therefore copies nothing. The output is large
+ * enough for the frames of all pads, even if downstream scales, and has the colorimetry
+ * of the lowest layer.
  *
- * All pictures are of one interlace-mode, which is the output's; those of two fields are
- * scaled field by field. Pointer events go to the pictures under the pointer.
+ * All inputs and the output have the same interlace-mode. Interlaced frames are scaled
+ * field by field. Pointer events go to all pads whose frame is under the pointer.
  *
  * |[
  * gst-launch-1.0 openclcompositor name=mix sink_1::xpos=100 sink_1::alpha=0.5 ! \
@@ -58,7 +58,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_compositor_debug);
   "framerate=(fraction)[0/1, 2147483647/1]"
 #define WORDS "RGBA, BGRA, ARGB, ABGR"
 #define CAPS CAPS_OF (WORDS)
-/* And what openclconvert reads of eight bits */
+/* Also the 8-bit formats that openclconvert reads */
 #define SINK_CAPS                                                                        \
   CAPS_OF (WORDS ", NV12, I420, YUY2, UYVY, NV21, YV12, YVYU, VYUY, Y42B, NV16, NV61, "  \
                  "Y444, NV24, AYUV, VUYA, A420, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GBR, " \
@@ -76,7 +76,7 @@ struct CompositorSettings {
 /* State of the streaming thread while the element is started */
 struct CompositorWork {
   transfer::Composition composition;
-  std::vector<Layer> layers; /* of the frame under way */
+  std::vector<Layer> layers; /* of the current frame */
 };
 } // namespace
 
@@ -160,7 +160,8 @@ has_caps (GstVideoAggregatorPad *pad)
          && GST_VIDEO_INFO_FORMAT (&pad->info) != GST_VIDEO_FORMAT_UNKNOWN;
 }
 
-/* The layout of the lowest picture that has one; all are of one interlace-mode. */
+/* Finds the format of the lowest pad that has caps. All pads have the same
+ * interlace-mode. */
 static bool
 lowest_info (gpointer compositor, GstVideoInfo &info)
 {
@@ -184,7 +185,8 @@ interlace_mode_of (const GstVideoInfo &info)
   return gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (&info));
 }
 
-/* `caps` in each interlace-mode that downstream takes. (transfer full), as `caps` is. */
+/* Returns `caps` in each interlace-mode that downstream accepts. Takes ownership of
+ * `caps`. (transfer full) */
 static GstCaps *
 with_modes_of_downstream (GstPad *srcpad, GstCaps *caps)
 {
@@ -206,8 +208,7 @@ with_modes_of_downstream (GstPad *srcpad, GstCaps *caps)
   return result;
 }
 
-/* Input of any size, whatever the output is; but all are of one interlace-mode, which is
- * the output's. */
+/* Accepts inputs of any size. All have the interlace-mode of the output. */
 static GstCaps *
 get_sink_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *filter)
 {
@@ -222,7 +223,7 @@ get_sink_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *filter)
   return opencl::filtered_caps (caps, filter);
 }
 
-/* Fields in buffers of their own are nothing to blend, and modes do not mix. */
+/* Refuses fields in separate buffers, and a second interlace-mode. */
 static gboolean
 accepts_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *caps)
 {
@@ -271,7 +272,7 @@ gst_opencl_compositor_sink_query (
       ->sink_query (aggregator, pad, query);
 }
 
-/* `caps` with only one value of a field, empty where they do not have it. */
+/* Returns the part of `caps` with this value of a field; empty if there is none. */
 static GstCaps *
 with_only (GstCaps *caps, const gchar *field, const gchar *value)
 {
@@ -282,7 +283,8 @@ with_only (GstCaps *caps, const gchar *field, const gchar *value)
   return both;
 }
 
-/* `caps`, and before them those with this value of a field. Takes `caps`. */
+/* Returns `caps`, preceded by those with this value of a field. Takes ownership of
+ * `caps`. */
 static GstCaps *
 preferring (GstCaps *caps, const gchar *field, const gchar *value)
 {
@@ -297,8 +299,8 @@ colorimetry_of_output (const GstVideoInfo &lowest)
   return opencl::converted_colorimetry (lowest, output);
 }
 
-/* The format of the lowest picture where downstream takes it, its interlace-mode, and its
- * colours as openclconvert would keep them. */
+/* Takes the format of the lowest pad if downstream accepts it, its interlace-mode, and
+ * the colorimetry that openclconvert would keep. */
 static GstCaps *
 gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps)
 {
@@ -315,12 +317,12 @@ gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps
   return possible;
 }
 
-/* As large as needed to show all pictures, as fast as the fastest. */
+/* Size that shows all frames, and the highest framerate */
 struct OutputSize {
   gint width = 1, height = 1;
   gint fps_n = 0, fps_d = 1;
 
-  /* From what the structure would be fixated to */
+  /* Distance to the size to which `structure` would be fixated */
   gint distance_to (const GstStructure *structure) const
   {
     GstStructure *fixated = gst_structure_copy (structure);
@@ -373,7 +375,7 @@ keep_field_order (GstAggregator *aggregator, GstStructure *output)
         gst_video_field_order_to_string (GST_VIDEO_INFO_FIELD_ORDER (&info)), nullptr);
 }
 
-/* For pixels of the shape that the structure has then */
+/* Fixates the pixel-aspect-ratio, and returns the output size for it. */
 static OutputSize
 fixate_pixels (GstElement *element, GstStructure *structure)
 {
@@ -386,9 +388,9 @@ fixate_pixels (GstElement *element, GstStructure *structure)
   return output_size_for_pads (element, par_n, par_d);
 }
 
-/* A scaler such as openclconvert lists first the size that it passes through. Of all
- * sizes that downstream accepts, the size of the frames is preferred, so that the
- * scaler scales and nothing is cropped. */
+/* Returns the caps whose size is nearest to that of the frames, so that downstream scales
+ * and nothing is cropped. The first caps of a scaler such as openclconvert have the size
+ * that it passes through. */
 static guint
 index_of_best_size (GstElement *element, GstCaps *caps)
 {
@@ -454,7 +456,7 @@ gst_opencl_compositor_uses_pad (
   return is_seen (place_of (aggregator, pad), GST_VIDEO_AGGREGATOR (aggregator)->info);
 }
 
-/* Whether all components of a picture of that size lie in the frame */
+/* Returns true if a frame of this size fits into the memory of `frame`. */
 static bool
 holds (const GstOpenCLFrame &frame, const GstVideoFormatInfo *format, gint width,
     gint height)
@@ -471,7 +473,8 @@ holds (const GstOpenCLFrame &frame, const GstVideoFormatInfo *format, gint width
   return true;
 }
 
-/* A frame may be larger than its caps, which say what its GstVideoCropMeta shows. */
+/* Checks that the frame contains the part to show. A frame may be larger than its caps,
+ * which describe the part that its GstVideoCropMeta shows. */
 static bool
 has_all_that_is_shown (const Layer &layer, GError **error)
 {
@@ -489,7 +492,8 @@ has_all_that_is_shown (const Layer &layer, GError **error)
   return false;
 }
 
-/* Lines stay those of their field. */
+/* The shown part of an interlaced layer starts at an even row, so that rows stay in their
+ * field. */
 static Layer
 layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLAggregatorInput &input)
 {
@@ -501,7 +505,8 @@ layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLAggregatorInput &input
   return layer;
 }
 
-/* The picture is of two fields where any in it is; which comes first the lowest says. */
+/* The output is interlaced if any layer is. The lowest interlaced layer sets the field
+ * order. */
 static void
 flag_fields (GstBuffer *output, const std::vector<Layer> &layers)
 {
@@ -552,7 +557,7 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
 
 /* --- events from downstream --- */
 
-/* Translates the event to pixels of the frame below the pointer. */
+/* Pushes the event to `pad` if the pointer is over its frame, in pixels of that frame. */
 static gboolean
 push_pointer (GstElement *element, GstPad *pad, gpointer event)
 {
@@ -576,7 +581,7 @@ push_pointer (GstElement *element, GstPad *pad, gpointer event)
   return TRUE;
 }
 
-/* All pictures under the pointer learn of it, as with `compositor`. */
+/* As with `compositor`, all frames under the pointer get the event. */
 static gboolean
 gst_opencl_compositor_src_event (GstAggregator *aggregator, GstEvent *event)
 {

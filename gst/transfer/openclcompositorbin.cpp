@@ -7,10 +7,10 @@
  * SECTION:element-openclcompositorbin
  * @title: openclcompositorbin
  *
- * Uploads any number of streams, each of any raw format, blends them on the device, and
- * downloads the picture, as glvideomixer does with OpenGL: in place of `compositor`. Its
- * properties and those of its pads are those of #openclcompositor; what that has of
- * GstAggregator goes by its name, as in `openclcompositor0::latency`.
+ * Uploads any number of streams of any raw format, blends them on the device, and
+ * downloads the result. It replaces `compositor`, as glvideomixer does with OpenGL. The
+ * bin and its pads have the properties of #openclcompositor. Those of GstAggregator are
+ * set on the child, as in `openclcompositor0::latency`.
  *
  * |[
  * gst-launch-1.0 openclcompositorbin name=mix sink_1::xpos=100 sink_1::alpha=0.5 !
@@ -26,14 +26,14 @@
 
 #define CAPS "video/x-raw(ANY)"
 
-/* Leaves out the properties of GstAggregator. */
+/* Selects properties of `kind`, which leaves out those of GstAggregator. */
 static std::function<bool (GParamSpec *)>
 of_kind (GType kind)
 {
   return [kind] (GParamSpec *spec) { return g_type_is_a (spec->owner_type, kind); };
 }
 
-/* --- a pad, which stands for one of the compositor --- */
+/* --- the pad, a proxy of a compositor pad --- */
 
 #define GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD (gst_opencl_compositor_bin_pad_get_type ())
 G_DECLARE_FINAL_TYPE (GstOpenCLCompositorBinPad, gst_opencl_compositor_bin_pad, GST,
@@ -42,7 +42,7 @@ G_DECLARE_FINAL_TYPE (GstOpenCLCompositorBinPad, gst_opencl_compositor_bin_pad, 
 struct _GstOpenCLCompositorBinPad {
   GstGhostPad parent;
 
-  GstPad *place; /* (nullable): of the compositor */
+  GstPad *place; /* (nullable): pad of the compositor */
 };
 
 G_DEFINE_FINAL_TYPE (
@@ -121,15 +121,15 @@ gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
 
   if (!gst_opencl_transfer_bin_is_whole (self))
     return;
-  g_object_set (convert, "qos", FALSE, nullptr); /* it is the compositor that is late */
+  g_object_set (convert, "qos", FALSE, nullptr); /* the compositor handles QoS */
   gst_element_link_many (self->mix, convert, download, nullptr);
   opencl::add_ghost_pad (self, "src", download, "src");
 }
 
 /* --- pads --- */
 
-/* Adds the upload and the converter for `place`. Returns the first of the two
- * (transfer none). They share the name of the pad. */
+/* Adds openclupload and openclconvert in front of `place`, and returns the upload
+ * (transfer none). */
 static GstElement *
 add_way_to (GstOpenCLCompositorBin *self, GstPad *place)
 {
@@ -201,7 +201,7 @@ gst_opencl_compositor_bin_release_pad (GstElement *element, GstPad *pad)
   gst_child_proxy_child_removed (
       GST_CHILD_PROXY (self), G_OBJECT (pad), GST_OBJECT_NAME (pad));
   gst_pad_set_active (pad, FALSE);
-  if (GstElement *mix = gst_pad_get_parent_element (place)) { /* or all ends */
+  if (GstElement *mix = gst_pad_get_parent_element (place)) { /* NULL at dispose */
     gst_element_release_request_pad (mix, place);
     gst_object_unref (mix);
   }
@@ -213,7 +213,7 @@ gst_opencl_compositor_bin_release_pad (GstElement *element, GstPad *pad)
   gst_element_remove_pad (element, pad);
 }
 
-/* Pads before elements: sink_1::xpos is what one looks for. */
+/* Looks up pads before elements, so that sink_1::xpos works. */
 static GObject *
 gst_opencl_compositor_bin_get_child_by_name (GstChildProxy *proxy, const gchar *name)
 {

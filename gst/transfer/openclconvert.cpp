@@ -7,32 +7,32 @@
  * SECTION:element-openclconvert
  * @title: openclconvert
  *
- * Converts between raw video formats and sizes in device memory, in one launch a frame,
- * as `videoconvert` and `videoscale` do on the CPU, with the caps' colorimetry and chroma
- * siting. Gray video can be shown in the colours of a `colormap`. Equal caps pass
- * through.
+ * Converts between raw video formats and sizes in device memory, in one launch per frame,
+ * as `videoconvert` and `videoscale` do on the CPU. It respects the colorimetry and
+ * chroma siting of the caps. Gray video can be shown in the colours of a `colormap`. If
+ * the caps are equal, frames pass through.
  *
- * Colours are the nearest level to what double precision gives; `videoconvert`, which
- * works in eight bits, strays from that by up to 6 levels, and its white is 253 of 255.
- * Chroma is interpolated where the siting says that it stands. Some shortcuts of
- * `videoconvert`, such as the one from I420 to BGRA, take the nearest chroma whatever the
- * siting; `chroma-resampler=nearest` does so too.
+ * Colours are the nearest levels to the result in double precision. `videoconvert`
+ * computes in eight bits and deviates by up to 6 levels; its white is 253 of 255. Chroma
+ * is interpolated at the position that the chroma siting gives. Some fast paths of
+ * `videoconvert`, such as I420 to BGRA, take the nearest chroma sample, as
+ * `chroma-resampler=nearest` does.
  *
- * `video-direction` turns or mirrors in the same launch, and `add-borders` keeps the
- * picture's shape in a size of another. With `video-direction=auto` the image-orientation
- * tag says how, and downstream gets the tag as rotate-0. A tag of the stream goes before
- * a global one, and a new stream starts without tags.
+ * `video-direction` rotates or mirrors in the same launch. `add-borders` keeps the aspect
+ * ratio if the output has a different one. `video-direction=auto` follows the
+ * image-orientation tag, and sends the tag downstream as rotate-0. A tag of the stream
+ * takes precedence over a global one, and a new stream starts without tags.
  *
- * Regions of interest (#GstVideoRegionOfInterestMeta) are turned, scaled and moved with
- * the picture. They are cut off at its edges, and left out where they lie outside of it.
+ * Regions of interest (#GstVideoRegionOfInterestMeta) are rotated, scaled and moved with
+ * the image. They are clipped at its edges, and dropped if they lie outside.
  *
- * Formats of ten bits and more keep their levels; down to fewer, `dither=bayer` mixes the
- * two nearest, so that slow gradients show no steps.
+ * Formats of ten bits and more keep their precision. If the output has fewer bits,
+ * `dither=bayer` mixes the two nearest levels, so that slow gradients show no steps.
  *
- * Interlaced and mixed video stays so: chroma belongs to the lines of its field, and each
- * field is scaled by itself, its lines where they stand in the frame (`videoscale` moves
- * the two fields apart, so that a still picture combs). Fields in buffers of their own
- * are refused. Navigation events are passed on in pixels of the input.
+ * Interlaced and mixed video stays interlaced. Chroma belongs to the rows of its field.
+ * Each field is scaled separately, at its position in the frame. (`videoscale` shifts the
+ * fields against each other, so that still images show combing.) Fields in separate
+ * buffers are refused. Navigation events are passed on in pixels of the input.
  *
  * |[
  * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
@@ -43,14 +43,14 @@
  * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! openclupload ! \
  *   openclconvert colormap=viridis ! opencldownload ! videoconvert ! autovideosink
  * ]|
- * Gray levels as colours, as an OCT B-scan is looked at.
+ * Gray levels in false colours, as OCT B-scans are displayed.
  * |[
  * gst-launch-1.0 videotestsrc pattern=smpte ! openclupload ! openclconvert ! \
  *   chromakey method=difference ! openclconvert alpha-only=true ! \
  *   "video/x-raw(memory:OpenCLMemory),format=GRAY8" ! opencldownload ! videoconvert ! \
  *   autovideosink
  * ]|
- * The matte alone.
+ * Shows only the matte.
  */
 #include "colormap.hpp"
 #include "convertcaps.hpp"
@@ -123,12 +123,12 @@ struct ConvertWork {
   ConvertSettings settings;
   transfer::Orientation orientation;
   transfer::Shown shown;
-  cl_int4 border; /* its samples */
+  cl_int4 border; /* samples of the border */
   opencl::ColorConversion colors;
-  opencl::FrameKernel kernels[2]; /* for whole frames, and for two fields */
-  bool wide = false;              /* the first of them goes along lines */
-  cl::Buffer color_table;         /* where gray is mapped */
-  cl::Buffer across, down;        /* scale-method=lanczos: weights, and how many */
+  opencl::FrameKernel kernels[2]; /* progressive, two fields */
+  bool wide = false;              /* the first is convert_cpu */
+  cl::Buffer color_table;         /* for colormap */
+  cl::Buffer across, down;        /* scale-method=lanczos: weights, and their number */
   cl_int2 taps = {{0, 0}};
 };
 } // namespace
@@ -143,7 +143,7 @@ struct _GstOpenCLConvert {
   opencl::Settings<ConvertSettings> *settings;
   transfer::OrientationTags *tags; /* for video-direction=auto */
   bool sends_upright;              /* sends the tag as rotate-0; streaming thread */
-  GstVideoInfo filmed;             /* the input; object lock, as the next two */
+  GstVideoInfo filmed;             /* input; object lock, as the next two */
   transfer::Shown shown;
   transfer::Orientation orientation;
   ConvertWork *work; /* between set_formats and close, else null */
@@ -238,8 +238,8 @@ orientation_of (GstOpenCLConvert *self, const ConvertSettings &settings)
                                        : settings.direction);
 }
 
-/* Frames are turned in another way from now on. Where the caps stay the same, the base
- * class does not set them again, and would pass frames through as before. */
+/* Renegotiates after the orientation has changed. If the caps stay the same, the base
+ * class does not set them again, and would continue to pass frames through. */
 static void
 follow_orientation (GstOpenCLConvert *self, const ConvertSettings &settings)
 {
@@ -249,8 +249,7 @@ follow_orientation (GstOpenCLConvert *self, const ConvertSettings &settings)
     gst_base_transform_set_passthrough (transform, FALSE);
 }
 
-/* Tells downstream again how frames are to be turned, after video-direction has changed
- * from or to auto. */
+/* Sends orientation tags again after video-direction has changed from or to auto. */
 static void
 sync_sent_tags (GstOpenCLConvert *self, const ConvertSettings &settings)
 {
@@ -266,7 +265,7 @@ sync_sent_tags (GstOpenCLConvert *self, const ConvertSettings &settings)
   }
 }
 
-/* As they are on the other side, before anything is converted. (transfer full) */
+/* Returns `caps` after rotation, before any conversion. (transfer full) */
 static GstCaps *
 turned_caps (GstOpenCLConvert *self, const ConvertSettings &settings, GstCaps *caps)
 {
@@ -321,7 +320,8 @@ is_color_mapped (const ConvertSettings &settings, const GstVideoInfo &input)
   return settings.maps () && GST_VIDEO_INFO_IS_GRAY (&input);
 }
 
-/* Then the input is taken for gray, of which alpha is the level. */
+/* Returns true if the output shows the input's alpha. The kernel then reads alpha as
+ * gray. */
 static bool
 takes_alpha (
     const ConvertSettings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
@@ -330,7 +330,7 @@ takes_alpha (
          && GST_VIDEO_INFO_IS_GRAY (&out);
 }
 
-/* The size of the picture in the output, in the input's columns and lines */
+/* Returns the size to which the input is scaled, before rotation. */
 static cl_int2
 unturned_size (const ConvertWork &work)
 {
@@ -347,14 +347,14 @@ is_scaled (const ConvertWork &work, const GstVideoInfo &in)
   return size.s[0] != in.width || size.s[1] != in.height;
 }
 
-/* Neither turned nor with borders */
+/* Returns true if there is no rotation, no mirroring and no border. */
 static bool
 is_plain (const ConvertWork &work, const GstVideoInfo &out)
 {
   return !work.orientation.turns () && work.shown.covers (out);
 }
 
-/* As in videoconvert, chroma is resampled when its raster changes. */
+/* As in videoconvert, chroma is resampled only if its sampling grid changes. */
 static bool
 is_chroma_resampled (
     const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out)
@@ -402,7 +402,7 @@ build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoIn
   return options;
 }
 
-/* A CPU's registers hold sixteen pixels. */
+/* Returns true if convert_cpu is used, which converts sixteen pixels at a time. */
 static bool
 is_wide (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
     const GstVideoInfo &out, bool mapped)
@@ -422,7 +422,7 @@ wide_options (const GstVideoInfo &in, const GstVideoInfo &out)
   return options;
 }
 
-/* The map's colours in samples of the output, four floats a level. */
+/* Makes a table of the map's colours as samples of the output, four floats per level. */
 static bool
 make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &output,
     cl::Buffer &table, GError **error)
@@ -441,7 +441,7 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
   return table () != nullptr;
 }
 
-/* Black, of what the output's alpha has most */
+/* Returns opaque black in samples of the output. */
 static cl_int4
 border_of (const GstVideoInfo &output)
 {
@@ -485,14 +485,14 @@ prepare_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInf
         {4, 1});
 }
 
-/* Fields of turned pictures stay with their lines. */
+/* Rotated frames are not processed by field. */
 static bool
 has_fields (const ConvertWork &work, const GstVideoInfo &info)
 {
   return GST_VIDEO_INFO_IS_INTERLACED (&info) && !work.orientation.turns ();
 }
 
-/* The kernel for frames that are aligned is built here, others with the first frame. */
+/* Builds the kernel for aligned frames. Other variants are built with the first frame. */
 static gboolean
 make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **error)
 {
@@ -528,7 +528,7 @@ make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **err
   return TRUE;
 }
 
-/* Whether both make the same caps of the same input. */
+/* Returns true if both settings lead to the same output caps. */
 static bool
 makes_caps_of (
     GstOpenCLConvert *self, const ConvertSettings &one, const ConvertSettings &other)
@@ -538,8 +538,8 @@ makes_caps_of (
                 == orientation_of (self, other).transposed;
 }
 
-/* Returns the current caps, unless the input has changed between gray and colour
- * since. Then the first frame brings new caps. */
+/* Adopts and returns the settings. If a colormap is set but the output is still gray, it
+ * requests new caps, and returns settings without the colormap until then. */
 static ConvertSettings
 adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
 {
@@ -591,7 +591,8 @@ gst_opencl_convert_close (GstOpenCLFilter *filter)
 
 /* --- frames --- */
 
-/* How many blocks of pixels that share their chroma; those of two fields take turns. */
+/* Returns the number of blocks of pixels that share chroma. Blocks of two fields
+ * alternate. */
 static gsize
 blocks (gint side, guint subsampling, guint fields = 1)
 {
@@ -612,8 +613,8 @@ is_taken_with (
   return opencl::is_taken_downstream (transform, outputs, error);
 }
 
-/* Between two frames. With a map gray becomes colour, which is a matter of caps, and the
- * base class agrees on those before this very frame. */
+/* Called between two frames. A colormap changes the caps from gray to colour. The base
+ * class negotiates them before this frame. */
 static void
 gst_opencl_convert_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
@@ -653,16 +654,16 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
     in.stride.s[0] = in.stride.s[3];
   }
   const opencl::FixedPointRow *rows = work.colors.rows;
-  cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
+  cl_mem colors = work.color_table () ? work.color_table () : input->data; /* a dummy */
   bool fields =
       opencl::has_two_fields (in_info, input->buffer) && !work.orientation.turns ();
   const transfer::Shown &at = work.shown;
   const cl_int4 shown = {{at.left, at.top, at.width, at.height}};
   const cl_int4 turned = {{work.orientation.transposed, work.orientation.mirrored_x,
       work.orientation.mirrored_y, 0}};
-  cl_mem across = work.across () ? work.across () : input->data; /* or unused */
+  cl_mem across = work.across () ? work.across () : input->data; /* a dummy */
   cl_mem down = work.down () ? work.down () : input->data;
-  /* Where pixels are no words, it is all the same how they lie. */
+  /* Alignment only matters for pixels of four bytes. */
   opencl::Kernel *kernel = work.kernels[fields].variant (
       {opencl::has_pixels_of_four_bytes (in_info) ? input : nullptr,
           opencl::has_pixels_of_four_bytes (out_info) ? output : nullptr},
@@ -690,8 +691,8 @@ marks_place (const GstMeta *meta)
   return gst_meta_api_type_has_tag (meta->info->api, tag);
 }
 
-/* The base class only scales places in the frame. Other places than regions are not known
- * in a frame that is turned or has borders. */
+/* The base class only scales positions. If the frame is rotated or has borders, metas
+ * with a position are dropped, except regions. */
 static gboolean
 gst_opencl_convert_transform_meta (
     GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
@@ -717,7 +718,7 @@ gst_opencl_convert_transform_meta (
 
 /* --- events from downstream --- */
 
-/* Where the pointer is in the output, told in pixels of the input. */
+/* Converts the pointer position to pixels of the input. */
 static GstEvent *
 with_pointer_of_input (GstOpenCLConvert *self, GstEvent *event)
 {

@@ -7,10 +7,10 @@
  * SECTION:element-openclconvertbin
  * @title: openclconvertbin
  *
- * Uploads, converts formats, colours and sizes on the device, and downloads: in place of
- * `videoconvertscale` where that is what takes the time. Its properties are those of
- * #openclconvert. Video that is on the device already is not copied, nor is the result
- * where downstream takes device memory.
+ * Uploads frames, converts format, colours and size on the device, and downloads the
+ * result. It replaces `videoconvertscale` where that is too slow. Its properties are
+ * those of #openclconvert. Video in device memory is not uploaded, and the result is not
+ * downloaded if downstream accepts device memory.
  *
  * |[
  * gst-launch-1.0 videotestsrc ! video/x-raw,width=1920,height=1080 !

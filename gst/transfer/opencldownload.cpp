@@ -7,12 +7,12 @@
  * SECTION:element-opencldownload
  * @title: opencldownload
  *
- * Copies buffers of any caps out of device memory. It pushes pinned host memory at once,
- * whose map waits for the transfer, so that transfers overlap whatever comes next and no
- * frame of latency is added. On a device that works in the host's memory it pushes the
- * very buffer that it got, whose map waits for the device, and copies only where planes
- * have to stand elsewhere. System memory passes through, and device memory where
- * downstream takes nothing else.
+ * Copies buffers of any caps out of device memory. It pushes pinned host memory at once;
+ * mapping that memory waits for the transfer. Transfers therefore overlap with
+ * downstream's work, and add no frame of latency. On a device that shares memory with the
+ * host, it pushes the input buffer itself, whose map waits for the device. It then copies
+ * only if downstream needs another layout. System memory passes through, and so does
+ * device memory if downstream accepts nothing else.
  *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !

@@ -7,11 +7,11 @@
  * SECTION:element-openclfilterbin
  * @title: openclfilterbin
  *
- * Uploads, lets `filter` work on the device, and downloads, as glfilterbin does with
- * OpenGL: for applications that take one element, such as playbin. `filter` is an element
- * or a whole chain of them, which stays on the device throughout. Where it takes or gives
- * video alone, an openclconvert stands on that side, so that any raw format goes in and
- * comes out.
+ * Uploads frames, runs `filter` on the device, and downloads the result, as glfilterbin
+ * does with OpenGL. It is for applications that accept a single element, such as playbin.
+ * `filter` is an element or a chain of elements, and frames stay on the device throughout
+ * the chain. On each side where it accepts only video, the bin adds an openclconvert, so
+ * that any raw format is possible.
  *
  * |[
  * gst-launch-1.0 videotestsrc ! openclfilterbin filter="chromakey ! keyfill" !
@@ -48,7 +48,7 @@ struct _GstOpenCLFilterBin {
 
   GstElement *upload, *download;
   GstElement *filter;         /* (nullable) */
-  GstElement *before, *after; /* (nullable): openclconvert on either side of it */
+  GstElement *before, *after; /* (nullable): openclconvert on each side */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLFilterBin, gst_opencl_filter_bin,
@@ -74,9 +74,10 @@ gst_opencl_filter_bin_init (GstOpenCLFilterBin *self)
   opencl::add_ghost_pad (self, "src", self->download, "src");
 }
 
-/* --- the filter and what stands beside it --- */
+/* --- the filter and its converters --- */
 
-/* Spectra, arrays and whatever else is not converted, though it may be in video's caps. */
+/* Returns true if the pad accepts only raw video. Spectra and arrays are not
+ * converted. */
 static bool
 has_video_alone (GstElement *element, const gchar *pad_name)
 {
@@ -114,7 +115,7 @@ take_out (GstOpenCLFilterBin *self, GstElement **part)
   *part = nullptr;
 }
 
-/* With what is there of these in between; removing one has unlinked it. */
+/* Links all parts that exist. Removed elements are already unlinked. */
 static bool
 link_parts (GstOpenCLFilterBin *self)
 {
@@ -128,7 +129,7 @@ link_parts (GstOpenCLFilterBin *self)
   return true;
 }
 
-/* (transfer floating) (nullable) */
+/* `filter`: (transfer floating) (nullable) */
 static void
 replace_filter (GstOpenCLFilterBin *self, GstElement *filter)
 {
@@ -147,7 +148,7 @@ replace_filter (GstOpenCLFilterBin *self, GstElement *filter)
         ("%s does not link with device memory", GST_OBJECT_NAME (filter)), (nullptr));
 }
 
-/* The running pipeline continues with the previous chain. */
+/* If the filter cannot be used, the previous one stays. */
 static void
 set_filter (GstOpenCLFilterBin *self, GstElement *filter)
 {
@@ -194,7 +195,7 @@ gst_opencl_filter_bin_set_property (
         ->set_property (object, id, value, spec);
     return;
   }
-  /* A floating one is given, also where it is refused. */
+  /* Takes a floating filter, even if set_filter () refuses it. */
   GstElement *filter = GST_ELEMENT (g_value_get_object (value));
   if (filter)
     gst_object_ref_sink (filter);

@@ -1,4 +1,4 @@
-/* The tracer openclstats: logs what each element transferred, launched and waited for
+/* Tracer openclstats: logs transfers, kernel launches and waits of each element
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,8 +8,8 @@
  * @title: openclstats
  *
  * Logs the counters of every element that used OpenCL when the program ends. Elements
- * that know nothing of OpenCL appear when they map device memory for the CPU; what an
- * application does in its own threads appears as "(application)".
+ * without OpenCL code appear if they map device memory for the CPU. Work in threads of
+ * the application appears as "(application)".
  *
  * |[
  * GST_TRACERS=openclstats GST_DEBUG=GST_TRACER:7 gst-launch-1.0 videotestsrc \
@@ -26,13 +26,13 @@
 #include <vector>
 
 namespace {
-/* Elements come from any thread. */
+/* Elements are added from any thread. */
 struct Seen {
   std::mutex lock;
   std::vector<GstOpenCLStatistics *> statistics; /* owned */
 };
 
-/* Whom this thread worked for before each push that is under way. */
+/* Statistics for which this thread counted before each push in progress */
 thread_local std::vector<GstOpenCLStatistics *> interrupted;
 } // namespace
 
@@ -61,16 +61,17 @@ on_element_new (GObject *tracer, GstClockTime time, GstElement *element)
   remember (GST_OPENCL_STATS_TRACER (tracer), element);
 }
 
-/* GstVideoAggregator of 1.22 keeps the news of its elements from tracers. */
+/* The hook element-new does not report elements of GstVideoAggregator 1.22. */
 static void
 on_add_pad (GObject *tracer, GstClockTime time, GstElement *element, GstPad *pad)
 {
   remember (GST_OPENCL_STATS_TRACER (tracer), element);
 }
 
-/* (transfer full) (nullable): the element of the peer of `pad`. GStreamer 1.26 calls the hook of
- * events while this thread holds the lock of the pad, older versions do not. While the pad is
- * locked, its peer stays linked. If another thread holds the lock, the peer is read without it. */
+/* Returns the element of the peer of `pad`. GStreamer 1.26 calls the hook of events while
+ * this thread holds the lock of the pad, older versions do not. While the pad is locked,
+ * its peer stays linked. If another thread holds the lock, the peer is read without it.
+ * (transfer full) (nullable) */
 static GstElement *
 get_peer_element (GstPad *pad)
 {
@@ -96,7 +97,7 @@ enter_peer (GstPad *pad)
   gst_clear_object (&element);
 }
 
-/* (nullable): the statistics that the thread counted for before */
+/* Returns the statistics for which the thread counted before. (nullable) */
 static GstOpenCLStatistics *
 take_interrupted ()
 {
@@ -107,8 +108,8 @@ take_interrupted ()
   return previous;
 }
 
-/* The streaming thread of a source, or of a queue, works for that element without a push
- * into it. */
+/* The streaming thread of a source or a queue works for that element, although nothing
+ * was pushed into it. */
 static GstOpenCLStatistics *
 statistics_of_pusher (GstPad *pad)
 {
@@ -132,7 +133,7 @@ on_pushed_buffers (GObject *tracer, GstClockTime time, GstPad *pad, gint result)
   gst_opencl_statistics_leave (previous ? previous : statistics_of_pusher (pad));
 }
 
-/* Applications push events, too: their threads stay theirs. */
+/* Applications push events, too. Their threads then count for the application again. */
 static void
 on_pushed_event (GObject *tracer, GstClockTime time, GstPad *pad, gboolean result)
 {
@@ -179,8 +180,8 @@ new_record ()
       GST_TYPE_STRUCTURE, counter_field ("kernels enqueued"), nullptr);
 }
 
-/* The record's format takes strings as they are; those with other characters than letters
- * and digits have to be quoted to be read again. */
+/* The record does not quote strings. Names with other characters than letters and digits
+ * must be quoted, so that the log can be parsed. */
 static gchar *
 dup_quoted_name (GstOpenCLStatistics *statistics)
 {
@@ -230,7 +231,7 @@ gst_opencl_stats_tracer_init (GstOpenCLStatsTracer *self)
 {
   self->seen = new Seen;
   self->record = new_record ();
-  remember (self, nullptr); /* what no element does */
+  remember (self, nullptr); /* counts outside of elements */
   for (const Hook &hook : hooks)
     gst_tracing_register_hook (GST_TRACER (self), hook.name, hook.function);
 }

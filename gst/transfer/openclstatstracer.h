@@ -1,4 +1,4 @@
-/* The tracer openclstats: logs what each element transferred, launched and waited for
+/* Tracer openclstats: logs transfers, kernel launches and waits of each element
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,6 +1,7 @@
 /* Base class of openclupload and opencldownload
  *
- * Any caps, with system or device memory on either side; buffers of one size or of many.
+ * Accepts any caps, with system or device memory on either side, and buffers of varying
+ * size.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,15 +17,15 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_transfer_debug);
 #define GST_CAT_DEFAULT gst_opencl_transfer_debug
 
 typedef struct {
-  /* For caps that do not say how large a buffer is: grows to the largest seen. */
+  /* For caps without a buffer size: grows to the largest buffer seen */
   GstBufferPool *pool;
   gsize capacity;
   gboolean to_device;
-  gboolean any_layout;  /* downstream knows of GstVideoMeta */
-  gint device_imports;  /* atomic: asked for caps in any thread, while it is open */
-  gboolean can_import;  /* the device does, and has not refused since */
-  gboolean is_imported; /* the frame at hand */
-  gchar *refused;       /* the warning of caps that was posted last; object lock */
+  gboolean any_layout;  /* downstream supports GstVideoMeta */
+  gint device_imports;  /* atomic: any thread may query caps while it is open */
+  gboolean can_import;  /* the device imports dma_bufs and has not failed yet */
+  gboolean is_imported; /* the current frame */
+  gchar *refused;       /* last posted warning about caps; object lock */
 } GstOpenCLTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstOpenCLTransfer, gst_opencl_transfer,
@@ -58,7 +59,8 @@ imports_dma_bufs (gpointer transfer)
   return g_atomic_int_get (&private_of (transfer)->device_imports) != 0;
 }
 
-/* A source that asks first sends no caps that are refused, and fails. */
+/* Posts a warning with the reason. A source that queries caps first fails without sending
+ * caps. */
 static void
 say_what_is_refused (gpointer element, const GstCaps *wanted)
 {
@@ -91,7 +93,7 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
   return opencl::filtered_caps (result, filter);
 }
 
-/* GStreamer's own error says nothing of the reason. */
+/* Posts an error with the reason, which GStreamer's own error lacks. */
 static GstPadProbeReturn
 check_caps_event (GstPad *, GstPadProbeInfo *info, gpointer element)
 {
@@ -162,14 +164,14 @@ acquire_as_large (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
             "No pool for a buffer of %" G_GSIZE_FORMAT " bytes", size));
     return GST_FLOW_ERROR;
   }
-  GstFlowReturn flow = /* the pool says why not */
+  GstFlowReturn flow = /* the pool posts the reason */
       gst_buffer_pool_acquire_buffer (private_of (self)->pool, output, nullptr);
   if (flow == GST_FLOW_OK)
     gst_buffer_set_size (*output, size);
   return flow;
 }
 
-/* Memory that another element allocated is not replaced by our own. */
+/* Proposes no pool for DMABuf and GL memory, which other elements allocate. */
 static gboolean
 gst_opencl_transfer_propose_allocation (
     GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
@@ -184,7 +186,7 @@ gst_opencl_transfer_propose_allocation (
   return TRUE;
 }
 
-/* Device memory travels with its layout. */
+/* Device memory carries its layout. System memory needs GstVideoMeta downstream. */
 static gboolean
 gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *query)
 {
@@ -203,7 +205,8 @@ is_output_as_it_is (GstOpenCLFilter *filter, GstBuffer *input)
       private_of (filter)->any_layout);
 }
 
-/* Where the device reads the input where it is, nothing is left to do for process. */
+/* Imports the input if it is a dma_buf that the device can read. Then process () has
+ * nothing to do. */
 static bool
 import_input (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
 {
@@ -233,7 +236,7 @@ gst_opencl_transfer_prepare_output_buffer (
 
   if (!gst_base_transform_is_passthrough (transform)
       && is_output_as_it_is (filter, input)) {
-    *output = input; /* which the parent class takes for its own then */
+    *output = input; /* same buffer: the parent class works in place */
     return GST_FLOW_OK;
   }
   if (import_input (GST_OPENCL_TRANSFER (transform), input, output)) {
@@ -251,7 +254,7 @@ gst_opencl_transfer_prepare_output_buffer (
   return flow;
 }
 
-/* The bytes stay what they are, so every meta holds but those about the memory. */
+/* The contents stay the same, so all metas are copied except those about memory. */
 static gboolean
 gst_opencl_transfer_transform_meta (
     GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
@@ -315,7 +318,7 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
 static void
 gst_opencl_transfer_init (GstOpenCLTransfer *self)
 {
-  /* A transfer drops no late frames: downstream decides. */
+  /* Late frames are not dropped here: downstream decides. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
   gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),
       GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, check_caps_event, self, nullptr);

@@ -8,15 +8,16 @@
  * @title: openclupload
  *
  * Copies buffers of any caps into device memory, asynchronously. It offers upstream a
- * pool of pinned host memory: a source that fills it costs no copy on the host. Other
- * memory is kept until the device has read it, or, where it is much and the device does
- * not share it, copied to pinned memory first. Device memory passes through; on a device
- * that works in the host's memory that is what the pool is of, and nothing is copied.
+ * pool of pinned host memory, so that a source that uses it needs no copy on the host.
+ * Other memory is kept until the device has read it. Large buffers are first copied to
+ * pinned memory, unless the device shares memory with the host. Device memory passes
+ * through. On a device that shares memory with the host, the pool allocates device
+ * memory, and nothing is copied.
  *
- * Video may come as `memory:DMABuf`, too, or in a dma_buf without saying so: where the
- * device imports such memory it reads it where it is, and no filter writes there; else it
- * is copied. Of `memory:GLMemory` the host reads the textures. DMABuf of `format=DMA_DRM`
- * (GStreamer 1.24 and newer) has to be linear: `drm-format=NV12` becomes `format=NV12`.
+ * Video may also come as `memory:DMABuf`, or in a dma_buf with other caps. A device that
+ * can import such memory reads it in place, and no filter writes to it. Otherwise it is
+ * copied. The host reads the textures of `memory:GLMemory`. DMABuf with `format=DMA_DRM`
+ * (GStreamer 1.24 and newer) must be linear: `drm-format=NV12` becomes `format=NV12`.
  *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !

@@ -18,15 +18,16 @@ struct EventUnref {
 };
 using OwnedEvent = std::unique_ptr<GstEvent, EventUnref>;
 
-/* Keeps the tag events of both scopes and finds the orientation. The rules are those of
- * newer versions of videoflip: tags of the stream go before global ones, a list without the
- * tag takes it back, and a stream with another id starts without tags. */
+/* Keeps the tag events of both scopes and finds the orientation, as newer versions of
+ * videoflip do. Tags of the stream take precedence over global ones. A list without the
+ * tag resets it. A stream with another id starts without tags. */
 class OrientationTags {
 public:
   /* Any thread */
   GstVideoOrientationMethod method () const { return method_; }
 
-  /* The streaming thread. Takes a STREAM_START or TAG event; true if method() changed. */
+  /* Streaming thread. Handles a STREAM_START or TAG event. Returns true if method()
+   * changed. */
   bool take (GstEvent *event);
   void clear ();
   /* The events that have an orientation, to be sent again */
@@ -38,7 +39,7 @@ private:
   std::atomic<GstVideoOrientationMethod> method_{GST_VIDEO_ORIENTATION_IDENTITY};
 };
 
-/* For frames that are turned as their tag says: replaces the orientation in a TAG event
- * by rotate-0. Returns any other event as it is. */
+/* For frames that were rotated by their tag: replaces the orientation in a TAG event by
+ * rotate-0. Returns any other event as it is. */
 OwnedEvent with_upright_orientation (OwnedEvent event);
 } // namespace transfer

@@ -1,4 +1,4 @@
-/* Plugin "transferopencl": upload, download, conversion, composition and the tracer openclstats
+/* Plugin "transferopencl": upload, download, conversion, composition and openclstats
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

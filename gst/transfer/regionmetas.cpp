@@ -8,12 +8,12 @@
 
 namespace transfer {
 namespace {
-/* x, y, width and height of a meta are unsigned, and may be as large as that. */
+/* Region of a meta. Its values are unsigned and may exceed the range of gint. */
 struct Rectangle {
   guint x, y, w, h;
 };
 
-/* False where nothing of @rectangle is in the frame */
+/* Returns false if @rectangle lies outside the frame. */
 bool
 clip (const Rectangle &rectangle, const GstVideoInfo &frame, GstVideoRectangle &clipped)
 {

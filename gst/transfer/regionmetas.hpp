@@ -14,11 +14,11 @@ struct Placement {
   Shown shown;
 };
 
-/* Whether @meta is a GstVideoRegionOfInterestMeta or GstVideoCropMeta */
+/* Returns true if @meta is a GstVideoRegionOfInterestMeta or GstVideoCropMeta. */
 bool marks_region (const GstMeta *meta);
 
-/* Adds @meta, of which marks_region() is true, to @buffer, for the place where the output
- * shows that region. What lies outside of the input is cut off; a region with nothing
- * inside is left out. */
+/* Adds @meta to @buffer, at the position where the output shows its region.
+ * marks_region() must be true for @meta. Clips the region to the input, and drops it if
+ * nothing is left. */
 void add_region_meta (GstBuffer *buffer, const GstMeta *meta, const Placement &placement);
 } // namespace transfer

@@ -5,8 +5,8 @@
 #include "transferbin.hpp"
 
 typedef struct {
-  const gchar *missing; /* (nullable): a factory without which the bin does nothing */
-  GstElement *part;     /* (nullable): whose properties are the bin's */
+  const gchar *missing; /* (nullable): factory that was not found */
+  GstElement *part;     /* (nullable): element with the bin's properties */
 } GstOpenCLTransferBinPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
@@ -66,7 +66,7 @@ gst_opencl_transfer_bin_class_forward (gpointer klass, GType of, guint first,
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
-  if (!object_class->set_property) { /* which GObject wants of the class itself */
+  if (!object_class->set_property) { /* GObject does not inherit it */
     object_class->set_property = gst_opencl_transfer_bin_set_property;
     object_class->get_property = gst_opencl_transfer_bin_get_property;
   }

@@ -15,7 +15,7 @@ G_DECLARE_DERIVABLE_TYPE (
 /**
  * GstOpenCLTransferBinClass:
  *
- * A bin that misses an element does not start, and says which.
+ * If an element is missing, the bin does not start, and reports which one.
  */
 struct _GstOpenCLTransferBinClass {
   GstBinClass parent_class;
@@ -24,14 +24,14 @@ struct _GstOpenCLTransferBinClass {
 /**
  * gst_opencl_transfer_bin_add:
  *
- * Returns: (transfer none) (nullable): an element in the bin, linked with nothing
+ * Returns: (transfer none) (nullable): an element in the bin, not linked yet
  */
 GstElement *gst_opencl_transfer_bin_add (gpointer bin, const gchar *factory);
 
 /**
  * gst_opencl_transfer_bin_add_part:
  *
- * The same of the one whose properties are the bin's.
+ * Like gst_opencl_transfer_bin_add(), for the element whose properties the bin forwards.
  */
 GstElement *gst_opencl_transfer_bin_add_part (gpointer bin, const gchar *factory);
 
@@ -39,7 +39,8 @@ gboolean gst_opencl_transfer_bin_is_whole (gpointer bin);
 
 G_END_DECLS
 
-/* Properties of type `of` become the bins' of `klass`, which are set and read by their part:
- * also through the parent class where `klass` has others. See install_properties_of (). */
+/* Installs the properties of type `of` on `klass` and forwards them to the part of the
+ * bin. A `klass` with properties of its own must chain up to the parent class for them.
+ * See install_properties_of (). */
 void gst_opencl_transfer_bin_class_forward (gpointer klass, GType of, guint first,
     const std::function<bool (GParamSpec *)> &is_wanted);

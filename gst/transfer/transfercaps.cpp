@@ -42,9 +42,9 @@ has_meta_feature (const GstCapsFeatures *features)
   return false;
 }
 
-/* The same features, such as meta:… and format:Interlaced, with another memory. By custom
- * system memory is named beside meta:… and not beside others; features are compared as
- * they are spelt. */
+/* Replaces the memory feature, and keeps others such as meta:… and format:Interlaced. By
+ * convention, system memory is named only together with meta:…, and features are compared
+ * by name. */
 GstCapsFeatures *
 with_memory (const GstCapsFeatures *features, Memory memory)
 {
@@ -64,7 +64,8 @@ with_memory (const GstCapsFeatures *features, Memory memory)
   return changed;
 }
 
-/* Keeps textures that the host can read. Other memory has no texture target. */
+/* Copies the structure. GL memory gets the texture targets that the host can read, other
+ * memory none. */
 GstStructure *
 copy_for (const GstStructure *structure, Memory memory)
 {
@@ -86,8 +87,8 @@ copy_for (const GstStructure *structure, Memory memory)
   return copy;
 }
 
-/* Not gst_caps_simplify(), which makes lists of ranges that GStreamer cannot compare. Takes
- * `changed` (nullable). */
+/* Does not use gst_caps_simplify(), which makes lists of ranges that GStreamer cannot
+ * compare. Takes ownership of `changed` (nullable). */
 void
 append_if_new (GstCaps *result, GstStructure *changed, const GstCapsFeatures *like)
 {
@@ -128,7 +129,7 @@ struct Conversion {
   TransferWay way;
   GstPadDirection known;
   Memory memory;
-  std::array<Memory, most_others> others; /* the rest is OTHER */
+  std::array<Memory, most_others> others; /* unused ones are OTHER */
 };
 
 const Conversion conversions[] = {

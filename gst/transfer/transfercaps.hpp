@@ -10,7 +10,7 @@
 
 enum class Memory {
   OTHER,  /* unknown here */
-  SYSTEM, /* also where no feature speaks of memory */
+  SYSTEM, /* also if no feature names a memory */
   DEVICE,
   DMA_BUF,
   GL,
@@ -18,24 +18,25 @@ enum class Memory {
 
 Memory memory_of (const GstCapsFeatures *features);
 
-/* Neither the host's nor an OpenCL device's, and yet something to upload. */
+/* Returns true for memory of other APIs that can be uploaded. */
 inline bool
 is_memory_of_others (Memory memory)
 {
   return memory == Memory::DMA_BUF || memory == Memory::GL;
 }
 
-/* Why no DMABuf of `caps` can be taken, if they are nothing but caps of format=DMA_DRM that is
- * not linear, or of unknown formats; else an empty text */
+/* Returns why DMABuf of `caps` cannot be used, if all of them are format=DMA_DRM that is
+ * not linear or of unknown formats. Otherwise returns an empty string. */
 std::string refused_dma_drm (const GstCaps *caps);
 
 enum class TransferWay {
   UPLOAD,
-  IMPORT, /* uploads, but takes a dma_buf as it is: that goes first */
+  IMPORT, /* upload that prefers to import dma_bufs */
   DOWNLOAD,
 };
 
-/* (transfer full): what can stand on the other pad than that of direction `known`, of
- * caps that are not ANY: all structures in the best memory first, then all in the next.
- * Linear DMABuf of format=DMA_DRM stands for raw video beside DMABuf of raw formats. */
+/* Returns the caps for the other pad, given `caps` on the pad of direction `known`.
+ * `caps` must not be ANY. All structures come in the best memory first, then all in the
+ * next. Linear DMABuf of format=DMA_DRM is offered besides DMABuf of raw formats.
+ * (transfer full) */
 GstCaps *convert_transfer_caps (TransferWay way, GstPadDirection known, GstCaps *caps);

@@ -1,11 +1,12 @@
-/* A convolution of each channel by itself where channels are neighbours in memory: a lane
- * for each of them
+/* Depthwise convolution of adjacent channels, one per lane
  *
- * The input is read where it is. A work-item makes LANES channels of MADE columns at a
- * time, `run` times side by side; neighbouring work-items make neighbouring channels. What
- * it reads of a line goes into all of its columns. Weights are [line][column][filled].
+ * Reads the input in place. A work-item computes LANES channels of MADE columns at a
+ * time, `run` times along a row. Neighbouring work-items compute neighbouring channels.
+ * Each value that is read is used for all MADE columns. Weights are
+ * [line][column][filled].
  *
- * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE, DILATION, and INPUT_BYTES of a number.
+ * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE, DILATION, and INPUT_BYTES, the size
+ * of an element.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +15,7 @@
 #define MADE 4
 #define REACH ((MADE - 1) * STRIDE + (TAP_COLUMNS - 1) * DILATION + 1)
 
-/* A line of the input, and how its columns are found. */
+/* A row of the input, and the position of its columns */
 typedef struct {
   global const uchar *first;
   long step; /* in bytes from column to column */
@@ -38,7 +39,7 @@ channels_at (global const uchar *from, int count)
   return VLOAD (0, values);
 }
 
-/* `x`: the column of the first tap; `inside`: no border is seen. */
+/* `x`: input column of the first tap. `inside`: no tap reads the border. */
 void
 add_line (FLOATS *sum, Line line, int x, int count, bool inside,
     global const float *weights, int filled)

@@ -1,10 +1,11 @@
 /* Convolution of float64 arrays in double precision
  *
- * The input is read where it is. A work-item makes a pixel of four filters of a group; a
- * group's last four may be fewer. Weights are [four][line][column][channel of group][4].
+ * Reads the input in place. A work-item computes one pixel for four filters of a group.
+ * The last four of a group may be fewer. Weights are [four][line][column][channel of
+ * group][4].
  *
- * Built with CHANNELS_FIRST where neighbouring work-items make neighbouring columns; else
- * they make neighbouring filters.
+ * With CHANNELS_FIRST, neighbouring work-items compute neighbouring columns, otherwise
+ * neighbouring filters.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,18 +1,20 @@
-/* The input of a convolution as its other kernels want it: floats, with the border around
+/* Copies the input of a convolution to floats and adds the border
  *
- * As planes: [image][channel][line][column], or as pixels: [image][line][column][channel],
- * where channels beyond the input's are 0. Lines and columns are those that a kernel's
- * taps reach; `top` and `left` of them come before the input's.
+ * The output is planes, [image][channel][line][column], or pixels,
+ * [image][line][column][channel], whose additional channels are 0. It has all rows and
+ * columns that the taps reach. `top` rows and `left` columns come before those of the
+ * input.
  *
- * `…_lines` make a line in a work-item, for a CPU; `…_numbers` one number or four, in one
- * dimension: rows may be more than a device takes in another.
+ * `…_lines` copy one row per work-item, for a CPU. `…_numbers` copy one value, or four,
+ * per work-item. They have one dimension, because the limit of others may be lower than
+ * the number of rows.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolve.clh"
 
 typedef struct {
-  long image, channel, line, column; /* in bytes from one to the next */
+  long image, channel, line, column; /* strides in bytes */
 } Steps;
 
 #define INPUT_PARAMETERS                                                                 \
@@ -20,7 +22,7 @@ typedef struct {
       long line_step, long column_step, int channels, int height, int width
 #define PLACE_PARAMETERS int lines, int columns, int top, int left, int border
 
-/* The first of a line's numbers, or null where the line is 0. */
+/* Returns the first element of row `y`, or NULL if the whole row is 0. */
 global const uchar *
 line_at (global const uchar *image, long line_step, int y, int height, int border)
 {
@@ -68,8 +70,8 @@ gather_plane_lines (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *planes, in
 }
 
 kernel void
-gather_plane_numbers (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *planes, int pitch,
-    int images)
+gather_plane_numbers (
+    INPUT_PARAMETERS, PLACE_PARAMETERS, global float *planes, int pitch, int images)
 {
   uint n = get_global_id (0);
   int x = n % columns, row = n / columns, plane = row / lines, y = row % lines;
@@ -83,7 +85,7 @@ gather_plane_numbers (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *planes, 
       number_at (line, column_step, x - left, width, border);
 }
 
-/* `depth`: channels of the output, those of each of `groups` filled up to as many */
+/* `depth`: channels of an output pixel, including the padding of each of `groups` */
 float
 channel_at (global const uchar *line, long channel_step, long column_step, int x,
     int width, int border, int channels, int groups, int depth, int c)
@@ -141,11 +143,10 @@ gather_pixel_lines (
   }
 }
 
-/* Four channels in a work-item */
+/* A work-item copies four channels. */
 kernel void
-gather_pixel_numbers (
-    INPUT_PARAMETERS, PLACE_PARAMETERS, global float *pixels, int groups, int depth,
-    int images)
+gather_pixel_numbers (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *pixels,
+    int groups, int depth, int images)
 {
   uint n = get_global_id (0);
   int c = n % (depth / 4) * 4, place = n / (depth / 4);
@@ -158,8 +159,8 @@ gather_pixel_numbers (
   float4 four = 0.0f;
   if (line && from >= 0) {
 #define CHANNEL(c)                                                                       \
-  channel_at (                                                                           \
-      line, channel_step, column_step, x - left, width, border, channels, groups, depth, c)
+  channel_at (line, channel_step, column_step, x - left, width, border, channels,        \
+      groups, depth, c)
 #ifdef INPUT_f32
     global const uchar *at = line + from * column_step + c * sizeof (float);
     if (depth == channels && channel_step == sizeof (float)
@@ -176,8 +177,8 @@ gather_pixel_numbers (
   ((global float4 *)pixels)[n] = four;
 }
 
-/* Copies alpha, or padding, of the input's pixel at the middle of what the taps see. `top`,
- * `left`: of that pixel for the output's first one. */
+/* Copies alpha or padding from the input pixel under the middle tap. Column `left` and
+ * row `top` of the input belong to the first output pixel. */
 kernel void
 keep_component (global const uchar *input, ulong in_offset, long in_line, int in_column,
     int in_height, int in_width, global uchar *output, ulong out_offset, long out_line,

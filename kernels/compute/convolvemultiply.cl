@@ -1,28 +1,29 @@
 /* Matrix multiplication for convolutions
  *
- * C = A · B, then bias and activation. Row r of A is what the filters see for one number
- * of the output: of image r / (lines · columns) and so on, so its numbers stand where the
- * input has them, and where each four of them begin is `fours`. B lies in panels of
- * COLUMNS columns, [batch][panel][k][COLUMNS], filled up with zeros. A, B and C each
- * have a distance in numbers from one batch to the next.
+ * C = A · B, then bias and activation. Row r of A is the input window of output pixel r,
+ * counted over images, rows and columns. It is read from the input in place: `fours`
+ * holds the offset of each group of four elements. B consists of panels of COLUMNS
+ * columns, [batch][panel][k][COLUMNS], padded with zeros. `a_batch` and `c_batch` are the
+ * distances between batches, in elements.
  *
- * `multiply_cpu`, for a CPU: a work-item makes ROWS x 2 · LANES of C in registers.
- * `multiply_gpu`: 8 x 16 work-items make 128 x 64 of it by way of local memory. Where
- * that is too few groups for a device, each makes one of PARTS sums along k, which
- * convolveunfold.cl's `finish` adds up: then C is [part][batch] and bias waits.
+ * `multiply_cpu`, for a CPU: a work-item computes ROWS x 2 · LANES of C in registers.
+ * `multiply_gpu`: 8 x 16 work-items compute 128 x 64 of C through local memory. If that
+ * gives too few work-groups for a device, each computes one of PARTS sums along k. C is
+ * then [part][batch], and `finish` of convolveunfold.cl adds up the parts and applies
+ * bias and activation.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolve.clh"
 
-/* Where an array's numbers are: from an image, a line, a column to the next. */
+/* Strides of an array, in elements */
 typedef struct {
   int image, line, column;
 } Steps;
 
 #define PARAMETERS                                                                       \
-  global const float *a, long a_offset, int a_batch, int a_image, int a_line, int a_column,             \
-      global const int *fours, int n_fours, global const float *b,                       \
+  global const float *a, long a_offset, int a_batch, int a_image, int a_line,            \
+      int a_column, global const int *fours, int n_fours, global const float *b,         \
       global const float *bias, int activation, global OUTPUT *c, long c_offset,         \
       int c_batch, int c_image, int c_line, int c_column, int c_step, int rows,          \
       int lines, int columns, int width
@@ -89,7 +90,7 @@ multiply_cpu (PARAMETERS)
     b += 4 * COLUMNS;
   }
   c += c_offset + (long)batch * c_batch + (long)panel * COLUMNS * c_step;
-  FLOATS sums[2 * ROWS]; /* the rest of the code is there once */
+  FLOATS sums[2 * ROWS]; /* for a loop that is not unrolled */
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
     sums[2 * r] = x[r];
@@ -105,35 +106,37 @@ multiply_cpu (PARAMETERS)
   }
 }
 #else
-/* A work-item's part of C is 8 x 8, two fours of rows by two of columns. */
+/* A work-item computes 8 x 8 of C: two groups of four rows by two of four columns. */
 #define ACROSS 8
 #define DOWN 16
 #define ITEMS (ACROSS * DOWN)
 #define ROWS (2 * 4 * DOWN)
 #define COLUMNS (2 * 4 * ACROSS)
-/* In a step along k */
+/* Elements of a step along k */
 #define DEEP 16
 #define FOURS (DEEP / 4)
-/* Reads of four stay aligned, writes of a column meet other banks. */
+/* Keeps reads of four elements aligned, and avoids bank conflicts when a column is
+ * written. */
 #define PITCH (ROWS + 4)
 
-/* Every four of local memory is aligned. */
+/* An aligned group of four elements in local memory */
 #define FOUR(numbers) (*(local float4 *)(numbers))
 
-/* Fours of A and B that a work-item brings for a step. */
+/* Groups of four elements of A and B that a work-item loads per step */
 #define A_LOADS (ROWS * FOURS / ITEMS)
 #define B_LOADS (COLUMNS * FOURS / ITEMS)
 
-/* From global memory into registers, and where A's next fours begin, which takes as long. */
+/* Loads the next groups of A and B from global memory into registers. Also loads the
+ * offset of A's group after that, because its latency is as long. */
 #define BRING(step)                                                                      \
   {                                                                                      \
     _Pragma ("unroll") for (int n = 0; n < A_LOADS; n++) a_next[n] =                     \
         *(global const float4 *)(a + a_row[n] + four);                                   \
     four = fours[min ((step) + 1, n_steps - 1) * FOURS + item % FOURS];                  \
     _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++) b_next[n] =                     \
-        ((global const float4 *)(b + (long)(step) * DEEP * COLUMNS))[item + n * ITEMS];  \
+        ((global const float4 *)(b + (long)(step)*DEEP * COLUMNS))[item + n * ITEMS];    \
   }
-/* From there into one side of local memory, A turned. */
+/* Stores these registers in one of the two local buffers, A transposed. */
 #define KEEP(side)                                                                       \
   {                                                                                      \
     _Pragma ("unroll") for (int n = 0; n < A_LOADS; n++)                                 \
@@ -152,8 +155,8 @@ multiply_cpu (PARAMETERS)
 #define READ(set, side, k)                                                               \
   _Pragma ("unroll") for (int q = 0; q < 2; q++)                                         \
   {                                                                                      \
-    above[set][q] = FOUR (as[side] + (k) * PITCH + q * 4 * DOWN + down * 4);             \
-    beside[set][q] = FOUR (bs[side] + (k) * COLUMNS + q * 4 * ACROSS + across * 4);      \
+    above[set][q] = FOUR (as[side] + (k)*PITCH + q * 4 * DOWN + down * 4);               \
+    beside[set][q] = FOUR (bs[side] + (k)*COLUMNS + q * 4 * ACROSS + across * 4);        \
   }
 #define MULTIPLY(set)                                                                    \
   _Pragma ("unroll") for (int r = 0; r < 2; r++)                                         \

@@ -1,14 +1,14 @@
-/* A convolution over planes, tap by tap: each number of the output is the sum of what one
- * filter's taps see of its group's planes
+/* Convolution over planes, tap by tap
  *
- * Planes are what convolvegather.cl makes, `reach` numbers a line; numbers behind a
- * line's last may be read and count for nothing. Weights are [filter][plane of
- * group][line][column].
+ * Reads the planes of convolvegather.cl, whose rows are `pitch` elements apart. Elements
+ * after the end of a row may be read, but do not affect the result. Weights are
+ * [filter][plane of group][line][column].
  *
- * `…_lanes`, for a CPU: a work-item makes ITEM_ROWS lines of LANES. `…_tall` makes twice
- * as many, and uses each number that it reads for all of its lines; that is for tall taps
- * side by side, of ITEM_ROWS lines or more. `…_groups`: a work-item makes a column of
- * ITEM_ROWS, of which the group has what it sees in local memory.
+ * `convolve_cpu`: a work-item computes ITEM_ROWS rows of LANES columns. `convolve_tall`,
+ * also for a CPU: twice as many columns, and uses each value that it reads for all of its
+ * rows. It needs stride 1, dilation 1 and at least ITEM_ROWS rows of taps.
+ * `convolve_gpu`: a work-item computes ITEM_ROWS rows of one column. Its work-group reads
+ * a tile of the input into local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,7 +24,7 @@
 
 #ifdef LANES
 #ifdef STRIDED
-/* Lanes behind the output's last would see what lies strides behind the planes. */
+/* Lanes after the last output column would read far beyond the planes. */
 FLOATS
 load (global const float *from, int stride, int last)
 {
@@ -80,7 +80,7 @@ convolve_cpu (PARAMETERS)
     }
   }
   output += out_offset + image * out_image + filter * out_channel + x * out_column;
-  FLOATS sums[ITEM_ROWS]; /* the rest of the code is there once */
+  FLOATS sums[ITEM_ROWS]; /* for a loop that is not unrolled */
 #pragma unroll
   for (int r = 0; r < ITEM_ROWS; r++)
     sums[r] = sum[r];
@@ -90,8 +90,7 @@ convolve_cpu (PARAMETERS)
         out_column, width - x);
 }
 
-/* Line `j` of what is seen, which is a tap's for those lines of the output that `meets`
- * says. */
+/* Adds input row `j` to the output rows r for which `meets` is true. */
 #define ADD_LINE(j, meets)                                                               \
   {                                                                                      \
     global const float *line = from + min (y + (j), plane_lines - 1) * pitch;            \
@@ -100,7 +99,7 @@ convolve_cpu (PARAMETERS)
       _Pragma ("unroll") for (int r = 0; r < ITEM_ROWS; r++)                             \
       {                                                                                  \
         if (meets) {                                                                     \
-          FLOATS tap = weight[((j) - r) * tap_columns + i];                              \
+          FLOATS tap = weight[((j)-r) * tap_columns + i];                                \
           left[r] += tap * near;                                                         \
           right[r] += tap * far;                                                         \
         }                                                                                \
@@ -135,7 +134,7 @@ convolve_tall (PARAMETERS)
     from += plane_size;
     weight += tap_lines * tap_columns;
   }
-  FLOATS sums[2 * ITEM_ROWS]; /* the rest of the code is there once */
+  FLOATS sums[2 * ITEM_ROWS]; /* for a loop that is not unrolled */
 #pragma unroll
   for (int r = 0; r < ITEM_ROWS; r++) {
     sums[2 * r] = left[r];
@@ -155,7 +154,7 @@ convolve_tall (PARAMETERS)
 #define ACROSS 32
 #define DOWN 4
 
-/* Lines and columns that `tile` has. */
+/* `tile_lines` and `tile_columns` are the size of `tile`. */
 kernel __attribute__ ((reqd_work_group_size (ACROSS, DOWN, 1))) void
 convolve_gpu (PARAMETERS, local float *tile, int tile_lines, int tile_columns)
 {

@@ -1,7 +1,7 @@
-/* Correlation where it is a product: spectra of an image's planes by those of the taps
+/* Correlation as multiplication of spectra
  *
  * Spectra are [image][plane][bin] and [filter][plane of group][bin], of pairs (real,
- * imaginary). What comes out is [image][filter][bin].
+ * imaginary). The output is [image][filter][bin].
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,8 +22,7 @@ multiply_spectra (global const float2 *seen, int planes, int planes_of_group,
   for (int plane = 0; plane < planes_of_group; plane++) {
     for (int bin = first; bin < last; bin++) {
       float2 a = seen[bin], b = taps[bin]; /* a · conj (b) */
-      float2 product =
-          (float2)(a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y);
+      float2 product = (float2)(a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y);
       output[bin] = plane == 0 ? product : output[bin] + product;
     }
     seen += bins;

@@ -1,9 +1,9 @@
-/* Unfolds the input into a matrix with one row per output value ("im2col")
+/* Unfolds the input into a matrix with one row per output pixel ("im2col")
  *
- * Products that came out of a library, or in parts, get bias and activation in `finish`.
+ * Reads the pixels of convolvegather.cl. `fours` holds the offset of each group of four
+ * elements of a row. A work-item copies `run` groups.
  *
- * Pixels are what convolvegather.cl makes; each four of a row begin at `fours`. A
- * work-item copies `run` fours.
+ * `finish` adds up partial products, and applies bias and activation.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -26,7 +26,8 @@ unfold (global const float *pixels, int of_image, int of_line, int of_column, in
     vstore4 (vload4 (0, pixels + fours[f]), f, rows);
 }
 
-/* Products [part][batch][row][width], a number in a work-item: the sum of its parts. */
+/* Adds up the parts of `products`, [part][batch][row][width], one output value per
+ * work-item. */
 kernel void
 finish (global const float *products, int parts, int width, int n_rows, int batches,
     global const float *bias, int bias_batch, int activation, global OUTPUT *output,

@@ -1,10 +1,10 @@
-/* Convolutions of 3×3 taps after Winograd, F(4×4, 3×3) of Lavin and Gray (2016): 36
- * products make 16 numbers, where tap by tap it is 144
+/* Winograd convolution with 3×3 taps, F(4×4, 3×3) of Lavin and Gray (2016)
  *
- * Input comes as pixels [image][line][column][channel] of convolvegather.cl, in tiles of
- * 6×6 that begin every 4. Between the two transforms stand 36 products of matrices,
- * [tile][channel] · [channel][filter]. A work-item transforms LANES channels, or filters,
- * of a tile. UNROLLED: as often as it has numbers.
+ * It needs 36 products for 16 output values, instead of 144. The input is pixels
+ * [image][line][column][channel] of convolvegather.cl, in tiles of 6×6 that begin every 4
+ * pixels. Between the two transforms are 36 matrix products [tile][channel] ·
+ * [channel][filter]. A work-item transforms LANES channels, or filters, of a tile.
+ * UNROLLED unrolls the loop over its output values.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,11 +13,11 @@
 #define TILE 6
 #define MADE 4
 
-/* Channels and filters are filled up to whole vectors. */
+/* Channels and filters are padded to whole vectors. */
 #define READ(numbers) (*(global const FLOATS *)(numbers))
 #define WRITE(values, numbers) (*(global FLOATS *)(numbers) = (values))
 
-/* Bᵀ · d, of six numbers that stand `step` apart */
+/* Bᵀ · d, for six values that are `step` apart */
 #define TRANSFORM_INPUT(d, step)                                                         \
   {                                                                                      \
     FLOATS d0 = d[0], d1 = d[step], d2 = d[2 * (step)], d3 = d[3 * (step)],              \
@@ -57,8 +57,8 @@ transform_input (global const float *pixels, int lines, int columns, int depth,
   int across = tile % tiles_across, down = tile / tiles_across % tiles_down;
   int image = tile / tiles_across / tiles_down;
   global const float *from =
-      pixels
-      + (((long)image * lines + down * MADE) * columns + across * MADE) * depth + channel;
+      pixels + (((long)image * lines + down * MADE) * columns + across * MADE) * depth
+      + channel;
   FLOATS d[TILE * TILE];
 
 #pragma unroll
@@ -78,7 +78,8 @@ transform_input (global const float *pixels, int lines, int columns, int depth,
     WRITE (d[n], seen + (long)n * tiles * depth);
 }
 
-/* `products`: [36][tile][depth], of `filters` and what fills them up */
+/* `products`: [36][tile][depth], where `depth` is `filters` rounded up to whole
+ * vectors */
 kernel void
 transform_output (global const float *products, int depth, int tiles_down,
     int tiles_across, int tiles, global const float *bias, int activation,
@@ -108,7 +109,7 @@ transform_output (global const float *products, int depth, int tiles_down,
     made[n] = m[n / MADE * TILE + n % MADE] + biases;
 
   output += out_offset + image * out_image + filter * out_channel;
-#ifdef UNROLLED /* numbers of a GPU stay in registers */
+#ifdef UNROLLED /* keeps the values in registers */
 #pragma unroll
 #else
 #pragma unroll 1

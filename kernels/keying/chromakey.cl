@@ -1,4 +1,4 @@
-/* chromakey: what has the colour of the key becomes transparent
+/* chromakey: hard key, temporal noise reduction, and key colour of a rectangle
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,7 +6,7 @@
 #include "softkey.clh"
 #include "unkeyed.clh"
 
-/* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
+/* Eight pixels per work-item. `inverted`: all ones to key pixels that differ. */
 __kernel void
 key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint color, uint mask, uint threshold, int inverted, uint opacity, uint channel,
@@ -29,10 +29,10 @@ key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }
 
-/* A quieter picture: where nothing moves, a mean over time. Whether something does, the
- * mean difference of three by three pixels says, which is quieter than that of one: above
- * MOVING levels a pixel is taken as it is, up to STILL the mean takes a part of it. Means
- * are in 1/256 of a level, or as 16 bits are. */
+/* Temporal noise reduction: where nothing moves, a pixel becomes a recursive mean over
+ * time. Motion is the mean change of 3 x 3 pixels, which is less noisy than that of one.
+ * Up to STILL levels the mean takes PART of the new pixel, above MOVING it takes all of
+ * it. Means are in 1/256 level, or in 16-bit levels. */
 #define STILL 2.5f
 #define MOVING 4.5f
 #define PART 0.2f
@@ -78,7 +78,7 @@ change_of_column (FRAME (const, input), uint width, uint height,
   return sum;
 }
 
-/* Eight pixels a work-item; `starts`: there is nothing before. */
+/* Eight pixels per work-item. `starts`: there is no previous mean. */
 __kernel void
 quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint starts,
     __global const ushort4 *before, __global ushort4 *after)
@@ -97,13 +97,12 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
     ulong at = (ulong)y * width + x;
     int4 mean = parts_of_pixel (load_pixel (line, x));
     if (!starts) {
-      int4 right =
-          change_of_column (THE_FRAME (input), width, height, before, x + 1, y);
+      int4 right = change_of_column (THE_FRAME (input), width, height, before, x + 1, y);
       uint4 changes = abs (left + middle + right);
       uint change = max (max (changes.x, changes.y), max (changes.z, changes.w));
       float part = clamp (
-          PART + (change / (9 * PART_OF_LEVEL) - STILL) * (1 - PART) / (MOVING - STILL), PART,
-          1.0f);
+          PART + (change / (9 * PART_OF_LEVEL) - STILL) * (1 - PART) / (MOVING - STILL),
+          PART, 1.0f);
       int4 was = convert_int4 (before[at]);
       mean = was + convert_int4_rte (part * convert_float4 (mean - was));
       left = middle;
@@ -114,7 +113,7 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
   }
 }
 
-/* Mean colour of a rectangle, rounded; one work-group */
+/* Computes the rounded mean colour of a rectangle. One work-group. */
 __kernel void
 take_key (INPUT_FRAME (input), uint left, uint top, uint columns, uint rows,
     __global uint *auto_key)

@@ -1,21 +1,21 @@
-/* chromakey: the soft methods for a device that is a CPU
+/* chromakey: soft methods on a CPU
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A work-item does a tile of TILE_COLUMNS by at most WIDE_ROWS pixels, alone, sixteen
- * pixels at a time, and keeps what neighbours need, lumas, distances and marks of the
- * core, in memory of its own: the picture is read twice and written once.
+ * A work-item writes a tile of TILE_COLUMNS by at most WIDE_ROWS pixels, sixteen pixels
+ * at a time. It keeps lumas, distances and marks of the core in private memory, for the
+ * neighbours. So the input is read twice and the output is written once.
  */
 #define LANES 16
 #include "screenline.clh"
 #include "pixels_cpu.clh"
 
 #define TILE_COLUMNS 256
-#define MARGIN 16 /* columns of each side, where there are neighbours to look at */
+#define MARGIN 16 /* columns read on each side */
 #define LINE_COLUMNS (TILE_COLUMNS + 2 * MARGIN)
 #define CORE_REACH (2 * CORE_RADIUS)
 #define LINES (WIDE_ROWS + 2 * CORE_REACH)
-#define BEHIND 32 /* for what loads beyond the last line's end */
+#define BEHIND 32 /* for vector loads beyond the last row */
 
 typedef struct {
   float luma[LINES * LINE_COLUMNS];
@@ -26,23 +26,25 @@ typedef struct {
 } Tile;
 
 typedef struct {
-  int x, y;          /* of the first pixel that is written */
+  int x, y;          /* first pixel that is written */
   int width, height; /* of the frame */
-  int columns, rows; /* that are written, */
-  int reach;         /* and lines above and below that are looked at */
+  int columns, rows; /* that are written */
+  int reach;         /* rows read above and below */
 } Place;
 
 #define OF_BOTH(field, component)                                                        \
-  (float16)((float8)(first.field.component), (float8)(second.field.component))
+  (float16) ((float8)(first.field.component), (float8)(second.field.component))
 
-/* The screen of sixteen columns; within them lies one centre at the most, after eight. */
+/* Returns the screen colour of sixteen columns. They contain at most one block centre,
+ * after the eighth. */
 INLINED Colors
 screen_along (Keyer keyer, Segment *segment, int x, int y)
 {
   const float16 offsets = (float16)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f, 8.5f,
       9.5f, 10.5f, 11.5f, 12.5f, 13.5f, 14.5f, 15.5f);
   if (keyer.plate_stride > 0)
-    return colors_of_pixels (load_wide (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
+    return colors_of_pixels (
+        load_wide (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
   if (x >= segment->end)
     *segment = segment_at (keyer, x, y);
   Segment first = *segment;
@@ -66,7 +68,7 @@ line_of_frame (Place place, int y)
   return clamp (y, 0, place.height - 1);
 }
 
-/* Luma, distance and marks of a line of the tile, with its margins */
+/* Computes luma, distance and marks of a row of the tile, with its margins. */
 INLINED void
 look_at_line (
     FRAME (const, input), Place place, Keyer keyer, int row, bool marking, Tile *tile)
@@ -89,8 +91,8 @@ look_at_line (
   }
 }
 
-/* Combines CORE_SIDE neighbours `step` apart, in each of `lines` rows: with `all_of` whether
- * all are marked, otherwise their sum */
+/* Combines CORE_SIDE neighbours `step` apart, in each of `lines` rows: with `all_of`
+ * whether all are marked, otherwise their sum */
 INLINED void
 gather (const uchar *from, uchar *to, int lines, int columns, int step, bool all_of)
 {
@@ -190,17 +192,19 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
   }
 }
 
-/* Distances are those of `seen`, a quieter picture of the same, or `input` itself.
- * Work-groups of one work-item, of each at most `most_rows` lines */
+/* Distances are computed from `seen`: `input` or its denoised version. A work-group has
+ * one work-item, which writes at most `most_rows` rows. */
 __kernel void
 key_cpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
-    uint height, KEYER,
-    uint refining, uint closing, uint most_rows)
+    uint height, KEYER, uint refining, uint closing, uint most_rows)
 {
   Tile tile;
   Keyer keyer = THE_KEYER;
   Place place = {get_global_id (0) * TILE_COLUMNS, get_global_id (1) * most_rows, width,
-      height, 0, 0, closing ? CORE_REACH : refining ? RADIUS : 0};
+      height, 0, 0,
+      closing    ? CORE_REACH
+      : refining ? RADIUS
+                 : 0};
   place.columns = (min (place.width - place.x, TILE_COLUMNS) + 15) / 16 * 16;
   place.rows = min (place.height - place.y, (int)most_rows);
 

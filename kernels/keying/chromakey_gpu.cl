@@ -1,31 +1,32 @@
-/* chromakey: the soft methods for a device that is a GPU
+/* chromakey: soft methods on a GPU
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A work-group makes a tile of TILE_COLUMNS by TILE_ROWS pixels. What neighbours need goes
- * to local memory first: lumas and distances, and a bit a pixel of what may be core. Then
- * each work-item goes down ITEM_ROWS lines of four columns, with sums of the lines around
- * in registers, so that the picture is read once and a little and written once.
+ * A work-group writes a tile of TILE_COLUMNS by TILE_ROWS pixels. First it stores lumas,
+ * distances and marks of the core (one bit per pixel) in local memory. Then each
+ * work-item processes ITEM_ROWS rows of four columns, with moving sums in registers. So
+ * the input is read little more than once, and the output is written once.
  *
  * Built for one combination of
- *   REFINING, CLOSING: 1 for finer edges, and for the core
- *   PICTURED: 1 where the plate is a picture
- *   TILE_COLUMNS: a multiple of 32; TILE_ROWS: one of ITEM_ROWS
+ *   REFINING, CLOSING: 1 with edge refinement, 1 with the core matte
+ *   PICTURED: 1 if the plate is an image
+ *   TILE_COLUMNS: a multiple of 32; TILE_ROWS: a multiple of ITEM_ROWS
  */
 #define LANES 4
 #include "screenline.clh"
 
-#define REACH (CLOSING ? 2 * CORE_RADIUS : RADIUS) /* lines that are looked at beyond */
-#define MARGIN 8                                   /* and columns */
+#define REACH (CLOSING ? 2 * CORE_RADIUS : RADIUS) /* rows read above and below */
+#define MARGIN 8                                   /* columns read on each side */
 #define LOOKED_ROWS (TILE_ROWS + 2 * REACH)
 #define LOOKED_EIGHTS ((TILE_COLUMNS + 2 * MARGIN) / 8)
 
-/* Lumas and distances, by four; those of the tile's first columns are at 1. */
+/* Rows of lumas and distances, four columns per vector. The tile's first columns are at
+ * 1. */
 #define EDGE_ROWS (TILE_ROWS + 2 * RADIUS)
 #define EDGE_FOURS (TILE_COLUMNS / 4 + 2)
 
-/* Number of words in a row of marks, before and after erosion. The last word is half used.
- * Marks are written eight at a time. */
+/* Number of words in a row of marks, before and after erosion. The last word is half
+ * used. Marks are written eight at a time. */
 #define MARKED_WORDS (TILE_COLUMNS / 32 + 1)
 #ifdef __ENDIAN_LITTLE__
 #define EIGHT_OF_WORDS(eight) (eight)
@@ -34,8 +35,8 @@
 #endif
 #define ERODED_ROWS (TILE_ROWS + 2 * CORE_RADIUS)
 
-/* Reads four columns from x on, a multiple of four; columns beyond the row have any
- * value. */
+/* Returns the screen colour of four columns from x, a multiple of four. Columns beyond
+ * the row have any value. */
 INLINED Colors
 screen_of_four (Keyer keyer, Segment segment, int x, int y)
 {
@@ -49,7 +50,8 @@ screen_of_four (Keyer keyer, Segment segment, int x, int y)
   return colors;
 }
 
-/* Pixels from x on, a multiple of as many; those beyond the line are its first or last. */
+/* Loads eight pixels from x, a multiple of eight. Beyond the row its first or last pixel
+ * is repeated. */
 Pixel8
 load_eight (__global const uchar *line, int x, int width)
 {
@@ -87,7 +89,7 @@ store_four (__global uchar *line, uint x, uint width, Pixel4 pixels)
     store_pixel (line, x + 3, pixels.s3);
 }
 
-/* Eight bits, the first column's lowest */
+/* Returns eight bits, the lowest for the first column. */
 INLINED uchar
 marks_of (float4 first, float4 second)
 {
@@ -97,7 +99,8 @@ marks_of (float4 first, float4 second)
   return all.s0 | all.s1 | all.s2 | all.s3;
 }
 
-/* Reads eight pixels. A row of the tile starts and ends between its two halves. */
+/* Stores lumas and distances of eight pixels. Of the first and last eight in a row only
+ * one half is stored. */
 INLINED void
 keep_edges (const Colors *colors, const float4 *distance, uint eight,
     __local float4 *lumas, __local float4 *distances)
@@ -136,8 +139,8 @@ look_at_eight (Pixel8 pixels, Keyer keyer, Segment segment, int x, int y, uint e
     keep_marks (distance, eight, (__local uchar *)(marks + row * MARKED_WORDS));
 }
 
-/* The tile and what lies around it; beyond the frame lie the pixels of its rim. Each
- * work-item stays with eight columns as it goes down. */
+/* Reads the tile and its margin. Beyond the frame its edge pixels are repeated. Each
+ * work-item processes eight columns from top to bottom. */
 INLINED void
 look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer keyer,
     __local float4 *lumas, __local float4 *distances, __local uint *marks)
@@ -161,7 +164,7 @@ look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer 
   }
 }
 
-/* Bits of a line from `bit` on, of which the last may be in the next word */
+/* Returns 32 bits of a row from `bit` on, which may lie in two words. */
 INLINED uint
 bits_from (__local const uint *words, uint bit)
 {
@@ -169,7 +172,7 @@ bits_from (__local const uint *words, uint bit)
   return words[word] >> shift | words[word + 1] << 1 << (31 - shift);
 }
 
-/* Whether all CORE_SIDE pixels from each bit on are set */
+/* Returns the bits from which on CORE_SIDE bits are all set. */
 INLINED uint
 all_of_side (uint bits, uint next)
 {
@@ -179,8 +182,8 @@ all_of_side (uint bits, uint next)
   return of_four & of_four >> 4 & all >> 8;
 }
 
-/* Bit 0 of a line that is left is CORE_RADIUS columns before the tile. Nobody looks at
- * what is left of a line's last bits. */
+/* Bit 0 of an eroded row is CORE_RADIUS columns before the tile. The last bits of a row
+ * are not used. */
 INLINED void
 erode (__local const uint *marks, __local uint *eroded)
 {
@@ -196,7 +199,8 @@ erode (__local const uint *marks, __local uint *eroded)
   }
 }
 
-/* How many are left of the CORE_SIDE columns around each of four, in one line */
+/* Counts the eroded marks in the CORE_SIDE columns around each of four pixels, in one
+ * row. */
 INLINED int4
 left_of_line (__local const uint *eroded, uint column)
 {
@@ -205,7 +209,7 @@ left_of_line (__local const uint *eroded, uint column)
   return convert_int4 (popcount (each));
 }
 
-/* Around each of the four in the middle */
+/* Sums SIDE values around each of the four in the middle. */
 INLINED float4
 sum_of_side (float4 before, float4 middle, float4 after)
 {
@@ -243,11 +247,11 @@ add_line (Moments *sum, __local const float4 *lumas, __local const float4 *dista
       sum_of_side (distance_square[0], distance_square[1], distance_square[2]);
 }
 
-/* Sums over the lines around one, as they go down line by line */
+/* Moving sums over the rows around a row, updated from row to row */
 typedef struct {
-  __local const float4 *lumas, *distances; /* of the first line */
+  __local const float4 *lumas, *distances; /* of the first row of the window */
   Moments moments;
-  __local const uint *eroded; /* the same */
+  __local const uint *eroded; /* of the first row of the window */
   uint column;
   int4 left;
 } Around;
@@ -288,7 +292,7 @@ go_down (Around *around)
   }
 }
 
-/* In the line that `around` has come to */
+/* Keys four pixels of the row at which `around` is. */
 INLINED void
 key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width, uint x,
     uint y, Keyer keyer, Colors here, const Around *around)
@@ -307,7 +311,7 @@ key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
       keyed (pixels, colors_of_pixels (pixels), here, distance, core, keyer));
 }
 
-/* The tile from lines around it that are in local memory */
+/* Keys the tile from the rows in local memory. */
 INLINED void
 key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, uint x0, uint y0, Keyer keyer, __local const float4 *lumas,
@@ -347,7 +351,7 @@ usual (Keyer keyer)
   return keyer;
 }
 
-/* Distances are those of `seen`, a quieter picture of the same, or `input` itself. */
+/* Distances are computed from `seen`: `input` or its denoised version. */
 __kernel void
 key_gpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, KEYER)

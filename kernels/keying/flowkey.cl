@@ -1,4 +1,4 @@
-/* flowkey: keying flows over even colour
+/* flowkey: extends the key over areas of even colour
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,7 +6,8 @@
 #include "masks.clh"
 #include "tiles.clh"
 
-/* The planes of a frame, a byte of each: global size 4 * words, height */
+/* Packs the planes of a frame, one byte of each per work-item. Global size: 4 * words,
+ * height */
 __kernel void
 pack_flow (FRAME (const, input), uint width, uint height, RULE, __global uchar *keyed,
     __global uchar *right, __global uchar *down, __global uchar *open, uint words)
@@ -48,8 +49,8 @@ limit_flow (__global const uint *open, __global uint *right, __global uint *down
   down[at] &= open[at] & below;
 }
 
-/* Some iterations of the planes. Once a launch has changed nothing, none after it will:
- * they return at once, and either plane has the result. */
+/* Runs `iterations` iterations. After a launch that changed nothing, later launches
+ * return at once, and both planes have the result. */
 __kernel void
 flow_planes (__global const uint *from, __global uint *to, __global const uint *right,
     __global const uint *down, uint width, uint height, uint iterations,
@@ -100,16 +101,15 @@ flow_planes (__global const uint *from, __global uint *to, __global const uint *
   }
 }
 
-/* Until nothing changes. What flow can reach from a keyed pixel is the whole of its
- * connected region, however long the way: so regions are found by union and find, in a
- * fixed number of launches. A region is a tree; its nodes are the runs of connected
- * pixels within a word, named by the number of their first pixel. A node's parent has a
- * smaller number or is the node itself, the root. Bit 31 of a root says that its region
- * is keyed. */
+/* Flow until nothing changes. It reaches the whole connected region of a keyed pixel.
+ * Union-find finds the regions in a fixed number of launches. A region is a tree. Its
+ * nodes are the runs of connected pixels within a word, numbered by their first pixel. A
+ * node's parent has a smaller number or, for the root, is the node itself. Bit 31 of a
+ * root is set if its region is keyed. */
 #define NODE 0x7fffffffu
 #define KEYED 0x80000000u
 
-/* Bits of a word's pixels that a run begins with */
+/* Returns the bits of a word at which a run starts. */
 uint
 starts_of (uint right)
 {
@@ -130,7 +130,8 @@ needed_above (uint down, uint right_above, uint right)
   return down & ~(down << 1 & right_above << 1 & right << 1);
 }
 
-/* A parent is read while others change it: an older one is an ancestor as well. */
+/* Other work-items may change a parent that is read. The older one is an ancestor as
+ * well. */
 #define DEFINE_UNION(space, name)                                                        \
   uint find_root_##name (volatile space const uint *parent, uint node)                   \
   {                                                                                      \
@@ -165,7 +166,7 @@ DEFINE_UNION (__global, global)
 
 #define REGION_SIZE (REGION_WORDS * REGION_ROWS)
 
-/* Trees of a tile of REGION_WORDS x REGION_ROWS words */
+/* Finds the regions within a tile of REGION_WORDS x REGION_ROWS words. */
 __kernel void
 find_regions (__global const uint *right, __global const uint *down, uint words,
     uint height, __global uint *parent)
@@ -222,7 +223,7 @@ find_regions (__global const uint *right, __global const uint *down, uint words,
   }
 }
 
-/* Trees of neighbouring tiles joined: global size words, height */
+/* Joins the regions of neighbouring tiles. Global size: words, height */
 __kernel void
 join_regions (__global const uint *right, __global const uint *down, uint words,
     uint height, volatile __global uint *parent)
@@ -247,7 +248,7 @@ join_regions (__global const uint *right, __global const uint *down, uint words,
   }
 }
 
-/* Pixels of the run that begins at `start` */
+/* Returns the pixels of the run that starts at `start`. */
 uint
 run_from (uint right, uint start)
 {
@@ -256,7 +257,7 @@ run_from (uint right, uint start)
   return before_next & ~((1u << start) - 1);
 }
 
-/* Every node hangs on its root; keyed pixels key their regions. */
+/* Marks the regions of keyed pixels as keyed. */
 __kernel void
 key_regions (__global const uint *keyed, __global const uint *right, uint words,
     uint height, volatile __global uint *parent)

@@ -1,39 +1,38 @@
-/* keying: what elements that follow each other do, for a device that is a CPU
+/* keying: runs a chain of keying steps on a CPU, one tile per work-item
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * As keychain_gpu.cl, but a work-item does a tile, alone, in vectors as wide as a CPU's
- * registers, and without local memory or barriers. A line of a tile is 512 pixels, of
- * which bit b of word w is pixel 16 b + w. So sixteen pixels beside each other are one
- * bit of each of the sixteen words, no bits need to be gathered, and a pixel's neighbour
- * is the same bit of the next word.
+ * Like keychain_gpu.cl, but in vectors as wide as the registers of a CPU, and without
+ * local memory or barriers. A row of a tile has 512 pixels. Pixel 16 * b + w is bit b of
+ * word w. So sixteen adjacent pixels are the same bit of the sixteen words, and no bits
+ * have to be gathered. A pixel's neighbour is the same bit of the next word.
  */
-#define COLUMNS 16 /* of what is filmed, at a time */
+#define COLUMNS 16 /* input pixels per load */
 #include "flowrule.clh"
 #include "keysteps.clh"
 #include "unkeyed.clh"
 #include "pixels_cpu.clh"
 
-/* A compiler leaves calls, which hand lines on through memory. */
+/* Otherwise compilers leave calls, which pass rows through memory. */
 #define INLINED __attribute__ ((always_inline))
 #define LINE_PIXELS 512
 #define VECTORS 32
 #define COMPONENT16(pixels, shift) COMPONENT_OF (16, pixels, shift)
 
 typedef struct {
-  uint16 keyed[WIDE_ROWS + 2]; /* a line above and one below */
+  uint16 keyed[WIDE_ROWS + 2]; /* with a row above and one below */
   uint16 right[WIDE_ROWS], down[WIDE_ROWS + 1], within[WIDE_ROWS];
 } Tile;
 
 typedef struct {
-  int x, y;          /* of the tile's first pixel */
+  int x, y;          /* the tile's first pixel */
   int width, height; /* of the frame */
-  int begin, end;    /* lines of the tile that are in the frame */
-  uint16 columns;    /* that are in the frame, */
-  uint16 pairs;      /* and have a right neighbour there */
+  int begin, end;    /* rows of the tile that are in the frame */
+  uint16 columns;    /* that are in the frame */
+  uint16 pairs;      /* that have a right neighbour in the frame */
 } Place;
 
-/* Every pixel at the place of its left neighbour's, or right neighbour's */
+/* Return for each pixel the bit of its left or right neighbour. */
 uint16
 of_left (uint16 bits)
 {
@@ -48,7 +47,8 @@ of_right (uint16 bits)
          >> (uint16)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 }
 
-/* All ones where the components in `mask` differ by less, else 0 */
+/* Returns all ones where the differences of the components in `mask` sum up to less than
+ * `threshold`, else 0. */
 int16
 is_near (Pixel16 a, Pixel16 b, Pixel mask, uint threshold)
 {
@@ -73,7 +73,7 @@ bit_where (int16 condition, int bit)
   return as_uint16 (condition) & 1u << bit;
 }
 
-/* The part of a place that its tile's lines have in common */
+/* Returns the position of a tile, and the masks that its rows have in common. */
 Place
 place_of_tile (int x, int y, int width, int height, int rows)
 {
@@ -108,8 +108,8 @@ is_in_core (Core core, int row)
   return row >= core.begin && row < core.stop;
 }
 
-/* Camera formats are converted only once. The converted core pixels are kept in the output,
- * where no other work-item writes, until it is known which of them are keyed. */
+/* Camera formats are converted only once. The converted core pixels are kept in the
+ * output, where no other work-item writes, until it is known which of them are keyed. */
 #if CAMERA
 #define KEEPING true
 #define WAITING(input, output, y) ((__global const uchar *)LINE (output, y))
@@ -124,7 +124,7 @@ keep_pixels (FRAME (, output), Place place, int row, int bit, Pixel16 pixels)
   store_wide (LINE (output, place.y + row), place.x + 16 * bit, place.width, pixels);
 }
 
-/* Vectors entirely outside of the frame are not used: they are 0. */
+/* Returns 0 for vectors outside of the frame, which are not used. */
 INLINED Pixel16
 pixels_of_tile (InputRow line, int x, int width)
 {
@@ -132,8 +132,8 @@ pixels_of_tile (InputRow line, int x, int width)
 }
 
 void
-key_line (
-    INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key, int row, Tile *tile)
+key_line (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key, int row,
+    Tile *tile)
 {
   InputRow line = INPUT_ROW (input, place.y + row);
   uint16 keyed = 0;
@@ -146,10 +146,11 @@ key_line (
   tile->keyed[row + 1] = keyed & place.columns;
 }
 
-/* Keyed pixels and ways; `kept` is the line's pixels, and then the next one's. */
+/* Finds keyed pixels, and where the key can flow. `kept` has the pixels of the row, and
+ * afterwards those of the next one. */
 void
-find_ways_of_line (
-    INPUT_FRAME (input), Place place, Key key, Rule rule, int row, Pixel16 *kept, Tile *tile)
+find_ways_of_line (INPUT_FRAME (input), Place place, Key key, Rule rule, int row,
+    Pixel16 *kept, Tile *tile)
 {
   int y = place.y + row;
   bool last = y + 1 >= place.height;
@@ -159,7 +160,8 @@ find_ways_of_line (
     Pixel16 pixels = kept[bit], ahead = kept[bit + 1];
     Pixel16 beside =
         (Pixel16)(pixels.s1234, pixels.s567, pixels.s89ab, pixels.scdef, ahead.s0);
-    Pixel16 below = last ? pixels : pixels_of_tile (next, place.x + 16 * bit, place.width);
+    Pixel16 below =
+        last ? pixels : pixels_of_tile (next, place.x + 16 * bit, place.width);
     keyed |= keyed_by (pixels, key, bit);
     right |= bit_where (is_near (pixels, beside, rule.mask, rule.threshold), bit);
     down |= bit_where (is_near (pixels, below, rule.mask, rule.threshold), bit);
@@ -173,10 +175,10 @@ find_ways_of_line (
   tile->within[row] = rule.limit > 0 ? within : ~(uint16)(0);
 }
 
-/* Finds the ways of all rows of the tile. Each row is loaded once. */
+/* The same for all rows of the tile. Each row is loaded once. */
 void
-find_ways (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key, Rule rule,
-    Tile *tile)
+find_ways (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key,
+    Rule rule, Tile *tile)
 {
   Pixel16 kept[VECTORS + 1]; /* the one after the last vector stays 0 */
   InputRow first = INPUT_ROW (input, place.y + place.begin);
@@ -204,7 +206,7 @@ set_outside (Tile *tile, Place place, int rows, uint16 outside)
         (tile->keyed[row + 1] & place.columns) | (outside & ~place.columns);
 }
 
-/* A keyed pixel with fewer than three keyed neighbours is keyed no more. */
+/* Un-keys pixels with fewer than three keyed neighbours. */
 void
 reduce_lines (Tile *tile, Place place)
 {
@@ -219,7 +221,7 @@ reduce_lines (Tile *tile, Place place)
   }
 }
 
-/* An un-keyed one with at least two becomes keyed. */
+/* Keys pixels with at least two keyed neighbours. */
 void
 fill_lines (Tile *tile, Place place)
 {
@@ -263,10 +265,10 @@ take_step (Tile *tile, Place place, int rows, uint kind, uint iterations)
   }
 }
 
-/* A tile's core */
+/* Writes a row of the core. */
 void
-write_line (INPUT_FRAME (input), FRAME (, output), UNKEYED, Place place, Core core, int row,
-    uint opacity, Tile *tile)
+write_line (INPUT_FRAME (input), FRAME (, output), UNKEYED, Place place, Core core,
+    int row, uint opacity, Tile *tile)
 {
   int y = place.y + row;
   uint16 keyed = tile->keyed[row + 1];
@@ -280,13 +282,13 @@ write_line (INPUT_FRAME (input), FRAME (, output), UNKEYED, Place place, Core co
             x + 8 < place.width ? alpha_unless_keyed (
                 alpha.hi, here.hi, THE_UNKEYED, x + 8, y, place.width)
                                 : (uint8)(0));
-    store_wide (
-        LINE (output, y), x, place.width, (pixels & ~ALPHA_MASK) | TO_PIXEL (16) (alpha) << ALPHA);
+    store_wide (LINE (output, y), x, place.width,
+        (pixels & ~ALPHA_MASK) | TO_PIXEL (16) (alpha) << ALPHA);
   }
 }
 
-/* Work-groups of one work-item. `core_rows`: lines that one writes; with the margin of `depth`
- * above and below no more than WIDE_ROWS */
+/* A work-group has one work-item. It writes `core_rows` rows, which with a margin of
+ * `depth` above and below are at most WIDE_ROWS. */
 __kernel void
 run_chain_cpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint height,
     KEY, RULE, ulong steps, uint depth, uint flows, uint core_rows)
@@ -302,13 +304,15 @@ run_chain_cpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint 
   Rule rule = THE_RULE;
 
   if (flows)
-    find_ways (THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, rule, &tile);
+    find_ways (
+        THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, rule, &tile);
   else
     for (int row = place.begin; row < place.end; row++)
-      key_line (THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, row, &tile);
+      key_line (
+          THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, row, &tile);
   for (; steps > 0; steps >>= 8)
     take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   for (int row = core.begin; row < core.stop; row++)
-    write_line (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, core, row,
-        opacity, &tile);
+    write_line (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, core,
+        row, opacity, &tile);
 }

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A tile is read once, keyed, iterated on and written once, with a margin around what is
- * written that is as deep as all its iterations together. The size of work-groups is
- * known to the compiler, which makes straight code of the loops over a tile's words.
+ * A work-group keys a tile, iterates it in local memory, and writes its core. The margin
+ * around the core is as deep as all iterations together. The size of work-groups is a
+ * compile-time constant, so that the compiler unrolls loops over the words of a tile.
  */
 #include "flowrule.clh"
 #include "keysteps.clh"
@@ -20,7 +20,7 @@ keyed_by (Pixel8 pixels, Key key, int x, int width)
   return ((near ^ key.inverted) | clear) & inside_line (x, width, 8);
 }
 
-/* The bit planes of a tile; with `flows`, those of ways as well */
+/* Bit planes of a tile. right, down and within are only used with `flows`. */
 typedef struct {
   __local uint *keyed, *other;
   __local uint *right, *down, *within;
@@ -40,8 +40,8 @@ bytes_of (__local uint *plane)
   return (__local uchar *)(plane + TILE_WORDS);
 }
 
-/* Each work-item goes down strips of eight columns, so that a line is loaded once to be
- * compared with the one above and with the one below. */
+/* A work-item processes strips of eight columns from top to bottom, so that each row is
+ * loaded once for the comparisons with the rows above and below. */
 #define STRIP_ROWS 4
 
 void
@@ -82,8 +82,7 @@ load_strip (INPUT_FRAME (input), Place place, Key key, Rule rule, bool flows,
   }
 }
 
-/* After it, `keyed` is where the keyed pixels lie, and `other` where the next may write.
- */
+/* Afterwards `keyed` has the result, and the next step may write to `other`. */
 void
 take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
 {
@@ -105,7 +104,7 @@ take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
   }
 }
 
-/* A tile's core */
+/* Writes the core of a tile. */
 void
 write_core (INPUT_FRAME (input), FRAME (, output), UNKEYED, Place place, int side,
     int margin, uint opacity, Planes planes)
@@ -128,10 +127,10 @@ write_core (INPUT_FRAME (input), FRAME (, output), UNKEYED, Place place, int sid
   }
 }
 
-/* `words`: room for planes_in(), of which those are used that there is something for */
+/* `words`: memory for those planes of planes_in() that are used */
 __kernel __attribute__ ((reqd_work_group_size (GROUP_ITEMS, 1, 1))) void
-run_chain_gpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint height, KEY,
-    RULE, ulong steps, uint depth, uint flows, __local uint *words)
+run_chain_gpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint height,
+    KEY, RULE, ulong steps, uint depth, uint flows, __local uint *words)
 {
   int side = (depth + 7) / 8 * 8;
   Place place = place_of_tile (
@@ -154,6 +153,6 @@ run_chain_gpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint 
   for (; steps > 0; steps >>= 8)
     take_step (&planes, place, rule, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   barrier (CLK_LOCAL_MEM_FENCE);
-  write_core (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, side, depth,
-      opacity, planes);
+  write_core (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, side,
+      depth, opacity, planes);
 }

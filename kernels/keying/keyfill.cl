@@ -1,4 +1,4 @@
-/* keyfill: a colour in place of what is keyed
+/* keyfill: replaces keyed pixels by a colour
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,7 +24,8 @@ paint_keyed (FRAME (const, input), FRAME (, output), uint width, uint height, ui
       other_where (pixels, (Pixel8)(pixel_of_color (color)), keyed));
 }
 
-/* The pixels over the colour, straight alpha, rounded. Weights are in 1/LEVELS^2. */
+/* Composites pixels over the colour: straight alpha, rounded. Weights are in
+ * 1/LEVELS^2. */
 __kernel void
 composite_over_color (
     FRAME (const, input), FRAME (, output), uint width, uint height, uint color)
@@ -46,7 +47,7 @@ composite_over_color (
       << shift)
   Pixel8 result = ((both + LEVELS / 2) / LEVELS) << ALPHA;
   result |= MIXED (RED) | MIXED (GREEN) | MIXED (BLUE);
-  /* Nothing over nothing: the picture's colour is kept. */
+  /* Where both are transparent, the colour of the input is kept. */
   result = select (result, pixels, both == (Pixel8)(0));
   store_pixels (LINE (output, y), x, width, result);
 }

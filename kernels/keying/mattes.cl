@@ -1,11 +1,11 @@
-/* chromakey: mattes that come beside the picture
+/* chromakey: garbage and holdout mattes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "inputformat.clh"
 #include "resampled.clh"
 
-/* A picture of one byte a pixel as a plane of the frame's size */
+/* Scales a GRAY8 frame to a plane of the size of the input. */
 __kernel void
 take_matte (FRAME (const, picture), uint from_width, uint from_height, uint width,
     uint height, __global uchar *matte)
@@ -14,8 +14,8 @@ take_matte (FRAME (const, picture), uint from_width, uint from_height, uint widt
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  float4 level = color_between (THE_FRAME (picture), 1, (uint4)(0), from_width,
-      from_height, width, height, x, y);
+  float4 level = color_between (
+      THE_FRAME (picture), 1, (uint4)(0), from_width, from_height, width, height, x, y);
   matte[(ulong)y * width + x] = convert_uchar_sat_rte (level.x);
 }
 

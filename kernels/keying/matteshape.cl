@@ -1,10 +1,10 @@
-/* matteshape: alpha grown or shrunk by a disc, and feathered
+/* matteshape: grows or shrinks alpha by a disc, and feathers it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * To shrink is to grow the complement. The largest in a disc is the largest of its lines,
- * each of which two runs of a power of two cover: of the runs' maxima there is a plane for
- * each power. Beyond the frame lie the pixels of its rim.
+ * Shrinking is growing of the complement. The maximum over a disc is the maximum over its
+ * rows. Two overlapping runs of 2^n columns cover each row. For each n a plane has the
+ * maxima of such runs. Beyond the frame its edge pixels are repeated.
  */
 #include "pixels.clh"
 
@@ -20,7 +20,8 @@ typedef uchar8 Alphas;
 
 #define MARGIN 80 /* columns on both sides of a plane of runs */
 
-/* Alpha, or its complement where `flip` is LEVELS, eight columns of a plane of runs */
+/* Writes alpha (its complement if `flip` is LEVELS) to a plane of runs. Eight columns per
+ * work-item. */
 __kernel void
 take_alpha (FRAME (const, input), uint width, uint height, uint flip,
     __global Alpha *plane, uint stride)
@@ -37,11 +38,11 @@ take_alpha (FRAME (const, input), uint width, uint height, uint flip,
   vstore8 (vload8 (0, each), 0, plane + (ulong)y * stride + column);
 }
 
-/* From maxima of `run` columns those of twice as many, in the planes that begin at `runs`
- * and `doubled`. Runs that extend beyond their row are not used. */
+/* Computes maxima of 2 * `run` columns, in the plane that begins at `doubled`, from those
+ * of `run` columns at `runs`. Runs that extend beyond their row are not used. */
 __kernel void
-double_runs (__global Alpha *planes, ulong runs, ulong doubled, uint stride, uint height,
-    uint run)
+double_runs (
+    __global Alpha *planes, ulong runs, ulong doubled, uint stride, uint height, uint run)
 {
   uint column = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -53,7 +54,8 @@ double_runs (__global Alpha *planes, ulong runs, ulong doubled, uint stride, uin
       planes + doubled + (ulong)y * stride + column);
 }
 
-/* `runs`: planes of runs of 1, 2, 4, …, one after the other, `plane` bytes each */
+/* `runs`: planes of runs of 1, 2, 4, … columns, one after the other, of `plane` values
+ * each */
 __kernel void
 grow_by_disc (__global const Alpha *runs, uint stride, ulong plane, uint width,
     uint height, uint radius, __global Alpha *grown, uint grown_stride)
@@ -74,7 +76,7 @@ grow_by_disc (__global const Alpha *runs, uint stride, ulong plane, uint width,
   vstore8 (most, 0, grown + (ulong)y * grown_stride + x);
 }
 
-/* Eight from x on; beyond the line lies its first or last. */
+/* Loads eight values from x on. Beyond the row its first or last value is repeated. */
 float8
 load_eight (__global const Alpha *line, int x, int width)
 {
@@ -86,7 +88,7 @@ load_eight (__global const Alpha *line, int x, int width)
   return vload8 (0, each);
 }
 
-/* `weights`: of the middle, and of what is 1 to `radius` away */
+/* `weights`: of the centre, and of distances 1 to `radius` */
 __kernel void
 feather_across (__global const Alpha *plane, uint stride, uint width, uint height,
     __global const float *weights, uint radius, __global float *feathered)
@@ -121,7 +123,7 @@ feather_down (__global const float *feathered, uint stride, uint width, uint hei
   vstore8 (TO_ALPHAS (sum), 0, plane + (ulong)y * stride + x);
 }
 
-/* The plane, or its complement, as the picture's alpha */
+/* Copies the frame with the plane (its complement if `flip` is LEVELS) as alpha. */
 __kernel void
 put_alpha (FRAME (const, input), FRAME (, output), uint width, uint height,
     __global const Alpha *plane, uint stride, uint flip)

@@ -5,9 +5,10 @@
 #include "masks.clh"
 #include "tiles.clh"
 
-/* `iterations` iterations on a bit plane in tiles of local memory, whose margin is as wide as the
- * number of iterations. With `flip` all ones, the un-keyed pixels are the set that shrinks.
- * After a launch that changed nothing, both planes are equal, and later launches return at once. */
+/* `iterations` iterations on a bit plane in tiles of local memory, whose margin is as
+ * wide as the number of iterations. With `flip` all ones, the un-keyed pixels are the set
+ * that shrinks. After a launch that changed nothing, both planes are equal, and later
+ * launches return at once. */
 __kernel void
 reduce_plane (__global const uint *from, __global uint *to, uint width, uint height,
     uint flip, uint iterations, volatile __global uint *changed, uint launch)

@@ -1,5 +1,4 @@
-/* chromakey: the clean plate, which is what the screen looks like where something stands
- * before it
+/* chromakey: clean plate, the screen colour at each position, also behind the foreground
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,11 +6,11 @@
 #include "softkey.clh"
 #include "resampled.clh"
 
-/* The screen's colour, measured place by place: in a grid of blocks, the centre of each
- * the place of its colour */
+/* The screen colour is measured in a grid of blocks. It is the colour at the centre of
+ * each block. */
 
-/* Returns the sum over a work-group to each work-item. All work-items must call it; `sums`
- * has one element per work-item. */
+/* Returns the sum over a work-group to each work-item. All work-items must call it;
+ * `sums` has one element per work-item. */
 float4
 sum_of_group (float4 mine, __local float4 *sums)
 {
@@ -36,7 +35,8 @@ sum_of_lanes (float8 values)
   return two.x + two.y;
 }
 
-/* Eight samples of a line, `step` pixels apart; `there`: 1 for those within the line */
+/* Loads eight samples of a row, `step` pixels apart. `there`: 1 for those within the
+ * row */
 Pixel8
 load_samples (__global const uchar *line, uint x, uint step, uint width, float8 *there)
 {
@@ -49,9 +49,9 @@ load_samples (__global const uchar *line, uint x, uint step, uint width, float8 
       load_pixel (line, columns.s6), load_pixel (line, columns.s7));
 }
 
-/* Finds the screen samples of a block: those with more than `least` of the chroma expected
- * there, and of its hue. Writes their sums and their count. A work-item reads eight samples
- * at a time. */
+/* Finds the screen samples of a block: those with more than `least` of the chroma
+ * expected there, and of its hue. Writes their sums and their count. A work-item reads
+ * eight samples at a time. */
 __kernel void
 measure_screen (FRAME (const, input), uint width, uint height,
     __global const uint *auto_key, uint use_auto_key, uint key,
@@ -84,8 +84,8 @@ measure_screen (FRAME (const, input), uint width, uint height,
     measured[block] = sum;
 }
 
-/* The square of a sum's chroma, in 1/128, for its luma: what light falls on a screen
- * changes both alike. */
+/* Returns the squared ratio of chroma, in 1/128, to luma. The intensity of the light on a
+ * screen does not change it. */
 float
 saturation_of (float4 sum)
 {
@@ -95,12 +95,12 @@ saturation_of (float4 sum)
   return (cb * cb + cr * cr) / max (luma * luma, 1e-6f);
 }
 
-/* The least saturation of what is screen: a large subject of a similar colour is paler
- * than the screen, which most blocks show. At first all of them say what that is, and
- * then those alone that are not paler. */
+/* Minimum saturation of screen blocks, relative to their mean. A large subject of a
+ * similar colour is paler than the screen, which most blocks show. The first round
+ * computes the mean of all blocks, the second of those that are not paler. */
 #define LEAST_SATURATION 0.85f
 
-/* All work-items of a group come here; `sums` has room for each. */
+/* All work-items must call it. `sums` has one element per work-item. */
 float
 least_saturation (__global const float4 *measured, uint blocks, __local float4 *sums)
 {
@@ -111,21 +111,24 @@ least_saturation (__global const float4 *measured, uint blocks, __local float4 *
       if (saturation_of (measured[n]) >= least)
         sum += measured[n];
     }
-    least = LEAST_SATURATION * LEAST_SATURATION
-            * saturation_of (sum_of_group (sum, sums));
+    least =
+        LEAST_SATURATION * LEAST_SATURATION * saturation_of (sum_of_group (sum, sums));
   }
   return least;
 }
 
-/* Weights of a block at this distance in rows and columns: of a near one, and of a far
- * one, a millionth of that, where no screen is near */
+/* Gaussian weights by the distance in rows or columns. The far ones, in 2D a millionth of
+ * the near ones, apply where no screen is near. */
 #define FARTHEST 8
-__constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f, 0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
-__constant float far_weights[] = {0.001f, 0.000986207117f, 0.000945959469f, 0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f, 0.000411112291f};
+__constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f,
+    0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
+__constant float far_weights[] = {0.001f, 0.000986207117f, 0.000945959469f,
+    0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f,
+    0.000411112291f};
 
-/* Blocks that have little screen, or none, take their neighbours' colour; where there is
- * none near, the key stands. One work-group; `across`: room for two sums a block. What is
- * no screen leaves `measured`. */
+/* Gives blocks with little or no screen the colour of their neighbours, or the key colour
+ * if no screen is near. Clears blocks of `measured` that are not screen. `across` has two
+ * sums per block. One work-group. */
 __kernel void
 smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
     __global float4 *measured, uint columns, uint rows, __global float4 *across,
@@ -164,12 +167,12 @@ smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
   }
 }
 
-/* A plate that remembers. What a frame shows of a block's screen takes a part of what is
- * known of it, but where less of it is seen than was, since what is seen through a gap or
- * beside a soft edge would move the colour of all that is around; and where it is another
- * colour than a change of light makes of it, since that is a subject. */
-#define LEARNT 0.25f      /* of a frame, or of how much is seen of a new block */
-#define MOSTLY_SEEN 0.75f /* of what is remembered */
+/* Plate with memory. Each frame updates the remembered colour of a block, except in two
+ * cases. If less of the screen is visible than before, a gap or a soft edge may change
+ * its colour, which would spread to the blocks around. If the colour differs by more than
+ * a change of light explains, the block shows a subject. */
+#define LEARNT 0.25f      /* weight of the new frame */
+#define MOSTLY_SEEN 0.75f /* relative to the remembered samples */
 #define PALER 0.92f
 #define OTHER_LIGHT 0.1f
 
@@ -188,14 +191,14 @@ is_known_screen (float4 seen, float4 known)
              && fabs (mean_luma (seen) - luma) <= OTHER_LIGHT * luma);
 }
 
-/* One work-group. `starts`: nothing is known; nor is it where most of what looks like the
- * screen is not as it was, which is another shot or another light. */
+/* One work-group. `starts`: nothing is remembered. The memory is also replaced if most
+ * screen samples do not match it, as after a cut or a change of light. */
 __kernel void
-remember_screen (__global const float4 *measured, uint blocks, uint starts,
-    __global float4 *known)
+remember_screen (
+    __global const float4 *measured, uint blocks, uint starts, __global float4 *known)
 {
   __local float4 sums[GROUP];
-  float4 sum = 0; /* of samples that look like the screen, and that are as it was */
+  float4 sum = 0; /* of all screen samples, and of those that match the memory */
   for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
     bool same = !starts && is_known_screen (measured[n], known[n]);
     sum += (float4)(measured[n].s3, same ? measured[n].s3 : 0, 0, 0);
@@ -211,8 +214,8 @@ remember_screen (__global const float4 *measured, uint blocks, uint starts,
   }
 }
 
-/* A picture of any size and order as lines of pixels of the frame's own, `stride` bytes
- * each, filled to their ends */
+/* Converts an image of any size and component order to the size and pixel format of the
+ * frame. Rows have `stride` bytes and are filled to their ends. */
 __kernel void
 take_plate (FRAME (const, picture), uint bytes, uint4 shifts, uint from_width,
     uint from_height, uint width, uint height, __global uchar *plate, uint stride)
@@ -221,8 +224,8 @@ take_plate (FRAME (const, picture), uint bytes, uint4 shifts, uint from_width,
   uint y = get_global_id (1);
   if (x >= stride / PIXEL_BYTES || y >= height)
     return;
-  float4 color = color_between (THE_FRAME (picture), bytes, shifts, from_width,
-      from_height, width, height, x, y);
+  float4 color = color_between (
+      THE_FRAME (picture), bytes, shifts, from_width, from_height, width, height, x, y);
   uint4 levels = convert_uint4_rte (color * SCALE);
   store_pixel (plate + (ulong)y * stride, x,
       (Pixel)levels.s0 << RED | (Pixel)levels.s1 << GREEN | (Pixel)levels.s2 << BLUE

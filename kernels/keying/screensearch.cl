@@ -2,16 +2,16 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Built for SEEN samples across and down
+ * SEEN: number of samples per row and column
  */
 #include "inputformat.clh"
 
 /* Hues are sixty-fourths of a turn in the plane of Cb and Cr. */
 #define HUES 64
-#define LEAST_CHROMA 12.0f /* of a colour that has a hue, in levels */
-#define STRONG 0.8f       /* of the hue's mean chroma: what is not half hidden or in haze */
+#define LEAST_CHROMA 12.0f /* minimum of a colour that has a hue, in levels */
+#define STRONG 0.8f /* of the hue's mean chroma; excludes half-hidden samples and haze */
 
-/* Chroma, and where that has a hue which a screen may have, which one, else HUES */
+/* Returns the hue, or HUES if a screen cannot have the colour. Sets `chroma`. */
 uint
 hue_of (float4 color, float *chroma)
 {
@@ -30,19 +30,20 @@ sample_of (INPUT_FRAME (input), uint width, uint height, uint n)
   uint x = (ulong)(2 * (n % SEEN) + 1) * width / (2 * SEEN);
   uint y = (ulong)(2 * (n / SEEN) + 1) * height / (2 * SEEN);
   Pixel pixel = input_pixel (INPUT_ROW (input, y), x);
-  uint4 levels = (uint4)(
-      COMPONENT (pixel, RED), COMPONENT (pixel, GREEN), COMPONENT (pixel, BLUE), 0);
+  uint4 levels = (uint4)(COMPONENT (pixel, RED), COMPONENT (pixel, GREEN),
+      COMPONENT (pixel, BLUE), 0);
   return convert_float4 ((levels + SCALE / 2) / SCALE);
 }
 
-/* The hue with most chroma, its neighbours' counted half, or HUES where there is none */
+/* Returns the hue with the most chroma (neighbours count half), or HUES if there is
+ * none. */
 uint
 strongest_hue (__local const uint *chromas)
 {
   uint best = HUES, most = 0;
   for (uint hue = 0; hue < HUES; hue++) {
-    uint sum = 2 * chromas[hue] + chromas[(hue + 1) % HUES]
-               + chromas[(hue + HUES - 1) % HUES];
+    uint sum =
+        2 * chromas[hue] + chromas[(hue + 1) % HUES] + chromas[(hue + HUES - 1) % HUES];
     if (sum > most) {
       most = sum;
       best = hue;
@@ -57,13 +58,13 @@ is_beside (uint hue, uint best)
   return hue < HUES && (hue + HUES - best + 2) % HUES <= 4;
 }
 
-/* A sample a thirty-second of the frame away, in both directions. A screen has the same hue
- * there, noise has not. */
+/* A sample a thirty-second of the frame away, in both directions. A screen has the same
+ * hue there, noise has not. */
 #define PARTNER(n) ((n) ^ (SEEN / 32 * SEEN + SEEN / 32))
 
-/* Writes to `found` the sums of red, green and blue of the strong samples of the strongest
- * hue, their number, and the number of samples of that hue whose partner has it too. One
- * work-group. Sums are integers, which are the same in any order. */
+/* Writes to `found` the sums of red, green and blue of the strong samples of the
+ * strongest hue, their number, and the number of samples of that hue whose partner has it
+ * too. One work-group. Sums are integers, which are the same in any order. */
 __kernel void
 find_screen (INPUT_FRAME (input), uint width, uint height, __global uint *found)
 {

@@ -1,9 +1,9 @@
-/* splashkey: blocks that look as they did before are keyed
+/* splashkey: keys blocks that look like an earlier frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A work-group, of GROUP work-items at most, does a block. `store` holds the sums of red,
- * green and blue of each block when it was keyed last.
+ * A work-group of at most GROUP work-items processes a block. `store` holds the sums of
+ * red, green and blue of each block when it was keyed last.
  */
 #include "inputformat.clh"
 
@@ -29,9 +29,9 @@ sum_of_group (__local uint *sums, uint own)
   for (uint y = block.top + get_local_id (1); y < block.bottom; y += get_local_size (1)) \
     for (uint x = block.left + get_local_id (0); x < block.right; x += get_local_size (0))
 
-/* The sums' differences of a keyed block are less than
- * thresholds[0] a full block, [1] one cut at the right, [2] at the bottom, [3] at both.
- * fill: 1 where there is nothing in the store yet */
+/* A block is keyed if its sums differ from the stored ones by less than thresholds[0]
+ * (full block), [1] (cut at the right), [2] (at the bottom) or [3] (at both). `fill`: 1
+ * to fill the store from this frame */
 __kernel void
 key_blocks (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint block_size, ulong4 thresholds, uint fill, __global uint *store)
@@ -63,10 +63,10 @@ key_blocks (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
   bool cut_right = block.right - block.left < block_size;
   bool cut_bottom = block.bottom - block.top < block_size;
   ulong threshold = cut_bottom ? (cut_right ? thresholds.s3 : thresholds.s2)
-                              : (cut_right ? thresholds.s1 : thresholds.s0);
+                               : (cut_right ? thresholds.s1 : thresholds.s0);
   bool keyed = differs < threshold;
 
-  /* Everybody has read the store before it is written. */
+  /* All work-items have read the store before it is written. */
   barrier (CLK_GLOBAL_MEM_FENCE);
   if ((keyed || fill) && get_local_id (0) == 0 && get_local_id (1) == 0) {
     stored[0] = red;

@@ -1,12 +1,13 @@
-/* The background of a spectrum: the mean of a frame's A-lines, or of several frames'
+/* Background spectrum: mean of the A-lines of one frame or of several frames
  *
  * Built for one combination of
- *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
- *   ALIGNED: 1 where every sample lies at a multiple of its size, 2 where every A-line
- *   begins at a multiple of WIDE samples, else 0
- *   WIDE: samples that a work-item takes beside each other, 4 or 16
- *   GROUP: work-items of a group of sum_blocks
- *   MEAN_GROUP: of one of find_background, and COLUMNS: samples that it makes
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: sample format
+ *   ALIGNED: 1 if every sample is aligned to its size, 2 if every A-line is aligned to
+ *   WIDE samples, else 0
+ *   WIDE: adjacent samples per vector, 4 or 16
+ *   GROUP: work-group size of sum_blocks
+ *   MEAN_GROUP: work-group size of find_background
+ *   COLUMNS: samples per work-group of find_background
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -30,7 +31,7 @@
 #define SAMPLE_BYTES 2
 #endif
 
-/* Sums of integers are exact: a block has few enough A-lines for 32 bits. */
+/* Integer sums are exact: blocks are small enough for 32-bit sums. */
 #ifdef LOAD_F32LE
 #define SUM float
 #define SUMS FLOATS
@@ -88,14 +89,14 @@ load_samples (global const uchar *bytes, uint shift)
 #define FINITE_PART(value) (fabs (value) <= FLT_MAX ? (value) : 0.0f)
 #define MISSING(value) (fabs (value) <= FLT_MAX ? 0u : 1u)
 /* Compensated summation keeps the rounding error of a sum and adds it back, so that the
- * mean of many lines is as accurate as that of a few. A block stores three rows: the sums,
- * their errors, and the number of non-finite samples. */
+ * mean of many lines is as accurate as that of a few. A block stores three rows: the
+ * sums, their errors, and the number of non-finite samples. */
 #define ROWS_OF_BLOCK 3
 #else
 #define ROWS_OF_BLOCK 1
 #endif
 
-/* Vectors as arguments let LLVM use registers as wide as those. */
+/* Vector arguments make LLVM use registers of full vector width. */
 SUMS
 add_samples (SUMS sum, SUMS samples)
 {
@@ -114,7 +115,7 @@ add_missing (WORDS missing, SUMS samples)
 }
 #endif
 
-/* WIDE samples of `count` lines are added to the sums of a block. */
+/* Adds WIDE samples of `count` lines to the sums of a block. */
 void
 add_lines (global const uchar *bytes, long stride, uint count, uint shift,
     global SUM *sums, uint samples)
@@ -144,7 +145,7 @@ add_lines (global const uchar *bytes, long stride, uint count, uint shift,
 #endif
 }
 
-/* The same of a single sample, at the end of a line. */
+/* Does the work of add_lines() for a single sample at the end of a line. */
 void
 add_lines_of_one (global const uchar *bytes, long stride, uint count, uint shift,
     global SUM *sums, uint samples)
@@ -169,9 +170,9 @@ add_lines_of_one (global const uchar *bytes, long stride, uint count, uint shift
 #endif
 }
 
-/* The sums of `block` lines at a time. `workers` work-items share a line: on a GPU each
- * has WIDE samples of it and takes all lines of the block at once, on a CPU one has all
- * and takes a few lines at once, so that memory is read row by row. */
+/* Sums up blocks of `block` lines, `together` lines per pass. `workers` work-items share
+ * a block. On a GPU, each of them adds WIDE samples of every line. On a CPU, one
+ * work-item adds whole lines, a few per pass, so that it reads memory row by row. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 sum_blocks (global const uchar *restrict input, ulong input_offset, long input_stride,
     uint samples, uint lines, uint shift, uint block, uint together, uint workers,
@@ -216,7 +217,8 @@ add (float *sum, float *lost, float value)
   *sum = next;
 }
 
-/* The part of all blocks' sum that a work-item takes, and of what divides it. */
+/* Returns the sum of every `parts`-th block from `part` on. Adds the number of their
+ * non-finite samples to `missing`. */
 float
 sum_of_blocks (global const SUM *sums, uint samples, uint blocks, uint part, uint parts,
     uint *missing)
@@ -238,9 +240,9 @@ sum_of_blocks (global const SUM *sums, uint samples, uint blocks, uint part, uin
 #endif
 }
 
-/* The background of a frame from its blocks' sums: its own mean or, where `past` frames
- * were before, the mean of theirs in `means`. Its own goes to the row `next` of them,
- * unless that is beyond the `rows` there are. */
+/* Computes the background: the mean of the `past` preceding frames, or of the frame
+ * itself if there are none. `means` has `rows` rows, one per frame. Stores the frame's
+ * own mean in row `next`, if that row exists. */
 kernel __attribute__ ((reqd_work_group_size (MEAN_GROUP, 1, 1))) void
 find_background (global const SUM *restrict sums, uint samples, uint blocks, uint lines,
     global float *restrict means, uint past, uint rows, uint next,

@@ -1,30 +1,31 @@
-/* From raw spectra to depth in one launch, for a CPU
+/* Fused kernel from raw spectra to depth, for a CPU
  *
- * A work-item makes LANES A-lines at once, each of them in a lane of its vectors: what is
- * the same for all of them, taps, weights and roots, is read once, and no A-line ever
- * exchanges anything with another. Work-groups are of one work-item; what it works on
- * stays in its core's caches.
+ * A work-item processes LANES A-lines at once, one in each lane of its vectors. It reads
+ * taps, weights and roots once for all of them. Lanes exchange no data. A work-group has
+ * one work-item, whose data stays in the caches of its core.
  *
- * The POINTS complex points of a transform, of two real samples each unless the spectrum
- * is COMPLEX, stand in ROWS x COLUMNS. Columns are transformed first, as they are
- * interpolated, then rows, whose bins go out as they are made: memory other than that of
- * a single row or column is passed twice. A row's mirror image is made along with it,
- * since the bins of a real A-line are taken from both.
+ * The POINTS complex points of a transform form a matrix of ROWS x COLUMNS. A point holds
+ * two real samples, unless the spectrum is COMPLEX. Columns are interpolated and
+ * transformed first. Rows follow, and their bins are output at once. So the whole matrix
+ * is only written once and read once. For real A-lines, a row and its mirror row are
+ * transformed together, because each bin needs both.
  *
  * Built for one combination of
  *   LANES: 4, 8 or 16
- *   SAMPLES: of an A-line
- *   GRID: points of its spectrum, a power of two, and OVERSAMPLING: 2 where there are two
- *   of them for each depth, else 1
+ *   SAMPLES: samples of an A-line
+ *   GRID: points of the spectrum, a power of two
+ *   OVERSAMPLING: 2 if the spectrum has twice as many points as needed, else 1
  *   RADIX_1, RADIX_2: of a column; RADIX_3, RADIX_4: of a row. Each 2, 4, 8 or 16
- *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
- *   TAPS: samples that a point is interpolated from; 0: they are the spectrum itself,
- *   pairs (real, imaginary) if COMPLEX
- *   BACKGROUND: one is subtracted
- *   COMPLEX: the spectrum is turned by a phase
- *   PIXEL, FULL: for a picture, the type of its pixels and the brightest, and
- *   TILE: A-lines that a work-group makes at most, or
- *   BINS: the bins are left complex; else levels come line by line
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: sample format
+ *   TAPS: samples per interpolated point. 0: the input is the spectrum itself, as pairs
+ *   (real, imaginary) if COMPLEX
+ *   BACKGROUND: 1 to subtract a background
+ *   COMPLEX: 1 if the spectrum is complex, because dispersion is compensated
+ *   and, for image output,
+ *   PIXEL, FULL: pixel type and largest pixel value
+ *   TILE: maximum number of A-lines per work-group
+ *   or, for other output,
+ *   BINS: output complex bins instead of levels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -38,10 +39,10 @@
 #define COLUMNS (RADIX_3 * RADIX_4)
 #define DEPTHS (GRID / OVERSAMPLING / 2)
 
-/* Numbers that an A-line is in memory. */
+/* Number of input values of an A-line */
 #define NUMBERS (TAPS == 0 && COMPLEX ? 2 * SAMPLES : SAMPLES)
 
-/* Values that it leaves in the same place, where they go out line by line. */
+/* Number of output values per depth. Without FULL, they replace the input values. */
 #ifdef BINS
 #define VALUES_OF_DEPTH 2
 #else
@@ -50,7 +51,7 @@
 #define MOST_NUMBERS                                                                     \
   (NUMBERS > VALUES_OF_DEPTH * DEPTHS ? NUMBERS : VALUES_OF_DEPTH * DEPTHS)
 
-/* From one row to the next: a cache has more places for them than for powers of two. */
+/* Points from one row to the next. With a power of two, rows would share cache sets. */
 #define PITCH (COLUMNS + 1)
 
 /* A complex value for each lane */
@@ -83,8 +84,8 @@ assemble_word (global const uchar *bytes)
   return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
 }
 
-/* LANES words of each of LANES A-lines, the last one's where there are no more. `words`:
- * they lie at multiples of four bytes. */
+/* Loads LANES words of each of LANES A-lines. Missing A-lines repeat the last one.
+ * `words`: input is aligned to four bytes. */
 void
 load_block (WORDS *block, global const uchar *input, long stride, uint last, uint words)
 {
@@ -105,7 +106,7 @@ load_block (WORDS *block, global const uchar *input, long stride, uint last, uin
     block[l] = LOAD (l, assembled);
 }
 
-/* The n-th sample of a word of each A-line. */
+/* Returns the n-th sample in a word of each A-line. */
 FLOATS
 sample_of_word (WORDS word, uint n, uint shift)
 {
@@ -122,7 +123,7 @@ sample_of_word (WORDS word, uint n, uint shift)
 }
 
 #ifdef LOAD_F32LE
-/* Infinity minus infinity is nobody's level: what is not finite is not a number. */
+/* Replaces infinite samples with NaN. Counts both in `broken`. */
 FLOATS
 finite_or_nan (FLOATS value, INTS *broken)
 {
@@ -131,7 +132,7 @@ finite_or_nan (FLOATS value, INTS *broken)
   return select ((FLOATS)NAN, value, finite);
 }
 
-/* Lanes without an A-line show the last one's again. */
+/* Leaves out lanes that repeat the last A-line. */
 void
 count_broken (INTS broken, uint last, global uint *counter)
 {
@@ -146,7 +147,7 @@ count_broken (INTS broken, uint last, global uint *counter)
 #define count_broken(broken, last, counter)
 #endif
 
-/* The A-lines from `input` on, the last one in the lanes that have none. */
+/* Loads LANES A-lines from `input` on. Spare lanes repeat the last one. */
 void
 load_samples (local FLOATS *samples, global const uchar *input, long stride, uint last,
     uint words, uint shift, global const float *background, global uint *counter)
@@ -203,8 +204,8 @@ point_of (local const FLOATS *samples, global const float *tables, uint n)
 
 /* Fourier transforms */
 
-/* roots[k] = exp (-2 pi i k / GRID), of which a transform of `length` takes every so
- * many. */
+/* roots[k] = exp (-2 pi i k / GRID). A transform of `length` points uses every
+ * GRID / length-th root. */
 #define ROOT(length, k) roots[(GRID / (length)) * (k)]
 
 void
@@ -236,7 +237,7 @@ transform_column (local const FLOATS *samples, local Point *points,
   }
 }
 
-/* For complex A-lines, only the first half of the bins, which holds all depths */
+/* Complex A-lines need only the first half of the bins, which holds all depths. */
 #define BINS_OF_LAST (COMPLEX ? RADIX_4 / 2 : RADIX_4)
 
 void
@@ -268,19 +269,19 @@ transform_row (
 
 /* Output */
 
-/* The bins of all lanes become values in local memory, depth by depth. */
+/* Output values of all lanes in local memory, depth by depth */
 typedef struct {
   uint first;
   uint depths;
   Scale scale;
 #ifdef FULL
-  local PIXELS *values; /* TILE a depth */
+  local PIXELS *values; /* TILE pixels per depth */
 #else
   local FLOATS *values;
 #endif
 } Output;
 
-/* Two real samples a point leave the bins at twice their size. */
+/* Factor of the bins: they are doubled if a point holds two real samples. */
 #define ENLARGED (COMPLEX ? 1.0f : 2.0f)
 #define LOG2_ENLARGED (COMPLEX ? 0.0f : 1.0f)
 
@@ -298,7 +299,7 @@ level (Point bin, Scale scale)
 }
 
 #if defined(FULL)
-/* Lanes beside each other are pixels beside each other. */
+/* Adjacent lanes become adjacent pixels. */
 void
 put (Output output, uint depth, Point bin)
 {
@@ -310,7 +311,7 @@ put (Output output, uint depth, Point bin)
   output.values[row * (TILE / LANES)] = TO_PIXELS (PIXEL_WORDS (AS_WORDS, brightness));
 }
 
-/* Rows of a picture lie far apart: they are visited once for several times LANES. */
+/* Writes several vectors per row, because image rows are far apart in memory. */
 void
 write_rows (
     local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, int stride)
@@ -340,7 +341,7 @@ put (Output output, uint depth, Point bin)
 #endif
 }
 
-/* From depth by depth to line by line. */
+/* Transposes values from depth order to A-line order. */
 void
 write_lines (
     local const FLOATS *values, uint count, uint lines, global uint *output, ulong stride)
@@ -380,8 +381,8 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
   }
 }
 #else
-/* Points k and POINTS - k, which are those of the even samples and, times i, of the odd
- * ones, give bins k and POINTS - k. */
+/* Computes bins k and POINTS - k of a real A-line. a and b are bins k and POINTS - k of
+ * the complex transform of the even samples plus i times the odd samples. */
 void
 put_pair (Output output, uint k, Point a, Point b, float2 root)
 {
@@ -395,7 +396,7 @@ void
 make_rows (local const Point *points, global const float2 *restrict roots, Output output)
 {
   for (uint row = 0; row <= ROWS / 2; row++) {
-    /* The first row and the one half-way mirror themselves. */
+    /* The first and the middle row are their own mirror rows. */
     const bool single = row % (ROWS / 2) == 0;
     Point bins[2][COLUMNS];
     for (uint side = 0; side < (single ? 1 : 2); side++)
@@ -408,15 +409,14 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
 }
 #endif
 
-/* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
+/* A work-group processes `lines_of_group` A-lines, a multiple of LANES. */
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
-make_depth_cpu (global const uchar *restrict input, ulong input_offset,
-    long input_stride, uint words, uint lines, uint bit_shift, global uint *broken,
-    global const float *restrict tables,
-    global const float *restrict background, uint background_offset,
-    global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
-    uint logarithmic, float factor, float zero, float least, global void *restrict output,
-    ulong output_offset, int output_stride)
+make_depth_cpu (global const uchar *restrict input, ulong input_offset, long input_stride,
+    uint words, uint lines, uint bit_shift, global uint *broken,
+    global const float *restrict tables, global const float *restrict background,
+    uint background_offset, global const float2 *restrict roots, uint lines_of_group,
+    uint first, uint depths, uint logarithmic, float factor, float zero, float least,
+    global void *restrict output, ulong output_offset, int output_stride)
 {
   local FLOATS samples[MOST_NUMBERS + 2 * EDGE];
   local Point points[ROWS * PITCH];
@@ -446,7 +446,7 @@ make_depth_cpu (global const uchar *restrict input, ulong input_offset,
     out.values = tile + (line - begin) / LANES;
     make_rows (points, roots, out);
 #else
-    /* The samples are not needed any more. */
+    /* Values replace the samples, which are no longer needed. */
     out.values = samples;
     make_rows (points, roots, out);
     ulong first_value = output_offset + (ulong)line * output_stride;

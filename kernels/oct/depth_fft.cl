@@ -1,12 +1,15 @@
-/* From the bins of A-lines to what octfft and octdisplay put out
+/* Output kernels of octfft and octdisplay: bins to images, levels or complex depths
  *
- * All kernels take the same arguments; A-lines are `bin_stride` bins apart, of which
- * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
- * type of its values, FULL, for a picture, the brightest, and BINS leaves the bins
- * complex. LANES is that of the vectors of make_image_cpu. What bins are, complex
- * unless told, depthtypes.clh says. With AUTOMATIC the scale is what find_range left in
- * `given`. With DIFFERENCE that is a pattern, which is taken away from the bins of each
- * A-line where `subtracts`, and the first `empty` become 0.
+ * All kernels take the same arguments. A-lines are `bin_stride` bins apart. Each A-line
+ * outputs `depths` bins from `first` on. A program is built for one output:
+ *   PIXEL: type of an output value
+ *   FULL: largest pixel value, for image output
+ *   BINS: output complex bins
+ *   LANES: vector width of make_image_cpu
+ *   AMPLITUDES, POWERS, VALUES: input type, see depthtypes.clh
+ *   AUTOMATIC: `given` is the scale from find_range
+ *   DIFFERENCE: `given` is a background, which is subtracted from each A-line if
+ *   `subtracts` is set. The first `empty` depths become 0
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -89,8 +92,8 @@ bin_of (global const BIN *line, uint depth, Shown shown)
 
 #ifdef LANES
 #ifdef DIFFERENCE
-/* Subtracts the pattern from bins, as floats from the n-th of an A-line on. Clears the first
- * `empty` depths. */
+/* Subtracts the pattern from bins and clears the first `empty` depths. `values` are
+ * floats of an A-line from the n-th on. */
 INLINED FLOATS
 difference (FLOATS values, int n, Shown shown)
 {
@@ -159,8 +162,7 @@ make_image_cpu (ARGUMENTS)
 }
 
 #elif defined(FULL)
-/* A-lines become columns: a group's reads run along the bins and its writes along the
- * picture's rows. */
+/* A-lines become columns. A work-group reads along bins and writes along image rows. */
 kernel void
 make_picture (ARGUMENTS)
 {
@@ -168,7 +170,7 @@ make_picture (ARGUMENTS)
   const Shown shown = SHOWN;
   size_t first_line = get_group_id (0) * TILE;
   size_t first_depth = get_group_id (1) * TILE;
-  if (first_line >= lines) /* the whole group */
+  if (first_line >= lines) /* for the whole group */
     return;
 
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
@@ -185,7 +187,6 @@ make_picture (ARGUMENTS)
 }
 
 #else
-/* Line by line, as the bins are. */
 kernel void
 make_lines (ARGUMENTS)
 {

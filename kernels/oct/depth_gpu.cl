@@ -1,31 +1,31 @@
-/* From raw spectra to depth in one launch
+/* Fused kernel from raw spectra to depth, for a GPU
  *
- * A work-group takes pairs of A-lines, one after the other. The samples of a pair lie
- * beside each other in local memory, where each work-item gathers what its points are
- * made of: it makes the same points of every pair, so that taps and window stay in its
- * registers. Two real A-lines are the real and imaginary part of one Fourier transform
- * and are taken apart at its end; complex ones are transformed one after the other.
- * Transforms run in registers, POINTS of a work-item, and change places through local
- * memory between the steps. The brightness of several A-lines is collected, so that a
- * picture's rows are written in segments.
+ * A work-group processes pairs of A-lines, one pair after the other. The samples of a
+ * pair are interleaved in local memory. Each work-item interpolates the same points of
+ * every pair, so that taps and window stay in its registers. Two real A-lines are the
+ * real and the imaginary part of one Fourier transform, and are separated after it.
+ * Complex A-lines are transformed one after the other. A work-item keeps POINTS points in
+ * registers. Work-items exchange points through local memory between the steps of a
+ * transform. Pixels of several A-lines are collected, so that image rows are written in
+ * segments.
  *
  * Built for one combination of
- *   SAMPLES: of an A-line
- *   GRID: points of its spectrum, a power of two: OVERSAMPLING times as many, which is 1
- *   or 2
- *   POINTS: of them in a work-item
- *   RADIX_1 … RADIX_4: whose product is GRID, 1 for steps that are not needed. The
- *     first is 16, and in the last a work-item has at least two butterflies
- *   SIDE_BY_SIDE: transforms in a work-group
- *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
- *   TAPS: samples that a point is interpolated from
- *   BACKGROUND: one is subtracted
- *   COMPLEX: the spectrum is turned by a phase
- *   PIXEL, FULL, FULL_BITS: for a picture, the type of its pixels and the brightest, or
- *   BINS: the bins are left complex; else levels come line by line
- *   TILE: A-lines that a work-group makes at most
- *   SHARED: samples and transforms take turns in the same local memory
- *   HALVES: real and imaginary parts take turns in it
+ *   SAMPLES: samples of an A-line
+ *   OVERSAMPLING: 1 or 2
+ *   GRID: points of the spectrum, OVERSAMPLING * SAMPLES, a power of two
+ *   POINTS: points per work-item
+ *   RADIX_1 … RADIX_4: their product is GRID; 1 for steps that are not needed. The first
+ *     is 16. In the last step, a work-item has at least two butterflies
+ *   SIDE_BY_SIDE: transforms per work-group
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: sample format
+ *   TAPS: samples per interpolated point
+ *   BACKGROUND: 1 to subtract a background
+ *   COMPLEX: 1 if the spectrum is complex, because dispersion is compensated
+ *   PIXEL, FULL, FULL_BITS: for image output, type, largest value and bits of a pixel
+ *   BINS: without FULL, output complex bins instead of levels
+ *   TILE: maximum number of A-lines per work-group
+ *   SHARED: samples and transforms use the same local memory in turn
+ *   HALVES: real and imaginary parts use the same local memory in turn
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -33,8 +33,8 @@
 #define GROUP (ITEMS * SIDE_BY_SIDE)
 #define DEPTHS (GRID / OVERSAMPLING / 2)
 
-/* A gap after every 16 points, so that work-items that store 16 each, or load one beside
- * the other, find them in different banks. */
+/* Inserts a gap after every 16 points. This avoids bank conflicts, both of work-items
+ * that store 16 points each and of work-items that load adjacent points. */
 #define PADDED(i) ((i) + (i) / 16)
 
 #if HALVES
@@ -53,11 +53,12 @@
 
 /* Raw samples */
 
-/* By where float32 has no more fractions: a GPU adds faster than it converts. */
+/* Converts an integer below 2^23 to float by adding 2^23, from which on float32 has no
+ * fractions. A GPU adds faster than it converts. */
 #define NUMBER(as_floats, integer) (as_floats ((integer) | 0x4b000000) - 8388608.0f)
 
-/* A sample of both A-lines of a pair. Samples that several points read are converted to
- * numbers before they are stored. */
+/* A sample of both A-lines of a pair. With OVERSAMPLING, several points read a sample, so
+ * it is converted to float before it is stored. */
 #if defined(LOAD_F32LE) || OVERSAMPLING > 1
 #define SAMPLE float2
 #define SAMPLES_OF(pair) (pair)
@@ -67,7 +68,7 @@
   ((float2)(NUMBER (as_float, (pair)&0xffff), NUMBER (as_float, (pair) >> 16)))
 #endif
 
-/* Four samples as they are in memory, and how many of them a work-item brings. */
+/* Four raw samples, and how many of these a work-item loads per A-line */
 #if defined(LOAD_U8)
 #define FOUR uint
 #elif defined(LOAD_F32LE)
@@ -93,7 +94,7 @@ assemble_word (global const uchar *bytes)
   return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
 }
 
-/* Wherever they lie: a GPU faults on a load that is not aligned. */
+/* Loads from any address. A GPU faults on unaligned loads. */
 FOUR
 assemble_four (global const uchar *line, uint four)
 {
@@ -125,7 +126,8 @@ take_broken (FOUR *samples, local uint *mark, bool counts, global uint *counter)
 }
 #endif
 
-/* Both A-lines' samples beside each other, which come as two halves of each integer. */
+/* Stores four samples of both A-lines, interleaved. Each integer in `pairs` holds the
+ * first A-line's sample in its lower half and the second's in its upper half. */
 #ifndef LOAD_F32LE
 void
 store_pairs (local SAMPLE *samples, uint four, uint4 pairs)
@@ -177,8 +179,8 @@ store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
 }
 #endif
 
-/* The pair that begins with `line`, into registers; past the last A-line the last one.
- * `aligned`: any four samples lie at a multiple of their size. */
+/* Loads the pair of A-lines from `line` on into registers. Repeats the last A-line beyond
+ * the end. `aligned`: groups of four samples are aligned to their size. */
 void
 fetch (global const uchar *restrict input, long stride, uint line, uint lines, uint item,
     uint aligned, FOUR *a, FOUR *b)
@@ -234,8 +236,8 @@ butterflies (float2 *x, uint radix)
     transform_radix (x + radix * b, radix);
 }
 
-/* Which butterfly of a step a work-item's b-th is. In the last step half of them mirror
- * the other half, so that a work-item has the bins k and GRID - k. */
+/* Returns the number, in its step, of a work-item's b-th butterfly. In the last step,
+ * half of them mirror the other half, so that a work-item has bins k and GRID - k. */
 uint
 butterfly (uint item, uint b, uint radix, bool last)
 {
@@ -246,8 +248,8 @@ butterfly (uint item, uint b, uint radix, bool last)
   return mirrored == 0 ? GRID / radix / 2 : GRID / radix - mirrored;
 }
 
-/* roots[k] = exp (-2 pi i k / GRID). Few powers are multiplied up to any, which keeps
- * rounding small. */
+/* Multiplies by twiddle factors. roots[k] = exp (-2 pi i k / GRID). Every power is a
+ * product of few table entries, which keeps rounding errors small. */
 void
 turn_butterfly (float2 *x, global const float2 *restrict roots, uint root, uint radix)
 {
@@ -288,8 +290,8 @@ turn_all (float2 *x, global const float2 *restrict roots, uint item, uint radix,
   }
 }
 
-/* Where a step that begins with transforms of `before` points leaves its results. Only
- * after the first one, of radix 16, would their banks be the same. */
+/* Returns where a butterfly stores its r-th result. The step combines transforms of
+ * `before` points. Only the first step, of radix 16, needs gaps in memory banks. */
 uint
 place (uint butterfly, uint r, uint radix, uint before)
 {
@@ -297,7 +299,8 @@ place (uint butterfly, uint r, uint radix, uint before)
   return before == 1 ? PADDED (first) + r : first + r * before;
 }
 
-/* Where the next step, of which GRID / radix is a multiple of 16, finds them. */
+/* Returns where a butterfly of the next step, of this radix, loads its r-th input.
+ * GRID / radix must be a multiple of 16. `before` is that of the previous step. */
 uint
 place_of_input (uint butterfly, uint r, uint radix, uint before)
 {
@@ -316,7 +319,7 @@ place_of_input (uint butterfly, uint r, uint radix, uint before)
   x[b * next + r] part =                                                                 \
       places[place_of_input (butterfly (item, b, next, last), r, next, before)]
 
-/* From the work-items whose step made them to those whose step is next. */
+/* Exchanges points between work-items for the next step. */
 void
 change_places (float2 *x, local PART *places, uint item, uint radix, uint before,
     uint next, bool last)
@@ -373,10 +376,10 @@ transform (float2 *x, local PART *places, global const float2 *restrict roots, u
 
 /* Interpolation of the points of a transform */
 
-/* Two real A-lines leave their transform at twice their size, which is halved before. */
+/* Factor of the weights. It compensates take_apart(), which doubles bins. */
 #define PORTION (COMPLEX ? 1.0f : 0.5f)
 
-/* Few taps stay in registers, next to one transform. */
+/* Taps stay in registers if they are few and there is one transform per pair. */
 #define HELD (TAPS <= 2 && !COMPLEX)
 
 /* First sample and interpolation weights of one point */
@@ -385,7 +388,7 @@ typedef struct {
   float weight[TAPS];
 } Tap;
 
-/* The n-th point of a work-item, in the order in which the first step takes them. */
+/* Returns the n-th point of a work-item, in the input order of the first step. */
 uint
 point (uint item, uint n)
 {
@@ -404,7 +407,7 @@ tap_of (global const float *restrict tables, local const SAMPLE *samples, uint p
   return tap;
 }
 
-/* `value` is what the sum begins with. */
+/* Returns the interpolated value plus `value`. */
 float2
 interpolate (Tap tap, float2 value)
 {
@@ -435,7 +438,7 @@ background_at (
 /* Number of points of a work-item that are depths */
 #define DEPTHS_OF_ITEM (POINTS / OVERSAMPLING / 2)
 
-/* The n-th depth of a work-item, as the last step leaves them. */
+/* Returns the n-th depth of a work-item, in the output order of the last step. */
 uint
 depth_of (uint item, uint n)
 {
@@ -443,7 +446,7 @@ depth_of (uint item, uint n)
          + n % BINS_OF_BUTTERFLY * (GRID / LAST);
 }
 
-/* Where x has the n-th of them. */
+/* Returns the index in x of the n-th depth. */
 uint
 place_of_depth (uint n)
 {
@@ -458,8 +461,8 @@ take_depths (const float2 *x, float2 *bins)
     bins[n] = x[place_of_depth (n)];
 }
 
-/* Bins k and GRID - k of one transform give bin k of both A-lines, of which it takes the
- * first or the second. */
+/* Separates two real A-lines: computes bins k of the first or the second one from bins k
+ * and GRID - k of their common transform. */
 void
 take_apart (const float2 *x, float2 *bins, bool second, uint item)
 {
@@ -469,7 +472,7 @@ take_apart (const float2 *x, float2 *bins, bool second, uint item)
     uint q = n % BINS_OF_BUTTERFLY, b = n / BINS_OF_BUTTERFLY;
     float2 bin = x[b * LAST + q];
     float2 mirror = x[(b < half_of ? b + half_of : b - half_of) * LAST + LAST - 1 - q];
-    /* The first butterfly and the one half-way mirror themselves. */
+    /* The first and the middle butterfly are their own mirrors. */
     if (b % half_of == 0 && item == 0)
       mirror = x[b * LAST + (b == 0 ? (LAST - q) % LAST : LAST - 1 - q)];
     bins[n] = second ? (float2)(bin.y + mirror.y, mirror.x - bin.x)
@@ -512,14 +515,14 @@ values_of (const float2 *bins, VALUE *values, Scale scale)
     for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
       values[n] = sqrt (values[n]);
   }
-  /* Whatever is not a number becomes the least. */
+  /* fmax() replaces NaN with the lowest level. */
 #pragma unroll
   for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
     values[n] = fmax (values[n] * scale.factor + scale.zero, scale.least);
 }
 #endif
 
-/* The values of both A-lines of the points y. */
+/* Transforms the points y of a pair to values of both A-lines. */
 #if COMPLEX
 void
 find_values (const float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
@@ -548,7 +551,7 @@ find_values (float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
   float2 bins[2][DEPTHS_OF_ITEM];
   transform (y, places, roots, item);
 #if OVERSAMPLING > 1
-  /* One after the other: beside more points, registers hold no more. */
+  /* One A-line at a time, because twice as many points occupy the registers. */
 #pragma unroll
   for (uint l = 0; l < 2; l++) {
     take_apart (y, bins[0], l > 0, item);
@@ -564,8 +567,8 @@ find_values (float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
 #endif
 
 #ifdef FULL
-/* Between one pair of A-lines and the next, so that work-items that read several at the
- * same depths find them in different banks. */
+/* Distance between pairs of A-lines. It avoids bank conflicts of work-items that read
+ * several pairs at the same depths. */
 #define PITCH (DEPTHS + 8)
 
 /* Pixels of both A-lines of a pair */
@@ -589,7 +592,7 @@ collect (local PAIR *pair, uint item, const float *first, const float *second)
     pair[depth_of (item, n)] = pixel (first[n]) | pixel (second[n]) << FULL_BITS;
 }
 
-/* A picture's rows are written four bytes at a time. */
+/* Pixels that are written at a time: four bytes of an image row */
 #define PIECE (4 / sizeof (PIXEL))
 
 uint
@@ -602,7 +605,7 @@ piece_of (local const PAIR *pair)
 #endif
 }
 
-/* `words`: pieces lie at multiples of four bytes. */
+/* `words`: pieces are aligned to four bytes. */
 void
 write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
 {
@@ -614,7 +617,7 @@ write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
     row[l] = pair[l / 2 * PITCH] >> (l % 2 * FULL_BITS);
 }
 
-/* A work-item writes the same piece of one row after another. */
+/* Writes image rows. Each work-item writes the same piece of several rows. */
 void
 write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint words,
     global PIXEL *restrict rows, int output_stride)
@@ -622,7 +625,7 @@ write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint w
   const uint pieces = TILE / PIECE, together = GROUP / pieces;
   const uint line = get_local_id (0) % pieces * PIECE;
   const uint rest = line < lines ? lines - line : 0;
-  /* Work-items left over if a TILE has three pieces */
+  /* Some work-items are left over if a TILE has three pieces. */
   if (get_local_id (0) >= together * pieces)
     return;
   for (uint begin = 0; begin < depths; begin += together) {
@@ -646,21 +649,20 @@ write_line (
 }
 #endif
 
-/* Local memory of a transform, and of the samples of a pair, in PARTs. */
+/* Local memory for a transform and for the samples of a pair, in PARTs */
 #define PLACES (GRID + GRID / 16 + 2 * EDGE)
 #define STAGED ((SAMPLES + 2 * EDGE) * sizeof (SAMPLE) / sizeof (PART))
 #define ROOM (SHARED && STAGED > PLACES ? STAGED : PLACES)
 
-/* tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
- * TAPS times the weights of all points. A work-group makes `lines_of_group` A-lines, a
- * multiple of a pass. */
+/* tables: see tables.clh. A work-group processes `lines_of_group` A-lines, a multiple of
+ * 2 * SIDE_BY_SIDE. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 make_depth (global const uchar *restrict input, ulong input_offset, long input_stride,
     uint aligned, uint lines, uint bit_shift, global uint *broken,
     global const float *restrict tables, global const float *restrict background,
-    uint background_offset, global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
-    uint logarithmic, float factor, float zero, float least, global void *restrict output,
-    ulong output_offset, int output_stride, uint words)
+    uint background_offset, global const float2 *restrict roots, uint lines_of_group,
+    uint first, uint depths, uint logarithmic, float factor, float zero, float least,
+    global void *restrict output, ulong output_offset, int output_stride, uint words)
 {
   local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
 #if SHARED
@@ -674,7 +676,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #endif
   const uint item = get_local_id (0) % ITEMS, beside = get_local_id (0) / ITEMS;
   const uint begin = get_group_id (0) * lines_of_group;
-  if (begin >= lines) /* the whole group */
+  if (begin >= lines) /* for the whole group */
     return;
   const uint end = min (begin + lines_of_group, lines);
   const Scale scale = {logarithmic, factor, zero, least};
@@ -690,8 +692,8 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 
   Tap tap[POINTS];
   float below[POINTS];
-  /* With #pragma unroll, Intel's driver compiles this loop wrong: behind a barrier `below` has
-   * the values of other work-items. */
+  /* With #pragma unroll, Intel's driver miscompiles this loop: after a barrier, `below`
+   * has the values of other work-items. */
   for (uint n = 0; n < POINTS; n++) {
     tap[n] = tap_of (tables, samples, point (item, n));
     below[n] = BACKGROUND
@@ -717,14 +719,15 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     barrier (CLK_LOCAL_MEM_FENCE);
 #ifdef LOAD_F32LE
     const bool is_broken[] = {marks[beside][side][0], marks[beside][side][1]};
-    /* All have read those of the pass before, and none writes to the next one's yet. */
+    /* All work-items have read the marks of the previous pass. None has written marks of
+     * the next pass. */
     if (item < 2)
       marks[beside][1 - side][item] = 0;
 #endif
-    /* On their way while the transform runs. */
+    /* Loads the next pair while the transform runs. */
     fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, aligned, a, b);
 
-    /* 0, but a compiler cannot know that: it would read the tables once and keep them in
+    /* Always 0, but the compiler cannot know. It would otherwise keep the tables in
      * registers, and fewer work-items could run at a time. */
     const uint anew = pass >> 31;
     VALUE values[2][DEPTHS_OF_ITEM];

@@ -1,7 +1,7 @@
-/* From which level to which a picture is shown, by how bright its pixels are
+/* Automatic display range from a histogram of levels
  *
- * Levels are counted in STEPS of 1 / STEPS_OF_DECIBEL dB from LEAST_DECIBELS on. Nobody
- * waits for the result: the picture's kernel reads it on the device.
+ * The histogram has STEPS steps of 1 / STEPS_OF_DECIBEL dB, from LEAST_DECIBELS on. The
+ * host does not wait for the result: the display kernel reads it on the device.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -20,7 +20,7 @@ decibels_of (BIN bin)
 #endif
 }
 
-/* A histogram of every `every_depth`-th depth of every `every_line`-th A-line. */
+/* Adds every `every_depth`-th depth of every `every_line`-th A-line to the histogram. */
 kernel void
 count_levels (global const BIN *restrict bins, uint bin_stride, ulong first, uint depths,
     uint lines, uint every_depth, uint every_line, global uint *restrict counts)
@@ -35,8 +35,8 @@ count_levels (global const BIN *restrict bins, uint bin_stride, ulong first, uin
   atomic_inc (counts + (uint)fmin (step, STEPS - 1.0f));
 }
 
-/* The level that `rank` of the counted samples do not reach. sums[n] is the count of the histogram
- * steps of work-item n, STEPS / GROUP each. */
+/* Returns the level below which `rank` of the counted samples lie. sums[n] is the count
+ * of the STEPS / GROUP histogram steps of work-item n. */
 float
 level_of_rank (local const uint *sums, global const uint *counts, uint rank)
 {
@@ -49,21 +49,22 @@ level_of_rank (local const uint *sums, global const uint *counts, uint rank)
   return LEAST_DECIBELS + (step + 0.5f) / STEPS_OF_DECIBEL;
 }
 
-/* Finds black and white of a picture, and from them its scale: grey = range[0] * level + range[1],
- * at least range[2].
+/* Finds the black and white levels of an image, and its scale:
+ * grey = range[0] * level + range[1], at least range[2]
  *
- * black_share, white_share: the shares of samples below black and below white
- * share: weight of this frame; the rest is that of earlier frames
+ * black_share, white_share: shares of samples below black and below white
+ * share: weight of this frame; earlier frames have the rest
  * logarithmic: the scale is in dB. Otherwise it is in power or amplitude
- * full: the largest grey value
- * unit: what a level is multiplied with before it is scaled
- * least: the lowest level that is shown, in units of the scale
- * range: in and out. [0] to [2] as above, [3] and [4] black and white in dB, [5] not 0 if there
- *   was an earlier frame
- * counts: the histogram; 0 afterwards */
+ * full: largest grey value
+ * unit: factor of a level before scaling
+ * least: lowest displayed level, in units of the scale
+ * range: in and out. [0] to [2] as above, [3] and [4] black and white in dB, [5] not 0 if
+ *   there was an earlier frame
+ * counts: the histogram; cleared afterwards */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-find_range (global uint *restrict counts, float black_share, float white_share, float share,
-    uint logarithmic, float full, float unit, float least, global float *restrict range)
+find_range (global uint *restrict counts, float black_share, float white_share,
+    float share, uint logarithmic, float full, float unit, float least,
+    global float *restrict range)
 {
   const uint item = get_local_id (0);
   local uint sums[GROUP];

@@ -1,18 +1,19 @@
-/* A-lines that are put on even wavenumbers by the fringes of a clock beside them
+/* k-clock: resamples A-lines to even wavenumbers by the fringes of a clock channel
  *
- * An A-line is float32 numbers of two channels, that of the sample and that of the clock,
- * whose samples are `apart` numbers from one another; a channel has `samples`.
+ * An A-line has a sample channel and a clock channel of `samples` float32 numbers each.
+ * Samples of a channel are `apart` numbers apart.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
 #include "groupbarrier.clh"
 
-/* No clock is slower than that, to its mean. */
+/* Lower limit of the clock's frequency, relative to its mean */
 #define SLOWEST 0.05f
 
-/* The fringes of the clock as they turn: FILTER to both sides of a sample leave positive
- * frequencies alone. Nothing is made nearer than that to an end. */
+/* Computes the analytic signal of the clock, with a filter that keeps only positive
+ * frequencies. The filter reaches FILTER samples to either side. Samples closer to an end
+ * have no output. */
 kernel void
 find_turning (global const float *restrict numbers, ulong line_numbers, uint clock,
     uint apart, uint samples, uint lines, global const float2 *restrict weights,
@@ -29,7 +30,7 @@ find_turning (global const float *restrict numbers, ulong line_numbers, uint clo
   turning[(size_t)line * samples + sample] = sum;
 }
 
-/* From the sample before. */
+/* Returns the phase step from the previous sample. */
 float
 step_at (global const float2 *turning, uint sample)
 {
@@ -37,8 +38,8 @@ step_at (global const float2 *turning, uint sample)
   return atan2 (a.y * b.x - a.x * b.y, a.x * b.x + a.y * b.y);
 }
 
-/* Nearer to an end than the filter reaches it goes on as it came: as far above the last one
- * that is known as it was below so far before. */
+/* Returns the phase step from the previous sample. Extrapolates closer to an end than the
+ * filter reaches, by point reflection of the steps at the last known one. */
 float
 step_to (global const float2 *turning, uint sample, uint samples)
 {
@@ -48,7 +49,7 @@ step_to (global const float2 *turning, uint sample, uint samples)
   return sample == known ? step : 2.0f * step - step_at (turning, 2 * known - sample);
 }
 
-/* The sum of all items' values up to, not with, this one's, and of all. */
+/* Returns the sum of the values of all lower work-items, and of all work-items. */
 float2
 sums_before (local float *sums, float own)
 {
@@ -57,13 +58,13 @@ sums_before (local float *sums, float own)
   sums[item] = own;
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   for (uint n = 0; n < GROUP; n++)
-    sum += (float2) (n < item ? sums[n] : 0.0f, sums[n]);
+    sum += (float2)(n < item ? sums[n] : 0.0f, sums[n]);
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   return sum;
 }
 
-/* By how much each sample's wavenumber is more than its number, of which the first and the
- * last are as they are. A work-group of GROUP makes an A-line. */
+/* Computes each sample's position on the even wavenumber grid, minus its index. The first
+ * and the last sample keep their positions. A work-group processes one A-line. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 find_places (global const float2 *restrict turning, uint samples, uint lines,
     global float *restrict places)
@@ -101,7 +102,7 @@ wavenumber (global const float *places, uint sample)
   return sample + places[sample];
 }
 
-/* Catmull-Rom between the two samples whose wavenumbers are around an even one. */
+/* Resamples to even wavenumbers by Catmull-Rom interpolation. */
 kernel void
 resample (global const float *restrict numbers, uint first, ulong line_numbers,
     uint apart, uint samples, uint lines, global const float *restrict places,

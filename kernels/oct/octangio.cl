@@ -1,9 +1,8 @@
 /* octangio: angiograms of repeated B-scans, and alignment of the repeats
  *
- * Repeats are `values` bins each: all but the last one after the other in `kept`, the last
- * in the input; or HELD of them, up to eight, in buffers of their own, a count that the
- * compiler knows. WIDTH: depths that a work-item makes of amplitudes, 8 on a CPU,
- * else 1.
+ * With HELD, each of HELD repeats, at most eight, is in a buffer of its own, and their
+ * number is known at compile time. Otherwise `kept` holds all repeats but the last, which
+ * is in the input frame. WIDTH: adjacent depths per work-item, 8 on a CPU, else 1.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -54,7 +53,7 @@ typedef struct {
 #define THE_REPEATS                                                                      \
   {                                                                                      \
     kept, (global const float2 *)(last_bytes + last_offset), repeats,                    \
-        (size_t)depths * lines                                                           \
+        (size_t)depths *lines                                                            \
   }
 
 global const float2 *
@@ -80,7 +79,7 @@ amplitude (global const float2 *bin)
 }
 #else
 #define FLOATS float8
-#define BINS float16 /* real and imaginary parts by turns */
+#define BINS float16 /* alternating real and imaginary parts */
 #define STORE(values, to) vstore8 (values, 0, to)
 #define STORED(from) vload8 (0, from)
 #define LOAD_BINS(from) vload16 (0, (global const float *)(from))
@@ -98,30 +97,32 @@ amplitude (global const float2 *bins)
 #define INLINED
 #include "threshold.clh"
 
-/* Output of `share` times a value, added to the output's own value with `adds` */
-#define OUTPUT                                                                           \
-  float share, uint adds, global uchar *restrict output, ulong output_offset
+/* Output arguments. share: factor of the value. adds: add to the output */
+#define OUTPUT float share, uint adds, global uchar *restrict output, ulong output_offset
 
 void
-put_out (FLOATS value, size_t at, float share, uint adds, global uchar *output, ulong offset)
+put_out (
+    FLOATS value, size_t at, float share, uint adds, global uchar *output, ulong offset)
 {
   global float *to = (global float *)(output + offset) + at;
   STORE (adds ? STORED (to) + share * value : share * value, to);
 }
 
 /* Axial alignment, after Guizar-Sicairos et al., Efficient subpixel image registration
- * algorithms (2008): the peak of the cross-correlation at whole bins, then that of the
- * correlation upsampled around it. A spectrum has no more parts than the transform, so a
- * windowed sinc of 2 * REACH weights finds values between bins, of the correlation and of
- * the bins alike. `weights` has a row of them for each of FRACTIONS parts of a bin. The
- * sinc is centred on the spectrum's own centre, which the correlation tells.
+ * algorithms (2008). It finds the peak of the cross-correlation at whole bins, then the
+ * peak of the correlation upsampled around it.
  *
- * Shifts are integers, in parts of a bin. */
+ * The spectrum is limited to the length of the transform. So a windowed sinc of 2 * REACH
+ * weights interpolates between bins and between values of the correlation. `weights` has
+ * a row of weights for each of FRACTIONS fractions of a bin. The sinc is shifted in
+ * frequency to the centre of the spectrum, which is estimated from the correlation.
+ *
+ * Shifts are integers, in units of 1 / FRACTIONS bin. */
 #define TAPS (2 * REACH)
 #define LAGS (2 * REACH + 1)
-#define STEPS 8 /* of a bin, in the upsampled correlation */
+#define STEPS 8 /* per bin, in the upsampled correlation */
 #define CANDIDATES (2 * STEPS - 1)
-#define RAMP 8 /* depths at either end of a correlated range, of rising weight */
+#define RAMP 8 /* depths over which the weight rises from either end of the range */
 #define COLUMNS (LAGS + 3)
 
 float2
@@ -170,10 +171,10 @@ correlation_at (global const Correlation *sums, uint line, uint count, uint n)
   return (float2)(sum->real, sum->imaginary);
 }
 
-/* Correlates the depths of each A-line with those of its first repeat, at 2 reach + 1
- * shifts by whole bins: real part, imaginary part and energy of the repeat. Unless `fine`,
- * the shifts are around 0, and each takes all depths that both have. With it they are
- * around `found` and take the same depths, so that the correlation can be interpolated. */
+/* Correlates each A-line with that of the first repeat, at 2 reach + 1 shifts by whole
+ * bins. Without `fine`, shifts are around 0, and each shift uses all depths that overlap.
+ * With `fine`, shifts are around `found`. All shifts then use the same depths, so that
+ * the correlation can be interpolated. */
 kernel void
 correlate (global const float2 *restrict first, global const uchar *restrict bytes,
     ulong offset, uint depths, uint lines, uint reach, uint fine,
@@ -252,8 +253,9 @@ find_shift (global const Correlation *restrict sums, uint lines, uint shifts,
     *found = ((int)best - (int)shifts) * FRACTIONS;
 }
 
-/* Sums up the energies at LAGS shifts, behind them the products of neighbouring
- * correlations, whose argument is the centre of the spectrum, and the amplitudes. */
+/* Sums over all A-lines. row[0] to row[LAGS - 1]: energies at the LAGS shifts. The next
+ * two: products of neighbouring correlations, whose argument is the centre of the
+ * spectrum. The last: amplitudes of the correlations. */
 void
 measure_spectrum (global const Correlation *sums, uint lines, local float *row)
 {
@@ -275,8 +277,8 @@ measure_spectrum (global const Correlation *sums, uint lines, local float *row)
   }
 }
 
-/* Sums up the amplitudes of the correlation at CANDIDATES parts of a bin around the middle
- * lag. `turns` move the centre of the spectrum to 0. */
+/* Sums up the amplitudes of the correlation at CANDIDATES fractional shifts around the
+ * middle lag. `turns` are phasors that move the centre of the spectrum to 0. */
 void
 upsample (global const Correlation *sums, uint lines, global const float *weights,
     local const float2 *turns, local float *row)
@@ -288,7 +290,7 @@ upsample (global const Correlation *sums, uint lines, global const float *weight
     for (uint n = 0; n < LAGS; n++)
       lags[n] = product (correlation_at (sums, line, LAGS, n), turns[n]);
     for (uint n = 0; n < CANDIDATES; n++) {
-      /* Parts of a bin above the lag before the middle one */
+      /* Distance from the lag before the middle one, in units of 1 / FRACTIONS bin */
       const uint parts = (n + 1) * (FRACTIONS / STEPS), first = parts / FRACTIONS;
       global const float *row_of_weights = weights + parts % FRACTIONS * TAPS;
       float2 sum = 0.0f;
@@ -299,9 +301,9 @@ upsample (global const Correlation *sums, uint lines, global const float *weight
   }
 }
 
-/* Returns the peak among the candidates, in parts of a bin from the middle lag, by the
- * parabola through three of them. First divides each by the root of its energy, which
- * changes as bright depths enter or leave the range. */
+/* Returns the distance of the peak from the middle lag, in units of 1 / FRACTIONS bin, by
+ * parabolic interpolation of the candidates. First divides each candidate by the root of
+ * its energy, which changes as bright depths enter or leave the range. */
 int
 peak_of (local float *values, local const float *energies)
 {
@@ -323,8 +325,8 @@ peak_of (local float *values, local const float *energies)
   return (int)rint (((float)best - (STEPS - 1) + part) * (FRACTIONS / STEPS));
 }
 
-/* Moves `found` to the peak of the upsampled correlation, within `shifts` bins, and writes
- * the complex weights that interpolate there. One work-group. */
+/* Moves `found` to the peak of the upsampled correlation, limited to `shifts` bins.
+ * Writes the complex interpolation weights for this shift to `taps`. One work-group. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
     global const float *restrict weights, global int *restrict found,
@@ -336,8 +338,8 @@ refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
   local int at;
   measure_spectrum (sums, lines, rows + item * COLUMNS);
   add_up (rows, COLUMNS);
-  /* A spectrum that fills the transform evenly has no centre of its own. The second term
-   * then makes it the middle of the transform: half a turn from bin to bin. */
+  /* A flat spectrum has no defined centre. The second term then selects the middle of the
+   * transform: half a turn from bin to bin. */
   const float centre = atan2 (rows[LAGS + 1], rows[LAGS] - 0.5f * rows[LAGS + 2]);
   for (uint n = item; n < LAGS; n += GROUP) {
     const float angle = -centre * ((int)n - REACH);
@@ -369,7 +371,7 @@ moved_bin (global const float2 *bins, int first, int depths, global const float2
   return sum;
 }
 
-/* Interpolates WIDTH bins that have all their neighbours. */
+/* Interpolates WIDTH bins away from the ends of the A-line. */
 BINS
 moved_bins (global const float2 *bins, global const float2 *taps)
 {
@@ -407,7 +409,8 @@ align (global const uchar *restrict bytes, ulong offset, uint depths, uint lines
     moved[n] = moved_bin (bins, first + n, end, taps);
 }
 
-/* The part of the bins that is of a band of the spectrum: `taps` from -reach to reach. */
+/* Filters the bins to one band of the spectrum. The filter has taps from -reach to reach,
+ * from `first_tap` on. */
 kernel void
 take_band (global const uchar *restrict bytes, ulong offset, uint depths, uint lines,
     global const float2 *restrict taps, uint first_tap, uint reach,
@@ -418,18 +421,18 @@ take_band (global const uchar *restrict bytes, ulong offset, uint depths, uint l
     return;
   global const float2 *bins =
       (global const float2 *)(bytes + offset) + (size_t)line * depths;
-  /* Tap n is for the bin depth + reach - n. */
+  /* Tap n belongs to the bin depth + reach - n. */
   const uint from = depth + reach >= depths ? depth + reach + 1 - depths : 0;
   const uint end = min (2 * reach, depth + reach);
   float2 sum = 0.0f;
   for (uint n = from; n <= end; n++) {
     const float2 x = bins[depth + reach - n], w = taps[first_tap + n];
-    sum += (float2) (x.x * w.x - x.y * w.y, x.x * w.y + x.y * w.x);
+    sum += (float2)(x.x * w.x - x.y * w.y, x.x * w.y + x.y * w.x);
   }
   output[to + (size_t)line * depths + depth] = sum;
 }
 
-/* The sum of (A - mean)^2 / N. */
+/* Computes the variance of the amplitudes: sum of (A - mean)^2 / N. */
 kernel void
 speckle_variance (REPEATS, OUTPUT)
 {
@@ -439,7 +442,7 @@ speckle_variance (REPEATS, OUTPUT)
   if (depth >= depths || line >= lines)
     return;
 
-  /* The variance of the differences from the first one has smaller rounding errors. */
+  /* Differences from the first repeat keep rounding errors small. */
   const FLOATS first = amplitude (repeat (&of, 0) + at);
   FLOATS sum = 0.0f, squares = 0.0f;
 #pragma unroll
@@ -450,13 +453,13 @@ speckle_variance (REPEATS, OUTPUT)
   }
   const FLOATS mean = sum / (float)COUNT;
   const FLOATS variance = squares / (float)COUNT - mean * mean;
-  put_out (variance < 0.0f ? (FLOATS)0.0f : variance, at, share, adds, output,
-      output_offset);
+  put_out (
+      variance < 0.0f ? (FLOATS)0.0f : variance, at, share, adds, output, output_offset);
 }
 
-/* 1 - the mean of A_i A_i+1 / ((A_i^2 + A_i+1^2) / 2) = the mean of (A_i - A_i+1)^2 /
- * (A_i^2 + A_i+1^2), which loses nothing where they are alike. Two that are nothing are
- * alike. */
+/* Computes 1 - mean of A_i A_i+1 / ((A_i^2 + A_i+1^2) / 2). This equals the mean of
+ * (A_i - A_i+1)^2 / (A_i^2 + A_i+1^2), which keeps its precision for similar
+ * amplitudes. Two amplitudes of 0 count as equal. */
 kernel void
 decorrelation (REPEATS, OUTPUT)
 {
@@ -499,9 +502,9 @@ apply_threshold (
 }
 
 #if WIDTH == 1
-/* Finds the phase by which a whole A-line turns from each repeat to the next, arg of the sum
- * of X_i+1 X_i*, as a number of amplitude 1. The sum leaves `margin` depths out at both ends.
- * A work-group of GROUP for each A-line and pair. */
+/* Finds the bulk phase difference of an A-line between consecutive repeats: the sum of
+ * X_i+1 X_i*, divided by its amplitude. The sum leaves out `margin` depths at both ends.
+ * One work-group per A-line and pair of repeats. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
 {
@@ -523,10 +526,10 @@ bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
     sum += sums[n];
   const float length = sqrt (sum.x * sum.x + sum.y * sum.y);
   phases[(size_t)pair * lines + line] =
-      length > 0.0f && length <= FLT_MAX ? sum / length : (float2) (1.0f, 0.0f);
+      length > 0.0f && length <= FLT_MAX ? sum / length : (float2)(1.0f, 0.0f);
 }
 
-/* The mean of |X_i+1 exp (-i bulk phase) - X_i|^2. */
+/* Computes the mean of |X_i+1 exp (-i bulk phase) - X_i|^2. */
 kernel void
 complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
 {
@@ -540,9 +543,10 @@ complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
   float2 before = repeat (&of, 0)[at];
 #pragma unroll
   for (uint n = 1; n < COUNT; n++) {
-    const float2 after = repeat (&of, n)[at], turn = phases[(n - 1) * (size_t)lines + line];
-    const float2 still =
-        (float2) (after.x * turn.x + after.y * turn.y, after.y * turn.x - after.x * turn.y);
+    const float2 after = repeat (&of, n)[at],
+                 turn = phases[(n - 1) * (size_t)lines + line];
+    const float2 still = (float2)(after.x * turn.x + after.y * turn.y,
+        after.y * turn.x - after.x * turn.y);
     const float2 change = still - before;
     sum += change.x * change.x + change.y * change.y;
     before = after;

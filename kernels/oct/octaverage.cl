@@ -1,10 +1,12 @@
-/* The mean of A-lines beside each other and of B-scans after each other
+/* octaverage: mean of adjacent A-lines and of consecutive B-scans
  *
- * A program is built for one kind of values: STORED is their type in the input and the
- * output, or where these differ INPUT that of the input; VALUE is the type that is added,
- * and LINEAR or DECIBELS says that of a complex input its amplitude or level is.
- *
- * Values lie in rows of `columns`; the A-lines of a mean are `line_step` values apart.
+ * Built for one combination of
+ *   STORED: type of output values, and of input values unless INPUT is defined
+ *   INPUT: type of input values
+ *   VALUE: type in which values are added
+ *   LINEAR or DECIBELS: average the amplitudes or the levels of complex input
+ *   FULL: largest pixel value, for images
+ *   ELEMENT: type of the numbers that mean_of_frames reads
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -48,20 +50,23 @@ mean_of_lines (global const INPUT *input, uint count, uint line_step)
   return count > 1 ? sum / (float)count : sum;
 }
 
-/* Which A-lines make line `line` of the output: those beginning there or, of a rolling
- * mean, those around it that there are. */
+/* Returns the first A-line and the number of A-lines whose mean is output A-line `line`.
+ * A rolling mean uses the A-lines around `line`, as far as they exist. */
 uint2
 lines_of (uint line, uint lines, uint every, uint rolling)
 {
   const uint before = (every - 1) / 2;
   const uint from = rolling ? max (line, before) - before : line * every;
   const uint end = rolling ? min (line + every - before, lines) : from + every;
-  return (uint2) (from, end - from);
+  return (uint2)(from, end - from);
 }
 
-/* A plane of `kept` holds VALUEs as the output lies, `plane` of them. With `sums` there is
- * one, the sum of the `next` frames before; else one for each frame, of which `next` is
- * this one's, and the first `frames` make the mean. With `gives` the mean is put out. */
+/* Adds a frame to the mean. With `gives`, also outputs the mean.
+ *
+ * picture: an A-line is a column, else a row
+ * kept: planes of `plane` VALUEs each. With `sums`, one plane: the sum of the `next`
+ *   earlier frames. Else a ring of one plane per frame: `next` is this frame's plane, and
+ *   the mean is that of the first `frames` planes */
 kernel void
 average (global const uchar *restrict input_bytes, ulong input_offset, ulong input_pitch,
     global uchar *restrict output_bytes, ulong output_offset, ulong output_pitch,
@@ -76,9 +81,9 @@ average (global const uchar *restrict input_bytes, ulong input_offset, ulong inp
   const uint2 of = lines_of (picture ? column : row, lines, every, rolling);
   const uint input_column = picture ? of.x : column;
   const uint input_row = picture ? row : of.x;
-  global const INPUT *input = (global const INPUT *)(input_bytes + input_offset
-                                                     + input_row * input_pitch)
-                              + input_column;
+  global const INPUT *input =
+      (global const INPUT *)(input_bytes + input_offset + input_row * input_pitch)
+      + input_column;
   const uint step = picture ? 1 : (uint)(input_pitch / sizeof (INPUT));
   VALUE value = mean_of_lines (input, of.y, step);
 
@@ -102,8 +107,9 @@ average (global const uchar *restrict input_bytes, ulong input_offset, ulong inp
 }
 
 #ifdef ELEMENT
-/* The mean of up to eight frames as they came, of WIDE numbers ELEMENT of a row each: a
- * complex one is two. `offsets` and `pitches` are in bytes. */
+/* Computes the mean of up to eight whole frames. A work-item processes WIDE numbers of
+ * type ELEMENT in a row. A complex value is two numbers. `offsets` and `pitches` are in
+ * bytes. */
 #define WIDE 16
 #define JOINED(a, b) a##b
 #define JOIN(a, b) JOINED (a, b)
@@ -135,7 +141,8 @@ mean_of_frames (global const uchar *restrict held0, global const uchar *restrict
         (global const ELEMENT *)(all[n] + offset[n] + row * (size_t)pitch[n]) + column;
     for (uint at = 0; !whole && column + at < columns; at++)
       rest[at] = from[at];
-    sum += whole ? convert_float16 (vload16 (0, from)) : convert_float16 (vload16 (0, rest));
+    sum +=
+        whole ? convert_float16 (vload16 (0, from)) : convert_float16 (vload16 (0, rest));
   }
   sum /= (float)frames;
 #ifdef FULL

@@ -1,8 +1,8 @@
-/* Estimates the background that all A-lines share where they vary least, and subtracts it
+/* octbackground: minimum-variance background of A-lines, and its subtraction
  *
- * A frame is lines of `columns` floats, the real and imaginary parts of depths; each column
- * is on its own. A work-item has WIDE of them beside each other, the last ones of a line
- * once more where they are no multiple of that.
+ * A frame has lines of `columns` floats: the real and imaginary parts of depths. Columns
+ * are independent. A work-item processes WIDE adjacent columns. If `columns` is no
+ * multiple of WIDE, the last two work-items of a line overlap.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,8 +19,8 @@ first_column (uint columns)
   return min ((uint)get_global_id (0) * WIDE, columns - WIDE);
 }
 
-/* Mean and variance of the lines of each segment, one segment behind the other. What is
- * taken away first keeps rounding small. */
+/* Computes mean and variance of the lines of each segment. Subtracting the first line
+ * keeps rounding errors small. */
 kernel void
 find_segments (global const float *restrict input, ulong offset, ulong pitch,
     uint columns, uint lines, uint segments, global float *restrict means,
@@ -69,7 +69,8 @@ choose_segments (global const float *restrict means,
   STORE (chosen, 0, background + column);
 }
 
-/* `lines_of_item` lines each; columns before `empty` become 0. */
+/* Subtracts the background if `subtracts`. Columns before `empty` become 0. A work-item
+ * processes `lines_of_item` lines. */
 kernel void
 subtract (global const float *restrict input, ulong offset, ulong pitch, uint columns,
     uint lines, global const float *restrict background, uint subtracts, uint empty,

@@ -1,21 +1,21 @@
-/* A volume as one sees it, ray by ray
+/* octrender: ray casting of a volume
  *
- * NUMBER is the type of its values, which lie in the order x (depth), y (line), z (B-scan).
- * Places in it are counted in voxels from its corner, so that the middle of the first is at
- * one half. What is brighter than `black` alone is seen, and nothing is brighter than
- * `white`.
+ * NUMBER is the type of a voxel. x (depth) varies fastest, then y (line), then z
+ * (B-scan). Coordinates are in voxels from a corner of the volume, so the centre of the
+ * first voxel is at 0.5. Values up to `black` are invisible. Values from `white` on have
+ * full brightness.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-/* Voxels of a brick along each side. What a ray finds in a brick lies between values of its
- * own and of their neighbours. */
+/* Voxels along each side of a brick. A ray interpolates between voxels of a brick and
+ * their neighbours, so both limit the values in a brick. */
 #define BRICK 8
 
-/* The greatest of each brick's values along x, and of those beside it. */
+/* Computes the maximum along x of each brick and one neighbour on either side. */
 kernel void
-bound_depths (global const NUMBER *restrict volume, ulong offset, uint4 size,
-    uint bricks, global NUMBER *restrict bounds)
+bound_depths (global const NUMBER *restrict volume, ulong offset, uint4 size, uint bricks,
+    global NUMBER *restrict bounds)
 {
   const uint brick = get_global_id (0);
   const size_t line = get_global_id (1);
@@ -31,7 +31,7 @@ bound_depths (global const NUMBER *restrict volume, ulong offset, uint4 size,
   bounds[line * bricks + brick] = greatest;
 }
 
-/* Computes the maximum of these for each brick. */
+/* Computes the maximum of each brick and its neighbours from the maxima along x. */
 kernel void
 bound_bricks (global const NUMBER *restrict depths, uint4 size, uint4 bricks,
     global NUMBER *restrict bounds)
@@ -53,7 +53,8 @@ bound_bricks (global const NUMBER *restrict depths, uint4 size, uint4 bricks,
   bounds[row * (size_t)bricks.x + brick_x] = greatest;
 }
 
-/* Between the eight voxels around; beyond the outermost ones' middles, as there. */
+/* Interpolates between the eight voxels around `place`. Repeats the outermost voxels
+ * beyond their centres. */
 float
 value_at (global const NUMBER *volume, uint4 size, float4 place)
 {
@@ -67,26 +68,26 @@ value_at (global const NUMBER *volume, uint4 size, float4 place)
   const size_t behind = low.z + 1 < size.z ? plane : 0;
   global const NUMBER *v = volume + low.z * plane + low.y * line + low.x;
 
-  const float4 left_ones = (float4) (v[0], v[below], v[behind], v[below + behind]);
-  const float4 right_ones = (float4) (
-      v[right], v[below + right], v[behind + right], v[below + behind + right]);
+  const float4 left_ones = (float4)(v[0], v[below], v[behind], v[below + behind]);
+  const float4 right_ones =
+      (float4)(v[right], v[below + right], v[behind + right], v[below + behind + right]);
   const float4 along_x = mix (left_ones, right_ones, part.x);
   const float2 along_y = mix (along_x.s02, along_x.s13, part.y);
   return mix (along_y.x, along_y.y, part.z);
 }
 
-/* Which samples of a ray are within [0, size] along one side. */
+/* Returns the range of samples of a ray that are within [0, size] along one axis. */
 float2
 samples_within (float start, float step, float size)
 {
   if (fabs (step) < 1e-9f)
-    return start >= 0.0f && start <= size ? (float2) (-FLT_MAX, FLT_MAX)
-                                          : (float2) (FLT_MAX, -FLT_MAX);
+    return start >= 0.0f && start <= size ? (float2)(-FLT_MAX, FLT_MAX)
+                                          : (float2)(FLT_MAX, -FLT_MAX);
   const float a = -start / step, b = (size - start) / step;
-  return (float2) (fmin (a, b), fmax (a, b));
+  return (float2)(fmin (a, b), fmax (a, b));
 }
 
-/* The last sample before the ray leaves a brick, along one side. */
+/* Returns the sample, with a fraction, at which the ray leaves a brick along one axis. */
 float
 leaves_at (float start, float step, uint brick)
 {
@@ -96,10 +97,11 @@ leaves_at (float start, float step, uint brick)
   return (side - start) / step;
 }
 
-/* The ray of pixel (px, py) begins at origin + px * across + py * down, where it passes the
- * plane through the volume's middle, and has a sample every `along` before and behind. With
- * `adds` what is behind shows through: a sample of full brightness hides `opacity` of that,
- * for a step of the length `unit`. */
+/* Casts one ray per pixel. The ray of pixel (x, y) passes through
+ * origin + x * across + y * down, on the plane through the centre of the volume. Its
+ * samples are `along` apart, before and behind this plane. Displays the brightest sample,
+ * or with `adds` composites all samples. Then a sample of full brightness hides `opacity`
+ * of what is behind it, for a step of length 1. `unit` is the length of a step. */
 kernel void
 render (global const NUMBER *restrict volume, ulong offset, uint4 size,
     global const NUMBER *restrict bounds, uint4 bricks, float4 origin, float4 across,
@@ -156,10 +158,10 @@ render (global const NUMBER *restrict volume, ulong offset, uint4 size,
   const float straight = adds && seen > 0.0f ? light / seen : gray;
   const uchar level = (uchar)rint (255.0f * fmin (straight, 1.0f));
   global uchar *pixel = output + output_offset + y * (size_t)stride + 4 * x;
-  vstore4 (
-      (uchar4) (level, level, level, adds ? (uchar)rint (255.0f * seen) : (uchar)255), 0,
-      pixel);
+  vstore4 ((uchar4)(level, level, level, adds ? (uchar)rint (255.0f * seen) : (uchar)255),
+      0, pixel);
 #else
-  output[output_offset + y * (size_t)stride + x] = (uchar)rint (255.0f * fmin (gray, 1.0f));
+  output[output_offset + y * (size_t)stride + x] =
+      (uchar)rint (255.0f * fmin (gray, 1.0f));
 #endif
 }

@@ -1,9 +1,13 @@
-/* From the order in which A-lines were taken to that in which they lie
+/* octscan: rearranges A-lines from acquisition order to spatial order
  *
- * A program is built for one kind of values: STORED is their type, SWAPPED those of 16 bits
- * whose first byte is the higher one. LINEAR: lines between two are made of both, else the
- * nearer one is taken. COLUMNS: an A-line is a column, else a row. TURNED: every second
- * A-line's values, those of odd ones with 1, come in the opposite order.
+ * Built for one combination of
+ *   STORED: type of a value
+ *   SWAPPED: values are big-endian 16-bit integers
+ *   WHOLE: values are other integers
+ *   LINEAR: interpolate between two A-lines, else use the nearer one
+ *   COLUMNS: an A-line is a column, else a row
+ *   TURNED: every second A-line has its values in reverse order: odd ones if 1, even ones
+ *   if 0
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -33,9 +37,10 @@ value_of (global const STORED *input, uint pitch, uint line, uint value, uint va
 #endif
 }
 
-/* `places`: of each line of the output, the line of its B-scan that it is of, which begins
- * at line `first` of the input, and how far it is to the next one, the bits of a float.
- * Pitches are in values, from row to row. */
+/* places: for each output A-line, the A-line of the B-scan and, as the bits of a float,
+ *   the fraction of the way to the next one
+ * first: A-line of the input at which the B-scan begins
+ * input_pitch, output_pitch: values from row to row */
 kernel void
 arrange (global const uchar *restrict input_bytes, ulong input_offset, uint input_pitch,
     uint first, global const uint2 *restrict places, uint values, uint lines,
@@ -56,8 +61,9 @@ arrange (global const uchar *restrict input_bytes, ulong input_offset, uint inpu
 #ifdef LINEAR
   const float part = as_float (places[line].y);
   if (part > 0.0f)
-    result = BETWEEN (NUMBER (result) * (1.0f - part)
-                      + NUMBER (value_of (input, input_pitch, from + 1, value, values)) * part);
+    result = BETWEEN (
+        NUMBER (result) * (1.0f - part)
+        + NUMBER (value_of (input, input_pitch, from + 1, value, values)) * part);
 #endif
 #ifdef COLUMNS
   output[value * (size_t)output_pitch + line] = result;

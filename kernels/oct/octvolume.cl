@@ -1,7 +1,7 @@
-/* B-scans into a volume, and into rows of an en face picture
+/* octvolume: collects B-scans in a volume and in rows of an en face projection
  *
- * INPUT is the type of what comes in, float2 with COMPLEX. A value of line l and depth d
- * lies at offset + l * line_step + d * depth_step.
+ * INPUT is the type of an input value; float2 with COMPLEX. The value of A-line l and
+ * depth d is at offset + l * line_step + d * depth_step.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,8 +18,8 @@
       uint depths, uint lines
 
 #ifdef PARTS
-/* A work-group looks at LINES A-lines, each by PARTS work-items: those beside each other
- * at values beside each other, along A-lines with ALONG. */
+/* A work-group processes LINES A-lines with PARTS work-items each. Adjacent work-items
+ * read adjacent values. ALONG: these are of the same A-line. */
 #define GROUP (LINES * PARTS)
 #ifdef ALONG
 #define LINE_OF(item) ((item) / PARTS)
@@ -29,9 +29,10 @@
 #define PART_OF(item) ((item) / LINES)
 #endif
 
-/* The mean of the bins around one, of those that there are. */
+/* Returns the mean of the depths within `reach` of `depth`, as far as they exist. */
 float
-level_around (global const INPUT *line, uint depth_step, uint depths, uint depth, uint reach)
+level_around (
+    global const INPUT *line, uint depth_step, uint depths, uint depth, uint reach)
 {
   const uint from = max (depth, reach) - reach, last = min (depth + reach, depths - 1);
   float sum = 0.0f;
@@ -40,10 +41,14 @@ level_around (global const INPUT *line, uint depth_step, uint depths, uint depth
   return sum / (float)(last - from + 1);
 }
 
-/* One row of `rows` of a plane, in which rows lie beside each other: of each A-line the
- * mean, or with `maximum` that, of `slab` depths from `start`, which with `finds` counts
- * from the first depth from `first` on where the level passes `threshold`. `nothing` where
- * there are none. */
+/* Projects a slab of each A-line to row `row` of an en face plane.
+ *
+ * maximum: take the maximum of the slab, else its mean
+ * start, slab: first depth and number of depths of the slab
+ * finds: `start` counts from the surface: the first depth, not before `first`, whose
+ *   level exceeds `threshold`. The level is the mean of the depths within `reach`
+ * nothing: value if the slab is empty
+ * plane: its `rows` values of an A-line are adjacent */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold,
     uint reach, uint first, float nothing, global float *restrict plane, uint rows,
@@ -59,7 +64,8 @@ project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold
   long origin = 0;
   if (finds) {
     uint depth = first + part;
-    while (depth < depths && !(level_around (from, depth_step, depths, depth, reach) > threshold))
+    while (depth < depths
+           && !(level_around (from, depth_step, depths, depth, reach) > threshold))
       depth += PARTS;
     found[item] = depth;
     barrier (CLK_LOCAL_MEM_FENCE);
@@ -95,12 +101,13 @@ project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold
     value = maximum ? fmax (value, values[other]) : value + values[other];
     count += counts[other];
   }
-  plane[line * (size_t)rows + row] =
-      count == 0 ? nothing : maximum ? value : value / (float)count;
+  plane[line * (size_t)rows + row] = count == 0 ? nothing
+                                     : maximum  ? value
+                                                : value / (float)count;
 }
 #elif defined(TILE)
-/* To A-lines one after the other, of a picture, whose columns they are, by a tile in local
- * memory. */
+/* Copies a B-scan to contiguous A-lines of the volume, through a tile in local memory.
+ * TURNED: A-lines are columns of the input. */
 kernel __attribute__ ((reqd_work_group_size (TILE, TILE, 1))) void
 store (B_SCAN, global NUMBER *restrict volume, ulong place)
 {
@@ -110,7 +117,8 @@ store (B_SCAN, global NUMBER *restrict volume, ulong place)
 #ifdef TURNED
   uint line = first_line + x, depth = first_depth + y;
   if (line < lines && depth < depths)
-    tile[x][y] = NUMBER_OF (input[offset + line * (size_t)line_step + depth * (size_t)depth_step]);
+    tile[x][y] =
+        NUMBER_OF (input[offset + line * (size_t)line_step + depth * (size_t)depth_step]);
   barrier (CLK_LOCAL_MEM_FENCE);
   line = first_line + y;
   depth = first_depth + x;
@@ -127,7 +135,7 @@ store (B_SCAN, global NUMBER *restrict volume, ulong place)
 #endif
 
 #ifndef TILE
-/* Fills a row that received no data with `nothing`. */
+/* Fills a row without data with `nothing`. */
 kernel void
 clear_row (global float *restrict plane, uint rows, uint row, uint lines, float nothing)
 {

@@ -1,19 +1,19 @@
-/* octwindowinterp: raw spectra to windowed ones that are even in wavenumber
+/* octwindowinterp: raw spectra to windowed spectra at even wavenumbers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Built for one combination of
- *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
- *   ALIGNED: every sample lies at a multiple of its size
- *   TAPS: samples that a point is interpolated from
- *   LINES: A-lines that a work-item makes, with the same taps
- *   BACKGROUND: one is subtracted
- *   COMPLEX: the spectrum is turned by a phase
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: sample format
+ *   ALIGNED: 1 if every sample is aligned to its size
+ *   TAPS: samples per interpolated point
+ *   LINES: A-lines per work-item, which share the taps
+ *   BACKGROUND: 1 to subtract a background
+ *   COMPLEX: 1 to multiply by a dispersion phase
  */
 
 #include "tables.clh"
 
-/* A GPU faults on a load that is not aligned; such samples are put together of bytes. */
+/* A GPU faults on unaligned loads, so unaligned samples are loaded byte by byte. */
 #if ALIGNED && defined(__ENDIAN_LITTLE__)
 #define LOAD_16(bytes) (*(__global const ushort *)(bytes))
 #define LOAD_32(bytes) (*(__global const uint *)(bytes))

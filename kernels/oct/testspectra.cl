@@ -1,18 +1,17 @@
-/* octtestsrc: spectra as the camera of a Fourier-domain OCT would see them
+/* octtestsrc: simulated raw spectra of a Fourier-domain OCT
  *
- * A phase is counted in 2^-32 of a turn, in integers that wrap around where a turn does:
- * however many turns a deep scatterer makes, its phase is as exact as a shallow one's.
+ * Phases are integers in units of 2^-32 turn, which wrap around after a turn. So the
+ * phase of a deep scatterer is as exact as that of a shallow one.
  *
- * Samples come in groups of 8, and a work-item makes GROUPS of them that follow each
- * other in an A-line: one on a GPU, as many as its vectors have lanes on a CPU. Tables
- * and planes are padded to whole work-items.
+ * A work-item computes GROUPS consecutive groups of 8 samples of an A-line: one group on
+ * a GPU, 8 on a CPU. Tables and planes are padded to whole work-items.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
 #define GROUP_SAMPLES 8
 
-/* A value of each group that a work-item makes. */
+/* One value for each group of a work-item */
 #if GROUPS == 1
 typedef uint Words;
 typedef int Signs;
@@ -20,7 +19,7 @@ typedef float Floats;
 #define as_signs as_int
 #define as_words as_uint
 #define as_floats as_float
-#define convert_floats(value) ((float) (value))
+#define convert_floats(value) ((float)(value))
 #else
 typedef uint8 Words;
 typedef int8 Signs;
@@ -31,22 +30,21 @@ typedef float8 Floats;
 #define convert_floats convert_float8
 #endif
 
-/* Streams of random numbers that have nothing to do with each other. */
+/* Independent streams of random numbers */
 #define NOISE_STREAM 1u
 #define TISSUE_STREAM 2u
 
-/* One of the fringes that add up to a spectrum:
- * x whole depth bins, y the rest of the depth in 2^-32, z phase at sample 0, w amplitude
- * (the bits of a float). */
+/* One of the fringes that add up to a spectrum. x: whole depth bins. y: fraction of a bin
+ * in 2^-32. z: phase at sample 0. w: amplitude (the bits of a float). */
 typedef uint4 Scatterer;
 
-/* A layer of the tissue, depths in depth bins: s0 where it begins below the surface (of
- * layer 0: the surface below the zero delay), s1 s2 s3 amplitude, cycles a frame and
- * start in turns of its undulation, s4 backscatter, s5 attenuation a bin, s6 extra
- * reflection where it begins, s7 how far down that reaches. */
+/* A layer of tissue, depths in depth bins. s0: upper boundary below the surface (layer 0:
+ * the surface below zero delay). s1, s2, s3: undulation of the boundary: amplitude,
+ * cycles per frame, and phase in turns. s4: backscatter. s5: attenuation per bin. s6:
+ * extra reflection at the boundary. s7: decay length of this reflection. */
 typedef float8 Layer;
 
-/* The low word of a product, and the high one. */
+/* Returns the low word of a product. Stores the high word in `high`. */
 uint
 multiply (uint x, uint factor, uint *high)
 {
@@ -54,8 +52,8 @@ multiply (uint x, uint factor, uint *high)
   return x * factor;
 }
 
-/* Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011), of a
- * counter of four words, or of vectors of them. */
+/* Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011).
+ * Replaces a counter of four words, or of four vectors of words, with random numbers. */
 #define DEFINE_PHILOX(name, Word, multiply)                                              \
   void name (Word *x, uint2 key)                                                         \
   {                                                                                      \
@@ -67,7 +65,7 @@ multiply (uint x, uint factor, uint *high)
       x[1] = low2;                                                                       \
       x[2] = high0 ^ x[3] ^ key.y;                                                       \
       x[3] = low0;                                                                       \
-      key += (uint2) (0x9E3779B9u, 0xBB67AE85u);                                         \
+      key += (uint2)(0x9E3779B9u, 0xBB67AE85u);                                          \
     }                                                                                    \
   }
 DEFINE_PHILOX (philox, uint, multiply)
@@ -87,8 +85,9 @@ multiply_vectors (uint8 x, uint factor, uint8 *high)
 DEFINE_PHILOX (philox_of_groups, uint8, multiply_vectors)
 #endif
 
-/* cos (2 pi turns) = sin (2 pi x) with x within a quarter turn of 0; a minimax
- * polynomial, 3.4e-9 off at most, so that no device's idea of a fast cosine matters. */
+/* cos (2 pi turns) = sin (2 pi x), where x is within a quarter turn of 0. A minimax
+ * polynomial with an error of at most 3.4e-9, so that results do not depend on a device's
+ * cosine. */
 #define DEFINE_COSINE(name, Float, Word, signed_floats)                                  \
   Float name (Word turns)                                                                \
   {                                                                                      \
@@ -106,20 +105,21 @@ DEFINE_PHILOX (philox_of_groups, uint8, multiply_vectors)
 DEFINE_COSINE (cosine_of_groups, Floats, Words, SIGNED_FLOATS)
 DEFINE_COSINE (cosine_of_turns, float8, uint8, SIGNED_FLOAT8)
 
-/* Uniform in (0, 1]. */
+/* Returns uniform numbers in (0, 1]. */
 float4
 uniform_of_bits (uint4 bits)
 {
   return (convert_float4 (bits) + 0.5f) * 0x1p-32f;
 }
 
-/* -2 ln ((bits + 1/2) / 2^32): the mantissa m within a factor of sqrt 2 of 1, and ln m =
- * f P(f) with f = m - 1; a minimax polynomial, 4e-8 off at most, again of no device's
- * choosing. */
+/* Returns -2 ln ((bits + 1/2) / 2^32). The mantissa m is within a factor of sqrt 2 of 1,
+ * and ln m = f P(f) with f = m - 1. P is a minimax polynomial with an error of at most
+ * 4e-8, so that results do not depend on a device's logarithm. */
 Floats
 minus_two_logarithms (Words bits)
 {
-  const Words value = as_words (convert_floats (bits) + 0.5f) + (0x3f800000u - 0x3f3504f3u);
+  const Words value =
+      as_words (convert_floats (bits) + 0.5f) + (0x3f800000u - 0x3f3504f3u);
   const Words exponent = value >> 23;
   const Floats f = as_floats ((value & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
   Floats sum = 0.086929264f;
@@ -136,7 +136,7 @@ minus_two_logarithms (Words bits)
 }
 
 #if GROUPS > 1
-/* Each round interleaves the first half of the rows with the second; three of them swap
+/* Each round interleaves the first half of the rows with the second. Three rounds swap
  * rows and columns. */
 void
 transpose (float8 *rows)
@@ -146,8 +146,8 @@ transpose (float8 *rows)
     for (int i = 0; i < 4; i++) {
       const float8 a = rows[i];
       const float8 b = rows[i + 4];
-      next[2 * i] = (float8) (a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3);
-      next[2 * i + 1] = (float8) (a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);
+      next[2 * i] = (float8)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3);
+      next[2 * i + 1] = (float8)(a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);
     }
     for (int i = 0; i < 8; i++)
       rows[i] = next[i];
@@ -155,16 +155,16 @@ transpose (float8 *rows)
 }
 #endif
 
-/* Normal numbers (Box and Muller) for the samples of this work-item: two draws of four
- * words for each group, and two numbers of each pair of words. */
+/* Computes normally distributed noise (Box-Muller) for the samples of a work-item. Each
+ * group takes two draws of four words. Each pair of words gives two numbers. */
 void
 normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise)
 {
-  const uint2 key = (uint2) (seed, NOISE_STREAM);
+  const uint2 key = (uint2)(seed, NOISE_STREAM);
 #if GROUPS == 1
   const Words group = first_group;
 #else
-  const Words group = first_group + (uint8) (0, 1, 2, 3, 4, 5, 6, 7);
+  const Words group = first_group + (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
 #endif
   Floats numbers[GROUP_SAMPLES];
 #pragma unroll
@@ -181,7 +181,7 @@ normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise
     }
   }
 #if GROUPS == 1
-  noise[0] = (float8) (numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
+  noise[0] = (float8)(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
       numbers[5], numbers[6], numbers[7]);
 #else
   transpose (numbers);
@@ -195,13 +195,13 @@ normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise
   float noise, uint seed, uint2 frame, uint samples, uint lines, uint offset,            \
       uint stride, __global ushort *output
 
-/* A group at once where it can be, and no more of it than there are samples. */
+/* Writes a group at once, or sample by sample if the A-line ends within it. */
 void
 write_group (ushort8 raw, uint first, uint samples, __global ushort *to, bool aligned)
 {
   if (first + GROUP_SAMPLES <= samples) {
     if (aligned)
-      *(__global ushort8 *) to = raw;
+      *(__global ushort8 *)to = raw;
     else
       vstore8 (raw, 0, to);
     return;
@@ -226,15 +226,15 @@ finish (float8 *values, uint first_group, uint line, OUTPUT)
     const ushort8 raw = convert_ushort8 (clamp (rint (value), 0.0f, 65535.0f));
     const uint first = (first_group + i) * GROUP_SAMPLES;
     write_group (
-        raw, first, samples, output + offset + (size_t) line * stride + first, aligned);
+        raw, first, samples, output + offset + (size_t)line * stride + first, aligned);
   }
 }
 
-/* raw = level S + fringes + noise: mirrors stand still, so that their fringes are a table.
- */
+/* Pattern of mirrors: raw = level S + fringes + noise. Mirrors do not move, so their
+ * fringes are a table. */
 __kernel void
-mirrors (__global const float8 *envelope, __global const float8 *fringes, float level,
-    OUTPUT)
+mirrors (
+    __global const float8 *envelope, __global const float8 *fringes, float level, OUTPUT)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
@@ -248,11 +248,11 @@ mirrors (__global const float8 *envelope, __global const float8 *fringes, float 
       output);
 }
 
-/* The phase at each sample of a fringe from a depth (Scatterer's x and y). */
+/* Returns the phase at each sample of the fringe of a depth (x and y of Scatterer). */
 uint8
 turns_of_depth (uint2 depth, uint8 at)
 {
-  return depth.x * at + mul_hi ((uint8) depth.y, at);
+  return depth.x * at + mul_hi ((uint8)depth.y, at);
 }
 
 float
@@ -261,7 +261,8 @@ layer_begins (Layer layer, float across)
   return layer.s0 + layer.s1 * sinpi (2.0f * (layer.s2 * across + layer.s3));
 }
 
-/* The field that comes back from below the surface, having passed the layers above. */
+/* Returns the field backscattered at depth `below` under the surface, attenuated by the
+ * layers above. */
 float
 backscatter_at (__global const Layer *layers, uint n_layers, float below, float across)
 {
@@ -280,51 +281,51 @@ backscatter_at (__global const Layer *layers, uint n_layers, float below, float 
   return backscatter * exp (-attenuation);
 }
 
-/* How deep inside the vessel, 1 at its middle, 0 at its wall and outside. vessel: middle
- * across the frame and below the surface, and both radii. */
+/* Returns the flow profile: 1 at the centre of the vessel, 0 at its wall and outside.
+ * vessel: centre across the frame and below the surface, then both radii. */
 float
 inside_vessel (float4 vessel, float below, float across)
 {
-  const float2 away = ((float2) (across, below) - vessel.xy) / vessel.zw;
+  const float2 away = ((float2)(across, below) - vessel.xy) / vessel.zw;
   return max (0.0f, 1.0f - dot (away, away));
 }
 
-/* A grain of the tissue: a random phasor, and a random place within its depth cell (z).
- * The blood carries its phase along, by whole multiples of `flow`, so that it wraps
- * exactly. */
+/* Returns a grain of tissue: a random phasor (x, y) and a random position within its
+ * depth cell (z). In blood, its phase moves by whole multiples of `flow`, so that it
+ * wraps around exactly. */
 float3
 grain (uint index, uint column, uint seed, float speed, uint flow)
 {
   uint bits[4] = {index, column, 0, 0};
-  philox (bits, (uint2) (seed, TISSUE_STREAM));
+  philox (bits, (uint2)(seed, TISSUE_STREAM));
   const uint turns = bits[0] + convert_uint_rtz (speed * (1.0f + (bits[3] >> 29))) * flow;
-  const float4 random = uniform_of_bits ((uint4) (turns, bits[1], bits[2], 0));
+  const float4 random = uniform_of_bits ((uint4)(turns, bits[1], bits[2], 0));
   const float angle = 2.0f * random.x;
   const float radius = sqrt (-log (random.y));
-  return (float3) (radius * cospi (angle), radius * sinpi (angle), random.z);
+  return (float3)(radius * cospi (angle), radius * sinpi (angle), random.z);
 }
 
-/* Visible part of the tissue: x is the first depth cell, y the number of depth cells, z the
- * first A-line, w the number of A-lines. */
+/* Visible part of the tissue: x is the first depth cell, y the number of depth cells, z
+ * the first A-line, w the number of A-lines. */
 typedef uint4 Box;
 
 /* Scatterers that contribute fringes (bit mask) */
 #define STILL 1u
 #define BLOOD 2u
 
-/* Blood that moves along the beam, in depth cells and 2^-32 of them; its phase is the
- * light's own, in turns. */
+/* Displacement of blood along the beam: in depth cells with 32 fractional bits, and as
+ * the phase of the light in turns */
 typedef struct {
   ulong cells;
   uint phase;
 } Shift;
 
-/* The scatterers of A-lines, which are taken where `places` says, in lines. With `advances`,
- * whole blood moves by `flow_step` and `flow_turns` from A-line to A-line, from `flow_start`
- * and `flow_phase` on, instead of turning by `flow`; `turned` says that the lines were taken
- * from the last to the first. Neighbouring A-lines look at the same grains, with weights
- * that keep the mean intensity: that is what speckle is. Those that are not of `kinds`
- * have no amplitude. */
+/* Computes the scatterers of A-lines. `places` are the lateral positions of the A-lines,
+ * in lines. With `advances`, all blood moves along the beam, by `flow_step` and
+ * `flow_turns` from A-line to A-line, starting at `flow_start` and `flow_phase`. Without
+ * it, `flow` advances the phase of blood. `turned`: A-lines are acquired from the last to
+ * the first. Adjacent A-lines see the same grains, with weights that keep the mean
+ * intensity, which results in speckle. Scatterers not of `kinds` have amplitude 0. */
 __kernel void
 tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
     float4 vessel, uint kinds, uint flow, uint2 displacement, uint displacement_phase,
@@ -339,7 +340,7 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
 
   const uint index = box.x + column;
   const uint line = box.z + row;
-  __global Scatterer *scatterer = scatterers + (size_t) row * box.y + column;
+  __global Scatterer *scatterer = scatterers + (size_t)row * box.y + column;
   const float taken = places[line];
   const float across = (taken + 0.5f) / lines;
   const float speed = 8.0f * inside_vessel (vessel, (index + 0.5f) * cell, across);
@@ -355,7 +356,7 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
   const float place = taken * grains;
   const uint left = convert_uint_rtz (place);
   const float between = place - left;
-  /* Which of all the blood that passes is here now. */
+  /* Index of the grain of blood that has moved to this cell */
   const uint which = index - (uint)(shift.cells >> 32);
   const float3 a = grain (which, left, seed, speed, flow);
   const float3 b = grain (which, left + 1, seed, speed, flow);
@@ -365,7 +366,8 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
   const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between) + on) * cell;
   const float surface = layer_begins (layers[0], across);
   const float depth = surface + below;
-  /* A surface that slopes is no flow: in the middle of the spectrum nothing turns with it. */
+  /* Removes the phase of the surface at the middle of the spectrum, so that a sloping
+   * surface does not look like flow. */
   const float half_turns = advances ? 0.5f * surface : 0.0f;
   const uint level = convert_uint_sat ((half_turns - floor (half_turns)) * 0x1p32f);
   const float blood = speed > 0.0f ? 0.25f : 1.0f;
@@ -376,13 +378,14 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
   const uint rest = convert_uint_sat ((depth - whole) * 0x1p32f);
   const uint moved = rest + displacement.y;
   *scatterer =
-      (Scatterer) (convert_uint (whole) + displacement.x + (moved < rest ? 1u : 0u), moved,
-          as_uint (phase) + displacement_phase + shift.phase - level, as_uint (amplitude));
+      (Scatterer)(convert_uint (whole) + displacement.x + (moved < rest ? 1u : 0u), moved,
+          as_uint (phase) + displacement_phase + shift.phase - level,
+          as_uint (amplitude));
 }
 
-/* Computes the static part of the tissue, which only breathing moves, all of it alike. It
- * is the sum over scatterers of a exp (i phase), as a plane of real and one of imaginary
- * parts. Each work-item computes one group. */
+/* Computes the static part of the tissue, which breathing moves as a whole. It is the sum
+ * over scatterers of a exp (i phase), as a plane of real and one of imaginary parts. Each
+ * work-item computes one group. */
 __kernel void
 still_tissue (__global const uint8 *position, __global const Scatterer *scatterers,
     Box box, uint groups, __global float8 *real, __global float8 *imaginary)
@@ -396,19 +399,19 @@ still_tissue (__global const uint8 *position, __global const Scatterer *scattere
   float8 x = 0.0f;
   float8 y = 0.0f;
   for (uint i = 0; i < box.y; i++) {
-    const Scatterer scatterer = scatterers[(size_t) row * box.y + i];
+    const Scatterer scatterer = scatterers[(size_t)row * box.y + i];
     const uint8 turns = turns_of_depth (scatterer.xy, at) + scatterer.z;
     const float amplitude = as_float (scatterer.w);
     x += amplitude * cosine_of_turns (turns);
     y += amplitude * cosine_of_turns (turns - 0x40000000u);
   }
-  const size_t place = (size_t) (box.z + row) * groups + group;
+  const size_t place = (size_t)(box.z + row) * groups + group;
   real[place] = x;
   imaginary[place] = y;
 }
 
-/* How that breath and the dispersion turn the phase of each sample, and the light source's
- * spectrum. A group a work-item. */
+/* Computes the phase factor of breathing and dispersion for each sample, times the
+ * spectrum of the light source. Each work-item computes one group. */
 __kernel void
 turn (__global const uint8 *position, __global const uint8 *dispersion,
     __global const float8 *envelope, uint2 displacement, uint displacement_phase,
@@ -417,14 +420,15 @@ turn (__global const uint8 *position, __global const uint8 *dispersion,
   const uint group = get_global_id (0);
   if (group >= groups)
     return;
-  const uint8 turns = turns_of_depth (displacement, position[group])
-                      + dispersion[group] + displacement_phase;
+  const uint8 turns = turns_of_depth (displacement, position[group]) + dispersion[group]
+                      + displacement_phase;
   const float8 light = envelope[group];
   real[group] = light * cosine_of_turns (turns);
   imaginary[group] = light * cosine_of_turns (turns - 0x40000000u);
 }
 
-/* The sum over the scatterers of one A-line of a cos (phase). */
+/* Returns the sum of a cos (phase) over the scatterers of an A-line. `bent` is the phase
+ * of the dispersion. */
 float8
 sum_of_fringes (__global const Scatterer *scatterers, uint count, uint8 at, uint8 bent)
 {
@@ -437,11 +441,12 @@ sum_of_fringes (__global const Scatterer *scatterers, uint count, uint8 at, uint
   return sum;
 }
 
-/* raw = level S (1 + what is still + what moves) + noise.  Drexler and Fujimoto, Optical
- * Coherence Tomography: Technology and Applications, chapter 2, without the terms of
- * scatterers among themselves. What moves lies in `box`, of which each A-line has the
- * cells `reach`; without `keeps_still` that is all there is. `turned`: from the last line to
- * the first. */
+/* Pattern of layers: raw = level S (1 + static fringes + moving fringes) + noise. See
+ * Drexler and Fujimoto, Optical Coherence Tomography: Technology and Applications,
+ * chapter 2. Interference between scatterers is left out. Moving scatterers are in `box`.
+ * `reach` is the first cell and the number of cells of each A-line. Without
+ * `keeps_still`, all scatterers count as moving. `turned`: A-lines are acquired from the
+ * last to the first. */
 __kernel void
 layers_of_tissue (__global const uint8 *position, __global const uint8 *dispersion,
     __global const float8 *envelope, __global const float8 *turn_real,
@@ -456,20 +461,18 @@ layers_of_tissue (__global const uint8 *position, __global const uint8 *dispersi
 
   const uint taken = turned ? lines - 1 - line : line;
   const uint row = taken - box.z;
-  const uint2 moving = row < box.w ? reach[row] : (uint2) (0, 0);
-  __global const Scatterer *first = scatterers + (size_t) row * box.y + moving.x;
+  const uint2 moving = row < box.w ? reach[row] : (uint2)(0, 0);
+  __global const Scatterer *first = scatterers + (size_t)row * box.y + moving.x;
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
     const uint group = first_group + i;
-    const size_t place = (size_t) taken * groups + group;
+    const size_t place = (size_t)taken * groups + group;
     float8 value = envelope[group];
     if (moving.y > 0)
-      value += value
-               * sum_of_fringes (first, moving.y, position[group],
-                   dispersion[group]);
+      value +=
+          value * sum_of_fringes (first, moving.y, position[group], dispersion[group]);
     if (keeps_still)
-      value += turn_real[group] * real[place]
-               - turn_imaginary[group] * imaginary[place];
+      value += turn_real[group] * real[place] - turn_imaginary[group] * imaginary[place];
     values[i] = level * value;
   }
   finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,

@@ -1,10 +1,9 @@
-/* Samples of every format: those that other kernels do not read as they are (signed, of 32
- * bits, or packed) are unpacked, and saturated ones are counted
+/* Unpacks samples in formats that other kernels do not read, and counts saturated samples
  *
  * Built for one combination of
- *   UNPACK_S8, UNPACK_S16LE, UNPACK_S16BE, UNPACK_S32LE, UNPACK_U32LE: to float32, or
- *   UNPACK_10P, UNPACK_12P, UNPACK_12PACKED: to uint16, or with TO_FLOAT to float32, as
- *   then UNPACK_U8, UNPACK_U16LE, UNPACK_U16BE, UNPACK_F32LE
+ *   UNPACK_S8, UNPACK_S16LE, UNPACK_S16BE, UNPACK_S32LE, UNPACK_U32LE: to float32
+ *   UNPACK_10P, UNPACK_12P, UNPACK_12PACKED: to uint16, or to float32 with TO_FLOAT
+ *   UNPACK_U8, UNPACK_U16LE, UNPACK_U16BE, UNPACK_F32LE: to float32
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -27,7 +26,7 @@ assemble_32 (global const uchar *bytes)
   return assemble_16 (bytes) | assemble_16 (bytes + 2) << 16;
 }
 
-/* Bits behind each other, the lowest first, from byte to byte. */
+/* Returns a sample from a contiguous bit stream, lowest bit first. */
 uint
 bits_at (global const uchar *line, uint sample, uint bits)
 {
@@ -35,7 +34,7 @@ bits_at (global const uchar *line, uint sample, uint bits)
   return assemble_16 (line + first / 8) >> first % 8 & ((1u << bits) - 1);
 }
 
-/* The sign is shifted in, as it is of two's complement everywhere. */
+/* Right shifts of negative samples keep the sign. */
 SAMPLE
 sample_at (global const uchar *line, uint sample, uint shift)
 {
@@ -70,7 +69,8 @@ sample_at (global const uchar *line, uint sample, uint shift)
 #endif
 }
 
-/* `samples` of each A-line from `first` on, one A-line behind the other. */
+/* Unpacks `samples` samples of each A-line from `first` on. A-lines of the output are
+ * contiguous. */
 kernel void
 unpack (global const uchar *restrict input, ulong input_offset, long input_stride,
     uint first, uint samples, uint lines, uint shift, global SAMPLE *restrict output)
@@ -82,8 +82,8 @@ unpack (global const uchar *restrict input, ulong input_offset, long input_strid
       sample_at (input + input_offset + line * input_stride, first + sample, shift);
 }
 
-/* Adds the number of samples to counts[0], and of those at full scale to counts[1]. The
- * work-items of a row share an A-line. */
+/* Adds the number of samples to counts[0], and the number of saturated samples to
+ * counts[1]. All work-items of dimension 0 share an A-line. */
 kernel void
 count_saturated (global const uchar *restrict input, ulong input_offset,
     long input_stride, uint first, uint samples, uint lines, uint shift, float full_scale,
@@ -96,7 +96,7 @@ count_saturated (global const uchar *restrict input, ulong input_offset,
   uint saturated = 0;
   for (uint n = item; n < samples; n += get_global_size (0)) {
     const float value = sample_at (from, first + n, shift);
-    /* The least signed sample is one further from zero than the largest. */
+    /* The lowest signed sample is one further from zero than the highest. */
     saturated += value >= full_scale || value <= -full_scale - 1;
   }
   if (item == 0)

@@ -1,18 +1,19 @@
-/* Samples of Fourier transforms from one arrangement to another, for what an FFT library
- * does not read or write itself
+/* Copies samples of Fourier transforms between layouts that an FFT library does not
+ * support
  *
- * A work-item moves one sample. Strides and counts: x along a row, y rows, z transforms.
+ * A work-item copies one sample. Components of strides and counts: x along a row, y rows,
+ * z transforms.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-/* Where this work-item's sample lies; false outside. */
+/* Gets the position of this work-item's sample. Returns false outside of the counts. */
 bool
 find_sample (uint4 counts, uint4 *at)
 {
   const uint column = get_global_id (0);
   const uint line = get_global_id (1);
-  *at = (uint4) (column, line % counts.y, line / counts.y, 0);
+  *at = (uint4)(column, line % counts.y, line / counts.y, 0);
   return column < counts.x && line / counts.y < counts.z;
 }
 
@@ -35,10 +36,11 @@ place (uint4 at, ulong4 strides)
 
 ARRANGE (move_real, float, float, value)
 ARRANGE (move_complex, float2, float2, value)
-ARRANGE (widen, float, float2, (float2) (value, 0.0f))
+ARRANGE (widen, float, float2, (float2)(value, 0.0f))
 ARRANGE (take_real, float2, float, value.x)
 
-/* All bins of a real signal from the first half of each row: bin -b is the conjugate. */
+/* Computes all bins of a real signal from the first half of each row: bin -b is the
+ * conjugate of bin b. */
 kernel void
 complete (global const float2 *restrict from, ulong4 from_strides,
     global float2 *restrict to, ulong4 to_strides, uint4 counts)
@@ -47,7 +49,7 @@ complete (global const float2 *restrict from, ulong4 from_strides,
   if (!find_sample (counts, &at))
     return;
   const bool known = at.x <= counts.x / 2;
-  const uint4 mirrored = (uint4) (counts.x - at.x, (counts.y - at.y) % counts.y, at.z, 0);
+  const uint4 mirrored = (uint4)(counts.x - at.x, (counts.y - at.y) % counts.y, at.z, 0);
   const float2 value = from[place (known ? at : mirrored, from_strides)];
-  to[place (at, to_strides)] = known ? value : (float2) (value.x, -value.y);
+  to[place (at, to_strides)] = known ? value : (float2)(value.x, -value.y);
 }

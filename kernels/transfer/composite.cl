@@ -1,21 +1,23 @@
-/* Layers blended over a background, in straight alpha
+/* Blends layers over a background, in straight alpha
  *
- * A work-item makes one output pixel, through up to LAYERS layers from the lowest to the
- * highest, in floats, so that nothing is rounded between layers. More layers than that
- * take several launches, which hand the pixels on in `carried`.
+ * A work-item computes one output pixel from up to LAYERS layers, from the lowest to the
+ * highest. It computes in floats, so that nothing is rounded between layers. More layers
+ * take several launches, which pass the pixels on in `carried`.
  *
- * Build options ALIGNMENT: alignment of pixels in bytes, 4 or 1.
- * INTERLACED: a layer may have two fields. WIDE: composite_cpu, without such layers.
- * LINEAR: light is blended instead of levels. SAMPLED: a layer may be of what cameras give,
- * or of other levels than the output. WRAP: the launch's first layer is lit by what
- * is below it.
+ * Build options:
+ *   ALIGNMENT   alignment of pixels in bytes, 4 or 1
+ *   INTERLACED  a layer may have two fields
+ *   WIDE        composite_cpu (without INTERLACED and LINEAR)
+ *   LINEAR      blend light instead of levels
+ *   SAMPLED     a layer may have a camera format, or other colorimetry than the output
+ *   WRAP        light wrap for the first layer of the launch
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "taps.clh"
 #define KINDS 1
 #define OUT_BITS 8
-#define COLUMNS 16 /* a CPU's registers hold as many pixels */
+#define COLUMNS 16 /* pixels that fit a CPU's registers */
 #include <frame.clh>
 #include <transferfunction.clh>
 #include <videoframe.clh>
@@ -32,10 +34,10 @@
 #define BACKGROUND_TRANSPARENT 3
 #define BACKGROUND_CARRIED 4
 
-/* A layer's argument: place: x, y, width and height in the output (a width of 0: no such
- * layer), and of what is shown of the input. how: operator; 2 where lines belong in turns
- * to two fields, else 1. order: bit of red, green, blue, alpha. curve: what light its levels
- * are */
+/* Arguments of a layer. order: bit offsets of red, green, blue and alpha. place: x, y,
+ * width and height in the output (a width of 0 disables the layer), then those of the
+ * shown part of the input. how: operator; 2 for interlaced frames, else 1. curve:
+ * transfer function. */
 #define LAYER(n)                                                                         \
   FRAME (const, layer##n), int4 order##n, int8 place##n, int2 how##n, float alpha##n,    \
       float4 curve##n
@@ -44,8 +46,7 @@
 #define AS_LEVELS 1
 #define BY_MATRIX 2
 
-/* How the samples of a layer stand for pixels of the output's colours; what of it is a
- * Picture, and its matrix */
+/* Sample layout of a layer, as in Picture, and its colour matrix */
 typedef struct
 {
   ulong4 start;
@@ -103,7 +104,7 @@ store_word (__global uchar *at, uint word)
 #endif
 }
 
-/* With LINEAR colours are light on the levels' scale. */
+/* With LINEAR, converts levels to light, scaled to 0 … 255. */
 float4
 light_of_pixel (float4 pixel, float4 curve)
 {
@@ -165,7 +166,7 @@ levels_of_pixel (Layer layer, int x, int y)
   return convert_int4 ((uint4) (word) >> convert_uint4 (layer.order) & 255);
 }
 
-/* Red, green and blue in levels, alpha in 0 … 1. */
+/* Returns red, green and blue in 0 … 255, and alpha in 0 … 1. */
 float4
 load_pixel (Layer layer, int x, int y)
 {
@@ -186,7 +187,7 @@ load_alpha (Layer layer, int x, int y)
   return (load_word (address_in (layer, x, y)) >> layer.order.w & 255) / 255.0f;
 }
 
-/* Colours count as much as they are seen: what is keyed out does not bleed. */
+/* Multiplies colours by alpha, so that transparent pixels do not bleed. */
 float4
 weighted (float4 pixel)
 {
@@ -199,11 +200,11 @@ is_scaled (int8 place)
   return place.s2 != place.s6 || place.s3 != place.s7;
 }
 
-/* The four pixels of the input around a place in the layer */
+/* The four input pixels around a position in the layer */
 typedef struct
 {
   int2 columns, rows;
-  float share_x, share_y; /* of the second ones */
+  float share_x, share_y; /* weights of the second ones */
 } Corners;
 
 Corners
@@ -289,7 +290,7 @@ add_layer (float4 below, int x, int y, Layer layer)
 
 /* --- light wrap --- */
 
-/* pixel_of_layer()'s alone, at the nearest place that the layer covers */
+/* Returns the alpha of pixel_of_layer() at the nearest position that the layer has. */
 float
 alpha_of_layer (Layer layer, int x, int y)
 {
@@ -303,10 +304,10 @@ alpha_of_layer (Layer layer, int x, int y)
   return MIXED (at, ALPHA (x, x), ALPHA (y, x), ALPHA (x, y), ALPHA (y, y));
 }
 
-/* Along lines: the mean of what is seen of what is below, and of the layer's alpha. `region`
- * (x, y, width, height) is what the layer covers of the output, and `radius` lines above
- * and below, where the next mean is taken. `weights`: of the middle, and of what is 1 to
- * `radius` away. Beyond the rim all is as on it. */
+/* Blurs along rows: the light of the layers below, times their alpha, and the layer's
+ * alpha. `region` (x, y, width, height) is the part of the output that the layer covers,
+ * with `radius` more rows above and below for the blur along columns. `weights`: for
+ * distances 0 … `radius`. Beyond an edge, its pixels repeat. */
 __kernel void
 spread_light (__global const float4 *below, int2 out_size, int4 region,
     __global const float *weights, int radius, __global float4 *spread, LAYER (0) LOOK_ARGUMENTS)
@@ -327,9 +328,10 @@ spread_light (__global const float4 *below, int2 out_size, int4 region,
   spread[(ulong) y * region.z + x] = sum;
 }
 
-/* For a CPU: the same, and along columns as well, a line a work-item and four columns at a
- * time. What is spread lies there first, in lines of `lengths.x`: each value once, instead of
- * once for each of its neighbours. Those of a mean are of `lengths.y`, a multiple of four. */
+/* For a CPU: three passes, one row per work-item. gather_light() stores each value once,
+ * in rows of `lengths.x`, instead of once for each of its neighbours. spread_across() and
+ * spread_down() then blur along rows and along columns, four columns at a time. Their
+ * rows are `lengths.y` long, a multiple of four. */
 __kernel void
 gather_light (__global const float4 *below, int2 out_size, int4 region, int radius,
     int2 lengths, __global float4 *light, LAYER (0) LOOK_ARGUMENTS)
@@ -347,7 +349,8 @@ gather_light (__global const float4 *below, int2 out_size, int4 region, int radi
   }
 }
 
-/* The mean of `2 * radius + 1` values that are `step` apart, from `first` on */
+/* Returns the weighted mean of `2 * radius + 1` values that are `step` apart, for four
+ * columns. `first`: the first of these values. */
 float16
 mean_of_four (__global const float4 *first, long step, __global const float *weights,
     int radius)
@@ -390,7 +393,8 @@ spread_down (__global const float4 *spread, int4 region, __global const float *w
       int radius, float wrap
 #define THE_WRAP , spread, region, weights, radius, wrap
 
-/* A screen over the layer's colours: of the light below, where alpha falls off */
+/* Screens the light from below onto the layer's colours, where blurred alpha is less than
+ * 1. */
 float4
 lit_from_below (float4 pixel, int x, int y WRAP_ARGUMENTS)
 {
@@ -438,7 +442,7 @@ background_at (int background, int x, int y)
   }
 }
 
-/* `last`: store bytes instead of handing the pixel on. */
+/* `last`: store bytes instead of passing the pixel on in `carried`. */
 #define ARGUMENTS                                                                        \
   FRAME (, output), int4 order, int2 out_size, float4 curve, int background, int last,   \
       __global float4 *carried, LAYER (0), LAYER (1), LAYER (2), LAYER (3), LAYER (4),   \
@@ -489,13 +493,13 @@ composite (ARGUMENTS)
 }
 
 #if WIDE
-/* For a CPU: a work-item makes a line, sixteen columns at a time; those that a layer
- * covers in part pixel by pixel. */
+/* For a CPU: a work-item computes a row, sixteen columns at a time. Columns that a layer
+ * covers only in part are computed one by one. */
 typedef struct
 {
   float16 red, green, blue, alpha;
-  /* In place of these where nothing was blended, as most of a keyed picture is: as the
-   * output stores them, and opaque */
+  /* Replaces the floats if nothing was blended, which is common in keyed video: opaque
+   * pixels in the output's format */
   uint16 words;
   bool are_words;
 } WidePixels;
@@ -536,10 +540,11 @@ background_wide (int background, int x, int y)
   return pixels;
 }
 
-#define STRIP 144 /* columns of a scaled layer of which sixteen are made, at the most */
+#define STRIP 144 /* maximum input columns for sixteen output columns */
 
-/* Where sixteen columns that begin at a multiple of that are done at once: all that a layer
- * covers, scaled by no more than a strip holds, or with its chroma beside them */
+/* Returns the range of columns of the layer that can be computed sixteen at a time. For a
+ * scaled layer these are all columns, or none if a strip is too short. For an unscaled
+ * one, the chroma neighbours must be inside the input. */
 INLINED int2
 wide_part_of (Layer layer)
 {
@@ -549,7 +554,7 @@ wide_part_of (Layer layer)
     return place.s6 <= place.s2 * (STRIP / COLUMNS - 1) ? part : (int2) (INT_MAX);
 #if SAMPLED
   if (layer.look->kind != AS_WORDS) {
-    int beside = place.s0 - place.s4; /* where the input's first column would be */
+    int beside = place.s0 - place.s4; /* column of the output for the input's first */
     if (beside & 1)
       return (int2) (INT_MAX);
     part.x = max (part.x, beside + CHROMA_REACH);
@@ -613,7 +618,7 @@ blend_wide (WidePixels *below, WidePixels layer, int operator)
       operator == OPERATOR_ADD ? min (layer.alpha + below->alpha, 1.0f) : sum;
 }
 
-/* Bits that all of the words have, and those that any has */
+/* Return the bits that are set in all words, or in any word. */
 INLINED uint
 bits_of_all (uint16 words)
 {
@@ -650,8 +655,8 @@ add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
   blend_wide (below, floats_of_levels (levels, layer.alpha), layer.operator);
 }
 
-/* neighbours() of sixteen columns: those to the left and to the right, and the share of the
- * latter. Whole numbers are divided as floats, and the quotient put right. */
+/* neighbours() for sixteen columns: those to the left and to the right, and the weight of
+ * the latter. Divides integers as floats, then corrects the quotient. */
 typedef struct
 {
   int16 left, right;
@@ -667,7 +672,7 @@ wide_corners_of (int8 place, int x)
   WideCorners at;
   at.left = convert_int16 (convert_float16 (middle) / (float) first.unit);
   int16 rest = middle - at.left * first.unit;
-  int16 too_far = rest < 0, too_near = rest >= first.unit; /* -1 where so */
+  int16 too_far = rest < 0, too_near = rest >= first.unit; /* -1 if true */
   at.left += too_far - too_near;
   rest += first.unit * (too_near - too_far);
   at.right = min (at.left + 1, (int16) (first.count - 1));
@@ -675,7 +680,7 @@ wide_corners_of (int8 place, int x)
   return at;
 }
 
-/* A layer's pixels from column `from` to `to` of a line, in the order of `layer` */
+/* Loads the pixels of a row from column `from` to `to`, in the order of `layer`. */
 INLINED void
 load_strip (Layer layer, int from, int to, int line, uint *strip)
 {
@@ -710,7 +715,7 @@ gathered (const uint *strip, int16 columns)
   return vload16 (0, words);
 }
 
-/* sample_scaled() of sixteen columns */
+/* sample_scaled() for sixteen columns */
 INLINED WidePixels
 sample_wide (Layer layer, int x, int y)
 {
@@ -719,7 +724,7 @@ sample_wide (Layer layer, int x, int y)
   float share;
   int2 rows = place.s5 + neighbours (place_of (y, place.s7, place.s3, 1, 0), &share);
   int from = at.left.s0;
-  uint strips[2][STRIP + COLUMNS]; /* and what is loaded beyond */
+  uint strips[2][STRIP + COLUMNS]; /* and what is stored beyond */
   load_strip (layer, place.s4 + from, place.s4 + at.right.sf, rows.x, strips[0]);
   load_strip (layer, place.s4 + from, place.s4 + at.right.sf, rows.y, strips[1]);
   uint16 words[4] = {gathered (strips[0], at.left - from),
@@ -801,7 +806,7 @@ floats_of_layer (Layer layer, int x, int y)
 
 /* --- in floats --- */
 
-/* Sixteen pixels as they lie in memory, each by itself */
+/* Loads sixteen interleaved pixels. */
 INLINED WidePixels
 load_carried (__global const float4 *at)
 {
@@ -836,7 +841,7 @@ store_carried (__global float4 *at, int4 order, WidePixels pixels)
 }
 
 #if WRAP
-/* lit_from_below() of sixteen columns, for which all means have been taken */
+/* lit_from_below() for sixteen columns, whose light is blurred in both directions */
 INLINED void
 light_wide (WidePixels *pixels, int x, int y WRAP_ARGUMENTS)
 {
@@ -868,10 +873,11 @@ composite_cpu (ARGUMENTS)
   int y = get_global_id (1);
   if (y >= out_size.y)
     return;
-  /* In a loop over these what adds one is compiled once, instead of eight times. */
+  /* With a loop over this array, the blending code is compiled once instead of eight
+   * times. */
   const Layer layers[LAYERS] = {THE_LAYER (0), THE_LAYER (1), THE_LAYER (2), THE_LAYER (3),
       THE_LAYER (4), THE_LAYER (5), THE_LAYER (6), THE_LAYER (7)};
-  int here[LAYERS], count = 0; /* on the line */
+  int here[LAYERS], count = 0; /* layers on this row */
   int2 covered[LAYERS], wide[LAYERS];
   for (int n = 0; n < LAYERS; n++) {
     int8 place = layers[n].place;

@@ -1,24 +1,24 @@
-/* One raw video format to another: loads, chroma, scaling, colours, stores
+/* Converts raw video formats: loads, chroma, scaling, colours, stores
  *
- * A work-item makes one block of output pixels that share their chroma. The build options
- * say what differs in kind; where the components stand comes as arguments, so that one
+ * A work-item computes one block of output pixels that share their chroma. Build options
+ * select the kind of format. Arguments give the positions of the components, so that one
  * program serves all formats of a kind:
  *
- *   IN_..., CHROMA_IN_...      as videoframe.clh has them
- *   OUT_..., CHROMA_OUT_...    the same of the output
- *   FIELDS                     1, or 2 where pictures are scaled field by field
+ *   IN_..., CHROMA_IN_...      as in videoframe.clh
+ *   OUT_..., CHROMA_OUT_...    the same for the output
+ *   FIELDS                     2 to convert the two fields separately, else 1
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA,
  *                              SCALE_LANCZOS
- *   ORIENTED                   1 where the picture is turned or has borders
+ *   ORIENTED                   1 for rotation, mirroring or borders
  *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP
- *   DITHER                     1 where levels between those of the output are mixed
- *   WIDE                       1 for convert_cpu, and then
- *   IN_STEPS, OUT_STEPS        what in_step and out_step are
+ *   DITHER                     1 for Bayer dithering
+ *   WIDE                       1 for convert_cpu, which also needs
+ *   IN_STEPS, OUT_STEPS        values of in_step and out_step
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "taps.clh"
-#define COLUMNS 16 /* a CPU's registers hold as many pixels */
+#define COLUMNS 16 /* pixels that fit a CPU's registers */
 #include <videoframe.clh>
 
 #define COLORS_COPY 0
@@ -35,15 +35,15 @@
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
 #define OUT_BLOCK_H (1 << OUT_H_SUB)
 
-/* SCALE_LANCZOS: for each output column and row, the first of `count` samples and their
- * weights */
+/* SCALE_LANCZOS: for each output column and row, the index of the first of `count` input
+ * samples, then their weights */
 typedef struct
 {
   __global const float *across, *down;
   int2 count;
 } Taps;
 
-/* The input at the place of an output pixel. */
+/* Samples the input at the position of an output pixel. */
 #if SCALING == SCALE_NONE
 int4
 sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
@@ -77,7 +77,7 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
   return convert_int4_rte (mix (above, below, share_y));
 }
 #elif SCALING == SCALE_LANCZOS
-/* Beyond the picture lie the samples of its rim. */
+/* Beyond an edge of the input, its samples repeat. */
 int4
 weighted (const Picture *in, const Taps *taps, int x, int y, int field)
 {
@@ -97,8 +97,8 @@ weighted (const Picture *in, const Taps *taps, int x, int y, int field)
   return clamp (convert_int4_rte (sum), 0, MAXIMUM (IN_BITS));
 }
 #else
-/* Returns the range of the input that an output sample covers: from, to. A line of a field is as wide as
- * two of the frame. */
+/* Returns the range of the input that an output sample covers: from, to. A row of a field
+ * is as high as two of the frame. */
 int2
 covered (Place place, int fields, int in_size)
 {
@@ -133,7 +133,7 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
 }
 #endif
 
-/* A picture of one line has but one field. */
+/* A frame of one row has only one field. */
 int4
 sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
 {
@@ -161,7 +161,7 @@ rounding (int2 at)
 #endif
 }
 
-/* The largest levels are both full scale. */
+/* Converts the bit depth. The largest level becomes the largest level of the output. */
 int4
 with_depth_of_output (int4 values, int part)
 {
@@ -174,7 +174,7 @@ with_depth_of_output (int4 values, int part)
 #endif
 }
 
-/* The nearest level, or with DITHER one of the two nearest */
+/* Returns the nearest level, or with DITHER one of the two nearest. */
 int
 color (int4 pixel, long4 row, int part)
 {
@@ -182,7 +182,7 @@ color (int4 pixel, long4 row, int part)
   return clamp ((int) (sum >> FRACTION), 0, MAXIMUM (OUT_BITS));
 }
 
-/* The matrix, and the map's colours where there is one */
+/* Colour matrix, and the colours of a colormap */
 typedef struct
 {
   long4 row0, row1, row2;
@@ -218,11 +218,10 @@ typedef struct
   ulong4 start;
   int4 stride;
   int4 step;
-  uint4 *words; /* OUT_V210: of the six pixels that are being made */
-  int4 shown;   /* ORIENTED: left, top, width and height of the picture */
-  int4 turned;  /* whether the input's columns and lines change places, and whether its
-                 * columns, and its lines, run the other way */
-  int4 border;  /* what lies beside it */
+  uint4 *words; /* OUT_V210: words of the current six pixels */
+  int4 shown;   /* ORIENTED: left, top, width and height of the image */
+  int4 turned;  /* swap columns and rows, reverse columns, reverse rows */
+  int4 border;  /* samples of the border */
   Taps taps;
 } Canvas;
 
@@ -254,7 +253,7 @@ store_v210 (uint4 *words, int value, int at, int first, int step, int count)
       value)
 #endif
 
-/* The output's pixel */
+/* Returns the pixel of the output at `at`. */
 int4
 pixel_at (const Picture *in, const Canvas *out, const Colors *colors, int2 at)
 {
@@ -278,7 +277,7 @@ pixel_at (const Picture *in, const Canvas *out, const Colors *colors, int2 at)
 
 #define PIXEL(x, y) pixel_at (in, out, colors, (int2) (x, y))
 
-/* Blocks of the two fields take turns. */
+/* Returns the first row of a block. Blocks of the two fields alternate. */
 int
 first_line (int block)
 {
@@ -289,7 +288,8 @@ first_line (int block)
 #endif
 }
 
-/* The next line of the block is the next of its field; after the last comes itself. */
+/* Returns row `j` of a block, which is counted in its field, or the first row if that is
+ * outside the frame. */
 int
 line_of_block (int first, int j, int height)
 {
@@ -297,7 +297,7 @@ line_of_block (int first, int j, int height)
   return line < height ? line : first;
 }
 
-/* The chroma that stands between two lines of its field, the first of them `y`. */
+/* Returns the chroma between two rows of a field. `y` is the first of them. */
 int2
 between_lines (int2 above, int2 below, int y)
 {
@@ -308,7 +308,7 @@ between_lines (int2 above, int2 below, int y)
 #endif
 }
 
-/* The block that begins at column x of the block's first line */
+/* Converts the block that begins at column x. */
 void
 convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x,
     int block)
@@ -350,7 +350,7 @@ convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x
     left = between_lines (left, PIXEL (x - 1, second).yz, y);
 #endif
   }
-  /* The last sample leaves out what is to its right, as videoconvert's does. */
+  /* At the right edge the sample to the right is left out, as in videoconvert. */
   if (x == 0)
     result = (3 * result + chroma[OUT_BLOCK_W - 1] + 2) >> 2;
   else if (x + 2 >= out->size.x)
@@ -407,8 +407,9 @@ convert (ARGUMENTS)
 }
 
 #if WIDE
-/* For a CPU, without scaling and fields, in bytes: a work-item goes along the lines of a
- * block, sixteen columns at a time, and pixel by pixel near the frame's sides. */
+/* For a CPU, for 8-bit formats without scaling and fields: a work-item converts the rows
+ * of a block, sixteen columns at a time, and pixel by pixel near the left and right
+ * edges. */
 INLINED void
 store_eight (__global uchar *at, int step, uchar8 values)
 {
@@ -480,7 +481,7 @@ store_chroma_wide (
 #endif
 }
 
-/* The chroma of the column before x, of a block's lines together */
+/* Returns the chroma of the column before x, for all rows of a block. */
 int2
 chroma_before (const Picture *in, const Canvas *out, const Colors *colors, int x, int y)
 {
@@ -492,7 +493,7 @@ chroma_before (const Picture *in, const Canvas *out, const Colors *colors, int x
   return left;
 }
 
-/* `before` is exchanged for what is left of the next sixteen columns. */
+/* Replaces `before` by the chroma to the left of the next sixteen columns. */
 INLINED void
 convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, int x,
     int block, int2 *before)
@@ -529,7 +530,7 @@ __kernel void
 convert_cpu (ARGUMENTS)
 {
   THE_PICTURES;
-  in.step = (int4) (IN_STEPS); /* known to the compiler, which drops all other ways */
+  in.step = (int4) (IN_STEPS); /* constants, so that the compiler drops unused code */
   out.step = (int4) (OUT_STEPS);
   int block = get_global_id (1);
   int2 before = 0;

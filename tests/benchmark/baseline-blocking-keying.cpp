@@ -88,12 +88,12 @@ private:
   }
 
   const cl_int size[2];
-  const cl_int limit = 20; /* of 765: 0.025 */
+  const cl_int limit = 20; /* of 765: tolerance 0.025 */
   GError **error;
   cl::Context handle;
   cl::CommandQueue queue;
   cl::Program program;
-  std::vector<guint8> state; /* on the host, between two steps */
+  std::vector<guint8> state; /* in host memory, between two steps */
 };
 
 Chain::Chain (GstOpenCLContext *context, unsigned width, unsigned height, GError **error)
@@ -110,7 +110,7 @@ Chain::Chain (GstOpenCLContext *context, unsigned width, unsigned height, GError
         gst_opencl_context_get_program (context, source, nullptr, error), false);
 }
 
-/* With no data, for writing. */
+/* Without data, the buffer is write-only. */
 cl::Buffer
 Chain::buffer (size_t bytes, const void *data)
 {

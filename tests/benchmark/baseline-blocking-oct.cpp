@@ -52,7 +52,7 @@ private:
   cl::Kernel kernel;
   FFT fft;
   std::vector<float> position, window;
-  std::vector<float> spectrum, depth; /* on the host, pairs */
+  std::vector<float> spectrum, depth; /* complex, in host memory */
 };
 
 Chain::Chain (GstOpenCLContext *context, const OctFrame &frame, GError **error)

@@ -1,4 +1,4 @@
-/* opencl-bench: products of matrices by CLBlast alone
+/* opencl-bench: matrix products by CLBlast alone
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,7 +23,7 @@ matrix_of (GstOpenCLContext *context, gsize count, GError **error)
       context, random_numbers (count).data (), count * sizeof (cl_float), error);
 }
 
-/* So many products enqueued while the host waits for the first of them. */
+/* Number of products in flight */
 const gsize ahead = 4;
 
 /* Enqueues a product, and waits for the one that is `ahead` before it. */

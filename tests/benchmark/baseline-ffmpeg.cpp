@@ -15,7 +15,7 @@ arguments (const std::string &device_name, const std::string &filters, unsigned 
     unsigned height)
 {
   const std::string size = std::to_string (width) + "x" + std::to_string (height);
-  /* The source hands out one picture again and again. */
+  /* The source repeats one frame. */
   const std::string input = "color=c=green:s=" + size + ":r=1000,format=rgba";
   std::vector<std::string> words = {"ffmpeg", "-hide_banner", "-nostdin", "-loglevel",
       "error", "-progress", "pipe:1", "-stats_period", "0.1"};
@@ -47,12 +47,12 @@ start (const std::vector<std::string> &words, std::string &error)
   return Process (process, [] (GSubprocess *p) { g_clear_object (&p); });
 }
 
-/* ffmpeg says from time to time how many frames it has made. */
+/* ffmpeg reports its number of frames from time to time. */
 class Progress {
 public:
   explicit Progress (const Timing &timing) : windows (timing) {}
 
-  /* False once there is enough. */
+  /* Returns false once there are enough windows. */
   bool take (const char *line)
   {
     guint64 frames;
@@ -67,7 +67,7 @@ public:
   }
 
   Windows windows;
-  std::string complaint; /* the last line that is no progress */
+  std::string complaint; /* last line that does not report progress */
 
 private:
   guint64 last = 0;

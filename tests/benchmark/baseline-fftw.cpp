@@ -1,4 +1,4 @@
-/* opencl-bench: the OCT chain on the CPU with FFTW, as a program written for it does it
+/* opencl-bench: the OCT chain on the CPU with FFTW, as an optimised program
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned n_threads = 2;
 constexpr unsigned block = 32; /* lines between two transpositions */
 
-/* Aligned as FFTW likes it. */
+/* Aligned for FFTW */
 using Floats = std::shared_ptr<float>;
 
 Floats
@@ -32,7 +32,7 @@ pairs (const Floats &floats, size_t at = 0)
   return reinterpret_cast<fftwf_complex *> (floats.get ()) + at;
 }
 
-/* Where each even wavenumber lies between the samples, and what it is multiplied by. */
+/* For each evenly spaced wavenumber: position between samples, window and dispersion */
 struct Tables {
   std::vector<int> sample;
   std::vector<float> part, factor, cosine, sine;
@@ -62,13 +62,13 @@ Tables::Tables (unsigned n) : sample (n), part (n), factor (n), cosine (n), sine
     value *= 2 / sum;
 }
 
-/* One thread's work memory and plan. */
+/* Memory and plan of a thread */
 class Worker {
 public:
   Worker (const OctFrame &frame, bool dispersion);
   ~Worker () { fftwf_destroy_plan (plan); }
 
-  /* Lines `begin` … `end` of a frame into its picture, depth by A-line. */
+  /* Converts A-lines `begin` … `end` of a frame to its image, with depths as rows. */
   void run (const guint16 *spectra, guint8 *picture, unsigned begin, unsigned end);
 
 private:
@@ -148,7 +148,7 @@ Worker::run (const guint16 *spectra, guint8 *picture, unsigned begin, unsigned e
   }
 }
 
-/* Runs `work (thread, round)` on all threads together, for one round after the other. */
+/* Runs `work (thread)` on all threads at once, in each round. */
 class Team {
 public:
   explicit Team (std::function<void (unsigned)> work)
@@ -208,7 +208,7 @@ can_run (Result &result)
   return result.error.empty ();
 }
 
-/* Frames a second, as lines a second. */
+/* Measures frames per second, and converts them to lines per second. */
 void
 measure_team (Team &team, double lines, const Timing &timing, Result &result)
 {

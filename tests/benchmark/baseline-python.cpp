@@ -1,4 +1,4 @@
-/* opencl-bench: the same work by libraries of Python's
+/* opencl-bench: the same work by Python libraries
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

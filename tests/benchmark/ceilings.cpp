@@ -1,4 +1,5 @@
-/* opencl-bench: what the device's link and memory allow, measured in this process
+/* opencl-bench: bandwidth limits of the device's link and memory, measured in this
+ * process
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,7 +13,7 @@ namespace bench {
 namespace {
 constexpr size_t block = 64 << 20;
 
-/* Two blocks of pinned memory, two on the device, and a queue a direction. */
+/* Two blocks of pinned memory, two on the device, and a queue for each direction */
 class Link {
 public:
   Link (GstOpenCLContext *context, GError **error);
@@ -90,7 +91,7 @@ Link::~Link ()
       gst_memory_unref (memory);
 }
 
-/* Several at a time, so that the host is never waited for. */
+/* Enqueues several at a time, so that the device never waits for the host. */
 template <typename Enqueue>
 std::vector<double>
 bandwidth (Link &link, const Timing &timing, double bytes, Enqueue enqueue)

@@ -1,4 +1,5 @@
-/* opencl-bench: what the device's link and memory allow, measured in this process
+/* opencl-bench: bandwidth limits of the device's link and memory, measured in this
+ * process
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,19 +11,20 @@
 #include <gst/opencl/opencl.h>
 
 namespace bench {
-/* Bytes a second. */
+/* Bandwidths in bytes per second */
 struct Ceilings {
-  double upload = 0, download = 0; /* pinned memory, one way at a time */
-  double both = 0;                 /* sum of both ways at once */
-  double copy = 0; /* bytes copied on the device: as many are read as written */
+  double upload = 0, download = 0; /* pinned memory, one direction at a time */
+  double both = 0;                 /* sum of both directions at once */
+  double copy = 0;                 /* device to device; each byte is read and written */
 
-  /* Repetitions a second that the link allows of `up` bytes in and `down` bytes out. */
+  /* Returns the repetitions per second that the link allows, with `up` bytes to the
+   * device and `down` bytes from it. */
   double link_limit (double up, double down) const;
-  /* The same of work that reads and writes `bytes` of device memory in all. */
+  /* The same for work that reads and writes `bytes` of device memory in total */
   double memory_limit (double bytes) const { return 2 * copy / bytes; }
 };
 
-/* Measures all of them; one result each. */
+/* Measures all of them, and returns one result for each. */
 std::vector<Result> measure_ceilings (
     GstOpenCLContext *context, const Timing &timing, Ceilings &ceilings);
 } // namespace bench

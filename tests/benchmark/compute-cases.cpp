@@ -1,4 +1,4 @@
-/* opencl-bench: the cases of programs of the user's own
+/* opencl-bench: cases of user kernels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,7 +24,7 @@ size_of (const Session &session, unsigned width, unsigned height)
   return {width, height};
 }
 
-/* A program of pipelines/programs as a property in a launch line. */
+/* Returns a program of pipelines/programs as the property `source` of a launch line. */
 std::string
 source_of (const std::string &name)
 {
@@ -37,7 +37,8 @@ source_of (const std::string &name)
   return "source=\"" + quoted + "\" ";
 }
 
-/* A CPU's vectors; on a GPU neighbours of a work-item only lengthen it. */
+/* Lanes per work-item: wide vectors on a CPU. On a GPU more lanes only make work-items
+ * longer. */
 std::string
 lanes_of (const Session &session, unsigned on_cpu)
 {
@@ -51,7 +52,7 @@ const char *const invert =
     "stride, int width) { size_t x = get_global_id (0), y = get_global_id (1); "
     "output[y * (stride / 4) + x] = (uchar4) (255) - input[y * (stride / 4) + x]; }\"";
 
-/* The same by vectors of four pixels */
+/* The same with vectors of four pixels */
 const char *const invert_fours =
     "global-size=width/4,height source=\"kernel void invert (global const uchar16 "
     "*input, "
@@ -158,7 +159,7 @@ run_black_scholes (Session &session, const std::string &what)
 
 /* --- the product of matrices --- */
 
-/* Square ones, or the second as wide as --size says; groups are of 16 by 16. */
+/* Square matrices or, with --size WxH, H x H times H x W. Work-groups are 16 x 16. */
 Product
 product_of (const Session &session)
 {
@@ -178,7 +179,7 @@ result_of (const Session &session, const std::string &what, const Product &produ
   return result;
 }
 
-/* A matrix of normal numbers on the device */
+/* Sets `feed` to a matrix of normally distributed numbers on the device. */
 bool
 hold_matrix (gsize rows, gsize columns, Feed &feed, std::string &error)
 {

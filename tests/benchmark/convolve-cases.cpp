@@ -1,4 +1,4 @@
-/* opencl-bench: the cases of convolutions
+/* opencl-bench: convolution cases
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -21,11 +21,11 @@
 
 namespace bench {
 namespace {
-/* Square images and taps; a layer, or, of no filters, a gray picture. */
+/* Square images and kernels: a layer or, with 0 filters, a grey image */
 struct Size {
   const char *name;
   unsigned side, channels, filters, taps, stride, groups;
-  bool product = false; /* taps are a column times a line */
+  bool product = false; /* separable: a column times a row */
 };
 
 constexpr Size sizes[] = {
@@ -47,7 +47,7 @@ constexpr Size sizes[] = {
     {"product-15x15", 512, 1, 0, 15, 1, 1, true},
 };
 
-/* More of those between which `auto` has to decide */
+/* More sizes for which method=auto has to decide */
 constexpr Size sizes_of_choice[] = {
     {"3x3-16", 56, 16, 16, 3, 1, 1},
     {"3x3-64-8", 56, 64, 8, 3, 1, 1},
@@ -63,7 +63,7 @@ is_layer (const Size &size)
   return size.filters > 0;
 }
 
-/* How a case is called, and what the element is told. */
+/* Name of a case, and properties of the element */
 struct Method {
   const char *name, *properties, *blurb;
 };
@@ -95,7 +95,7 @@ does (const std::string &method, const Size &size)
   return method != "fft" || !is_layer (size) || size.groups > 1;
 }
 
-/* Multiplications and additions, tap by tap, of an image. */
+/* Returns the multiplications and additions of a direct convolution of an image. */
 double
 operations_of (const Size &size)
 {
@@ -104,7 +104,7 @@ operations_of (const Size &size)
   return 2 * side * side * filters * size.taps * size.taps * size.channels / size.groups;
 }
 
-/* As it is meant, or a picture of --size. */
+/* Returns the size of the case or, for grey images, --size. */
 Size
 asked (const Session &session, Size size)
 {
@@ -119,7 +119,7 @@ images_of (const Session &session, const Size &size)
   return !is_layer (size) || opencl::is_cpu (session.context) ? 1 : 32;
 }
 
-/* A file of taps that is gone with it. */
+/* Temporary file of weights, removed by the destructor */
 class TapsFile {
 public:
   explicit TapsFile (const Size &size)
@@ -158,7 +158,7 @@ private:
   gchar *path = nullptr;
 };
 
-/* An image, or a batch of them, on the device. */
+/* Sets `feed` to an image, or a batch of images, on the device. */
 bool
 hold_input (const Size &size, unsigned images, Feed &feed, std::string &error)
 {
@@ -188,7 +188,7 @@ hold_input (const Size &size, unsigned images, Feed &feed, std::string &error)
       {{"source", feed}}, feed, error);
 }
 
-/* --- the device's own peak --- */
+/* --- peak of the device --- */
 
 const char *const peak_source =
     "kernel void multiply (global float *out, float a, float b) {"
@@ -246,7 +246,7 @@ result_of (
   return result;
 }
 
-/* A line with openclconvolve, of one of its methods */
+/* Returns a line with openclconvolve and its properties. */
 Line
 line_of (const Size &size, unsigned images, const TapsFile &taps, const Feed &feed,
     const std::string &properties)
@@ -279,7 +279,7 @@ convolve (const Size &meant, const std::string &properties)
   };
 }
 
-/* --- what `auto` takes --- */
+/* --- the choice of method=auto --- */
 
 void
 keep_choice (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint,
@@ -291,7 +291,7 @@ keep_choice (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gi
     *static_cast<std::string *> (choice) = text + strlen (begins);
 }
 
-/* Reads the method from the element's message. */
+/* Reads the method from the element's log message. */
 std::string
 choice_of (const Line &line)
 {
@@ -307,9 +307,9 @@ choice_of (const Line &line)
   return choice;
 }
 
-/* Each window is one of each method in turn, so that what else the machine does slows all
- * of them, and of a CPU's time that counts which this process had. The rate is that of
- * the method which auto takes. */
+/* Measures each method in turn, in each window, so that other load of the machine slows
+ * all of them. On a CPU only the CPU time of this process counts. The rate is that of the
+ * method that `auto` chooses. */
 std::function<void (Session &, const std::string &)>
 choose (const Size &meant)
 {
@@ -368,7 +368,8 @@ baseline (const Size &meant)
   };
 }
 
-/* Times only CLBlast's product of the matrices of a layer, without unfolding the input. */
+/* Times only CLBlast's product of the matrices of a layer, without unfolding the
+ * input. */
 std::function<void (Session &, const std::string &)>
 product_alone (const Size &size)
 {

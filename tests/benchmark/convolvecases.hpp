@@ -1,4 +1,4 @@
-/* opencl-bench: the cases of convolutions
+/* opencl-bench: convolution cases
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,13 +7,13 @@
 #include "session.hpp"
 
 namespace bench {
-/* Each size by the method that is chosen for it, and by others' programs. */
+/* Each size with method=auto, and its baselines */
 std::vector<Case> convolutions_of_compute ();
 
-/* Between -0.5 and 0.5, the same each time */
+/* Returns numbers between -0.5 and 0.5, the same each time. */
 std::vector<float> random_numbers (size_t count);
 
-/* Multiplications and additions a second of numbers that are in registers; 0 where that
- * cannot be measured. Measured once. */
+/* Returns the multiplications and additions per second of numbers in registers, or 0 if
+ * they cannot be measured. Measures them once. */
 double peak_of (const Session &session);
 } // namespace bench

@@ -1,4 +1,4 @@
-/* opencl-bench: the cases of Fourier transforms
+/* opencl-bench: Fourier transform cases
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +13,7 @@ struct Transform {
   bool is_complex;
 };
 
-/* Spectra evenly spaced in wavenumber, on the device. */
+/* Sets `feed` to spectra on the device, evenly spaced in wavenumber. */
 bool
 hold_wavenumbers (const OctFrame &frame, bool is_complex, Feed &feed, std::string &error)
 {

@@ -16,7 +16,7 @@ namespace bench {
 namespace {
 using Process = std::shared_ptr<GSubprocess>;
 
-/* A folder that goes when its owner does. */
+/* Temporary folder, removed by the destructor */
 class Folder {
 public:
   explicit Folder (std::string &error)
@@ -42,12 +42,12 @@ private:
   std::string path;
 };
 
-/* Where each implementation keeps built kernels. */
+/* Variables for the kernel cache of each implementation */
 const char *const caches[] = {
     "POCL_CACHE_DIR", "CUDA_CACHE_PATH", "CLFFT_CACHE_PATH", "XDG_CACHE_HOME"};
 
-/* Starts this program with its caches in `folder`; an own registry of plugins too, since
- * scanning them is no part of what is measured. */
+/* Starts this program with its caches in `folder`. The plugin registry is there too. It
+ * is made before, so that the scan of plugins is not measured. */
 Process
 start (
     const std::vector<std::string> &arguments, const Folder &folder, std::string &error)
@@ -76,7 +76,7 @@ start (
   return Process (process, [] (GSubprocess *p) { g_clear_object (&p); });
 }
 
-/* Until the process has written a line; it is waited for. */
+/* Waits for a line of output and for the end of the process. */
 bool
 wait_for_line (const Process &process, double &when, std::string &error)
 {
@@ -130,7 +130,7 @@ arguments_of (const Options &options)
   return arguments;
 }
 
-/* Spectra without octtestsrc, whose kernels are no part of what is measured. */
+/* Returns a frame without a test source, whose kernels would be measured too. */
 Feed
 blank_frame (const std::string &caps, gsize size)
 {

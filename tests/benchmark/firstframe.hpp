@@ -7,8 +7,8 @@
 #include "session.hpp"
 
 namespace bench {
-/* Starts this program anew, with every kernel cache in an empty folder, and again with
- * what the first left there. Two results: WHAT-cold and WHAT-warm. */
+/* Starts this program with empty kernel caches, and then with those that the first start
+ * filled. Prints two results: WHAT-cold and WHAT-warm. */
 void measure_first_frames (
     Session &session, const std::string &what, const Result::Sizes &sizes);
 } // namespace bench

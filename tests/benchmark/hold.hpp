@@ -1,4 +1,4 @@
-/* opencl-bench: GStreamer's counted references as C++ owners
+/* opencl-bench: shared pointers to GStreamer objects
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +13,7 @@ using Buffer = std::shared_ptr<GstBuffer>;
 using Caps = std::shared_ptr<GstCaps>;
 using Element = std::shared_ptr<GstElement>;
 
-/* Each takes over the reference given. */
+/* Each takes ownership of the reference. */
 inline Buffer
 hold (GstBuffer *buffer)
 {

@@ -1,4 +1,4 @@
-/* opencl-bench: the cases of green screens
+/* opencl-bench: keying cases
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -64,7 +64,7 @@ run_host (Session &session, const std::string &what, const Size &fallback,
   session.print (result);
 }
 
-/* A kernel that reads and writes one frame on the device */
+/* Runs a chain on the device. The limit is that of reading and writing one frame. */
 void
 run_on_device (Session &session, const std::string &what, const Size &size,
     const Feed &filmed, const std::string &chain)
@@ -103,7 +103,7 @@ run_soft (Session &session, const std::string &what, const Size &fallback)
   run_on_device (session, what, size, green_screen (size.width, size.height), soft_chain);
 }
 
-/* NV12 in and NV12 out: half of RGBA's bytes and an eighth less */
+/* From NV12 to NV12, which has 3/8 of the bytes of RGBA */
 void
 run_nv12 (Session &session, const std::string &what, const Size &size, Line line,
     const std::string &error, bool on_cpu)
@@ -180,7 +180,7 @@ run_ffmpeg (Session &session, const std::string &what, const Size &fallback,
   session.print (result);
 }
 
-/* GStreamer's own element for the purpose, on the CPU. */
+/* GStreamer's own element `alpha`, on the CPU */
 void
 run_alpha (Session &session, const std::string &what)
 {

@@ -1,4 +1,4 @@
-/* opencl-bench: the green screen's elements and their input
+/* opencl-bench: keying pipelines and their input
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -56,7 +56,7 @@ green_screen (unsigned width, unsigned height)
     const unsigned noise = random () >> 8;
     if (across * across * 12 + down * down * 4 < 1)
       return Pixel{guint8 (150 + noise % 64), guint8 (90 + x % 64), guint8 (80), 255};
-    /* Darker to the corner: keyed at once, by flow, and not at all. */
+    /* Darker towards the corner: keyed by chromakey, by flowkey, and not at all. */
     const int dark = int (x * 24 / width + y * 8 / height);
     return Pixel{guint8 (noise % 6), guint8 (255 - dark - noise / 8 % 6),
         guint8 (noise / 64 % 6), 255};
@@ -85,7 +85,7 @@ namespace {
 const std::string on_device = "video/x-raw(memory:OpenCLMemory),format=";
 const GstClockTime frame_duration = GST_SECOND / 30;
 
-/* `filmed` as `format` of host memory, as a camera gives it */
+/* Converts `filmed` to `format` in host memory. */
 bool
 as_format (const char *format, const Feed &filmed, Feed::Kind kind, Feed &made,
     std::string &error)
@@ -98,7 +98,7 @@ as_format (const char *format, const Feed &filmed, Feed::Kind kind, Feed &made,
          && to_host (made, kind, 1, error);
 }
 
-/* AYUV is what `alpha` and `compositor` hand on between them. */
+/* Converts to AYUV, the format between `alpha` and `compositor`. */
 bool
 as_ayuv (const Feed &picture, Feed &made, std::string &error)
 {
@@ -108,8 +108,8 @@ as_ayuv (const Feed &picture, Feed &made, std::string &error)
 }
 } // namespace
 
-/* The background's frames come with the picture's, as the compositor takes one of each.
- */
+/* The background has the timestamps of the foreground, as the compositor takes one frame
+ * of each. */
 bool
 camera_line (const std::string &keyer, unsigned width, unsigned height, Line &line,
     std::string &error)

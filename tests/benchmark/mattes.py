@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Mattes of chromakey beside those of FFmpeg's and GStreamer's keyers
+# Compares mattes of chromakey with those of FFmpeg's and GStreamer's keyers
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Puts pictures whose exact matte is known before a green screen, tunes each keyer's

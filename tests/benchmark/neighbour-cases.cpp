@@ -17,9 +17,9 @@ const char *const slow_source =
     "  output[get_global_id (0) % 16] = sum; }";
 constexpr double slow_seconds = 0.43;
 
-/* A slow kernel in a pipeline of its own, or in a branch of the live one. */
+/* A slow kernel in its own pipeline, or in a branch of the live one */
 struct Slow {
-  gsize items = 0; /* none: no slow kernel */
+  gsize items = 0; /* 0 = no slow kernel */
   int loops = 0;
 
   std::string element (const std::string &of_sink = "") const
@@ -30,7 +30,7 @@ struct Slow {
   }
 };
 
-/* Seconds of one run; negative where it fails. */
+/* Returns the seconds of one run, or a negative number if it fails. */
 double
 time_of (const Session &session, cl_kernel kernel, const Slow &slow)
 {
@@ -80,7 +80,7 @@ find_loops (const Session &session, Slow &slow, std::string &error)
   return seconds > 0;
 }
 
-/* One work-item, or enough to fill the device. */
+/* Returns one work-item, or enough to fill the device. */
 gsize
 items_of (const Session &session, bool wide)
 {
@@ -109,14 +109,14 @@ line_with (Where where, const Slow &slow)
   return live_source + live_rest;
 }
 
-/* Pictures of 8 MB, as fast as the device takes them */
+/* Frames of 8 MB, as fast as the device takes them */
 const std::string busy_line =
     "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=1920,height=1080 ! "
     "imagefreeze ! openclupload ! openclconvert ! "
     "video/x-raw(memory:OpenCLMemory),format=BGRA ! opencldownload ! "
     "fakesink name=sink sync=false";
 
-/* The rate of a live pipeline, and how long it takes to stop. Others may play already. */
+/* Measures the rate of a live pipeline, and the time that it takes to stop. */
 void
 measure_live (Run &run, Result &result)
 {
@@ -129,7 +129,7 @@ measure_live (Run &run, Result &result)
   result.error = run.error ();
 }
 
-/* Beside a pipeline whose commands are short, but always there */
+/* Beside a pipeline that always has short commands on the device */
 void
 beside_busy (Session &session, const std::string &what)
 {

@@ -1,4 +1,4 @@
-/* opencl-bench: the cases of spectra to pictures
+/* opencl-bench: OCT cases
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +14,7 @@
 
 namespace bench {
 namespace {
-/* An application's buffers in flight. */
+/* An application's buffers in flight */
 constexpr unsigned application_buffers = 8;
 
 /* Differences between cases with the same pipeline */
@@ -98,7 +98,7 @@ run_latency (Session &session, const std::string &what)
   const OctFrame frame = frame_of (session, host_pinned.lines);
   Result result = session.result (what, frame.sizes (), "frames/s");
   Line line;
-  /* One way after the other: nothing overlaps in one frame. */
+  /* Upload and download of one frame do not overlap. */
   result.limit = 1
                  / (frame.bytes_in () / session.ceilings.upload
                      + frame.bytes_out () / session.ceilings.download);
@@ -107,8 +107,8 @@ run_latency (Session &session, const std::string &what)
   session.print (result);
 }
 
-/* Runs at the same time: the median of their summed rate, and the smallest rate of one run in
- * one window, relative to an equal share */
+/* Runs at the same time: median of the sum of their rates, and the smallest rate of one
+ * run in one window relative to an equal share */
 struct Together {
   double sum = NAN, least_share = NAN;
 };
@@ -124,7 +124,8 @@ amounts_of (const Runs &runs)
   return amounts;
 }
 
-/* In windows that all runs share: those of a run's own could be at different times. */
+/* Measures in windows that all runs share. Their own windows may be at different
+ * times. */
 Together
 watch_together (const Runs &runs, const Timing &timing)
 {
@@ -166,7 +167,7 @@ measure_together (const std::vector<Line> &lines, const Timing &timing, Result &
   return together;
 }
 
-/* All of them beside the first one alone */
+/* Compares all of them with the first one alone. */
 void
 compare_together (const std::vector<Line> &lines, const Timing &timing, Result &result)
 {
@@ -191,8 +192,8 @@ run_two (Session &session, const std::string &what, const OctCase &which)
   session.print (result);
 }
 
-/* Names of the session's device and of another device of its platform, for the
- * property `device` */
+/* Returns the session's device and another one of its platform, as names for the property
+ * `device`. */
 std::vector<std::string>
 name_two_devices (const Session &session, std::string &error)
 {
@@ -214,7 +215,7 @@ name_two_devices (const Session &session, std::string &error)
   return {prefix + std::to_string (d), prefix + std::to_string ((d + 1) % n)};
 }
 
-/* A branch on each of two devices in this process, against one of them alone. */
+/* Runs a pipeline on each of two devices at once, and compares them with one alone. */
 void
 run_two_devices (Session &session, const std::string &what)
 {
@@ -235,8 +236,8 @@ run_two_devices (Session &session, const std::string &what)
   session.print (result);
 }
 
-/* A chain compared with the plain one, in alternating pairs: both rates and their
- * ratio */
+/* Compares a chain with the plain one, in alternating pairs. Prints both rates and their
+ * ratio. */
 void
 run_added (Session &session, const std::string &what, const OctCase &which)
 {
@@ -293,7 +294,7 @@ run_seed (Session &session, const std::string &what, unsigned lines)
   session.print (result);
 }
 
-/* The limit is what could be written, if it had not to be made. */
+/* The limit is that of writing the frames. */
 std::function<void (Session &, const std::string &)>
 source (const char *pattern)
 {

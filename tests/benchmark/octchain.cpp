@@ -1,4 +1,4 @@
-/* opencl-bench: the OCT chain and its input
+/* opencl-bench: OCT pipelines and their input
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -84,7 +84,7 @@ hold_spectra (const OctFrame &frame, Feed &feed, std::string &error)
           made_spectra (frame, "num-buffers=1") + " ! appsink name=sink sync=false", {},
           feed, error))
     return false;
-  /* Nothing is lost where it comes again and again. */
+  /* The frame is pushed repeatedly, without discontinuities. */
   for (const Buffer &held : feed.frames)
     GST_BUFFER_FLAG_UNSET (held.get (), GST_BUFFER_FLAG_DISCONT);
   return true;

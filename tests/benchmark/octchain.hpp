@@ -1,4 +1,4 @@
-/* opencl-bench: the OCT chain and its input
+/* opencl-bench: OCT pipelines and their input
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,7 +7,7 @@
 #include "run.hpp"
 
 namespace bench {
-/* 2048 samples of 16 bits and the like. */
+/* Size of a frame of spectra, with samples of 16 bits */
 struct OctFrame {
   unsigned samples, lines;
 
@@ -16,14 +16,14 @@ struct OctFrame {
   Result::Sizes sizes () const { return {{"samples", samples}, {"lines", lines}}; }
 };
 
-/* The wavelengths that are resampled from, in m: about those of a spectrometer of 1310
- * nm; and the dispersion where there is some. */
+/* Wavelength range in metres, about that of a 1310 nm spectrometer, and dispersion of
+ * OctChain::DISPERSION */
 constexpr double wavelength_min = 1187.176e-9, wavelength_max = 1432.842e-9;
 constexpr double dispersion_a2 = 7.994e-5, dispersion_a3 = 2.67e-9;
-/* Content of the image */
+/* Displayed range in dB */
 constexpr double db_min = 0, db_max = 80;
 
-/* Steps in addition to, or in place of, resampling without background */
+/* Variants of the chain. PLAIN resamples, without background subtraction. */
 enum class OctChain {
   PLAIN,
   DISPERSION,
@@ -31,31 +31,31 @@ enum class OctChain {
   BACKGROUND_ROLLING,
   NO_RESAMPLING,
   NUFFT,
-  FIXED_PATTERN, /* taken out, with its display */
-  AVERAGE,       /* pictures, of four each */
-  ANGIOGRAPHY,   /* of four repeats each, with its display */
-  DOPPLER,       /* likewise, of each */
-  VOLUME,        /* of 512 depths, en face and seen ray by ray with each B-scan */
+  FIXED_PATTERN, /* octbackground, with octdisplay */
+  AVERAGE,       /* octaverage of four frames */
+  ANGIOGRAPHY,   /* octangio of four repeats, with octdisplay */
+  DOPPLER,       /* octdoppler, with octdisplay */
+  VOLUME,        /* of 512 depths: en face, and rendered with each B-scan */
 };
 
-constexpr unsigned rendered_size = 1024; /* width and height, of VOLUME */
+constexpr unsigned rendered_size = 1024; /* width and height of VOLUME */
 
-/* Frames of spectra that one of the output is of. */
+/* Returns the number of input frames per output frame. */
 unsigned frames_of (OctChain which);
 
-/* Elements that make a picture of spectra on the device. */
+/* Returns the elements that convert spectra to images on the device. */
 std::string oct_chain (OctChain which);
 
-/* Frames that octtestsrc makes on the device. */
+/* Returns a source of spectra on the device (octtestsrc with caps). */
 std::string made_spectra (const OctFrame &frame, const std::string &properties);
 
-/* The first of them. */
+/* Sets `feed` to the first frame of that source. */
 bool hold_spectra (const OctFrame &frame, Feed &feed, std::string &error);
 
-/* The same in host memory: `copies` of ordinary memory, or the contents of a pool. */
+/* The same in host memory: `copies` buffers, or the contents for a pool */
 bool host_spectra (const OctFrame &frame, Feed::Kind kind, unsigned copies, Feed &feed,
     std::string &error);
 
-/* `feed`'s first frame in ordinary host memory, `copies` times. */
+/* Replaces the frames of `feed` by `copies` copies of the first one in host memory. */
 bool to_host (Feed &feed, Feed::Kind kind, unsigned copies, std::string &error);
 } // namespace bench

@@ -47,7 +47,7 @@ main (int argc, char **argv)
   Options options;
   if (!parse_options (argc, argv, options))
     return 2;
-  g_setenv ("GST_OPENCL_SELF_CHECK", "0", FALSE); /* engines do not change while timed */
+  g_setenv ("GST_OPENCL_SELF_CHECK", "0", FALSE); /* engines stay fixed */
   gst_init (nullptr, nullptr);
   register_source ();
   return run (options);

@@ -99,7 +99,7 @@ is_one_of (const gchar *word, const gchar *const *words)
   return word && g_strv_contains (words, word);
 }
 
-/* Returns the error in `raw`, or nullptr; fills `options`. */
+/* Fills `options`. Returns the error in `raw`, or nullptr. */
 const char *
 take (const Raw &raw, Options &options)
 {

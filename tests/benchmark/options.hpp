@@ -11,19 +11,19 @@
 namespace bench {
 struct Options {
   std::string command;     /* oct, keying, transfer, fft, compute, … */
-  std::string of;          /* what stages and first-frame are of: oct or keying */
+  std::string of;          /* subject of stages and first-frame: oct, keying, … */
   std::string device;      /* empty: the library's default */
   std::string cases = "*"; /* pattern of the names of the cases to run */
   unsigned samples = 2048;
   unsigned lines = 0;             /* 0: each case's own */
   unsigned width = 0, height = 0; /* 0: each case's own */
-  bool list = false;              /* name the cases and end */
-  bool baselines = true;          /* run what other programs do, too */
+  bool list = false;              /* list the cases and exit */
+  bool baselines = true;          /* also run baselines */
   Timing timing;
 
   unsigned lines_or (unsigned fallback) const { return lines ? lines : fallback; }
 };
 
-/* Fills `options`; false after a message when the command line is wrong. */
+/* Fills `options`. Prints a message and returns false if the command line is wrong. */
 bool parse_options (int argc, char **argv, Options &options);
 } // namespace bench

@@ -1,8 +1,8 @@
-/* opencl-bench: the device's own clock for every command that the library enqueues
+/* opencl-bench: device time of every command that the library enqueues
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-/* This program's functions stand in front of the OpenCL loader's, which they call. */
+/* This program's functions replace those of the OpenCL loader, and call them. */
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "profiling.hpp"
 
@@ -19,7 +19,7 @@ struct Recorded {
   cl_event event;
 };
 
-/* One for the process, since there is one loader to stand in front of. */
+/* One per process, since the functions of the loader are replaced once. */
 struct Recorder {
   std::atomic<bool> enabled{false}, on{false};
   std::mutex lock;
@@ -48,7 +48,7 @@ name_of (cl_kernel kernel)
   return name;
 }
 
-/* Calls `enqueue` with somewhere to put the event, which is kept when recording. */
+/* Calls `enqueue`, and keeps the event when recording. */
 template <typename Name, typename Enqueue>
 cl_int
 record_command (cl_event *event, Name name, Enqueue enqueue)

@@ -1,4 +1,4 @@
-/* opencl-bench: the device's own clock for every command that the library enqueues
+/* opencl-bench: device time of every command that the library enqueues
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,9 +9,9 @@
 
 namespace bench {
 namespace profiling {
-/* Queues made from now on keep times. */
+/* Enables profiling of queues that are created from now on. */
 void enable ();
-/* Commands enqueued from now on are remembered, or no longer. */
+/* Starts or stops recording of the commands that are enqueued. */
 void record (bool on);
 
 struct Command {

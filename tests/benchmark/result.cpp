@@ -1,4 +1,4 @@
-/* opencl-bench: what was measured, as one JSON object a line
+/* opencl-bench: results as JSON objects, one per line
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,7 +22,7 @@ quoted (const std::string &text)
   return quoted + "\"";
 }
 
-/* JSON knows neither infinity nor NaN, and no decimal comma. */
+/* JSON has no infinity, no NaN and no decimal comma. */
 std::string
 number (double value)
 {

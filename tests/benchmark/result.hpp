@@ -1,4 +1,4 @@
-/* opencl-bench: what was measured, as one JSON object a line
+/* opencl-bench: results as JSON objects, one per line
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,16 +17,16 @@ struct Result {
   std::string device;
   Sizes sizes;
   std::string unit;           /* of the rate */
-  std::vector<double> rates;  /* one a window; the median is the rate */
+  std::vector<double> rates;  /* one per window; their median is reported */
   std::vector<double> delays; /* seconds from source to sink; may be empty */
   double limit = 0;           /* what the ceilings allow, in the rate's unit; 0: none */
   Values more;                /* further numbers by name */
-  std::string choice;         /* of several ways the one that was taken */
+  std::string choice;         /* method that was chosen, if there are several */
   std::string error;          /* why there is no rate */
 };
 
 std::string to_json (const Result &result);
 
-/* "W x H" as it is meant in a JSON object of sizes. */
+/* Returns the sizes of a frame. */
 Result::Sizes picture_size (unsigned width, unsigned height);
 } // namespace bench

@@ -18,7 +18,7 @@ const char *const queued_sink =
 namespace {
 constexpr size_t most_latencies = 1 << 20;
 
-/* "no element "chromakey"" and the like in `failure`. */
+/* Sets `failure` if the line cannot be parsed. */
 Element
 parse (const std::string &text, std::string &failure)
 {
@@ -67,7 +67,7 @@ error_on_bus (const Element &pipeline)
   return text;
 }
 
-/* By the caps: the memory may be the device's although it is given to the host. */
+/* Checks the caps, since device memory may also be passed on as host memory. */
 bool
 stays_on_device (GstPad *pad)
 {
@@ -130,7 +130,7 @@ Run::arrive (GstBuffer *buffer, bool on_device)
   GstMapInfo map;
   if (!on_device) {
     if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
-      return; /* an error of the device, which its element posts */
+      return; /* a device error, which the element posts */
     gst_buffer_unmap (buffer, &map);
   }
   const double time = now ();
@@ -213,7 +213,7 @@ measure_latency (const Line &line, const Timing &timing, Result &result)
   do {
     gate.open_once ();
     run.wait_for_frames (++frames);
-    g_usleep (1000); /* all is idle again */
+    g_usleep (1000); /* until the pipeline is idle */
   } while (run.error ().empty () && !run.is_complete ());
   run.stop ();
   result.delays = run.delays ();

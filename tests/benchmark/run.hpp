@@ -11,12 +11,12 @@
 #include <string>
 
 namespace bench {
-/* The line has a benchmarksource for each feed, by name, and one fakesink named "sink".
- */
+/* A launch line with a benchmarksource for each feed, by name, and a fakesink named
+ * "sink" */
 struct Line {
   std::string text;
   std::vector<std::pair<std::string, Feed>> feeds;
-  double amount = 1; /* of what is counted, in a frame */
+  double amount = 1; /* counted units per frame */
 };
 
 /* End of a pipeline. With a queue the sink waits for one frame while the next is
@@ -24,8 +24,8 @@ struct Line {
 extern const char *const sink;
 extern const char *const queued_sink;
 
-/* One pipeline, from start to stop. Bytes that are in host memory are mapped at the sink,
- * so that the frame counts once it is there. */
+/* One run of a pipeline. Frames in host memory are mapped at the sink, so that they count
+ * once their data has arrived. */
 class Run {
 public:
   Run (const Line &line, const Timing &timing, Gate *gate = nullptr);
@@ -33,18 +33,18 @@ public:
 
   Run (const Run &) = delete;
   void start ();
-  /* Until the windows are complete, `frames` have arrived, or an error. */
+  /* Wait until the windows are complete or `frames` have arrived, or for an error. */
   void wait ();
   void wait_for_frames (unsigned frames);
   void stop ();
   bool is_complete ();
 
   const std::string &error () const { return failure; }
-  /* Once stopped. */
+  /* Valid after stop() */
   const std::vector<double> &rates () const { return windows.per_second (); }
   const std::vector<double> &delays () const { return latencies; }
   guint64 frames () const { return arrived; }
-  /* While it plays: of whatever is counted */
+  /* Returns the units counted so far, while playing. */
   double amount_so_far ();
 
 private:
@@ -53,7 +53,7 @@ private:
   template <typename Condition> void wait_until (Condition condition);
   void check_bus ();
 
-  std::string failure; /* before the pipeline, whose parsing may set it */
+  std::string failure; /* before `pipeline`, since parsing may set it */
   Element pipeline;
   double amount;
   std::mutex lock;
@@ -64,13 +64,13 @@ private:
   guint64 arrived = 0;
 };
 
-/* Rates and, where the sink gets host memory, latencies of a line. */
+/* Measures the rates of a line and, if the sink gets host memory, its latencies. */
 void measure (const Line &line, const Timing &timing, Result &result);
 
-/* One frame at a time, each when all is idle. */
+/* Measures one frame at a time, while the pipeline is idle. */
 void measure_latency (const Line &line, const Timing &timing, Result &result);
 
-/* The first frame of a line that ends with an appsink named "sink", as a feed of it. */
+/* Sets `feed` to the first frame of a line that ends with an appsink named "sink". */
 bool hold_frame (const std::string &text,
     const std::vector<std::pair<std::string, Feed>> &feeds, Feed &feed,
     std::string &error);

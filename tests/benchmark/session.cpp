@@ -1,4 +1,4 @@
-/* opencl-bench: what the cases of a command share
+/* opencl-bench: device, limits and output that all cases of a command use
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -28,7 +28,7 @@ Session::open (bool with_ceilings)
     return false;
   }
   device_name = gst_opencl_context_get_device_name (context);
-  /* The elements ask for a context by the environment where their property is unset. */
+  /* Elements without the property `device` use this variable. */
   if (!options.device.empty ())
     g_setenv ("GST_OPENCL_DEVICE", options.device.c_str (), TRUE);
   if (with_ceilings)
@@ -57,7 +57,7 @@ Session::print (const Result &result)
 }
 
 namespace {
-/* "host*,device": a name that one of the patterns takes */
+/* Returns true if one of the patterns, such as "host*,device", matches the name. */
 bool
 is_asked_for (const std::string &patterns, const char *name)
 {

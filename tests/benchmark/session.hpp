@@ -1,4 +1,4 @@
-/* opencl-bench: what the cases of a command share
+/* opencl-bench: device, limits and output that all cases of a command use
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,10 +18,10 @@ public:
   ~Session ();
 
   Session (const Session &) = delete;
-  /* Chooses the device and, unless told otherwise, measures the ceilings. */
+  /* Opens the device and, if `with_ceilings`, measures the ceilings. */
   bool open (bool with_ceilings);
 
-  /* A result of this session's device, to be filled in. */
+  /* Returns a result for this device, to be filled in. */
   Result result (const std::string &what, Result::Sizes sizes, const char *unit) const;
   void print (const Result &result);
 
@@ -39,14 +39,14 @@ struct Case {
   std::function<void (Session &, const std::string &what)> run;
 };
 
-/* Runs those that were asked for, as COMMAND/NAME. */
+/* Runs the cases that --case selects, as COMMAND/NAME. */
 void run_cases (Session &session, const std::vector<Case> &cases);
 
 /* The cases of each command. */
 extern const std::vector<Case> oct_cases, keying_cases, transfer_cases, fft_cases,
     compute_cases, convolve_cases, neighbour_cases;
 
-/* Commands that are no cases. */
+/* Commands without cases */
 int run_stages (const Options &options);
 int run_first_frame (const Options &options);
 } // namespace bench

@@ -1,4 +1,5 @@
-/* opencl-bench: a source that gives frames as fast as they are taken
+/* opencl-bench: benchmarksource, a source that pushes frames as fast as downstream takes
+ * them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -39,7 +40,7 @@ benchmark_source_get_caps (GstBaseSrc *source, GstCaps *filter)
                 : gst_caps_ref (caps.get ());
 }
 
-/* Whether the buffer's memory has come by before; it has from now on. */
+/* Returns TRUE if the buffer's memory was seen before, and marks it as seen. */
 static gboolean
 is_known (GstBuffer *buffer)
 {
@@ -69,7 +70,8 @@ write_contents (GstBuffer *buffer, GstBuffer *contents)
   return fits;
 }
 
-/* Pinned, or the device's own where that works in the host's memory. */
+/* Returns TRUE for pinned memory, and for device memory of devices that share host
+ * memory. */
 static gboolean
 is_without_copy (GstMemory *memory)
 {
@@ -100,7 +102,7 @@ fill_from_pool (BenchmarkSource *self, GstBuffer **buffer)
   return GST_FLOW_ERROR;
 }
 
-/* A buffer of its own with the same memory. */
+/* Returns a new buffer that shares the memory of the next frame. */
 static GstBuffer *
 share_next (const bench::SourceState &state)
 {

@@ -1,4 +1,5 @@
-/* opencl-bench: a source that gives frames as fast as they are taken
+/* opencl-bench: benchmarksource, a source that pushes frames as fast as downstream takes
+ * them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,25 +15,25 @@ namespace bench {
 /* Output of a benchmarksource */
 struct Feed {
   enum Kind {
-    /* Fills buffers of the pool that downstream offers. As with a frame grabber, which
-     * writes by itself, no CPU is busy with it: a buffer is mapped for writing each time,
-     * but gets its contents only the first time it comes. */
+    /* Fills buffers of the pool that downstream offers. Like a frame grabber, which
+     * writes by DMA, it takes no CPU time: a buffer is mapped for writing each time, but
+     * filled only the first time. */
     POOL,
-    /* Pushes the given buffers again and again, as an application with memory of its own
-     * does, or a source whose frames are on the device. */
+    /* Pushes the given buffers repeatedly, like an application with its own memory, or a
+     * source with frames on the device. */
     HELD,
   };
 
   Kind kind = HELD;
   Caps caps;
-  std::vector<Buffer> frames; /* POOL: the contents, one frame */
+  std::vector<Buffer> frames; /* POOL: one frame, the contents */
 
-  /* 0: timestamps are the time of the push by now (), from which the sink tells the
-   * latency. Otherwise frames so long, one after the other from 0. */
+  /* 0: timestamps are the time of the push by now (), for the latency at the sink.
+   * Otherwise the duration of each frame, with timestamps from 0 */
   GstClockTime duration = 0;
 };
 
-/* Lets one frame out at a time. */
+/* Lets a source push one frame at a time. */
 class Gate {
 public:
   void open_once ();
@@ -46,10 +47,10 @@ private:
   bool is_shut = false;
 };
 
-/* Makes "benchmarksource" known to launch lines. */
+/* Registers "benchmarksource". */
 void register_source ();
 
-/* Call before it starts; `gate` is nullptr for a source that is always open, and
- * outlives it. */
+/* Call before the source starts. `gate` must outlive the source. With nullptr it is
+ * always open. */
 void set_feed (GstElement *source, const Feed &feed, Gate *gate);
 } // namespace bench

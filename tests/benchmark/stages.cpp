@@ -1,4 +1,4 @@
-/* opencl-bench: where the time goes, by the device's clock
+/* opencl-bench: device time of each kernel and transfer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -63,8 +63,8 @@ camera_subject (const Options &options, Subject &subject, std::string &error)
   return camera_line (keying_chain, width, height, subject.line, error);
 }
 
-/* Records while the windows run. Frames under way at either end make no difference that
- * counts, as there are few of them. */
+/* Records while the windows run. The few frames in flight at either end are
+ * negligible. */
 guint64
 record (const Line &line, const Options &options, Result &frames)
 {

@@ -1,4 +1,4 @@
-/* opencl-bench: rates by windows of time, medians and percentiles
+/* opencl-bench: rates in time windows, medians and percentiles
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

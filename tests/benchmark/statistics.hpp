@@ -1,4 +1,4 @@
-/* opencl-bench: rates by windows of time, medians and percentiles
+/* opencl-bench: rates in time windows, medians and percentiles
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,30 +9,29 @@
 #include <vector>
 
 namespace bench {
-/* Monotonic, in seconds. */
+/* Monotonic time in seconds */
 double now ();
 /* CPU time of this process on all CPUs, in seconds */
 double processor_time ();
 
 struct Timing {
   double warm_up = 1; /* seconds that do not count */
-  double seconds = 1; /* of a window, at least */
+  double seconds = 1; /* minimum length of a window */
   unsigned windows = 5;
   double (*clock) () = now;
 };
 
-/* The value below which `part` (0 … 1) of `values` lie. */
+/* Returns the value below which `part` (0 … 1) of `values` lie. */
 double percentile (std::vector<double> values, double part);
 double median (const std::vector<double> &values);
 
-/* Turns events into rates. A window ends with the first event after its time, so that one
- * of few events is not a fraction of one short. */
+/* Converts events to rates. A window ends with the first event after its length, so that
+ * a window with few events is not too short by a part of one. */
 class Windows {
 public:
   explicit Windows (const Timing &timing) : timing (timing) {}
 
-  /* `amount` of whatever is counted was done at `time`; false once there are enough
-   * windows. */
+  /* Counts `amount` units at `time`. Returns false once there are enough windows. */
   bool add (double time, double amount);
 
   double time () const { return timing.clock (); }
@@ -41,7 +40,7 @@ public:
   const std::vector<double> &per_second () const { return rates; }
 
 private:
-  /* The first event comes after all that happens once, so time begins with it. */
+  /* The first event comes after initialisation, so time starts with it. */
   enum { IDLE, WARMING, COUNTING } phase = IDLE;
   Timing timing;
   double start = 0, sum = 0;

@@ -19,7 +19,7 @@ ALL = [["oct"], ["keying"], ["transfer"], ["fft"], ["compute"], ["convolve"],
        ["stages", "oct"], ["stages", "keying"]]
 CONVOLUTIONS = ["3x3-64", "3x3-128", "3x3-256", "3x3-512", "1x1-64-256", "1x1-256-64", "7x7-3-64",
                 "depthwise-128", "picture-5x5", "picture-31x31"]  # fmt: skip
-# Pairs of which docs/performance.md gives the quotient of the rates.
+# Pairs whose ratio of rates is in docs/performance.md
 QUOTIENTS = [
     ("oct/host-pinned", "oct/baseline-fftw"),
     ("oct/host-pinned", "oct/baseline-blocking"),

@@ -1,4 +1,4 @@
-/* opencl-bench: the cases of transfers
+/* opencl-bench: transfer cases
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

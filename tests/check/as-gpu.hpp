@@ -1,5 +1,5 @@
-/* With GST_OPENCL_TEST_AS_GPU in the environment a device that is a CPU says that it is a
- * GPU, so that what is made for one is tested; for a program that is run in both ways
+/* Makes CPU devices report that they are GPUs if GST_OPENCL_TEST_AS_GPU is set, so that a
+ * second run of the program tests the kernels for GPUs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl tests: what the library promises on the device under test
+/* gstreamer-opencl tests: which guarantees of the library depend on the device under test
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 #include <cstring>
 
 namespace check {
-/* Whether the bytes of a buffer are at one place, however often it is mapped. */
+/* Returns true if all maps of a buffer give the same address. */
 inline bool
 has_one_place_for_a_buffer (GstOpenCLContext *context)
 {
@@ -33,8 +33,9 @@ has_one_place_for_a_buffer (GstOpenCLContext *context)
   return written == read;
 }
 
-/* Whether nothing may be copied between host and device. The device says so and does it, or else
- * the environment says so, with which the copying way is tested on any device. */
+/* Returns true if host and device exchange frames without a copy: the device has unified
+ * memory and maps buffers in place. GST_OPENCL_SHARE_MEMORY overrides this, so that
+ * copies can be tested on any device. */
 inline bool
 shares_memory ()
 {

@@ -1,10 +1,10 @@
-/* Comparisons, each with a failure that can be read
+/* Comparisons that fail with readable messages
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-/* The older name of ck_abort_msg(), which the streams of C++ have, too. */
+/* The older name of ck_abort_msg() collides with a member function of C++ streams. */
 #undef fail
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 #undef fail
 
 namespace check {
-/* As a number, a text or an address is printed. */
+/* Returns `value` as text for a failure message. */
 template <typename T>
 std::string
 shown (const T &value)
@@ -45,7 +45,7 @@ shown (const T &value)
   return text.str ();
 }
 
-/* Texts by their letters, integers of any two types by their values. */
+/* Compares strings by content, and integers of different types by value. */
 template <typename A, typename B>
 bool
 are_equal (const A &a, const B &b)
@@ -83,14 +83,14 @@ difference (const char *what, const std::atomic<A> &got, const B &expected,
   return difference (what, got.load (), expected, label);
 }
 
-/* expect_equal (got, expected), or with a label that is to stand before a failure. */
+/* expect_equal (got, expected[, label]); the label precedes the failure message. */
 #define expect_equal(got, ...)                                                           \
   do {                                                                                   \
     const std::string different = check::difference (#got, got, __VA_ARGS__);            \
     fail_unless (different.empty (), "%s", different.c_str ());                          \
   } while (0)
 
-/* Every number of `got` within `tolerance` of that of `expected`. */
+/* Fails unless each value of `got` is within `tolerance` of that of `expected`. */
 template <typename Got, typename Expected>
 void
 expect_near (
@@ -111,7 +111,7 @@ expect_near (
       tolerance);
 }
 
-/* Each of the parts stands in the text. */
+/* Fails unless `text` contains all `parts`. */
 inline void
 expect_says (const std::string &text, const std::vector<std::string> &parts)
 {

@@ -15,7 +15,7 @@ has_clfft ()
   return gst_opencl_fft_library_is_built (GST_OPENCL_FFT_LIBRARY_CLFFT);
 }
 
-/* As the property fft-library names them. */
+/* Values of the property fft-library */
 inline std::vector<const char *>
 fft_libraries ()
 {

@@ -1,4 +1,4 @@
-/* Files of a test, in a folder of its own that goes with all that is in it
+/* Temporary folder of a test, deleted with all its files at the end
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <vector>
 
-/* Last: its macro fail() breaks the headers of C++. */
+/* Last: its macro fail() breaks C++ headers. */
 #include <gst/check/gstcheck.h>
 
 namespace check {
@@ -30,7 +30,7 @@ public:
   Folder (const Folder &) = delete;
   Folder &operator= (const Folder &) = delete;
 
-  /* Where one of that name is or will be */
+  /* Returns the path of a file, which need not exist. */
   std::string file (const std::string &name) const { return path + "/" + name; }
 
   std::string write (const std::string &name, const std::string &bytes) const

@@ -1,4 +1,4 @@
-/* A Fourier transform in double precision of any length, to hold results against
+/* Fourier transform of any length in double precision, the reference of tests
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

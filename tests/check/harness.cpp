@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 namespace check {
-/* --- what was said --- */
+/* --- messages --- */
 
 std::vector<std::string>
 Outcome::errors_of (const char *element) const
@@ -54,7 +54,7 @@ add_message (Outcome &outcome, Owned<GstMessage> message)
   Owned<gchar> detail;
   (is_error ? gst_message_parse_error : gst_message_parse_warning) (
       message, error.out (), detail.out ());
-  /* Faults of a driver are in the list of known faults. */
+  /* Faults of a driver that the self-check finds are listed as known faults. */
   if (!is_error && strstr (error->message, " fails on ")
       && strncmp (g_getenv ("GST_OPENCL_SELF_CHECK") ?: "0", "0", 2) != 0)
     return;
@@ -320,7 +320,7 @@ element_names ()
       {"computeopencl", "keyingopencl", "npyopencl", "octopencl", "transferopencl"}) {
     GList *features =
         gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
-    /* Not fail_unless(), which a list of rows, made before any test runs, cannot use. */
+    /* fail_unless() works only within a test, but lists of rows are built before. */
     if (!features)
       g_error ("plugin %s has no features", plugin);
     for (GList *item = features; item; item = item->next) {
@@ -470,7 +470,7 @@ offer_pool (Harness &harness, GstBufferPool *pool, guint size)
       });
 }
 
-/* --- room --- */
+/* --- memory --- */
 
 gsize
 resident_kib ()

@@ -17,8 +17,8 @@
 namespace check {
 using Bytes = std::vector<guint8>;
 
-/* Where the tracer `leaks` looks at what is left alive (tests/run.sh --leaks): a test that
- * leaves something, for a reason that it gives, is none there. */
+/* Returns true if the tracer `leaks` is active (tests/run.sh --leaks). Tests with an
+ * explained leak are skipped then. */
 inline bool
 looks_for_leaks ()
 {
@@ -26,39 +26,38 @@ looks_for_leaks ()
   return tracers && strstr (tracers, "leaks");
 }
 
-/* --- what was said --- */
+/* --- messages --- */
 
-/* Messages of a bus, or the end of a pipeline */
+/* Messages of a bus, and whether EOS was among them */
 struct Outcome {
   bool eos = false;
   std::vector<std::string> errors; /* "element: message", in the order of posting */
   std::vector<std::string> warnings;
-  std::vector<std::string> details; /* of the errors: what is meant for developers */
+  std::vector<std::string> details; /* debug texts of the errors */
 
   /* Messages of the element whose name is `element` */
   std::vector<std::string> errors_of (const char *element) const;
-  /* Neither an error nor a warning. */
   bool is_clean () const { return errors.empty () && warnings.empty (); }
-  /* All errors in one line. */
   std::string line () const;
-  /* Just one error, in which all these stand. */
+  /* Fails unless there is exactly one error, and it contains all `parts`. */
   void expect_one_error (const std::vector<std::string> &parts = {}) const;
 };
 
 /* Returns the messages on the bus, without waiting. */
 Outcome collect (GstBus *bus);
 
-/* Fails unless just these warnings were posted since; each is the beginning of one. What
- * else is on the bus before them is lost, but for errors, which fail the test. */
+/* Fails unless exactly these warnings were posted since the last call. Each expected text
+ * is the beginning of a message. Errors also fail the test; other messages are
+ * discarded. */
 void expect_warnings (
     GstBus *bus, const std::string &when, const std::vector<std::string> &expected);
 
-/* As g_strdup_printf(). */
+/* Like g_strdup_printf() */
 std::string text (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 /* --- bytes --- */
 
-/* Bytes that differ everywhere and from seed to seed. */
+/* Returns pseudo-random bytes, others for each seed. */
 Bytes pattern (gsize size, guint seed);
 
 /* Maps a buffer for reading; the test fails if it cannot be mapped. */
@@ -67,24 +66,25 @@ Bytes read_buffer (GstBuffer *buffer);
 
 void write_memory (GstMemory *memory, const Bytes &bytes);
 
-/* (transfer full): a buffer of ordinary memory. */
+/* (transfer full): a buffer of system memory */
 GstBuffer *buffer_of (const Bytes &bytes);
 GstBuffer *pattern_buffer (gsize size, guint seed);
 
 void assert_same (const Bytes &got, const Bytes &expected, const std::string &what);
 
-/* `buffer` holds `size` bytes of pattern(). */
+/* Fails unless `buffer` holds pattern (size, seed). */
 void check_pattern (GstBuffer *buffer, gsize size, guint seed);
 
 /* --- elements --- */
 
-/* A bin or an element of a launch line; one that does not parse fails the test. */
+/* Returns the bin or element of a launch line. Fails the test if the line does not
+ * parse. */
 GstElement *launch (const std::string &line);
 
-/* Sets "name=value name=value …" as one set; "name=" sets NULL. */
+/* Sets "name=value name=value …" in one commit; "name=" sets NULL. */
 void set_together (gpointer object, const std::string &settings);
 
-/* An element, or a chain of them, between two pads of the test, with a bus. */
+/* An element or a chain of elements between two pads of the test, with a bus */
 class Harness {
 public:
   explicit Harness (const std::string &line, const std::string &caps = "");
@@ -96,7 +96,7 @@ public:
   operator GstHarness * () const { return harness; }
   GstHarness *operator->() const { return harness; }
   GstElement *element () const { return harness->element; }
-  /* The first of that factory; fails the test where there is none. */
+  /* Returns the first element of that factory. Fails the test if there is none. */
   Owned<GstElement> find (const char *factory) const;
 
   /* Caps of the input */
@@ -106,23 +106,23 @@ public:
 
   /* (transfer full) */
   GstFlowReturn push (GstBuffer *buffer) { return gst_harness_push (harness, buffer); }
-  /* Fails the test, with what was said, where nothing comes. */
+  /* Fails the test, with the messages posted so far, if no buffer comes. */
   Owned<GstBuffer> pull ();
   Owned<GstBuffer> pass (GstBuffer *buffer);
   bool send (GstEvent *event) { return gst_harness_push_event (harness, event); }
   void flush ();
   void start_segment (GstFormat format = GST_FORMAT_TIME, guint64 start = 0);
-  /* Through READY, as an application that starts again. */
+  /* Restarts through READY, as an application does. */
   void restart (const std::string &caps);
 
-  /* Since the last call. */
+  /* Returns the messages since the last call. */
   Outcome said () { return collect (bus); }
 
   GstHarness *harness;
   Owned<GstBus> bus;
 };
 
-/* An element by itself (transfer floating), with a bus. */
+/* An element without pads of the test (transfer floating), with a bus */
 class LoneElement {
 public:
   explicit LoneElement (GstElement *element);
@@ -135,7 +135,7 @@ public:
   {
     return reinterpret_cast<Other *> (element.operator->());
   }
-  /* Whether it gets there. */
+  /* Returns true if the element reaches `state`. */
   bool goes_to (GstState state);
   Outcome said () { return collect (bus); }
 
@@ -150,11 +150,11 @@ std::vector<std::string> element_names ();
 
 constexpr GstClockTime timeout = 60 * GST_SECOND;
 
-/* Sets `pipeline` to PLAYING and waits for EOS, or for an error and, for a moment, for
- * further ones. */
+/* Sets `pipeline` to PLAYING and waits for EOS or an error. After an error it waits
+ * briefly for further ones. */
 Outcome play (GstElement *pipeline);
 
-/* A pipeline of a launch line, which ends with the test. */
+/* A pipeline of a launch line, stopped at the end of its scope */
 class Pipeline {
 public:
   explicit Pipeline (const std::string &line);
@@ -166,37 +166,37 @@ public:
   {
     return reinterpret_cast<Other *> (pipeline);
   }
-  /* The element of that name, which the pipeline holds; fails where there is none. */
+  /* Returns the element of that name, owned by the pipeline. Fails if there is none. */
   GstElement *operator[] (const std::string &name) const;
   Owned<GstPad> pad (const std::string &element, const char *name) const;
 
   void start () { gst_element_set_state (pipeline, GST_STATE_PLAYING); }
-  /* And waits until it is there. */
+  /* Waits until the pipeline has reached `state`. */
   void set_state (GstState state);
   Outcome play () { return check::play (pipeline); }
-  /* To the end, which must come without an error. */
+  /* Plays until EOS; an error fails the test. */
   void play_to_the_end ();
   Outcome said () { return collect (bus); }
 
-  /* The next of an appsink; nothing at the end. */
+  /* Returns the next sample of an appsink, or nothing at EOS. */
   Owned<GstSample> pull (const std::string &sink = "out") const;
 
   Owned<GstElement> pipeline;
   Owned<GstBus> bus;
 };
 
-/* A pipeline from the first to the last. */
+/* Plays a pipeline until EOS or an error. */
 Outcome run (const std::string &line);
 
 /* --- pads --- */
 
 using Look = std::function<GstPadProbeReturn (GstPadProbeInfo *info)>;
 
-/* Calls `look` as a probe; what it refers to must outlive the pad. */
+/* Adds `look` as a pad probe. What it captures by reference must outlive the pad. */
 gulong watch (GstPad *pad, GstPadProbeType type, Look look);
 
-/* Sets the property once, when the element queries downstream caps, like a user who
- * changes it during negotiation. */
+/* Sets the properties once, when the element queries downstream caps, like a user who
+ * changes them during negotiation. */
 void set_while_caps_are_agreed (GstElement *element, const std::string &settings);
 
 /* Allocation that the upstream element offers for frames of these caps */
@@ -207,15 +207,15 @@ struct Offered {
 };
 Offered ask_allocation (Harness &harness, const std::string &caps);
 
-/* A buffer of that pool, with these bytes. */
+/* Returns a buffer of `pool` with these bytes. */
 Owned<GstBuffer> filled_of (GstBufferPool *pool, const Bytes &bytes);
 
-/* Answers the ALLOCATION queries that come to the test's pad behind the element. */
+/* Offers `pool` in reply to ALLOCATION queries that reach the test's sink pad. */
 void offer_pool (Harness &harness, GstBufferPool *pool, guint size);
 
-/* --- time and room --- */
+/* --- time and memory --- */
 
-/* Work in a thread of its own. */
+/* Runs `work` in a thread of its own. */
 class Worker {
 public:
   template <typename Work>
@@ -251,7 +251,8 @@ together (guint n, Work work)
     thread.join ();
 }
 
-/* Whether `condition` becomes true within ten seconds of an idle machine. */
+/* Returns true if `condition` becomes true within ten seconds, or longer on a slow
+ * machine. */
 template <typename Condition>
 bool
 soon (Condition condition)

@@ -1,4 +1,4 @@
-/* gstreamer-opencl tests: a device that imports memory by file descriptor
+/* gstreamer-opencl tests: an OpenCL device that imports memory by file descriptor
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -32,8 +32,8 @@ struct Mapping {
 
 /* Never destroyed */
 std::mutex lock;
-auto &mappings = *new std::map<cl_mem, Mapping>; /* of what is imported, or was */
-auto &held = *new std::set<cl_mem>;              /* acquired */
+auto &mappings = *new std::map<cl_mem, Mapping>; /* of all imports so far */
+auto &held = *new std::set<cl_mem>;              /* acquired buffers */
 
 using Copy = cl_int (*) (cl_command_queue queue, cl_mem buffer, const Mapping &mapping);
 
@@ -52,7 +52,8 @@ enqueue (cl_command_queue queue, const std::vector<Mapping> &of, const cl_mem *b
                             : code;
 }
 
-/* With `step` for each of the buffers: false where that is out of turn */
+/* Calls `step` for each buffer. Returns false if `step` rejects one, which is acquired or
+ * released out of turn. */
 template <typename Step>
 bool
 take_in_turn (cl_uint n, const cl_mem *buffers, std::vector<Mapping> &of, Step step)
@@ -110,7 +111,7 @@ is_of_this_device (const cl_ulong *properties, int &fd)
 } // namespace
 
 extern "C" {
-/* A successful import makes the descriptor its own. */
+/* A successful import takes ownership of the descriptor. */
 cl_mem
 clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
     cl_mem_flags flags, size_t size, void *host, cl_int *code)

@@ -1,8 +1,8 @@
-/* gstreamer-opencl tests: a device that imports memory by file descriptor
+/* gstreamer-opencl tests: an OpenCL device that imports memory by file descriptor
  *
- * The machine's own device, in front of which stands what cl_khr_external_memory adds: what
- * a descriptor names is in a buffer from when it is acquired, and is the buffer's again when
- * it is released, as if it were the same memory.
+ * Adds cl_khr_external_memory to the machine's own device. Acquiring a buffer copies the
+ * descriptor's memory into it, and releasing it copies back, as if both were the same
+ * memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,24 +13,25 @@
 #include <CL/cl.h>
 
 namespace check {
-/* Properties that every device reports during the lifetime of this object */
+/* Makes every device report these extensions during the lifetime of this object. */
 struct ImportingDevice {
   explicit ImportingDevice (const std::string &extensions =
                                 "cl_khr_external_memory cl_khr_external_memory_opaque_fd "
                                 "cl_khr_external_memory_dma_buf");
   ~ImportingDevice ();
 
-  /* Counts for the buffers imported since then */
+  /* Numbers since this object was created */
   unsigned imported () const;
   unsigned acquired () const;
   unsigned released () const;
 
-  /* Error of the next call */
+  /* Makes the next call return `code`. */
   void let_import_fail (cl_int code);
   void let_acquire_fail (cl_int code);
 };
 
-/* Memory that has a descriptor and is no dma_buf, but as much of one as can be mapped. */
+/* Memory with a file descriptor (memfd) in place of a dma_buf. It can be mapped like
+ * one. */
 class SharedPages {
 public:
   explicit SharedPages (const Bytes &bytes);
@@ -46,6 +47,6 @@ private:
   gsize size;
 };
 
-/* How many this process has. */
+/* Number of open file descriptors of this process */
 unsigned open_descriptors ();
 } // namespace check

@@ -1,4 +1,5 @@
-/* Pictures of four bytes a pixel through one element, in device memory of any layout
+/* Harness of the keying elements: frames of four bytes per pixel through one element, in
+ * device memory of any layout
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -32,7 +33,7 @@ struct Picture {
   const Pixel &at (int x, int y) const { return pixels[size_t (y) * width + x]; }
 };
 
-/* Where the bytes of a pixel stand */
+/* Byte offsets of the components in a pixel */
 struct Format {
   const char *name;
   int red, green, blue, alpha;
@@ -45,7 +46,7 @@ const Format formats[] = {
     {"ABGR", 3, 2, 1, 0},
 };
 
-/* How a picture lies in memory: bytes before it, and after each line */
+/* Memory layout of a frame: bytes before it, and after each row */
 struct Layout {
   gsize offset;
   gsize padding;
@@ -53,7 +54,7 @@ struct Layout {
 
 const Layout layouts[] = {{0, 0}, {16, 64}, {4, 12}, {8, 4}, {1, 3}, {2, 0}};
 
-/* The same sequence on every machine */
+/* Random numbers, the same on every machine */
 class Random {
 public:
   explicit Random (uint32_t seed) : state (seed * 2654435761u + 1) {}
@@ -109,7 +110,8 @@ public:
     return result;
   }
 
-  /* (transfer full): what becomes of a buffer (transfer full) of such a picture */
+  /* (transfer full): output for `buffer` (transfer full), a frame of the size of
+   * `picture` */
   GstBuffer *pass (GstBuffer *buffer, const Picture &picture, const Format &format)
   {
     negotiate (picture, format);
@@ -118,7 +120,7 @@ public:
     return output;
   }
 
-  /* As a seek does; the source then has another framerate where `with_caps`. */
+  /* Flushes as a seek does. With `with_caps`, caps with another framerate follow. */
   void flush (bool with_caps)
   {
     GstSegment segment;
@@ -203,7 +205,7 @@ public:
     return picture;
   }
 
-  const char *colorimetry = nullptr; /* of the pictures, where they name one */
+  const char *colorimetry = nullptr; /* of the frames, or unset */
 
 private:
   GstHarness *harness;

@@ -1,4 +1,4 @@
-/* Runs the tests that the program's files have written down
+/* Runs the registered tests of a program
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,14 +16,14 @@ struct Known {
   Labels labels;
 };
 
-/* Filled before main(), by the definitions of tests. */
+/* Filled before main(), by the TEST macros */
 struct Program {
   std::vector<Known> tests;
   void (*before) () = nullptr;
   void (*after) () = nullptr;
   double seconds = 0;
   bool forks = false;
-  /* Precondition of a test */
+  /* Arguments of only_with() */
   std::string argument, beginning;
   bool (*is_there) () = nullptr;
 };
@@ -42,7 +42,7 @@ is_special (const Known &test)
   return !beginning.empty () && g_str_has_prefix (test.name, beginning.c_str ());
 }
 
-/* Check keeps the names that it is given, and copies none. */
+/* Check keeps pointers to the names and does not copy them. */
 void
 add (TCase *tcase, const Known &test)
 {
@@ -59,9 +59,9 @@ add (TCase *tcase, const Known &test)
     row++;
   }
 }
-/* A process for each test knows no other's faults, and makes a context anew, which takes a
- * vendor's driver seconds where many processes do so at once. With CK_FORK=no there is one
- * process for all, and one context. */
+/* With CK_FORK=no all tests share one process, which keeps this context for them.
+ * Otherwise each test has a process of its own, which isolates its faults, and creates a
+ * context. That takes a vendor's driver seconds if many processes do it at once. */
 class HeldContext {
 public:
   HeldContext ()
@@ -160,13 +160,14 @@ int
 main (int argc, char **argv)
 {
   using namespace check;
-  /* Which engine runs must not depend on time. */
+  /* The self-check distrusts an engine that takes too long, but tests must not depend on
+   * time. */
   g_setenv ("GST_OPENCL_SELF_CHECK", "0", FALSE);
   gst_check_init (&argc, &argv);
   g_autofree gchar *name = g_path_get_basename (argv[0]);
   const bool special = argc > 1 && program ().argument == argv[1];
   if (special && !program ().is_there ())
-    return 77; /* meson's word for skipped */
+    return 77; /* meson's exit status for skipped tests */
   Suite *suite = suite_create (name);
   TCase *tcase = tcase_create ("general");
   suite_add_tcase (suite, tcase);

@@ -1,5 +1,4 @@
-/* Reference for all tests of OCT: octwindowinterp and octfft in double precision, by their
- * definitions
+/* Reference of the OCT tests: octwindowinterp and octfft in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +15,7 @@ using fourier::Complex;
 using fourier::Line;
 using Values = std::vector<double>;
 
-/* How octwindowinterp is set. */
+/* Settings of octwindowinterp */
 struct Chain {
   std::string window = "hann";
   std::string interpolation = "linear";
@@ -60,7 +59,8 @@ scaled_window (const std::string &window, gsize samples)
   return w;
 }
 
-/* Looks each even wavenumber up from the start of the wavelengths, rising or falling. */
+/* Returns the sample position of each even wavenumber. Searches from the first
+ * wavelength; wavelengths may rise or fall. */
 inline Values
 map_of (const Values &wavelengths)
 {
@@ -94,7 +94,7 @@ phase_of (gsize samples, double a2, double a3)
 
 /* --- backgrounds --- */
 
-/* Reference for A-lines one after the other; NaN and infinite samples count as 0. */
+/* Mean of all A-lines of a frame. NaN and infinite samples are left out. */
 inline Values
 mean_of (const Values &frame, gsize samples)
 {
@@ -110,8 +110,8 @@ mean_of (const Values &frame, gsize samples)
   return sum;
 }
 
-/* Background of background=rolling for the n-th frame: the mean of up to `most`
- * preceding frames */
+/* Background of background=rolling for the n-th frame: the mean of up to `most` preceding
+ * frames, or of the first frame itself */
 inline Values
 rolling_mean (const std::vector<Values> &frames, gsize n, gsize most, gsize samples)
 {
@@ -125,7 +125,7 @@ rolling_mean (const std::vector<Values> &frames, gsize n, gsize most, gsize samp
   return mean_of (means, samples);
 }
 
-/* --- from samples to bins --- */
+/* --- spectra and depth bins --- */
 
 inline double
 lanczos (double distance, double lobes)
@@ -161,7 +161,7 @@ value_between (const std::string &interpolation, const Values &x, double r)
   return sum / weights;
 }
 
-/* The spectrum that octwindowinterp makes of an A-line, its integers already shifted. */
+/* Spectrum that octwindowinterp makes of an A-line whose bit-shift is already applied */
 inline Line
 spectrum_of (const Chain &chain, Values x)
 {
@@ -179,7 +179,7 @@ spectrum_of (const Chain &chain, Values x)
   return spectrum;
 }
 
-/* The depths that octfft makes of a spectrum. */
+/* Depth bins that octfft makes of a spectrum */
 inline Line
 depths_of (const Line &spectrum)
 {
@@ -188,7 +188,7 @@ depths_of (const Line &spectrum)
   return bins;
 }
 
-/* The even wavenumber at which each wavelength lies, from 0 to the last. */
+/* Returns the position of each wavelength on the grid of even wavenumbers, from 0 on. */
 inline Values
 places_of (const Values &wavelengths)
 {
@@ -200,7 +200,7 @@ places_of (const Values &wavelengths)
   return places;
 }
 
-/* --- what is shown of a depth --- */
+/* --- display --- */
 
 inline double
 decibels (double amplitude)
@@ -208,7 +208,7 @@ decibels (double amplitude)
   return 20 * std::log10 (std::max (amplitude, 1e-6));
 }
 
-/* How octfft is set. */
+/* Display settings of octfft */
 struct Display {
   bool linear = false;
   double db_min = 0, db_max = 60;
@@ -218,7 +218,7 @@ struct Display {
     return linear ? amplitude : decibels (amplitude);
   }
 
-  /* Before it is rounded. */
+  /* Pixel value before rounding */
   double pixel (double amplitude, double full) const
   {
     double low = linear ? std::pow (10, db_min / 20) : db_min;

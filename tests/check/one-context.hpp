@@ -1,8 +1,8 @@
-/* gstreamer-opencl tests: all elements of a test in one context
+/* gstreamer-opencl tests: one context for all elements of a test
  *
- * Elements share the context of a device as long as it has an owner, with its built programs.
- * A test that holds a context builds each program once, however many elements it starts and
- * stops. A vendor's compiler takes up to a second for one program.
+ * Elements share the context of a device, and its built programs, as long as the context
+ * has an owner. A test that holds a context builds each program once, however many
+ * elements it starts and stops. A vendor's compiler takes up to a second for one program.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,7 +15,7 @@
 namespace check {
 inline GstOpenCLContext *held_context = nullptr;
 
-/* A file that includes this holds one in each of its tests. */
+/* Every test of a file that includes this header holds a context. */
 inline const bool one_context_is_held = around_each_test (
     [] {
       held_context = gst_opencl_context_new (nullptr, nullptr);

@@ -1,4 +1,4 @@
-/* gstreamer-opencl tests: what the test programs share
+/* gstreamer-opencl tests: helpers of tests that use OpenCL
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 #include <gst/opencl/opencl-private.hpp>
 
 namespace check {
-/* A context on the machine's default device; a machine without one fails the test. */
+/* Returns a context on the default device. A machine without one fails the test. */
 inline GstOpenCLContext *
 new_context ()
 {
@@ -21,7 +21,7 @@ new_context ()
   return context;
 }
 
-/* Another cl_context on the device of `like`. */
+/* Returns another cl_context on the device of `like`. */
 inline GstOpenCLContext *
 new_other_context (GstOpenCLContext *like)
 {
@@ -51,7 +51,7 @@ application_queue_of (GstOpenCLContext *context)
   return gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
 }
 
-/* Holds everything enqueued behind it until it is opened: a command as slow as wanted. */
+/* Blocks all commands enqueued after it until open(), like a slow kernel. */
 class Gate {
 public:
   explicit Gate (GstOpenCLContext *context)
@@ -91,7 +91,7 @@ private:
   bool closed = true;
 };
 
-/* As an application does that has one. */
+/* Sets the context of an element, as an application does. */
 inline void
 give_context (GstElement *element, GstOpenCLContext *context)
 {
@@ -99,7 +99,7 @@ give_context (GstElement *element, GstOpenCLContext *context)
   gst_element_set_context (element, given);
 }
 
-/* (transfer full): a buffer of device memory. */
+/* (transfer full): a buffer of device memory */
 inline GstBuffer *
 device_buffer (GstOpenCLContext *context, const Bytes &bytes)
 {
@@ -136,7 +136,7 @@ inline const gchar *const change_source =
     "  size_t i = get_global_id (0);"
     "  if (i < n) bytes[start + i] ^= value; }\n";
 
-/* A kernel of a program in a string. */
+/* Returns a kernel of the program `source`. */
 inline cl_kernel
 make_kernel (GstOpenCLContext *context, const gchar *source, const gchar *name)
 {
@@ -150,7 +150,7 @@ make_kernel (GstOpenCLContext *context, const gchar *source, const gchar *name)
   return kernel;
 }
 
-/* Enqueues "add" or "flip" of `value` to `n` bytes of `handle` from `start`. */
+/* Enqueues kernel "add" or "flip" with `value` for `n` bytes of `handle` from `start`. */
 inline cl_event
 enqueue_change (cl_command_queue queue, cl_kernel kernel, cl_mem handle, gsize start,
     gsize n, guint8 value)

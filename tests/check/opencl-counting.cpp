@@ -1,4 +1,4 @@
-/* gstreamer-opencl tests: which OpenCL calls a program makes, and failures on demand
+/* gstreamer-opencl tests: counts OpenCL calls and makes them fail on demand
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,15 +25,15 @@ struct Counter {
 };
 
 Counter counters[counting::N_CALLS];
-std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
-std::atomic<int> filling{-1};      /* byte of new buffers; -1: as the driver makes them */
+std::atomic<int> buffers_left{-1}; /* until allocation fails; -1: never */
+std::atomic<int> filling{-1};      /* byte of new buffers; -1: not filled */
 std::atomic<bool> platforms_hidden{false};
 
 std::mutex sayings_lock;
 std::map<cl_device_info, std::vector<char>> sayings;
 std::atomic<int> buffers_held{0};
 
-/* Queues and contexts, and those of them that a lost device has taken along. */
+/* Existing queues and contexts, and those of a lost device */
 std::mutex objects_lock;
 std::set<void *> living, lost;
 
@@ -44,7 +44,7 @@ remember (Object object)
   std::lock_guard<std::mutex> guard (objects_lock);
   if (object) {
     living.insert (object);
-    lost.erase (object); /* another one of the same address */
+    lost.erase (object); /* a new object at the same address */
   }
   return object;
 }
@@ -56,7 +56,7 @@ is_lost (void *object)
   return lost.count (object) > 0;
 }
 
-/* Error that this call returns in place of its work, or CL_SUCCESS */
+/* Returns the error that this call must return instead of its work, or CL_SUCCESS. */
 cl_int
 enter (counting::Call call)
 {
@@ -293,7 +293,7 @@ clSetKernelArg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
   return REAL (clSetKernelArg) (kernel, index, size, value);
 }
 
-/* A device runs no kernel with more local memory than it says it has. */
+/* Returns false if the kernel needs more local memory than the device reports. */
 static bool
 has_local_memory_for (cl_command_queue queue, cl_kernel kernel)
 {

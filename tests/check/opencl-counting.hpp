@@ -1,7 +1,7 @@
-/* gstreamer-opencl tests: which OpenCL calls a program makes, and failures on demand
+/* gstreamer-opencl tests: counts OpenCL calls and makes them fail on demand
  *
- * opencl-counting.cpp stands in front of the OpenCL library: link it into a test program
- * with export_dynamic, and the library under test calls it too.
+ * opencl-counting.cpp overrides functions of the OpenCL library. Link it into a test
+ * program with export_dynamic; the library under test then calls it too.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 #include <CL/cl.h>
 
 namespace counting {
-/* Calls that have no place in a pipeline that runs steadily, and those that transfer. */
+/* Calls that a pipeline must not make in steady state, and transfers */
 enum Call {
   CREATE_BUFFER,
   CREATE_SUB_BUFFER,
@@ -31,10 +31,11 @@ enum Call {
   N_CALLS,
 };
 
-/* How often `call` was made since the program began. */
+/* Returns how often `call` was made since the program began. */
 unsigned count (Call call);
 
-/* Buffers, programs, kernels, queues and contexts made: what no frame may cost. */
+/* Number of buffers, programs, kernels, queues and contexts created; frames must create
+ * none. */
 unsigned allocations ();
 
 /* Number of references to cl_mem objects that are not yet released */
@@ -47,20 +48,20 @@ void let_fail (Call call, unsigned n, cl_int code);
 /* Every `call` from now on returns `code` and does nothing; CL_SUCCESS ends that. */
 void let_fail_for_good (Call call, cl_int code);
 
-/* From here on clCreateBuffer fails as on a device without room, after `n` more that do
- * not; -1 for never. */
+/* clCreateBuffer succeeds `n` more times and then fails, as on a device without free
+ * memory. -1 ends that. */
 void fail_buffers_after (int n);
 
-/* From here on new buffers hold `byte` where they hold nothing else; -1 ends that. */
+/* Fills new buffers without contents with `byte`; -1 ends that. */
 void fill_new_buffers (int byte);
 
-/* Value that every device reports for `name`, until the true value is restored */
+/* Makes every device report `value` for `name`, until the true values are restored. */
 void let_devices_say (cl_device_info name, const void *value, size_t size);
 void let_devices_say_the_truth ();
 
-/* The machine has no OpenCL platform while `hidden`. */
+/* Hides all OpenCL platforms while `hidden`. */
 void hide_platforms (bool hidden);
-/* From now on nothing can be enqueued in the contexts that there are, nor made in them,
- * as after a reset of the device; new ones work. FALSE: forgotten. */
+/* Makes calls in all existing contexts fail, as after a reset of the device; new contexts
+ * work. FALSE ends that. */
 void lose_device (bool lost);
 } // namespace counting

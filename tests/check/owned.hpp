@@ -1,4 +1,4 @@
-/* References that are given back when a test leaves the place where it holds them
+/* Smart pointer of references to GStreamer and GLib objects
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,7 +12,7 @@
 #include <utility>
 
 namespace check {
-/* How each kind is given back; what is not named is a GObject. */
+/* Releases a reference of each type; all other types are GObjects. */
 struct Release {
   static void one (GstBuffer *buffer) { gst_buffer_unref (buffer); }
   static void one (GstCaps *caps) { gst_caps_unref (caps); }
@@ -57,11 +57,11 @@ public:
     return reinterpret_cast<Other *> (pointer);
   }
 
-  /* The reference itself (transfer full). */
+  /* Gives up the reference (transfer full). */
   T *give () { return std::exchange (pointer, nullptr); }
-  /* As an array of one. */
+  /* As an array of one element */
   T *const *list () const { return &pointer; }
-  /* Where a function puts a new one. */
+  /* Address for functions that return a new reference */
   T **out ()
   {
     *this = nullptr;
@@ -74,7 +74,7 @@ private:
 
 template <typename Handle> using OwnedCL = Owned<std::remove_pointer_t<Handle>>;
 
-/* A further reference. */
+/* Returns a new reference. */
 template <typename T>
 Owned<T>
 hold (T *object)

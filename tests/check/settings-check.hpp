@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-/* Last: its macro fail() breaks the headers of C++. */
+/* Last: its macro fail() breaks C++ headers. */
 #include <gst/check/gstcheck.h>
 
 namespace testing {
-/* Sets "name=value name=value …" as one set; "name=" sets NULL. */
+/* Sets "name=value name=value …" in one commit; "name=" sets NULL. */
 inline void
 set_together (gpointer object, const std::string &settings)
 {
@@ -30,8 +30,9 @@ set_together (gpointer object, const std::string &settings)
   g_object_thaw_notify (G_OBJECT (object));
 }
 
-/* Fails unless just these warnings were posted since; each is the beginning of one. What
- * else is on the bus before them is lost, but for errors, which fail the test. */
+/* Fails unless exactly these warnings were posted since the last call. Each expected text
+ * is the beginning of a message. Errors also fail the test; other messages are
+ * discarded. */
 inline void
 expect_warnings (
     GstBus *bus, const std::string &when, const std::vector<std::string> &expected)

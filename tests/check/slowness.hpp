@@ -1,4 +1,4 @@
-/* Limits of time that a loaded machine keeps to, and a sanitizer
+/* Factor of time limits for a loaded machine and for sanitizers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,12 +11,13 @@
 #include <ctime>
 
 namespace check {
-/* How many times as long as alone on the machine, and as it is built by default, the program
- * may take just now: others get the processors, too, and tests/modes say what tools cost. */
+/* Returns how many times as long as on an idle machine, in a default build, the program
+ * may take now. Other processes use the processors, and tests/modes set a factor for each
+ * tool. */
 inline gdouble
 slowness ()
 {
-  const gdouble work = 0.05; /* s of a processor's time */
+  const gdouble work = 0.05; /* seconds of CPU time */
   const char *multiplier = getenv ("CK_TIMEOUT_MULTIPLIER");
   const gint64 start = g_get_monotonic_time ();
   timespec begun, now;

@@ -1,4 +1,4 @@
-/* How a test becomes known: by being written
+/* Macros that define and register tests
  *
  *   TEST (test_filter_finishes_all_frames_before_eos)
  *   {
@@ -10,8 +10,8 @@
  *     … row …
  *   }
  *
- * A row is a test of its own, of the name "test_… [label]". The label is the row itself
- * where that is a text or a number, else its member `label`, else its number.
+ * Each row is a test of its own, named "test_… [label]". The label is the row itself if
+ * that is a string or a number, otherwise its member `label`, otherwise its index.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,26 +25,27 @@
 namespace check {
 using Labels = std::function<std::vector<std::string> ()>;
 
-/* One test, or one for each label. */
+/* Registers one test, or one for each label. */
 bool know (const char *name, void (*run) (int), Labels labels);
 void begin (const char *name, const char *file, int line);
 void end ();
 
 /* For all tests of the program: functions called around each test, and a timeout in
- * seconds in place of that of the environment */
+ * seconds that replaces that of the environment */
 bool around_each_test (void (*before) (), void (*after) ());
 bool each_test_may_take (double seconds);
-/* Even with CK_FORK=no: they count what a process has, such as contexts,
- * or break it. */
+/* Runs each test in its own process, even with CK_FORK=no. For tests that count objects
+ * of the process, such as contexts, or break it. */
 bool each_test_in_its_own_process ();
-/* Tests of such names run where the program is given that argument, and then alone. */
+/* Runs tests whose names start with `beginning` only if `argument` is passed to the
+ * program, and then only these. They are skipped unless `is_there` returns true. */
 bool only_with (const char *argument, const char *beginning, bool (*is_there) ());
 
-/* `name` in the folder of data that the environment names by `variable` */
+/* Path of `name` in the data folder that the environment variable `variable` names */
 std::string data_path (const char *variable, const std::string &name = "");
-/* Says why tests are left out; tests/allowed-skips.txt lists what may be. */
+/* Says why tests are skipped; tests/allowed-skips.txt lists the allowed reasons. */
 void not_checked (const std::string &why);
-/* Where it returns false it says so. */
+/* Prints a message before it returns false. */
 bool has_folder (const std::string &path);
 
 template <typename T, std::size_t n>
@@ -104,7 +105,7 @@ labels_of (const Rows &rows)
       check::know (#name, name##_as_check_runs_it, nullptr);                             \
   static void name ()
 
-/* The rows, in braces, an array or a std::vector, are made when the program begins. */
+/* The rows (in braces, an array or a std::vector) are built when the program starts. */
 #define TEST_ROWS(name, ...)                                                             \
   static const auto &name##_rows ()                                                      \
   {                                                                                      \

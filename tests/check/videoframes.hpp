@@ -1,4 +1,4 @@
-/* Raw video pictures for tests: made, filled, padded, and read by component
+/* Raw video frames for tests: creation, filling, padding, and access by component
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,7 +25,7 @@ info_of (const char *format, int width, int height, const char *colorimetry = nu
   return info;
 }
 
-/* The same with two fields, which gives chroma as many lines in each. */
+/* Returns the same format, interlaced: both fields have equally many rows of chroma. */
 inline GstVideoInfo
 of_fields (const GstVideoInfo &progressive,
     GstVideoInterlaceMode mode = GST_VIDEO_INTERLACE_MODE_INTERLEAVED)
@@ -50,11 +50,11 @@ device_caps (const GstVideoInfo &info)
   return caps;
 }
 
-/* A picture and the bytes that hold it; a copy shares them. */
+/* A frame and its buffer; copies share the buffer. */
 class Picture {
 public:
-  /* `padding` bytes more a line, and before each plane. All that is no component is 255:
-   * videoconvert reads the padding of RGBx as alpha. */
+  /* `padding` adds bytes to each row and before each plane. Bytes of no component are
+   * 255: videoconvert reads the padding of RGBx as alpha. */
   explicit Picture (const GstVideoInfo &video_info, int padding = 0) : info (video_info)
   {
     gsize offset[GST_VIDEO_MAX_PLANES], size = 0;
@@ -97,7 +97,7 @@ public:
   GstBuffer *buffer;
 };
 
-/* A picture mapped for the CPU. */
+/* A frame mapped for the CPU */
 class View {
 public:
   explicit View (const Picture &picture, GstMapFlags access = GST_MAP_READ)
@@ -120,7 +120,7 @@ public:
   }
   bool is_wide () const { return GST_VIDEO_FRAME_COMP_DEPTH (&frame, 0) > 8; }
 
-  /* In the component's own raster. */
+  /* `x` and `y` count samples of the component. */
   int at (int component, int x, int y) const
   {
     const guint8 *bytes = address (component, x, y);
@@ -138,8 +138,8 @@ public:
   GstVideoFrame frame;
 
 private:
-  /* In VYUY, V comes first. GstVideoFormatInfo of GStreamer 1.22 has the offsets of UYVY
-   * there. */
+  /* VYUY begins with V. GstVideoFormatInfo of GStreamer 1.22 has the offsets of UYVY for
+   * it. */
   int offset_in_pixel (int component) const
   {
     const int vyuy[GST_VIDEO_MAX_COMPONENTS] = {1, 2, 0};
@@ -158,7 +158,7 @@ private:
   }
 };
 
-/* `value` gives each sample, 0 … 1, of component c at x, y of the component's raster. */
+/* Sets each sample to `value` (c, x, y), 0 … 1; x and y count samples of component c. */
 inline void
 fill (const Picture &picture, const std::function<double (int c, int x, int y)> &value)
 {
@@ -177,7 +177,7 @@ fill_random (const Picture &picture, unsigned seed)
   fill (picture, [&] (int, int, int) { return (random () >> 8) / double (0xffffff); });
 }
 
-/* Each component rises in a direction of its own. */
+/* Each component is a ramp in a direction of its own. */
 inline void
 fill_gradient (const Picture &picture)
 {
@@ -207,8 +207,8 @@ largest_difference (const Picture &a, const Picture &b)
   return largest;
 }
 
-/* The output of GstVideoConverter without dithering. Its fast paths take the nearest chroma
- * sample whatever the siting; none of them supports this quantization. */
+/* Output of GstVideoConverter without dithering. Its fast paths ignore the chroma siting
+ * and take the nearest sample. This quantization turns them off. */
 inline Picture
 videoconverted (const Picture &input, const GstVideoInfo &output)
 {
@@ -224,7 +224,7 @@ videoconverted (const Picture &input, const GstVideoInfo &output)
   return made;
 }
 
-/* An opaque picture of one colour, 0xRRGGBB, that GstVideoConverter made from RGBA */
+/* Opaque frame of one colour, 0xRRGGBB, that GstVideoConverter made from RGBA */
 inline Picture
 solid_color (const GstVideoInfo &info, guint color)
 {
@@ -235,7 +235,7 @@ solid_color (const GstVideoInfo &info, guint color)
   return videoconverted (rgba, info);
 }
 
-/* One element between test pads, with both sides' caps on the device. */
+/* One element between test pads, with caps in device memory on both sides */
 class Run {
 public:
   Run (const std::string &launch_line, const GstVideoInfo &in, const GstVideoInfo &out)
@@ -243,7 +243,7 @@ public:
   {
     gst_harness_set_caps (harness, device_caps (in), device_caps (out));
   }
-  /* `probe` sees downstream's queries, from the first on. */
+  /* `probe` sees the queries that the element sends downstream, from the first on. */
   Run (const std::string &launch_line, const GstVideoInfo &in, const GstVideoInfo &out,
       GstPadProbeCallback probe)
       : harness (gst_harness_new_parse (launch_line.c_str ())), output (out)

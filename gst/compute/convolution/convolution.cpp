@@ -20,11 +20,11 @@ fail (GError **error, const char *format, Arguments... arguments)
   return false;
 }
 
-/* Where the colours of a pixel stand: they are neighbours in every order. */
+/* Component order of a pixel format. The colours are adjacent in all of these formats. */
 struct Components {
   GstVideoFormat format;
   gsize first, colors, all;
-  gint other; /* alpha, or what pads; -1: none */
+  gint other; /* alpha or padding; -1: none */
 };
 
 constexpr Components orders[] = {
@@ -61,8 +61,8 @@ take_video (const ConvolutionSettings &settings, const Stream &input,
   return true;
 }
 
-/* (height, width), or (height, width, channels), or with images before; channels first
- * in NCHW. */
+/* Accepts (height, width), (height, width, channels) and (images, height, width,
+ * channels), or the same with channels first (NCHW). */
 bool
 take_tensor (const ConvolutionSettings &settings, const Stream &input,
     Convolution &convolution, GError **error)
@@ -88,8 +88,8 @@ take_tensor (const ConvolutionSettings &settings, const Stream &input,
 
 /* --- weights --- */
 
-/* (filters, channels of a group, lines, columns) of a kernel of any rank, and where each
- * of these is in the file. */
+/* Lengths of a kernel's four dimensions (filters, channels of a group, rows, columns),
+ * and their strides in the file */
 struct KernelShape {
   gsize length[4] = {1, 1, 1, 1};
   gsize step[4] = {0, 0, 0, 0};
@@ -98,9 +98,9 @@ struct KernelShape {
 KernelShape
 shape_of_kernel (const std::vector<gsize> &shape, bool hwio)
 {
-  /* From the innermost: which of the four */
+  /* Dimension of KernelShape for each dimension of the file, innermost first */
   static constexpr int oihw_order[] = {3, 2, 1, 0}, hwio_order[] = {0, 1, 3, 2};
-  static constexpr int planes_order[] = {3, 2, 0, 1}; /* a plane for each channel */
+  static constexpr int planes_order[] = {3, 2, 0, 1}; /* one plane per channel */
   const int *order = shape.size () == 3 ? planes_order : hwio ? hwio_order : oihw_order;
   KernelShape found;
   gsize step = 1;
@@ -140,7 +140,8 @@ choose_kernel (const ConvolutionSettings &settings, const std::vector<gsize> &sh
       any ? ", or (height, width, channels, filters)" : "");
 }
 
-/* One kernel for every channel, or one for each of them. */
+/* Kernels of rank 1 and 2 are used for every channel. Rank 3 has one plane per
+ * channel. */
 bool
 take_planes (const std::vector<gsize> &shape, gsize channels, Convolution &convolution,
     KernelShape &kernel, GError **error)
@@ -198,7 +199,7 @@ check_bias (const Convolution &convolution, GError **error)
 
 /* --- sizes --- */
 
-/* Along one axis. */
+/* Finds the output length and the padding before the input, along one axis. */
 bool
 take_size (const ConvolutionSettings &settings, const char *axis, gsize input, gsize taps,
     gsize &output, gsize &before, GError **error)
@@ -256,7 +257,7 @@ make_output (const Stream &input, const Convolution &convolution, opencl::ArrayF
     to.shape.erase (convolution.nchw ? to.shape.begin () : to.shape.end () - 1);
 }
 
-/* Type of number for the computation: video's own, otherwise the same real type */
+/* Video and floating-point arrays keep their type. Integer arrays become float32. */
 opencl::NumberType
 type_of_output (const Stream &input)
 {

@@ -21,10 +21,10 @@ enum class TensorLayout { nhwc, nchw };
 enum class KernelLayout { automatic, oihw, hwio };
 enum class Flip { automatic, no, yes };
 
-/* An element's properties. */
+/* Properties of openclconvolve */
 struct ConvolutionSettings {
   std::string kernel, bias;
-  guint kernel_sets = 0, bias_sets = 0; /* a file that is set again is read again */
+  guint kernel_sets = 0, bias_sets = 0; /* times set: each reads the file again */
   KernelLayout kernel_layout = KernelLayout::automatic;
   TensorLayout layout = TensorLayout::nhwc;
   Flip flip = Flip::automatic;
@@ -38,7 +38,7 @@ struct ConvolutionSettings {
   bool alpha = false;
 };
 
-/* Input and output type of number: images with these numbers of channels */
+/* Size of the input or the output */
 struct Extent {
   gsize images = 1, channels = 1, height = 1, width = 1;
 
@@ -48,7 +48,7 @@ struct Extent {
   bool operator== (const Extent &other) const { return all () == other.all (); }
 };
 
-/* From one number to the next, in bytes, and where the first is. */
+/* Position of an array in memory: offset of the first element, and strides, in bytes */
 struct Placement {
   gsize offset = 0;
   gssize image = 0, channel = 0, line = 0, column = 0;
@@ -59,8 +59,7 @@ struct Levels {
   double scale = 1, offset = 0;
 };
 
-/* Steps through the array of a kernel, in numbers: from one filter, channel of a group, line
- * and column to the next. */
+/* Strides of a kernel array, in elements */
 struct KernelSteps {
   gsize filter = 0, channel = 0, line = 0, column = 0;
   bool flipped = false; /* lines and columns are in reverse order */
@@ -69,10 +68,10 @@ struct KernelSteps {
   bool operator== (const KernelSteps &other) const { return all () == other.all (); }
 };
 
-/* All that a method has to know, but for the weights. The output is activation (weights ×
+/* Parameters of a convolution, except its weights. The output is activation (weights ×
  * input + bias) · scale + offset. */
 struct Convolution {
-  Extent input, output; /* of what is convolved: without components that are kept */
+  Extent input, output; /* without the component that is only copied */
   gsize groups = 1;
   gsize tap_lines = 1, tap_columns = 1;
   gsize stride = 1, dilation = 1;
@@ -83,8 +82,8 @@ struct Convolution {
   opencl::NumberType input_type, output_type;
   bool video = false;
   bool nchw = false;
-  /* First convolved component of video, and the component that is copied, or -1;
-   * number of all components */
+  /* Video: first convolved component, number of components, and the component that is
+   * only copied (-1: none) */
   gsize first_component = 0, components = 1;
   gint kept_component = -1;
 
@@ -94,7 +93,7 @@ struct Convolution {
   gsize channels_of_group () const { return input.channels / groups; }
   gsize filters_of_group () const { return output.channels / groups; }
   gsize taps () const { return tap_lines * tap_columns; }
-  /* Lines and columns of the input, border and all, that the taps reach. */
+  /* Returns the number of rows or columns of the padded input that the taps read. */
   gsize reach (gsize outputs, gsize of_taps) const
   {
     return (outputs - 1) * stride + (of_taps - 1) * dilation + 1;
@@ -108,12 +107,12 @@ struct Convolution {
         first_component, components, kept_component, kernel, bias, kernel_steps);
   }
   bool operator== (const Convolution &other) const { return all () == other.all (); }
-  /* Strides of arrays. For video, the frame has the row stride. */
+  /* Returns the strides. The caller sets the offset and, for video, the row stride. */
   Placement place_of (const Extent &extent, opencl::NumberType type) const;
 };
 
-/* Weights and bias of a convolution. They take much memory: a method reads them, uploads
- * them and forgets them. */
+/* Weights and biases on the host. They are large, so a method frees them after the
+ * upload. */
 template <typename Number> class FiltersOf {
 public:
   bool read (const Convolution &convolution, GError **error)
@@ -141,7 +140,7 @@ public:
     return biases.empty () ? 0 : biases[biases.size () == 1 ? 0 : filter];
   }
 
-  /* [filter][channel of the group][line][column] */
+  /* Returns the weights in the order [filter][channel of the group][line][column]. */
   std::vector<Number> weights_in_order (const Convolution &convolution) const
   {
     const gsize channels = convolution.channels_of_group ();
@@ -155,7 +154,7 @@ public:
     return ordered;
   }
 
-  /* A number for each filter */
+  /* Returns one bias per filter. */
   std::vector<Number> biases_in_order (const Convolution &convolution) const
   {
     std::vector<Number> ordered (convolution.output.channels);
@@ -172,9 +171,9 @@ private:
 
 using Filters = FiltersOf<float>;
 
-/* `kernel`, `bias`: the arrays that `settings` name. `output`: what it makes of `input`.
- * FALSE with an error that says which value does not fit. The format of `output` is video's
- * where the input is. */
+/* Derives `convolution` and the array format `output` for `input`, whose video format is
+ * `format`. `kernel` and `bias` are the arrays that `settings` name. Returns FALSE with
+ * an error that names the value that does not fit. */
 bool make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
     const TapsSource &bias, const Stream &input, GstVideoFormat format,
     Convolution &convolution, opencl::ArrayFormat &output, GError **error);

@@ -1,4 +1,4 @@
-/* The methods of a convolution
+/* Convolution methods
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,9 +10,8 @@ namespace compute {
 using MakeConvolver = std::unique_ptr<Convolver> (*) (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 
-/* Each number of the output as the sum that it is: over planes, or where a group has
- * filters enough, as a product of matrices whose left one is the input itself, or where
- * each channel is by itself and beside the next, in a lane for each. */
+/* Direct summation: depthwise if each channel has a filter of its own, as a matrix
+ * product if a group has enough filters, otherwise tap by tap over planes */
 std::unique_ptr<Convolver> make_direct (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 
@@ -20,25 +19,26 @@ bool is_depthwise (const Convolution &convolution);
 std::unique_ptr<Convolver> make_depthwise (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 
-/* Lines, then columns: taps that are a column times a line, each channel by itself. */
+/* Rows, then columns: each kernel is a column times a row, and each group has one
+ * channel. */
 bool is_separable (const Convolution &convolution, const Filters &filters);
 std::unique_ptr<Convolver> make_separable (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 
-/* 3×3 taps of one group, side by side: 36 products in place of 144. */
+/* 3×3 taps, one group, stride 1, dilation 1: 36 products instead of 144 */
 bool is_winograd (const Convolution &convolution);
 std::unique_ptr<Convolver> make_winograd (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 
-/* As direct over pixels, with the left matrix written out. Arrays only. */
+/* As the direct matrix product, but writes the left matrix to memory. Arrays only. */
 std::unique_ptr<Convolver> make_im2col (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 
-/* In double precision: method=direct of float64 arrays. */
+/* Double precision, for float64 arrays */
 std::unique_ptr<Convolver> make_double (
     GstOpenCLContext *context, const Convolution &convolution, GError **error);
 
-/* By way of spectra. */
+/* Multiplication of Fourier spectra */
 std::unique_ptr<Convolver> make_fft (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 } // namespace compute

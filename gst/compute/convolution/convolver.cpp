@@ -23,17 +23,17 @@ constexpr MethodMaker makers[] = {
     {Method::fft, make_fft},
 };
 
-/* From where on a method is the fastest, as `opencl-bench convolve` found with
- *   --case 'choice-3x3-*' for Winograd's,
- *   --case 'choice-product-*' for lines and columns,
- *   --case 'choice-picture-*' for spectra.
- * A matrix that is written out was nowhere ahead of the input itself in its place. */
+/* Sizes from which on a method is the fastest, measured by `opencl-bench convolve` with
+ *   --case 'choice-3x3-*' for Winograd,
+ *   --case 'choice-product-*' for separable,
+ *   --case 'choice-picture-*' for fft.
+ * im2col was never faster than the direct matrix product. */
 struct Rule {
-  bool in_lanes;                                               /* of a CPU */
-  gsize winograd_channels, winograd_filters, winograd_weights; /* their product */
-  gsize winograd_tiles;                                        /* of 4x4 numbers */
-  gsize separable_taps; /* lines × columns of the kernel */
-  gsize fft_taps;       /* for each number of the output */
+  bool in_lanes;                                               /* CPU kernels */
+  gsize winograd_channels, winograd_filters, winograd_weights; /* channels × filters */
+  gsize winograd_tiles;                                        /* of 4x4 outputs */
+  gsize separable_taps; /* rows × columns of the kernel */
+  gsize fft_taps;       /* per output value */
   gsize fft_pixels;     /* of the output */
 };
 
@@ -69,7 +69,7 @@ is_worth_fft (const Rule &rule, const Convolution &convolution)
          && convolution.output.pixels () >= rule.fft_pixels;
 }
 
-/* Names for the self-check; the other methods are plain and need none. */
+/* Names for the self-check. It does not cover the other methods, which are simple. */
 constexpr struct {
   Method method;
   const char *name;
@@ -95,7 +95,7 @@ is_trusted (GstOpenCLContext *context, Method method)
   return gst_opencl_context_trusts_engine (context, engine_of (method));
 }
 
-/* The fastest method that the self-check has found right */
+/* Returns the fastest method that passed the self-check. */
 Method
 fastest (
     GstOpenCLContext *context, const Convolution &convolution, const Filters &filters)

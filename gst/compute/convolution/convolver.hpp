@@ -11,7 +11,7 @@
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace compute {
-/* An array of a frame, as it is in memory. */
+/* Buffer of a frame, and the position of the array in it */
 struct Region {
   cl_mem data;
   Placement place;
@@ -21,9 +21,9 @@ class Convolver {
 public:
   virtual ~Convolver () = default;
 
-  /* By the method that `convolution` says, or the fastest. Reads the filters, makes kernels,
-   * weights and work memory; NULL with an error where one of these fails, or where the
-   * method does not do such a convolution. */
+  /* Returns a convolver for the method of `convolution`, or for the fastest one. Reads
+   * the filters, builds the kernels, and allocates weights and work memory. Returns NULL
+   * with an error if one of these fails or the method does not support `convolution`. */
   static std::unique_ptr<Convolver> create (
       GstOpenCLContext *context, const Convolution &convolution, GError **error);
 
@@ -31,7 +31,7 @@ public:
   virtual bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
       GError **error) = 0;
 
-  /* From the next frame on. Of the methods for video. */
+  /* Takes effect with the next frame. Methods for arrays ignore it. */
   virtual void set_levels (const Levels &) {}
 
   Method method () const { return made_by; }
@@ -40,11 +40,11 @@ private:
   Method made_by = Method::direct;
 };
 
-/* Posts a warning of `element` for each method that the self-check has found wrong on the
- * device, once a process: `automatic` leaves it out. */
+/* Posts one warning per process for each method that failed the self-check on the device.
+ * Method::automatic does not choose these methods. */
 void warn_of_wrong_methods (GstOpenCLContext *context, GstElement *element);
 
-/* Whether its kernels are those for a CPU: GST_OPENCL_CONVOLVE_GROUPS=1 (0) in the
- * environment says that they are for groups of work-items (single ones) on any device. */
+/* Returns true if the CPU kernels are used. GST_OPENCL_CONVOLVE_GROUPS=0 in the
+ * environment selects the CPU kernels on any device, =1 the GPU kernels. */
 bool convolves_on_cpu (GstOpenCLContext *context);
 } // namespace compute

@@ -13,11 +13,11 @@ namespace compute {
 namespace {
 #define RESOURCES "/org/freedesktop/gstreamer/opencl/compute/"
 
-/* Lanes read whole vectors behind a line's end. */
+/* Extra elements after the planes, because vectors are read beyond the end of a row */
 const gsize slack = 64 * 16;
 
-/* From this number of rows of taps on, a value that was read is kept for several rows
- * of the output. */
+/* Kernel rows from which on convolve_tall is used, and the output rows for which it uses
+ * each value that it reads */
 const gsize least_tall = 8, rows_of_tall = 8;
 
 /* A cache line */
@@ -34,7 +34,7 @@ divided_up (gsize number, gsize by)
 }
 } // namespace
 
-/* A work-item alone does its part in lanes, which any device can. */
+/* The CPU kernels need no work-groups and no local memory, so they run on any device. */
 bool
 convolves_on_cpu (GstOpenCLContext *context)
 {
@@ -182,8 +182,8 @@ Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
       context, RESOURCES "convolvemultiply.cl", "multiply_cpu", options.c_str (), error);
 }
 
-/* Deep products of few rows leave much of a device idle: then more groups share a sum, as
- * many as the device runs at a time. */
+/* A deep product of few rows leaves most of a device idle. Then several work-groups share
+ * a sum: as many as the device runs at a time. */
 bool
 Multiplication::create_parts (gsize rows, opencl::NumberType output, GError **error)
 {
@@ -210,7 +210,7 @@ Multiplication::create_parts (gsize rows, opencl::NumberType output, GError **er
 bool
 Multiplication::set_fours (std::vector<cl_int> steps, GError **error)
 {
-  steps.resize (padded_depth () / 4, 0); /* meet weights of zero */
+  steps.resize (padded_depth () / 4, 0); /* have zero weights */
   fours = make_table (context, steps, error);
   return fours () != nullptr;
 }
@@ -348,7 +348,7 @@ cl::Buffer
 PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
 {
   const gsize bytes = (count + slack) * sizeof (cl_float);
-  const cl_float nothing = 0; /* beyond lines and planes, which is read without need */
+  const cl_float nothing = 0; /* read beyond rows and planes, but not used */
   cl::Buffer planes = opencl::make_buffer (context, bytes, error);
   if (!planes ())
     return planes;
@@ -377,7 +377,8 @@ PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
   return biases () && create_kernel (context, error);
 }
 
-/* As many lines of a work-item as local memory holds what its group sees. */
+/* Lowers the number of rows per work-item until the input of a work-group fits into local
+ * memory. */
 bool
 PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
 {
@@ -461,9 +462,9 @@ PlaneTaps::enqueue (
 
 /* --- KeptComponent --- */
 
-/* Lines or columns from the first that the taps see to the middle one, or to the first of
- * the two in the middle. As in `padding=-1`, so that without a stride an output's pixel keeps
- * the alpha of the input's pixel at the same place. */
+/* Returns the distance from the first tap to the middle one, or to the first of two in
+ * the middle. `padding=-1` uses the same distance, so that without a stride each output
+ * pixel keeps the alpha of the input pixel at the same position. */
 static gsize
 middle_tap (gsize taps, gsize dilation)
 {

@@ -17,18 +17,18 @@ make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **er
   return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
 }
 
-/* Numbers that one of a frame is away from another, of an array that is in `place`. */
+/* Strides of an array, in elements */
 struct Steps {
   cl_int image = 0, channel = 0, line = 0, column = 0;
 };
 Steps steps_of (const Placement &place, opencl::NumberType type);
 
-/* The input as floats with its border around. */
+/* Copies the input to floats and adds the border. */
 class Gathering {
 public:
-  /* Planes [image][channel][line][pitch], or pixels [image][line][column][depth], the
-   * channels of each group filled up to a multiple of four. `lines`, `columns`: of the
-   * padded input. */
+  /* Output as planes [image][channel][line][pitch], or as pixels
+   * [image][line][column][depth], with the channels of each group padded to a multiple of
+   * four. `lines` and `columns` are the size of the padded input. */
   bool create_planes (GstOpenCLContext *context, const Convolution &convolution,
       gsize lines, gsize columns, GError **error);
   bool create_pixels (GstOpenCLContext *context, const Convolution &convolution,
@@ -54,19 +54,20 @@ private:
   cl::Buffer numbers;
 };
 
-/* Rows of a product that stand for the numbers of an output: images of lines × columns. */
+/* Rows of a matrix product: one per output pixel, images × lines × columns */
 struct Rows {
   gsize images, lines, columns;
   gsize count () const { return images * lines * columns; }
 };
 
-/* Products that wait for bias and activation: kernels/compute/convolveunfold.cl */
+/* Adds up partial products, and applies bias and activation:
+ * kernels/compute/convolveunfold.cl */
 class ProductEnding {
 public:
   bool create (GstOpenCLContext *context, opencl::NumberType output, GError **error);
 
-  /* `products`: [part][batch][row][width], a sum of `parts`; of `bias`, a batch is so many
-   * numbers from the next. */
+  /* `numbers` is [part][batch][row][width]. `bias_batch` is the distance between the
+   * biases of two batches. */
   struct Products {
     cl_mem numbers, bias;
     gsize parts, batches, width, bias_batch;
@@ -79,16 +80,16 @@ private:
   opencl::Kernel kernel;
 };
 
-/* C = A · B for a batch, bias, activation: kernels/compute/convolvemultiply.cl */
+/* C = activation (A · B + bias) for each batch: kernels/compute/convolvemultiply.cl */
 class Multiplication {
 public:
-  /* `depth`: of a row of A, a multiple of four. `width`: columns of B and C. */
+  /* `depth`: length of a row of A, a multiple of four. `width`: columns of B and C. */
   bool create (GstOpenCLContext *context, gsize batch, gsize rows, gsize depth,
       gsize width, opencl::NumberType output, Activation activation, GError **error);
 
-  /* Where each four numbers of a row of A begin. */
+  /* Sets the offset in A of each group of four elements of a row. */
   bool set_fours (std::vector<cl_int> fours, GError **error);
-  /* `of` (batch, k, column), `bias_of` (batch, column) */
+  /* `of` (batch, k, column) returns a weight, `bias_of` (batch, column) a bias. */
   template <typename Of, typename BiasOf>
   bool set_weights (Of of, BiasOf bias_of, GError **error)
   {
@@ -106,7 +107,7 @@ public:
     return take_weights (panels, biases, error);
   }
 
-  /* `a` and `c`: in numbers; the channel of `a` is without a meaning. */
+  /* Offsets and steps are in elements. Ignores `a_steps.channel`. */
   bool enqueue (cl_command_queue queue, const Rows &rows, cl_mem a, gsize a_offset,
       const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps,
       gsize c_batch, GError **error);
@@ -128,20 +129,20 @@ private:
   cl::Buffer fours, weights, bias, parts;
 };
 
-/* For the row of an output value: offset in `pixels` of each group of four inputs,
- * channel by channel and tap by tap */
+/* Returns the offset in `pixels` of each group of four channels that an output pixel
+ * reads, tap by tap. */
 std::vector<cl_int> fours_of_taps (
     const Convolution &convolution, const Gathering &pixels);
-/* From a number of the output to the next, in `pixels`. */
+/* Returns the steps in `pixels` from one output pixel to the next. */
 Steps steps_of_pixels (const Convolution &convolution, const Gathering &pixels);
-/* [group][number of a row][filter of the group], in that order */
+/* Returns the weights in the order [group][element of a row][filter of the group]. */
 std::vector<cl_float> weights_of_taps (
     const Convolution &convolution, const Filters &filters);
-/* The same, and bias; a batch is a group. */
+/* Sets these weights, and the biases. Each group is a batch. */
 bool set_weights_of_taps (Multiplication &product, const Convolution &convolution,
     const Filters &filters, GError **error);
 
-/* Tap by tap over planes: kernels/compute/convolveplanes.cl */
+/* Convolves planes, tap by tap: kernels/compute/convolveplanes.cl */
 class PlaneTaps {
 public:
   struct Task {
@@ -154,10 +155,10 @@ public:
     opencl::NumberType output = opencl::NumberType::f32;
   };
 
-  /* All of `convolution`, over `planes` that were gathered for it. */
+  /* Returns the task for all of `convolution`, with the gathered `planes` as input. */
   static Task task_of (const Convolution &convolution, const Gathering &planes);
 
-  /* Memory of `count` numbers for planes that another launch makes. */
+  /* Allocates planes of `count` elements for another launch to fill. */
   static cl::Buffer make_planes (GstOpenCLContext *context, gsize count, GError **error);
 
   bool create (GstOpenCLContext *context, const Task &task,
@@ -180,10 +181,10 @@ private:
   cl::Buffer taps, biases;
 };
 
-/* The component of video that is no colour. */
+/* Copies the video component that is not convolved (alpha or padding). */
 class KeptComponent {
 public:
-  /* Does nothing where there is none. */
+  /* Does nothing if there is no such component. */
   bool create (GstOpenCLContext *context, const Convolution &convolution, GError **error);
   bool enqueue (
       cl_command_queue queue, const Region &input, const Region &output, GError **error);
@@ -194,6 +195,6 @@ private:
   opencl::Kernel kernel;
 };
 
-/* Build options of an input's and an output's numbers. */
+/* Returns the build options for the element types of input and output. */
 std::string number_options (opencl::NumberType input, opencl::NumberType output);
 } // namespace compute

@@ -1,4 +1,4 @@
-/* Convolution of each channel by itself, of pixels whose channels are neighbours
+/* Depthwise convolution of arrays with adjacent channels (NHWC)
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,10 +13,10 @@ namespace compute {
 namespace {
 #define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvedepthwise.cl"
 
-/* Columns that a work-item makes at a time, as in the kernel. */
+/* Columns that a work-item computes at a time, as in the kernel */
 const gsize made_at_once = 4;
 
-/* Fewer channels leave lanes idle, more taps need more registers than there are. */
+/* Fewer channels leave lanes idle. Wider kernels need too many registers. */
 const gsize least_channels = 4, most_columns = 15;
 
 class Depthwise : public Convolver {
@@ -94,7 +94,7 @@ private:
 
   Convolution convolution;
   bool in_lanes;
-  gsize lanes, filled; /* channels, up to whole vectors */
+  gsize lanes, filled; /* channels, rounded up to whole vectors */
   opencl::Kernel kernel;
   cl::Buffer weights, bias;
 };

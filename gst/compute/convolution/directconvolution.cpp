@@ -7,7 +7,7 @@
 
 namespace compute {
 namespace {
-/* Over planes, tap by tap. */
+/* Sums over planes, tap by tap */
 class DirectPlanes : public Convolver {
 public:
   bool create (GstOpenCLContext *context, const Convolution &convolution,
@@ -38,8 +38,8 @@ private:
   KeptComponent kept;
 };
 
-/* Over pixels: a row of the product's left matrix is what one pixel of the output sees,
- * and lies in the input in runs of channels. */
+/* Matrix product over pixels. A row of the left matrix is the input window of one output
+ * pixel. It is read from the input in runs of channels. */
 class DirectPixels : public Convolver {
 public:
   bool create (GstOpenCLContext *context, const Convolution &a_convolution,
@@ -72,7 +72,8 @@ public:
   }
 
 private:
-  /* One tap, and floats of which fours are aligned: nothing to bring into order */
+  /* Returns true if the product can read the input itself: one tap, no padding, and
+   * aligned groups of four floats. */
   bool is_as_gathered (const Placement &place) const
   {
     const gssize four = sizeof (cl_float4);
@@ -116,7 +117,7 @@ make (GstOpenCLContext *context, const Convolution &convolution, const Filters &
   return made;
 }
 
-/* Filters of a group that are worth a panel of a product. */
+/* Filters per group from which on the matrix product is faster */
 const gsize least_filters = 6;
 } // namespace
 

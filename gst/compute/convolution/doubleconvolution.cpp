@@ -57,7 +57,7 @@ private:
   gsize fours_of_group () const { return (convolution.filters_of_group () + 3) / 4; }
   gsize fours () const { return convolution.groups * fours_of_group (); }
 
-  /* The n-th filter of four, or nothing where a group has no more */
+  /* Calls `use` with the index of the n-th filter of `four`, if the group has it. */
   template <typename Use> void use_filter (gsize four, gsize n, Use use) const
   {
     const gsize of_group = convolution.filters_of_group ();

@@ -17,8 +17,8 @@ struct FreePlan {
 };
 using Plan = std::unique_ptr<GstOpenCLFFT, FreePlan>;
 
-/* The least length from `least` that transforms are fast of: prime factors to 7, and the
- * half of it whole. */
+/* Returns the smallest even length, at least `least`, without prime factors above 7.
+ * Transforms of such lengths are fast. */
 gsize
 fast_length (gsize least)
 {
@@ -131,7 +131,7 @@ private:
     return planes () != nullptr;
   }
 
-  /* Taps in planes as large as the input's, transformed once. */
+  /* Transforms the taps once, padded to the size of the input planes. */
   bool transform_taps (GstOpenCLContext *context, const Convolution &convolution,
       const Filters &weights, GError **error)
   {
@@ -155,7 +155,7 @@ private:
                table (), taps (), error);
   }
 
-  /* Takes each number where the stride wants it; bias, activation, scale. */
+  /* Creates the last stage, which applies stride, bias, activation and scale. */
   bool create_ending (GstOpenCLContext *context, const Convolution &convolution,
       const Filters &weights, GError **error)
   {

@@ -1,5 +1,5 @@
-/* Convolution as a matrix product: one row of the left matrix holds the input values of one
- * output value ("im2col")
+/* Convolution as a matrix product ("im2col"): a row of the left matrix holds the input
+ * window of an output pixel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,7 +12,7 @@ namespace compute {
 namespace {
 #define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolveunfold.cl"
 
-/* Bytes of the matrix of as many images as are done at a time. */
+/* Limit for the matrix in bytes, when a pass covers several images */
 const gsize most_bytes = 256 << 20;
 
 class Unfolded : public Convolver {

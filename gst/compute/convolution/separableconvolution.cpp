@@ -15,8 +15,9 @@ using Column = std::vector<double>;
  * below the rounding of float32 */
 const double most_left = 1e-6;
 
-/* The product that is nearest to `taps` (lines × columns): of its singular values the
- * largest, found by iteration, which for a product itself ends at once. */
+/* Finds the product down · across that is nearest to `taps` (lines × columns): the
+ * largest singular value, by power iteration. It converges at once if `taps` is such a
+ * product. */
 void
 first_product (
     const cl_float *taps, gsize lines, gsize columns, Column &down, Column &across)
@@ -27,7 +28,8 @@ first_product (
       sum += value * value;
     return std::sqrt (sum);
   };
-  /* Begins with the longest line, which no product's line is at right angles to. */
+  /* Start with the longest row: it is never orthogonal to the result if `taps` is a
+   * product. */
   across.assign (taps, taps + columns);
   for (gsize y = 1; y < lines; y++) {
     const Column line (taps + y * columns, taps + (y + 1) * columns);
@@ -70,7 +72,7 @@ is_product (const cl_float *taps, const Column &down, const Column &across)
   return left <= most_left * largest;
 }
 
-/* Factors of all filters, one after the other; returns false if one is not separable */
+/* Appends the factors of all filters. Returns false if one is not separable. */
 bool
 find_products (const Convolution &convolution, const Filters &filters, Column &downs,
     Column &acrosses)

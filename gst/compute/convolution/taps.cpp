@@ -13,8 +13,8 @@
 
 namespace compute {
 namespace {
-/* Lists in lists, all of a level equally long. GstValueArray's own text, with the types
- * that it puts before numbers. */
+/* Parses nested lists whose lengths are equal at each level: the text form of
+ * GstValueArray, including its types before numbers. */
 class Reader {
 public:
   explicit Reader (const std::string &text) : at (text.c_str ()) {}

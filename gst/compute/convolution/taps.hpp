@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace compute {
-/* An array without its values, which are on the host only while they are uploaded. */
+/* Source and shape of an array. Its values are on the host only during an upload. */
 struct TapsSource {
   std::string text;         /* "<<0,1,0>,<1,-4,1>,<0,1,0>>" or a path; empty: none */
   guint sets = 0;           /* how often a path was set; 0 for lists */
@@ -23,13 +23,14 @@ struct TapsSource {
   }
 };
 
-/* Finds the shape of the array that `text` stands for, unless `source` has it. Of a file,
- * only the header is read. FALSE with an error that names `property`. */
+/* Finds the shape of the array in `text` (a list or a path), unless `source` has it
+ * already. Reads only the header of a file. Returns FALSE with an error that names
+ * `property`. */
 bool open_taps (const char *property, const std::string &text, guint sets,
     TapsSource &source, GError **error);
 
-/* Reads the values, outermost dimension first. An error where the file has changed its shape
- * since. */
+/* Reads the values, outermost dimension first. Fails if the shape of the file has changed
+ * since open_taps (). */
 bool read_taps (const char *property, const TapsSource &source,
     std::vector<float> &values, GError **error);
 bool read_taps (const char *property, const TapsSource &source,

@@ -1,4 +1,4 @@
-/* Convolution of 3×3 taps after Winograd: fewer products, more sums
+/* Winograd convolution with 3×3 taps
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -84,7 +84,8 @@ private:
     return kernel.enqueue (queue, columns * tiles, 1, error);
   }
 
-  /* A CPU's vectors where the channels fill them; on a GPU registers are short. */
+  /* Uses full vectors on a CPU if the channels fill them, and short vectors on a GPU,
+   * where registers are scarce. */
   bool create_kernels (GstOpenCLContext *context, GError **error)
   {
     const gsize wide = in_lanes ? opencl::float_lanes (context) : 2;
@@ -143,7 +144,7 @@ private:
   Convolution convolution;
   bool in_lanes;
   gsize across, down, tiles;
-  gsize lanes_in, lanes_out, filled; /* filters, up to whole vectors */
+  gsize lanes_in, lanes_out, filled; /* filters, rounded up to whole vectors */
   Gathering gathering;
   opencl::Kernel first, last;
   Multiplication product;

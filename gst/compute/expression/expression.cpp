@@ -1,9 +1,9 @@
-/* One expression for each element of arrays, as OpenCL C
+/* Translates an expression for each element of arrays to an OpenCL kernel
  *
- * The kernel has the expression as a function of one element of each operand, in the types
- * that expressionvalue.hpp gives it. Dimensions that lie one behind the other in all operands
- * are merged, so that most expressions run over lines, or over all at once; a work-item
- * reads, computes and writes as many neighbours as 16 bytes hold.
+ * The kernel calls the expression as a function of one element of each operand, with the
+ * types of expressionvalue.hpp. Adjacent dimensions that are contiguous in all operands
+ * are merged, so that most expressions run over rows or over the whole array. A work-item
+ * reads, computes and writes up to 16 bytes of neighbouring elements.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,15 +19,15 @@ namespace compute {
 namespace {
 using opencl::NumberType;
 
-/* A stream or an array of the user's, along the dimensions of the result. */
+/* A stream or a user-supplied array, with strides along the dimensions of the result */
 struct Operand {
   std::string name;     /* in the expression */
   std::string argument; /* of the kernel */
   opencl::ArrayFormat array;
-  int scale = 1; /* of a component that is 0 … 1 */
-  /* Innermost first, in numbers; 0 where it is one for all. */
+  int scale = 1; /* full scale of a video component; 1: array */
+  /* In elements, innermost dimension first; 0 along dimensions that are broadcast */
   std::vector<gsize> strides;
-  /* The dimension whose stride comes with each frame, or -1. */
+  /* The dimension whose stride is an argument of each frame (rows of video), or -1 */
   int lines = -1;
 };
 
@@ -38,11 +38,11 @@ struct Scalar {
   Value value;
 };
 
-/* A parameter of the function that the expression is. */
+/* A parameter of the generated function element () */
 struct Variable {
   Value value;
   const Operand *operand; /* (nullable) */
-  std::string argument;   /* what the kernel calls it with where there is no operand */
+  std::string argument;   /* what the kernel passes if there is no operand */
 };
 
 /* The parts of the generated kernel. */
@@ -55,10 +55,10 @@ struct Plan {
   std::vector<gsize> lengths; /* of the result, innermost first, dimensions merged */
   bool is_double = false;
   bool uses_indices = false;
-  gsize width = 1; /* neighbours of a work-item */
+  gsize width = 1; /* elements per work-item */
 };
 
-/* So that no name of the user's is one of OpenCL C's or of the generated kernel. */
+/* Keep the user's names apart from those of OpenCL C and of the generated kernel */
 const char *const prefix_of_arrays = "array_";
 const char *const prefix_of_scalars = "number_";
 
@@ -89,7 +89,8 @@ operand_of_stream (const Stream &stream)
   return operand;
 }
 
-/* "-DNAME=VALUE" or "-D NAME=VALUE" of the compiler's options; NAME alone is 1. */
+/* Returns the macros "-DNAME=VALUE" and "-D NAME=VALUE" of compiler options. A NAME alone
+ * is 1. */
 std::map<std::string, std::string>
 macros_of (const std::string &options)
 {
@@ -110,7 +111,8 @@ macros_of (const std::string &options)
   return macros;
 }
 
-/* By the type of `number`, not by its value: that may change without a new program. */
+/* Chooses the type by the type of `number`, not by its value, which may change without a
+ * new program. */
 bool
 sort_scalar (const char *name, const GValue *number, Plan &plan, GError **error)
 {
@@ -139,7 +141,7 @@ sort_scalar (const char *name, const GValue *number, Plan &plan, GError **error)
   return true;
 }
 
-/* The string arguments are arrays, all others numbers. */
+/* Strings are paths of arrays, all other arguments are numbers. */
 bool
 sort_arguments (
     const opencl::Structure &given, Plan &plan, GstStructure *arguments, GError **error)
@@ -182,7 +184,7 @@ find_strides (Operand &operand, gsize rank)
   }
 }
 
-/* Whether the operand goes through dimensions d and d + 1 in one stride. */
+/* Returns true if dimensions d and d + 1 of the operand have a common stride. */
 bool
 is_one_run (const Operand &operand, const std::vector<gsize> &lengths, gsize d)
 {
@@ -192,7 +194,8 @@ is_one_run (const Operand &operand, const std::vector<gsize> &lengths, gsize d)
   return (inner == 0 && outer == 0) || outer == inner * lengths[d];
 }
 
-/* Strides of dimensions of length 1 do not matter. */
+/* Merges adjacent dimensions that have a common stride in all operands. Strides of
+ * dimensions of length 1 do not matter. */
 void
 merge_dimensions (Plan &plan)
 {
@@ -218,7 +221,7 @@ merge_dimensions (Plan &plan)
   }
 }
 
-/* Vectors of 16 bytes at most, of which the innermost dimension is whole ones. */
+/* Chooses vectors of at most 16 bytes that divide the innermost dimension. */
 void
 choose_width (Plan &plan, bool on_cpu)
 {
@@ -229,7 +232,7 @@ choose_width (Plan &plan, bool on_cpu)
     largest = std::max (largest, opencl::info_of (operand.array.type).size);
     has_halves = has_halves || operand.array.type == NumberType::f16;
   }
-  /* A CPU's compiler makes vectors of neighbouring work-items. */
+  /* A CPU's compiler vectorizes over neighbouring work-items. */
   const gsize most = on_cpu || has_halves || plan.uses_indices ? 1 : 16 / largest;
   plan.width = 1;
   while (2 * plan.width <= most && plan.lengths[0] % (2 * plan.width) == 0)
@@ -238,7 +241,7 @@ choose_width (Plan &plan, bool on_cpu)
 
 /* --- names --- */
 
-/* A component of video is 0 … 1. */
+/* Video components are 0 … 1. */
 Value
 value_of_operand (const Operand &operand, const std::string &text)
 {
@@ -252,7 +255,7 @@ name_of_index (gsize dimension)
   return "i" + std::to_string (dimension);
 }
 
-/* The user's names hide the others. */
+/* The user's names hide predefined ones. */
 Names
 names_of (const Plan &plan, const std::string &options)
 {
@@ -279,7 +282,7 @@ operand_named (const Plan &plan, const std::string &name)
   return found == plan.operands.end () ? nullptr : &*found;
 }
 
-/* One for each name that the expression has. */
+/* Adds a variable for each name in the expression. */
 void
 find_variables (const Names &names, Plan &plan)
 {
@@ -316,7 +319,7 @@ declaration (const Operand &operand, bool is_const)
   return text;
 }
 
-/* Where the first of the work-item's elements is. */
+/* Declares a pointer to the first element of the work-item. */
 std::string
 pointer (const Operand &operand, gsize rank, bool is_const)
 {
@@ -335,7 +338,7 @@ pointer (const Operand &operand, gsize rank, bool is_const)
   return "  " + access + type + " *const p_" + operand.name + " = " + at + ";\n";
 }
 
-/* Element `n` of the work-item's, as the variable that it is. */
+/* Returns element `n` of the work-item, converted to the type of `variable`. */
 std::string
 load (const Variable &variable, gsize n, gsize width)
 {
@@ -353,7 +356,7 @@ load (const Variable &variable, gsize n, gsize width)
              : type + text + " * (REAL (1.0) / " + std::to_string (operand.scale) + ")";
 }
 
-/* The expression's value as a number of the output. */
+/* Converts the value of the expression to an element of the output. */
 std::string
 store (const Plan &plan, const std::string &text)
 {
@@ -366,7 +369,7 @@ store (const Plan &plan, const std::string &text)
   return stored (value, output.array.type);
 }
 
-/* In the order of the parameters of the function that the expression is. */
+/* Calls element () for element `n` of the work-item. */
 std::string
 call (const Plan &plan, gsize n)
 {
@@ -391,7 +394,8 @@ function_of (const Plan &plan)
          + plan.translation.statements + "  return " + value.text + ";\n}\n";
 }
 
-/* Types by their own names: drivers tell those of arguments as they are written. */
+/* Uses `double` or `float` instead of `real`, because drivers report argument types as
+ * they are written. */
 std::string
 parameters_of (const Plan &plan)
 {
@@ -406,7 +410,7 @@ parameters_of (const Plan &plan)
   return text;
 }
 
-/* d0 … are where the work-item's first element stands in the result. */
+/* Declares d0 …, the indices of the work-item's first element in the result. */
 std::string
 indices_of (const Plan &plan)
 {
@@ -572,7 +576,7 @@ make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
     return false;
   if (!result_of (plan, shape, error))
     return false;
-  /* A source's expression has no input: it makes as much as is asked for. */
+  /* Without an input, the expression is broadcast to the shape of the output. */
   const bool is_source = streams.size () == 1;
   const std::vector<gsize> &made = plan.output.array.shape;
   std::vector<gsize> whole;
@@ -587,8 +591,8 @@ make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
   return false;
 }
 
-/* One precision for all floating-point numbers. The 24 bits of float32 are enough for what
- * is stored in 16. */
+/* Chooses one precision for all floating-point numbers. The 24 bits of float32 are enough
+ * for outputs of 16 bits. */
 static bool
 choose_precision (Plan &plan, const ExpressionDevice &device, GError **error)
 {

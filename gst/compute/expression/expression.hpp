@@ -1,4 +1,4 @@
-/* One expression for each element of arrays, as OpenCL C
+/* Translates an expression for each element of arrays to an OpenCL kernel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +14,7 @@ bool broadcast (const std::vector<std::string> &names,
     const std::vector<std::vector<gsize>> &shapes, std::vector<gsize> &result,
     GError **error);
 
-/* The shape of what `expression` makes of inputs and of the arrays in `arguments`. */
+/* Finds the shape to which the inputs and the arrays in `arguments` broadcast. */
 bool shape_of_expression (const std::vector<Stream> &inputs,
     const GstStructure *arguments, std::vector<gsize> &shape, GError **error);
 
@@ -22,8 +22,9 @@ struct ExpressionDevice {
   bool is_cpu, has_double;
 };
 
-/* An expression as a task. `arguments` holds the structure that the task points to;
- * `streams`, all inputs and last the output, get the names of the kernel's arguments. */
+/* Translates `expression` to a task. `arguments` holds the structure that the task points
+ * to. `streams`, all inputs and then the output, get the names of the kernel's
+ * arguments. */
 bool task_of_expression (const std::string &expression, const ExpressionDevice &device,
     std::vector<Stream> &streams, const opencl::Structure &given,
     opencl::Structure &arguments, Task &task, GError **error);

@@ -1,4 +1,4 @@
-/* OpenCL C's functions and constants in an expression
+/* Functions and constants of OpenCL C in expressions
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +13,7 @@ namespace {
 using opencl::NumberType;
 using Arguments = std::vector<Value>;
 
-/* "name (a, b)", each argument converted to `type`, which OpenCL C knows */
+/* Returns "name (a, b)", with each argument converted to `type`. */
 std::string
 call_of (const std::string &name, const Arguments &arguments, const char *type)
 {
@@ -41,7 +41,7 @@ of_reals (const std::string &name, const Arguments &arguments)
   return real_value (call_of (name, arguments, "real"));
 }
 
-/* OpenCL C has these for float alone. */
+/* OpenCL C has these functions only for float. */
 Value
 of_floats (const std::string &name, const Arguments &arguments)
 {
@@ -82,7 +82,7 @@ tested (const std::string &name, const Arguments &arguments)
   return integer_value (0, 1, "(" + call_of (name, arguments, "real") + " != 0)");
 }
 
-/* Integers are compared as such. */
+/* Integers are compared without a conversion to floating point. */
 Value
 compared (const std::string &name, const Arguments &arguments)
 {
@@ -124,7 +124,7 @@ counted (const std::string &name, const Arguments &arguments)
       0, 64, "((int) " + call_of (name, integers_of (arguments), "ulong") + ")");
 }
 
-/* Whether the highest bit is set */
+/* Returns 1 if the highest bit is set. */
 Value
 sign_bit (const std::string &name, const Arguments &arguments)
 {
@@ -183,7 +183,7 @@ selected (const std::string &, const Arguments &arguments)
 
 struct Group {
   Function function;
-  const char *names; /* with a blank on each side */
+  const char *names; /* separated by blanks, also at both ends */
 };
 
 constexpr Group groups[] = {
@@ -223,7 +223,7 @@ constexpr Group groups[] = {
     {{3, selected}, " select "},
 };
 
-/* --- functions whose names have types --- */
+/* --- functions with a type in their name --- */
 
 bool
 starts_with (const std::string &text, const char *start)
@@ -231,7 +231,7 @@ starts_with (const std::string &text, const char *start)
   return text.compare (0, strlen (start), start) == 0;
 }
 
-/* "convert_", a type, and "_sat", "_rte", both or none */
+/* convert_TYPE, with or without "_sat" and a rounding mode such as "_rte" */
 struct Conversion {
   NumberType type;
   bool saturates = false;
@@ -317,7 +317,7 @@ constexpr struct {
     {"ULONG_MAX", most<guint64>},
 };
 
-/* Each is there with the suffix _F as well. */
+/* Each also exists with the suffix _F. */
 const char *const reals_of_both_types =
     " M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI "
     "M_SQRT2 M_SQRT1_2 ";

@@ -1,4 +1,4 @@
-/* OpenCL C's functions and constants in an expression
+/* Functions and constants of OpenCL C in expressions
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,9 +12,9 @@ struct Function {
   Value (*call) (const std::string &name, const std::vector<Value> &arguments);
 };
 
-/* (nullable): a function of scalars that takes no pointer */
+/* Returns a function of scalars without pointer arguments, or NULL. */
 const Function *function_named (const std::string &name);
 
-/* Whether there is a constant of that name. */
+/* Returns true and sets `value` if there is a constant of that name. */
 bool constant_named (const std::string &name, Value &value);
 } // namespace compute

@@ -1,7 +1,7 @@
 /* Translates a user-supplied expression to OpenCL C
  *
- * A parser by recursive descent: each function reads a part of the expression and gives its
- * value. There is no tree; OpenCL C is put together on the way.
+ * A recursive-descent parser: each function reads a part of the expression and returns
+ * its value. It generates OpenCL C while parsing, without a syntax tree.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -27,7 +27,8 @@ is_of_name (char letter)
   return g_ascii_isalnum (letter) || letter == '_';
 }
 
-/* The length of the number at the front of `text`, with all letters that stick to it */
+/* Returns the length of the number at the start of `text`, including letters right after
+ * it. */
 gsize
 length_of_number (const std::string &text)
 {
@@ -84,7 +85,7 @@ place_in (const std::string &text, gsize at)
          + std::to_string (1 + before.size () - start);
 }
 
-/* As an error message has it */
+/* Returns the token in quotes, for error messages. */
 std::string
 quoted (const Token &token)
 {
@@ -96,7 +97,7 @@ quoted (const Token &token)
   return text;
 }
 
-/* (nullable) `name` is a type of scalars in OpenCL C. */
+/* Returns the scalar type `name` of OpenCL C, or NULL if there is none. */
 const opencl::NumberInfo *
 type_named (const std::string &name)
 {
@@ -113,7 +114,7 @@ is_vector_type (const std::string &name)
 }
 
 class Parser {
-  static constexpr guint deepest = 200; /* parentheses, as they are read by recursion */
+  static constexpr guint deepest = 200; /* maximum nesting, because of the recursion */
 
 public:
   Parser (const std::string &a_text, const Names &a_names, Translation &a_made)
@@ -135,7 +136,7 @@ public:
   }
 
 private:
-  /* The first failure counts, and ends the text. */
+  /* Keeps only the first failure, and ends parsing. */
   Value fail (const Token &where, const std::string &message)
   {
     if (failure.empty ())
@@ -170,7 +171,8 @@ private:
       fail (token, "expected '" + std::string (symbol) + "', found " + quoted (token));
   }
 
-  /* A compiler bounds how deep parentheses are. */
+  /* Moves a long value to a variable, because compilers limit the nesting of
+   * parentheses. */
   Value keep (Value value)
   {
     const gsize longest = 300;
@@ -258,7 +260,7 @@ Parser::unary ()
   return value;
 }
 
-/* "(" and the name of a type */
+/* Returns true if "(" and the name of a type follow. */
 bool
 Parser::is_cast () const
 {
@@ -307,7 +309,7 @@ Parser::primary ()
   return fail (first, "expected an operand, found " + quoted (first));
 }
 
-/* A suffix changes no precision: the rule gives that. */
+/* Suffixes do not change the precision: all floating-point numbers are `real`. */
 Value
 Parser::number (const Token &where)
 {
@@ -379,7 +381,7 @@ Parser::call (const Token &where)
   return keep (function->call (where.text, arguments));
 }
 
-/* In parentheses, as an expression of its own */
+/* Parses the replacement of a macro as an expression of its own. */
 Value
 Parser::macro (const Token &where, const std::string &replacement)
 {

@@ -64,14 +64,14 @@ has_type (const Value &value, const char *type)
   return strcmp (value.type (), type) == 0;
 }
 
-/* The narrowest type for integers that are all within `range`. */
+/* Returns the narrowest type for integers within `range`. */
 const char *
 width_of (const Range &range)
 {
   return is_within (range, range_of_int) ? "int" : "long";
 }
 
-/* `text` of the type `width`, which holds more than `range`. */
+/* Returns a value of `range`, whose `text` has the type `width`, which may be wider. */
 Value
 integer_of (const Range &range, const char *width, const std::string &text)
 {
@@ -155,7 +155,7 @@ range_of_division (const std::string &symbol, const Value &a, const Value &b)
   return {std::min (b.least + 1, Number (0)), std::max (b.most - 1, Number (0))};
 }
 
-/* Integers of two's complement: what is negative has all higher bits. */
+/* In two's complement, all higher bits of negative integers are set. */
 Range
 range_of_bits (const std::string &symbol, const Value &a, const Value &b)
 {
@@ -171,7 +171,7 @@ range_of_bits (const std::string &symbol, const Value &a, const Value &b)
 
 /* --- operators --- */
 
-/* C leaves open what a signed sum beyond its range is, so that one is computed unsigned. */
+/* Signed overflow is undefined in C, so sums that may overflow are computed unsigned. */
 Value
 add (const std::string &symbol, const Value &a, const Value &b)
 {
@@ -221,7 +221,7 @@ combine_bits (const std::string &symbol, const Value &a, const Value &b)
   return integer_of (range_of_bits (symbol, a, b), width, infix (a, symbol, b, width));
 }
 
-/* Whether 32 bits are enough for a shift, and the range of its result */
+/* Returns true if 32 bits are enough for a shift, and finds the range of its result. */
 bool
 is_short_shift (const std::string &symbol, const Value &a, const Value &b, Range &range)
 {
@@ -251,7 +251,7 @@ shift (const std::string &symbol, const Value &a, const Value &b)
           + convert (b, "long") + ")");
 }
 
-/* Exact also between a negative integer and one of uint64 */
+/* Also exact between a negative integer and a uint64 */
 Value
 compare (const std::string &symbol, const Value &a, const Value &b)
 {
@@ -274,14 +274,14 @@ combine_truths (const std::string &symbol, const Value &a, const Value &b)
   return integer_value (0, 1, "(" + truth (a) + " " + symbol + " " + truth (b) + ")");
 }
 
-/* An integer as `type`, which has fewer numbers or others: C's conversion */
+/* Converts an integer to `type` as C does, modulo its range. */
 std::string
 wrapped (const Value &value, NumberType type)
 {
   return "(" + std::string (opencl::info_of (type).opencl) + ") " + value.text;
 }
 
-/* An integer as `type`, at the ends of its range where it is beyond them */
+/* Converts an integer to `type`, clamped to its range. */
 std::string
 clamped (const Value &value, NumberType type)
 {
@@ -296,7 +296,7 @@ clamped (const Value &value, NumberType type)
   return wrapped (inside, type);
 }
 
-/* `text` of the integer type `type` as a value */
+/* Returns a value for `text`, which has the integer type `type`. */
 Value
 value_of_text (NumberType type, const std::string &text)
 {

@@ -1,8 +1,8 @@
 /* Typed values of an expression, as OpenCL C
  *
- * Types follow one rule, which docs/programs.md states: an integer is an int64, or a uint64
- * where an operand is one; all floating-point numbers have the type `real`. Each integer
- * comes with its range, and is computed in 32 bits where that gives the same.
+ * Types follow one rule, which docs/programs.md states. An integer is an int64, or a
+ * uint64 if an operand is one. All floating-point numbers have the type `real`. Each
+ * integer carries its range, and is computed in 32 bits if that gives the same result.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -37,30 +37,30 @@ Value integer_constant (Number number);
 
 /* --- conversions --- */
 
-/* The value as one of another of the types that type () names. */
+/* Converts the value to a type that type () can return. */
 std::string convert (const Value &value, const char *type);
-/* As C's cast does, but saturated if the value is floating-point. */
+/* Like a cast in C, but floating-point values saturate. */
 Value cast (const Value &value, opencl::NumberType type);
-/* Rounded by a function such as "rint" first, and saturated. */
+/* Rounds floating-point values by a function such as "rint". Saturates. */
 Value cast_saturated (
     const Value &value, opencl::NumberType type, const std::string &rounding);
-/* An integer as it is, a floating-point number without its fraction. */
+/* Truncates floating-point values to integers. */
 Value to_integer (const Value &value);
-/* The value as a number of an array of `type`; a float for float16. */
+/* Converts the value to an array element of `type`, or to float for float16. */
 std::string stored (const Value &value, opencl::NumberType type);
-/* A condition */
+/* Returns the condition that the value is not 0. */
 std::string truth (const Value &value);
 
 /* --- operators --- */
 
-/* The kind that values are converted to before they meet. */
+/* Returns the kind to which the operands of an operator are converted. */
 Value::Kind common_kind (const std::vector<Value> &values);
 const char *common_type (const std::vector<Value> &values);
 
 struct BinaryOperator {
   const char *symbol;
   int precedence;      /* from 1 */
-  bool takes_integers; /* and no others */
+  bool takes_integers; /* only integers */
   Value (*apply) (const std::string &symbol, const Value &a, const Value &b);
 };
 

@@ -11,19 +11,19 @@
 #include "auxiliarystream.hpp"
 
 namespace keying {
-/* The last picture of a side stream, for work that is done once for each */
+/* Current frame of an auxiliary stream. Lets the element process each frame once. */
 class AuxiliaryFrame {
 public:
   using Take = std::function<bool (const GstOpenCLFrame *, const GstVideoInfo *)>;
 
-  /* Calls `take` where there is another picture at `time` than before. */
+  /* Calls `take` if the frame at `time` is not that of the previous call. */
   bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
       const std::string &name, GstClockTime time, cl_command_queue queue,
       const Take &take, GError **error);
   bool is_there () const { return number > 0; }
 
 private:
-  guint number = 0; /* of the picture, 0 where there is none */
+  guint number = 0; /* of the frame, 0 = none */
   std::weak_ptr<AuxiliaryStream> stream;
 };
 

@@ -35,7 +35,7 @@ AuxiliaryStream::~AuxiliaryStream ()
   gst_object_unref (pad_);
 }
 
-/* --- the pad's thread --- */
+/* --- the pad's streaming thread --- */
 
 GstFlowReturn
 AuxiliaryStream::chain (GstPad *pad, GstObject *, GstBuffer *buffer)
@@ -61,8 +61,7 @@ AuxiliaryStream::take (GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-/* None of them is the element's own: the picture that is keyed has its caps and its end.
- */
+/* Forwards no event. Downstream gets caps and EOS from the main stream. */
 gboolean
 AuxiliaryStream::event (GstPad *pad, GstObject *, GstEvent *event)
 {
@@ -129,7 +128,7 @@ AuxiliaryStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active
   return TRUE;
 }
 
-/* --- the thread that keys --- */
+/* --- the element's streaming thread --- */
 
 void
 AuxiliaryStream::interrupt (bool is)
@@ -155,7 +154,7 @@ AuxiliaryStream::needs_no_other (GstClockTime time) const
          || !gst_pad_is_linked (pad_);
 }
 
-/* Unlocks while it posts, since a message may call the application. */
+/* Unlocks while it posts, since a bus sync handler may call application code. */
 void
 AuxiliaryStream::warn (std::unique_lock<std::mutex> &lock)
 {
@@ -198,7 +197,7 @@ AuxiliaryStream::picture_at (GstClockTime time)
   }
 }
 
-/* --- all of an element --- */
+/* --- all auxiliary streams of an element --- */
 
 GstPad *
 AuxiliaryStreams::request (GstElement *element, GstPadTemplate *of, const gchar *asked,

@@ -13,31 +13,31 @@
 #include <string>
 
 namespace keying {
-/* A request pad with a second stream. For each time it has the last frame that began
- * before it, and keeps that after EOS. A frame that comes too early waits in the pad. */
+/* A request pad with its own stream. For each time it has the last frame that began
+ * before it, also after EOS. A frame that arrives early blocks its streaming thread. */
 class AuxiliaryStream {
 public:
-  /* `query`: for what the pad itself has no answer to */
+  /* `query`: query function of the pad */
   AuxiliaryStream (GstPadTemplate *of, const gchar *name, GstPadQueryFunction query);
   ~AuxiliaryStream ();
   AuxiliaryStream (const AuxiliaryStream &) = delete;
 
   GstPad *pad () const { return pad_; }
 
-  /* --- the thread that keys --- */
+  /* --- the element's streaming thread --- */
 
   struct Picture {
-    GstBuffer *buffer = nullptr; /* (nullable): held by the stream until the next call */
+    GstBuffer *buffer = nullptr; /* (nullable): valid until the next call */
     GstVideoInfo info;
-    guint number = 0; /* of this picture, from 1 on */
+    guint number = 0; /* counts the frames, from 1 */
   };
-  /* Waits for the picture of `time`, the running time of what is keyed. Posts one WARNING
-   * if the first picture takes more than five seconds. */
+  /* Waits for the frame of `time`, the running time of the input frame. Posts one WARNING
+   * if the first frame takes more than five seconds. */
   const Picture &picture_at (GstClockTime time);
 
-  /* --- others --- */
+  /* --- other threads --- */
 
-  /* Sets whether threads that wait for a frame return at once (flush or stop) */
+  /* Sets whether threads that wait for a frame return at once (flush or stop). */
   void interrupt (bool is);
 
 private:
@@ -56,22 +56,22 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   GstSegment segment;
-  GstVideoInfo format; /* of what comes */
+  GstVideoInfo format; /* current caps */
   bool has_format = false;
   Picture current, next;
   GstClockTime next_begin = GST_CLOCK_TIME_NONE;
-  GstClockTime known_until = 0; /* to when there is no other picture than the current */
+  GstClockTime known_until = 0; /* running time until which `current` is valid */
   guint pictures = 0;
   bool ended = false, flushing = true, interrupted = false;
-  bool may_warn = true; /* until the first picture, or a WARNING */
+  bool may_warn = true; /* until the first frame or a WARNING */
 };
 
 /* Auxiliary streams of one element, by pad name */
 class AuxiliaryStreams {
 public:
   /* For GstElementClass.request_new_pad and release_pad: (transfer none) (nullable).
-   * Returns NULL unless the pad was `asked` for by name: gst_element_link() asks without
-   * one for any pad whose caps fit, when the main stream does not fit the sink pad. */
+   * Returns NULL unless the pad was `asked` for by name. gst_element_link() asks without
+   * a name for any pad whose caps fit, if the main stream does not fit the sink pad. */
   GstPad *request (GstElement *element, GstPadTemplate *of, const gchar *asked,
       GstPadQueryFunction query);
   void release (GstElement *element, GstPad *pad);

@@ -9,19 +9,20 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace keying {
-/* For work that reads a picture several times: a frame of pixels, made on the device. Whoever
- * enqueues has one queue, which is in order, and takes the next frame after all work on this
- * one. */
+/* Converts a frame once for kernels that read it several times. All work uses one
+ * in-order queue. The next frame overwrites the buffer, so take it after all work on this
+ * one is enqueued. */
 class FormatConverter {
 public:
-  /* The kernel is built when first needed. */
+  /* The kernel is built when it is first needed. */
   void prepare (GstOpenCLContext *of, const InputFormat &format);
-  /* `made`, of the input's buffer, is valid as long as this. */
+  /* Sets `made` to the converted frame, which is valid during the lifetime of this
+   * object. */
   bool take (const GstOpenCLFrame *input, GstOpenCLFrame *made, cl_command_queue queue,
       GError **error);
 
 private:
-  GstOpenCLContext *context = nullptr; /* which outlives this */
+  GstOpenCLContext *context = nullptr; /* outlives this object */
   InputFormat format;
   opencl::FrameKernel kernel;
   cl::Buffer pixels;

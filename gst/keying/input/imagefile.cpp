@@ -6,10 +6,10 @@
 
 namespace keying {
 namespace {
-/* So long a file may take: it is one picture. */
+/* Maximum time to decode an image */
 const GstClockTime timeout = 10 * GST_SECOND;
 
-/* Takes the reason why there is no image from the bus */
+/* Sets `error` from the error message on the bus. */
 void
 take_reason (GstElement *pipeline, const std::string &path, GError **error)
 {

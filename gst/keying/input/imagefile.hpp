@@ -9,6 +9,7 @@
 #include <string>
 
 namespace keying {
-/* (transfer full) (nullable): its first frame, as RGBA in ordinary memory */
+/* (transfer full) (nullable): the first frame of the file, as RGBA or RGBA64_LE in system
+ * memory */
 GstSample *load_picture (const std::string &path, GError **error);
 } // namespace keying

@@ -13,24 +13,24 @@
 namespace keying {
 class InputFrame;
 
-/* How inputformat.clh reads frames of one format: pixels of four bytes as they are, what
- * cameras give as openclconvert would convert it to the output's. */
+/* Describes frames of one format to inputformat.clh. RGBA formats are read as they are.
+ * Camera formats are converted to the output format as by openclconvert. */
 class InputFormat {
 public:
   InputFormat () = default;
   InputFormat (const GstVideoInfo &input, const GstVideoInfo &output);
 
-  /* Then it has no alpha. */
+  /* Camera formats have no alpha. */
   bool is_of_camera () const { return of_camera; }
   const GstVideoInfo &input () const { return input_; }
-  /* As the keyed picture is */
+  /* Format of the keyed frame */
   const GstVideoInfo &output () const { return output_; }
   /* Returns whether statistics of one format are valid for the other. */
   bool shows_the_same (const InputFormat &other) const;
   /* Build options of kernels that read and write such frames */
   std::string options () const;
 
-  /* Kernel argument group INPUT_FRAME; `frame` and this outlive it. */
+  /* Returns the arguments INPUT_FRAME. `frame` and this object must outlive them. */
   InputFrame of (const GstOpenCLFrame *frame) const;
 
 private:
@@ -38,7 +38,7 @@ private:
 
   GstVideoInfo input_ = {}, output_ = {};
   bool of_camera = false;
-  opencl::FixedPointRow rows[3] = {}; /* to red, green and blue */
+  opencl::FixedPointRow rows[3] = {}; /* conversion to red, green and blue */
 };
 
 class InputFrame : public opencl::ArgumentGroup {

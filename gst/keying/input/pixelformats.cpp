@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-/* Pixels are counted in 31 bits, so the sides end at 2^15. */
+/* Width and height are at most 2^15, so that the number of pixels fits 31 bits. */
 #define CAPS(formats)                                                                    \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), format=(string)" formats      \
   ", width=(int)[1, 32768], height=(int)[1, 32768], "                                    \
@@ -46,7 +46,7 @@ pixel_format_of (const GstVideoInfo *info)
     if (format.format == GST_VIDEO_INFO_FORMAT (info))
       return format;
   }
-  /* The pad templates let no other through. */
+  /* The pad templates accept no other format. */
   g_return_val_if_reached (pixel_formats[0]);
 }
 
@@ -161,7 +161,7 @@ channel_get_type (void)
   return type;
 }
 
-/* Says why, where the base class only refuses. */
+/* Logs why caps are refused, which the base class does not. */
 static gboolean
 accept_caps (GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps)
 {
@@ -177,9 +177,9 @@ accept_caps (GstBaseTransform *transform, GstPadDirection direction, GstCaps *ca
   return accepted;
 }
 
-/* --- caps of elements that take what cameras give --- */
+/* --- caps of elements that accept camera formats --- */
 
-/* `caps` with another format, whose colours are open */
+/* Returns `caps` with other formats, of any colorimetry and chroma site. */
 static GstCaps *
 caps_of_formats (GstCaps *caps, const gchar *formats)
 {

@@ -10,8 +10,8 @@
 #include <string>
 
 namespace keying {
-/* Where each component's byte stands in a pixel, in bits of a little-endian word; where
- * components are of 16 bits, as if they were of 8, which kernels widen */
+/* Bit offset of each component in a little-endian pixel with 8-bit components.
+ * pixel_options() doubles it for 16-bit components. */
 struct PixelFormat {
   GstVideoFormat format;
   guint red, green, blue, alpha;
@@ -32,16 +32,16 @@ const PixelFormat &pixel_format_of (const GstVideoInfo *info);
 std::string pixel_options (const GstVideoInfo *info);
 /* Bytes of a pixel: 4, or 8 with components of 16 bits */
 gsize bytes_of_pixel (const GstVideoInfo *info);
-/* Layout of an image in work memory, with rows of whole vectors of eight pixels */
+/* Stride of a frame in work memory, with rows padded to a multiple of eight pixels */
 gsize work_stride_of (const GstVideoInfo *info);
-/* A pixel's largest component, and levels to one of 8 bits */
+/* Maximum of a component, and its ratio to the maximum of 8 bits */
 guint levels_of (const GstVideoInfo *info);
 guint scale_of (const GstVideoInfo *info);
 
 /* Returns whether statistics of one format are valid for the other. */
 bool shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b);
 
-/* The bits of a pixel that `channel` compares */
+/* Mask of the components that `channel` compares */
 cl_uint component_mask (const GstVideoInfo *info, Channel channel);
 /* Upper bound of the sum of absolute differences at a distance below `tolerance` */
 cl_uint difference_threshold (
@@ -49,23 +49,23 @@ cl_uint difference_threshold (
 
 Color color_of_argb (guint argb);
 
-/* How far a colour is from grey, in the plane of Cb and Cr; 1 is pure green. What a
- * tolerance that is relative to the key is multiplied by */
+/* Returns the chroma distance of a colour from grey (1 = pure green). Relative tolerances
+ * are multiplied by it. */
 gdouble saturation_of (guint argb);
 
 GType channel_get_type (void);
 
-/* An event that tells elements downstream which key chromakey uses */
+/* Returns an event that tells elements downstream the key colour of chromakey. */
 GstEvent *new_key_event (guint key);
-/* Whether it is one */
+/* Returns FALSE if `event` is not a key event. */
 bool parse_key_event (GstEvent *event, guint *key);
 
-/* Pads, and properties that follow their controllers: for class_init */
+/* Adds the pad templates. For class_init. */
 void set_up_class (GstOpenCLFilterClass *klass);
-/* The same for one that takes what cameras give as well, and makes RGBA of it */
+/* The same for an element that also accepts camera formats, and converts them to RGBA. */
 void set_up_filming_class (GstOpenCLFilterClass *klass);
-/* How every property of theirs is declared. Lax: a value out of its range is taken as the
- * end of the range. */
+/* Flags of every property of the keying elements. Lax validation clamps values to the
+ * range of the property. */
 const GParamFlags playing_flags =
     GParamFlags (opencl::controllable | G_PARAM_LAX_VALIDATION);
 } // namespace keying

@@ -1,4 +1,4 @@
-/* Numbers that a kernel wrote, read by the host later and counted in the statistics
+/* Asynchronous read-back of numbers that a kernel wrote, counted in the statistics
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

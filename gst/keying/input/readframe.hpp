@@ -7,7 +7,7 @@
 #include <gst/opencl/opencl.h>
 
 namespace keying {
-/* Commands that the queue was given while it lives may read it. */
+/* Commands that are enqueued during the lifetime of this object may read the frame. */
 class ReadFrame {
 public:
   ReadFrame () = default;
@@ -21,6 +21,6 @@ public:
 
 private:
   GstOpenCLFrame mapped = {};
-  GstBuffer *held = nullptr; /* that of `mapped`, once it is */
+  GstBuffer *held = nullptr; /* buffer of `mapped` */
 };
 } // namespace keying

@@ -1,4 +1,4 @@
-/* Where each even wavenumber lies between the samples of a spectrometer
+/* Wavenumber calibration: map from even wavenumbers to samples of a spectrometer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -69,7 +69,7 @@ even_wavelengths (double first, double last, const Samples &samples)
   return wavelengths;
 }
 
-/* Samples that go back and forth are no spectrum. `quantity` is plural. */
+/* Fails unless values strictly rise or fall. `quantity` names them in the plural. */
 bool
 check_monotone (const std::string &of, const std::vector<double> &values,
     const char *quantity, GError **error)
@@ -87,10 +87,10 @@ check_monotone (const std::string &of, const std::vector<double> &values,
   return true;
 }
 
-/* In any unit; far enough from what a double holds to reckon with their wavenumbers. */
+/* In any unit. The limits keep wavenumbers within the range of a double. */
 const double least_wavelength = 1e-100, greatest_wavelength = 1e100;
 
-/* A value that messages, which begin with `of`, name. */
+/* Reports an invalid value. `of` starts the message. */
 bool
 fail_at_value (
     const std::string &of, gsize j, double value, const char *expected, GError **error)
@@ -101,7 +101,7 @@ fail_at_value (
   return false;
 }
 
-/* Wavelengths may differ and their wavenumbers not. */
+/* Also fails if rounding makes wavenumbers of different wavelengths equal. */
 bool
 check_wavelengths (
     const std::string &of, const std::vector<double> &wavelengths, GError **error)
@@ -121,7 +121,7 @@ check_wavelengths (
   return true;
 }
 
-/* `of` is what it comes from. */
+/* `of` names the source of the map in messages. */
 bool
 check_resample_map (const std::string &of, const std::vector<double> &map, GError **error)
 {
@@ -139,7 +139,7 @@ check_resample_map (const std::string &of, const std::vector<double> &map, GErro
 
 const gsize most_coefficients = 16;
 
-/* Numbers with commas, or what is blank, between them. */
+/* Parses numbers separated by commas or blanks. */
 bool
 parse_polynomial (
     const std::string &text, std::vector<double> &coefficients, GError **error)
@@ -179,7 +179,7 @@ map_of_polynomial (
   return true;
 }
 
-/* A map, whichever way it is told. */
+/* Loads a map from the file or the polynomial that is set. */
 bool
 load_map (const Calibration &calibration, gsize samples, std::vector<double> &map,
     GError **error)
@@ -198,7 +198,7 @@ load_map (const Calibration &calibration, gsize samples, std::vector<double> &ma
   map = map_of_places (places);
   return check_resample_map (chirp.described (), map, error);
 }
-/* Positions of the samples between the first, at 0, and the last. */
+/* Returns the position of each sample on the grid of even wavenumbers. */
 std::vector<double>
 places_of_wavelengths (const std::vector<double> &wavelengths)
 {
@@ -230,13 +230,13 @@ resample_map_of_wavelengths (const std::vector<double> &wavelengths)
   for (gsize j = 0; j <= last; j++)
     k[j] = sign * two_pi / wavelengths[j]; /* rises either way */
 
-  gsize j = 0; /* both the table and the even grid rise, so the bracket only moves on */
+  gsize j = 0; /* only increases, because both the table and the even grid rise */
   for (gsize m = 0; m <= last; m++) {
     double even = k[0] + (k[last] - k[0]) * m / last;
     while (j + 2 <= last && k[j + 1] <= even)
       j++;
     double r = j + (even - k[j]) / (k[j + 1] - k[j]);
-    map[m] = std::clamp (r, 0.0, double (last)); /* the last one, but for its rounding */
+    map[m] = std::clamp (r, 0.0, double (last)); /* rounding may exceed the last one */
   }
   return map;
 }

@@ -1,4 +1,4 @@
-/* Where each even wavenumber lies between the samples of a spectrometer
+/* Wavenumber calibration: map from even wavenumbers to samples of a spectrometer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,14 +10,14 @@
 #include "valuesfile.hpp"
 
 namespace oct {
-/* As the properties give it; at most one of these ways. */
+/* Calibration from properties. At most one kind may be set. */
 struct Calibration {
   ValuesFile wavelengths{"wavelengths", ""};
   double wavelength_min = 0; /* 0: not given */
   double wavelength_max = 0;
   ValuesFile resample_map{"resample-map", ""};
-  ValuesFile chirp{"chirp", "", true}; /* a map the other way round */
-  std::string polynomial;              /* coefficients of a map, the constant one first */
+  ValuesFile chirp{"chirp", "", true}; /* inverse of a map */
+  std::string polynomial;              /* coefficients of a map, constant term first */
 
   bool given () const
   {
@@ -30,13 +30,13 @@ struct Calibration {
   }
 };
 
-/* Checks that need no number of samples: at most one kind of calibration, a valid
- * range, an existing file. */
+/* Checks what does not depend on the number of samples: at most one kind of calibration,
+ * a valid range, an existing file. */
 bool calibration_check (const Calibration &calibration, GError **error);
 
-/* Fills map with r: for each even wavenumber the fractional sample at which it lies.
- * Leaves it empty where no calibration is given: the samples are even in wavenumber.
- * Likewise `places`, where it is wanted: for each sample the fractional even wavenumber. */
+/* Fills `map` with the position of each even wavenumber, in samples with fractions. Fills
+ * `places`, unless null, with the position of each sample, in even wavenumbers. Both stay
+ * empty without a calibration: samples are then even in wavenumber. */
 bool calibration_load (const Calibration &calibration, const Samples &samples,
     std::vector<double> &map, GError **error, std::vector<double> *places = nullptr);
 
@@ -45,12 +45,12 @@ bool calibration_load (const Calibration &calibration, const Samples &samples,
 double calibration_step (
     const Calibration &calibration, const Samples &samples, double unit);
 
-/* A map, of where each sample lies on the even grid: that turned round. Beyond the first
- * and the last sample there is nothing. */
+/* Returns the map for `places`, the position of each sample in even wavenumbers. It is
+ * the inverse function, limited to the first and the last sample. */
 std::vector<double> map_of_places (const std::vector<double> &places);
 
-/* r of wavelengths that are positive and rise, or fall, strictly: the wavenumbers
- * k = 2 pi / wavelength, evenly from the first to the last, ends included, looked up in
- * the k of the samples with straight lines between them. */
+/* Returns the map for wavelengths of samples, which must be positive and strictly rise or
+ * fall. Wavenumbers k = 2 pi / wavelength are spaced evenly from the first to the last
+ * sample. Positions between samples are interpolated linearly in k. */
 std::vector<double> resample_map_of_wavelengths (const std::vector<double> &wavelengths);
 } // namespace oct

@@ -1,4 +1,4 @@
-/* A calibration in files that octwindowinterp reads
+/* Writes a calibration to files that octwindowinterp reads
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* A calibration in files that octwindowinterp reads
+/* Writes a calibration to files that octwindowinterp reads
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,13 +12,13 @@ namespace oct {
 bool write_npy (
     const std::string &path, const std::vector<double> &values, GError **error);
 
-/* resample-map.npy, with a `phase` dispersion-phase.npy, and what names them,
- * settings.txt, in a folder that is there; `settings` is lengthened by what that file
- * says. */
+/* Writes resample-map.npy, dispersion-phase.npy if `phase`, and settings.txt with their
+ * names, to an existing folder. Appends these settings to `settings`, which is the
+ * content of settings.txt. */
 bool write_calibration (const std::string &folder, const MirrorCalibration &found,
     bool phase, std::string &settings, GError **error);
 
-/* Lines of NAME=VALUE, for octwindowinterp's property `settings`. */
+/* Writes lines NAME=VALUE to settings.txt, for octwindowinterp's property `settings`. */
 bool write_settings (
     const std::string &folder, const std::string &settings, GError **error);
 } // namespace oct

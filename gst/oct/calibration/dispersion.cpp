@@ -1,4 +1,4 @@
-/* The phase that takes the dispersion of the sample arm out of a spectrum
+/* Phase that compensates the dispersion of the sample arm
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The phase that takes the dispersion of the sample arm out of a spectrum
+/* Phase that compensates the dispersion of the sample arm
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 #include "valuesfile.hpp"
 
 namespace oct {
-/* As the properties give it: by coefficients in rad, or by file, not by both. */
+/* Dispersion from properties: either coefficients in rad or a file */
 struct Dispersion {
   double a2 = 0;
   double a3 = 0;
@@ -19,12 +19,12 @@ struct Dispersion {
   bool given () const { return a2 != 0 || a3 != 0 || phase.given (); }
 };
 
-/* Checks that need no number of samples. */
+/* Checks what does not depend on the number of samples. */
 bool dispersion_check (const Dispersion &dispersion, GError **error);
 
-/* Fills phase, in rad, to be applied as exp(-i phase): a2 q^2 + a3 q^3 with
- * q = m - samples / 2 (a half where samples are odd), or the file's values. All zero
- * where none is given. */
+/* Fills `phase`, in rad, for multiplication by exp(-i phase): the values of the file, or
+ * a2 q^2 + a3 q^3 with q = m - samples / 2 (not rounded). All values are zero if no
+ * dispersion is given. */
 bool dispersion_load (const Dispersion &dispersion, gsize samples,
     std::vector<double> &phase, GError **error);
 } // namespace oct

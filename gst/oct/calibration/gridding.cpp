@@ -12,22 +12,22 @@
 
 namespace oct {
 namespace {
-/* Samples that a kernel reaches. */
+/* Number of samples that a kernel covers */
 const gsize taps = 8;
 
-/* A kernel is a sum of cosines, of which the n-th has n periods within its reach. These are
- * their factors. */
+/* A kernel is a sum of cosines. The n-th cosine has n periods over the kernel. These are
+ * the factors of the cosines. */
 using Cosines = std::array<double, 10>;
 
-/* Distances of samples, in even wavenumbers, that kernels are designed for. Factors of those
- * between are interpolated; closer samples take the first kernel. */
+/* Kernels are designed for these distances between samples, in even wavenumbers. Factors
+ * are interpolated between designs. Other distances use the first or the last kernel. */
 const double least_distance = 0.5, greatest_distance = 2, distance_step = 0.025;
 
-/* Least squares design of a kernel by its frequency response. Frequencies are in cycles from
- * one sample to the next. */
+/* Least squares design of a kernel by its frequency response. Frequencies are in cycles
+ * from one sample to the next. */
 class Design {
 public:
-  /* `weight` is that of an error at a frequency. */
+  /* `weight` returns the weight of errors at a frequency. */
   void add_band (double from, double to, double response,
       const std::function<double (double)> &weight)
   {
@@ -44,7 +44,7 @@ public:
     }
   }
 
-  /* By Cholesky's method. */
+  /* Cholesky decomposition and substitution */
   Cosines solve ()
   {
     for (gsize column = 0; column < size; column++) {
@@ -87,11 +87,11 @@ private:
   Cosines wanted = {};
 };
 
-/* For samples `distance` even wavenumbers apart. Fringes have at most 0.5 cycles a sample. A
- * fringe of f cycles has images at 1 - f, 1 + f, 2 - f, …
+/* Designs the kernel for samples that are `distance` even wavenumbers apart. Fringes have
+ * at most 0.5 cycles per sample. A fringe of f cycles has images at 1 - f, 1 + f etc.
  *
- * A search found the weights: where samples are evenly spaced in wavelength from 1187 to
- * 1433 nm, images are 85 dB below a fringe at 0.68 of the last depth, and 50 dB at 0.83. */
+ * A search found the weights. With samples at even wavelengths from 1187 to 1433 nm,
+ * images are 85 dB below a fringe at 0.68 of the last depth, and 50 dB at 0.83. */
 Cosines
 design_kernel (double distance)
 {
@@ -99,15 +99,15 @@ design_kernel (double distance)
   auto from_half = [] (double frequency) {
     return std::pow (std::min (std::abs (1 - 2 * frequency) / 0.356, 1.0), 1.83);
   };
-  /* Samples no further apart than wavenumbers have no images at the depths that are wanted:
-   * there is nothing to trade for the level of deep fringes. */
+  /* Samples no further apart than wavenumbers have no images at output depths. So deep
+   * fringes keep their level. */
   const double keeping = 0.36 * std::clamp ((1.084 - distance) / 0.084, 0.0, 1.0);
   Design design;
   design.add_band (0, std::min (0.5, last_depth), 1,
       [&] (double frequency) { return from_half (frequency) + keeping; });
   design.add_band (0.5, last_depth, 0,
       [&] (double frequency) { return 11.85 * from_half (frequency); });
-  /* Depths of the grid beyond the last one of the output. */
+  /* Depths of the grid beyond the last output depth */
   design.add_band (
       std::max (0.5, last_depth), 3 * last_depth, 0, [] (double) { return 0.0242; });
   /* Frequencies that the grid aliases to displayed depths */
@@ -117,7 +117,7 @@ design_kernel (double distance)
   return design.solve ();
 }
 
-/* Each cosine's factors of all distances. */
+/* Factors of each cosine for all distances */
 using Kernels = std::array<std::vector<double>, std::tuple_size<Cosines>::value>;
 
 Kernels
@@ -145,7 +145,8 @@ public:
       factors[k] = value_between (kernels[k], at);
   }
 
-  /* So many samples away. Each cosine follows from the two before it. */
+  /* Returns the kernel at a distance in samples. The recurrence computes each cosine from
+   * the two before it. */
   double at (double samples) const
   {
     const double first = std::cos (2 * G_PI * samples / double (taps));
@@ -193,7 +194,7 @@ value_between (const std::vector<double> &table, double at)
   const gint last = gint (table.size ()) - 1;
   const gint i = gint (std::clamp (std::floor (at), 0.0, double (last - 1)));
   const double f = at - i;
-  /* Beyond the ends it goes on as straight as it came. */
+  /* Extrapolates linearly beyond the ends. */
   auto value = [&] (gint n) {
     return n < 0      ? 2 * table[0] - table[1]
            : n > last ? 2 * table[last] - table[last - 1]
@@ -224,7 +225,7 @@ places_of_map (const std::vector<double> &map, gsize count, double step)
     double at = straight;
     for (guint n = 0; n < 3; n++)
       at += (value - value_between (map, at)) / slope_between (map, at);
-    /* A table that is anything but smooth leads Newton's method astray. */
+    /* Newton's method may diverge if the table is not smooth. */
     places[j] = std::abs (at - straight) <= 1 ? at : straight;
   }
   return places;

@@ -10,22 +10,23 @@
 #include "interpolation.hpp"
 
 namespace oct {
-/* Points of the grid for one of the even wavenumbers. */
+/* Grid points per even wavenumber */
 constexpr guint gridding_oversampling = 2;
 
-/* The taps of each point of a grid from the first even wavenumber to the last one.
- * `places` are those of the samples, in even wavenumbers; they rise or fall strictly.
+/* Returns the taps of each point of a grid from the first to the last even wavenumber.
+ * `places` are the positions of samples, in even wavenumbers. They must strictly rise or
+ * fall.
  *
- * The transform of the grid has twice as many depths as are wanted. A fringe between
- * samples that are p wavenumbers apart has images at other depths. A kernel for each p
- * keeps the fringe, and suppresses the images that reach the depths that are wanted. */
+ * The transform of the grid has twice as many depths as the output. A fringe has images
+ * at other depths, which depend on the distance between samples in wavenumbers. A kernel
+ * for each distance keeps the fringe, and suppresses images at output depths. */
 Taps grid_taps (const std::vector<double> &places);
 
-/* Where 0, step, 2 step, … lie in a table that rises or falls: `count` indices, with
- * fractions. */
+/* Inverts a table that rises or falls: returns the fractional indices of the values 0,
+ * step, 2 step, …, `count` in number. */
 std::vector<double> places_of_map (
     const std::vector<double> &map, gsize count, double step = 1);
 
-/* A smooth table between its entries, and a little beyond. */
+/* Interpolates in a smooth table. Extrapolates beyond its ends. */
 double value_between (const std::vector<double> &table, double at);
 } // namespace oct

@@ -1,4 +1,4 @@
-/* Which samples, and how much of each, make the value between samples
+/* Interpolation between samples: taps and weights
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

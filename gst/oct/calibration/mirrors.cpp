@@ -1,4 +1,4 @@
-/* Calibration found from the spectra of mirrors
+/* Calibration from the spectra of mirrors
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -21,10 +21,10 @@ using Line = std::vector<Complex>;
  * degree follow noise at the ends, where the light source is weak. */
 const gsize terms = 6;
 const guint rounds = 12;
-const gsize least_depth = 6;    /* below lies the spectrum of the light source */
+const gsize least_depth = 6;    /* lower depths contain the light source's spectrum */
 const double least_share = 0.1; /* of the power that passes the last filter */
 const double least_weight = 0.05;
-const double most_growth = 1.01; /* of a width, by noise */
+const double most_growth = 1.01; /* tolerance for noise when comparing peak widths */
 
 /* Band-pass filter around a fringe. It gets narrower from round to round, as unknown
  * dispersion and unequal steps of wavenumber widen the fringe at first. */
@@ -64,7 +64,7 @@ transform_from (const Complex *x, gsize n, gsize step, const Line &roots, Comple
   }
 }
 
-/* exp (sign 2 pi i k / n) for all k. */
+/* Returns exp (sign 2 pi i k / n) for all k. */
 Line
 roots_of (gsize n, int sign)
 {
@@ -84,8 +84,8 @@ transform (const Line &line, int sign)
   return bins;
 }
 
-/* A spectrum without its mean and its negative depths, `finer` times as many samples. So
- * neither interpolation between samples nor the mirror image of a fringe changes its phase. */
+/* Analytic signal of a spectrum without its mean, with `finer` times as many samples. So
+ * neither interpolation nor the mirror image of a fringe changes its phase. */
 struct Signal {
   explicit Signal (const Values &spectrum);
   Complex at (double sample) const
@@ -163,8 +163,8 @@ band_of (const Line &bins, const Filter &filter, gsize &middle, double &share)
   return band;
 }
 
-/* Removes the phase `sign` times `dispersion` before the filter, so that the fringe passes
- * it whole, and adds it to the result. */
+/* Removes the phase sign * dispersion before the filter, so that the whole fringe passes
+ * the filter. Adds it back to the result. */
 Fringe
 fringe_of (const Signal &signal, const Values &map, const Values &dispersion, double sign,
     const Filter &filter)
@@ -191,7 +191,7 @@ fringe_of (const Signal &signal, const Values &map, const Values &dispersion, do
   return fringe;
 }
 
-/* The first `count` Chebyshev polynomials at u, from -1 to 1. */
+/* Returns the first `count` Chebyshev polynomials at u, which is from -1 to 1. */
 Values
 polynomials_at (double u, gsize count)
 {
@@ -207,8 +207,8 @@ unit_of (double place, gsize samples)
   return 2 * place / double (samples - 1) - 1;
 }
 
-/* Coefficients of the polynomial that fits `values` at `places`, by weighted least squares
- * and Gauss-Jordan elimination. */
+/* Returns the coefficients of the polynomial that fits `values` at `places`, by weighted
+ * least squares and Gauss-Jordan elimination. */
 Values
 fit (const Values &places, const Values &values, const Values &weights, gsize n)
 {
@@ -253,7 +253,7 @@ fail (const std::string &why, GError **error)
   return false;
 }
 
-/* Where the even steps of a phase lie among the samples that it is of. */
+/* Finds the samples, with fractions, that divide the phase into even steps. */
 bool
 map_of_phase (const Values &phase, Values &map, GError **error)
 {
@@ -277,16 +277,16 @@ map_of_phase (const Values &phase, Values &map, GError **error)
   return true;
 }
 
-/* Map and dispersion by one or two mirrors, estimated in rounds. */
+/* Iterative estimate of map and dispersion from one or two mirrors */
 class Estimate {
 public:
   Estimate (const Values &first, const Values &second, bool opposite);
 
-  /* Estimates both anew, with the fringes narrowed by the present estimate. */
+  /* Refines the estimate. The present estimate narrows the fringes first. */
   bool refine (const Filter &filter, GError **error);
 
-  /* Fails where a fringe is too weak or too near to the ends of the depths, or where the
-   * estimate makes a peak wider. Fills in the widths of the first mirror's peak. */
+  /* Fails if a fringe is too weak or too close to either end of the depth range, or if
+   * the estimate makes a peak wider. Sets the peak widths of the first mirror. */
   bool check (MirrorCalibration &found, GError **error) const;
 
   Values map, dispersion;
@@ -294,7 +294,7 @@ public:
 private:
   struct Mirror {
     Values spectrum;
-    double sign; /* of the dispersion in its phase */
+    double sign; /* sign of the dispersion in the phase */
     Signal signal;
     Fringe fringe;
   };
@@ -307,7 +307,7 @@ private:
   void measure (const Mirror &mirror, double &before, double &after) const;
 
   std::vector<Mirror> mirrors;
-  Values weights; /* of each entry of the map, by the amplitude of the fringes there */
+  Values weights; /* weight of each map entry, from the amplitude of the fringes */
 };
 
 Estimate::Estimate (const Values &first, const Values &second, bool opposite)
@@ -326,7 +326,7 @@ Estimate::refine (const Filter &filter, GError **error)
   for (Mirror &mirror : mirrors)
     mirror.fringe = fringe_of (mirror.signal, map, dispersion, mirror.sign, filter);
   find_weights ();
-  /* Free of dispersion where there are two. */
+  /* Two mirrors: the sum or difference is free of dispersion. */
   const Values phases = combined (1, mirrors.size () > 1 ? -mirrors[1].sign : 0);
   const Values wavenumbers = fit (map, phases, weights, terms);
   const Values places = places_of (wavenumbers);
@@ -351,7 +351,7 @@ Estimate::find_weights ()
   }
 }
 
-/* The phases of both fringes, each multiplied by a factor, and added. */
+/* Returns a weighted sum of the phases of both fringes. */
 Values
 Estimate::combined (double first, double second) const
 {
@@ -376,8 +376,9 @@ Estimate::places_of (const Values &wavenumbers) const
   return places;
 }
 
-/* Each phase is depth times wavenumber plus dispersion. Multiplied by the other mirror's
- * depth and subtracted, only dispersion is left. A constant and a slope shift depths. */
+/* Each phase is depth * wavenumber + dispersion. Weighting each by the other mirror's
+ * depth and subtracting leaves only dispersion. Constant and slope only shift depths, so
+ * they are removed. */
 void
 Estimate::find_dispersion (const Values &places)
 {
@@ -391,8 +392,8 @@ Estimate::find_dispersion (const Values &places)
     dispersion[m] = value_of (coefficients, double (m), dispersion.size ());
 }
 
-/* Beyond zero delay, or half the sampling rate, a fringe is folded back and its phase is
- * not that of wavenumber and dispersion. */
+/* Fails if a fringe reaches zero delay or half the sampling rate. It is aliased there,
+ * and its phase is no longer that of wavenumber and dispersion. */
 bool
 Estimate::check_depths (gsize n, GError **error) const
 {
@@ -456,7 +457,7 @@ Estimate::check (MirrorCalibration &found, GError **error) const
 } // namespace
 
 namespace {
-/* A spectrum at the samples of a map. */
+/* Resamples a spectrum by a map, and subtracts its mean. */
 Line
 resampled (const Values &spectrum, const Values &map)
 {
@@ -469,7 +470,7 @@ resampled (const Values &spectrum, const Values &map)
   return line;
 }
 
-/* Windowed A-lines without what is in all of them. */
+/* Returns windowed A-lines without the mean of all A-lines. */
 std::vector<Line>
 prepared (const Values &lines, const Values &map)
 {
@@ -518,7 +519,7 @@ sharpness_of (
 }
 } // namespace
 
-/* First far and wide, then each coefficient in turn, ever closer. */
+/* Coarse search of a2, then alternating search of both coefficients with smaller steps */
 SharpestDispersion
 sharpest_dispersion (const Values &lines, const Values &map)
 {
@@ -581,7 +582,7 @@ peak_width (const Values &spectrum, const Values &phase)
     low++;
   while (height (high) < half)
     high--;
-  /* Part of a bin from one above half the height to one below. */
+  /* Fraction of a bin at which the height falls to half */
   auto part = [&] (gsize above, gsize below) {
     return height (below) < half
                ? (height (above) - half) / (height (above) - height (below))

@@ -1,4 +1,4 @@
-/* Calibration found from the spectra of mirrors
+/* Calibration from the spectra of mirrors
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,41 +8,39 @@
 #include <vector>
 
 namespace oct {
-/* Resample map and dispersion by the phase of fringes. */
+/* Resampling map and dispersion from the phase of fringes */
 struct MirrorCalibration {
-  std::vector<double> map; /* for each even wavenumber the fractional sample */
+  std::vector<double> map; /* position of each even wavenumber, in samples */
   std::vector<double>
-      dispersion; /* of each even wavenumber, in rad; empty of one mirror */
-  double width_before =
-      0;                  /* of the first mirror's peak, see peak_width(): with samples */
-  double width_after = 0; /* as even wavenumbers, and calibrated */
+      dispersion; /* phase of each even wavenumber, in rad; empty for one mirror */
+  double width_before = 0; /* peak_width() of the first mirror, without calibration */
+  double width_after = 0;  /* the same, with calibration */
 };
 
-/* `first` and, where there is one, `second` are the spectra of a mirror at two depths, less
- * the spectrum without it; of equal length. The phase of a single mirror includes
- * dispersion, which becomes part of the map. Of mirrors on either side of zero delay
- * (`opposite`) the sum of both phases is free of dispersion, of two on the same side their
- * difference. Fails where there is no fringe, where its phase is not monotone, where a
- * fringe reaches zero delay or half the sampling rate, or where a peak gets wider. */
+/* `first` and `second` are spectra of a mirror at two depths, of equal length, minus the
+ * spectrum without mirror. `second` may be empty. The phase of a single mirror includes
+ * dispersion, which becomes part of the map. If mirrors are on opposite sides of zero
+ * delay (`opposite`), the sum of both phases is free of dispersion, otherwise their
+ * difference. Fails if there is no fringe, its phase is not monotone, a fringe reaches
+ * zero delay or half the sampling rate, or a peak gets wider. */
 bool calibration_of_mirrors (const std::vector<double> &first,
     const std::vector<double> &second, bool opposite, MirrorCalibration &found,
     GError **error);
 
-/* Dispersion as octwindowinterp's dispersion-a2 and -a3 have it, in rad. */
+/* Dispersion as in octwindowinterp's dispersion-a2 and dispersion-a3, in rad */
 struct SharpestDispersion {
   double a2 = 0, a3 = 0;
 };
 
-/* Returns the dispersion that makes the depths of a sample sharpest, with most of
- * their power in few of them. `lines` are raw A-lines, one after the other, each with
- * as many samples as `map` has entries. At most 24 of them are used, after subtraction
- * of their mean. */
+/* Returns the dispersion that maximizes sharpness: most of the power is in few depths.
+ * `lines` are contiguous raw A-lines, each with as many samples as `map` has entries. The
+ * mean of all A-lines is subtracted. At most 24 A-lines are used. */
 SharpestDispersion sharpest_dispersion (
     const std::vector<double> &lines, const std::vector<double> &map);
 
-/* Distance between the outermost depths at which the amplitude of a spectrum's transform,
- * with a Hann window, is half its maximum: the full width at half maximum of a single peak,
- * and all of a smeared one. `phase` is removed first, unless it is empty. */
+/* Returns the distance between the outermost depths at which the amplitude is half its
+ * maximum, with a Hann window. This is the full width at half maximum of a single peak,
+ * and the whole extent of a smeared one. `phase` is removed first, unless it is empty. */
 double peak_width (
     const std::vector<double> &spectrum, const std::vector<double> &phase = {});
 } // namespace oct

@@ -12,7 +12,7 @@
 
 namespace oct {
 namespace {
-/* Everything before was computed in double; here it is rounded, once. */
+/* Rounds to float only here. All computations use double. */
 void
 append (std::vector<guint32> &words, double value)
 {
@@ -31,7 +31,7 @@ append_phase (std::vector<guint32> &words, const std::vector<double> &phase)
   }
 }
 
-/* Weights of padding are zero. */
+/* Padding points have zero weights. */
 void
 append_taps (std::vector<guint32> &words, const Taps &taps,
     const std::vector<double> &window, gsize points)
@@ -45,7 +45,7 @@ append_taps (std::vector<guint32> &words, const Taps &taps,
   }
 }
 
-/* Table of even wavenumbers with `points` points */
+/* Resamples a table of even wavenumbers to `points` points. */
 std::vector<double>
 oversampled (const std::vector<double> &table, gsize points)
 {
@@ -74,7 +74,7 @@ append_spectrum (const SpectrumSettings &settings, const Taps &taps,
       tables.points);
 }
 
-/* Samples are floats on the device. */
+/* The device stores the background as float. */
 bool
 check_background_values (const SpectrumSettings &settings,
     const std::vector<double> &background, GError **error)

@@ -13,18 +13,18 @@
 #include "windowfunction.hpp"
 
 namespace oct {
-/* Where the samples of a second channel are, whose fringes say how even the wavenumbers are
- * of each A-line. */
+/* Position of the samples of a k-clock, a second channel from whose fringes the
+ * wavenumbers of each A-line are computed */
 enum class Clock {
   none,
-  interleaved, /* one behind each of the first channel's */
-  behind,      /* all behind all of the first channel's */
+  interleaved, /* one after each sample of the first channel */
+  behind,      /* all after the samples of the first channel */
 };
 
-/* Fewer of a channel are less than the filter of a clock takes. */
+/* Minimum number of samples per channel that the filter of a k-clock needs */
 constexpr guint least_clocked_samples = 128;
 
-/* As the properties give it. */
+/* Settings from properties */
 struct SpectrumSettings {
   Calibration calibration;
   Interpolation interpolation = Interpolation::linear;
@@ -34,29 +34,29 @@ struct SpectrumSettings {
   ValuesFile background{"background-file", ""};
 
   guint first_sample = 0;
-  guint samples = 0; /* of an A-line that are used, 0: all that remain */
+  guint samples = 0; /* samples of an A-line that are used; 0: all from first_sample on */
   Clock clock = Clock::none;
-  guint padded_samples = 0; /* wavenumbers that are transformed, 0: as many */
+  guint padded_samples = 0; /* wavenumbers after zero padding; 0: no padding */
 
-  /* For this number of samples in all channels */
+  /* Returns the samples in use. `all` includes both channels. */
   Samples used_of (gsize all) const;
-  /* Number of outputs of an A-line with `samples` samples */
+  /* Returns the number of output points of an A-line with `all` samples. */
   gsize points_of (gsize all) const
   {
     return std::max<gsize> (padded_samples, used_of (all).used) * oversampling ();
   }
 
-  /* Whether as many points come out as samples go in, however many. */
+  /* Returns TRUE if the number of output points always equals that of samples. */
   bool keeps_samples () const
   {
     return !gridded () && channels () == 1 && first_sample == 0 && samples == 0
            && padded_samples == 0;
   }
 
-  /* Number of samples of an A-line */
+  /* Number of channels of an A-line */
   guint channels () const { return clock == Clock::none ? 1 : 2; }
 
-  /* The output is a grid of gridding_oversampling points a wavenumber. */
+  /* The output is a grid of gridding_oversampling points per wavenumber. */
   bool gridded () const
   {
     return interpolation == Interpolation::nufft && calibration.given ();
@@ -64,26 +64,26 @@ struct SpectrumSettings {
   guint oversampling () const { return gridded () ? gridding_oversampling : 1; }
 };
 
-/* Words between the weights of one tap and those of the next, as in
- * kernels/oct/tables.clh. */
+/* Gap in words between the weights of consecutive taps, as in kernels/oct/tables.clh */
 constexpr gsize weight_gap = 16;
 
-/* One after the other: for a complex spectrum (cos, -sin) of the phase of each point; the
- * sample of each point's first tap, as integers; the weights of taps and window together,
- * all points of tap 0 and weight_gap words, then tap 1, …; the background, where it comes
- * from a file. */
+/* Contents of `words`, in this order:
+ *  - (cos, -sin) of the phase of each point, if the spectrum is complex
+ *  - the sample of each point's first tap, as an integer
+ *  - weights times window: all points of tap 0, weight_gap words, all points of tap 1, …
+ *  - the background, if it is from a file */
 struct SpectrumTables {
   gsize taps = 0;
-  gsize points = 0; /* of the output */
+  gsize points = 0; /* output points of an A-line */
   bool calibrated = false;
   gsize background_offset = 0; /* in words */
   std::vector<guint32> words;  /* float32 or int32 */
 };
 
-/* Checks that need no number of samples. */
+/* Checks what does not depend on the number of samples. */
 bool spectrum_settings_check (const SpectrumSettings &settings, GError **error);
 
-/* Whether the samples that are to be used are there, and as many as can be transformed. */
+/* Checks that the selected samples exist, and that their number can be transformed. */
 bool spectrum_samples_check (
     const SpectrumSettings &settings, gsize samples, GError **error);
 

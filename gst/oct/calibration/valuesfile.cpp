@@ -1,4 +1,4 @@
-/* The files of numbers that octwindowinterp reads: one value for each sample of an A-line
+/* Reads files of numbers for octwindowinterp: one value per sample of an A-line
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,8 +19,7 @@ namespace {
 const gsize longest_line = 4096;
 const char white_space[] = " \t\r\n\v\f";
 
-/* Long enough to recognise, short enough for a message; escaped, as the file may well be
- * a binary one. */
+/* Returns the start of a line for a message, escaped, as the file may be binary. */
 std::string
 quoted (const std::string &text)
 {
@@ -40,7 +39,7 @@ without_comment_and_blanks (const std::string &line)
   return text.substr (begin, text.find_last_not_of (white_space) + 1 - begin);
 }
 
-/* The point is a point in every locale. */
+/* Parses a number with a decimal point in every locale. */
 bool
 parse_number (const std::string &text, double &number)
 {
@@ -49,7 +48,7 @@ parse_number (const std::string &text, double &number)
   return end == text.c_str () + text.size ();
 }
 
-/* Lines of a file, none of them longer than a line of numbers and a comment can be. */
+/* Reads lines of a file. Limits their length, because the file may be binary. */
 class Lines {
 public:
   explicit Lines (RegularFile &file) : file (file) {}
@@ -96,7 +95,7 @@ fail_at_line (const ValuesFile &file, gsize n, const std::string &is, GError **e
   return false;
 }
 
-/* No more than `most` values: what is behind them is not looked at. */
+/* Reads at most `most` values. Ignores the rest of the file. */
 bool
 load_text (const ValuesFile &file, RegularFile &opened, gsize most,
     std::vector<double> &values, GError **error)
@@ -133,7 +132,7 @@ open_file (const ValuesFile &file, RegularFile &opened, GError **error)
   return false;
 }
 
-/* How numbers stand in a file. */
+/* Format of the numbers in a file */
 enum class Numbers { NPY, TEXT, BARE };
 
 bool
@@ -186,7 +185,7 @@ load_bare (const ValuesFile &file, RegularFile &opened, gsize samples,
   return true;
 }
 
-/* The header says how many there are before any is read. */
+/* Checks the number of values in the header before reading any. */
 bool
 load_npy (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error)
@@ -202,7 +201,7 @@ load_npy (
   if (has_header && opencl::npy_load_doubles (file.path.c_str (), values, shape, &reason))
     return true;
   g_propagate_prefixed_error (
-      error, reason, "%s file ", file.name); /* it names the path */
+      error, reason, "%s file ", file.name); /* the reason names the path */
   return false;
 }
 

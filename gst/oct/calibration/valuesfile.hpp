@@ -1,4 +1,4 @@
-/* The files of numbers that octwindowinterp reads: one value for each sample of an A-line
+/* Reads files of numbers for octwindowinterp: one value per sample of an A-line
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,22 +9,22 @@
 #include <vector>
 
 namespace oct {
-/* Name of a table in messages, and its file */
+/* A file of values, and its name in messages */
 struct ValuesFile {
-  const char *name;  /* the property, "wavelengths" */
+  const char *name;  /* name of the property, such as "wavelengths" */
   std::string path;  /* empty: not given */
-  bool bare = false; /* may be float32 values, the lowest byte first, and nothing else */
+  bool bare = false; /* the file may be raw little-endian float32 values */
 
   bool given () const { return !path.empty (); }
-  /* "wavelengths file /x/y.npy": how every message about it begins. */
+  /* Returns the start of messages, such as "wavelengths file /x/y.npy". */
   std::string described () const { return std::string (name) + " file " + path; }
 };
 
-/* Largest number of samples of an A-line. Caps have no limit, so larger ones are
- * reported. */
+/* Range of the number of samples per A-line. Caps have no limit, so other numbers are
+ * reported as errors. */
 constexpr guint least_samples = 16, most_samples = 65536;
 
-/* Numbers of samples of an A-line: all, and those in use */
+/* Samples of an A-line: number of all samples, and range of those in use */
 struct Samples {
   Samples (gsize all) : all (all), used (all) {}
   Samples (gsize all, gsize first, gsize used) : all (all), first (first), used (used) {}
@@ -34,18 +34,19 @@ struct Samples {
   gsize used;
 };
 
-/* Fails where the file cannot be opened or is none of a disk; for an early answer, before
- * the caps are known. */
+/* Fails if a file is given that cannot be opened or is not a regular file. For early
+ * errors, before the caps are known. */
 bool values_file_check (const ValuesFile &file, GError **error);
 
-/* Reads .npy, told by its first bytes, or text: one number a line, '#' begins a comment,
- * blank lines are skipped; where that may be, bare float32 values, of which there are as
- * many as samples, with bytes that no text has. Fails unless there are `samples` values, all of them finite;
- * no more is read than tells that. */
+/* Reads .npy, which is recognised by its first bytes, or text: one number per line, '#'
+ * begins a comment, blank lines are skipped. If `file.bare`, a file that does not start
+ * as text is read as raw float32 values. Fails unless there are exactly `samples` values,
+ * all finite. */
 bool values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error);
 
-/* One for each sample that is used, from a file that has those, or one for each sample. */
+/* Reads one value for each sample in use. The file has these values, or one for each
+ * sample of an A-line. */
 bool values_file_load_used (const ValuesFile &file, const Samples &samples,
     std::vector<double> &values, GError **error);
 } // namespace oct

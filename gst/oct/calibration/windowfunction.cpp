@@ -1,4 +1,4 @@
-/* The windows that a spectrum is multiplied by before its Fourier transform
+/* Window functions for spectra before their Fourier transform
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,12 +11,12 @@
 
 namespace oct {
 namespace {
-/* Gaussian that falls to 4.4 % at its ends, as MATLAB's default */
+/* The Gaussian window falls to 4.4 % at its ends, as MATLAB's default. */
 const double gaussian_sigma = 0.4;
-/* The tapered part of the length, both ends together. */
+/* Tapered fraction of the length, both ends together */
 const double tukey_taper = 0.5;
-/* A window over one or two samples may have a sum of 0 or less. One over eight leaves four
- * depths. */
+/* A window over one or two samples may have a sum of 0 or less. One over eight leaves
+ * four depths. */
 const gsize least_covered = 8;
 
 double

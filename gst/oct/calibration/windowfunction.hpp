@@ -1,4 +1,4 @@
-/* The windows that a spectrum is multiplied by before its Fourier transform
+/* Window functions for spectra before their Fourier transform
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,31 +25,31 @@ enum class WindowFunction {
  *  hamming      0.54 - 0.46 cos(2 pi u)
  *  blackman     0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)
  *  gaussian     exp(-0.5 ((2 u - 1) / 0.4)^2)
- *  tukey        a quarter of the points at each end as hann of half the length, 1 between
+ *  tukey        1, with a quarter of the points at each end tapered as by hann
  *  flattop      0.21557895 - 0.41663158 cos(2 pi u) + 0.277263158 cos(4 pi u)
  *               - 0.083578947 cos(6 pi u) + 0.006947368 cos(8 pi u)
  */
 std::vector<double> window_function (WindowFunction function, gsize samples);
 
-/* Where it stands: u is 0.5 at the share `centre` of the spectrum, and runs from 0 to 1
- * within the share `width` of it, outside of which the window is 0. */
+/* A window over a part of the spectrum, in fractions of the spectrum: u is 0.5 at
+ * `centre`, and runs from 0 to 1 over `width`. The window is 0 elsewhere. */
 struct Window {
   WindowFunction function = WindowFunction::hann;
   double centre = 0.5;
   double width = 1;
 
-  /* At a share of the spectrum from 0 to 1. */
+  /* Returns the window at a position in the spectrum, from 0 to 1. */
   double at (double share) const;
   bool covers (double share) const;
 };
 
-/* Fails where the window covers so few of the samples that its sum may be 0 or negative, and
- * that nothing is left of depth. */
+/* Fails if the window covers so few samples that its sum may be 0 or negative, or that
+ * too few depths are left. */
 bool window_check (const Window &window, gsize samples, GError **error);
 
-/* A window times 2 / its sum over the samples, so that a fringe of amplitude a, in raw units,
- * comes out of the Fourier transform as magnitude a. With `oversampling` it has as many values
- * for each sample, to the last sample. */
+/* Returns the window times 2 / sum over the samples, so that a fringe of amplitude a, in
+ * raw units, has magnitude a after the Fourier transform. It has `oversampling` values
+ * per sample, up to the last sample. */
 std::vector<double> scaled_window_function (
     const Window &window, gsize samples, guint oversampling = 1);
 } // namespace oct

@@ -1,4 +1,4 @@
-/* From raw spectra to depth in one launch, for a CPU: an A-line in each lane of a vector
+/* Fused depth engine for CPUs, with one A-line per vector lane
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,17 +15,17 @@ const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/depth_cpu.cl
 
 const guint least_lanes = 4;
 
-/* Points of an A-line that are worth it. */
+/* Limits of the A-line length for this engine */
 const gsize shortest = 64, longest = 16384;
 
-/* Bytes of a picture's row that a work-group writes: a CPU's cache line. */
+/* Number of bytes of an image row that a work-group writes: one cache line */
 const gsize segment = 64;
 
-/* For each compute unit of a device: the last ones are shared out evenly. */
+/* Work-groups per compute unit. With several, all units finish at about the same time. */
 const cl_uint groups_of_unit = 4;
 
-/* Two for a column, two for a row. A step of radix 8 leaves a CPU with 32 registers some
- * for what it is multiplied by. */
+/* FFT steps: two per column, then two per row. With radix 8, a CPU of 32 registers has
+ * some left for the factors. */
 struct Steps {
   gsize points;
   guint radix[4];
@@ -59,11 +59,11 @@ find_steps (const EngineFormat &format)
   return found == std::end (all_steps) || length % 2 ? nullptr : found;
 }
 
-/* How A-lines are laid out on a device. */
+/* Work distribution on a device */
 struct Layout {
   const Steps *steps = nullptr;
   guint lanes = 0;
-  guint tile = 0; /* A-lines of a work-group at most */
+  guint tile = 0; /* maximum number of A-lines per work-group */
 };
 
 gsize
@@ -80,7 +80,8 @@ local_bytes (const EngineFormat &format, const Layout &layout)
          + (value.full > 0 ? picture : 0);
 }
 
-/* Lanes as the device's own vectors have, fewer where memory is short. */
+/* Chooses the number of lanes: that of the device's vectors, or fewer if the samples or
+ * the local memory require it. */
 bool
 plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
@@ -92,7 +93,7 @@ plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
   for (layout.lanes = opencl::float_lanes (context); layout.lanes >= least_lanes;
        layout.lanes /= 2) {
     if (format.samples * sample_of (format.input).bytes % (4 * layout.lanes) != 0)
-      continue; /* samples come in blocks of as many words */
+      continue; /* samples are loaded in blocks of `lanes` words */
     for (layout.tile = std::max (widest, layout.lanes); layout.tile >= layout.lanes;
          layout.tile /= 2) {
       if (local_bytes (format, layout) <= memory)
@@ -156,7 +157,8 @@ DepthCpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError 
              build_options (format, layout).c_str (), error);
 }
 
-/* As many as are written in one segment, unless part of the device had nothing to do. */
+/* Returns the number of A-lines per work-group: the maximum, or fewer if part of the
+ * device would be idle otherwise. */
 cl_uint
 DepthCpu::lines_of_group (cl_uint lines) const
 {

@@ -1,4 +1,4 @@
-/* From raw spectra to depth in one launch, for a CPU: an A-line in each lane of a vector
+/* Fused depth engine for CPUs, with one A-line per vector lane
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 namespace oct {
 class DepthCpu : public DepthEngine {
 public:
-  /* Than in steps. */
+  /* Returns whether this engine is faster than separate kernels. */
   static bool is_faster (GstOpenCLContext *context, const EngineFormat &format);
 
   static std::unique_ptr<DepthEngine> make (
@@ -27,8 +27,8 @@ private:
 
   EngineFormat format;
   cl_uint lanes = 0;
-  cl_uint most_lines = 0;    /* of a work-group, a multiple of the lanes */
-  cl_uint wanted_groups = 0; /* to have the whole device at work */
+  cl_uint most_lines = 0;    /* per work-group, a multiple of `lanes` */
+  cl_uint wanted_groups = 0; /* that keep the whole device busy */
   cl::Buffer roots;
   opencl::Kernel kernel;
 };

@@ -1,4 +1,4 @@
-/* From spectra to depth by an FFT library's transform, and a kernel for what follows it
+/* Depth engine that uses an FFT library, followed by a display kernel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -42,7 +42,8 @@ DepthFft::create (GstOpenCLContext *context, const EngineFormat &wanted, GError 
          && display.create (context, Numbers::complex, format.output, error);
 }
 
-/* A transform reads its input from the start of a cl_mem. */
+/* The FFT library reads its input from the start of a cl_mem. Other spectra are
+ * copied. */
 bool
 DepthFft::transform (cl_command_queue queue, const RawSpectra &spectra, GError **error)
 {

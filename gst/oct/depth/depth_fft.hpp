@@ -1,4 +1,4 @@
-/* From spectra to depth by an FFT library's transform, and a kernel for what follows it
+/* Depth engine that uses an FFT library, followed by a display kernel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace oct {
-/* Any length that the library takes, of spectra that are made. */
+/* For all lengths that the library supports. The input is spectra at even wavenumbers. */
 class DepthFft : public DepthEngine {
 public:
   static std::unique_ptr<DepthEngine> make (
@@ -30,7 +30,7 @@ private:
 
   EngineFormat format;
   std::unique_ptr<GstOpenCLFFT, Free> fft;
-  cl::Buffer aside; /* for spectra that do not begin where their cl_mem does */
+  cl::Buffer aside; /* copy of spectra that have an offset in their cl_mem */
   cl::Buffer bins;
   Display display;
 };

@@ -1,4 +1,4 @@
-/* From raw spectra to depth in one launch, for those A-lines that fit a work-group
+/* Fused depth engine for GPUs, with A-lines in local memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,28 +13,28 @@ namespace oct {
 namespace {
 const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/depth_gpu.cl";
 
-/* Short A-lines share a work-group, so that it has no fewer work-items than this. */
+/* Minimum number of work-items per work-group. Short A-lines share one. */
 const gsize least_group = 128;
 
-/* Bytes of a picture's row that a work-group writes at least. */
+/* Minimum number of bytes of an image row that a work-group writes */
 const gsize shortest_segment = 4;
 
-/* Cheapest first: shorter segments waste memory bandwidth, and halves need three
- * barriers instead of one. */
+/* Ways to save local memory, fastest first. Shorter segments of image rows waste memory
+ * bandwidth. `halves` (see Layout) needs three barriers instead of one. */
 const struct {
   gsize segment;
   bool halves;
 } all_turns[] = {
     {16, false}, {12, false}, {16, true}, {8, false}, {8, true}, {4, false}, {4, true}};
 
-/* For each compute unit of a device, so that some have work while others wait. */
+/* Work-groups per compute unit, so that one can compute while another waits */
 const cl_uint groups_of_unit = 2;
 
-/* A step of radix 16 costs the fewest exchanges; in the last one a work-item has at least
- * two butterflies, and each begins 16 or a multiple of it apart. */
+/* FFT steps. Radix 16 needs the fewest exchanges. In the last step a work-item has at
+ * least two butterflies. After the first step, length / radix is a multiple of 16. */
 struct Steps {
   guint length;
-  guint points; /* that a work-item holds in registers */
+  guint points; /* per work-item, in registers */
   guint radix[4];
 };
 
@@ -50,7 +50,8 @@ const Steps all_steps[] = {
     {16384, 16, {16, 16, 8, 8}},
 };
 
-/* One exchange less, by registers that hold neither taps nor a background. */
+/* One exchange less. The registers have room for 32 points, since they hold neither taps
+ * nor a background. */
 const Steps steps_of_grid = {4096, 32, {16, 16, 16, 1}};
 
 const Steps *
@@ -65,15 +66,15 @@ find_steps (const EngineFormat &format)
   return found == std::end (all_steps) ? nullptr : found;
 }
 
-/* How an A-line is laid out on a device. */
+/* Work distribution on a device */
 struct Layout {
   const Steps *steps = nullptr;
-  gsize items = 0;      /* work-items for a transform */
-  gsize transforms = 0; /* side by side */
-  gsize step = 0;       /* A-lines of a work-group at least, */
-  gsize lines = 0;      /* and at most: a multiple of it */
-  bool shared = false;  /* samples and transforms take turns in local memory, */
-  bool halves = false;  /* as do real and imaginary parts */
+  gsize items = 0;      /* work-items per transform */
+  gsize transforms = 0; /* per work-group at a time */
+  gsize step = 0;       /* minimum number of A-lines per work-group */
+  gsize lines = 0;      /* maximum, a multiple of `step` */
+  bool shared = false;  /* samples and transforms use the same local memory in turn */
+  bool halves = false;  /* real and imaginary parts use it in turn */
 
   gsize group () const { return items * transforms; }
 };
@@ -82,7 +83,7 @@ gsize
 local_bytes (const EngineFormat &format, const Layout &layout)
 {
   const bool numbers = format.input == SampleFormat::f32le || format.oversampling > 1;
-  gsize sample = numbers ? 8 : 4; /* of a pair */
+  gsize sample = numbers ? 8 : 4; /* per pair of A-lines */
   gsize edges = 2 * edge_of (format.taps);
   gsize samples = (format.samples + edges) * sample;
   gsize places =
@@ -149,7 +150,8 @@ bool
 DepthGpu::is_faster (GstOpenCLContext *context, const EngineFormat &format)
 {
   Layout layout;
-  /* A CPU has its caches for what is local memory elsewhere. */
+  /* Local memory has no benefit on a CPU, which keeps it in its caches like other
+   * memory. */
   return !opencl::is_cpu (context)
          && opencl::device_info<cl_device_local_mem_type> (
                 context, CL_DEVICE_LOCAL_MEM_TYPE)
@@ -195,7 +197,8 @@ DepthGpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError 
   return false;
 }
 
-/* As many as are written in one segment, unless part of the device had nothing to do. */
+/* Returns the number of A-lines per work-group: the maximum, or fewer if part of the
+ * device would be idle otherwise. */
 cl_uint
 DepthGpu::lines_of_group (cl_uint lines) const
 {

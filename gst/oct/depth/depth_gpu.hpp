@@ -1,4 +1,4 @@
-/* From raw spectra to depth in one launch, for those A-lines that fit a work-group
+/* Fused depth engine for GPUs, with A-lines in local memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 namespace oct {
 class DepthGpu : public DepthEngine {
 public:
-  /* Than in steps. */
+  /* Returns whether this engine is faster than separate kernels. */
   static bool is_faster (GstOpenCLContext *context, const EngineFormat &format);
 
   static std::unique_ptr<DepthEngine> make (
@@ -26,10 +26,10 @@ private:
   cl_uint lines_of_group (cl_uint lines) const;
 
   EngineFormat format;
-  gsize group = 0;           /* work-items in a work-group */
-  cl_uint least_lines = 0;   /* that it makes, */
-  cl_uint most_lines = 0;    /* a multiple of the least */
-  cl_uint wanted_groups = 0; /* to have the whole device at work */
+  gsize group = 0;           /* work-items per work-group */
+  cl_uint least_lines = 0;   /* A-lines per work-group */
+  cl_uint most_lines = 0;    /* a multiple of `least_lines` */
+  cl_uint wanted_groups = 0; /* that keep the whole device busy */
   cl::Buffer roots;
   opencl::Kernel kernel;
 };

@@ -1,4 +1,4 @@
-/* From spectra to depth: which engine a device gets for them
+/* Depth engine: computes depths from spectra
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -52,7 +52,7 @@ DepthEngine::wants_fused_engine (
          && is_faster_in_one (context, format);
 }
 
-/* For computed spectra, a missing FFT library is never an error. */
+/* Fused::always concerns only raw spectra. Other spectra can use the FFT library. */
 bool
 DepthEngine::wants_one_launch (
     GstOpenCLContext *context, const EngineFormat &format, Fused fused)

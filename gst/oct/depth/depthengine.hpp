@@ -1,4 +1,4 @@
-/* From spectra to depth, by the engine that suits a device, a length and the settings
+/* Depth engine: computes depths from spectra
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,20 +12,20 @@
 
 namespace oct {
 enum class DepthFormat {
-  gray8,   /* a picture: a column is an A-line */
-  gray16,  /* the same in 16 bits */
-  levels,  /* float32, decibels or amplitude, an A-line after the other */
-  complex, /* pairs of float32, an A-line after the other */
+  gray8,   /* image whose columns are A-lines */
+  gray16,  /* the same with 16 bits */
+  levels,  /* float32 decibels or amplitudes, A-line by A-line */
+  complex, /* pairs of float32, A-line by A-line */
 };
 
-/* How A-lines are spread over a device, where all is done in one launch. */
+/* Work distribution of fused engines */
 enum class DepthForm {
-  suiting, /* groups, or on a CPU lanes */
-  groups,  /* a work-group makes an A-line, in registers and local memory */
-  lanes,   /* a work-item makes as many at once as its vectors have lanes */
+  suiting, /* lanes on a CPU, otherwise groups */
+  groups,  /* a work-group computes an A-line, in registers and local memory */
+  lanes,   /* a work-item computes one A-line per vector lane */
 };
 
-/* Whether octwindowinterp's work is done in one launch with octfft's. */
+/* Whether octfft uses a fused kernel, together with an octwindowinterp upstream */
 enum class Fused {
   automatic,
   never,
@@ -36,20 +36,18 @@ enum class Fused {
 struct EngineFormat {
   SampleFormat input = SampleFormat::u16le;
   DepthFormat output = DepthFormat::gray8;
-  guint samples = 0;      /* of an A-line */
-  guint points = 0;       /* of its spectrum as it is transformed; 0: as many */
-  guint oversampling = 1; /* of them for one of the even wavenumbers: the first half of
-                             each oversampling are depths */
-  guint lines = 0;        /* of a frame; of no meaning in one launch */
-  gsize taps =
-      1; /* of SpectrumTables, 0: of spectra as octfft takes them, without tables */
-  bool complex = false;    /* the tables begin with a phase, or the spectra are complex */
-  bool background = false; /* one is subtracted */
-  gsize local_memory = 0;  /* bytes that a work-group may take, 0: what the device has */
+  guint samples = 0;      /* per A-line */
+  guint points = 0;       /* per transform; 0: `samples` */
+  guint oversampling = 1; /* points per even wavenumber; divides the number of depths */
+  guint lines = 0;        /* per frame; not used by fused engines */
+  gsize taps = 1; /* of SpectrumTables; 0: the input is spectra at even wavenumbers */
+  bool complex = false;    /* the tables have a phase, or the spectra are complex */
+  bool background = false; /* a background is subtracted */
+  gsize local_memory = 0;  /* maximum per work-group in bytes; 0: that of the device */
   DepthForm form = DepthForm::suiting;
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
 
-  /* Resampling and windowing are to be done too. */
+  /* Whether the input is raw spectra, which are resampled and windowed first */
   bool from_raw () const { return taps > 0; }
 
   guint length () const { return points ? points : samples; }
@@ -66,52 +64,56 @@ struct EngineFormat {
   }
 };
 
-/* Where depths go, and which. */
+/* Range of depths to compute, and their memory */
 struct DepthOutput {
   cl_mem data;
-  gsize offset;  /* in bytes, as the stride; multiples of the size of a value */
-  gssize stride; /* of a picture from depth to depth, upwards too; else between A-lines */
+  gsize offset;  /* in bytes, as is `stride`; both are multiples of the size of a value */
+  gssize stride; /* of image rows (negative if flipped), otherwise of A-lines */
   guint first;
-  guint depths; /* first + depths at most samples / 2 */
+  guint depths; /* first + depths is at most EngineFormat::depths () */
   bool logarithmic;
-  double black; /* of a picture, in decibels or amplitude, whichever it shows */
+  double black; /* of an image, in units of the displayed quantity */
   double white;
 
   /* Step between A-lines, in values of `bytes` bytes */
   cl_int pitch (gsize bytes) const { return cl_int (stride / gssize (bytes)); }
 };
 
-/* Makes depth of spectra that are made, or, in one launch while an A-line stays on the
- * chip, of raw ones; results of engines differ by rounding alone. */
+/* Computes depths from spectra. Fused engines do so in one launch, keep an A-line on the
+ * chip, and also take raw spectra. The results of all engines differ only by rounding. */
 class DepthEngine {
 public:
-  /* The fastest that takes `format`; null where raw spectra are better, or only, made
-   * apart. */
+  /* Creates the fastest engine for `format`. `engine` is null if raw spectra must be, or
+   * are better, resampled by a separate kernel. */
   static bool choose (GstOpenCLContext *context, const EngineFormat &format, Fused fused,
       std::unique_ptr<DepthEngine> &engine, GError **error);
 
   /* Name of the self-check */
   static constexpr const char *fused_engine = "fused-depth";
 
-  /* Whether one that does all in one launch is faster and the settings allow it. */
+  /* Returns whether a fused engine is faster and the settings allow it. */
   static bool wants_fused_engine (
       GstOpenCLContext *context, const EngineFormat &format, Fused fused);
 
-  /* Whether choose() looks for one: not until the self-check has found it right. */
+  /* Returns whether choose() tries a fused engine: after its self-check has passed, or
+   * for raw spectra with Fused::always. */
   static bool wants_one_launch (
       GstOpenCLContext *context, const EngineFormat &format, Fused fused);
 
-  /* Whether the device can do it in one launch, and is faster for it. */
+  /* Returns whether the device supports a fused engine for `format` and is faster with
+   * it. */
   static bool is_faster_in_one (GstOpenCLContext *context, const EngineFormat &format);
 
-  /* Also where it would not be faster. Null with an error where the device cannot. */
+  /* Creates a fused engine, even if it is slower. Returns null with an error if the
+   * device does not support it. */
   static std::unique_ptr<DepthEngine> make_in_one (
       GstOpenCLContext *context, const EngineFormat &format, GError **error);
 
   virtual ~DepthEngine () = default;
 
-  /* Neither allocates nor waits. `tables` are SpectrumTables::words, `background` float32
-   * from a word of the buffer on; any buffers, where none are needed. */
+  /* Neither allocates nor waits. `tables` contains SpectrumTables::words. `background`
+   * contains float32 values from word `background_offset` on. If `format` needs neither,
+   * any buffer is accepted. */
   virtual bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
       cl_mem background, cl_uint background_offset, const DepthOutput &output,
       GError **error) = 0;

@@ -14,7 +14,7 @@
 
 namespace oct {
 namespace {
-/* A number, a range or a list of them, as another; nothing else is a number of lines. */
+/* Minimum and maximum of an integer or of an integer range */
 using Bounds = std::pair<gint64, gint64>;
 
 bool
@@ -48,7 +48,7 @@ lines_field (const GstStructure *structure, bool rows)
   return rows ? "height" : "width";
 }
 
-/* A frame of fewer lines than make one has one line in the output. */
+/* An output frame has at least one A-line, even if the input has fewer than a group. */
 void
 change_lines (GstStructure *structure, const DepthChange &change, bool to_output)
 {
@@ -90,7 +90,7 @@ change_rate (GstStructure *structure, const DepthChange &change, bool to_output)
         structure, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
 }
 
-/* A column of several A-lines is as wide as they are. */
+/* Sets the pixel aspect ratio of columns that are as wide as `lines` A-lines. */
 void
 widen_pixels (GstStructure *structure, guint lines, bool to_output)
 {
@@ -101,7 +101,7 @@ widen_pixels (GstStructure *structure, guint lines, bool to_output)
     set_true_scale (structure, double (numerator) * lines, denominator);
 }
 
-/* Means of lines lie further apart. */
+/* Sets the steps. Means of several A-lines are further apart. */
 void
 change_steps (GstStructure *structure, const DepthChange &change, bool to_output)
 {
@@ -146,7 +146,7 @@ copy_field (
     gst_structure_set_value (to, to_field, value);
 }
 
-/* Caps of depths or of images of them: (transfer full) (nullable) */
+/* Converts caps of depths to those of images, or back: (transfer full) (nullable) */
 GstStructure *
 shown (const GstStructure *from, bool true_scale, bool to_output)
 {
@@ -170,7 +170,7 @@ shown (const GstStructure *from, bool true_scale, bool to_output)
   return to;
 }
 
-/* The structure of one side as that of the other: (transfer full) (nullable). */
+/* Converts caps of one pad to those of the other: (transfer full) (nullable) */
 GstStructure *
 changed (const GstStructure *from, const DepthChange &change, bool to_output)
 {
@@ -213,7 +213,8 @@ other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
 }
 } // namespace
 
-/* Sinks multiply the ratio with sizes, in 32 bits: of larger terms they refuse the caps. */
+/* Limits both terms of the ratio. Sinks multiply them with frame sizes in 32 bits and
+ * refuse caps with larger terms. */
 void
 set_true_scale (GstStructure *picture, double line_step, double depth_step)
 {
@@ -245,8 +246,8 @@ struct StoredFormat {
   const char *name;
   gsize bytes;
   const char *stored;
-  bool swapped;     /* of 16 bits, the higher byte first */
-  guint packed = 0; /* bits of a sample, which is not of whole bytes */
+  bool swapped;     /* 16 bits, big-endian */
+  guint packed = 0; /* bits per packed sample, or 0 */
 };
 
 const StoredFormat stored_formats[] = {
@@ -347,17 +348,17 @@ using oct::FrameSequence;
 
 typedef struct {
   DepthFilter *work;
-  bool prepared; /* for the settings in force */
-  bool agrees;   /* they are what the caps were made of */
-  bool lost;     /* something before the next frame was */
-  bool outdated; /* frames kept so far are of no use for the next */
+  bool prepared; /* prepare() was called for the settings in force */
+  bool agrees;   /* the settings in force match the negotiated caps */
+  bool lost;     /* frames before the next one were lost */
+  bool outdated; /* frames kept so far cannot be used with the next one */
   bool break_in_output;
-  bool began;     /* a frame has come whose scan has room for a group */
-  bool is_misfit; /* the scan of the last frame has none */
+  bool began;     /* a frame has arrived whose scan fits the groups */
+  bool is_misfit; /* the scan of the last frame does not fit them */
   GstCaps *input_caps;
   FrameSequence *sequence;
   FrameSequence::Arrival arrival;
-  std::optional<GstOctScan> *first; /* of the group */
+  std::optional<GstOctScan> *first; /* scan of the group's first frame */
 } GstOctDepthFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
@@ -387,7 +388,7 @@ gst_oct_depth_filter_transform_caps (
   return opencl::filtered_caps (changed, filter);
 }
 
-/* (transfer full): what the element takes, but of any number of lines */
+/* (transfer full): caps of the sink pad, but with any number of A-lines */
 static GstCaps *
 inputs_of_any_lines (GstBaseTransform *base, GstCaps *filter, bool rows)
 {
@@ -406,9 +407,9 @@ inputs_of_any_lines (GstBaseTransform *base, GstCaps *filter, bool rows)
   return opencl::filtered_caps (inputs, filter);
 }
 
-/* At the start frames of too few lines for the property `lines` are taken, with the least
- * preference, so that they are an error of DepthFilter::adopt() with its reason. While
- * frames come, a knob of an element before this one must not lead to that error. */
+/* Before the first caps, the sink pad also accepts frames with too few A-lines for the
+ * property `lines`, as its last choice. DepthFilter::adopt() then fails with a reason.
+ * Later, a property of an upstream element must not cause that error. */
 static gboolean
 gst_oct_depth_filter_query (
     GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
@@ -443,7 +444,7 @@ gst_oct_depth_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsi
   return TRUE;
 }
 
-/* As the settings in force say; frames keep their numbers. */
+/* Sets the groups of the settings in force. Frames keep their numbers. */
 static void
 set_grouping (GstOctDepthFilterPrivate &priv)
 {
@@ -456,7 +457,7 @@ set_grouping (GstOctDepthFilterPrivate &priv)
     priv.break_in_output = priv.outdated = true;
 }
 
-/* Frames kept so far do not go together with the next. */
+/* Ends the present group, because its frames cannot be used with the next one. */
 static void
 break_group (GstOctDepthFilterPrivate &priv)
 {
@@ -481,7 +482,7 @@ gst_oct_depth_filter_set_formats (
   bool broken = false;
   if (!priv.work->adopt (broken, error))
     return FALSE;
-  /* Set anew since these caps were agreed on: the first frame brings others. */
+  /* Settings changed since these caps were negotiated. The first frame renegotiates. */
   priv.agrees =
       opencl::are_agreed (oct::other_side (input, priv.work->change (), true), output);
   if (!priv.agrees)
@@ -521,7 +522,7 @@ take_up_settings (GstOctDepthFilterPrivate &priv)
     return;
   break_group (priv);
   set_grouping (priv);
-  /* An element without groups has outputs that do not continue those before. */
+  /* break_group() marks only groups, but single frames do not continue others either. */
   if (priv.work->change ().frames == 1)
     priv.break_in_output = true;
 }
@@ -551,8 +552,8 @@ gst_oct_depth_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   priv.lost = false;
 }
 
-/* A scan that its element changes while playing may have no room for a group: its frames
- * are left out, with one warning. At the start this is an error. */
+/* Checks that groups fit the scan. If a change of octscan's properties makes them too
+ * large, frames are left out, with one warning. At the start this is an error. */
 static bool
 fits_scan (GstOpenCLFilter *filter, GstOctDepthFilterPrivate &priv, GError **error)
 {
@@ -622,7 +623,7 @@ gst_oct_depth_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
          && work.finish (input, queue, error);
 }
 
-/* --- depths that are left to an octdisplay --- */
+/* --- deferring depths to an octdisplay --- */
 
 static gboolean
 defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *event,
@@ -649,7 +650,7 @@ defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *e
   return TRUE;
 }
 
-/* Layout of numbers that a kernel can read */
+/* Checks also that both buffers are aligned as kernels require. */
 static bool
 can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
 {
@@ -704,7 +705,8 @@ gst_oct_depth_filter_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
 static const GstOpenCLDeferral deferral = {gst_oct_deferred_depths_get_type,
     gst_oct_depth_filter_can_merge, gst_oct_depth_filter_merge};
 
-/* An output lasts as long as those that it is made of. */
+/* Sets the time of a group, from the start of its first frame to the end of its last
+ * one. */
 static gboolean
 gst_oct_depth_filter_copy_metadata (
     GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
@@ -751,7 +753,7 @@ gst_oct_depth_filter_init (GstOctDepthFilter *self)
 {
   private_of (self).sequence = new FrameSequence;
   private_of (self).first = new std::optional<GstOctScan>;
-  /* A measurement that a slow display leaves out is missing in the recording beside it. */
+  /* QoS of a slow display must not drop frames that another branch records. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 

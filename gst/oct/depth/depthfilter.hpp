@@ -26,20 +26,20 @@
   "height=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
 
 namespace oct {
-/* A B-scan, as its caps say. */
+/* Layout of a B-scan, from its caps */
 struct DepthLayout {
-  bool picture = false; /* a column an A-line, else an A-line after the other */
+  bool picture = false; /* columns are A-lines; otherwise A-lines are contiguous */
   bool video = false;
-  bool swapped = false; /* of 16 bits, the higher byte first */
+  bool swapped = false; /* 16 bits, big-endian */
   bool complex = false;
-  bool packed = false; /* values are bytes, of which an A-line has as many as it takes */
-  gsize bytes = 0;     /* of a value */
-  const char *stored = ""; /* its type in a kernel */
+  bool packed = false; /* samples are packed: values and depths are bytes of an A-line */
+  gsize bytes = 0;     /* per value */
+  const char *stored = ""; /* type of a value in OpenCL C */
   gsize depths = 0;
-  guint first_depth = 0; /* bin of the first one; of pictures not known */
+  guint first_depth = 0; /* bin of the first depth; 0 if unknown (images) */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
-  std::string quantity; /* quantity of the numbers, if known */
+  std::string quantity; /* field of the caps; empty if unknown */
 
   gsize size () const { return bytes * depths * lines; }
   /* GST_CLOCK_TIME_NONE without a frame rate */
@@ -51,88 +51,89 @@ struct DepthLayout {
   }
 };
 
-/* Raw video is pictures, or with `rows` spectra: a row an A-line. */
+/* A-lines are the columns of raw video, or its rows with `rows` (spectra). */
 bool parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout);
 
-/* Returns an error if values of `bytes` bytes are not aligned to that size. */
+/* Checks that offset and stride are multiples of `bytes`, the size of a value. */
 bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
 
-/* Returns the pixel aspect ratio for the steps between A-lines and depths, if both are
+/* Sets the pixel aspect ratio from the steps between A-lines and depths, if both are
  * known. */
 void set_true_scale (GstStructure *picture, double line_step, double depth_step);
 
-/* How the caps of the output follow from those of the input. */
+/* Difference between the input caps and the output caps */
 struct DepthChange {
-  guint frames = 1;     /* of the input for one of the output */
-  guint lines = 1;      /* likewise; of a frame that has fewer, all */
-  guint parts = 1;      /* of a frame, of which each is one of the output */
-  guint dropped = 0;    /* lines of each of those */
-  guint wanted = 0;     /* lines of the output, 0: all that remain */
-  bool rows = false;    /* of raw video are A-lines */
-  double line_step = 0; /* µm, 0: as those of the input */
+  guint frames = 1;     /* input frames per output frame */
+  guint lines = 1;      /* input A-lines per output A-line; all if there are fewer */
+  guint parts = 1;      /* output frames per input frame */
+  guint dropped = 0;    /* A-lines dropped from each part */
+  guint wanted = 0;     /* A-lines of the output; 0: all that remain */
+  bool rows = false;    /* A-lines are the rows of raw video */
+  double line_step = 0; /* µm; 0: that of the input */
   double b_scan_step = 0;
-  bool shows = false;             /* the output is a picture of numbers */
-  bool true_scale = false;        /* with the pixel-aspect-ratio that the steps make */
-  const char *from = nullptr;     /* format that is needed, null: any of the template's */
-  const char *to = nullptr;       /* format of the output, null: as the input's */
-  const char *quantity = nullptr; /* quantity of those numbers, if known */
+  bool shows = false;             /* the output is an image of the input values */
+  bool true_scale = false;        /* set its pixel-aspect-ratio from the steps */
+  const char *from = nullptr;     /* required input format; null: any of the template */
+  const char *to = nullptr;       /* output format; null: that of the input */
+  const char *quantity = nullptr; /* quantity of the output values, if known */
 
   bool operator== (const DepthChange &other) const;
 };
 
-/* The work of a GstOctDepthFilter. All run in the streaming thread, but for change(). */
+/* Processing of a GstOctDepthFilter. Runs in the streaming thread, except change(). */
 class DepthFilter {
 public:
   virtual ~DepthFilter () = default;
 
-  /* As set; any thread. */
+  /* Returns the change that the properties require. Any thread may call it. */
   virtual DepthChange change () const = 0;
-  /* Between two frames. Returns whether other settings are in force; `broken` is set where
-   * frames kept so far are of no use with them. */
+  /* Applies new settings between two frames. Returns whether there were any. Sets
+   * `broken` if the frames kept so far cannot be used with them. */
   virtual bool update (bool &broken) = 0;
-  /* With new caps; `broken` likewise. */
+  /* Applies settings with new caps. Sets `broken` as update() does. */
   virtual bool adopt (bool &broken, GError **error) = 0;
   virtual void stop () = 0;
   /* Releases the objects of prepare(). All enqueued work has finished. */
   virtual void release () = 0;
 
-  /* Kernels and work memory for `input` and `output`, with what is in force; also after
-   * an update. */
+  /* Creates kernels and work memory for `input`, `output` and the settings in force.
+   * Called again after each update. */
   virtual bool prepare (GstOpenCLContext *context, GError **error) = 0;
   /* Forgets earlier frames. */
   virtual void forget () {}
-  /* A frame that is not the last of those that one comes of. `position` counts them. */
+  /* Keeps a frame of a group, other than its last one. `position` is its index. */
   virtual bool keep (
       const GstOpenCLFrame *input, guint position, cl_command_queue queue, GError **error)
   {
     return true;
   }
-  /* How many come of the last of those. */
+  /* Returns the number of output frames of a group. */
   virtual guint outputs () { return 1; }
   /* Number of frames after which the state is as at the first frame, for an unknown
    * number of lost frames. */
   virtual guint period () const { return change ().frames; }
-  /* Adds metas to the output with index `index` of its input. */
+  /* Adds metas to the output frame number `index` of a group. */
   virtual void describe (GstBuffer *output, guint index) {}
   virtual bool transform (const GstOpenCLFrame *input, const GstOpenCLFrame *output,
       cl_command_queue queue, GError **error) = 0;
-  /* After transform(), or in its place where outputs() is 0. */
+  /* Called after transform(), or instead of it if outputs() is 0. */
   virtual bool finish (
       const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
   {
     return true;
   }
 
-  /* Whether what transform() would do with the next frame can be left to an octdisplay. */
+  /* Returns whether an octdisplay can do the work of transform() for the next frame. */
   virtual bool can_defer () const { return false; }
-  /* Enqueues only what the next frames would change, and says whether that reads `input`;
-   * null with an error set. */
+  /* Returns the deferred work, or null with an error. Enqueues only work that cannot
+   * wait, because later frames change its state. `reads` tells whether that reads
+   * `input`. */
   virtual std::shared_ptr<PendingDepths> defer (
       const GstOpenCLFrame *input, cl_command_queue queue, bool &reads, GError **error)
   {
     return nullptr;
   }
-  /* Whether such work is taken up here; a frame comes to show() then. */
+  /* Returns whether show() can do the deferred work of another filter. */
   virtual bool can_merge () const { return false; }
   virtual bool show (PendingDepths &depths, const GstOpenCLFrame *output,
       cl_command_queue queue, GError **error)
@@ -141,11 +142,11 @@ public:
   }
 
   DepthLayout input, output;
-  std::optional<GstOctScan> scan; /* of the present input */
-  guint64 frame_number = 0;       /* of the present input, lost frames included */
+  std::optional<GstOctScan> scan; /* of the present input frame */
+  guint64 frame_number = 0;       /* of the present input frame, including lost frames */
 };
 
-/* Likewise, with Settings of an element. A subclass says `change_of` and `check`. */
+/* DepthFilter with the Settings of an element */
 template <typename Values> class DepthFilterOf : public DepthFilter {
 public:
   DepthFilterOf (gpointer element, opencl::Settings<Values> *settings)
@@ -191,11 +192,11 @@ public:
 protected:
   virtual DepthChange change_of (const Values &wanted) const = 0;
   virtual bool check (const Values &wanted, GError **error) const { return true; }
-  /* Whether frames kept with the settings `in_force` are of no use with `wanted`, or the
-   * next output does not continue those before. */
+  /* Returns whether frames kept so far cannot be used with `wanted`, or the next output
+   * frame does not continue the previous ones. */
   virtual bool breaks (const Values &wanted) const { return false; }
 
-  /* In transform(): which of the outputs of its input. */
+  /* Returns the index of the output frame in its group. For transform(). */
   guint output_index () const
   {
     return gst_opencl_filter_get_output_index (GST_OPENCL_FILTER (base));
@@ -211,9 +212,9 @@ private:
   opencl::Settings<Values> *settings;
 };
 
-/* For DepthFilterOf: whether `change` suits the filter's input and its scan. */
+/* For DepthFilterOf: checks that `change` fits the filter's input and its scan. */
 bool takes_input (const DepthFilter &filter, const DepthChange &change, GError **error);
-/* (transfer full): what comes out of a pad's current caps */
+/* (transfer full): the output caps for the current input caps */
 GstCaps *changed_caps (GstBaseTransform *base, const DepthChange &change);
 
 template <typename Values>
@@ -231,7 +232,7 @@ DepthFilterOf<Values>::outputs_with (const Values &wanted) const
 }
 } // namespace oct
 
-/* Base class of elements that take depths, or pictures of them, and give others. */
+/* Base class of filters of depths, of B-scan images and of spectra */
 #define GST_TYPE_OCT_DEPTH_FILTER (gst_oct_depth_filter_get_type ())
 G_DECLARE_DERIVABLE_TYPE (
     GstOctDepthFilter, gst_oct_depth_filter, GST, OCT_DEPTH_FILTER, GstOpenCLFilter)
@@ -240,5 +241,5 @@ struct _GstOctDepthFilterClass {
   GstOpenCLFilterClass parent_class;
 };
 
-/* In an instance's init; takes @work. */
+/* For the instance init of a subclass. Takes ownership of @work. */
 void gst_oct_depth_filter_set_work (gpointer filter, oct::DepthFilter *work);

@@ -13,7 +13,7 @@ namespace oct {
 struct DepthValue {
   const char *options;
   gsize bytes;
-  double full; /* brightest pixel, 0 where there are none */
+  double full; /* value of a white pixel; 0 if the output is no image */
 };
 
 const DepthValue &value_of (DepthFormat format);
@@ -23,38 +23,41 @@ value_of (const EngineFormat &format)
   return value_of (format.output);
 }
 
-/* exp (-2 pi i k / samples) for all k. */
+/* Creates a table of exp (-2 pi i k / samples) for all k. */
 bool create_roots (
     GstOpenCLContext *context, guint samples, cl::Buffer &roots, GError **error);
 
-/* The most taps of a point that kernels for one launch take. */
+/* Maximum number of taps per point in fused kernels */
 constexpr gsize most_taps_on_chip = 16;
 
-/* Samples that are repeated beyond each end of an A-line, as in kernels/oct/tables.clh. */
+/* Number of samples repeated beyond each end of an A-line, as in
+ * kernels/oct/tables.clh */
 constexpr gsize
 edge_of (gsize taps)
 {
   return taps > 8 ? 8 : 4;
 }
 
-/* From log2 of the power, or from the amplitude, to the values of the output. */
+/* Scale from a level (log2 of the power, or the amplitude) to an output value:
+ * max (level * factor + zero, least) */
 struct DepthScaling {
   cl_float factor;
   cl_float zero;
   cl_float least;
 };
 
-/* Maps values in these units, of at least `least`, to the range of the output; `full`
- * is 0 without a range. */
+/* Returns the scale that maps black to 0 and white to `full`. With `full` 0 it maps a
+ * level to level * `unit`. `unit` converts levels to the unit of black, white and
+ * `least`. */
 DepthScaling scaling_to (
     double full, double unit, double least, const DepthOutput &output);
 
 DepthScaling scaling_of (const EngineFormat &format, const DepthOutput &output);
 
-/* Whether values lie at multiples of their size. */
+/* Checks that offset and stride are multiples of `bytes`, the size of a value. */
 bool check_alignment (const DepthOutput &output, gsize bytes, GError **error);
 
-/* Bytes of local memory that a work-group may take. */
+/* Returns the number of bytes of local memory that a work-group may use. */
 inline gsize
 local_memory_of (GstOpenCLContext *context, const EngineFormat &format)
 {

@@ -1,4 +1,4 @@
-/* Last step of a chain of depths: display levels, their range, and the output image or rows
+/* Display stage: converts depths to an image or to levels, also with automatic range
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,7 +22,7 @@ const gsize tile = 32;
 const gsize strip_lines = 64;
 const gsize strip_depths = 256;
 
-/* Levels are counted from -120 dB on. */
+/* Histogram of levels, which begins at -120 dB */
 const gsize steps = 2048;
 const double steps_of_decibel = 6, least_decibels = -120, least_span = 1;
 const gsize range_words = 6;
@@ -38,7 +38,7 @@ blocks_of (gsize values, gsize block)
   return (values + block - 1) / block;
 }
 
-/* From log2 of the power, or what is shown of it, to the unit of black and white. */
+/* Returns the factor from a level in the kernel to the unit of black and white. */
 double
 unit_of (Numbers numbers, bool logarithmic)
 {
@@ -145,7 +145,7 @@ Display::enqueue_picture (cl_command_queue queue, opencl::Kernel &used, gsize li
   if (strips)
     return used.enqueue_groups (queue,
         {blocks_of (depths, strip_depths), blocks_of (lines, strip_lines), 1}, error);
-  /* A work-group for each tile, or more where groups are smaller. */
+  /* One work-group per tile, or several if work-groups are smaller. */
   return used.enqueue (queue, blocks_of (lines, tile) * opencl::Kernel::largest_group,
       blocks_of (depths, tile), error);
 }

@@ -1,4 +1,4 @@
-/* Last step of a chain of depths: display levels, their range, and the output image or rows
+/* Display stage: converts depths to an image or to levels, also with automatic range
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,51 +18,52 @@ GType scale_get_type (void);
 
 const double least_db = -1000, most_db = 1000;
 
-/* Quantity of the depths */
+/* Quantity of the values to display */
 enum class Numbers {
   complex,
   amplitudes,
   powers,
-  values, /* shown as they are; also decibels */
+  values, /* displayed without conversion, such as decibels */
 };
 
-/* Where they lie. */
+/* Memory layout of the values to display */
 struct Shown {
   cl_mem data;
-  gsize offset; /* in numbers, as the stride from A-line to A-line */
+  gsize offset; /* in values, as is `stride`, from A-line to A-line */
   guint stride;
   guint lines;
 };
 
 /* Background that is subtracted from the complex depths of an A-line before display */
 struct Difference {
-  cl_mem pattern;  /* (nullable) floats, real and imaginary parts */
-  bool subtracted; /* the pattern is, not only: */
-  guint empty;     /* first depths that become 0 */
+  cl_mem pattern;  /* (nullable) real and imaginary part of each depth */
+  bool subtracted; /* `pattern` is subtracted */
+  guint empty;     /* number of first depths set to 0 */
 };
 
-/* A picture whose first depth is its lowest row. */
+/* Returns `output` with the first depth in the bottom row. */
 DepthOutput flipped (DepthOutput output);
 
 class Display {
 public:
-  static constexpr guint most_samples = 1 << 16; /* that a range is found of */
+  static constexpr guint most_samples = 1 << 16; /* for an automatic range */
 
-  /* The kernel for such numbers and such an output. */
+  /* Creates the kernel for these values and this output format. */
   bool create (
       GstOpenCLContext *context, Numbers numbers, DepthFormat format, GError **error);
 
-  /* Neither allocates nor waits. What is logarithmic is in decibels, and so are then black
-   * and white; values are never. */
+  /* Neither allocates nor waits. If `output` is logarithmic, levels, black and white are
+   * in decibels. Numbers::values are never converted. */
   bool enqueue (cl_command_queue queue, const Shown &shown, const DepthOutput &output,
       GError **error);
 
-  /* Likewise, of what is complex. Its kernel is made the first time. */
+  /* As enqueue(), for Numbers::complex less a background. The first call builds the
+   * kernel. */
   bool enqueue_difference (cl_command_queue queue, const Shown &shown,
       const Difference &difference, const DepthOutput &output, GError **error);
 
-  /* For a kernel of other work that makes a picture, of depths and A-lines in two
-   * dimensions: how it is built, and launched with its arguments set. */
+  /* For kernels of other classes that write an image: build options, scale, and launch
+   * over depths and A-lines. The kernel's arguments must be set before the launch. */
   std::string options () const;
   DepthScaling scaling_of (const DepthOutput &output) const;
   GstOpenCLContext *get_context () const { return context; }
@@ -70,8 +71,9 @@ public:
   bool enqueue_picture (cl_command_queue queue, opencl::Kernel &kernel, gsize lines,
       gsize depths, GError **error) const;
 
-  /* Likewise, black and white by the picture itself and those before: 1 in 20 pixels is
-   * darker, 1 in 1000 is brighter. create_range() comes first. `values` are decibels. */
+  /* As enqueue(), with black and white from this image and earlier ones: 1 in 20 pixels
+   * is below black, 1 in 1000 above white. Needs create_range() first. Numbers::values
+   * must be decibels. */
   bool create_range (GError **error);
   bool has_range () const { return counts () != nullptr; }
   bool enqueue_in_range (cl_command_queue queue, const Shown &shown,
@@ -93,7 +95,7 @@ private:
 
   Numbers numbers = Numbers::complex;
   DepthFormat format = DepthFormat::gray8;
-  bool strips = false; /* a picture is made in strips */
+  bool strips = false; /* images are written in strips (CPU) */
   opencl::Kernel kernel, kernel_of_difference;
 
   opencl::Kernel kernel_in_range, count_levels, find_range;

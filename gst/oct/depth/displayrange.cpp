@@ -8,7 +8,7 @@
 
 namespace oct {
 namespace {
-/* The last one is what is not told. */
+/* The last entry applies to caps without a known quantity. */
 const Quantity quantities[] = {
     {"amplitude", Numbers::amplitudes, true, 0, 0},
     {"variance", Numbers::powers, true, 0, 0},

@@ -8,30 +8,30 @@
 #include "display.hpp"
 
 namespace oct {
-/* How the numbers of which caps tell the `quantity` are shown. */
+/* How values are displayed whose caps have this `quantity` */
 struct Quantity {
   const char *name;
   Numbers numbers;
-  bool decibels; /* is shown in them */
+  bool decibels; /* displayed in decibels */
   double min, max;
 };
 
 const Quantity &quantity_of (const DepthLayout &input);
 
-/* As properties say it. */
+/* Display range of the properties */
 struct DisplayRange {
   Scale scale = Scale::log;
   double db_min = 0;
   double db_max = 60;
-  double min = 0; /* both 0: as suits the quantity */
+  double min = 0; /* min and max 0: range of the quantity */
   double max = 0;
 
   bool check (GError **error) const;
-  /* Decibels that come in are never amplitudes. */
+  /* Sets black, white and scale of `picture`. Input in decibels is never converted. */
   void set (const Quantity &shown, DepthOutput &picture) const;
 };
 
-/* Rows of an element's table of properties, whose DisplayRange is its Values' `range`. */
+/* Properties of an element's display range. Its Values have a DisplayRange `range`. */
 template <typename Values>
 opencl::PropertyTable<Values>
 display_range_properties ()
@@ -60,7 +60,6 @@ display_range_properties ()
   };
 }
 
-/* All rows of two tables. */
 template <typename Values>
 opencl::PropertyTable<Values>
 joined (opencl::PropertyTable<Values> first, const opencl::PropertyTable<Values> &second)

@@ -1,4 +1,4 @@
-/* An en face picture that grows by a row with each B-scan
+/* En face projection, of which each B-scan updates a row
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@ namespace oct {
 namespace {
 const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl";
 
-/* Black, whatever the range: Display takes it for the least that there is. */
+/* Value of pixels without data. Display shows it as black in any range. */
 const cl_float nothing = -FLT_MAX;
 } // namespace
 
@@ -43,7 +43,7 @@ options_of (const DepthLayout &layout)
   return std::string ("-DINPUT=") + layout.stored + (layout.complex ? " -DCOMPLEX" : "");
 }
 
-/* On a CPU a work-item does all of an A-line: it has no others to hide its waiting. */
+/* On a CPU one work-item projects a whole A-line, since more would hide no latency. */
 bool
 EnFace::create_project (GstOpenCLContext *context, GError **error)
 {
@@ -65,7 +65,7 @@ EnFace::create (GstOpenCLContext *context, const DepthLayout &of, guint b_scans,
   input = of;
   rows = b_scans;
   quantity = quantity_of (input);
-  if (input.complex) { /* of which the plane has amplitudes */
+  if (input.complex) { /* the plane contains amplitudes */
     quantity.numbers = Numbers::amplitudes;
     quantity.decibels = true;
   }
@@ -89,7 +89,7 @@ EnFace::clear_row (guint row, cl_command_queue queue, GError **error)
 bool
 EnFace::clear (cl_command_queue queue, GError **error)
 {
-  /* As one row, as long as all. */
+  /* All rows together are cleared as one long row. */
   const gsize values = input.lines * rows;
   return clear_one.launch (queue, values, 1, error, plane (), cl_uint (1), cl_uint (0),
       cl_uint (values), quantity.numbers == Numbers::values ? nothing : 0.0f);

@@ -1,4 +1,4 @@
-/* An en face picture that grows by a row with each B-scan
+/* En face projection, of which each B-scan updates a row
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,36 +15,37 @@ enum class Projection {
 };
 GType projection_get_type (void);
 
-/* Which depths a pixel is of. */
+/* Depths that are projected to a pixel, see the properties of octvolume */
 struct Slab {
   Projection projection = Projection::mean;
   gint start = 0;
-  guint depths = 0; /* 0: all that follow */
+  guint depths = 0; /* 0: all from `start` on */
   bool surface = false;
   double threshold = 0;
   guint smooth = 1;
   guint surface_from = 0;
 };
 
-/* Where values of a B-scan lie, in a kernel's arguments. */
+/* Memory layout of a B-scan as kernel arguments */
 struct PlacedBScan {
   cl_mem data;
-  cl_ulong offset; /* in values, as the steps */
+  cl_ulong offset; /* in values, as are the steps */
   cl_uint line_step, depth_step;
   cl_uint depths, lines;
 
   PlacedBScan (const GstOpenCLFrame *frame, const DepthLayout &layout);
 };
 
-/* Build options of octvolume.cl for B-scans of that kind. */
+/* Returns the build options of octvolume.cl for these B-scans. */
 std::string options_of (const DepthLayout &layout);
 
 class EnFace {
 public:
-  /* Starts an empty projection of `scans` B-scans; all enqueued work has finished. */
+  /* Starts an empty projection of `b_scans` B-scans. All enqueued work must have finished
+   * before. */
   bool create (GstOpenCLContext *context, const DepthLayout &input, guint b_scans,
       guint pixel_bytes, GError **error);
-  /* All rows are as where nothing came. */
+  /* Sets all rows to black. */
   bool clear (cl_command_queue queue, GError **error);
   bool clear_row (guint row, cl_command_queue queue, GError **error);
   bool put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,

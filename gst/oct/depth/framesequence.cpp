@@ -14,7 +14,7 @@ FrameSequence::set_grouping (const Grouping &wanted)
   const bool breaks = is_resized && break_group ();
   grouping = wanted;
   if (is_resized)
-    collected = grouping.frames; /* nothing fits until a group begins */
+    collected = grouping.frames; /* frames are skipped until a group begins */
   return breaks;
 }
 
@@ -27,8 +27,9 @@ FrameSequence::break_group ()
   return begun;
 }
 
-/* From the frame before: a camera's clock is not the pipeline's, so that a time long ago
- * says nothing of how many have been since. */
+/* Returns the number of a frame. After a loss it is computed from the time since the last
+ * frame. A longer time would be less exact, since the camera's clock is not the
+ * pipeline's. */
 guint64
 FrameSequence::number_of (const Arrival &arrival) const
 {
@@ -50,7 +51,7 @@ FrameSequence::number_of (const Arrival &arrival) const
       std::llround (double (GST_CLOCK_DIFF (last.time, arrival.time)) / double (each));
   if (frames >= 0 || guint64 (-frames) <= number_)
     return number_ + guint64 (frames);
-  /* Before the first one that came: where in its period, at least */
+  /* The frame is earlier than the first one. Keep at least its position in the period. */
   const guint64 before = (guint64 (-frames) - number_) % period;
   return (period - before) % period;
 }
@@ -72,7 +73,7 @@ FrameSequence::next (const Arrival &arrival)
   if (arrival.unit > 0 && place >= arrival.unit / frames * frames)
     return Part::left_over;
   if (arrival.empty || position_ != collected) {
-    collected = frames; /* nothing fits until a group begins */
+    collected = frames; /* frames are skipped until a group begins */
     return Part::incomplete;
   }
   collected++;

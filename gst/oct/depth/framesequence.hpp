@@ -9,14 +9,14 @@
 #include <optional>
 
 namespace oct {
-/* Numbers frames and divides them into groups, such as the repeats of a B-scan. The frame's
- * number alone decides on its group, so a change of settings never moves a group. The
- * number comes from the frame itself where it has one. Otherwise frames are counted; after
- * a loss their time says how many were lost. Without a time, a new group begins. */
+/* Numbers frames and divides them into groups, such as the repeats of a B-scan. The
+ * frame's number alone decides on its group, so a change of settings never moves a group.
+ * The number comes from the frame itself where it has one. Otherwise frames are counted;
+ * after a loss their time says how many were lost. Without a time, a new group begins. */
 class FrameSequence {
 public:
   struct Grouping {
-    guint frames = 1; /* of a group */
+    guint frames = 1; /* per group */
     /* Frames after which a scan repeats, a multiple of `frames`. After a loss of unknown
      * length the next frame is taken as the first of a period. */
     guint period = 1;
@@ -36,7 +36,7 @@ public:
   };
 
   enum class Part {
-    left_over, /* of no group: the unit has too few frames for another */
+    left_over, /* in no group: the unit has too few frames left */
     incomplete,
     some,
     last,
@@ -45,10 +45,10 @@ public:
   /* Back to the state before the first frame. */
   void restart () { *this = FrameSequence (); }
 
-  /* For the next frames, whose numbers go on. Another size breaks a group that has begun.
-   * Returns whether it did. */
+  /* Sets the groups of later frames. The numbers continue. Another size ends a group that
+   * has begun. Returns whether it did. */
   bool set_grouping (const Grouping &wanted);
-  /* Leaves out the rest of a group that has begun. Returns whether one had. */
+  /* Skips the rest of a group. Returns whether one had begun. */
   bool break_group ();
 
   Part next (const Arrival &arrival);
@@ -71,7 +71,7 @@ private:
   bool began = false;
   guint64 number_ = 0;
   guint position_ = 0;
-  guint collected = 0; /* frames of the present group; that of a broken one is full */
+  guint collected = 0; /* frames of the group; all if it ended early */
   GstClockTime start_ = GST_CLOCK_TIME_NONE;
 };
 } // namespace oct

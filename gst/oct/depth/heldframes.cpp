@@ -1,4 +1,4 @@
-/* Frames that are kept as they came, until one is made of them
+/* Input frames that are held until their group is complete
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Frames that are kept as they came, until one is made of them
+/* Input frames that are held until their group is complete
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,10 +10,11 @@
 #include <vector>
 
 namespace oct {
-/* Buffers instead of copies of what is in them; their pools make others meanwhile. */
+/* Keeps references to the buffers instead of copies. Meanwhile their pools allocate
+ * others. */
 class HeldFrames {
 public:
-  /* As many as kernels take arguments for. */
+  /* Number of buffer arguments of the kernels */
   static constexpr guint most = 8;
 
   ~HeldFrames () { clear (); }
@@ -22,8 +23,8 @@ public:
   void clear ();
   gsize size () const { return buffers.size (); }
 
-  /* All that are held, for reading, until release(), which is to follow in any case, after
-   * what uses them was enqueued. */
+  /* Maps all held frames for reading. Call release() after the work that reads them is
+   * enqueued, and also if map() fails. */
   bool map (bool video, gsize bytes, cl_command_queue queue, GError **error);
   const std::vector<GstOpenCLFrame> &frames () const { return mapped; }
   bool release (cl_command_queue queue, GError **error);

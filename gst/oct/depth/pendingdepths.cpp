@@ -1,4 +1,4 @@
-/* Depths that a filter leaves to a directly following octdisplay
+/* Depths that a filter defers to a directly following octdisplay
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Depths that a filter leaves to a directly following octdisplay
+/* Depths that a filter defers to a directly following octdisplay
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,16 +11,16 @@
 #include <memory>
 
 namespace oct {
-/* Pending work for another filter, on the queue of its own context. Usable from any
- * thread, while the first filter has further work pending. */
+/* Deferred work, which runs on a queue of the filter's own context. It can run in any
+ * thread, while the filter defers more work. */
 class PendingDepths {
 public:
   virtual ~PendingDepths () = default;
 
-  /* All of the depths, from byte `offset` of `data` on. */
+  /* Writes all depths to `data` from byte `offset` on. */
   virtual bool make (
       cl_command_queue queue, cl_mem data, gsize offset, GError **error) = 0;
-  /* A picture of them instead, as `display` would make it of the depths. */
+  /* Writes the image that `display` would make of the depths, instead of the depths. */
   virtual bool show (Display &display, cl_command_queue queue, const DepthOutput &picture,
       GError **error) = 0;
 };
@@ -34,7 +34,7 @@ G_DECLARE_FINAL_TYPE (GstOctDeferredDepths, gst_oct_deferred_depths, GST,
 
 G_END_DECLS
 
-/* `from` becomes its source. */
+/* `from` becomes the source of the deferred work. */
 GstOctDeferredDepths *gst_oct_deferred_depths_new (
     std::shared_ptr<oct::PendingDepths> depths, const GstOpenCLFrame *from);
 

@@ -46,7 +46,7 @@ ScanGroups::ScanGroups (const GstOctScan &scan, guint frames)
 {
 }
 
-/* Groups of repeats are repeats; others are B-scans. */
+/* A group of repeats counts as one repeat, any other group as one B-scan. */
 GstOctScan
 ScanGroups::scan_of_group (const GstOctScan &first) const
 {

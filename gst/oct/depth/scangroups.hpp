@@ -15,12 +15,12 @@ public:
    * group would hold some B-scans more often than others. */
   static bool check (const GstOctScan &scan, guint frames, GError **error);
 
-  /* With what check() accepts. */
+  /* The arguments must pass check(). */
   ScanGroups (const GstOctScan &scan, guint frames);
 
-  /* Frames after which groups begin anew, 0: never. */
+  /* Number of frames after which groups start again; 0: never */
   guint64 unit () const { return unit_; }
-  /* The scan of groups; `first` is that of a group's first frame. */
+  /* Returns the scan position of a group. `first` is that of its first frame. */
   GstOctScan scan_of_group (const GstOctScan &first) const;
 
 private:

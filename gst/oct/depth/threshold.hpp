@@ -7,10 +7,10 @@
 #include <cmath>
 
 namespace oct {
-/* In dB, of the mean power; the least is no threshold. */
+/* Limits in dB of the mean power; the minimum disables the threshold */
 const double least_threshold = -1000, most_threshold = 1000;
 
-/* For kernels; 0 for no threshold */
+/* Returns the power for the kernels; 0 without a threshold. */
 inline float
 power_of_threshold (double threshold)
 {

@@ -1,4 +1,4 @@
-/* The caps of what B-scans are gathered to: a picture from above, or a volume
+/* Output caps of octvolume: en face projection or volume
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -41,7 +41,7 @@ picture_of (const GstStructure *input, const VolumeExtent &extent, bool true_sca
   return picture;
 }
 
-/* (transfer full): any, where the input's are not known */
+/* (transfer full): caps of any volume if the input caps are not fixed */
 GstStructure *
 volume_of (GstCaps *input, guint n, const VolumeExtent &extent, bool live)
 {

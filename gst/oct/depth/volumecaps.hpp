@@ -1,4 +1,4 @@
-/* The caps of what B-scans are gathered to: a picture from above, or a volume
+/* Output caps of octvolume: en face projection or volume
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +9,7 @@
 namespace oct {
 const guint usual_b_scans = 512;
 
-/* How many B-scans a volume has, and how often each comes. */
+/* Number of B-scans in a volume, and of repeats of each */
 struct VolumeExtent {
   guint b_scans = usual_b_scans;
   guint repeats = 1;

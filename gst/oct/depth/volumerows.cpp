@@ -1,4 +1,4 @@
-/* Which B-scans of a volume there are, also where some were lost
+/* Tracks which B-scans of a volume have arrived and which were lost
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,7 @@ VolumeRows::restart (guint rows)
   gaps = 0;
 }
 
-/* Rows of an earlier volume are no longer valid. */
+/* Marks the B-scan at `place` as lost. Its row may still be that of an earlier volume. */
 void
 VolumeRows::lose (guint64 place, std::vector<guint> &lost)
 {
@@ -40,7 +40,7 @@ VolumeRows::next (guint64 place, bool last_of_place, bool empty)
   step.begins = is_next_volume || !began_;
   if (is_next_volume)
     std::fill (filled.begin (), filled.end (), false);
-  /* In the first volume, rows before the first B-scan count as missing. */
+  /* B-scans before the very first one do not count as lost. */
   const guint64 from = last ? *last + 1 : place;
   if (place > from) {
     for (guint64 n = place - std::min<guint64> (place - from, rows () - 1); n < place;

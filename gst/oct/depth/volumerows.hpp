@@ -1,4 +1,4 @@
-/* Which B-scans of a volume there are, also where some were lost
+/* Tracks which B-scans of a volume have arrived and which were lost
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,31 +10,32 @@
 #include <vector>
 
 namespace oct {
-/* A B-scan's place counts all of a scan, volume after volume, lost ones too. A row of a
- * volume is where its B-scan lies, whatever became of others. */
+/* The place of a B-scan is its index over all volumes, including lost B-scans but not
+ * repeats. It determines the row in the volume, so lost B-scans do not move others. */
 class VolumeRows {
 public:
   struct Step {
-    bool begins = false; /* it is the first that came of its volume */
-    bool stores = true;  /* there is something in it */
+    bool begins = false; /* it is the first one of its volume to arrive */
+    bool stores = true;  /* it has content */
     guint row = 0;
     bool completes = false;
-    std::vector<guint> lost; /* rows, up to this one, that hold nothing of this time */
+    std::vector<guint> lost; /* rows of lost B-scans, up to this one */
   };
 
-  /* Starts an empty volume of `scans` B-scans. */
+  /* Starts an empty volume of `rows` B-scans. */
   void restart (guint rows);
-  /* Whether a B-scan is of another volume than one that began and has not ended. */
+  /* Whether a B-scan belongs to another volume than the one in progress */
   bool leaves (guint64 place) const { return began_ && place / rows () != volume_; }
-  /* `last` of those of that place; `empty`: there is nothing in it. */
+  /* Adds a B-scan. `last`: it is the last repeat at its place. `empty`: it has no
+   * content. */
   Step next (guint64 place, bool last, bool empty);
 
   guint rows () const { return guint (filled.size ()); }
   guint64 volume () const { return volume_; }
-  /* Something of the volume that has not ended came. */
+  /* Whether a volume is in progress */
   bool began () const { return began_; }
   bool is_filled (guint row) const { return filled[row]; }
-  /* Whether the last that was to come for some row was lost. */
+  /* Whether the latest B-scan of any row was lost */
   bool has_gaps () const { return gaps > 0; }
   void end () { began_ = false; }
 

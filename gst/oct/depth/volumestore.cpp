@@ -1,4 +1,4 @@
-/* A volume on the device, into which B-scans are put one by one
+/* Volume in device memory, filled B-scan by B-scan
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -51,7 +51,6 @@ VolumeStore::fail_without_memory (GError **error) const
   return false;
 }
 
-/* In tiles as large as the device takes. */
 bool
 VolumeStore::create (GstOpenCLFilter *filter, const DepthLayout &of, guint b_scans,
     gsize of_bytes, GError **error)
@@ -118,7 +117,7 @@ VolumeStore::clear (const Rows &are_wanted, GError **error)
       error);
 }
 
-/* Somebody downstream has the memory of what was shared. */
+/* Returns whether downstream holds the volume's memory, from share(). */
 bool
 VolumeStore::is_held () const
 {
@@ -126,7 +125,7 @@ VolumeStore::is_held () const
          || GST_MINI_OBJECT_REFCOUNT_VALUE (gst_buffer_peek_memory (volume, 0)) > 1;
 }
 
-/* Returns a copy that has no other owner. */
+/* Replaces the volume by a copy that has no other owner. */
 bool
 VolumeStore::copy (GError **error)
 {
@@ -178,7 +177,7 @@ VolumeStore::take ()
   return std::exchange (volume, nullptr);
 }
 
-/* The buffer of the pool lives as long. */
+/* The parent meta keeps the pool's buffer alive as long as the returned one. */
 GstBuffer *
 VolumeStore::share () const
 {

@@ -1,4 +1,4 @@
-/* A volume on the device, into which B-scans are put one by one
+/* Volume in device memory, filled B-scan by B-scan
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,7 +12,7 @@
 #include <functional>
 
 namespace oct {
-/* Type of a volume of such B-scans: amplitudes of complex ones. */
+/* Returns the number type of a volume of these B-scans. Complex ones give amplitudes. */
 opencl::NumberType volume_type_of (const DepthLayout &layout);
 
 /* A volume that another element holds is never written. */
@@ -24,21 +24,22 @@ public:
   VolumeStore (const VolumeStore &) = delete;
   ~VolumeStore ();
 
-  /* For `scans` B-scans with `bytes` bytes together; all enqueued work has finished. */
+  /* For volumes of `b_scans` B-scans and `bytes` bytes. All enqueued work must have
+   * finished before. */
   bool create (GstOpenCLFilter *filter, const DepthLayout &input, guint b_scans,
       gsize bytes, GError **error);
-  /* Returns a volume that has no other owner: the current one, or a new one with
-   * `zeroed` empty. */
+  /* Ensures that there is a volume without other owners. If it must be allocated,
+   * `zeroed` clears it. */
   bool ensure (bool zeroed, GError **error);
   bool put (const GstOpenCLFrame *frame, guint row, GError **error);
   /* Clears the B-scans that `are_wanted` selects. */
   bool clear (const Rows &are_wanted, GError **error);
 
-  /* Since one was ensured, until it is taken or dropped */
+  /* TRUE between ensure() and take() or drop() */
   bool has_volume () const { return volume; }
-  /* (transfer full): the volume, of which this keeps nothing */
+  /* (transfer full): the volume, which this object gives up */
   GstBuffer *take ();
-  /* (transfer full): as it is by now, in the same memory */
+  /* (transfer full): a buffer of the same memory, with the B-scans put so far */
   GstBuffer *share () const;
   void drop ();
 
@@ -57,7 +58,7 @@ private:
   guint rows = 0;
   gsize bytes = 0;
   opencl::Kernel store;
-  gsize tile = 16; /* that it is built for, each way */
+  gsize tile = 16; /* side length in the kernel */
   GstBufferPool *pool = nullptr;
   GstBuffer *volume = nullptr;
 };

@@ -1,4 +1,4 @@
-/* The background of a spectrum as the mean over the lines of frames, kept on the device
+/* Background spectrum as the mean of the A-lines of frames, kept on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,31 +13,31 @@
 
 namespace oct {
 namespace {
-/* How the lines of a frame are shared out. */
+/* Distribution of a frame's lines over work-items */
 struct Shares {
-  gsize most_blocks; /* 0: two for each compute unit */
-  gsize least_lines; /* of a block */
-  gsize group;       /* work-items of one */
-  gsize wide;        /* samples that a work-item adds at once, */
-  gsize together;    /* and lines; 0: all of its block */
-  gsize columns;     /* samples of which a group makes the mean, */
-  gsize mean_group;  /* and work-items of it */
+  gsize most_blocks; /* maximum number of blocks; 0: two per compute unit */
+  gsize least_lines; /* minimum number of lines of a block */
+  gsize group;       /* work-group size of sum_blocks */
+  gsize wide;        /* samples that a work-item adds at once */
+  gsize together;    /* lines that a work-item adds at once; 0: the whole block */
+  gsize columns;     /* samples per work-group of find_background */
+  gsize mean_group;  /* work-group size of find_background */
 };
 
-/* Enough blocks to keep a GPU busy, few enough to be summed quickly, by several
- * work-items a sample. */
+/* Enough blocks to keep a GPU busy, but few enough to sum them up quickly. Several
+ * work-items share a sample. */
 const Shares shares_of_gpu = {256, 16, 128, 4, 0, 16, 128};
 
-/* A work-item for a row of blocks: each core reads memory from one end to the other. */
+/* One work-item per block, so that each core reads memory sequentially. */
 const Shares shares_of_cpu = {0, 8, 1, 16, 8, 128, 128};
 
-/* So that 32 bits hold a block's sum of 16 bit integers. */
+/* Limit for sums of 16-bit samples in 32 bits */
 const gsize most_lines_of_block = 65536;
 
-/* Lines of floats that are added before what rounding takes is looked at. */
+/* Number of float lines that are added between steps of compensated summation */
 const gsize most_floats_together = 16;
 
-/* In groups as the device allows them */
+/* Limits work-groups to the maximum of the device. */
 Shares
 shares_of (GstOpenCLContext *context)
 {

@@ -1,4 +1,4 @@
-/* The background of a spectrum as the mean over the lines of frames, kept on the device
+/* Background spectrum as the mean of the A-lines of frames, kept on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,18 +16,18 @@ namespace oct {
  * the mean of the frame itself. */
 class BackgroundMean {
 public:
-  /* Work memory only: kernels are built for the first frame that needs them. */
+  /* Allocates memory. update() builds the kernels when a frame first needs them. */
   bool create (GstOpenCLContext *context, SampleFormat input, gsize samples, gsize lines,
       guint frames, GError **error);
 
-  /* Enqueues the kernels that compute the background of `spectra` and that add them to the
-   * background of later frames. `mean` is float32 from its start on, and has no other
-   * owner while the caller keeps it. */
+  /* Enqueues the kernels that compute the background of `spectra` and include them in the
+   * background of later frames. `mean` receives a buffer of float32 values, which is not
+   * reused while the caller keeps a reference. */
   bool update (const RawSpectra &spectra, cl_command_queue queue,
       std::shared_ptr<cl::Buffer> &mean, GError **error);
 
 private:
-  /* For one way in which samples may lie; 0, 1, 2 as ALIGNED of the kernels. */
+  /* Kernels for one alignment of samples. The index is ALIGNED of the kernels. */
   struct Kernels {
     bool created = false;
     opencl::Kernel sum_blocks;
@@ -36,20 +36,20 @@ private:
 
   Kernels *suiting (const RawSpectra &spectra, GError **error);
 
-  GstOpenCLContext *context = nullptr; /* of the element, which outlives this */
+  GstOpenCLContext *context = nullptr; /* owned by the element, which outlives this */
   SampleFormat input = SampleFormat::u16le;
   cl_uint samples = 0;
   Kernels kernels[3];
-  cl::Buffer sums;  /* of blocks of lines of one frame */
-  cl::Buffer means; /* a ring of the preceding frames' */
+  cl::Buffer sums;  /* sums of the blocks of one frame */
+  cl::Buffer means; /* ring buffer of the means of preceding frames */
   cl_uint block = 0;
   cl_uint blocks = 0;
-  cl_uint together = 0; /* lines that a work-item adds at once, */
-  cl_uint wide = 0;     /* and samples */
-  cl_uint workers = 0;  /* work-items for a block */
-  cl_uint frames = 0;   /* the ring's length, */
-  cl_uint filled = 0;   /* how much of it is used, */
-  cl_uint next = 0;     /* and which of it is written next */
+  cl_uint together = 0; /* lines that a work-item adds at once */
+  cl_uint wide = 0;     /* samples that a work-item adds at once */
+  cl_uint workers = 0;  /* work-items per block */
+  cl_uint frames = 0;   /* length of the ring buffer */
+  cl_uint filled = 0;   /* number of means in it */
+  cl_uint next = 0;     /* index of the next one to write */
 
   FrameBuffers backgrounds;
 };

@@ -1,4 +1,4 @@
-/* k-clock: A-lines on even wavenumbers by the fringes of a second channel
+/* k-clock: resamples A-lines to even wavenumbers by the fringes of a clock channel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,10 +12,10 @@
 
 namespace oct {
 namespace {
-const gint reach = 20;          /* of the filter */
-const gsize largest_group = 64; /* that shares an A-line */
+const gint reach = 20;          /* samples to either side that the filter uses */
+const gsize largest_group = 64; /* work-items that share an A-line */
 
-/* I0, for Kaiser's window. */
+/* Modified Bessel function I0, for the Kaiser window */
 double
 bessel (double x)
 {
@@ -25,8 +25,8 @@ bessel (double x)
   return sum;
 }
 
-/* Frequencies around a quarter of the samples', of which nothing is left of negative ones,
- * nor of what does not turn: those are 60 dB lower (Kaiser's window). */
+/* Complex band-pass filter with a Kaiser window, centred on a quarter of the sampling
+ * rate. It attenuates negative frequencies and the mean by 60 dB. */
 std::vector<cl_float2>
 filter_weights ()
 {
@@ -85,7 +85,7 @@ ClockedSpectra::enqueue (cl_command_queue queue, guint all, guint first, guint s
   const cl_uint apart = beside ? 2 : 1;
   const cl_ulong line = 2 * (beside ? samples : all);
   const gsize numbers = gsize (samples) * spectra.lines;
-  /* For one kind only the requested channel is unpacked. */
+  /* Interleaved channels: only the samples in use are unpacked. */
   if (!unpacking.enqueue (queue, beside ? 2 * first : 0, guint (line), spectra, error)
       || !make_room (numbers, error))
     return false;

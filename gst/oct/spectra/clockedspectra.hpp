@@ -1,4 +1,4 @@
-/* k-clock: A-lines on even wavenumbers by the fringes of a second channel
+/* k-clock: resamples A-lines to even wavenumbers by the fringes of a clock channel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,26 +11,26 @@
 namespace oct {
 class ClockedSpectra {
 public:
-  /* `option` is of the kernel that makes numbers of samples. */
+  /* `option`: UNPACK_… option of the sample format, see unpack.cl. */
   bool create (
       GstOpenCLContext *context, Clock clock, const std::string &option, GError **error);
 
-  /* `spectra` are of both channels, `all` samples each, of which `samples` from `first` on
-   * are wanted, and become float32 on wavenumbers that are even from the first to the last
-   * of them. */
+  /* Resamples `samples` samples from `first` on to even wavenumbers between the first and
+   * the last of them. `spectra` has two channels of `all` samples each. It becomes one
+   * channel of float32 samples. */
   bool enqueue (cl_command_queue queue, guint all, guint first, guint samples,
       RawSpectra &spectra, GError **error);
 
 private:
   bool make_room (gsize numbers, GError **error);
 
-  GstOpenCLContext *context = nullptr; /* of the element, which outlives this */
+  GstOpenCLContext *context = nullptr; /* owned by the element, which outlives this */
   Clock clock = Clock::none;
   Unpacking unpacking;
   opencl::Kernel find_turning, find_places, resample;
   gsize group = 1;
   cl::Buffer weights, turning, places;
-  gsize room = 0; /* numbers of a channel that these hold */
+  gsize room = 0; /* capacity of `turning` and `places`, in samples */
   FrameBuffers made;
 };
 } // namespace oct

@@ -1,4 +1,4 @@
-/* Spectra that octwindowinterp leaves to a directly following octfft
+/* Deferred work of octwindowinterp, which a directly following octfft may take over
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

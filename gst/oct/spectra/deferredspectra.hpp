@@ -1,4 +1,4 @@
-/* Spectra that octwindowinterp leaves to a directly following octfft
+/* Deferred work of octwindowinterp, which a directly following octfft may take over
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,7 +18,8 @@ G_DECLARE_FINAL_TYPE (GstOctDeferredSpectra, gst_oct_deferred_spectra, GST,
 
 G_END_DECLS
 
-/* `raw` becomes its source. `mean` is the background, null where that is the stage's. */
+/* `raw` becomes the source of the deferred work. `mean` is the background; null to use
+ * that of the stage. */
 GstOctDeferredSpectra *gst_oct_deferred_spectra_new (
     std::shared_ptr<oct::SpectrumStage> stage, const GstOpenCLFrame *raw,
     const oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> mean);

@@ -1,4 +1,4 @@
-/* Buffers that belong to one frame as long as it is referenced
+/* Pool of device buffers, each in use by one frame as long as it is referenced
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,8 +11,8 @@
 #include <vector>
 
 namespace oct {
-/* All of one size, as many as ever were under way at once. Whoever kept one before has
- * enqueued what reads it, on the queue on which it is written next. */
+/* Buffers of one size, as many as were ever in use at once. A buffer may be released
+ * before the device has read it, if the next write is enqueued on the same queue. */
 class FrameBuffers {
 public:
   std::shared_ptr<cl::Buffer> unused (

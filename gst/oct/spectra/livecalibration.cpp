@@ -1,4 +1,4 @@
-/* octwindowinterp calibrate=true: what the mirror tells whose spectra are playing
+/* octwindowinterp calibrate=true: calibration from mirror spectra while playing
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,17 +14,17 @@
 #include <utility>
 
 namespace oct {
-/* The threads that reckon have it as long as there is work. */
+/* State shared with the calibration threads. Pending jobs keep it alive. */
 struct LiveCalibration::Mirrors {
-  std::mutex in_order; /* held by the thread that calibrates: one frame after the other */
+  std::mutex in_order; /* held by the calibrating thread, to calibrate frames in order */
   std::mutex mutex;
   std::condition_variable told;
   std::deque<std::unique_ptr<Job>> waiting;
   guint under_way = 0;
-  std::vector<double> before; /* empty: there was none */
+  std::vector<double> before; /* previous mirror's spectrum, or empty */
 };
 
-/* All that the other thread needs, also when the element has stopped meanwhile. */
+/* Everything that the calibration thread needs, even after the element has stopped. */
 struct LiveCalibration::Job {
   std::shared_ptr<Mirrors> mirrors;
   cl::CommandQueue queue;

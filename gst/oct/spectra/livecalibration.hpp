@@ -1,4 +1,4 @@
-/* octwindowinterp calibrate=true: what the mirror tells whose spectra are playing
+/* octwindowinterp calibrate=true: calibration from mirror spectra while playing
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,26 +9,26 @@
 #include <string>
 
 namespace oct {
-/* A frame's mean spectrum is a mirror's, and with the one before it a pair. */
+/* Calibrates from the mean spectra of a frame and of the previous mirror, if any. */
 class LiveCalibration {
 public:
   struct Wish {
-    std::vector<double> background; /* without the mirror, or empty */
-    bool same_side;                 /* of zero delay are both mirrors */
-    std::string folder;             /* where files go, or empty */
+    std::vector<double> background; /* spectrum without the mirror, or empty */
+    bool same_side;                 /* both mirrors are on the same side of zero delay */
+    std::string folder;             /* folder for calibration files, or empty */
   };
 
   LiveCalibration ();
   ~LiveCalibration ();
 
-  /* Mirrors of other samples make no pair with those to come. */
+  /* Forgets the previous mirror. Must be called when the format of spectra changes. */
   void forget ();
 
-  /* Until all that was taken is told. */
+  /* Waits until all results are posted. */
   void wait ();
 
-  /* Enqueues the mean of `spectra`, and reads it and reckons in another thread, which posts
-   * what it finds as a message of `element`, or a WARNING. */
+  /* Enqueues the mean of `spectra`. Another thread reads it, calibrates, and posts the
+   * result as a message of `element`, or a WARNING if it fails. */
   bool take (GstElement *element, GstOpenCLContext *context, SampleFormat input,
       const RawSpectra &spectra, const Wish &wish, cl_command_queue queue,
       GError **error);

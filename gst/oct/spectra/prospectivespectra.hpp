@@ -1,4 +1,4 @@
-/* A query of octwindowinterp: what octfft will get with the next settings
+/* Query by which octwindowinterp announces its next settings to octfft
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,13 +7,13 @@
 #include "spectrumstage.hpp"
 
 namespace oct {
-/* Sent downstream from any thread, so that octfft prepares for such spectra meanwhile. The
- * query stays unanswered, and so reaches all branches of a tee. */
+/* Sent downstream from any thread, so that octfft prepares for the spectra in advance.
+ * octfft leaves the query unanswered, so that a tee passes it to all branches. */
 struct ProspectiveSpectra {
-  GstOpenCLContext *context; /* of the sender, which holds it */
+  GstOpenCLContext *context; /* owned by the sender */
   const SpectrumStage *stage;
   guint lines;
-  bool fused = false; /* octfft makes them */
+  bool fused = false; /* set if octfft computes the spectra */
 };
 
 const char *const prospect_query = "GstOctProspectiveSpectra";
@@ -27,7 +27,7 @@ new_prospect_query (ProspectiveSpectra &spectra)
                             static_cast<gpointer> (&spectra), nullptr));
 }
 
-/* (nullable): those that `query` is about */
+/* (nullable): null for other queries */
 inline ProspectiveSpectra *
 spectra_of_query (GstQuery *query)
 {

@@ -1,4 +1,4 @@
-/* Raw spectra on the device, and how the kernels address them
+/* Raw spectra on the device, and their memory layout
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

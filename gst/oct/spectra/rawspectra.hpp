@@ -1,4 +1,4 @@
-/* Raw spectra on the device, and how the kernels address them
+/* Raw spectra on the device, and their memory layout
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -20,8 +20,8 @@ enum class SampleFormat {
 };
 
 struct Sample {
-  const char *option; /* of the kernels, which says how it is loaded */
-  gsize bytes;        /* offsets and strides are multiples of it unless it is unaligned */
+  const char *option; /* build option of the kernels */
+  gsize bytes;        /* size of a sample; offsets and strides may be unaligned */
 };
 
 const Sample &sample_of (SampleFormat format);
@@ -35,11 +35,11 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
-  /* (nullable) Kernels add the number of NaN and infinite samples of float input. */
+  /* (nullable) Kernels count NaN and infinite samples of float input in it. */
   std::shared_ptr<cl::Buffer> counter;
   std::shared_ptr<cl::Buffer>
-      unpacked;         /* that `data` is, where they were not as they are */
-  bool is_read = false; /* by a command that is enqueued */
+      unpacked;         /* (nullable) owns `data` if samples were converted */
+  bool is_read = false; /* an enqueued command reads the frame */
 
   cl_mem counter_data () const { return counter ? (*counter) () : nullptr; }
 

@@ -1,5 +1,7 @@
-/* Two numbers that kernels count in spectra, read back without waiting: of floats that are
- * not finite, or of integers looked at and saturated ones of them
+/* Counts of non-finite or saturated samples, read back without waiting
+ *
+ * Float input: number of NaN and infinite samples. Integer input: numbers of checked and
+ * of saturated samples.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,9 +14,9 @@
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/unpack.cl"
 
 namespace oct {
-/* Frames from one look to the next, and A-lines of such a frame: a look costs two calls of
- * the driver and what they wait for. Counting within the kernels that read all samples
- * anyway made those a fifth slower on a GPU. */
+/* Only some frames, and some of their A-lines, are checked: a check costs two driver
+ * calls and the time that they wait. Counting in the kernels that read all samples anyway
+ * made these a fifth slower on a GPU. */
 static const guint frames_between = 16, lines_between = 16;
 
 bool
@@ -32,7 +34,8 @@ SampleCounts::create (GstOpenCLContext *context, const char *option, GError **er
              (std::string ("-D") + option).c_str (), error);
 }
 
-/* Every A-line's turn comes; where there are few, all of them are looked at. */
+/* The first A-line changes from frame to frame, so that all A-lines are checked over
+ * time. If a frame has few, all are checked at once. */
 bool
 SampleCounts::count_saturated (cl_command_queue queue, guint first, guint samples,
     guint full_scale, RawSpectra &spectra, GError **error)
@@ -49,7 +52,7 @@ SampleCounts::count_saturated (cl_command_queue queue, guint first, guint sample
       (*counter_) ());
 }
 
-/* No data of a frame: GstOpenCLStatistics does not count it. */
+/* GstOpenCLStatistics does not count this read, which is not frame data. */
 const cl_uint *
 SampleCounts::look (cl_command_queue queue)
 {

@@ -1,5 +1,7 @@
-/* Two numbers that kernels count in spectra, read back without waiting: of floats that are
- * not finite, or of integers looked at and saturated ones of them
+/* Counts of non-finite or saturated samples, read back without waiting
+ *
+ * Float input: number of NaN and infinite samples. Integer input: numbers of checked and
+ * of saturated samples.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,30 +17,31 @@
 #include <memory>
 
 namespace oct {
-/* Read every few frames. Failures are those of the frames themselves, and reported there. */
+/* Counts are read every few frames. Errors are ignored: a failing device also fails the
+ * frames, which report it. */
 class SampleCounts {
 public:
-  /* `option` (nullable): of unpack.cl, for integers */
+  /* `option` (nullable): UNPACK_… option for integers, see unpack.cl */
   bool create (GstOpenCLContext *context, const char *option, GError **error);
 
-  /* Null before create(). Frames share it. */
+  /* Null before create(). Shared by frames. */
   const std::shared_ptr<cl::Buffer> &counter () const { return counter_; }
 
-  /* Counts in one frame of a few, in some of its A-lines: of `samples` from `first` on those
-   * of at least `full_scale` after the shift. */
+  /* Counts saturated samples, in some A-lines of every few frames. Checks `samples`
+   * samples from `first` on. They are saturated from `full_scale` on, after the shift. */
   bool count_saturated (cl_command_queue queue, guint first, guint samples,
       guint full_scale, RawSpectra &spectra, GError **error);
 
-  /* Before a frame: both counts of those so far, where they have just come, else null. */
+  /* Call before each frame. Returns both counts when a read has finished, else null. */
   const cl_uint *look (cl_command_queue queue);
-  /* After the last frame. Waits for them; null where there are none. */
+  /* Call after the last frame. Waits for both counts; returns null if there are none. */
   const cl_uint *look_at_last (cl_command_queue queue);
 
 private:
   std::shared_ptr<cl::Buffer> counter_;
   opencl::Kernel kernel;
   cl_uint items_of_line = 1;
-  guint candidates = 0; /* frames that could have been looked at */
+  guint candidates = 0; /* calls of count_saturated() */
   opencl::ReadBack counts;
   guint frames = 0;
 };

@@ -17,27 +17,26 @@ namespace oct {
 struct SpectrumFormat {
   SampleFormat input = SampleFormat::u16le;
   guint samples = 0;
-  guint oversampling = 1;  /* points of the output for one of the even wavenumbers */
+  guint oversampling = 1;  /* output points per even wavenumber */
   bool complex = false;    /* dispersion is compensated */
-  bool background = false; /* one is subtracted */
+  bool background = false; /* a background is subtracted */
 };
 
-/* Background that is subtracted from every A-line: float32, from an offset in words of
- * a buffer */
+/* Background that is subtracted from every A-line: float32, at an offset in words */
 struct BackgroundSpectrum {
-  cl_mem buffer = nullptr; /* of a stage or of a mean, which lives as long */
+  cl_mem buffer = nullptr; /* owned by a stage or a mean, which outlives this */
   cl_uint offset = 0;
 };
 
-/* Frames share it, those not made yet too: it is replaced, and never changed. Any thread
- * may enqueue. */
+/* Immutable, because deferred frames share it: new settings need a new stage. enqueue()
+ * is thread-safe. */
 class SpectrumStage {
 public:
-  /* Tables only: kernels are built for the first frame that needs them. */
+  /* Uploads the tables. enqueue() builds the kernels when a frame first needs them. */
   static std::shared_ptr<SpectrumStage> make (GstOpenCLContext *context,
       const SpectrumFormat &format, const SpectrumTables &tables, GError **error);
 
-  /* `background` is float32 from a word of a buffer on; `output` is counted in floats. */
+  /* `output`: offset in `data`, in floats */
   bool enqueue (cl_command_queue queue, const RawSpectra &spectra,
       const BackgroundSpectrum &background, cl_mem data, cl_ulong output, GError **error);
 
@@ -46,11 +45,11 @@ public:
   gsize points () const { return points_; }
   cl_mem tables () const { return tables_ (); }
 
-  /* The one in the tables (of no meaning where none is subtracted). */
+  /* Returns the background in the tables. Undefined if none is subtracted. */
   BackgroundSpectrum background () const { return {tables_ (), background_offset_}; }
 
 private:
-  /* A-lines of a work-item, which share what it reads of the tables. */
+  /* A-lines per work-item, which reads the tables only once for them */
   static constexpr guint lines_of_item = 4;
 
   struct Unref {
@@ -69,9 +68,9 @@ private:
   SpectrumFormat format_;
   cl::Buffer tables_;
   gsize taps_ = 0;
-  gsize points_ = 0;              /* of an A-line of the output */
-  cl_uint background_offset_ = 0; /* of the one in the tables */
-  std::mutex launching; /* a kernel's arguments are set one by one, and it is made once */
+  gsize points_ = 0;              /* per output A-line */
+  cl_uint background_offset_ = 0; /* of the background in the tables */
+  std::mutex launching;           /* guards creation of a kernel and its arguments */
   MakeSpectrum aligned;
   MakeSpectrum unaligned;
 };

@@ -1,8 +1,8 @@
-/* The spectra of octtestsrc: tables, phantom and kernels
+/* Simulated spectra of octtestsrc: tables, phantom and kernels
  *
  * The model is the interferogram of a Fourier-domain OCT (Drexler and Fujimoto, Optical
- * Coherence Tomography: Technology and Applications, chapter 2) with one fringe for each
- * scatterer; interference of scatterers among themselves is left out.
+ * Coherence Tomography: Technology and Applications, chapter 2), with one fringe per
+ * scatterer. Interference between scatterers is left out.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,22 +22,22 @@
 
 namespace {
 constexpr gsize group_samples = 8;    /* GROUP_SAMPLES of the kernels */
-constexpr gsize cpu_groups = 8;       /* of a work-item; a GPU's makes one */
+constexpr gsize cpu_groups = 8;       /* groups per work-item; 1 on a GPU */
 constexpr guint still = 1, blood = 2; /* STILL and BLOOD of the kernels */
 constexpr double two_pi = 6.283185307179586476925;
-constexpr double turn = 4294967296.0; /* of the kernel's phases */
+constexpr double turn = 4294967296.0; /* one turn, in the kernels' phase units */
 
 const char resource[] = "/org/freedesktop/gstreamer/opencl/oct/testspectra.cl";
 
-/* Depths are parts of the depth range; see Layer in the kernel. */
+/* Depths are fractions of the depth range. See Layer in the kernel source. */
 struct TissueLayer {
   double begins, undulation, cycles, start;
   double backscatter, attenuation;
   double reflection, reach;
 };
 
-/* Something like skin: a bright surface, a dark layer, a wavy junction to brighter
- * tissue, that fades with depth, with one bright band in it. */
+/* Resembles skin: a bright surface, a dark layer, and below a wavy junction brighter
+ * tissue, which fades with depth and has one bright band. */
 const TissueLayer tissue_layers[] = {
     {0.150, -0.050, 0.5, 0.0, 0.80, 3.0, 1.0, 0.003},
     {0.025, 0.003, 3.0, 0.1, 0.22, 2.0, 0.0, 0.001},
@@ -47,22 +47,22 @@ const TissueLayer tissue_layers[] = {
     {0.430, 0.014, 1.5, 0.7, 0.50, 9.0, 0.0, 0.001},
 };
 constexpr double tissue_thickness = 0.66;
-constexpr double tissue_gain = 0.02; /* fringe of a mean grain, of the level */
+constexpr double tissue_gain = 0.02; /* mean fringe amplitude of a grain / level */
 
 /* Denser than the axial resolution, so that the speckle is fully developed. */
 constexpr double bins_per_cell = 2.5;
 constexpr double grains_per_frame = 160.0;
-constexpr double deepest_range = 1024.0; /* deeper, the tissue gets no thicker */
+constexpr double deepest_range = 1024.0; /* maximum depth range, in depth bins */
 constexpr guint still_strip = 1024;      /* A-lines that are summed up at once */
 
-/* Half width of the light source's spectrum, of half the samples. */
+/* Sigma of the light source's Gaussian spectrum, relative to half the samples */
 constexpr double envelope_sigma = 0.5;
 
 constexpr double breaths_per_second = 0.3;
 constexpr double breath_depth = 0.002;
-constexpr double flow_turns_per_second = 0.8; /* of the slowest blood */
+constexpr double flow_turns_per_second = 0.8; /* for the slowest blood */
 
-/* Phases wrap around; a negative one too. */
+/* Converts to a phase, which wraps around. Accepts negative numbers. */
 cl_uint
 turns_from_double (double turns)
 {
@@ -70,7 +70,7 @@ turns_from_double (double turns)
       static_cast<guint64> (std::llround ((turns - std::floor (turns)) * turn)));
 }
 
-/* Whole numbers and the rest in 2^-32; a negative one wraps around too. */
+/* Converts to a fixed-point number in units of 2^-32. Negative numbers wrap around. */
 cl_ulong
 fixed_number (double number)
 {
@@ -84,12 +84,12 @@ fixed_depth (double depth)
   return {{cl_uint (fixed >> 32), cl_uint (fixed)}};
 }
 
-/* Where the blood is: parts of a frame's width and of the depth range. */
+/* Blood vessel, in fractions of a frame's width and of the depth range */
 struct Vessel {
   double middle, below, half_width, half_height;
 
-  /* Half of what of it an A-line sees, negative beside it; a little wider than the
-   * kernel's, which is of single precision. */
+  /* Returns half the length of an A-line inside the vessel; negative outside. Slightly
+   * too wide, because the kernel uses single precision. */
   double half_chord (double across) const
   {
     const double away = (across - middle) / (1.0001 * half_width);
@@ -98,7 +98,7 @@ struct Vessel {
 };
 const Vessel vessel = {0.66, 0.185, 0.085, 0.050};
 
-/* Sample j of evenly spaced wavelengths on the grid of even wavenumbers. */
+/* Position of samples at even wavelengths on the grid of even wavenumbers */
 struct WavenumberGrid {
   double wavelength_min, wavelength_max;
   guint samples;
@@ -130,8 +130,8 @@ setting_error (GError **error, const char *format, ...)
   va_end (arguments);
   return false;
 }
-/* Two planes of still tissue may take a quarter of the device's memory. In the
- * environment, GST_OPENCL_KEEP_TISSUE=0 says that there is no room. */
+/* Two planes of static tissue may take up to a quarter of the device memory.
+ * GST_OPENCL_KEEP_TISSUE=0 in the environment disables them. */
 gsize
 find_largest_plane (GstOpenCLContext *context)
 {
@@ -237,7 +237,7 @@ OctTestSpectra::upload (cl::Buffer &buffer, const void *data, gsize size, GError
 bool
 OctTestSpectra::allocate (cl::Buffer &buffer, gsize size, GError **error)
 {
-  /* No buffer is empty. */
+  /* OpenCL has no empty buffers. */
   return opencl::make_buffer (context, std::max<gsize> (size, 16), buffer, error);
 }
 
@@ -273,7 +273,7 @@ OctTestSpectra::dispersion_at (const OctTestSettings &settings, double m) const
   return settings.dispersion_a2 * q * q + settings.dispersion_a3 * q * q * q;
 }
 
-/* Mirrors stand still: their fringes are a table, made in double precision. */
+/* Mirrors do not move. Their fringes are a table, computed in double precision. */
 bool
 OctTestSpectra::configure_mirrors (const OctTestSettings &settings, GError **error)
 {
@@ -293,7 +293,7 @@ OctTestSpectra::configure_mirrors (const OctTestSettings &settings, GError **err
   return upload (fringes, table.data (), table.size () * sizeof (cl_float), error);
 }
 
-/* As the mirror of a scanner moves; forth and back are mirror images. */
+/* Returns the lateral position of a line in a sinusoidal scan. */
 double
 OctTestSpectra::place_of (const OctTestSettings &settings, guint line) const
 {
@@ -332,8 +332,8 @@ OctTestSpectra::configure_tissue (const OctTestSettings &settings, GError **erro
          && configure_moving (error);
 }
 
-/* Static reflectors are summed once and kept if there is room. Otherwise all count as
- * moving. */
+/* Static scatterers are summed up once if there is enough memory for the result.
+ * Otherwise all scatterers count as moving. */
 bool
 OctTestSpectra::configure_still (GError **error)
 {
@@ -345,8 +345,8 @@ OctTestSpectra::configure_still (GError **error)
          && allocate (still_imaginary, keeps_still ? plane * lines : 0, error);
 }
 
-/* A box around all that moves, and which of its cells each A-line sees; one more on each
- * side does no harm, as it has no amplitude. */
+/* Finds a box around all moving scatterers, and the cells of each A-line in it. Margins
+ * are generous, because scatterers outside of the vessel have amplitude 0. */
 bool
 OctTestSpectra::configure_moving (GError **error)
 {
@@ -403,7 +403,7 @@ OctTestSpectra::enqueue_scatterers (cl_command_queue queue, guint seed, guint ki
       motion.step, motion.start_phase, motion.step_phase, motion.turned, box, to);
 }
 
-/* A strip of A-lines after the other, so that their scatterers take little room. */
+/* Processes strips of A-lines, so that their scatterers take little memory. */
 bool
 OctTestSpectra::enqueue_still (
     cl_command_queue queue, guint seed, bool flows, GError **error)
@@ -457,7 +457,7 @@ OctTestSpectra::motion_at (
   return motion;
 }
 
-/* Input buffers of the kernel of a frame */
+/* Enqueues the kernels that fill the input buffers of layers_of_tissue. */
 bool
 OctTestSpectra::enqueue_tissue (const OctTestSettings &settings,
     const OctTestMoment &moment, cl_command_queue queue, GError **error)

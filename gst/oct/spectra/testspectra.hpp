@@ -1,4 +1,4 @@
-/* The spectra of octtestsrc: tables, phantom and kernels
+/* Simulated spectra of octtestsrc: tables, phantom and kernels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -26,24 +26,23 @@ struct OctTestSettings {
   double level = 20000;
   double noise = 20;
   guint seed = 1;
-  double velocity = 0;   /* of the blood, in mm/s to greater depth; wavelengths in nm */
-  double line_rate = 0;  /* A-lines a second, 0: a frame's time for its lines */
-  double sinusoidal = 0; /* part of a half period that a frame is */
-  bool bidirectional = false; /* every second frame is taken on the way back */
+  double velocity = 0;   /* of blood to greater depth, in mm/s; wavelengths in nm */
+  double line_rate = 0;  /* A-lines per second; 0: lines take the duration of a frame */
+  double sinusoidal = 0; /* fraction of a half sine period that a frame covers */
+  bool bidirectional = false; /* every second frame is scanned in reverse */
 };
 
-/* Which frame: its number draws the noise, its time moves the tissue. */
+/* A frame's number, which selects the noise, and its time, which moves the tissue */
 struct OctTestMoment {
   guint64 frame;
   double seconds;
-  double line_seconds; /* from A-line to A-line */
+  double line_seconds; /* time from A-line to A-line */
 };
 
-/* Whether the settings make sense whatever the caps; @error names the value that does
- * not. */
+/* Checks the settings as far as possible without caps. @error names the invalid value. */
 bool oct_test_settings_validate (const OctTestSettings &settings, GError **error);
 
-/* The same for another number of samples per A-line */
+/* Checks the settings for a number of samples per A-line. */
 bool oct_test_settings_validate_for (
     const OctTestSettings &settings, guint samples, GError **error);
 
@@ -55,8 +54,8 @@ public:
   /* Builds the kernels. */
   bool open (GstOpenCLContext *context, GError **error);
 
-  /* Computes the tables of valid settings and uploads them. Enqueued frames keep their own
-   * tables, so this does not wait. */
+  /* Computes the tables of valid settings and uploads them. Enqueued frames keep their
+   * own tables, so this does not wait. */
   bool configure (
       const OctTestSettings &settings, guint samples, guint lines, GError **error);
 
@@ -65,17 +64,17 @@ public:
       const GstOpenCLFrame &frame, GError **error);
 
 private:
-  /* How the tissue lies at a moment. */
+  /* Displacement of the tissue at a moment */
   struct Motion {
     cl_uint flow = 0;               /* of the slowest blood, in turns */
     cl_uint2 displacement = {};     /* depth bins */
-    cl_uint displacement_phase = 0; /* of the light itself, in turns */
+    cl_uint displacement_phase = 0; /* phase of the light, in turns */
 
-    /* Blood along the beam, and how much more from A-line to A-line. */
+    /* Displacement of blood along the beam, and its step from A-line to A-line */
     cl_uint advances = 0;
-    cl_ulong start = 0, step = 0; /* depth cells in 2^-32 */
+    cl_ulong start = 0, step = 0; /* depth cells, in units of 2^-32 */
     cl_uint start_phase = 0, step_phase = 0;
-    cl_uint turned = 0; /* from the last A-line to the first */
+    cl_uint turned = 0; /* A-lines are acquired from the last to the first */
   };
 
   bool upload (cl::Buffer &buffer, const void *data, gsize size, GError **error);
@@ -98,23 +97,23 @@ private:
       cl_command_queue queue, GError **error);
 
   GstOpenCLContext *context = nullptr; /* outlives this */
-  gsize largest_plane = 0;             /* bytes that one of still tissue may have */
+  gsize largest_plane = 0;             /* maximum bytes of a plane of static tissue */
   opencl::Kernel mirrors, tissue, still_tissue, turn, layers_of_tissue;
   gsize groups_per_item = 1;
 
   OctTestPattern pattern = OCT_TEST_PATTERN_MIRRORS;
   guint samples = 0;
   guint lines = 0;
-  gsize groups = 0; /* of an A-line, of 8 samples, padded to whole work-items */
+  gsize groups = 0; /* groups of 8 samples per A-line, padded to whole work-items */
   cl::Buffer position, dispersion, envelope;
   cl::Buffer fringes; /* of the mirrors */
 
-  guint cells = 0;          /* of depth, each with a scatterer */
-  double depth_range = 0;   /* that the tissue is made for, in depth bins */
-  double turns_per_bin = 0; /* of the light itself, when the tissue moves */
+  guint cells = 0;          /* depth cells, each with a scatterer */
+  double depth_range = 0;   /* range that the layers scale with, in depth bins */
+  double turns_per_bin = 0; /* phase of the light per bin of displacement */
   double bin_step = 0;      /* in units of the wavelength */
   cl::Buffer layers;
-  std::vector<cl_float> line_places; /* across the tissue, in lines */
+  std::vector<cl_float> line_places; /* lateral positions of A-lines, in lines */
   cl::Buffer places;
   cl::Buffer turn_real, turn_imaginary;
   bool keeps_still = false;
@@ -123,6 +122,6 @@ private:
   bool still_flows = false;
   cl::Buffer still_real, still_imaginary;
   cl_uint4 moving = {}; /* first cell, cells, first line, lines */
-  cl::Buffer reach;     /* of the moving cells, those of each line: first, count */
+  cl::Buffer reach;     /* moving cells of each A-line: first, count */
   cl::Buffer moving_scatterers;
 };

@@ -1,4 +1,4 @@
-/* Samples that other kernels do not read as they are: signed, of 32 bits, or packed
+/* Unpacks samples that other kernels do not read: signed, 32-bit or packed
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Samples that other kernels do not read as they are: signed, of 32 bits, or packed
+/* Unpacks samples that other kernels do not read: signed, 32-bit or packed
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,21 +10,20 @@
 #include <gst/opencl/kernel/kernel.hpp>
 
 namespace oct {
-/* Makes float32 or uint16 of them, in memory that is the frame's alone. */
+/* Converts samples to float32 or uint16, in a buffer per frame. */
 class Unpacking {
 public:
-  /* `option` is of the kernel, and `made` what it makes. */
+  /* `option`: UNPACK_… option of the input, see unpack.cl. `made`: output format */
   bool create (
       GstOpenCLContext *context, const char *option, SampleFormat made, GError **error);
 
-  /* `spectra` are all of the frame's, of which `samples` from `first` on are wanted, and
-   * become those that were made: shifted. Allocates only where more frames than ever are
-   * under way. */
+  /* Unpacks and shifts `samples` samples of each A-line from `first` on. `spectra` then
+   * describes the result. Allocates only if more frames than before are in flight. */
   bool enqueue (cl_command_queue queue, guint first, guint samples, RawSpectra &spectra,
       GError **error);
 
 private:
-  GstOpenCLContext *context = nullptr; /* of the element, which outlives this */
+  GstOpenCLContext *context = nullptr; /* owned by the element, which outlives this */
   opencl::Kernel kernel;
   gsize sample_bytes = 0;
   FrameBuffers buffers;

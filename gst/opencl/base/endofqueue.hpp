@@ -8,9 +8,10 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {
-/* (out) (transfer full): `event` completes when everything on `queue` so far has. It is a
- * barrier's: NVIDIA's driver completes the event of a kernel or a marker only after kernels
- * that other queues began before, and takes longer to enqueue it. */
+/* Enqueues a barrier, whose event completes after all commands enqueued on `queue` so
+ * far. On NVIDIA's driver, the event of a kernel or a marker completes only after kernels
+ * that other queues began before, and takes longer to enqueue. event: (out) (transfer
+ * full) */
 inline cl_int
 enqueue_end (cl_command_queue queue, cl_event *event)
 {

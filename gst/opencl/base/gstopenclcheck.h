@@ -21,12 +21,12 @@ GST_OPENCL_API const gchar *gst_opencl_error_name (cl_int code);
 
 /**
  * gst_opencl_check:
- * @code: (type gint): what an OpenCL call returned
+ * @code: (type gint): the return code of an OpenCL call
  * @call: the call's name, "clCreateBuffer"
  * @error: (out) (optional): set when @code is not CL_SUCCESS; one that is set already
  *   is kept, so that the first failure is the one reported
  *
- * The one place where OpenCL return codes become errors.
+ * Converts an OpenCL return code to an error.
  *
  * Returns: whether @code is CL_SUCCESS
  */
@@ -35,12 +35,12 @@ GST_OPENCL_API gboolean gst_opencl_check (cl_int code, const gchar *call, GError
 /**
  * gst_opencl_post_error:
  * @element: the element that failed
- * @error: (transfer full): why; freed
+ * @error: (transfer full): the reason; freed
  *
- * Posts one element error. The first line of the message is what a user reads, the rest
- * (a build log) goes into the debug text. Errors of #GST_RESOURCE_ERROR,
- * #GST_STREAM_ERROR, #GST_LIBRARY_ERROR and #GST_CORE_ERROR keep domain and code; those of
- * #GST_OPENCL_ERROR are mapped to the nearest #GstResourceError or #GstLibraryError.
+ * Posts one element error. The first line of the error is the message. Further lines,
+ * such as a build log, are the debug text. Errors of #GST_RESOURCE_ERROR,
+ * #GST_STREAM_ERROR, #GST_LIBRARY_ERROR and #GST_CORE_ERROR keep domain and code. Those
+ * of #GST_OPENCL_ERROR are mapped to the nearest #GstResourceError or #GstLibraryError.
  */
 GST_OPENCL_API void gst_opencl_post_error (GstElement *element, GError *error);
 

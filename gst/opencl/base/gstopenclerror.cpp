@@ -7,7 +7,8 @@
 #include <gst/common/elementerror.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
-/* The macro makes a string of its first argument: spaces would be in it. */
+/* The macro converts its first argument to a string. clang-format would put spaces into
+ * it. */
 // clang-format off
 G_DEFINE_QUARK (gst-opencl-error-quark, gst_opencl_error)
 // clang-format on
@@ -102,7 +103,7 @@ const NamedCode named_codes[] = {
 };
 #undef NAMED
 
-/* A buffer that is larger than any the device can have is one it has no room for. */
+/* CL_INVALID_BUFFER_SIZE: the buffer is larger than any that the device can allocate. */
 bool
 out_of_memory (cl_int code)
 {

@@ -10,7 +10,7 @@
 
 struct _GstOpenCLStatistics {
   std::atomic<int> references{1};
-  std::mutex lock; /* of name */
+  std::mutex lock; /* protects name */
   std::string name;
   std::atomic<bool> used{false};
   std::atomic<guint64> uploads{0};
@@ -23,7 +23,7 @@ struct _GstOpenCLStatistics {
 };
 
 namespace {
-/* Whom this thread works for. */
+/* Statistics that this thread counts for, or null for those of the application */
 thread_local GstOpenCLStatistics *current = nullptr;
 
 GstOpenCLStatistics *
@@ -51,7 +51,7 @@ statistics_quark ()
   return g_quark_from_static_string ("gst-opencl-statistics");
 }
 
-/* Two threads may come here for the same element at once. */
+/* Two threads may call this for the same element at once. */
 GstOpenCLStatistics *
 find_or_attach (GstElement *element)
 {

@@ -1,7 +1,7 @@
 /* Statistics of each element: transfers, launches and waits
  *
- * Not installed: for this project's elements and tracer. The base classes count for elements
- * of others.
+ * Not installed: for this project's elements and tracer. The base classes count on behalf
+ * of other elements.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,8 +14,8 @@ G_BEGIN_DECLS
 /**
  * GstOpenCLStatistics:
  *
- * Counters of one element. They live as long as the element or as a reference to them,
- * so that they can be read after it is gone. All functions may be called from any thread.
+ * Counters of one element. A reference keeps them after the element is gone. All
+ * functions may be called from any thread.
  */
 typedef struct _GstOpenCLStatistics GstOpenCLStatistics;
 
@@ -23,18 +23,18 @@ typedef struct _GstOpenCLStatistics GstOpenCLStatistics;
 /**
  * gst_opencl_statistics_get_type:
  *
- * Returns: the boxed #GType of #GstOpenCLStatistics, of which a copy is another reference
+ * Returns: the boxed #GType of #GstOpenCLStatistics. A copy is another reference.
  */
 GST_OPENCL_API GType gst_opencl_statistics_get_type (void);
 
 /**
  * GstOpenCLCounts:
- * @uploads: host to device transfers
- * @upload_bytes: their bytes
- * @downloads: device to host transfers
- * @download_bytes: their bytes
+ * @uploads: transfers from host to device
+ * @upload_bytes: bytes transferred from host to device
+ * @downloads: transfers from device to host
+ * @download_bytes: bytes transferred from device to host
  * @host_waits: times a thread was blocked because it needed data
- * @throttled: times a thread was blocked to bound how far the host runs ahead
+ * @throttled: times a thread was blocked to limit the frames in flight
  * @launches: kernels enqueued
  *
  * Counters of one element.
@@ -51,11 +51,11 @@ typedef struct {
 
 /**
  * gst_opencl_statistics_of:
- * @element: (nullable): an element, or %NULL for what runs outside of any element (an
- *   application that maps a buffer in its own thread)
+ * @element: (nullable): an element, or %NULL for work outside of any element, such as an
+ *   application that maps a buffer in its own thread
  *
- * Returns: (transfer none): the statistics of @element, made at the first call. Calling
- *   it again takes up a changed name of the element.
+ * Returns: (transfer none): the statistics of @element, created by the first call. Every
+ *   call updates their name to that of the element.
  */
 GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_of (GstElement *element);
 
@@ -72,7 +72,7 @@ GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_ref (
  * gst_opencl_statistics_unref:
  * @stats: (transfer full): statistics
  *
- * Gives a reference back.
+ * Releases a reference.
  */
 GST_OPENCL_API void gst_opencl_statistics_unref (GstOpenCLStatistics *stats);
 
@@ -80,7 +80,8 @@ GST_OPENCL_API void gst_opencl_statistics_unref (GstOpenCLStatistics *stats);
  * gst_opencl_statistics_get_name:
  * @stats: statistics
  *
- * Returns: (transfer full): the element's name, "(application)" for those of no element
+ * Returns: (transfer full): the element's name, or "(application)" for work outside of
+ *   any element
  */
 GST_OPENCL_API gchar *gst_opencl_statistics_get_name (GstOpenCLStatistics *stats);
 
@@ -96,12 +97,13 @@ GST_OPENCL_API gboolean gst_opencl_statistics_get_counts (
 
 /**
  * gst_opencl_statistics_enter:
- * @stats: (nullable): whom to count for in this thread from now on
+ * @stats: (nullable): the statistics that this thread counts for from now on
  *
- * Elements enter their own statistics around their work; the tracer does so for elements
- * that know nothing of OpenCL.
+ * Elements enter their own statistics around their work. The tracer does so for elements
+ * that do not use OpenCL.
  *
- * Returns: (transfer none) (nullable): to be given to gst_opencl_statistics_leave()
+ * Returns: (transfer none) (nullable): the previous statistics, for
+ *   gst_opencl_statistics_leave()
  */
 GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_enter (
     GstOpenCLStatistics *stats);

@@ -1,6 +1,6 @@
 /* OpenCL's C++ bindings, for RAII inside the library
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,9 +18,10 @@ namespace opencl {
 /* Result of a wait that exceeded GST_OPENCL_TIMEOUT (no OpenCL error code) */
 constexpr cl_int no_answer = -99999;
 
-/* Another reference to an object, empty where the driver refuses one. A wrapper's copy would
- * not tell, and release what it does not hold: OpenCL objects are moved, or shared by
- * std::shared_ptr, and this is for those of others. */
+/* Returns a wrapper with its own reference to an object of another owner, or an empty
+ * wrapper if the driver refuses it. A copied wrapper would not report that, and would
+ * release a reference that it does not hold. Therefore move wrappers, or share them by
+ * std::shared_ptr. */
 template <typename Wrapper>
 Wrapper
 retained (typename Wrapper::cl_type object, GError **error)

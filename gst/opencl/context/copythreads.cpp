@@ -64,7 +64,7 @@ CopyThreads::copy (guint8 *to, const guint8 *from, gsize size)
   job->taken = false;
 }
 
-/* Returns a job that no other thread uses (nullable: all are in use). */
+/* Returns a job that no other thread uses, or nullptr if all are in use. */
 CopyThreads::Job *
 CopyThreads::take_job ()
 {
@@ -88,7 +88,7 @@ CopyThreads::share (Job &job)
   job.copy_parts ();
   job.open = false;
   while (job.helpers > 0)
-    std::this_thread::yield (); /* at most a part */
+    std::this_thread::yield (); /* at most for one part */
 }
 
 gpointer
@@ -124,8 +124,8 @@ CopyThreads::help ()
   return helped;
 }
 
-/* Polls while frames follow each other closely. Between the frames of a camera, polling would
- * only take CPU time from others. */
+/* Polls while frames follow each other closely. Between the frames of a camera, polling
+ * would only take CPU time from others. */
 void
 CopyThreads::work ()
 {

@@ -16,19 +16,19 @@ namespace opencl {
  * hold no reference to a context, so none of them can drop its last one.
  *
  * A frame takes 40 µs, and waking a thread by a lock takes as long. The threads therefore
- * poll without a lock while frames follow each other closely. (GThreadPool in place of this
- * class costs 13 % of the rate of pageable OCT frames on an H200.) */
+ * poll without a lock while frames follow each other closely. (GThreadPool in place of
+ * this class costs 13 % of the rate of pageable OCT frames on an H200.) */
 class CopyThreads {
 public:
-  /* `helpers`: number of threads beside the calling one. Fewer are used if the system cannot
-   * create as many. */
+  /* `helpers`: number of threads beside the calling one. Fewer are used if the system
+   * cannot create as many. */
   explicit CopyThreads (guint helpers);
   ~CopyThreads ();
   CopyThreads (const CopyThreads &) = delete;
   CopyThreads &operator= (const CopyThreads &) = delete;
 
-  /* Copies `size` bytes and returns when all are copied. Several threads may call it at the
-   * same time. */
+  /* Copies `size` bytes and returns when all are copied. Several threads may call it at
+   * the same time. */
   void copy (guint8 *to, const guint8 *from, gsize size);
 
 private:
@@ -39,8 +39,7 @@ private:
     std::atomic<gsize> size{0};
     std::atomic<gsize> claimed{0}; /* bytes copied or being copied */
     std::atomic<bool> open{false};
-    std::atomic<guint> helpers{
-        0}; /* number of threads that inspect the job or copy parts of it */
+    std::atomic<guint> helpers{0}; /* threads that use the job */
     std::atomic<bool> taken{false};
 
     bool has_parts () const { return open && claimed < size; }
@@ -58,7 +57,7 @@ private:
   std::array<Job, 4> jobs;
   std::atomic<bool> stopping{false};
   std::atomic<guint> sleeping{0};
-  std::mutex lock; /* for sleeping only */
+  std::mutex lock; /* used only for sleeping */
   std::condition_variable work_came;
   std::vector<GThread *> threads;
 };

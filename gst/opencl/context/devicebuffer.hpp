@@ -1,6 +1,6 @@
 /* Device buffers that hold no frame: tables and intermediate results
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {
-/* gst_opencl_check() of a call that `size` bytes are for */
+/* Like gst_opencl_check(), for a call that allocates or maps `size` bytes */
 inline bool
 check_bytes (
     cl_int code, const char *call, GstOpenCLContext *context, gsize size, GError **error)
@@ -25,8 +25,9 @@ check_bytes (
   return false;
 }
 
-/* Empty where it could not be made, which is in the error. NVIDIA's driver makes a buffer
- * of any size, and fails when a kernel wants it: so the device is asked first. */
+/* Returns an empty buffer with an error if it could not be allocated. NVIDIA's driver
+ * creates a buffer of any size, and fails when a kernel uses it. Therefore this compares
+ * the size with that of the device's memory first. */
 inline cl::Buffer
 make_buffer (GstOpenCLContext *context, cl_mem_flags flags, gsize size, GError **error,
     const void *values = nullptr)

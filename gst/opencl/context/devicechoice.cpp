@@ -15,13 +15,13 @@ namespace opencl {
 std::vector<ListedDevice>
 list_devices ()
 {
-  /* The first of these calls sets up the ICD loader and its platforms. Where two threads
-   * begin at once, one may find that there are no devices. */
+  /* The first of these calls sets up the ICD loader and its platforms. If two threads
+   * make it at once, one of them may find no devices. */
   static std::mutex first_call;
   std::lock_guard<std::mutex> guard (first_call);
   std::vector<ListedDevice> listed;
   std::vector<cl::Platform> platforms;
-  cl::Platform::get (&platforms); /* none is an empty list, whatever the code */
+  cl::Platform::get (&platforms); /* stays empty on failure */
 
   for (size_t p = 0; p < platforms.size (); p++) {
     std::vector<cl::Device> devices;
@@ -47,7 +47,7 @@ fault_of (const cl::Device &device)
   return "";
 }
 
-/* A driver's name and a user's need not be UTF-8. */
+/* Names from a driver or a user need not be UTF-8. */
 gchar *
 fold (const char *text)
 {
@@ -75,7 +75,7 @@ is_index (const char *choice)
       "^[0-9]+:[0-9]+$", choice, GRegexCompileFlags (0), GRegexMatchFlags (0));
 }
 
-/* The type that `choice` names, or 0 */
+/* Returns the device type that `choice` names, or 0 */
 cl_device_type
 type_named (const char *choice)
 {
@@ -91,8 +91,8 @@ type_named (const char *choice)
   return 0;
 }
 
-/* An FPGA board, whose programs are compiled elsewhere, cannot build an element's kernels:
- * it is used only where it is asked for. */
+/* An FPGA board cannot build an element's kernels, as its programs are compiled
+ * elsewhere. It is used only on request. */
 std::string
 fault_for (const DeviceDescription &device, const char *choice)
 {
@@ -110,8 +110,8 @@ rank_of (const DeviceDescription &device)
   return device.type & CL_DEVICE_TYPE_CPU ? 1 : 0;
 }
 
-/* Compute units and clocks are not compared: every vendor counts other units. Memory is
- * what large frames need, and grows with the rest of a device. */
+/* Does not compare compute units and clocks, which every vendor counts differently. Large
+ * frames need memory, and a device with more of it is usually the faster one. */
 bool
 is_better (const DeviceDescription &a, const DeviceDescription &b)
 {

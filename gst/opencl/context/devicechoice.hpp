@@ -11,18 +11,18 @@
 #include <vector>
 
 namespace opencl {
-/* Properties of a device that select it */
+/* Properties by which a device is selected */
 struct DeviceDescription {
-  std::string index; /* "PLATFORM:DEVICE", empty where no platform lists it */
+  std::string index; /* "PLATFORM:DEVICE", or empty if no platform lists it */
   std::string name;
   cl_device_type type = 0;
-  bool shares_host_memory = false; /* a CPU, or a GPU beside one */
+  bool shares_host_memory = false; /* a CPU or an integrated GPU */
   cl_ulong memory = 0;             /* bytes */
-  std::string fault;               /* "is not available"; empty where it can be used */
-  bool has_compiler = true;        /* or else its programs are compiled elsewhere */
+  std::string fault;               /* "is not available"; empty if usable */
+  bool has_compiler = true;        /* else programs are compiled elsewhere */
 };
 
-/* A device of this machine, and where its platform lists it: "PLATFORM:DEVICE" */
+/* A device of this machine and its index, "PLATFORM:DEVICE" */
 struct ListedDevice {
   cl::Device device;
   std::string index;
@@ -37,21 +37,21 @@ DeviceDescription describe_device (const cl::Device &device, const std::string &
 
 bool has_extension (cl_device_id device, const std::string &name);
 
-/* Whether it is what `choice` names. */
+/* Returns true if `choice` names the device. */
 bool device_is_chosen (const DeviceDescription &device, const char *choice);
 
-/* The place in `listed` of the device that `choice` means: of those that it names and
- * that can be used, one with a compiler before one without; then a GPU with memory of its own
- * before one that works in the host's, that before a CPU and that before an accelerator; then
- * the one with more memory, then the first. "auto" takes no device without a compiler. -1 with
- * GST_OPENCL_ERROR_NO_DEVICE, which says which devices are there or what those that `choice`
- * names lack. */
+/* Returns the index in `listed` of the best usable device that `choice` names. Devices
+ * with a compiler come first. Then the order is: a GPU with its own memory, a GPU that
+ * uses the host's memory, a CPU, an accelerator. Then the one with more memory is
+ * preferred, then the first. "auto" selects no device without a compiler. Returns -1 with
+ * GST_OPENCL_ERROR_NO_DEVICE if there is none. The error lists the available devices, or
+ * what the named ones lack. */
 int choose_among (
     const std::vector<DeviceDescription> &listed, const char *choice, GError **error);
 
-/* The same of this machine's devices. */
+/* Chooses among the devices of this machine. */
 bool choose_device (const char *choice, cl::Device &device, GError **error);
 
-/* "PLATFORM:DEVICE" of a device, or "" where no platform lists it. */
+/* Returns "PLATFORM:DEVICE" of a device, or "" if no platform lists it. */
 std::string device_index (const cl::Device &device);
 } // namespace opencl

@@ -1,6 +1,6 @@
 /* Queries about the device of a context
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 #include <gst/opencl/base/gstopenclcheck.h>
 
 namespace opencl {
-/* Zero where the device does not say */
+/* Returns a property of the device, or zero if the query fails */
 template <typename T>
 T
 device_info (GstOpenCLContext *context, cl_device_info name)
@@ -21,7 +21,7 @@ device_info (GstOpenCLContext *context, cl_device_info name)
   return gst_opencl_check (code, "clGetDeviceInfo", nullptr) ? value : T{};
 }
 
-/* One or more: a device that says nothing of them has one. */
+/* Returns the number of compute units, or 1 if the device does not report it. */
 inline cl_uint
 compute_units (GstOpenCLContext *context)
 {
@@ -29,8 +29,8 @@ compute_units (GstOpenCLContext *context)
   return units > 0 ? units : 1;
 }
 
-/* In bytes, for a work-group: a device that says nothing of it has what OpenCL promises.
- */
+/* Returns the bytes of local memory for a work-group. If the device does not report them,
+ * returns the minimum in OpenCL 1.2. */
 inline cl_ulong
 local_memory (GstOpenCLContext *context)
 {
@@ -39,7 +39,7 @@ local_memory (GstOpenCLContext *context)
   return said > 0 ? said : promised;
 }
 
-/* Work-items of a work-group at most; one where the device says nothing. */
+/* Returns the maximum work-group size, or 1 if the device does not report it. */
 inline gsize
 largest_group (GstOpenCLContext *context)
 {
@@ -47,7 +47,8 @@ largest_group (GstOpenCLContext *context)
   return said > 0 ? said : 1;
 }
 
-/* Number of floats in the vectors of a kernel for CPUs: as in the CPU's own, 4, 8 or 16 */
+/* Returns the vector width of kernels for CPUs in floats: that of the CPU, within 4, 8 or
+ * 16 */
 inline cl_uint
 float_lanes (GstOpenCLContext *context)
 {
@@ -55,7 +56,7 @@ float_lanes (GstOpenCLContext *context)
   return native >= 16 ? 16 : native >= 8 ? 8 : 4;
 }
 
-/* Whether kernels may compute in double precision */
+/* Returns true if kernels may compute in double precision */
 inline bool
 has_double (GstOpenCLContext *context)
 {

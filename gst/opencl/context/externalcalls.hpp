@@ -8,17 +8,17 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {
-/* The library targets OpenCL 1.2, so that none of these is linked: a loader and a driver
- * have them, or have not. */
+/* The library targets OpenCL 1.2 and does not link these functions. A loader or a driver
+ * may lack them. */
 struct ExternalCalls {
-  /* As in OpenCL 3.0's headers, which show them to those who target that. */
+  /* As in OpenCL's headers, which declare these only for target version 3.0. */
   using Properties = cl_ulong;
   using CreateBuffer = cl_mem (CL_API_CALL *) (
       cl_context, const Properties *, cl_mem_flags, size_t, void *, cl_int *);
   using Enqueue = cl_int (CL_API_CALL *) (
       cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
 
-  /* Named here, as not every version of the headers names them alike */
+  /* Defined here, because their names differ between versions of the headers */
   static constexpr Properties opaque_fd = 0x2060, dma_buf = 0x2067;
   static constexpr Properties device_list = 0x2051, device_list_end = 0;
 

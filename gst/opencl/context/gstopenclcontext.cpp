@@ -7,11 +7,11 @@
  * SECTION:gstopenclcontext
  * @title: GstOpenCLContext
  *
- * One device with one cl_context. Every streaming thread has in-order queues of its own for
- * compute, upload and download: transfers overlap work, and no thread waits behind the
- * kernels of another. Elements share the context through #GstContext queries, as they do
- * for CUDA and GL, and where no query can reach (appsink to appsrc) through a registry of
- * the process.
+ * One device with one cl_context. Every streaming thread has its own in-order queues for
+ * compute and download; all threads share one for upload. Thus transfers overlap with
+ * kernels, and no thread waits for the kernels of another. Elements share the context
+ * through #GstContext queries, as they do for CUDA and GL. Where no query arrives, as
+ * from appsink to appsrc, they share it through a registry of the process.
  */
 #include "gstopenclcontext-private.hpp"
 
@@ -43,8 +43,8 @@ struct ContextState {
   cl::Device device;
   std::unique_ptr<opencl::ThreadQueues> application_queues;
   std::unique_ptr<opencl::ThreadQueuePool>
-      thread_queues;             /* or nullptr: the application's */
-  cl::CommandQueue upload_queue; /* of all threads; none beside an application's queue */
+      thread_queues;             /* nullptr: all use the application's */
+  cl::CommandQueue upload_queue; /* of all threads; empty with an application's queue */
   cl::CommandQueue pinning_queue;
   std::string name;
   std::string index;
@@ -101,8 +101,8 @@ gst_opencl_context_init (GstOpenCLContext *self)
     g_weak_ref_init (&allocator, nullptr);
 }
 
-/* Pinned memory is unmapped without waiting. The process may end next, and Intel's driver then
- * aborts where its threads are still at it. */
+/* Pinned memory is unmapped without waiting. If the process ended during that, Intel's
+ * driver would abort. */
 static void
 finish_unmapping (ContextState &state)
 {
@@ -131,10 +131,10 @@ gst_opencl_context_class_init (GstOpenCLContextClass *klass)
   G_OBJECT_CLASS (klass)->finalize = gst_opencl_context_finalize;
 }
 
-/* --- making one --- */
+/* --- creation --- */
 
 namespace {
-/* Every device's living context. The library's one piece of global state. */
+/* The current context of every device, one for the whole process */
 class Registry {
 public:
   static Registry &get ()
@@ -143,7 +143,7 @@ public:
     return *registry;
   }
 
-  /* Creation happens under the lock: two elements that start at once share a context. */
+  /* Creates under the lock, so that two elements that start at once share a context. */
   template <typename Make>
   GstOpenCLContext *find_or_make (const cl::Device &device, Make make)
   {
@@ -166,7 +166,7 @@ public:
       remember (device, context);
   }
 
-  /* (transfer full) (nullable): also one that is lost */
+  /* Returns a context even if it is lost. (transfer full) (nullable) */
   GstOpenCLContext *find_by_handle (cl_context handle)
   {
     std::lock_guard<std::mutex> guard (lock);
@@ -180,7 +180,7 @@ public:
   }
 
 private:
-  /* (transfer full) (nullable); one that is lost is none. */
+  /* Returns a context only if it is not lost. (transfer full) (nullable) */
   GstOpenCLContext *find (const cl::Device &device)
   {
     auto found = contexts.find (device ());
@@ -205,9 +205,9 @@ private:
   std::map<cl_device_id, GWeakRef> contexts;
 };
 
-/* Threads share one queue for uploads, as they share the link: a GPU may serve the queue of
- * a thread that uploads all the time, and no other. Without a staging ring where the device
- * reads ordinary memory itself. */
+/* All threads share one queue for uploads. With several, a GPU may serve only the queue
+ * of a thread that uploads all the time. There is no staging ring if the device reads
+ * pageable memory itself. */
 std::unique_ptr<opencl::ThreadQueues>
 make_thread_queues (GstOpenCLContext *self)
 {
@@ -242,7 +242,7 @@ is_wanted (const char *variable, bool otherwise)
   return wanted && *wanted ? strcmp (wanted, "0") != 0 : otherwise;
 }
 
-/* Threads' queues have a ring of staging blocks or none: this comes before them. */
+/* Comes before the creation of thread queues, which may have a staging ring. */
 void
 set_ways_to_host_memory (ContextState &state)
 {
@@ -253,8 +253,8 @@ set_ways_to_host_memory (ContextState &state)
       is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory);
 }
 
-/* The application's queues are there from the start. Where it supplies the compute queue,
- * that is the only one: all threads use it. */
+/* Creates the application's queues. If the application supplied the compute queue, all
+ * threads use these queues. */
 bool
 make_queues (GstOpenCLContext *self, cl::CommandQueue supplied, GError **error)
 {
@@ -282,7 +282,7 @@ make_queues (GstOpenCLContext *self, cl::CommandQueue supplied, GError **error)
   return gst_opencl_check (code, "clCreateCommandQueue", error);
 }
 
-/* `handle` empty: make one for the device. */
+/* Creates a cl_context if `handle` is empty. */
 GstOpenCLContext *
 make_context (
     cl::Device device, cl::Context handle, cl::CommandQueue compute, GError **error)
@@ -333,7 +333,7 @@ queue_info (cl_command_queue queue, cl_command_queue_info what)
   return value;
 }
 
-/* Whether kernels for `device` in `handle` can run on `queue`, one after the other. */
+/* Checks that `queue` is an in-order queue of `handle` and `device`. */
 static bool
 check_queue (
     cl_command_queue queue, cl_context handle, cl_device_id device, GError **error)
@@ -378,7 +378,7 @@ gst_opencl_context_new_wrapped (
   return self;
 }
 
-/* --- what it has --- */
+/* --- properties --- */
 
 cl_context
 gst_opencl_context_get_handle (GstOpenCLContext *context)
@@ -484,18 +484,17 @@ gst_opencl_context_get_copy_threads (GstOpenCLContext *context)
   ContextState &state = *context->state;
 
   std::call_once (state.copy_threads_made, [&state] {
-    const guint most = 8; /* more move no more: memory is the limit then */
+    const guint most = 8; /* more are not faster: memory is the limit */
     const guint cores = std::clamp (std::thread::hardware_concurrency (), 1u, most);
     state.copy_threads = std::make_unique<opencl::CopyThreads> (cores - 1);
   });
   return *state.copy_threads;
 }
 
-/* A code alone does not tell: CL_OUT_OF_RESOURCES is what a kernel with too many
- * registers gives, and what everything gives on a device that has fallen off the bus or
- * was reset. So the context is tried, on the queue that no frame uses: a queue that takes
- * not even a marker is one that nothing will run on again. Only want of the host's own
- * memory says nothing of the device. */
+/* An error code does not tell whether the device is lost. CL_OUT_OF_RESOURCES may mean
+ * that a kernel uses too many registers, or that the device was reset. Therefore this
+ * enqueues a marker on the queue that no frame uses. If that fails, nothing will run any
+ * more. Only CL_OUT_OF_HOST_MEMORY says nothing about the device. */
 void
 gst_opencl_context_check_device (GstOpenCLContext *context)
 {
@@ -560,7 +559,7 @@ gst_opencl_context_matches (GstOpenCLContext *context, const gchar *device)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
 
-  /* An element that leaves the choice open takes what its neighbours use. */
+  /* An element with device=auto uses the context of its neighbours. */
   if (!device || !*device || strcmp (device, GST_OPENCL_DEVICE_DEFAULT) == 0)
     return TRUE;
   const ContextState &state = *context->state;
@@ -589,13 +588,13 @@ gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host)
   return allocator;
 }
 
-/* Commands of one queue end in the order in which they were enqueued; those of another
- * queue may end much earlier. */
+/* Each queue has its own reaper. Its commands end in order, but those of another queue
+ * may end much earlier. */
 static opencl::Reaper &
 reaper_of (ContextState &state, cl_event event)
 {
   constexpr gsize most = 3 * opencl::ThreadQueuePool::maximum;
-  cl_command_queue queue = nullptr; /* of an event of the application's, which has none */
+  cl_command_queue queue = nullptr; /* stays null for a user event of the application */
   clGetEventInfo (event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
   if (state.reapers.size () >= most && state.reapers.count (queue) == 0)
     return *state.reapers.begin ()->second;
@@ -691,7 +690,7 @@ gst_opencl_context_get_n_builds (GstOpenCLContext *context)
   return context->state->builds;
 }
 
-/* --- sharing it through GstContext --- */
+/* --- sharing through GstContext --- */
 
 GstContext *
 gst_opencl_context_to_gst_context (GstOpenCLContext *context)
@@ -715,7 +714,8 @@ struct Search {
 };
 } // namespace
 
-/* FALSE, which ends the iteration, once a neighbour has one that the element can use. */
+/* Returns FALSE, which ends the iteration, once a neighbour has a context that the
+ * element can use. */
 static gboolean
 ask_peer (GstElement *element, GstPad *pad, gpointer user_data)
 {
@@ -744,7 +744,7 @@ ask_neighbours (GstElement *element, ForeachPad foreach_pad, const gchar *device
   foreach_pad (element, ask_peer, &search);
 }
 
-/* A context whose device was lost since counts as none. */
+/* Returns TRUE if a context is set. First drops a context whose device was lost. */
 static gboolean
 is_set (GstElement *element, GstOpenCLContext **context)
 {
@@ -759,8 +759,8 @@ is_set (GstElement *element, GstOpenCLContext **context)
   return set;
 }
 
-/* Takes the context that the application or a bin set on the element, which applies to every
- * run. Contexts of linked elements are queried again in each run and not kept. */
+/* Takes the context that the application or a bin set on the element, which applies to
+ * every run. Contexts of linked elements are queried again in each run and not kept. */
 static void
 take_what_was_given (GstElement *element, const gchar *device, GstOpenCLContext **context)
 {
@@ -805,7 +805,6 @@ gst_opencl_ensure_context_alone (
   return make_and_announce (element, device, context, error);
 }
 
-/* The rule, where several are offered: one's own before those of others. */
 gboolean
 gst_opencl_ensure_context (
     GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)

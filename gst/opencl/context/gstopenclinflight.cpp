@@ -41,7 +41,8 @@ finish_oldest (GstOpenCLInFlight *in_flight, GError **error)
   return gst_opencl_check (status, "a frame on the device", error);
 }
 
-/* A frame that is not in the way of a new one is asked about by others, or later. */
+/* Does not query frames that do not block a new one. Other owners of their events, or a
+ * later call, will. */
 gboolean
 gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight, guint depth, GError **error)
 {

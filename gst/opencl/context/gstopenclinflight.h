@@ -11,8 +11,8 @@ G_BEGIN_DECLS
 /**
  * GstOpenCLInFlight:
  *
- * The frames an element has enqueued and the device has not finished, oldest first. Its
- * waits count as throttled. Used from one thread at a time.
+ * Frames that an element has enqueued and the device has not finished, oldest first.
+ * Waits for them count as throttled. Use it from one thread at a time.
  */
 typedef struct _GstOpenCLInFlight GstOpenCLInFlight;
 
@@ -21,8 +21,8 @@ GST_OPENCL_API void gst_opencl_in_flight_free (GstOpenCLInFlight *in_flight);
 
 /**
  * gst_opencl_in_flight_admit:
- * @depth: the most frames in flight, 1 or more
- * @error: set when a frame failed on the device
+ * @depth: maximum number of frames in flight, 1 or more
+ * @error: set if a frame failed on the device
  *
  * Waits until one more frame may be enqueued.
  *
@@ -33,7 +33,8 @@ GST_OPENCL_API gboolean gst_opencl_in_flight_admit (
 
 /**
  * gst_opencl_in_flight_add:
- * @event: (transfer none): completes with the frame, on a queue that was flushed
+ * @event: (transfer none): an event that completes with the frame, on a queue that was
+ *   flushed
  */
 GST_OPENCL_API void gst_opencl_in_flight_add (
     GstOpenCLInFlight *in_flight, cl_event event);
@@ -50,10 +51,10 @@ GST_OPENCL_API gboolean gst_opencl_in_flight_drain (
 
 /**
  * gst_opencl_wait:
- * @event: (transfer none): of a queue that was flushed
- * @is_over: (out) (optional): whether the command is over for certain; if not, what it
- *   uses must stay
- * @error: set when the command failed, or does not end within GST_OPENCL_TIMEOUT
+ * @event: (transfer none): an event of a queue that was flushed
+ * @is_over: (out) (optional): whether the command is certainly over; if not, memory that
+ *   it uses must be kept
+ * @error: set if the command failed, or did not end within GST_OPENCL_TIMEOUT
  *
  * Blocks until a command is over.
  *

@@ -9,14 +9,14 @@
 #include <gst/gst.h>
 
 namespace opencl {
-/* Whether a buffer that is mapped twice is at one address, so that the end of the first map
- * leaves the second one's bytes where they are. The standard promises it for memory of the
- * host's alone (CL_MEM_USE_HOST_PTR); rusticl maps others to a copy each. */
+/* Returns true if two maps of a buffer have the same address, so that the second stays
+ * valid when the first ends. The standard guarantees that only for CL_MEM_USE_HOST_PTR.
+ * rusticl copies other buffers for each map. */
 bool maps_in_place (const cl::Context &context, const cl::CommandQueue &queue);
 
-/* One mapping of a whole buffer. It lasts until the device needs the buffer otherwise, so
- * that CPU maps one after the other cost one command, or none. The owner locks, waits for
- * those who use the buffer, and flushes the queues. */
+/* One mapping of a whole buffer. It lasts until the device needs the buffer, so that
+ * successive CPU maps take one command or none. The owner locks, waits for commands that
+ * use the buffer, and flushes the queues. */
 class HostMapping {
 public:
   explicit HostMapping (const cl::Buffer &buffer, gsize size)
@@ -24,30 +24,32 @@ public:
   {
   }
 
-  /* Whether a CPU map for `access` is served by what is mapped or on its way. */
+  /* Returns true if the existing or pending mapping serves a CPU map for `access`. */
   bool covers (GstMapFlags access) const;
   bool exists () const { return bytes != nullptr; }
   bool is_writable () const { return bytes && writable; }
 
-  /* Maps the buffer for `access` in place of what is mapped, of whose end `ended` is
-   * then. `keeps_contents` false: the CPU writes what it wants to read. */
+  /* Maps the buffer for `access` and ends the existing mapping, whose last event is then
+   * `ended`. If `keeps_contents` is false, a map for writing only may discard the
+   * contents. */
   bool enqueue (cl_command_queue queue, GstMapFlags access, bool keeps_contents,
       cl::Event &ended, GError **error);
-  /* Hands the buffer to those behind `queue`; `event` is of that command. */
+  /* Ends the mapping for later commands on `queue`. `event` is that of the unmap. */
   bool enqueue_end (cl_command_queue queue, cl::Event &event, GError **error);
-  /* The same where no command follows: on the queue that it was mapped on, flushed. */
+  /* Ends the mapping if no command follows, on the queue that mapped the buffer. Flushes
+   * it. */
   bool end_alone (cl::Event &event, GError **error);
-  /* The map failed: there is nothing to undo. */
+  /* Call it if the map failed, so that nothing needs to be unmapped. */
   void forget ();
 
   guint8 *data () const { return bytes; }
-  /* When the bytes may be touched. */
+  /* Event after which the bytes may be accessed */
   const cl::Event &ready () const { return mapped; }
 
 private:
-  const cl::Buffer &buffer; /* the owner's */
+  const cl::Buffer &buffer; /* owned by the caller */
   const gsize size;
-  guint8 *bytes = nullptr; /* or nullptr while it is not mapped */
+  guint8 *bytes = nullptr; /* nullptr while it is not mapped */
   bool writable = false;
   cl_command_queue mapped_on = nullptr;
   cl::Event mapped;

@@ -1,4 +1,4 @@
-/* Pinned host memory, which a device transfers without a copy
+/* Pinned host memory, which a device transfers without an intermediate copy
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,8 +11,8 @@
 #include <memory>
 
 namespace opencl {
-/* A buffer of CL_MEM_ALLOC_HOST_PTR, mapped for as long as it lives: the portable way to
- * pinned memory. The context outlives it. */
+/* A buffer with CL_MEM_ALLOC_HOST_PTR that stays mapped, which is the portable way to
+ * pinned memory. The context must outlive it. */
 class PinnedBlock {
 public:
   static std::unique_ptr<PinnedBlock> make (

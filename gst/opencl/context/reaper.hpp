@@ -15,12 +15,12 @@
 #include <thread>
 
 namespace opencl {
-/* Event callbacks would do, but OpenCL forbids blocking calls in them, and what is let go
- * of may free OpenCL objects. */
+/* Replaces event callbacks: OpenCL forbids blocking calls in them, and `notify` may free
+ * OpenCL objects. */
 class Reaper {
 public:
   Reaper ();
-  ~Reaper (); /* waits for all that was given, unless it runs in the thread itself */
+  ~Reaper (); /* waits for all entries, unless it runs in the reaper's thread */
 
   void release_after (cl_event event, GDestroyNotify notify, gpointer user_data);
 

@@ -22,7 +22,7 @@ StagingRing::StagingRing (GstOpenCLContext *context) : context (context)
 StagingRing::~StagingRing ()
 {
   for (Slot &slot : slots) {
-    slot.transfer.wait (); /* however it ends */
+    slot.transfer.wait (); /* even if it fails */
     if (!slot.transfer.is_known_to_be_over ())
       (void)slot.block.release (); /* lost: the device may still read it */
   }
@@ -54,7 +54,7 @@ StagingRing::make ()
   g_clear_error (&error);
 }
 
-/* The next in turn is the one whose transfer is over first. */
+/* Takes slots in turn, because their transfers end in that order. */
 StagingRing::Slot &
 StagingRing::take ()
 {
@@ -82,7 +82,7 @@ StagingRing::fill (const guint8 *from, gsize size, GError **error)
 
   if (slot.transfer.status () > CL_COMPLETE) {
     gst_opencl_count_throttled ();
-    cl_int status = slot.transfer.wait (); /* readers of the bytes get the status */
+    cl_int status = slot.transfer.wait (); /* readers of the data see a failure */
     if (!slot.transfer.is_known_to_be_over ()) {
       gst_opencl_check (status, "a wait for an earlier upload", error);
       put_back (slot);
@@ -98,8 +98,8 @@ void
 StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
 {
   if (!transfer)
-    finish_with_timeout (queue);           /* a part of it may be under way */
-  slot.transfer = TrackedEvent (transfer); /* no other thread has the slot */
+    finish_with_timeout (queue);           /* a part may be pending */
+  slot.transfer = TrackedEvent (transfer); /* no other thread uses the slot */
   put_back (slot);
 }
 } // namespace opencl

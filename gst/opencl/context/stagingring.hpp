@@ -13,38 +13,39 @@
 #include <vector>
 
 namespace opencl {
-/* A driver copies ordinary memory into pinned memory of its own, on one core and while
- * the caller waits. Here several threads copy, while earlier frames are still on their
- * way. All is made at the first use and kept as long as the context, which outlives it.
- */
+/* A driver copies pageable memory into its own pinned memory, on one core and while the
+ * caller waits. Here several threads copy, while earlier frames are transferred. Blocks
+ * are allocated at the first use and kept as long as the context, which outlives the
+ * ring. */
 class StagingRing {
 public:
-  /* Frames of any size pass in pieces, so that the memory is bounded and a large frame is
-   * under way before all of it is copied. */
+  /* Frames are staged in blocks. This bounds the memory, and the transfer of a large
+   * frame starts before all of it is copied. */
   static constexpr gsize block_size = 4 * 1024 * 1024;
-  /* Below, one thread has copied it (20 µs) before the others are awake. */
+  /* One thread copies a smaller frame (20 µs) before the others wake up. */
   static constexpr gsize smallest_frame = 256 * 1024;
   static constexpr guint n_blocks = 8;
 
   struct Slot {
     std::unique_ptr<PinnedBlock> block;
-    TrackedEvent transfer; /* the last one from it */
+    TrackedEvent transfer; /* last transfer of the block */
     bool taken = false;
   };
 
   explicit StagingRing (GstOpenCLContext *context);
   ~StagingRing (); /* waits for the transfers */
 
-  /* Makes the blocks the first time. False where there is no room for a single one. */
+  /* Allocates the blocks in the first call. Returns false if none could be allocated. */
   bool is_usable ();
 
-  /* A slot whose block begins with `size` (at most block_size) bytes from `from`. Waits
-   * for the block's earlier transfer; such a wait counts as throttled. nullptr where it
-   * cannot be known whether that is over. */
+  /* Copies `size` bytes (at most block_size) from `from` to the block of a free slot, and
+   * returns the slot. Waits for the earlier transfer of the block, which counts as
+   * throttled. Returns nullptr with an error if it is unknown whether that transfer is
+   * over. */
   Slot *fill (const guint8 *from, gsize size, GError **error);
 
-  /* `transfer` is of the command on `queue`, which was flushed, that reads the block;
-   * nullptr when one failed. */
+  /* Releases a slot. `transfer` is the event of the command on `queue` that reads the
+   * block, or nullptr if it failed. The queue must have been flushed. */
   void give_back (Slot &slot, cl_command_queue queue, cl_event transfer);
 
 private:
@@ -55,9 +56,9 @@ private:
   GstOpenCLContext *const context;
   std::once_flag made;
 
-  std::mutex lock; /* of what is below; not held while a block is filled */
+  std::mutex lock; /* protects the members below; not held while a block is filled */
   std::condition_variable given_back;
-  std::vector<Slot> slots; /* as many as there was room for */
+  std::vector<Slot> slots; /* as many as could be allocated */
   gsize next = 0;
 };
 } // namespace opencl

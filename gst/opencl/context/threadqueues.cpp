@@ -13,7 +13,7 @@
 #include <utility>
 
 namespace opencl {
-/* --- the queues of a thread --- */
+/* --- queues of a thread --- */
 
 ThreadQueues::ThreadQueues (
     cl_context context, cl_device_id device, cl_command_queue substitute)
@@ -35,8 +35,8 @@ ThreadQueues::set (GstOpenCLQueue which, cl::CommandQueue queue, GError **error)
   return true;
 }
 
-/* A device that has no room for another queue runs the commands on the substitute: later,
- * and still in order. */
+/* If the device cannot create another queue, commands run on the substitute, which keeps
+ * their order. */
 cl_command_queue
 ThreadQueues::get (GstOpenCLQueue which)
 {
@@ -55,7 +55,7 @@ ThreadQueues::get (GstOpenCLQueue which)
 bool
 ThreadQueues::contains (cl_command_queue queue) const
 {
-  return queue /* one that is not created yet is null */
+  return queue /* queues that are not created yet are null */
          && std::any_of (handles.begin (), handles.end (),
              [queue] (const auto &handle) { return handle == queue; });
 }
@@ -66,7 +66,7 @@ ThreadQueues::set_staging_ring (std::unique_ptr<StagingRing> a_ring)
   ring = std::move (a_ring);
 }
 
-/* --- which thread has which --- */
+/* --- assignment of queues to threads --- */
 
 namespace {
 /* The queues that a thread uses in one context. */
@@ -111,7 +111,7 @@ ThreadQueuePool::~ThreadQueuePool () = default;
 ThreadQueues &
 ThreadQueuePool::of_this_thread ()
 {
-  static thread_local std::vector<Claim> claims; /* ends with the thread */
+  static thread_local std::vector<Claim> claims; /* destroyed with the thread */
 
   for (const Claim &claim : claims) {
     if (claim.id == id)
@@ -145,9 +145,9 @@ ThreadQueuePool::size ()
   return all.size ();
 }
 
-/* --- the queues of an element --- */
+/* --- queues of an element --- */
 
-/* Makes what is enqueued on `to` from now on wait for all that is on `from`. */
+/* Makes later commands on `to` wait for all commands on `from`. */
 static bool
 order_queues (cl_command_queue from, cl_command_queue to, GError **error)
 {
@@ -179,7 +179,7 @@ ElementQueues::enter (GstOpenCLContext *context)
     cl_command_queue from = before->get (GST_OPENCL_QUEUE_COMPUTE);
     cl_command_queue to = now.get (GST_OPENCL_QUEUE_COMPUTE);
     if (from != to && !order_queues (from, to, nullptr))
-      finish_with_timeout (from); /* the next command says why the device refuses */
+      finish_with_timeout (from); /* the next command reports the reason */
   }
   before->users--;
 }

@@ -16,25 +16,26 @@
 
 namespace opencl {
 /* In-order queues for compute, upload and download, and the staging ring for uploads.
- * Threads may share the queue for uploads. Each queue is created at its first use and lives as
- * long as the context, so that a handle that an event list remembers never names another
- * queue. Used from any thread. */
+ * Threads may share the queue for uploads. Each queue is created at its first use. It
+ * lives as long as the context, so that no event list has a stale handle that another
+ * queue reuses. May be used from any thread. */
 class ThreadQueues {
 public:
-  /* `substitute` (nullable) serves for a queue that cannot be created. */
+  /* `substitute` (nullable) replaces a queue that cannot be created. */
   ThreadQueues (cl_context context, cl_device_id device, cl_command_queue substitute);
   ThreadQueues (const ThreadQueues &) = delete;
   ThreadQueues &operator= (const ThreadQueues &) = delete;
 
-  /* Adopts `queue`, or creates one: false with `error` set where that fails. */
+  /* Adopts `queue`, or creates one if it is empty. Returns false with `error` set on
+   * failure. */
   bool set (GstOpenCLQueue which, cl::CommandQueue queue, GError **error);
 
-  /* Never null once the substitute or the queue exists. */
+  /* Returns null only if the queue could not be created and there is no substitute. */
   cl_command_queue get (GstOpenCLQueue which);
   bool has_created (GstOpenCLQueue which) const { return handles[which] != nullptr; }
   bool contains (cl_command_queue queue) const;
 
-  /* Waits for its transfers; before the queues end. */
+  /* The ring is destroyed before the queues, and waits for its transfers. */
   void set_staging_ring (std::unique_ptr<StagingRing> ring);
   StagingRing *staging_ring () const { return ring.get (); } /* (nullable) */
 
@@ -44,7 +45,7 @@ public:
 private:
   static constexpr gsize n_queues = GST_OPENCL_QUEUE_DOWNLOAD + 1;
 
-  const cl_context context; /* not retained: the owner is the context's */
+  const cl_context context; /* not retained: the context owns this */
   const cl_device_id device;
   const cl_command_queue substitute;
   std::mutex creating;
@@ -53,9 +54,9 @@ private:
   std::unique_ptr<StagingRing> ring;
 };
 
-/* Gives every thread queues of its own, so that no thread's commands wait behind those of
- * another. At most `maximum` threads have their own; further threads share with the thread
- * that shares least. Queues of a thread that has ended are used again. */
+/* Gives every thread its own queues, so that its commands do not wait for those of
+ * another. At most `maximum` threads have their own. Further threads use the queues with
+ * the fewest users. Queues of a thread that has ended are reused. */
 class ThreadQueuePool {
 public:
   static constexpr gsize maximum = 16;
@@ -74,23 +75,23 @@ private:
 
   GstOpenCLContext *const context;
   const Make make;
-  const guint64 id; /* contexts come and go, and an address may come again */
+  const guint64 id; /* unlike an address, never reused */
   std::mutex lock;
   std::vector<std::shared_ptr<ThreadQueues>> all;
 };
 
-/* The queues that an element enqueues on: those of the thread that it works in. An element
- * that changes its thread (a seek starts another one) keeps the order of its commands. */
+/* The queues of the thread that an element works in. If that thread changes, as after a
+ * seek, the element's commands stay in order. */
 class ElementQueues {
 public:
   ~ElementQueues () { leave (); }
 
-  /* In the element's streaming thread, before it enqueues anything. */
+  /* Call it in the element's streaming thread, before commands are enqueued. */
   void enter (GstOpenCLContext *context);
-  /* The context is about to go. */
+  /* Call it before the context is released. */
   void leave ();
 
-  /* The compute queue; null before enter(). In any thread. */
+  /* Returns the compute queue, or null before enter(). May be called in any thread. */
   cl_command_queue compute ();
 
   /* Holds the queue while commands are enqueued from another thread. */
@@ -99,6 +100,6 @@ public:
 
 private:
   std::mutex lock;
-  ThreadQueues *current = nullptr; /* the context holds them */
+  ThreadQueues *current = nullptr; /* owned by the context */
 };
 } // namespace opencl

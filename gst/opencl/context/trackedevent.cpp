@@ -1,4 +1,4 @@
-/* An OpenCL event with its last known status
+/* OpenCL event with its last known status
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +9,7 @@
 #include <glib.h>
 
 namespace opencl {
-/* For who waits with a limit of time, which the wait itself does not do. */
+/* A wait with a timeout polls the event, which does not flush the queue. */
 static void
 flush_queue_of (cl_event event)
 {
@@ -22,7 +22,7 @@ flush_queue_of (cl_event event)
 
 TrackedEvent::TrackedEvent (cl_event event)
 {
-  /* Weak, so that a thread keeps no event; while it lives, no other has its handle. */
+  /* Weak, so that a thread does not keep the event. A living event's handle is unique. */
   static thread_local std::weak_ptr<State> latest;
 
   if (!event)
@@ -32,8 +32,7 @@ TrackedEvent::TrackedEvent (cl_event event)
     return;
   state = std::make_shared<State> ();
   state->event = cl::Event (event);
-  if (clRetainEvent (event)
-      != CL_SUCCESS) { /* cannot be kept, so it has to be over now */
+  if (clRetainEvent (event) != CL_SUCCESS) { /* cannot be kept, so it must be over now */
     flush_queue_of (event);
     wait ();
     state->event () = nullptr; /* is not released */
@@ -41,7 +40,8 @@ TrackedEvent::TrackedEvent (cl_event event)
   latest = state;
 }
 
-/* Returns the code of the question. */
+/* Queries the driver and returns the code of the query. On failure, `answer` is the last
+ * known status. */
 cl_int
 TrackedEvent::ask (cl_int *answer) const
 {
@@ -63,9 +63,10 @@ TrackedEvent::status () const
   return now;
 }
 
-/* NVIDIA's driver calls a wait a success also when the command failed, so how it ended is
- * asked after it. Where waiting itself fails, asking again and again is as good; where
- * asking fails too, some tries tell a moment's trouble from a driver that is done for. */
+/* NVIDIA's driver returns success when it has waited for a command that failed. Therefore
+ * this queries the status after the wait. If waiting fails, this polls the status
+ * instead. If queries fail too, several tries tell a temporary failure from a broken
+ * driver. */
 cl_int
 TrackedEvent::wait () const
 {

@@ -1,4 +1,4 @@
-/* An OpenCL event with its last known status
+/* OpenCL event with its last known status
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,28 +10,29 @@
 #include <memory>
 
 namespace opencl {
-/* A frame's event is kept by its memories, by who bounds the run-ahead and by who wants
- * the bytes. Asking a driver how far it is takes as long as enqueueing a command, so they
- * share the answer: the first copy that sees the end records it for all. */
+/* Several objects keep the event of a frame: its memories, the limit of frames in flight,
+ * and readers of its data. A query of the status takes as long as enqueueing a command.
+ * Therefore the copies share the status: the first that sees the end records it for
+ * all. */
 class TrackedEvent {
 public:
   TrackedEvent () = default;
-  /* Retains `event`, or waits for it where the driver refuses. Shares with whom this thread
-   * made last of the same event. */
+  /* Retains `event`, or waits for it if the driver refuses. Shares the status with the
+   * last object of this thread, if that has the same event. */
   explicit TrackedEvent (cl_event event);
 
   cl_event operator() () const { return state ? state->event () : nullptr; }
 
-  /* CL_COMPLETE, CL_RUNNING, …, or a negative error; asks only while it is not over. What
-   * cannot be asked is as far as it was. */
+  /* Returns CL_COMPLETE, CL_RUNNING, … or a negative error. Queries the driver only while
+   * the command is not over. Returns the last known status if the query fails. */
   cl_int status () const;
   /* Returns the last known status, of any copy. */
   cl_int last_status () const { return state ? state->seen.load () : CL_COMPLETE; }
-  /* Blocks until it is over: how it ended, CL_COMPLETE or a negative error. Where the
-   * driver tells nothing any more, its error, and where the wait was given up, no_answer:
-   * then it is not known to be over, and what it uses must stay. */
+  /* Blocks until the command is over. Returns CL_COMPLETE or its negative error. Returns
+   * no_answer after a timeout, or the driver's error if the status cannot be queried. If
+   * is_known_to_be_over() is then false, memory that the command uses must be kept. */
   cl_int wait () const;
-  /* Without asking; none counts as over. */
+  /* Does not query the driver. An empty object counts as over. */
   bool is_known_to_be_over () const { return last_status () <= CL_COMPLETE; }
 
 private:

@@ -1,4 +1,4 @@
-/* Code that both base classes of elements with several inputs share
+/* Code shared by the base classes of elements with several inputs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -29,7 +29,7 @@ bool
 map_input (ElementCore &core, GstBuffer *&buffer, const GstVideoInfo *info, gsize size,
     GstOpenCLFrame *frame, GError **error)
 {
-  ElementCore::mark_shared (buffer); /* its pad holds it too, so no count tells */
+  ElementCore::mark_shared (buffer); /* the pad holds a reference too */
   if (!is_one_frame (buffer, info, size, error))
     return false;
   GstBuffer *own = core.import (buffer, error);

@@ -1,7 +1,7 @@
-/* Code that both base classes of elements with several inputs share
+/* Code shared by the base classes of elements with several inputs
  *
- * GstOpenCLAggregator stands on GstVideoAggregator, GstOpenCLCombiner on GstAggregator, so
- * they have no common parent to put it into.
+ * GstOpenCLAggregator derives from GstVideoAggregator and GstOpenCLCombiner from
+ * GstAggregator, so they have no common base class for this code.
  *
  * Not installed.
  *
@@ -16,29 +16,30 @@
 #include <functional>
 
 namespace opencl {
-/* A buffer of the negotiated pool. Reports where there is none of `size` bytes. */
+/* Acquires a buffer of `size` bytes from the negotiated pool. Reports a failure. */
 GstFlowReturn acquire_output (
     GstAggregator *aggregator, ElementCore &core, gsize size, GstBuffer **buffer);
 
-/* Replaces `buffer` by a copy where it is not in the element's context, and maps it to read. */
+/* Maps `buffer` for reading. First replaces it by a copy if it is not in the element's
+ * context. */
 bool map_input (ElementCore &core, GstBuffer *&buffer, const GstVideoInfo *info,
     gsize size, GstOpenCLFrame *frame, GError **error);
 
-/* Maps `buffer` as the output of `combine`, which enqueues. `event` (transfer full) is that of
- * the frame, also where `combine` failed halfway. */
+/* Maps `buffer` as the output of `combine`, which enqueues kernels. Sets `event`
+ * (transfer full) for the frame, even if `combine` fails. */
 bool enqueue_output (ElementCore &core, const Format &format, GstBuffer *buffer,
     const std::function<bool (const GstOpenCLFrame *output)> &combine, cl_event *event,
     GError **error);
 
-/* Admits a frame, enqueues it by `enqueue`, and reports what fails. */
+/* Waits until another frame may be in flight, calls `enqueue`, and reports a failure. */
 bool enqueue_frame (ElementCore &core,
     const std::function<bool (cl_event *event, GError **error)> &enqueue);
 
 /* Virtual functions of GstElement and GstAggregator. `Base` has static functions:
- * core() and parent(): of an element, and its parent class;
- * open() and close(): call those of the subclass, where it has them;
- * drop_inputs(): no pad holds a buffer for the next frame any more;
- * get_format(): of caps of an input. */
+ * core() and parent(): the element's core and parent class;
+ * open() and close(): call the functions of the subclass, if it has them;
+ * drop_inputs(): releases the buffers that pads hold for the next frame;
+ * get_format(): the format of caps. */
 template <typename Base> struct AggregatorParts {
   static void set_context (GstElement *element, GstContext *context)
   {

@@ -1,4 +1,4 @@
-/* Common code of all elements on a device, for every base class
+/* Common code of the base classes of all elements on a device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -193,8 +193,8 @@ ElementCore::ref_context ()
   return context;
 }
 
-/* Elements start from the sink, and those that take any device would have chosen another
- * one by the time that an element with a device by name starts. */
+/* Elements start from the sink. An element with a named device must choose it when a
+ * neighbour asks, before elements with device=auto choose another one. */
 void
 ElementCore::settle_on_named_device ()
 {
@@ -202,11 +202,11 @@ ElementCore::settle_on_named_device ()
 
   if (wanted && *wanted && g_strcmp0 (wanted, GST_OPENCL_DEVICE_DEFAULT) != 0)
     gst_opencl_ensure_context_alone (
-        element, wanted, &context_, nullptr); /* said when this element starts */
+        element, wanted, &context_, nullptr); /* reported when this element starts */
   g_free (wanted);
 }
 
-/* The device that it chose for a neighbour's query may be an earlier value of
+/* The context may be the answer to a neighbour's query, for an earlier value of
  * `device`. */
 void
 ElementCore::drop_context_of_another_device (const gchar *wanted)
@@ -251,8 +251,8 @@ ElementCore::queue ()
 
 /* --- life cycle --- */
 
-/* Elements start from the sink, so that autovideosink has chosen one. A source that finds no
- * caps then posts an error without a reason. */
+/* Elements start from the sink, so autovideosink has chosen its sink by now. If caps have
+ * nothing in common, a source later posts an error without this cause. */
 void
 ElementCore::warn_of_memory_mismatch ()
 {
@@ -304,7 +304,7 @@ ElementCore::close ()
 void
 ElementCore::report (GError *error)
 {
-  g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
+  g_return_if_fail (error != nullptr); /* a subclass failed without an error */
   post (error, error->domain == GST_OPENCL_ERROR ? Told::DEVICE_FAILURE : Told::FAILURE);
 }
 
@@ -344,7 +344,7 @@ ElementCore::has_failed ()
 {
   if (told != Told::DEVICE_FAILURE)
     return has_failed_stream (element);
-  std::lock_guard<std::recursive_mutex> guard (telling); /* another thread may be at it */
+  std::lock_guard<std::recursive_mutex> guard (telling); /* a thread may be posting */
   return true;
 }
 
@@ -365,7 +365,8 @@ ElementCore::post (GError *error, Told what)
       GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
       g_error_free (error);
     }
-    /* Last, as elements that see it give up, and their sources post errors that name nothing. */
+    /* Last, because other elements stop when they see it, and their sources post errors
+     * that name no cause. */
     if (what == Told::DEVICE_FAILURE)
       mark_streams_failed (element);
   }
@@ -454,8 +455,8 @@ ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
   return pool;
 }
 
-/* From a pool of system memory, a source fills one buffer while those in flight are
- * still read. */
+/* Upstream fills one buffer of host memory while the device still reads those of the
+ * frames in flight. */
 static guint
 in_turn_for_upstream (const Format &format, guint in_turn, guint async_depth)
 {
@@ -464,14 +465,14 @@ in_turn_for_upstream (const Format &format, guint in_turn, guint async_depth)
              : MAX (async_depth + 1, guint (GST_OPENCL_BUFFERS_IN_TURN));
 }
 
-/* An element that fills frames in system memory fills pinned memory fastest. On a
- * device that works in the host's memory it fills device memory. */
+/* Offers pinned memory to upstream elements that work in system memory, as it transfers
+ * fastest. If the device works in host memory, offers device memory. */
 void
 ElementCore::propose_pool (
     GstQuery *query, GstCaps *caps, const Format &format, guint in_turn)
 {
   GstOpenCLContext *context = ref_context ();
-  if (!context) /* upstream asks while it stops */
+  if (!context) /* upstream queries while this element stops */
     return;
   if (format.size > 0) {
     const bool host =
@@ -485,7 +486,7 @@ ElementCore::propose_pool (
   gst_object_unref (context);
 }
 
-/* Whether buffers of `pool` are what this element would allocate itself. */
+/* Returns whether `pool` has the memory that this element would allocate itself. */
 static bool
 is_usable_pool (GstBufferPool *pool, GstOpenCLContext *context, bool host)
 {
@@ -512,7 +513,7 @@ ElementCore::decide_pool (
   } else {
     gst_clear_object (&pool);
   }
-  if (size == 0) /* buffers of many sizes, and no pool was offered */
+  if (size == 0) /* buffers differ in size, and no pool was offered */
     return true;
   if (!pool || !configure_pool (pool, caps, size, in_turn) || !pool_holds (pool, size)) {
     gst_clear_object (&pool);
@@ -537,7 +538,7 @@ ElementCore::report_no_buffer (GstBufferPool *pool, gsize size)
         gst_opencl_context_get_device_name (context_)));
 }
 
-/* --- input of another memory --- */
+/* --- input in other memory --- */
 
 void
 ElementCore::mark_shared (GstBuffer *input)
@@ -578,8 +579,8 @@ ElementCore::owns (GstBuffer *buffer) const
                 == gst_opencl_context_get_handle (context_);
 }
 
-/* Without caps: the layout of each buffer comes with its GstVideoMeta. Uploads are on a
- * queue of their own, and so take buffers in turn. */
+/* The pool has no caps, because each buffer brings its layout in a GstVideoMeta. It has
+ * several buffers, because uploads use a queue of their own. */
 bool
 ElementCore::ensure_import_pool (gsize size, GError **error)
 {

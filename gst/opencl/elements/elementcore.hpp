@@ -1,10 +1,9 @@
-/* Common code of all elements on a device, for every base class
+/* Common code of the base classes of all elements on a device
  *
- * The rules of the three base classes stand here once: which context an element takes,
- * how far it runs ahead and when nothing may be in flight any more, whose buffers it
- * fills and which memory it copies first, and how a failure is told.
+ * Chooses the context, limits and drains the frames in flight, negotiates buffer pools,
+ * copies input that is in other memory, and reports errors.
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers have no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,20 +22,20 @@ namespace opencl {
 /* Size, alignment and memory of the buffers that caps describe */
 struct Format {
   Format () = default;
-  explicit Format (GstCaps *caps); /* `size` only of raw video */
+  explicit Format (GstCaps *caps); /* sets `size` for raw video only */
 
-  bool names_video = false; /* the caps are of raw video, */
-  bool is_video = false;    /* and valid */
+  bool names_video = false; /* the caps are video/x-raw */
+  bool is_video = false;    /* and describe valid raw video */
   bool is_device_memory = false;
   GstVideoInfo info;
-  gsize size = 0; /* of a frame; 0 where buffers are of many sizes */
+  gsize size = 0; /* of a frame; 0 if buffers differ in size */
 
   const GstVideoInfo *video () const { return is_video ? &info : nullptr; }
 };
 
 class ElementCore {
 public:
-  /* Not owned: the element owns this */
+  /* `element` is not owned, as it owns this object. */
   explicit ElementCore (GstElement *element);
   ~ElementCore ();
   static ElementCore *of (gpointer element);
@@ -45,25 +44,26 @@ public:
 
   /* --- properties: `device` and `async-depth` --- */
 
-  /* Also sets the class's accessors, which a subclass's own do not meet. */
+  /* Also sets the property accessors of the class. Subclasses may have their own, which
+   * GObject calls for their own properties only. */
   static void install_properties (GObjectClass *klass);
   guint async_depth ();
 
-  /* --- the context: gst_opencl_ensure_context() has the rule --- */
+  /* --- the context: see gst_opencl_ensure_context() for the rules --- */
 
-  /* For GstElementClass.set_context: the last one given before a run is the one of that
-   * run; while it runs the element keeps what it has. */
+  /* For GstElementClass.set_context. The last context that was set before the element
+   * starts is used. A running element keeps its context. */
   void set_context (GstContext *given);
-  /* Before it starts, too, where its device is named. */
+  /* Also answers before the element starts, if its `device` property names a device. */
   bool answer_context_query (GstQuery *query);
-  /* Between open and close, where it is constant. */
+  /* Constant between open() and close(). */
   GstOpenCLContext *context () const { return context_; }
-  /* (transfer full) (nullable): at any time, in any thread */
+  /* (transfer full) (nullable): may be called at any time, in any thread */
   GstOpenCLContext *ref_context ();
-  /* (nullable): the compute queue of the streaming thread, which commands of the element go
-   * to; null before open() and after close() */
+  /* (nullable): compute queue of the streaming thread, on which the element enqueues;
+   * NULL before open() and after close() */
   cl_command_queue queue ();
-  /* For work that is deferred, which goes to the same queue from other threads. */
+  /* For deferred work, which other threads enqueue on the same queue. */
   const std::shared_ptr<ElementQueues> &queues () const { return queues_; }
 
   /* --- life cycle --- */
@@ -74,70 +74,71 @@ public:
 
   /* --- failures --- */
 
-  /* One element error for one failure: frames in flight fail together, and caps that were
-   * refused come again before EOS. `error` is (transfer full). In any thread. */
+  /* Posts one element error for failures with the same cause: frames in flight fail
+   * together, and refused caps come again before EOS. `error` is (transfer full). May be
+   * called in any thread. */
   void report (GError *error);
-  /* For GstAggregatorClass.negotiate, whose class returns that caps were not `agreed` on with
-   * the next frame only, which may not come. Returns `agreed`. */
+  /* For GstAggregatorClass.negotiate. Reports an error unless `agreed`, because
+   * GstAggregator returns that failure only with the next frame, which may not come.
+   * Returns `agreed`. */
   gboolean report_unless_negotiated (gboolean agreed, GstPad *source);
   /* Reports a failure that another element saw, such as a frame that it failed to map.
    * The element takes no more frames until start_afresh(). */
   void report_lost_frame (GError *error);
-  /* A frame went well: the next failure is another one, unless it was the device's. */
+  /* Called when a frame has succeeded. The next failure is then reported again, unless
+   * the device has failed. */
   void forget_failure ();
-  /* At a flush and at new caps. */
+  /* Forgets all failures. Called at a flush and at new caps. */
   void start_afresh ();
-  /* Whether a device error, of this element or of another one in the pipeline, has ended the
-   * stream: then no buffer may be sent any more, until start_afresh() of the element that
-   * failed. */
+  /* Returns whether a device error of any element in the pipeline has ended the stream.
+   * Then no buffer may be sent until start_afresh() of the element that failed. */
   bool has_failed ();
 
   /* --- frames in flight --- */
 
-  /* Waits until one more may be enqueued, on the queue of the calling thread. */
+  /* Waits until another frame may be in flight. Selects the queue of the calling
+   * thread. */
   bool admit (GError **error);
-  /* `event` (transfer full) (nullable) completes with a frame. */
+  /* Adds a frame in flight. `event` (transfer full) (nullable) completes with it. */
   void add (cl_event event);
-  /* Waits for all of them; what fails is reported. */
+  /* Waits for all frames in flight, and reports a failure. */
   bool drain ();
-  /* Before new caps: the same, and what is enqueued for them goes to the queue of the
-   * calling thread. */
+  /* drain() for new caps, which also selects the queue of the calling thread. */
   bool drain_for_caps ();
 
   /* --- buffers --- */
 
-  /* How many buffers of a pool are made before one is used again: of device memory that
-   * is written and read on one queue, as many as are held. */
+  /* Minimum number of buffers (`in_turn`) for device memory that is written and read on
+   * one queue: the pool allocates only as many as are in use. */
   static constexpr guint as_needed = 0;
 
-  /* For an ALLOCATION query from upstream: a pool for `caps`; `in_turn` is for device
-   * memory. */
+  /* Answers an ALLOCATION query from upstream with a pool for `caps`. `in_turn` applies
+   * to device memory only. */
   void propose_pool (GstQuery *query, GstCaps *caps, const Format &format, guint in_turn);
-  /* Puts the pool to use first in the answer of downstream: the one that downstream
-   * offers where it is of the memory of `caps`, `host` or not, in this context, else
-   * one's own. Reports where there is none. */
+  /* Puts the pool to use first in downstream's answer to an ALLOCATION query. Uses the
+   * pool that downstream offers if it has the right memory (`host` or not) in this
+   * context, else a new one. Reports an error if there is none. */
   bool decide_pool (GstQuery *query, GstCaps *caps, gsize size, bool host, guint in_turn);
   /* (transfer full) (nullable): a pool whose failures the element reports */
   GstBufferPool *make_pool (bool host, GstCaps *caps, gsize size, guint in_turn);
 
-  /* Reports that `pool` (nullable) has no buffer, unless its creator has already done
-   * so. */
+  /* Reports that `pool` (nullable) has no buffer, unless the pool reports that itself. */
   void report_no_buffer (GstBufferPool *pool, gsize size);
 
-  /* Marks the memory of an input that other threads hold too, as behind a `tee`. */
+  /* Marks the memory of an input that other threads use too, as after a `tee`. */
   static void mark_shared (GstBuffer *input);
   /* Marks it if the caller does not hold the only reference. */
   static void mark_if_shared (GstBuffer *input);
   bool owns (GstBuffer *buffer) const;
-  /* (transfer full) (nullable): `buffer` itself where it is of one memory of this
-   * context, else a copy in one, with its layout */
+  /* (transfer full) (nullable): `buffer` itself if it is one memory of this context, else
+   * a copy with the same layout */
   GstBuffer *import (GstBuffer *buffer, GError **error);
 
   InputWatch &inputs () { return inputs_; }
 
   /* --- statistics, see Counting --- */
 
-  /* (nullable): before the first run */
+  /* (nullable): NULL before the first run */
   GstOpenCLStatistics *statistics () const { return statistics_; }
 
 private:

@@ -12,7 +12,7 @@ namespace opencl {
 namespace {
 using Groups = std::set<guint>;
 
-/* Belongs to the pipeline, or to the outermost bin or element where there is none. */
+/* Belongs to the pipeline, or to the outermost bin or element if there is none. */
 struct FailedStreams {
   std::mutex lock;
   Groups groups;
@@ -37,7 +37,7 @@ ref_outermost (GstElement *element)
   return object;
 }
 
-/* Returns the groups of all pads that have one. */
+/* Returns the group ids of the streams of all pads. */
 Groups
 groups_of (GstElement *element)
 {
@@ -54,8 +54,8 @@ groups_of (GstElement *element)
   return groups;
 }
 
-/* Calls `work` with the streams that have failed, under their lock; not at all where none has
- * ever, unless `makes`. */
+/* Calls `work` under the lock with the failed streams and those of the element. If no
+ * stream has ever failed, it is called only if `makes` is set. */
 template <typename Work>
 void
 with_failed_streams (GstElement *element, bool makes, Work work)

@@ -1,11 +1,11 @@
 /* Streams that a device error ended, shared by all elements of a pipeline
  *
- * When one element fails, its source ends the stream, and all other elements see an end like
- * any other: a branch of a tee, a mixer that has further inputs. A stream is known by the
- * group of its STREAM_START event, which is the same in all branches; without one nothing is
- * known.
+ * When one element fails, its source ends the stream. Other elements, such as those in
+ * another branch of a tee or a mixer with further inputs, cannot tell this from a normal
+ * EOS. A stream is identified by the group id of its STREAM_START event, which is the
+ * same in all branches. Streams without a group id are not tracked.
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers have no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +14,7 @@
 #include <gst/gst.h>
 
 namespace opencl {
-/* For the streams of all pads of an element. In any thread. */
+/* These functions act on the streams of all pads of an element, in any thread. */
 void mark_streams_failed (GstElement *element);
 void unmark_streams (GstElement *element);
 bool has_failed_stream (GstElement *element);

@@ -7,8 +7,8 @@
  * SECTION:gstopenclaggregator
  * @title: GstOpenCLAggregator
  *
- * Base class of elements with several inputs. A subclass enqueues the kernels that make an
- * output frame from one frame of each pad. The base class does everything else.
+ * Base class of elements with several inputs. A subclass enqueues the kernels that
+ * compute an output frame from one frame of each pad. The base class does the rest.
  */
 #include <gst/opencl/gstopenclaggregator.h>
 
@@ -28,10 +28,10 @@ using opencl::Format;
 /* --- a pad --- */
 
 namespace {
-/* A buffer that a flush takes from a pad. */
+/* A buffer that a flush takes from a pad */
 struct Flushed {
   GstBuffer *buffer; /* owned */
-  bool is_over;      /* the pad does not show it any more */
+  bool is_over;      /* the pad has dropped it */
 };
 } // namespace
 
@@ -50,7 +50,7 @@ flushed_of (gpointer pad)
               ->flushed;
 }
 
-/* The parent class would map the frame for the CPU; here it is only kept. */
+/* Only keeps the buffer. The parent class would map the frame for the CPU. */
 static gboolean
 gst_opencl_aggregator_pad_prepare_frame (GstVideoAggregatorPad *pad,
     GstVideoAggregator *aggregator, GstBuffer *buffer, GstVideoFrame *prepared)
@@ -59,8 +59,7 @@ gst_opencl_aggregator_pad_prepare_frame (GstVideoAggregatorPad *pad,
   return TRUE;
 }
 
-/* After the frame: other threads may still hold a reference to a buffer that has been
- * flushed. */
+/* Called after the frame. Releases the buffers of flushes that are over. */
 static void
 gst_opencl_aggregator_pad_clean_frame (
     GstVideoAggregatorPad *pad, GstVideoAggregator *aggregator, GstVideoFrame *prepared)
@@ -79,8 +78,9 @@ gst_opencl_aggregator_pad_clean_frame (
     gst_buffer_unref (buffer);
 }
 
-/* Runs in the thread of upstream, while a frame may be in progress: after the parent class
- * has peeked at the pad's buffer and before prepare_frame(), the buffer has no other owner. */
+/* Runs in the upstream thread, while a frame may be in progress. Keeps a reference to the
+ * pad's buffer: after the parent class has peeked at it and before prepare_frame(), it
+ * has no other owner. */
 static GstFlowReturn
 gst_opencl_aggregator_pad_flush (GstAggregatorPad *pad, GstAggregator *aggregator)
 {
@@ -246,8 +246,8 @@ gst_opencl_aggregator_release_pad (GstElement *element, GstPad *pad)
 
 /* --- queries --- */
 
-/* GstVideoAggregator knows nothing of caps with features: what the template says is
- * taken, at any size and rate. */
+/* GstVideoAggregator does not support caps features. So all caps of the pad template are
+ * accepted, with any size and frame rate. */
 static void
 answer_caps_query (GstPad *pad, GstQuery *query)
 {
@@ -285,11 +285,11 @@ gst_opencl_aggregator_sink_query (
   }
 }
 
-/* Everything has reached downstream's memory before EOS does. */
+/* Waits for all frames in flight before EOS. */
 static GstFlowReturn
 gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
 {
-  if (core_of (aggregator).has_failed ()) /* an input that has ended is not left out */
+  if (core_of (aggregator).has_failed ()) /* else a failed input would be left out */
     return GST_FLOW_ERROR;
   GstFlowReturn flow = parent_of_all ()->aggregate (aggregator, timeout);
 
@@ -337,8 +337,7 @@ gst_opencl_aggregator_create_output_buffer (
 /* --- a frame --- */
 
 namespace {
-/* The inputs of one frame: references to their buffers, own memory, and what is mapped.
- */
+/* Inputs of one frame: pads and buffers, with a reference to each, and mapped frames */
 class Inputs {
 public:
   ~Inputs ()
@@ -393,7 +392,7 @@ public:
 
 private:
   std::vector<GstOpenCLAggregatorInput> inputs;
-  std::vector<GstBuffer *> buffers; /* of each */
+  std::vector<GstBuffer *> buffers; /* one per input */
 };
 } // namespace
 
@@ -419,7 +418,7 @@ combine_inputs (
   return enqueued;
 }
 
-/* The parent class does this for the pads. */
+/* Updates controlled properties of the element. The parent class does that for pads. */
 static void
 sync_properties (GstOpenCLAggregator *self, GstBuffer *output)
 {

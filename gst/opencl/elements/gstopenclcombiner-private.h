@@ -1,7 +1,7 @@
 /* Base class of elements that combine several streams of any caps on the device
  *
- * GstOpenCLAggregator is a GstVideoAggregator, which knows of nothing but video. This one
- * stands on GstAggregator alone.
+ * GstOpenCLAggregator derives from GstVideoAggregator, which supports video only. This
+ * class derives from GstAggregator.
  *
  * Not installed: for this project's elements.
  *
@@ -26,22 +26,21 @@ G_DECLARE_DERIVABLE_TYPE (
 
 /**
  * GstOpenCLCombinerClass:
- * @open: the context is there. Optional
- * @close: everything enqueued has finished: release what @open and @set_formats made.
+ * @open: allocate resources. The context is available. Optional
+ * @close: release what @open and @set_formats allocated. All commands have finished.
  *   Optional
- * @get_frame_size: the least size of a buffer of caps other than `video/x-raw`
- * @find_output: (transfer full): caps of what is made of inputs of these caps, the best
- *   first; may be called at any time in the streaming thread. %NULL with @error where
- *   there are none
- * @set_formats: inputs or output have new caps. Everything enqueued has finished
- * @update: between two frames: take up settings. What it returns says whether the output
- *   is to have other caps, those that @find_output names now. Optional
- * @combine: enqueue what makes @output of @inputs, in the order of the pads, on @queue,
- *   and wait for nothing
+ * @get_frame_size: return the minimum size of a buffer with caps other than `video/x-raw`
+ * @find_output: (transfer full): return the possible output caps for these input caps,
+ *   best first, or %NULL with @error. Called at any time in the streaming thread
+ * @set_formats: apply new caps of the inputs or the output. All commands have finished
+ * @update: apply changed settings between two frames. Return %TRUE if the output needs
+ *   other caps, which @find_output then returns. Optional
+ * @combine: enqueue on @queue the kernels that compute @output from @inputs, which are in
+ *   the order of the pads. Must not wait
  *
- * The first pad says when a frame is made: for each of its buffers one. Of each other pad
- * it is the buffer that is shown at that moment; the last one of a pad that has ended
- * stays. Buffers without times are taken one by one.
+ * The element outputs one frame for each buffer of the first pad. From every other pad it
+ * uses the buffer at that time. A pad at EOS keeps its last buffer. Buffers without
+ * timestamps are used one by one.
  */
 struct _GstOpenCLCombinerClass {
   GstAggregatorClass parent_class;
@@ -60,7 +59,7 @@ struct _GstOpenCLCombinerClass {
       GError **error);
 };
 
-/* (transfer none) (nullable): before it starts */
+/* (transfer none) (nullable): NULL before the element starts */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_combiner_get_context (
     GstOpenCLCombiner *combiner);
 

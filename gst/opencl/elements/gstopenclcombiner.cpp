@@ -20,15 +20,15 @@ using opencl::Format;
 struct _GstOpenCLCombinerPad {
   GstAggregatorPad parent;
 
-  GstCaps *caps;    /* (nullable): of what comes next; of the streaming thread */
-  GstBuffer *shown; /* (nullable); object lock */
+  GstCaps *caps;    /* (nullable): of the next buffer; streaming thread */
+  GstBuffer *shown; /* (nullable): current buffer; object lock */
   GstCaps *shown_caps;
 };
 
 G_DEFINE_FINAL_TYPE (
     GstOpenCLCombinerPad, gst_opencl_combiner_pad, GST_TYPE_AGGREGATOR_PAD)
 
-/* `buffer` (transfer full) (nullable) */
+/* Replaces the current buffer by `buffer` (transfer full) (nullable). */
 static void
 show (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
 {
@@ -41,7 +41,7 @@ show (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
     gst_caps_replace (&pad->shown_caps, pad->caps);
 }
 
-/* (transfer full) (nullable): another thread may flush it meanwhile. */
+/* (transfer full) (nullable): another thread may flush the pad meanwhile */
 static GstBuffer *
 ref_shown (GstOpenCLCombinerPad *pad)
 {
@@ -109,8 +109,8 @@ typedef struct {
   ElementCore *core;
   Format output;
   std::vector<Format> *inputs;
-  std::vector<GstCaps *> *input_caps; /* that all is made for */
-  bool refused;                       /* the caps, which was said */
+  std::vector<GstCaps *> *input_caps; /* caps that are in use */
+  bool refused;                       /* caps were refused, and an error is posted */
 } GstOpenCLCombinerPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
@@ -209,9 +209,9 @@ struct Base {
 using Parts = opencl::AggregatorParts<Base>;
 } // namespace
 
-/* --- which buffers make a frame --- */
+/* --- choice of the input buffers --- */
 
-/* A gap buffer has no bytes: the previous frame stays. */
+/* An empty GAP buffer does not replace the current one. */
 static void
 show_unless_gap (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
 {
@@ -222,7 +222,8 @@ show_unless_gap (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
     show (pad, buffer);
 }
 
-/* In running time; none where the buffer, or the segment, has no time. */
+/* Returns the running time of the start or the `end` of a buffer, GST_CLOCK_TIME_NONE if
+ * it is unknown. */
 static GstClockTime
 running_time (GstOpenCLCombinerPad *pad, GstBuffer *buffer, bool end)
 {
@@ -237,7 +238,7 @@ running_time (GstOpenCLCombinerPad *pad, GstBuffer *buffer, bool end)
   return gst_segment_to_running_time (&of->segment, GST_FORMAT_TIME, time);
 }
 
-/* The next buffer of the first pad: GST_FLOW_EOS where there is no more. */
+/* Advances the first pad to its next buffer. Returns GST_FLOW_EOS if there is no more. */
 static GstFlowReturn
 advance_first (GstOpenCLCombinerPad *pad)
 {
@@ -250,7 +251,8 @@ advance_first (GstOpenCLCombinerPad *pad)
   return GST_FLOW_OK;
 }
 
-/* Whether the pad shows at `time` what it shows now: `next` (nullable) is what follows. */
+/* Returns whether the current buffer of the pad is still the one at `time`. `next`
+ * (nullable) is the buffer after it. */
 static bool
 is_shown_still (GstOpenCLCombinerPad *pad, GstBuffer *next, GstClockTime time)
 {
@@ -266,7 +268,8 @@ is_shown_still (GstOpenCLCombinerPad *pad, GstBuffer *next, GstClockTime time)
   return GST_CLOCK_TIME_IS_VALID (end) && GST_CLOCK_TIME_IS_VALID (time) && end > time;
 }
 
-/* Returns the frame of the pad at `time`; if buffers have no time, the next one. */
+/* Advances the pad to its buffer at `time`, or to the next one if buffers have no
+ * time. */
 static GstFlowReturn
 advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
 {
@@ -291,15 +294,15 @@ advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
     }
     if (!is_next)
       return GST_AGGREGATOR_FLOW_NEED_DATA;
-    if (GstBuffer *taken = gst_aggregator_pad_pop_buffer (of)) /* or it was flushed */
+    if (GstBuffer *taken = gst_aggregator_pad_pop_buffer (of)) /* NULL if flushed */
       show_unless_gap (pad, taken);
     if (has_no_time)
       return GST_FLOW_OK;
   }
 }
 
-/* The first pad's buffer is taken last, so that it is still there where another pad has
- * none yet. */
+/* Advances the first pad last, so that its buffer stays queued if another pad has none
+ * yet. */
 static GstFlowReturn
 choose_buffers (Inputs &inputs, bool timeout)
 {
@@ -319,7 +322,7 @@ choose_buffers (Inputs &inputs, bool timeout)
     inputs.all_caps.push_back (
         inputs.pad (n)->shown_caps ? gst_caps_ref (inputs.pad (n)->shown_caps) : nullptr);
     if (!inputs.buffers.back () || !inputs.all_caps.back ())
-      flow = GST_AGGREGATOR_FLOW_NEED_DATA; /* flushed at this moment */
+      flow = GST_AGGREGATOR_FLOW_NEED_DATA; /* flushed meanwhile */
   }
   return flow;
 }
@@ -347,7 +350,7 @@ are_same (const std::vector<GstCaps *> &a, const std::vector<GstCaps *> &b)
   return same;
 }
 
-/* Collects the inputs of the next frame, if all of them are known. */
+/* Finds the output caps, once the caps of all inputs are known. */
 static GstFlowReturn
 gst_opencl_combiner_update_src_caps (
     GstAggregator *aggregator, GstCaps *downstream, GstCaps **result)
@@ -400,8 +403,8 @@ gst_opencl_combiner_negotiated_src_caps (GstAggregator *aggregator, GstCaps *cap
   return parent_of_all ()->negotiated_src_caps (aggregator, caps);
 }
 
-/* Where a frame is made of other caps than the last one, or settings make other caps of
- * the same. */
+/* Negotiates output caps if the input caps have changed, or if settings require
+ * others. */
 static bool
 agree_on_caps (GstOpenCLCombiner *self, const Inputs &inputs)
 {
@@ -465,8 +468,8 @@ combine_inputs (GstOpenCLCombiner *self, Inputs &inputs, GstBuffer *buffer,
   return enqueued;
 }
 
-/* At the first pad's running time: after a seek, the output's segment begins where that
- * went to. */
+/* Converts the first pad's running time to a timestamp of the output segment, which
+ * starts at the target of the last seek. */
 static void
 stamp (GstOpenCLCombiner *self, const Inputs &inputs, GstBuffer *output)
 {
@@ -511,7 +514,7 @@ make_frame (GstOpenCLCombiner *self, Inputs &inputs)
   return gst_aggregator_finish_buffer (GST_AGGREGATOR (self), output);
 }
 
-/* Everything has reached downstream's memory before EOS does. */
+/* Waits for all frames in flight before EOS. */
 static GstFlowReturn
 gst_opencl_combiner_aggregate (GstAggregator *aggregator, gboolean timeout)
 {
@@ -521,7 +524,7 @@ gst_opencl_combiner_aggregate (GstAggregator *aggregator, gboolean timeout)
 
   if (!collect_pads (self, inputs))
     return GST_FLOW_EOS;
-  /* An input that has ended does not keep its last frame. */
+  /* After a failure, the last frame of an ended input must not be used again. */
   if (core_of (self).has_failed ())
     return GST_FLOW_ERROR;
   GstFlowReturn flow = choose_buffers (inputs, timeout);

@@ -13,7 +13,7 @@ G_BEGIN_DECLS
 
 /**
  * GstOpenCLMergeResult:
- * @GST_OPENCL_NOT_MERGED: upstream's work is enqueued on its own, and then the element's work
+ * @GST_OPENCL_NOT_MERGED: upstream's work is enqueued on its own, then the element's work
  * @GST_OPENCL_MERGED: both works are enqueued in one launch, or deferred to downstream
  * @GST_OPENCL_MERGE_FAILED: an error is set
  */
@@ -26,11 +26,12 @@ typedef enum {
 /**
  * GstOpenCLDeferral:
  * @get_type: the type of work that filters of this class defer, a #GstOpenCLDeferred
- * @can_merge: (nullable): whether @filter can merge such work now. The answer to upstream's
- *   ALLOCATION query says so. If it can, submit() gets %NULL instead of a deferred frame
+ * @can_merge: (nullable): whether @filter can merge such work now. The answer to
+ *   upstream's ALLOCATION query says so. If it can, submit() gets %NULL instead of a
+ *   deferred frame
  * @merge: (nullable): does @pending together with the filter's own work, into @output, as
- *   #GstOpenCLFilterClass.process() would. It is called only with work that makes all of the
- *   input buffer, in the filter's caps and context
+ *   #GstOpenCLFilterClass.process() would. It is called only with work that fills all of
+ *   the input buffer, in the filter's caps and context
  *
  * Functions by which a class of filters defers and merges work. See
  * gst_opencl_filter_class_set_deferral().
@@ -48,7 +49,7 @@ GST_OPENCL_API void gst_opencl_filter_class_set_deferral (
 /**
  * gst_opencl_filter_can_defer:
  * @input: the buffer that the work would read
- * @output: the buffer that it would make
+ * @output: the buffer that it would fill
  *
  * Returns: whether downstream can merge such work, and both buffers are one memory of the
  *   filter's context
@@ -58,11 +59,11 @@ GST_OPENCL_API gboolean gst_opencl_filter_can_defer (
 
 /**
  * gst_opencl_filter_defer:
- * @work: makes a frame of the filter's output caps in all of @output
- * @output: as gst_opencl_filter_can_defer() found it
+ * @work: fills all of @output with a frame of the filter's output caps
+ * @output: a buffer for which gst_opencl_filter_can_defer() returned %TRUE
  *
- * Defers @work to downstream. It keeps the caps, offset, size and layout of @output, so that
- * downstream's base class can tell whether the buffer still is this frame.
+ * Defers @work to downstream. @work records the caps, offset, size and layout of @output,
+ * so that downstream's base class can tell whether the buffer still is this frame.
  */
 GST_OPENCL_API void gst_opencl_filter_defer (
     GstOpenCLFilter *filter, GstOpenCLDeferred *work, GstBuffer *output);

@@ -7,8 +7,9 @@
  * SECTION:gstopenclfilter
  * @title: GstOpenCLFilter
  *
- * The base class does what every element on the device needs: the context, the pools, the
- * order between queues, the bounded run-ahead, draining, and errors. A subclass enqueues.
+ * Base class of filters. A subclass enqueues the kernels that process a frame. The base
+ * class does everything else: it handles the context, pools, the order between queues,
+ * the limit of frames in flight, draining, and errors.
  */
 #include "gstopencldeferral.h"
 #include "gstopenclfilter-private.h"
@@ -36,16 +37,16 @@ typedef struct {
   ElementCore *core;
   Format input;
   Format output;
-  /* (nullable): once the subclass has made all that it needs for them */
+  /* (nullable): the caps that the subclass is set up for */
   GstCaps *input_caps;
   GstCaps *output_caps;
-  gboolean defers; /* downstream takes up work that is left to it */
+  gboolean defers; /* downstream can merge deferred work */
 
-  /* Outputs of an input that is not used up. */
+  /* An input that has outputs left to send */
   GstBuffer *submitted; /* (nullable) */
   GstBuffer *imported;  /* (nullable): the same in this context's memory */
   guint outputs;
-  guint index; /* of the next */
+  guint index; /* of the next output */
 } GstOpenCLFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
@@ -99,9 +100,9 @@ is_flushing (GstPad *pad)
   return flushing;
 }
 
-/* GstBaseTransform holds the allocation that it decided while it answers an ALLOCATION
- * query, and would store it after its own stop, where it leaks. A pad that stops is
- * flushing before it waits for the lock that is held here. */
+/* GstBaseTransform holds the decided allocation while it answers an ALLOCATION query. If
+ * the pad stops meanwhile, it would store that allocation after its own stop, and leak
+ * it. A pad that stops is flushing before it waits for the lock that is held here. */
 static gboolean
 gst_opencl_filter_query (
     GstBaseTransform *transform, GstPadDirection direction, GstQuery *query)
@@ -123,7 +124,8 @@ close_filter (GstOpenCLFilter *self)
 
   clear_submitted (self);
   set_taken_caps (self, nullptr, nullptr);
-  /* In both cases, so that @close also undoes an @open that failed half way. */
+  /* Called after success and failure of @open, so that @close can undo a partial
+   * @open. */
   if (core_of (self).is_open () && klass->close)
     klass->close (self);
   core_of (self).close ();
@@ -172,7 +174,7 @@ get_format (GstOpenCLFilter *self, GstCaps *caps, Format *format)
 static gboolean gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input,
     GstBuffer *output, cl_event *event, GError **error);
 
-/* FALSE: those before stay, as the pads keep their caps. */
+/* On failure the old formats remain, because the pads keep their caps. */
 static gboolean
 find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
 {
@@ -212,8 +214,8 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
   return TRUE;
 }
 
-/* Where others were refused, the pads still have the caps before, and the parent class does
- * not set them again when they come again. */
+/* After refused caps, the pads still have the previous ones. The parent class does not
+ * set these again when they come again, so this function does. */
 static gboolean
 has_taken_caps_of_pads (GstBaseTransform *transform)
 {
@@ -240,7 +242,8 @@ gst_opencl_filter_get_unit_size (GstBaseTransform *transform, GstCaps *caps, gsi
 
 /* --- allocation --- */
 
-/* Known by its name, so that filters need not share a function. */
+/* The API type of a meta that announces the deferral in ALLOCATION queries. It is found
+ * by name, so that filters need not share a function. */
 static GType
 deferral_api_type (const GstOpenCLDeferral *deferral)
 {
@@ -263,7 +266,7 @@ deferral_of (GstOpenCLFilter *self)
       GST_OPENCL_FILTER_GET_CLASS (self)->deferral);
 }
 
-/* A filter that processes whole buffers may use any queue, and must overlap with other
+/* A filter with a process() of its own may use any queue, and must overlap with other
  * threads. */
 static guint
 buffers_in_turn (GstOpenCLFilter *self)
@@ -286,7 +289,7 @@ gst_opencl_filter_propose_allocation (
   if (!GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
            ->propose_allocation (transform, decide_query, query))
     return FALSE;
-  /* In passthrough downstream has answered already. */
+  /* In passthrough mode, downstream has already answered. */
   if (!decide_query)
     return TRUE;
 
@@ -308,7 +311,7 @@ gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *quer
   GstCaps *caps;
   Format format;
 
-  /* Before the parent class takes out what it does not know. */
+  /* Before the parent class removes metas that it does not know. */
   const GstOpenCLDeferral *deferral = deferral_of (self);
   private_of (self)->defers =
       deferral
@@ -324,9 +327,9 @@ gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *quer
 /* --- metas --- */
 
 namespace {
-/* Tags of the subjects that a meta describes */
+/* Subjects of a meta, from its tags */
 struct Subject {
-  bool picture = false; /* places in it, or its orientation */
+  bool picture = false; /* positions in it, or its orientation */
   bool size = false;
   bool colors = false;
   bool other = false;
@@ -359,8 +362,8 @@ has_same_colors (const GstVideoInfo *a, const GstVideoInfo *b)
          && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
 }
 
-/* Metas with positions are scaled with the frame. A meta without tags, or of the video
- * as such (captions), stays valid for every output. */
+/* Metas with positions are scaled with the frame. A meta without tags, or of the video in
+ * general (captions), stays valid for every output. */
 static gboolean
 gst_opencl_filter_transform_meta (
     GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
@@ -382,7 +385,7 @@ gst_opencl_filter_transform_meta (
   if (meta->info->transform_func)
     meta->info->transform_func (
         output, meta, input, gst_video_meta_transform_scale_get_quark (), &scale);
-  return FALSE; /* as it is */
+  return FALSE; /* not copied unchanged */
 }
 
 /* --- frames --- */
@@ -412,7 +415,8 @@ process_frames (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
          && enqueued;
 }
 
-/* (transfer full) (nullable): what is submitted is copied once for all its outputs. */
+/* (transfer full) (nullable): `input` in this context. A submitted input is copied once
+ * for all its outputs. */
 static GstBuffer *
 ref_imported (GstOpenCLFilter *self, GstBuffer *input, GError **error)
 {
@@ -434,9 +438,10 @@ gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *o
   return processed;
 }
 
-/* --- work that is left from one filter to the next --- */
+/* --- deferred work --- */
 
-/* More than the same cl_context: deferred work is ordered by a queue of the context. */
+/* The same cl_context is not enough: a queue of the GstOpenCLContext orders deferred
+ * work. */
 static bool
 is_of_own_context (GstOpenCLFilter *self, GstBuffer *buffer)
 {
@@ -446,7 +451,8 @@ is_of_own_context (GstOpenCLFilter *self, GstBuffer *buffer)
                 == core.context ();
 }
 
-/* Work of another streaming thread is on that thread's queue, where its contents are made. */
+/* Deferred work of another streaming thread is not merged, but runs on that thread's
+ * queue. */
 static bool
 is_of_own_queue (GstOpenCLFilter *self, GstOpenCLDeferred *pending)
 {
@@ -454,9 +460,8 @@ is_of_own_queue (GstOpenCLFilter *self, GstOpenCLDeferred *pending)
   return queues && queues->compute () == core_of (self).queue ();
 }
 
-/* Returns the pending work that produces all of `input`, if it is of the kind that
- * this class handles: (transfer full) (nullable). Elements in between may have changed
- * caps, memory or layout. */
+/* (transfer full) (nullable): the pending work that fills all of `input`, if this class
+ * can merge its type. Elements in between may have changed caps, memory or layout. */
 static GstOpenCLDeferred *
 ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer *input)
 {
@@ -518,7 +523,7 @@ gst_opencl_filter_defer (
   gst_opencl_memory_defer (gst_buffer_peek_memory (output, 0), work);
 }
 
-/* How the enqueueing of a frame ended. */
+/* Ends a frame after its commands were enqueued, and reports a failure. */
 static GstFlowReturn
 finish (GstOpenCLFilter *self, gboolean enqueued, cl_event event, GError *error)
 {
@@ -545,7 +550,7 @@ gst_opencl_filter_transform (
   return finish (self, processed, event, error);
 }
 
-/* A file that is read in blocks has a segment of bytes. */
+/* Does nothing if the segment is in bytes, as for a file that is read in blocks. */
 static void
 sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
 {
@@ -571,8 +576,8 @@ gst_opencl_filter_submit_input_buffer (
       ->submit_input_buffer (transform, discont, input);
 }
 
-/* The pool is activated here, because the parent class would post an error of its own,
- * without a reason. */
+/* Activates the pool here, because the parent class would post an error without a
+ * cause. */
 static GstFlowReturn
 gst_opencl_filter_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
@@ -593,7 +598,8 @@ gst_opencl_filter_prepare_output_buffer (
 
 /* --- none, one or several outputs --- */
 
-/* Reading it would have it made. */
+/* If the input's deferred work will be merged, the input must not be read, as that would
+ * run the work. */
 static bool
 will_be_merged (GstOpenCLFilter *self, GstBuffer *input)
 {
@@ -650,7 +656,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
   return finish (self, submitted, event, error);
 }
 
-/* The time of the input, divided between its outputs. */
+/* Divides the duration of the input between its outputs. */
 static void
 divide_time (GstOpenCLFilterPrivate *priv, GstBuffer *output)
 {
@@ -686,8 +692,8 @@ has_one_frame (GstOpenCLFilter *self)
   return false;
 }
 
-/* The parent class comes here until there is no output. It makes one of the buffer that
- * it finds queued: the same one as often as there are outputs of it. */
+/* The parent class calls this until there is no output. It processes the queued buffer
+ * each time, so a submitted input is queued again for each of its outputs. */
 static GstFlowReturn
 gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **output)
 {
@@ -847,7 +853,8 @@ is_in_pipeline (gpointer element)
   return is;
 }
 
-/* GstHarness says that it is live and has neither a pipeline nor frames at their time. */
+/* Outside of a pipeline returns FALSE: GstHarness answers that it is live, but it has no
+ * pipeline and does not send frames at their time. */
 gboolean
 gst_opencl_filter_is_live (GstOpenCLFilter *filter)
 {

@@ -7,8 +7,8 @@
  * SECTION:gstopenclsrc
  * @title: GstOpenCLSrc
  *
- * Base class of sources. A subclass enqueues the kernels that make a frame. The base class
- * does everything else.
+ * Base class of sources. A subclass enqueues the kernels that generate a frame. The base
+ * class does everything else.
  */
 #include <gst/opencl/gstopenclsrc.h>
 
@@ -31,10 +31,10 @@ using opencl::Timeline;
 typedef struct {
   ElementCore *core;
   Format format;
-  Timeline *timeline; /* of the streaming thread; its rate, by which queries answer,
-                         changes with the object lock */
-  GstBufferPool *device_pool; /* (nullable): what is downloaded from */
-  gboolean refused;           /* the caps, by the subclass, which has said why */
+  Timeline *timeline; /* streaming thread; the object lock protects its rate, which
+                         queries use */
+  GstBufferPool *device_pool; /* (nullable): for frames that are downloaded */
+  gboolean refused;           /* the subclass refused the caps, and reported why */
 } GstOpenCLSrcPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
@@ -101,8 +101,8 @@ open_src (GstOpenCLSrc *self)
   return TRUE;
 }
 
-/* Not in start(): where that fails, the parent class posts a second error, that names
- * nothing. */
+/* Opens here, not in start(): if start() fails, the parent class posts a second error,
+ * without a cause. */
 static GstStateChangeReturn
 gst_opencl_src_change_state (GstElement *element, GstStateChange transition)
 {
@@ -128,7 +128,7 @@ gst_opencl_src_set_context (GstElement *element, GstContext *context)
 
 /* --- caps --- */
 
-/* Device memory where downstream takes it, whatever it names first. */
+/* Prefers device memory if downstream accepts it, in any order of its caps. */
 static GstCaps *
 gst_opencl_src_fixate (GstBaseSrc *base, GstCaps *caps)
 {
@@ -167,7 +167,7 @@ set_rate (GstOpenCLSrc *self, GstCaps *caps)
   GST_OBJECT_UNLOCK (self);
 }
 
-/* 0 or more, or -1 where it never ends by itself */
+/* Returns num-buffers: 0 or more, or -1 for an endless stream. */
 static gint64
 count_of_frames (GstOpenCLSrc *self)
 {
@@ -205,7 +205,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   GST_OBJECT_LOCK (self);
   base->segment.duration = duration;
   GST_OBJECT_UNLOCK (self);
-  /* FALSE would make the parent class post another error, that names nothing. */
+  /* FALSE would make the parent class post another error, without a cause. */
   priv->refused = klass->set_format && !klass->set_format (self, caps, &error);
   if (priv->refused)
     priv->core->report (error);
@@ -214,7 +214,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
 
 /* --- allocation --- */
 
-/* A device that works in the host's memory has its frames there. */
+/* A device that works in host memory needs no download. */
 static bool
 downloads (GstOpenCLSrcPrivate *priv)
 {
@@ -236,7 +236,7 @@ make_device_pool (GstOpenCLSrcPrivate *priv, GstCaps *caps)
   return priv->device_pool && gst_buffer_pool_set_active (priv->device_pool, TRUE);
 }
 
-/* Downloads go to the source's own pinned memory. */
+/* A download needs a pool of pinned memory and a pool of device memory. */
 static gboolean
 gst_opencl_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
 {
@@ -251,7 +251,8 @@ gst_opencl_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
          && (!host || make_device_pool (priv, caps));
 }
 
-/* An error of the parent class's would name nothing. */
+/* Returns EOS after an error, because the parent class would post another one, without a
+ * cause. */
 static GstFlowReturn
 gst_opencl_src_alloc (GstPushSrc *push, GstBuffer **buffer)
 {
@@ -267,7 +268,7 @@ gst_opencl_src_alloc (GstPushSrc *push, GstBuffer **buffer)
 
 /* --- frames --- */
 
-/* Enqueues a frame into a buffer of device memory; `event` is when it is there. */
+/* Enqueues a frame into a buffer of device memory. `event` completes with it. */
 static bool
 enqueue_frame (GstOpenCLSrc *self, GstBuffer *buffer, cl_event *event, GError **error)
 {
@@ -285,7 +286,7 @@ enqueue_frame (GstOpenCLSrc *self, GstBuffer *buffer, cl_event *event, GError **
          && enqueued;
 }
 
-/* The same into a buffer of pinned host memory, by way of the device. */
+/* Enqueues a frame and its download into a buffer of pinned host memory. */
 static bool
 enqueue_download (GstOpenCLSrc *self, GstBuffer *buffer, cl_event *event, GError **error)
 {
@@ -333,7 +334,7 @@ gst_opencl_src_fill (GstPushSrc *push, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-/* Live: a frame comes when its time begins. */
+/* A live source outputs a frame at its timestamp. */
 static void
 gst_opencl_src_get_times (
     GstBaseSrc *base, GstBuffer *buffer, GstClockTime *start, GstClockTime *end)
@@ -354,7 +355,8 @@ gst_opencl_src_is_seekable (GstBaseSrc *base)
   return !gst_base_src_is_live (base);
 }
 
-/* With num-buffers, frames that a seek skips still count as to come. */
+/* Recomputes num_buffers_left after a seek: GstBaseSrc would still count the skipped
+ * frames. */
 static void
 count_anew (GstOpenCLSrc *self, bool backwards)
 {
@@ -437,7 +439,7 @@ gst_opencl_src_query (GstBaseSrc *base, GstQuery *query)
          || GST_BASE_SRC_CLASS (gst_opencl_src_parent_class)->query (base, query);
 }
 
-/* Before EOS goes on, what failed on the device is known. */
+/* Drains before EOS is sent, so that device errors are reported first. */
 static GstPadProbeReturn
 drain_at_eos (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {

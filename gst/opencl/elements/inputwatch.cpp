@@ -1,4 +1,4 @@
-/* Reports an input that never comes, which other inputs of the element wait for
+/* Reports an input without data, which other inputs of the element wait for
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -50,8 +50,8 @@ has_ended (GstPad *pad)
   return has;
 }
 
-/* An input without data, a main one before others, and an input that waits for it:
- * (nullable), referenced */
+/* A required input without data, and an input that waits for it: (nullable), with
+ * references */
 struct Stall {
   Stall () = default;
   ~Stall ()
@@ -76,7 +76,7 @@ struct Stall {
   GstPad *missing = nullptr, *waiting = nullptr;
 };
 
-/* (transfer full) (nullable): the pad that gets what the source pad `pad` sends */
+/* (transfer full) (nullable): the sink pad whose data the source pad `pad` sends */
 GstPad *
 input_of (GstPad *pad)
 {
@@ -93,7 +93,7 @@ input_of (GstPad *pad)
   return input;
 }
 
-/* Follows the stream of `pad` upstream, and says where that ends */
+/* Follows the links of `pad` upstream, and describes the pad where they end. */
 std::string
 cause_of (GstPad *pad)
 {

@@ -1,6 +1,6 @@
-/* Reports an input that never comes, which other inputs of the element wait for
+/* Reports an input without data, which other inputs of the element wait for
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers have no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,11 +11,11 @@
 #include <atomic>
 
 namespace opencl {
-/* An element with several inputs makes no frame before its main pad (the one that is always
- * there), or each pad of an aggregator, has data. If nothing is linked to the main pad,
- * that is an element error after a second: an application may link it in a pipeline that
- * has started. Other inputs without data are a WARNING after five seconds, because a
- * network source or a decoder may take longer. */
+/* An element with several inputs outputs no frame before its main pad (the always pad),
+ * or each pad of an aggregator, has data. If the main pad is not linked after a second,
+ * that is an element error. Until then an application may link it in a running pipeline.
+ * Other inputs without data are a WARNING after five seconds, because a network source or
+ * a decoder may take longer. */
 class InputWatch {
 public:
   explicit InputWatch (GstElement *element) : element (element) {}
@@ -25,10 +25,10 @@ public:
 
   void start ();
   void stop ();
-  /* A frame was made: no input is missing. In the streaming thread, for each frame. */
+  /* Called for each frame in the streaming thread: no input is missing. */
   void see_frame () { has_frame.store (true, std::memory_order_relaxed); }
 
-  /* For the timer: returns whether another check is due. */
+  /* Called by the timer. Returns whether another check is needed. */
   bool check ();
 
 private:

@@ -1,6 +1,6 @@
 /* Prepares new settings in a thread while frames use the old ones
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers have no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,9 +13,10 @@
 #include <utility>
 
 namespace opencl {
-/* Builds programs and tables for the next settings of a live filter in a thread of its own.
- * Where it fails, so does what the streaming thread does then, which says why. Of the streaming
- * thread, or of a state change while there is none. */
+/* Builds programs and tables for the next settings of a live filter in a thread of its
+ * own. Does not report failures: the streaming thread then fails in the same way, and
+ * reports it. Called in the streaming thread, or in a state change while that does not
+ * run. */
 class Preparation {
 public:
   using Work = std::function<void ()>;
@@ -25,9 +26,10 @@ public:
   Preparation (const Preparation &) = delete;
   Preparation &operator= (const Preparation &) = delete;
 
-  /* For Settings::update(): whether frames may come that need what `work` does. A pipeline that
-   * is not live waits for that with its next frame, so that results do not depend on time. In a
-   * live one the first call starts `work`, and the answer is false until it has ended. */
+  /* For Settings::update(): returns whether frames may use the new settings. In a live
+   * pipeline the first call starts `wanted` in a thread, and the result is false until
+   * that has ended. Otherwise the result is true, and the next frame waits for the same
+   * work, so that results do not depend on timing. */
   bool is_done (GstOpenCLFilter *filter, Work wanted)
   {
     if (!thread)
@@ -38,7 +40,8 @@ public:
     return true;
   }
 
-  /* Waits for the thread, which finishes the program that it builds. */
+  /* Cancels the work. Waits for the thread, which finishes the program that it is
+   * building. */
   void stop ()
   {
     cancelled = true;

@@ -53,7 +53,7 @@ Timeline::seek (GstClockTime position, bool to_go_backwards)
   if (numerator == 0)
     return;
   frame = gst_util_uint64_scale (position, numerator, denominator * GST_SECOND);
-  /* Times are rounded down. */
+  /* time_of() rounds down. */
   if (time_of (frame + 1) <= position)
     frame++;
   if (!backwards || time_of (frame) < position)

@@ -7,13 +7,13 @@
 #include <gst/gst.h>
 
 namespace opencl {
-/* Times come from the count of frames, so that no rounding adds up. */
+/* Timestamps are computed from frame numbers, so that rounding errors do not add up. */
 class Timeline {
 public:
-  /* From the next frame on; those before were counted at another rate. 0/1 is a still. */
+  /* Sets the frame rate from the next frame on. 0/1 means a still image. */
   void set_rate (gint numerator, gint denominator);
-  /* To the frame that is shown at `position`, or backwards the last that begins before.
-   */
+  /* Seeks to the frame at `position`, or, backwards, to the last one that starts before
+   * it. */
   void seek (GstClockTime position, bool backwards);
 
   bool is_over () const { return over || (numerator == 0 && frame > 0); }
@@ -22,9 +22,10 @@ public:
   GstClockTime time () const { return time_before + time_of (frame); }
   /* Duration of a frame, or GST_CLOCK_TIME_NONE without a frame rate */
   GstClockTime duration_of_a_frame () const;
-  /* How long `frames` are, or GST_CLOCK_TIME_NONE */
+  /* Duration of `frames` frames, or GST_CLOCK_TIME_NONE without a frame rate */
   GstClockTime duration_of (guint64 frames) const;
-  /* Puts the next frame's on `buffer`, and goes on to the one after. */
+  /* Sets timestamp and offsets of the next frame on `buffer`, and advances by one
+   * frame. */
   void stamp (GstBuffer *buffer);
 
 private:
@@ -36,6 +37,6 @@ private:
   guint64 frames_before = 0;
   GstClockTime time_before = 0;
   bool backwards = false;
-  bool over = false; /* the first frame has been given, backwards */
+  bool over = false; /* backwards: the first frame was output */
 };
 } // namespace opencl

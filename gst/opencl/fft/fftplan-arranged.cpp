@@ -1,5 +1,7 @@
-/* Transforms with layouts that the FFT library does not support: strides,
- * and real samples of a length that it has only complex transforms of
+/* Transforms with layouts that the FFT library does not support
+ *
+ * These are strides, and real samples of a length for which the library has only complex
+ * transforms.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,7 +21,7 @@ namespace opencl {
 namespace {
 const char *const resource = "/org/freedesktop/gstreamer/opencl/library/fftarrange.cl";
 
-/* One launch of a kernel of that file. */
+/* One launch of a kernel in fftarrange.cl */
 class Arrangement {
 public:
   bool create (GstOpenCLContext *context, const char *name, const FFTShape &shape,
@@ -104,7 +106,7 @@ private:
   cl::Buffer input_, output_;
 };
 
-/* The library's own transform, between samples that lie as it takes them. */
+/* Converts to and from strides that the library supports. */
 Steps
 steps_for_strides (const FFTLibrary &library, const FFTShape &shape)
 {
@@ -121,7 +123,7 @@ steps_for_strides (const FFTLibrary &library, const FFTShape &shape)
   return steps;
 }
 
-/* A complex transform instead of a real one. */
+/* Uses a complex transform instead of a real one. */
 Steps
 steps_for_complex (const FFTShape &shape)
 {

@@ -22,8 +22,8 @@ namespace {
 const gsize longest_line = gsize (1) << 24;
 const gsize radices[] = {2, 3, 5, 7, 11, 13};
 
-/* clFFT is one state for the whole process: set up at the first plan and torn down when
- * the process ends, because a teardown invalidates every plan in the process. */
+/* clFFT has one state for the whole process. It is set up at the first plan and torn down
+ * when the process ends, because a teardown invalidates every plan in the process. */
 class Setup {
 public:
   Setup ()
@@ -72,11 +72,11 @@ public:
   bool enqueue (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) override
   {
-    if (compiles_only ()) /* clFFT launches by itself */
+    if (compiles_only ()) /* clFFT launches kernels itself */
       return true;
     if (!transform (queue, input, output, error))
       return false;
-    gst_opencl_count_launches (1); /* how many they are clFFT does not tell */
+    gst_opencl_count_launches (1); /* clFFT does not report how many */
     return true;
   }
 
@@ -154,8 +154,8 @@ private:
     return bytes == 0 || make_buffer (context, bytes, work_, error);
   }
 
-  /* clFFT makes more work memory at the first transform, so that one takes place here. It is
-   * over before a transform on another queue uses that memory. */
+  /* clFFT allocates more work memory at the first transform, so one runs here. This waits
+   * for it, because a transform on another queue may use that memory next. */
   bool rehearse (GstOpenCLContext *context, GError **error)
   {
     cl::Buffer input, output;
@@ -201,8 +201,8 @@ takes_any_strides (const FFTShape &shape)
 FFTPlanPointer
 make (GstOpenCLContext *context, const FFTShape &shape, GError **error)
 {
-  /* clFFT's plans of one kind share programs, and two threads that bake such plans at
-   * once would both add the program: it aborts then. */
+  /* clFFT's plans of one kind share programs. If two threads bake such plans at once,
+   * both add the program, and clFFT aborts. */
   static std::mutex baking;
   std::lock_guard<std::mutex> guard (baking);
   auto plan = std::make_unique<ClFFTPlan> (shape);

@@ -37,9 +37,9 @@ static int G_GNUC_PRINTF (1, 2) print_to_debug_log (const char *format, ...)
   return 0;
 }
 
-/* VkFFT 1.2 sets the locale of the whole process while it writes numbers into its kernels,
- * and sets it back from a string that setlocale() has freed. VkFFT 1.3.4 leaves the locale
- * alone. PlainNumbers sets it for both. */
+/* VkFFT 1.2 sets the locale of the whole process while it writes numbers into its
+ * kernels, and sets it back from a string that setlocale() has freed. VkFFT 1.3.4 leaves
+ * the locale alone. PlainNumbers sets it for both. */
 [[maybe_unused]] static char *
 leave_locale (int, const char *)
 {
@@ -59,7 +59,7 @@ leave_locale (int, const char *)
 #undef setlocale
 #undef printf
 
-/* VKFFT_VERSION is what meson has read from the header. */
+/* meson reads VKFFT_VERSION from the header. */
 #if VKFFT_VERSION < 10303
 #define bigSequenceEvenR2C multiUploadR2C
 #endif
@@ -98,7 +98,8 @@ check (VkFFTResult result, const char *call, const FFTShape &shape, GError **err
   return false;
 }
 
-/* Numbers have a point, in this thread, while in scope. */
+/* While in scope, this thread writes numbers with a decimal point, whatever the
+ * locale. */
 class PlainNumbers {
 public:
   PlainNumbers ()
@@ -115,8 +116,8 @@ private:
   locale_t plain, previous;
 };
 
-/* VkFFT's strides are those of rows, images, volumes and, from 1.3 on, more dimensions. In
- * one dimension, the transforms of the batch are its rows. */
+/* VkFFT's strides are those of rows, images, volumes and, from 1.3 on, more dimensions.
+ * In one dimension, the transforms of the batch are its rows. */
 template <gsize dimensions>
 void
 set_strides (
@@ -152,7 +153,7 @@ public:
   bool enqueue (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) override
   {
-    /* The configuration points at these. */
+    /* The configuration has pointers to these. */
     input_ = input;
     output_ = output;
     VkFFTLaunchParams parameters = {};
@@ -165,9 +166,9 @@ public:
   }
 
 private:
-  /* The first launch reads the input, the last one writes the output, and what is between
-   * them lies in a buffer of its own, whose rows have no gaps: VkFFT makes its further
-   * work memory without any. */
+  /* The first launch reads the input, and the last one writes the output. Intermediate
+   * results have a separate buffer, whose rows have no gaps: VkFFT allocates its further
+   * work memory without gaps. */
   VkFFTConfiguration configuration ()
   {
     VkFFTConfiguration configuration = {};
@@ -202,8 +203,8 @@ private:
            > most;
   }
 
-  /* A long inverse to real samples takes its bins from the wrong buffer. VkFFT 1.3
-   * also takes long odd lengths, and returns wrong values. */
+  /* Refuses long inverse transforms to real samples, for which VkFFT reads bins from the
+   * wrong buffer. VkFFT 1.3 also accepts long odd lengths, but its results are wrong. */
   bool is_right (GError **error)
   {
     const bool is_long = plan ()->bigSequenceEvenR2C || plan ()->numAxisUploads[0] > 1;
@@ -228,7 +229,7 @@ private:
     return made;
   }
 
-  /* As VkFFTAppend() walks through them. */
+  /* Counts launches as VkFFTAppend() makes them. */
   guint launches () const
   {
     guint count = plan ()->bigSequenceEvenR2C ? 1 : 0;
@@ -256,7 +257,8 @@ accepts (gsize length)
   return length >= 2;
 }
 
-/* Long real lines are transformed as if pairs of samples were complex, in whole pairs. */
+/* VkFFT transforms long real lines as pairs of samples, as if these were complex.
+ * Therefore strides must be whole pairs. */
 bool
 takes_strides (const FFTShape &shape, const GstOpenCLFFTStrides &strides, bool real)
 {

@@ -24,30 +24,30 @@ struct FFTShape {
   gsize bins () const { return real ? lengths[0] / 2 + 1 : lengths[0]; }
   bool real_input () const { return real && !inverse; }
   bool real_output () const { return real && inverse; }
-  /* In a row of either side. */
+  /* Samples in a row of the input or the output */
   gsize input_columns () const { return inverse ? bins () : lengths[0]; }
   gsize output_columns () const { return inverse ? lengths[0] : bins (); }
   gsize input_bytes () const;
   gsize output_bytes () const;
 };
 
-/* Where `columns` samples a row lie without a gap. */
+/* Returns the strides of rows of `columns` samples without gaps. */
 GstOpenCLFFTStrides packed_strides (const FFTShape &shape, gsize columns);
 
-/* One library's kernels and work memory for one shape. */
+/* Kernels and work memory of one library for one shape */
 class FFTPlan {
 public:
   virtual ~FFTPlan () = default;
 
-  /* Leaves the input as it is and waits for nothing. */
+  /* Does not change the input, and does not wait. */
   virtual bool enqueue (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) = 0;
 };
 
 using FFTPlanPointer = std::unique_ptr<FFTPlan>;
 
-/* A library that is built: which lengths it takes, which strides, and its plans. A plan
- * that fails with GST_OPENCL_ERROR_UNSUPPORTED is asked for again as a complex one. */
+/* An FFT library of this build. If make() fails with GST_OPENCL_ERROR_UNSUPPORTED for
+ * real samples, make_fft_plan() calls it again for complex ones. */
 struct FFTLibrary {
   GstOpenCLFFTLibrary library;
   const char *name;
@@ -62,8 +62,8 @@ struct FFTLibrary {
 extern const FFTLibrary vkfft_library;
 extern const FFTLibrary clfft_library;
 
-/* A plan of a library for any shape of lengths that it accepts: what the library does not
- * take itself is put in order before, or after, in a launch of its own. */
+/* Makes a plan for any layout of lengths that the library accepts. Extra launches before
+ * or after the transform convert layouts that the library does not support. */
 FFTPlanPointer make_fft_plan (const FFTLibrary &library, GstOpenCLContext *context,
     const FFTShape &shape, GError **error);
 

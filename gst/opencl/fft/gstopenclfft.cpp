@@ -36,7 +36,7 @@ struct _GstOpenCLFFT {
 };
 
 namespace {
-/* G_MAXSIZE instead of an overflow */
+/* Returns G_MAXSIZE on overflow */
 gsize
 product (gsize a, gsize b)
 {
@@ -54,7 +54,8 @@ sum (gsize a, gsize b)
 
 namespace opencl {
 namespace {
-/* From the first sample of a side to behind its last one. */
+/* Returns the number of elements from the first to the last sample of the input or
+ * output. */
 gsize
 extent_of (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &strides)
 {
@@ -108,7 +109,7 @@ first_candidate (GstOpenCLFFTLibrary wanted)
   return found == std::end (libraries) ? nullptr : *found;
 }
 
-/* One that takes all of the lengths, those of one sample aside. */
+/* Returns the first library that accepts all lengths. */
 const FFTLibrary *
 find_library (GstOpenCLFFTLibrary wanted, const gsize *lengths, guint dimensions)
 {
@@ -120,14 +121,15 @@ find_library (GstOpenCLFFTLibrary wanted, const gsize *lengths, guint dimensions
   return nullptr;
 }
 
-/* The engine of the self-check */
+/* Returns the library's engine for the self-check */
 const char *
 engine_of (const FFTLibrary *entry)
 {
   return entry->library == GST_OPENCL_FFT_LIBRARY_CLFFT ? "fft-clfft" : "fft-vkfft";
 }
 
-/* Instead of one that computes wrong on this device, the other, if any takes the lengths. */
+/* Returns the first library that accepts the lengths. If its results are wrong on this
+ * device, returns another one that accepts the lengths, if any. */
 const FFTLibrary *
 find_right_library (GstOpenCLContext *context, const GstOpenCLFFTDescription &wanted)
 {
@@ -188,7 +190,7 @@ fill_in (GstOpenCLFFTStrides &strides, gsize columns, gsize rows)
         rows == 1 ? product (columns, strides.sample) : product (rows, strides.row);
 }
 
-/* A description with each number that it leaves to us. */
+/* Returns the description with all defaults filled in. */
 GstOpenCLFFTDescription
 resolve (const GstOpenCLFFTDescription &from)
 {
@@ -215,8 +217,8 @@ shape_of (const GstOpenCLFFTDescription &description)
       description.normalized != FALSE, description.input, description.output};
 }
 
-/* Whether no two samples lie in one place: each stride leaves room for all that the
- * smaller ones reach. */
+/* Returns true if no two samples overlap: each stride is larger than the extent of all
+ * dimensions with smaller strides. */
 bool
 are_apart (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &strides)
 {
@@ -233,8 +235,8 @@ are_apart (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &stri
   return true;
 }
 
-/* Work memory takes up to twice as much as the input or the output. Kernels count samples of
- * a row and rows of all transforms in 32 bits. */
+/* Work memory takes up to twice as much as the input or the output. Kernels count samples
+ * of a row and rows of all transforms in 32 bits. */
 bool
 is_too_large (const FFTShape &shape)
 {
@@ -256,7 +258,7 @@ check_kind (const GstOpenCLFFTDescription &description, GError **error)
   return true;
 }
 
-/* Checks sizes; the library takes the lengths. */
+/* Checks sizes. The library has already accepted the lengths. */
 bool
 check_sizes (const FFTShape &shape, GError **error)
 {

@@ -12,9 +12,9 @@ G_BEGIN_DECLS
 
 /**
  * GstOpenCLFFTLibrary:
- * @GST_OPENCL_FFT_LIBRARY_AUTO: the fastest that takes the lengths
- * @GST_OPENCL_FFT_LIBRARY_CLFFT: clFFT: lengths whose prime factors are at most 13, where
- *   this library was built with it
+ * @GST_OPENCL_FFT_LIBRARY_AUTO: the fastest library that supports the lengths
+ * @GST_OPENCL_FFT_LIBRARY_CLFFT: clFFT, if it is part of this build: lengths whose prime
+ *   factors are at most 13
  * @GST_OPENCL_FFT_LIBRARY_VKFFT: VkFFT: every length
  */
 typedef enum {
@@ -26,7 +26,7 @@ typedef enum {
 /**
  * GST_TYPE_OPENCL_FFT_LIBRARY:
  *
- * The type of a property `fft-library`.
+ * The type of the property `fft-library`.
  */
 #define GST_TYPE_OPENCL_FFT_LIBRARY (gst_opencl_fft_library_get_type ())
 
@@ -41,7 +41,7 @@ GST_OPENCL_API GType gst_opencl_fft_library_get_type (void);
  * gst_opencl_fft_library_is_built:
  * @library: which library
  *
- * Returns: whether this build has @library; always so for AUTO and VKFFT
+ * Returns: whether this build has @library; always %TRUE for AUTO and VKFFT
  */
 GST_OPENCL_API gboolean gst_opencl_fft_library_is_built (GstOpenCLFFTLibrary library);
 
@@ -60,7 +60,7 @@ GST_OPENCL_API gboolean gst_opencl_fft_library_accepts (
  * @GST_OPENCL_FFT_FORWARD: X[b] = sum_n x[n] exp(-2 pi i b n / length)
  * @GST_OPENCL_FFT_INVERSE: x[n] = sum_b X[b] exp(+2 pi i b n / length)
  *
- * In two dimensions the same along rows and columns.
+ * Two-dimensional transforms do the same along rows and columns.
  */
 typedef enum {
   GST_OPENCL_FFT_FORWARD,
@@ -78,14 +78,14 @@ GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
 
 /**
  * GstOpenCLFFTStrides:
- * @sample: elements from a sample to the next along lengths[0]; 0: 1
- * @row: elements from a row to the next along lengths[1]; 0: rows without a gap; of no
- *   meaning in one dimension
- * @transform: elements from a transform of the batch to the next; 0: without a gap
+ * @sample: elements from one sample to the next along lengths[0]; 0 means 1
+ * @row: elements from one row to the next along lengths[1]; 0 means no gaps. Ignored in
+ *   one dimension
+ * @transform: elements from one transform of the batch to the next; 0 means no gaps
  *
- * Where the samples of one side lie. An element is a float32, or a pair of float32 (real,
- * imaginary). What lies between is neither read nor written. Samples of the input may
- * overlap, those of the output may not.
+ * Layout of the input or output samples. An element is a float32, or a pair of float32
+ * (real, imaginary). Gaps are neither read nor written. Input samples may overlap, output
+ * samples may not.
  */
 typedef struct {
   gsize sample;
@@ -97,20 +97,20 @@ typedef struct {
  * GstOpenCLFFTDescription:
  * @library: which library
  * @direction: forward or inverse
- * @real: the input of a forward and the output of an inverse transform is real; the other
- *   side then holds bins 0 to lengths[0]/2 of each row, and the other bins, of which an
- *   inverse needs to know nothing, are their conjugates. What an inverse makes of bins
- *   that are of no real signal is undefined
- * @normalized: an inverse divides by the number of samples; otherwise nothing is scaled,
- *   and forward and inverse one after the other multiply by it
- * @dimensions: 1 or 2; 0: 1
+ * @real: the input of a forward or the output of an inverse transform is real. The other
+ *   side then has bins 0 to lengths[0]/2 of each row. The other bins are their
+ *   conjugates, and an inverse does not need them. The result of an inverse is undefined
+ *   if the bins are not those of a real signal
+ * @normalized: an inverse divides by the number of samples. Otherwise nothing is scaled,
+ *   and a forward and an inverse transform together multiply by that number
+ * @dimensions: number of dimensions, 1 or 2; 0 means 1
  * @lengths: samples of a row and, in two dimensions, rows; each 2 or more
- * @batch: how many transforms; 0: 1
- * @input: where the samples of the input lie
- * @output: where those of the output lie
+ * @batch: number of transforms; 0 means 1
+ * @input: layout of the input samples
+ * @output: layout of the output samples
  *
- * Description of a transform. If only lengths[0] is set, it is one forward transform of one
- * line of complex samples.
+ * Description of a transform. If only lengths[0] is set, it is one forward transform of
+ * one row of complex samples.
  */
 typedef struct {
   GstOpenCLFFTLibrary library;
@@ -127,7 +127,7 @@ typedef struct {
 /**
  * GstOpenCLFFT:
  *
- * A plan: float32 transforms of one description, with their kernels and work memory.
+ * A plan for float32 transforms of one description, with its kernels and work memory.
  */
 typedef struct _GstOpenCLFFT GstOpenCLFFT;
 
@@ -135,19 +135,19 @@ typedef struct _GstOpenCLFFT GstOpenCLFFT;
 /**
  * gst_opencl_fft_get_type:
  *
- * Returns: the boxed #GType of #GstOpenCLFFT, of which a copy is another reference
+ * Returns: the boxed #GType of #GstOpenCLFFT. A copy is another reference.
  */
 GST_OPENCL_API GType gst_opencl_fft_get_type (void);
 
 /**
  * gst_opencl_fft_new_described:
- * @context: where it runs
- * @description: what is transformed
- * @error: set to #GST_OPENCL_ERROR_UNSUPPORTED, naming the value, where @description makes
- *   no sense or the library does not take it, and when a call fails
+ * @context: the context that it runs in
+ * @description: the transform
+ * @error: set to #GST_OPENCL_ERROR_UNSUPPORTED, with the value, if @description is
+ *   invalid or the library does not support it. Also set if a call fails
  *
- * Kernels and work memory are made here; gst_opencl_fft_enqueue() allocates nothing. A
- * plan is used from one thread at a time.
+ * Creates kernels and work memory; gst_opencl_fft_enqueue() allocates nothing. Use a plan
+ * from one thread at a time.
  *
  * Returns: (transfer full) (nullable): a plan
  */
@@ -156,15 +156,16 @@ GST_OPENCL_API GstOpenCLFFT *gst_opencl_fft_new_described (GstOpenCLContext *con
 
 /**
  * gst_opencl_fft_new:
- * @context: where it runs
+ * @context: the context that it runs in
  * @library: which library
  * @length: samples of a line, 2 or more
  * @lines: lines of a batch
  * @real: input is float32; otherwise pairs of float32 (real, imaginary)
- * @error: set with the length and what the library takes, or when a call fails
+ * @error: set if the library does not support @length, with the lengths that it supports.
+ *   Also set if a call fails
  *
- * The short form of gst_opencl_fft_new_described() for a forward transform along each of
- * many lines that lie one after the other.
+ * Short form of gst_opencl_fft_new_described(), for forward transforms of lines that
+ * follow each other without gaps.
  *
  * Returns: (transfer full) (nullable): a plan
  */
@@ -174,7 +175,7 @@ GST_OPENCL_API GstOpenCLFFT *gst_opencl_fft_new (GstOpenCLContext *context,
 
 /**
  * gst_opencl_fft_unref:
- * @fft: (transfer full) (nullable): a plan; what it has enqueued is still done
+ * @fft: (transfer full) (nullable): a plan; transforms that it has enqueued still run
  */
 GST_OPENCL_API void gst_opencl_fft_unref (GstOpenCLFFT *fft);
 
@@ -182,8 +183,8 @@ GST_OPENCL_API void gst_opencl_fft_unref (GstOpenCLFFT *fft);
  * gst_opencl_fft_get_description:
  * @fft: a plan
  *
- * Returns: (transfer none): what it transforms, with the library that was chosen and every
- *   stride filled in
+ * Returns: (transfer none): its description, with the library that was chosen and all
+ *   strides filled in
  */
 GST_OPENCL_API const GstOpenCLFFTDescription *gst_opencl_fft_get_description (
     const GstOpenCLFFT *fft);
@@ -208,7 +209,7 @@ GST_OPENCL_API gsize gst_opencl_fft_get_output_stride (const GstOpenCLFFT *fft);
  * gst_opencl_fft_get_input_size:
  * @fft: a plan
  *
- * Returns: bytes that its input has at least
+ * Returns: minimum size of its input in bytes
  */
 GST_OPENCL_API gsize gst_opencl_fft_get_input_size (const GstOpenCLFFT *fft);
 
@@ -216,7 +217,7 @@ GST_OPENCL_API gsize gst_opencl_fft_get_input_size (const GstOpenCLFFT *fft);
  * gst_opencl_fft_get_output_size:
  * @fft: a plan
  *
- * Returns: bytes that its output has at least
+ * Returns: minimum size of its output in bytes
  */
 GST_OPENCL_API gsize gst_opencl_fft_get_output_size (const GstOpenCLFFT *fft);
 
@@ -224,12 +225,12 @@ GST_OPENCL_API gsize gst_opencl_fft_get_output_size (const GstOpenCLFFT *fft);
  * gst_opencl_fft_enqueue:
  * @fft: a plan
  * @queue: (type gpointer): an in-order queue of the plan's context
- * @input: (type gpointer): a buffer whose first element is the first sample; left as it is
+ * @input: (type gpointer): a buffer whose first element is the first sample; not changed
  * @output: (type gpointer): another buffer for the result
- * @error: set to #GST_OPENCL_ERROR_UNSUPPORTED where both are the same buffer or one is
- *   too small, and when a call fails
+ * @error: set to #GST_OPENCL_ERROR_UNSUPPORTED if both are the same buffer or one is too
+ *   small. Also set if a call fails
  *
- * To begin elsewhere in a buffer, make a sub-buffer of it, once.
+ * To start elsewhere in a buffer, create a sub-buffer once.
  *
  * Returns: whether the transform was enqueued
  */

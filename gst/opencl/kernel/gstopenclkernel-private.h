@@ -12,14 +12,16 @@ G_BEGIN_DECLS
 
 /**
  * gst_opencl_launch:
- * @queue: (type gpointer): where to
- * @kernel: (type gpointer): with its arguments set
- * @dimensions: 1 to 3
- * @global: work-items in each; rounded up to a multiple of @local, so kernels check
- * @local: (nullable): work-group size, %NULL to leave it to the device
- * @error: set when it cannot be enqueued
+ * @queue: (type gpointer): the queue
+ * @kernel: (type gpointer): a kernel whose arguments are set
+ * @dimensions: number of dimensions, 1 to 3
+ * @global: global work size. It is rounded up to a multiple of @local, so kernels must
+ *   check their ids
+ * @local: (nullable): work-group size; %NULL lets the device choose
+ * @error: set if the kernel cannot be enqueued
  *
- * Enqueues @kernel and counts the launch, where gst_opencl_kernel_launch() does not fit.
+ * Enqueues @kernel and counts the launch. For launches that gst_opencl_kernel_launch()
+ * does not support.
  *
  * Returns: whether it was enqueued
  */

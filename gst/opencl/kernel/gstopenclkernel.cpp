@@ -1,4 +1,4 @@
-/* A kernel: its program, its arguments and its launches
+/* Kernel: its program, arguments and launches
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -36,8 +36,8 @@ get_group_info (cl_kernel kernel, GstOpenCLContext *context,
       "clGetKernelWorkGroupInfo", error);
 }
 
-/* A kernel that is built for one size of its groups runs in that, whatever the driver
- * says of the largest one: NVIDIA's names less. */
+/* A kernel that is built for one work-group size runs in that size. NVIDIA's driver
+ * reports a smaller maximum for it. */
 static gboolean
 find_largest_group (GstOpenCLKernel &kernel, GstOpenCLContext *context, GError **error)
 {
@@ -53,7 +53,7 @@ find_largest_group (GstOpenCLKernel &kernel, GstOpenCLContext *context, GError *
   return TRUE;
 }
 
-/* `from` is what to call the program in an error. */
+/* `from` names the program in errors. */
 static GstOpenCLKernel *
 make_kernel (GstOpenCLContext *context, const std::string &source, const gchar *from,
     const gchar *name, const gchar *options, GError **error)
@@ -190,7 +190,8 @@ gst_opencl_kernel_set_frame (GstOpenCLKernel *kernel, guint index,
              kernel, index + 2, sizeof stride, &stride, error);
 }
 
-/* Fewer leave a GPU idle, and every other size costs PoCL another compilation. */
+/* Returns the work-group size for a row. Smaller groups leave a GPU idle. There are only
+ * few sizes, because PoCL compiles a kernel again for each. */
 static gsize
 group_of_columns (const GstOpenCLKernel *kernel, gsize columns)
 {

@@ -1,4 +1,4 @@
-/* GstOpenCLKernel for C++: typed arguments, and variants for frame layouts
+/* C++ wrapper of GstOpenCLKernel: typed arguments, and variants for frame alignments
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,6 +1,6 @@
-/* GstOpenCLKernel for C++: typed arguments, and variants for frame layouts
+/* C++ wrapper of GstOpenCLKernel: typed arguments, and variants for frame alignments
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,14 +17,14 @@
 #include <vector>
 
 namespace opencl {
-/* Number of work-groups and their maximum size. If the device allows fewer work-items, the
- * rows of a group are halved first, then its columns. */
+/* Number of work-groups and their maximum size. If the device allows fewer work-items,
+ * the rows of a group are halved first, then its columns. */
 struct Groups {
   gsize columns, rows;
   gsize items, item_rows = 1;
 };
 
-/* An argument that is local memory */
+/* A local memory argument */
 struct LocalMemory {
   gsize bytes;
 };
@@ -36,14 +36,14 @@ class ArgumentGroup {
 public:
   virtual ~ArgumentGroup () = default;
   virtual bool set (Kernel &kernel, cl_uint &index, GError **error) const = 0;
-  /* (nullable): what a kernel's ALIGNMENT speaks of, too */
+  /* Returns a frame to which the kernel's ALIGNMENT applies, too. (nullable) */
   virtual const GstOpenCLFrame *aligned () const = 0;
 };
 
 class Kernel {
 public:
-  /* Work-items of the largest group of enqueue(): more hide no more latency, and leave
-   * more of them idle at a line's end. */
+  /* Maximum work-group size of enqueue(). Larger groups hide no more latency, and leave
+   * more work-items idle at the end of a row. */
   static constexpr gsize largest_group = 256;
 
   bool create (GstOpenCLContext *context, const char *resource, const char *name,
@@ -55,8 +55,9 @@ public:
     return group <= gst_opencl_kernel_get_group_size (kernel.get ());
   }
 
-  /* `value` is of the very type that the kernel declares; a buffer is a cl_mem, a frame a
-   * const GstOpenCLFrame *, of which the first plane is set. `index` moves past it. */
+  /* `value` must have exactly the type that the kernel declares. A buffer is a cl_mem. A
+   * frame is a const GstOpenCLFrame *, of which the first plane is set. Advances `index`
+   * past the argument. */
   template <typename Argument>
   bool set (cl_uint &index, const Argument &value, GError **error)
   {
@@ -71,7 +72,7 @@ public:
   bool set (cl_uint &index, const GstOpenCLFrame *frame, GError **error);
   bool set (cl_uint &index, const LocalMemory &memory, GError **error);
 
-  /* In the kernel's order */
+  /* Sets all arguments, in the kernel's order */
   template <typename... Arguments>
   bool set_all ([[maybe_unused]] GError **error, const Arguments &...arguments)
   {
@@ -85,8 +86,8 @@ public:
   }
   bool enqueue_groups (cl_command_queue queue, Groups groups, GError **error);
 
-  /* In three dimensions, for a kernel that is built for groups of `local`; `global` is in
-   * work-items. */
+  /* Launches in three dimensions, for a kernel that is built for work-groups of `local`.
+   * `global` is in work-items. */
   bool enqueue_box (cl_command_queue queue, const gsize (&global)[3],
       const gsize (&local)[3], GError **error)
   {
@@ -109,7 +110,8 @@ public:
     return set_all (error, arguments...) && enqueue_groups (queue, groups, error);
   }
 
-  /* In a line, for a kernel that is built for one size of its groups, which it allows */
+  /* Launches in one dimension, for a kernel that is built for work-groups of size
+   * `group` */
   template <typename... Arguments>
   bool launch_groups (cl_command_queue queue, gsize groups, gsize group, GError **error,
       const Arguments &...arguments)
@@ -128,16 +130,17 @@ private:
   std::unique_ptr<GstOpenCLKernel, Free> kernel;
 };
 
-/* A kernel in a variant for each alignment of the frames among its arguments: the build
- * option ALIGNMENT says of what all their offsets and strides are multiples. A variant is
- * built when it is first needed. */
+/* A kernel with one variant for each alignment of its frame arguments. All their offsets
+ * and strides are multiples of the build option ALIGNMENT. A variant is built at its
+ * first use. */
 class FrameKernel {
 public:
-  /* `alignments`: the best first, the last one 1. The context outlives this. */
+  /* `alignments` are in descending order, and the last is 1. The context must outlive
+   * this. */
   void prepare (GstOpenCLContext *context, const char *resource, const char *name,
       const std::string &options, std::initializer_list<gsize> alignments = {16, 4, 1});
 
-  /* (nullable) */
+  /* Returns the variant for these frames. (nullable) */
   Kernel *variant (std::initializer_list<const GstOpenCLFrame *> frames, GError **error);
 
   template <typename... Arguments>

@@ -1,6 +1,6 @@
 /* Local memory arguments of a kernel, checked against the device's limits
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,21 +16,21 @@ namespace opencl {
  * has, so the sum of all is checked when an argument is set. */
 class LocalArguments {
 public:
-  /* Sets an argument of the kernel, always the same one. Fails where the kernel would need
-   * more local memory than the device has; the error has both sizes and `name`. `bytes` may be
-   * larger than any gsize. */
+  /* Sets an argument. Every call must name the same kernel. Fails if the kernel would
+   * need more local memory than the device has; the error has both sizes and `name`.
+   * `bytes` may be larger than any gsize. */
   bool set (cl_kernel kernel, cl_device_id device, cl_uint index, const std::string &name,
       long double bytes, GError **error);
 
 private:
   bool find_limits (cl_kernel kernel, cl_device_id device, GError **error);
 
-  cl_ulong most = 0;              /* of the device; 0: not known yet */
-  cl_ulong own = 0;               /* without the arguments */
-  std::map<cl_uint, gsize> sizes; /* of arguments */
+  cl_ulong most = 0;              /* limit of the device (0 = not known yet) */
+  cl_ulong own = 0;               /* of the kernel without its arguments */
+  std::map<cl_uint, gsize> sizes; /* sizes of the arguments */
 };
 
-/* Before the first argument is set: the driver counts arguments, too. */
+/* Runs before the first argument is set, because the driver also counts arguments. */
 inline bool
 LocalArguments::find_limits (cl_kernel kernel, cl_device_id device, GError **error)
 {

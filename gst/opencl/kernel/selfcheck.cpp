@@ -1,4 +1,4 @@
-/* Self-check: whether an engine computes correctly on a device
+/* Self-check: tests whether an engine computes correctly on a device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -21,7 +21,8 @@
 
 namespace opencl {
 namespace {
-/* Name, size and time of a file, of which at least one differs in another build */
+/* Returns name, size and time of a file, at least one of which differs in another
+ * build */
 std::string
 state_of_file (const std::string &path)
 {
@@ -32,7 +33,8 @@ state_of_file (const std::string &path)
          + std::to_string (state.st_size) + ' ' + std::to_string (state.st_mtime) + '\n';
 }
 
-/* The checking program comes with the library; plugins are known by their source module. */
+/* gst-opencl-check identifies the build of the library. Plugins are found by their source
+ * module. */
 std::string
 find_build ()
 {
@@ -63,7 +65,7 @@ path_of_verdict (const cl::Device &device, const std::string &engine)
          / checksum_of (all.data (), all.size ());
 }
 
-/* Runs the check in a process of its own, which also keeps the verdict. */
+/* Runs the check in a separate process, which also stores the verdict. */
 Verdict
 run_check (const cl::Device &device, const std::string &engine)
 {
@@ -94,12 +96,13 @@ run_check (const cl::Device &device, const std::string &engine)
 }
 
 enum class Ask {
-  peek,  /* what is known */
-  start, /* the same, and start the check */
-  wait,  /* for the verdict */
+  peek,  /* return what is known */
+  start, /* start the check if needed */
+  wait,  /* wait for the verdict */
 };
 
-/* The verdicts that this process knows, and a thread that runs one check after the other. */
+/* Verdicts that are known in this process, and a thread that runs checks one after the
+ * other */
 class SelfChecks {
 public:
   static SelfChecks &get ()
@@ -136,7 +139,7 @@ public:
 private:
   using Task = std::pair<cl_device_id, std::string>;
 
-  /* Returns whether the check of `task` had not begun. */
+  /* Removes `task` from the waiting checks. Returns whether it was among them. */
   bool take (const Task &task)
   {
     const auto at = std::find (tasks.begin (), tasks.end (), task);

@@ -1,9 +1,9 @@
-/* Self-check: whether an engine computes correctly on a device
+/* Self-check: tests whether an engine computes correctly on a device
  *
- * An engine is a way to do an element's work that not every driver compiles right, such as a
- * fused kernel. The program gst-opencl-check runs it on a known input and compares the result
- * with the host's. That is done once for a device, driver version and build; the verdict is
- * kept in gst-opencl/verdicts of the user's cache folder.
+ * An engine is an implementation that some drivers compile incorrectly, such as a fused
+ * kernel. The program gst-opencl-check runs it on a known input and compares the result
+ * with a computation on the host. That is done once for each device, driver version and
+ * build. The verdict is kept in gst-opencl/verdicts of the user's cache folder.
  *
  * GST_OPENCL_SELF_CHECK=0 in the environment trusts every engine. Another number is the
  * processor time in seconds after which an engine counts as hanging.
@@ -17,37 +17,39 @@
 #include <gst/opencl/gstopenclcontext.h>
 
 G_BEGIN_DECLS
-/* Does not wait: FALSE while the engine is being checked, too. The first call for an engine
- * without a verdict starts the check. */
+/* Returns TRUE if the engine passed its check or cannot be checked. Does not wait:
+ * returns FALSE while the check runs. The first call for an engine without a verdict
+ * starts the check. */
 GST_OPENCL_API gboolean gst_opencl_context_trusts_engine (
     GstOpenCLContext *context, const gchar *engine);
 
-/* Waits for the verdict, for engines that nothing can replace. FALSE with an error that names
- * driver, engine and difference. */
+/* Waits for the verdict of an engine that has no replacement. Returns FALSE with an error
+ * if it is wrong. The error names driver, engine and difference. */
 GST_OPENCL_API gboolean gst_opencl_context_require_engine (
     GstOpenCLContext *context, const gchar *engine, GError **error);
 
-/* Posts a WARNING of `element` if `engine` is known to be wrong: driver, engine, difference
- * and `instead`, what is used in its place; one for each context. Returns whether it is wrong.
- * Checks nothing. */
+/* Posts a WARNING of `element` if `engine` is known to be wrong, once for each context.
+ * It names driver, engine, difference and `instead`, the replacement. Returns whether the
+ * engine is wrong. Starts no check. */
 GST_OPENCL_API gboolean gst_opencl_context_warn_of_engine (GstOpenCLContext *context,
     const gchar *engine, GstElement *element, const gchar *instead);
 
-/* Counts verdicts that have come since the process began: elements that were refused an engine
- * choose again when it changes. */
+/* Returns the number of verdicts since the process began. When it changes, elements that
+ * were refused an engine choose again. */
 GST_OPENCL_API guint gst_opencl_get_n_verdicts (void);
 
-/* (transfer full) (array zero-terminated=1): the names of all engines */
+/* Returns the names of all engines. (transfer full) (array zero-terminated=1) */
 GST_OPENCL_API gchar **gst_opencl_get_engines (void);
 
-/* (transfer full): "right", "wrong: DIFFERENCE" or "pending", as kept in the cache, or `anew`
- * after a check that this call waits for. */
+/* Returns "right", "wrong: DIFFERENCE", "unchecked: REASON" or "pending". The verdict is
+ * that of the cache, or if `anew` of a check that this call waits for. (transfer full) */
 GST_OPENCL_API gchar *gst_opencl_device_get_verdict (
     gpointer device, const gchar *engine, gboolean anew);
 G_END_DECLS
 
 namespace opencl {
-/* Whether an engine is known to be wrong, for one that works until it is: there is no plainer
- * one. The first call starts the check. The library's own. */
+/* Returns true if an engine is known to be wrong. For engines that are used until then,
+ * because they have no simpler replacement. The first call starts the check. Used only by
+ * the library. */
 bool is_faulty_engine (GstOpenCLContext *context, const char *engine);
 } // namespace opencl

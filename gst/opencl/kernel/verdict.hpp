@@ -7,28 +7,29 @@
 #include <string>
 
 namespace opencl {
-/* Whether an engine computes right on a device. */
+/* Result of the self-check of an engine on a device */
 struct Verdict {
   enum Result {
     pending,   /* not known yet */
-    right,     /* as the host */
-    wrong,     /* `difference` says how */
-    unchecked, /* cannot be checked; `difference` says why */
+    right,     /* agrees with the host */
+    wrong,     /* `difference` describes it */
+    unchecked, /* cannot be checked; `difference` is the reason */
   };
   Result result = pending;
   std::string difference;
 
-  /* "right", "wrong: DIFFERENCE" … */
+  /* Returns "right", "wrong: DIFFERENCE" … */
   std::string text () const;
 };
 
-/* The reverse of text(); pending where that is none. */
+/* Parses the result of text(). Returns pending for any other text. */
 Verdict parse_verdict (const std::string &text);
 
-/* Pending where there is no whole file of this build. */
+/* Returns pending if there is no valid file of this build. */
 Verdict load_verdict (const std::string &path, const std::string &build);
 
-/* The file also names `engine`, for people. False where it cannot be written. */
+/* The file also names `engine`, for human readers. Returns false if it cannot be
+ * written. */
 bool store_verdict (const std::string &path, const std::string &build,
     const std::string &engine, const Verdict &verdict);
 } // namespace opencl

@@ -13,9 +13,10 @@
 #include <utility>
 
 namespace opencl {
-/* In a stream each event is waited for once, soon, and is seldom over: waiting for it
- * then costs less than asking. One that is met again may be long over, and may have
- * failed. */
+/* Returns false for an event that need not be waited for. Queries its status only the
+ * second time: in a stream each event is waited for once, when it is seldom complete, and
+ * a wait costs less than a query. An event that is seen again may have completed long
+ * ago, or failed. */
 bool
 AccessEvents::Pending::is_in_the_way_of (cl_command_queue other)
 {
@@ -29,7 +30,8 @@ WaitList::WaitList (GstOpenCLContext *context, cl_command_queue queue)
 {
 }
 
-/* However it ends: what follows writes anew. */
+/* A failed event counts as complete, because the element that enqueued its command
+ * reports the failure. */
 static bool
 wait_on_host (const TrackedEvent &event, GError **error)
 {

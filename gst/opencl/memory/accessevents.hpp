@@ -19,15 +19,17 @@ using Waits = std::vector<TrackedEvent>;
 class WaitList {
 public:
   explicit WaitList (cl_command_queue queue) : queue (queue) {}
-  /* On the queue that all threads share, no command may wait: the host does, in add(). */
+  /* If all threads share `queue`, add() waits on the host: a wait on the queue would
+   * block the uploads of the other threads. */
   WaitList (GstOpenCLContext *context, cl_command_queue queue);
 
-  /* More than there is room for are waited for at once. */
+  /* If the list is full, first enqueues a barrier for its events. */
   bool add (const TrackedEvent &event, GError **error);
-  /* As a barrier, so that commands need not know of it. */
+  /* Enqueues a barrier that waits for all events, and clears the list. */
   bool enqueue (GError **error);
 
-  /* As commands want it; OpenCL forbids a list of none. */
+  /* Event list of an OpenCL command. data() is NULL if the list is empty, as OpenCL
+   * requires. */
   cl_uint size () const { return n; }
   bool waits_on_host () const { return on_host; }
   const cl_event *data () const { return n > 0 ? handles.data () : nullptr; }
@@ -40,40 +42,42 @@ private:
   cl_uint n = 0;
 };
 
-/* The last write of a memory and the reads since. A reader waits for the write, a writer
- * for both; commands of the same in-order queue need not wait for each other. The owner
- * locks. */
+/* Last write of a memory and the reads since then. A reader waits for the write, a writer
+ * for both. Commands on the same in-order queue need not wait for each other. The owner
+ * holds a lock during all calls. */
 class AccessEvents {
 public:
-  /* Makes later commands on `queue` wait on the device for what they depend on. For the
-   * device a failed write is merely over: the element that enqueued it reports that. */
+  /* Makes later commands on `queue` wait on the device for the accesses that conflict
+   * with `access`. A failed write counts as complete, because the element that enqueued
+   * it reports the failure. */
   bool enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error);
-  /* The same for the next command alone. */
+  /* Adds these events to `waits`, so that only the next command waits. */
   bool collect_waits (
       cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error);
 
-  /* Appends the events that the host has to wait for. They include a failed write, because
-   * the host needs the bytes. A failed read did no harm. */
+  /* Appends the events that the host has to wait for. They include a failed write,
+   * because the host needs the bytes. A failed read did no harm. */
   void append_waits (GstMapFlags access, Waits &waits);
 
-  /* `event` is of the last command on `queue` that accessed the memory; nullptr stands for
-   * a queue that no frame uses. */
+  /* Records `event` of the last command on `queue` that accesses the memory. `queue` is
+   * nullptr for a queue that no frame uses. */
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
 
   bool are_known_to_be_over () const;
-  /* Whether a command that is not over is on none of `queues`. Asks the driver. */
+  /* Returns whether a pending command is on a queue other than `queues`. Queries the
+   * driver. */
   bool are_elsewhere (const ThreadQueues &queues) const;
-  /* Whether the memory was uploaded to; whether the next upload would wait in the host. Asks,
-   * too. */
+  /* Returns whether the memory was uploaded to on a queue that all threads share. */
   bool were_uploads () const { return upload_queue != nullptr; }
+  /* Returns whether the host would wait before the next upload. Queries the driver. */
   bool delay_upload () const;
-  /* The queue of the last command that is not known to be over, else of the last write. */
+  /* Returns the queue of a pending read, else of the last write. */
   cl_command_queue last_queue () const;
 
   /* Returns the event of the last write, which may be empty. */
   const TrackedEvent &last_write () const { return write.event; }
 
-  /* The contents no longer matter, nor whether making them failed. */
+  /* Discards the contents, so that a failure of the last write no longer matters. */
   void forget_failures () { write.matters = false; }
 
 private:
@@ -81,23 +85,24 @@ private:
     cl_command_queue queue = nullptr;
     TrackedEvent event;
     bool was_waited_for = false; /* by a queue */
-    bool matters = true;         /* whether it failed */
+    bool matters = true;         /* a failure makes the contents invalid */
 
     bool is_in_the_way_of (cl_command_queue other);
     bool is_elsewhere (const ThreadQueues &queues) const;
     bool is_beside (cl_command_queue other) const;
   };
   Pending write;
-  std::vector<Pending> reads; /* one a queue */
+  std::vector<Pending> reads; /* one per queue */
   /* The queue of an earlier write for which the host waited, or null */
   cl_command_queue upload_queue = nullptr;
 };
 
-/* Blocks the host until all are over, also when one has failed: the others may still use
- * the memory. Each was asked just before how far it is; `blocked` says whether there was
- * anything to wait for then. */
+/* Blocks the host until all events are complete, even if one failed, because the others
+ * may still use the memory. The caller has just updated their status. Sets `blocked` if
+ * any of them was still pending. */
 bool wait_sync (const Waits &waits, bool &blocked, GError **error);
 
-/* Whether all are over for certain, after wait_sync(): else what they use must stay. */
+/* To be called after wait_sync(). False means that a wait was given up: the device may
+ * still use the memory, which must not be freed. */
 bool are_over (const Waits &waits);
 } // namespace opencl

@@ -1,14 +1,14 @@
-/* External buffers that are acquired, each of them once
+/* Shares the storage of acquired external buffers (cl_khr_external_memory)
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "acquiredbuffers.hpp"
 
 namespace opencl {
-/* One call of acquire(), until the last memory of it is freed */
+/* One call of acquire(). Lives until its last memory is freed. */
 struct AcquiredBuffers::Use {
   AcquiredBuffers &buffers;
-  std::shared_ptr<DeviceStorage> storage; /* holds the context, and so `buffers` */
+  std::shared_ptr<DeviceStorage> storage; /* holds the context, which owns `buffers` */
   GDestroyNotify notify;
   gpointer user_data;
 
@@ -29,7 +29,8 @@ AcquiredBuffers::acquire (GstOpenCLContext *context, cl_mem handle, gsize size,
   return std::shared_ptr<Storage> (std::shared_ptr<Use> (use), entry.storage.get ());
 }
 
-/* The CPU sees a copy, on any device: not every driver maps what is another's. */
+/* Uses staging memory on every device, because not every driver can map an external
+ * buffer. */
 bool
 AcquiredBuffers::ensure_acquired (Entry &entry, GstOpenCLContext *context, cl_mem handle,
     gsize size, const ExternalCalls &calls, GError **error)
@@ -68,7 +69,7 @@ AcquiredBuffers::end (Use &use)
   use.storage->give_back (use.notify, use.user_data);
 }
 
-/* Their handles may be of other buffers by now. */
+/* Forgets buffers whose release is complete, because their handles may be reused. */
 void
 AcquiredBuffers::forget_released ()
 {

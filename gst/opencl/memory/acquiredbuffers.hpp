@@ -1,4 +1,4 @@
-/* External buffers that are acquired, each of them once
+/* Shares the storage of acquired external buffers (cl_khr_external_memory)
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,13 +9,14 @@
 #include <map>
 
 namespace opencl {
-/* A buffer must not be acquired again before it is released. All memories that are made
- * around it in the meantime share its storage, and the last of them releases it. A
- * context has one of these. */
+/* A buffer must not be acquired again before it is released. Until then all memories that
+ * wrap it share one storage, and the last of them releases it. Each context has one
+ * object of this class. */
 class AcquiredBuffers {
 public:
-  /* @notify is called when all memories with the returned pointer are gone and the device
-   * has finished what uses the buffer, for the last user after the release. (nullable) */
+  /* @notify (nullable) is called once all memories with the returned pointer are freed
+   * and the device has finished with the buffer. For the last user, this includes the
+   * release. */
   std::shared_ptr<Storage> acquire (GstOpenCLContext *context, cl_mem handle, gsize size,
       const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify,
       GError **error);
@@ -25,7 +26,7 @@ private:
   struct Entry {
     std::shared_ptr<DeviceStorage> storage; /* nullptr once it is released */
     guint users = 0;
-    TrackedEvent released; /* which the next acquire has to wait for */
+    TrackedEvent released; /* the next acquire waits for it */
   };
 
   bool ensure_acquired (Entry &entry, GstOpenCLContext *context, cl_mem handle,

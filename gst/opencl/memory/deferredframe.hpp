@@ -9,20 +9,21 @@
 #include <gst/opencl/context/threadqueues.hpp>
 
 namespace opencl {
-/* Records that `deferred` fills all of `made`, a frame of `caps`. `info` is NULL unless the
- * caps are raw video. Returns false if the buffer does not fit its caps. */
+/* Records that `deferred` fills all of `made`, a frame of `caps`. `info` is NULL unless
+ * the caps are raw video. Returns false if the buffer does not fit its caps. */
 bool describe_deferred (GstOpenCLDeferred *deferred, GstCaps *caps,
     const GstVideoInfo *info, GstBuffer *made);
 
-/* Returns whether `buffer`, a frame of `caps`, is exactly the frame that it fills. */
+/* Returns whether `buffer`, a frame of `caps`, is exactly the frame that `deferred`
+ * fills. */
 bool is_frame_of (GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *info,
     GstBuffer *buffer);
 
-/* Sets the queues of the element that deferred the work, which order its access to memory of
- * that element. */
+/* Sets the queues of the element that deferred the work, which order its access to memory
+ * of that element. */
 void set_deferred_queues (
     GstOpenCLDeferred *deferred, std::shared_ptr<ElementQueues> queues);
-/* (nullable): unset */
+/* (nullable): NULL if they are not set */
 std::shared_ptr<ElementQueues> queues_of_deferred (GstOpenCLDeferred *deferred);
 
 } // namespace opencl

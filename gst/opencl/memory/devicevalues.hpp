@@ -8,8 +8,9 @@
 #include <gst/opencl/context/pinnedblock.hpp>
 
 namespace opencl {
-/* The read is enqueued at once, and the host waits when it wants the numbers. They go to pinned
- * memory: a driver waits for a read into other memory, and the device then for commands. */
+/* Enqueues the read at once. The host waits only when it needs the values. They are read
+ * into pinned memory: with other memory the driver blocks until the read ends, and the
+ * device runs out of commands. */
 class ReadBack {
 public:
   ReadBack () = default;
@@ -20,7 +21,7 @@ public:
       wait (nullptr);
   }
 
-  /* The context outlives it. */
+  /* `context` must outlive this object. */
   bool create (GstOpenCLContext *context, gsize wanted, GError **error)
   {
     count = wanted;
@@ -30,7 +31,7 @@ public:
 
   gsize bytes () const { return count * sizeof (cl_uint); }
 
-  /* Enqueues the read of as many cl_uint of `from`. Waits for an earlier read first. */
+  /* Enqueues a read of the values in `from`. Waits for an earlier read first. */
   bool read (cl_command_queue queue, cl_mem from, GError **error)
   {
     cl_event event;
@@ -51,7 +52,7 @@ public:
 
   bool is_under_way () const { return under_way () != nullptr; }
 
-  /* While a read is under way: returns whether wait() would return at once. */
+  /* Requires a pending read. Returns whether wait() would return at once. */
   bool has_ended () const
   {
     cl_int state = CL_COMPLETE;
@@ -60,7 +61,8 @@ public:
     return state <= CL_COMPLETE;
   }
 
-  /* While a read is under way: returns the numbers, or NULL with an error if it failed. */
+  /* Requires a pending read. Returns the values, or NULL with an error if the read
+   * failed. */
   const cl_uint *wait (GError **error)
   {
     gboolean is_over = TRUE;
@@ -73,7 +75,7 @@ public:
 
 private:
   gsize count = 0;
-  cl::Event under_way; /* empty while nothing is read */
+  cl::Event under_way; /* empty if no read is pending */
   std::unique_ptr<PinnedBlock> block;
 };
 } // namespace opencl

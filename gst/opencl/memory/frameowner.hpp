@@ -8,8 +8,8 @@
 
 namespace opencl {
 /* A failed map or acquire returns no reason to its caller. The element that allocated the
- * frame reports it instead. Pools and their memories share this object. It holds no reference
- * to the element. All functions may be called from any thread. */
+ * frame reports it instead. Pools and their memories share this object. It holds no
+ * reference to the element. All functions may be called from any thread. */
 class FrameOwner {
 public:
   /* `error` is (transfer full). */
@@ -23,7 +23,7 @@ public:
   FrameOwner (const FrameOwner &) = delete;
   FrameOwner &operator= (const FrameOwner &) = delete;
 
-  /* `error` is (transfer full). False where the element is gone. */
+  /* Reports `error` (transfer full). Returns false if the element no longer exists. */
   bool tell (GError *error)
   {
     auto *owner = static_cast<GstElement *> (g_weak_ref_get (&element));

@@ -23,7 +23,7 @@ using namespace opencl;
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLAllocator, gst_opencl_allocator, GST_TYPE_ALLOCATOR,
     GST_DEBUG_CATEGORY_INIT (gst_opencl_memory_debug, "openclmemory", 0, "OpenCL memory"))
 
-/* `parent` is set for memory that shares another's storage. */
+/* `parent` is set for sub-memory, which shares the storage of its parent. */
 static GstMemory *
 new_memory (GstAllocator *allocator, std::shared_ptr<Storage> storage, GstMemory *parent,
     GstMemoryFlags flags, gsize maxsize, gsize offset, gsize size)
@@ -157,7 +157,8 @@ gst_opencl_allocator_free (GstAllocator *allocator, GstMemory *memory)
   delete reinterpret_cast<StoredMemory *> (memory);
 }
 
-/* Commands of the compute queue between map and unmap are ordered with all others. */
+/* Queue for commands between a GST_MAP_OPENCL map and its unmap, which orders them with
+ * all others. */
 static cl_command_queue
 mapped_queue (Storage &storage)
 {
@@ -174,10 +175,10 @@ map_to_device (GstMemory *memory, GstMapFlags access, GError **error)
   return reinterpret_cast<guint8 *> (storage.handle ()) - memory->offset;
 }
 
-/* Reports a failed map to the element whose frame it is, which posts an error. A map for
- * reading then succeeds with a size of 0, since some elements do not check maps: theoraenc
- * and vp8enc of GStreamer 1.22.0 crash where one fails. An element that ignores the size, too,
- * reads zeros and never old contents. Takes @error. */
+/* Reports a failed map to the element that allocated the frame, which posts an error. A
+ * map for reading then succeeds with a size of 0, because some elements do not check
+ * maps: theoraenc and vp8enc of GStreamer 1.22.0 would crash. An element that also
+ * ignores the size reads zeros, never old contents. @error is (transfer full). */
 static gpointer
 fail_to_map (GstMemory *memory, GstMapInfo *info, GError *error)
 {
@@ -190,7 +191,7 @@ fail_to_map (GstMemory *memory, GstMapInfo *info, GError *error)
   if (!zeros)
     return nullptr;
   info->size = info->maxsize = 0;
-  info->user_data[0] = zeros; /* nothing is to be unmapped */
+  info->user_data[0] = zeros; /* makes unmap do nothing */
   return zeros;
 }
 
@@ -206,12 +207,13 @@ gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
   else if (gst_is_opencl_memory (memory))
     data = map_to_device (memory, info->flags, &error);
   else
-    data = nullptr; /* host memory has no cl_mem of use to a kernel */
+    data = nullptr; /* host memory has no cl_mem that a kernel can use */
 
   return error ? fail_to_map (memory, info, error) : data;
 }
 
-/* Waits for the commands that were enqueued meanwhile, because no caller can. */
+/* Waits for the commands that use the memory, because no event can be recorded for
+ * them. */
 static void
 fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
 {
@@ -316,13 +318,14 @@ make_allocator (GstOpenCLContext *context, gboolean host)
     self->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
   self->host = host;
   allocator->mem_type = host ? GST_OPENCL_HOST_MEMORY_NAME : GST_OPENCL_MEMORY_NAME;
-  /* A copy of host memory is ordinary memory: GStreamer's own way does that. */
+  /* GStreamer's default implementation copies host memory to system memory. */
   if (!host)
     allocator->mem_copy = gst_opencl_allocator_copy;
   return allocator;
 }
 
-/* For gst_allocator_find(). They hold no context, so that no device stays in use for them. */
+/* Registers an allocator for gst_allocator_find(). It holds no context, so that it keeps
+ * no device in use. */
 static void
 register_allocator (gboolean host)
 {

@@ -10,12 +10,12 @@
 
 struct _GstOpenCLAllocator {
   GstAllocator parent;
-  GstOpenCLContext *context; /* (nullable): gst_allocator_find()'s has none */
+  GstOpenCLContext *context; /* (nullable): NULL in the registered allocators */
   gboolean host;             /* pinned host memory instead of device memory */
 };
 
 namespace opencl {
-/* Every memory of either allocator; one that is shared has the same storage. */
+/* Memory of either allocator. Sub-memories share the storage. */
 struct StoredMemory {
   GstMemory parent;
   std::shared_ptr<Storage> storage;
@@ -27,7 +27,7 @@ storage_of (GstMemory *memory)
   return *reinterpret_cast<StoredMemory *> (memory)->storage;
 }
 
-/* Whether other memory, such as a part of it, has the same storage. */
+/* Returns whether other memory, such as a sub-memory, has the same storage. */
 inline bool
 is_storage_shared (GstMemory *memory)
 {
@@ -49,15 +49,17 @@ host_storage (GstMemory *memory)
 /* Initial contents of new memory */
 enum class Contents { undefined, zeros };
 
-/* (transfer full) (nullable): of either allocator */
+/* (transfer full) (nullable): new device memory, or pinned host memory if `host` */
 GstMemory *allocate_memory (GstOpenCLContext *context, gboolean host, gsize size,
     Contents contents, GError **error);
 
-/* (transfer full): device memory around `handle`, whose contents are there already */
+/* (transfer full) (nullable): device memory that wraps `handle`, which has contents
+ * already */
 GstMemory *wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
     gpointer user_data, GDestroyNotify notify);
 
-/* (transfer full) (nullable): the same of a buffer that is shared with others */
+/* (transfer full) (nullable): device memory that wraps and acquires `handle`, a buffer
+ * shared with another API */
 GstMemory *acquire_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
     const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify,
     GError **error);

@@ -51,13 +51,13 @@ map_for_cpu (GstBuffer *buffer, GstMapFlags access, GError **error)
   return mapped;
 }
 
-/* One copy of a buffer: what is known of both ends before any byte moves. */
+/* Plan of one buffer copy */
 struct Copy {
   GstOpenCLContext *context;
   GstBuffer *source;
   GstMemory *destination;
-  gsize size; /* where the bytes are copied as they are */
-  bool as_is; /* the strides are the same on both ends */
+  gsize size; /* number of bytes if as_is */
+  bool as_is; /* source and destination have the same layout */
   PlaneLayouts from;
   PlaneLayouts to;
 };
@@ -70,7 +70,7 @@ is_in_context (GstMemory *memory, GstOpenCLContext *context)
                 == gst_opencl_context_get_handle (context);
 }
 
-/* Whether every memory of the source can be transferred without a CPU touching it. */
+/* Returns whether every memory of the source can be copied without the CPU. */
 bool
 is_transferable (const Copy &copy)
 {
@@ -84,7 +84,7 @@ is_transferable (const Copy &copy)
   return true;
 }
 
-/* The last event is the one that counts: a queue is in order. */
+/* Keeps only the last event, because the queue is in order. */
 void
 keep_last (cl_event *last, cl_event event)
 {
@@ -114,7 +114,7 @@ transfer_memories (const Copy &copy, cl_event *event, GError **error)
 
 /* --- commands --- */
 
-/* One end of a copy: device memory, or bytes on the host. */
+/* Source or destination of a copy: device memory, or bytes on the host */
 struct End {
   cl_mem device; /* or nullptr */
   guint8 *host;
@@ -146,7 +146,7 @@ enqueue_bytes (cl_command_queue queue, const End &to, gsize to_offset, const End
       queue, from.device, to.device, from_offset, to_offset, size, 0, nullptr, event);
 }
 
-/* Where a plane begins, as the commands that copy by lines want it. */
+/* Origin of a plane, as an argument of the clEnqueue...BufferRect() functions */
 struct Origin {
   gsize at[3];
 
@@ -173,8 +173,8 @@ enqueue_lines (cl_command_queue queue, const End &to, const PlaneLayout &to_plan
       region, from_plane.stride, 0, to_plane.stride, 0, 0, nullptr, nullptr);
 }
 
-/* NVIDIA's driver wants the whole stride of the last line inside the buffer, where a
- * frame need not have more than the pixels: that line goes by itself. */
+/* Copies the last row separately: NVIDIA's driver requires its whole stride to be inside
+ * the buffer, but a frame may end with the last pixel. */
 cl_int
 enqueue_plane (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
     const End &from, const PlaneLayout &from_plane, cl_event *event)
@@ -227,7 +227,8 @@ enqueue_copy (const Copy &copy, cl_command_queue queue, const End &to, const End
 
 /* --- uploads through pinned memory --- */
 
-/* Lines are staged with what stands between them, so not where that is most of it. */
+/* Rows are staged together with the padding between them, so at most half may be
+ * padding. */
 bool
 fits_staging (const PlaneLayout &plane)
 {
@@ -250,7 +251,7 @@ staging_for (const Copy &copy)
   return ring->is_usable () ? ring : nullptr;
 }
 
-/* One upload of a frame in pieces. */
+/* Upload of one frame in pieces */
 struct StagedUpload {
   StagingRing &ring;
   cl_command_queue queue;
@@ -276,7 +277,8 @@ struct StagedUpload {
   }
 };
 
-/* The fewest pieces of at most `most`, all about equally large. */
+/* Divides `whole` into the fewest pieces of at most `most`, all about equally large.
+ * Returns the size of a piece. */
 gsize
 piece_of (gsize whole, gsize most)
 {
@@ -320,7 +322,7 @@ stage_plane (StagedUpload &upload, const PlaneLayout &from, const PlaneLayout &t
   return true;
 }
 
-/* The source is free when this returns. */
+/* The source may be reused once this returns. */
 bool
 enqueue_staged (const Copy &copy, StagedUpload upload)
 {
@@ -339,7 +341,7 @@ enqueue_staged (const Copy &copy, StagedUpload upload)
   return true;
 }
 
-/* Nobody waits for the device: either the bytes are staged, or the source stays mapped
+/* Does not wait for this upload: either the bytes are staged, or the source stays mapped
  * until the device has read it. */
 bool
 upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
@@ -359,7 +361,7 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
            : enqueue_copy (copy, queue, to, {nullptr, mapped->map.data, 0}, event, error);
   clFlush (queue);
   if (!enqueued)
-    opencl::finish_with_timeout (queue); /* a part of it may still read the source */
+    opencl::finish_with_timeout (queue); /* enqueued parts may still read the source */
   if (*event)
     gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
   if (*event && !ring) {
@@ -371,7 +373,8 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
   return enqueued;
 }
 
-/* From one device memory, whose lines stand otherwise than in the destination. */
+/* Copies from one device memory whose plane layout differs from that of the
+ * destination. */
 bool
 copy_lines_from_device (const Copy &copy, cl_event *event, GError **error)
 {
@@ -447,7 +450,7 @@ plan (Copy &copy, GstBuffer *destination, const GstVideoInfo *info, GError **err
         || !opencl::layout_of (destination, info, copy.to, error))
       return false;
     copy.as_is = copy.from == copy.to;
-    copy.size = std::min (copy.size, room); /* padding behind the last line */
+    copy.size = std::min (copy.size, room); /* the rest is padding after the last row */
   }
   if (copy.as_is && copy.size > room) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
@@ -499,7 +502,7 @@ gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
   return copied;
 }
 
-/* Whether the caps alone say where everything stands, without GstVideoMeta. */
+/* Returns whether the layout is that of the caps, so that GstVideoMeta is not needed. */
 static bool
 has_default_layout (GstBuffer *buffer, const GstVideoInfo *info)
 {

@@ -13,10 +13,10 @@ G_BEGIN_DECLS
 /**
  * GST_OPENCL_BUFFERS_IN_TURN:
  *
- * The least buffers of a pool for work on different queues to overlap: a buffer returns at
- * once, and the next writer waits for those who still read it, so one is read, one is
- * worked on and one is written. A pool makes buffers when they are wanted, and so many
- * before it uses one again: the `min_buffers` of its configuration.
+ * Minimum number of buffers with which upload, compute and download overlap: one buffer
+ * is written, one is processed and one is read. A buffer returns to its pool while the
+ * device still reads it, and the next writer waits for that. A pool allocates buffers on
+ * demand. It reuses none before it has allocated the `min_buffers` of its configuration.
  */
 #define GST_OPENCL_BUFFERS_IN_TURN 3
 
@@ -24,13 +24,15 @@ G_BEGIN_DECLS
  * gst_opencl_buffer_pool_new_configured:
  * @context: a context
  * @host: pinned host memory instead of device memory
- * @caps: (nullable): of the buffers
- * @size: in bytes; raised to what @caps need
+ * @caps: (nullable): caps of the buffers
+ * @size: size of a buffer in bytes, raised to the size of a frame of @caps
  *
- * Returns: (transfer full) (nullable): a configured pool that is not active yet, of
- *   %GST_OPENCL_BUFFERS_IN_TURN buffers or more, with #GstVideoMeta where @caps are raw
- *   video; %NULL where @caps are invalid. A configuration has room for 32 bits of a size:
- *   its most stands there for a @size that is more.
+ * A configuration has 32 bits for a size. If @size is larger, %G_MAXUINT in the
+ * configuration means @size.
+ *
+ * Returns: (transfer full) (nullable): a configured, inactive pool with at least
+ *   %GST_OPENCL_BUFFERS_IN_TURN buffers, which adds #GstVideoMeta if @caps are raw video;
+ *   %NULL if @caps are invalid
  */
 GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new_configured (
     GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size);

@@ -23,15 +23,17 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_buffer_pool_debug);
 #define GST_CAT_DEFAULT gst_opencl_buffer_pool_debug
 
 namespace {
-/* A multiple of any usual async-depth: that many frames of a slow branch are in flight. */
+/* Maximum number of idle buffers that are passed over. It is a multiple of any usual
+ * async-depth, the number of frames in flight of a slow branch. */
 constexpr gsize most_passed_over = 64;
 
-/* How many buffers there are, and who says why one could not be made. */
+/* Number of buffers, and the error of a failed allocation with the element that reports
+ * it */
 struct Growth {
   std::atomic<guint> made{0};
   std::atomic<guint> in_turn{0};    /* minimum before one is used again */
-  std::atomic<bool> is_full{false}; /* there is no room for another */
-  std::mutex lock;                  /* of what follows */
+  std::atomic<bool> is_full{false}; /* no memory for another buffer */
+  std::mutex lock;                  /* protects `error` */
   GError *error = nullptr;          /* (nullable): of the last allocation that failed */
   std::shared_ptr<opencl::FrameOwner> owner; /* (nullable) */
 };
@@ -42,13 +44,11 @@ struct _GstOpenCLBufferPool {
   GstOpenCLContext *context;
   gboolean host;
   Growth *growth;
-  gsize
-      large; /* that G_MAXUINT in a configuration stands for, which has no room for it; or 0 */
+  gsize large; /* size that G_MAXUINT means in a configuration, or 0 */
   /* as configured */
   gsize size;
   gboolean adds_video_meta;
-  gboolean
-      has_padding; /* which would leave the process with earlier contents of memory */
+  gboolean has_padding; /* padding is cleared, so that it leaks no old contents */
   GstVideoInfo info;
   GstVideoAlignment alignment;
 };
@@ -66,7 +66,7 @@ gst_opencl_buffer_pool_get_options (GstBufferPool *pool)
   return options;
 }
 
-/* Takes the video layout from the caps, with the alignment that was asked for. */
+/* Takes the video layout from the caps, with the requested alignment. */
 static gboolean
 configure_video (GstOpenCLBufferPool *self, GstStructure *config, GstCaps *caps)
 {
@@ -116,8 +116,7 @@ gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
 
 /* --- growth --- */
 
-/* Buffers are made when they are wanted, not ahead: a frame of one link is all that a
- * picture needs. */
+/* Allocates nothing ahead: a still image needs only one buffer. */
 static gboolean
 gst_opencl_buffer_pool_start (GstBufferPool *pool)
 {
@@ -132,8 +131,8 @@ keep_error (Growth &growth, GError *error)
   growth.error = error;
 }
 
-/* Reports why there is no buffer. The caller, which may be a source of another plugin, does
- * not learn it. */
+/* Reports why there is no buffer. The caller, which may be a source of another plugin,
+ * does not learn it. */
 static void
 report_error (GstOpenCLBufferPool *self)
 {
@@ -172,11 +171,12 @@ delays_writer (GstBuffer *buffer)
   return false;
 }
 
-/* A buffer comes back while the device still uses it, and its next writer waits for that.
- * So the pool makes new buffers before it uses one again: up to the minimum of the
- * configuration, and up to `most_passed_over` more while the idle ones would have the thread
- * wait that uploads, or a command for another thread, which may be slow. Where there is no
- * room for more, the pool does with those it has. */
+/* A buffer returns to the pool while the device still uses it, and its next writer waits
+ * for that. So the pool allocates new buffers before it reuses one: up to the minimum of
+ * the configuration, and further while the idle ones would make an upload wait on the
+ * host, or any writer wait for another thread, which may be slow. It passes over at most
+ * `most_passed_over` idle buffers. If there is no memory for more, the pool reuses the
+ * buffers that it has. */
 static GstFlowReturn
 gst_opencl_buffer_pool_acquire_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
@@ -257,8 +257,8 @@ gst_opencl_buffer_pool_alloc_buffer (
   return GST_FLOW_OK;
 }
 
-/* Called when a buffer returns to the pool. Its contents are discarded, unless another buffer
- * holds the memory too. The pool drops this buffer then. */
+/* Called when a buffer returns to the pool. Discards its contents, unless another buffer
+ * holds the memory too. In that case the pool drops this buffer. */
 static void
 gst_opencl_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {

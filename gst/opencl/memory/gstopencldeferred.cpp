@@ -9,7 +9,7 @@
 typedef struct {
   GstOpenCLFrame source; /* its buffer is a reference, or null */
 
-  /* The frame that it fills */
+  /* Frame that the work fills */
   GstCaps *caps; /* (nullable) */
   gsize offset;
   gsize size;
@@ -68,7 +68,8 @@ gst_opencl_deferred_get_source (GstOpenCLDeferred *deferred)
 }
 
 namespace opencl {
-/* False where the buffer is not as its caps say, which is for the plain way to tell. */
+/* Returns false if the buffer does not fit its caps. Processing without a merge reports
+ * that error. */
 static bool
 find_layout (GstBuffer *buffer, const GstVideoInfo *info, PlaneLayouts &layout)
 {

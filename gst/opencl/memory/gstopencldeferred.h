@@ -1,7 +1,7 @@
 /* Deferred work that fills a memory when it is first accessed
  *
- * An element may defer its work to the next element, which runs both in one launch. Any other
- * access to the memory runs the work first, and sees no difference.
+ * An element may defer its work to the next element, which runs both in one launch. Any
+ * other access to the memory runs the work first, and sees no difference.
  *
  * Not installed.
  *
@@ -20,12 +20,12 @@ G_DECLARE_DERIVABLE_TYPE (
 
 /**
  * GstOpenCLDeferredClass:
- * @fill: enqueue on @queue what writes the contents to @data from byte @offset on, and
- *   wait for nothing; called at most once, from any thread
+ * @fill: enqueues on @queue the commands that write the contents to @data from byte
+ *   @offset on, without waiting; called at most once, from any thread
  *
- * Work that an element has not done yet. It keeps what it needs until it is done or the
- * memory is discarded; its source frame is kept for it. Where @fill fails, every reader
- * of the memory fails with its error.
+ * Work that an element has deferred. It holds its resources, including the source frame,
+ * until it is done or the memory is discarded. If @fill fails, every reader of the memory
+ * fails with its error.
  */
 struct _GstOpenCLDeferredClass {
   GObjectClass parent_class;
@@ -39,10 +39,10 @@ struct _GstOpenCLDeferredClass {
 
 /**
  * gst_opencl_deferred_set_source:
- * @deferred: work that was not given a source yet
+ * @deferred: work without a source
  * @source: a frame that is mapped for reading on the compute queue
  *
- * Keeps the buffer of @source, which @fill will read, as long as @deferred.
+ * Sets the frame that @fill reads. @deferred holds a reference to its buffer.
  */
 GST_OPENCL_API void gst_opencl_deferred_set_source (
     GstOpenCLDeferred *deferred, const GstOpenCLFrame *source);
@@ -50,10 +50,10 @@ GST_OPENCL_API void gst_opencl_deferred_set_source (
 /**
  * gst_opencl_deferred_get_source:
  *
- * A function that runs the work itself unmaps a copy of the frame, with the event of the
+ * A caller that runs the work itself unmaps a copy of the frame, with the event of the
  * command that read it, because the work may run more than once.
  *
- * Returns: (transfer none) (nullable): the source, if it was given one
+ * Returns: (transfer none) (nullable): the source, %NULL if none is set
  */
 GST_OPENCL_API const GstOpenCLFrame *gst_opencl_deferred_get_source (
     GstOpenCLDeferred *deferred);
@@ -61,9 +61,9 @@ GST_OPENCL_API const GstOpenCLFrame *gst_opencl_deferred_get_source (
 /**
  * gst_opencl_memory_defer:
  * @memory: device memory
- * @deferred: what will make its contents
+ * @deferred: work that fills @memory
  *
- * Replaces the contents of @memory by those that @deferred will make.
+ * Discards the contents of @memory. @deferred fills it when it is first accessed.
  */
 GST_OPENCL_API void gst_opencl_memory_defer (
     GstMemory *memory, GstOpenCLDeferred *deferred);
@@ -72,8 +72,8 @@ GST_OPENCL_API void gst_opencl_memory_defer (
  * gst_opencl_memory_ref_deferred:
  * @memory: device memory
  *
- * Returns: (transfer full) (nullable): what will make its contents, %NULL when they are
- *   made
+ * Returns: (transfer full) (nullable): the work that will fill @memory, %NULL if none is
+ *   pending
  */
 GST_OPENCL_API GstOpenCLDeferred *gst_opencl_memory_ref_deferred (GstMemory *memory);
 

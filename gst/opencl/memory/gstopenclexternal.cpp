@@ -23,7 +23,7 @@ struct HandleType {
   const char *extension;
   const char *title;
   ExternalCalls::Properties property;
-  bool knows_size; /* a descriptor says how much there is */
+  bool knows_size; /* lseek() gives the size of a descriptor */
 };
 const HandleType handle_types[] = {
     {GST_OPENCL_HANDLE_OPAQUE_FD, "cl_khr_external_memory_opaque_fd", "an opaque",
@@ -32,7 +32,8 @@ const HandleType handle_types[] = {
         ExternalCalls::dma_buf, true},
 };
 
-/* A copy of the caller's, which an import that succeeds makes the driver's. */
+/* Duplicate of the caller's file descriptor. A successful import passes it to the
+ * driver. */
 class Descriptor {
 public:
   explicit Descriptor (int of) : fd (fcntl (of, F_DUPFD_CLOEXEC, 0)) {}
@@ -144,7 +145,7 @@ gst_opencl_context_import_fd (GstOpenCLContext *context, GstOpenCLHandleTypes ty
   if (!opencl::check_bytes (code, "clCreateBufferWithProperties", context, size, error))
     return nullptr;
   own.give_away ();
-  return handle; /* cppcheck-suppress returnDanglingLifetime ; it is not of `code` */
+  return handle; /* cppcheck-suppress returnDanglingLifetime ; not derived from `code` */
 }
 
 GstMemory *

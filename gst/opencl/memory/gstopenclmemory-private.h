@@ -14,14 +14,14 @@ G_BEGIN_DECLS
 /**
  * gst_opencl_memory_prepare_map:
  * @memory: device or pinned host memory
- * @event: (out) (type gpointer) (transfer full) (nullable): of what was enqueued, to be
- *   given to clReleaseEvent(); %NULL where nothing is to be done
+ * @event: (out) (type gpointer) (transfer full) (nullable): event of the transfer, to be
+ *   released with clReleaseEvent(); %NULL if no transfer is needed
  * @error: set when a command could not be enqueued
  *
- * Enqueues, behind what writes @memory, what an ordinary map for reading would enqueue,
- * so that the map only waits for it. Waits for nothing.
+ * Enqueues the transfer that a CPU map for reading needs, after pending writes of
+ * @memory. A later map only waits for it. This function does not wait.
  *
- * Returns: whether it is enqueued
+ * Returns: %TRUE on success
  */
 GST_OPENCL_API gboolean gst_opencl_memory_prepare_map (
     GstMemory *memory, cl_event *event, GError **error);
@@ -31,7 +31,7 @@ GST_OPENCL_API gboolean gst_opencl_memory_prepare_map (
  * @memory: device or pinned host memory
  *
  * Declares the contents undefined, so that nothing is transferred to keep them. Pools do
- * so when a buffer comes back.
+ * this when a buffer returns.
  */
 GST_OPENCL_API void gst_opencl_memory_invalidate (GstMemory *memory);
 
@@ -40,14 +40,14 @@ GST_OPENCL_API void gst_opencl_memory_invalidate (GstMemory *memory);
  * @queue: (type gpointer): the in-order queue that both were mapped for
  * @input: (nullable): a mapped frame
  * @output: (nullable): a mapped frame
- * @event: (out) (type gpointer) (transfer full): of all commands before, to be given to
- *   clReleaseEvent()
+ * @event: (out) (type gpointer) (transfer full): completes with all commands before; to
+ *   be released with clReleaseEvent()
  * @error: (nullable): set when the event could not be enqueued
  *
- * Unmaps both frames with one event for all that was enqueued between them. To be called
- * also when enqueueing failed half way, since what was enqueued uses the memory.
+ * Unmaps both frames with one event for all commands since they were mapped. Must also be
+ * called if a command could not be enqueued, because those before it use the memory.
  *
- * Returns: whether they are unmapped
+ * Returns: %TRUE if the frames are unmapped
  */
 GST_OPENCL_API gboolean gst_opencl_frames_unmap (cl_command_queue queue,
     GstOpenCLFrame *input, GstOpenCLFrame *output, cl_event *event, GError **error);
@@ -59,12 +59,11 @@ GST_OPENCL_API gboolean gst_opencl_frames_unmap (cl_command_queue queue,
  * @info: (nullable): the caps' layout for raw video
  * @any_layout: whether its next user understands #GstVideoMeta
  *
- * Where device and host work in the same memory, a frame of device memory needs no copy
- * to be a frame of host memory, nor the other way round, unless its planes have to stand
- * elsewhere.
+ * If device and host share memory, a frame needs no copy to get from one to the other,
+ * unless the next user needs another plane layout.
  *
- * Returns: whether @buffer is one device memory of @context, usable on the host and on
- * the device as it is
+ * Returns: whether @buffer is one device memory of @context that host and device can use
+ * without a copy
  */
 GST_OPENCL_API gboolean gst_opencl_buffer_is_host_visible (GstOpenCLContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, gboolean any_layout);

@@ -7,16 +7,18 @@
  * SECTION:gstopenclmemory
  * @title: GstOpenCLMemory
  *
- * Device memory is one linear cl_mem. %GST_MAP_OPENCL maps it without waiting; an
- * ordinary map is a blocking CPU view: the cl_mem itself where the device works in the
- * host's memory, else pinned staging memory, which is made at the first such map and
- * uploaded again at the next use on the device. Every memory knows the
- * events of its last write and of the reads since, so that commands on different queues
- * wait for each other on the device and never on the host.
+ * Device memory is one linear cl_mem. %GST_MAP_OPENCL maps it without waiting. A CPU map
+ * blocks until the contents are available. It maps the cl_mem itself if the device works
+ * in host memory, else pinned staging memory. Staging memory is allocated at the first
+ * CPU map. After a CPU write it is uploaded at the next use on the device.
  *
- * A CPU map fails where the contents could not be computed or transferred. Where the memory is
- * of an element's pool, the element posts an error, and a map that only reads succeeds with
- * a size of 0 instead: theoraenc and vp8enc of GStreamer 1.22.0, which do not check maps,
+ * Every memory records the events of its last write and of the reads since then, so that
+ * commands on different queues wait for each other on the device. Only an upload on a
+ * queue that all threads share waits on the host.
+ *
+ * A CPU map fails if the contents could not be computed or transferred. If the memory is
+ * from an element's pool, the element posts an error, and a read-only map succeeds with a
+ * size of 0 instead: theoraenc and vp8enc of GStreamer 1.22.0, which do not check maps,
  * would crash.
  */
 #include <gst/opencl/gstopenclmemory.h>
@@ -147,7 +149,7 @@ gst_opencl_memory_prepare_map (GstMemory *memory, cl_event *event, GError **erro
   *event = enqueued ();
   if (!*event || clRetainEvent (*event) == CL_SUCCESS)
     return TRUE;
-  *event = nullptr; /* cannot be given away, so it has to be over now */
+  *event = nullptr; /* no reference for the caller, so wait here */
   return gst_opencl_check (enqueued.wait (), "clEnqueueMapBuffer", error);
 }
 

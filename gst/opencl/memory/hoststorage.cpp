@@ -1,4 +1,4 @@
-/* A block of pinned host memory
+/* Storage of pinned host memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,7 +12,8 @@ HostStorage::HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock
 {
 }
 
-/* A transfer keeps the device's buffer alive but not this end of it. */
+/* Waits for pending transfers: OpenCL keeps their device buffer alive, but not this
+ * memory. */
 HostStorage::~HostStorage ()
 {
   Waits waits;
@@ -58,10 +59,11 @@ HostStorage::map_sync (GstMapFlags access, GError **error)
   bool waited_for_data, waited_for_room;
   if (!wait_sync (writes, waited_for_data, error))
     return nullptr;
-  wait_sync (reads, waited_for_room, nullptr); /* however they end */
+  wait_sync (reads, waited_for_room, nullptr); /* failed reads do no harm */
   if (waited_for_data)
     gst_opencl_count_host_wait ();
-  /* The source is a whole pool ahead of the transfers: that bounds its run-ahead. */
+  /* A writer that waits for reads is a whole pool ahead of the transfers. This wait
+   * bounds its run-ahead. */
   if (waited_for_room)
     gst_opencl_count_throttled ();
   return block->data ();

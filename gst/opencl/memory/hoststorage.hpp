@@ -1,4 +1,4 @@
-/* Storage of pinned host memory, which transfers to and from the device read and write directly
+/* Storage of pinned host memory, which the device transfers without a copy
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

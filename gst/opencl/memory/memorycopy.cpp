@@ -14,7 +14,7 @@ using opencl::storage_of;
 using opencl::WaitList;
 
 namespace {
-/* One row for each direction of a copy. */
+/* Direction of a copy */
 struct Direction {
   bool to_host;
   bool from_host;
@@ -95,7 +95,7 @@ type_of (GstMemory *memory)
   return memory && memory->allocator ? memory->allocator->mem_type : "no memory";
 }
 
-/* The direction of a copy that can be enqueued, or nullptr. */
+/* Returns the direction of a copy that can be enqueued, or nullptr with an error. */
 const Direction *
 check_direction (GstMemory *destination, GstMemory *source, GError **error)
 {

@@ -23,7 +23,7 @@ is_only_device_memory (const GstCaps *caps)
   return is;
 }
 
-/* FALSE for EMPTY caps, which may have another reason */
+/* Returns false for EMPTY caps, which may have another cause. */
 bool
 has_no_device_memory (const GstCaps *caps)
 {

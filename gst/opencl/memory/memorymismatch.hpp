@@ -1,6 +1,6 @@
 /* Finds a linked element that does not take OpenCL memory
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers have no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,8 @@
 #include <string>
 
 namespace opencl {
-/* Where `source` gives frames in OpenCL memory only, and the next element takes other memory
- * only: a text that names both and says to add opencldownload. Else an empty text. */
+/* If `source` sends only OpenCL memory and the next element takes only other memory,
+ * returns a text that names both elements and suggests opencldownload. Else returns an
+ * empty text. */
 std::string find_memory_mismatch (GstPad *source);
 } // namespace opencl

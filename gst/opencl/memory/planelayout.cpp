@@ -29,8 +29,8 @@ PlaneLayouts::bytes_needed () const
   return needed;
 }
 
-/* Formats that pack pixels in other ways than whole bytes a component use the full line.
- */
+/* Returns the bytes of a row that hold pixels. Formats whose components are not whole
+ * bytes use the whole stride. */
 static gsize
 row_bytes_of (const GstVideoInfo *info, guint plane, gsize stride)
 {
@@ -47,8 +47,7 @@ row_bytes_of (const GstVideoInfo *info, guint plane, gsize stride)
   return whole_pixels && bytes > 0 ? std::min (bytes, stride) : stride;
 }
 
-/* Tiles are not lines, and the lines of a palette are not those of the picture: such
- * planes are copied in one piece. */
+/* Tiles and palettes have no rows of pixels, so these planes are copied in one piece. */
 static bool
 is_in_one_piece (const GstVideoInfo *info, guint plane)
 {
@@ -57,7 +56,8 @@ is_in_one_piece (const GstVideoInfo *info, guint plane)
              && plane == GST_VIDEO_COMP_PALETTE);
 }
 
-/* From where the caps place the plane to the next one, or to the end. */
+/* Returns the bytes from the plane's offset in the caps to the next plane, or to the
+ * end. */
 static gsize
 bytes_of_plane (const GstVideoInfo *info, guint plane)
 {
@@ -78,8 +78,8 @@ is_of_two_fields (const GstVideoInfo *info)
          && GST_VIDEO_INFO_INTERLACE_MODE (info) != GST_VIDEO_INTERLACE_MODE_ALTERNATE;
 }
 
-/* Two fields have as many lines of chroma each, where GstVideoInfo leaves room for them.
- */
+/* Both fields of an interlaced frame have the same number of chroma rows, if GstVideoInfo
+ * leaves room for them. */
 static gsize
 rows_of (const GstVideoInfo *info, guint plane)
 {
@@ -95,7 +95,8 @@ rows_of (const GstVideoInfo *info, guint plane)
   return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
 }
 
-/* In GStreamer 1.24 and newer the meta of a DMABuf may say DMA_DRM: the caps say which. */
+/* Since GStreamer 1.24 the meta of a DMABuf may have the format DMA_DRM. Then the caps
+ * name the format. */
 static bool
 is_format_of (const GstVideoMeta *meta, const GstVideoInfo *info)
 {
@@ -104,8 +105,7 @@ is_format_of (const GstVideoMeta *meta, const GstVideoInfo *info)
          || (meta->format == dma_drm && dma_drm != GST_VIDEO_FORMAT_UNKNOWN);
 }
 
-/* A decoder's picture may be larger than what the caps show of it, as for
- * gst_video_frame_map(). */
+/* A decoded frame may be larger than the caps say, as for gst_video_frame_map(). */
 static bool
 meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
 {
@@ -157,8 +157,8 @@ plane_of (const GstVideoMeta *meta, const GstVideoInfo *info, guint p, PlaneLayo
          || refuse_stride (stride, "at least", row_bytes, error);
 }
 
-/* Rows of complex formats and tiles may end with bits that belong to no pixel, and the last
- * chroma sample of a row may belong to a pixel beyond it. */
+/* Rows of complex formats and tiles may end with bits that belong to no pixel, and the
+ * last chroma sample of a row may belong to a pixel beyond it. */
 static bool
 has_whole_rows (const GstVideoInfo *info)
 {

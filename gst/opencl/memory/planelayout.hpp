@@ -8,8 +8,8 @@
 #include <gst/video/video.h>
 
 namespace opencl {
-/* offset + stride * (rows - 1) + row_bytes: where the last of some lines ends. What does
- * not fit into a gsize is more than any buffer has. */
+/* Returns offset + stride * (rows - 1) + row_bytes, the end of the last row. On overflow
+ * returns G_MAXSIZE, which is larger than any buffer. */
 inline gsize
 end_of_lines (gsize offset, gsize stride, gsize rows, gsize row_bytes)
 {
@@ -24,9 +24,9 @@ end_of_lines (gsize offset, gsize stride, gsize rows, gsize row_bytes)
 }
 
 struct PlaneLayout {
-  gsize offset;    /* of the first line, in bytes from the buffer's start */
-  gsize stride;    /* bytes from line to line */
-  gsize row_bytes; /* bytes of a line that mean something */
+  gsize offset;    /* of the first row, in bytes from the buffer's start */
+  gsize stride;    /* bytes from row to row */
+  gsize row_bytes; /* bytes of a row that hold pixels */
   gsize rows;
 
   bool operator== (const PlaneLayout &other) const
@@ -44,14 +44,14 @@ struct PlaneLayouts {
   gsize bytes_needed () const;
 };
 
-/* The layout that the caps (`info`) and the buffer's GstVideoMeta give. GST_STREAM_ERROR
- * names what is there and what is needed when they contradict or the buffer is short. */
+/* Finds the layout from the caps (`info`) and the buffer's GstVideoMeta. Fails with
+ * GST_STREAM_ERROR if they contradict each other, or if the buffer is too short. */
 bool layout_of (
     GstBuffer *buffer, const GstVideoInfo *info, PlaneLayouts &layout, GError **error);
 
-/* Whether a buffer of `size` bytes has bytes that belong to no row of the frame. */
+/* Returns whether a buffer of `size` bytes has bytes or bits that hold no pixel. */
 bool has_padding (const GstVideoInfo *info, gsize size);
 
-/* Whether `buffer` holds `needed` bytes, else the same error. */
+/* Returns whether `buffer` has `needed` bytes. Sets GST_STREAM_ERROR if not. */
 bool is_long_enough (GstBuffer *buffer, gsize needed, GError **error);
 } // namespace opencl

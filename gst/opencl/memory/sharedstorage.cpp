@@ -11,9 +11,9 @@
 
 namespace opencl {
 namespace {
-/* The device works in the host's memory: the CPU's view is the buffer itself. What the
- * CPU wrote is the device's once the buffer is no longer mapped for writing, and that is
- * when the device wants it: between two maps nothing is to be done. */
+/* The device works in host memory, so a CPU map gives the bytes of the buffer itself. The
+ * device sees CPU writes once the buffer is unmapped. That is done only when the device
+ * needs the buffer, so that consecutive CPU maps share one mapping. */
 class SharedStorage : public DeviceStorage {
 public:
   SharedStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
@@ -64,7 +64,8 @@ public:
     guint8 *bytes = map_now (access, waited_for_data, error);
     if (waited_for_data)
       gst_opencl_count_host_wait ();
-    /* A source is a whole pool ahead of the device: that bounds its run-ahead. */
+    /* A writer that waits for the device is a whole pool ahead of it. This wait bounds
+     * its run-ahead. */
     if (waited_for_room)
       gst_opencl_count_throttled ();
     return bytes;
@@ -85,7 +86,7 @@ public:
     cl_command_queue queue =
         gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
     std::lock_guard<std::mutex> guard (lock);
-    events.last_write ().status (); /* or PoCL would never end what waits for a failure */
+    events.last_write ().status (); /* notices a failure: PoCL never ends a wait for it */
     if (!mapping.covers (GST_MAP_READ)
         && !(events.enqueue_waits (queue, GST_MAP_READ, error)
              && enqueue_mapping (queue, GST_MAP_READ, error)))
@@ -97,17 +98,17 @@ public:
   void set_contents_on_device () override { is_undefined = false; }
 
 private:
-  /* Returns whether the mapping must end before `access`. If a caller maps for the CPU while
-   * the device writes, which is an error, its map stays valid. */
+  /* Returns whether the mapping must end before `access`. If a caller maps for the CPU
+   * while the device writes, which is an error, its map stays valid. */
   bool is_in_the_way_of (GstMapFlags access) const
   {
     return access & GST_MAP_WRITE ? mapping.exists () && users == 0
                                   : mapping.is_writable ();
   }
 
-  /* The end of a mapping counts as a write, and so waits as one. Of memory that other threads
-   * use too, it goes to a queue without frames: on `queue` it would stand behind slow kernels,
-   * for which these threads would wait. */
+  /* Unmapping counts as a write, and waits like one. If other threads use the memory too
+   * and nothing is pending, it is enqueued on a queue without frames. On `queue` it would
+   * come after slow kernels, and the other threads would wait for them. */
   bool end_mapping (cl_command_queue queue, GError **error)
   {
     const bool is_apart = is_shared && events.are_known_to_be_over ();
@@ -116,7 +117,8 @@ private:
     else if (!events.enqueue_waits (queue, GST_MAP_READWRITE, error))
       return false;
     cl::Event ended;
-    /* A decoder reads on in the picture that it has written. */
+    /* A CPU map stays valid for reading: a decoder may still read a frame that it has
+     * written. */
     const bool enqueued = users > 0
                               ? mapping.enqueue (queue, GST_MAP_READ, true, ended, error)
                               : mapping.enqueue_end (queue, ended, error);
@@ -150,12 +152,13 @@ private:
     if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
       return false;
     bool blocked;
-    wait_sync (reads, blocked, nullptr); /* however they end */
+    wait_sync (reads, blocked, nullptr); /* failed reads do no harm */
     waited_for_room |= blocked;
     return true;
   }
 
-  /* The command is soon over and no wait for data, but where it was enqueued ahead. */
+  /* A map command ends soon, so its wait does not count as a wait for data, unless
+   * prepare_map() has enqueued it behind other commands. */
   guint8 *map_now (GstMapFlags access, bool &waited_for_data, GError **error)
   {
     std::unique_lock<std::mutex> guard (lock);

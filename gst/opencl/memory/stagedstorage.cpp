@@ -11,12 +11,12 @@
 
 namespace opencl {
 namespace {
-/* The CPU's view is a copy in pinned memory. */
+/* A CPU map gives a copy in pinned memory. */
 class StagedStorage : public DeviceStorage {
 public:
   using DeviceStorage::DeviceStorage;
 
-  /* The staging memory may still be on its way. */
+  /* Waits for pending transfers of the staging memory. */
   ~StagedStorage () override
   {
     Waits waits;
@@ -79,7 +79,7 @@ public:
       on_host = false;
       return nullptr;
     }
-    wait_sync (reads, waited_for_room, nullptr); /* however they end */
+    wait_sync (reads, waited_for_room, nullptr); /* failed reads do no harm */
     if (waited_for_data || waited_for_room)
       gst_opencl_count_host_wait ();
     return staging->data ();
@@ -155,7 +155,7 @@ private:
   bool download (GError **error)
   {
     TrackedEvent made = events.last_write ();
-    made.status (); /* or PoCL would never end what waits for one that had failed */
+    made.status (); /* notices a failure: PoCL never ends a wait for it */
     if (!transfer (
             gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
             GST_MAP_READ, GST_MAP_WRITE, error))
@@ -167,11 +167,11 @@ private:
   }
 
   std::unique_ptr<PinnedBlock> staging; /* made at the first CPU map */
-  AccessEvents staging_events;          /* of staging */
-  /* Event of the write whose bytes were downloaded to staging memory. If that write failed,
-   * the download succeeds but its bytes are stale. */
+  AccessEvents staging_events;          /* accesses of `staging` */
+  /* Event of the write whose bytes were downloaded to staging memory. If that write
+   * failed, the download succeeds but its bytes are stale. */
   TrackedEvent staged_from;
-  /* Where the contents are; nowhere while undefined. */
+  /* Validity of the two copies. Both are false if the contents are undefined. */
   bool on_device = false;
   bool on_host = false;
 };

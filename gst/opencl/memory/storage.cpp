@@ -1,4 +1,4 @@
-/* Device memory with its pending work
+/* Storage shared by a memory and its sub-memories
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -84,7 +84,7 @@ DeviceStorage::set_notify (GDestroyNotify function, gpointer data)
   user_data = data;
 }
 
-/* All commands that use the buffer wait for this one. */
+/* The acquire is recorded as a write, so that all later commands wait for it. */
 bool
 DeviceStorage::acquire (
     const ExternalCalls &calls, const TrackedEvent &released, GError **error)
@@ -94,7 +94,7 @@ DeviceStorage::acquire (
   const cl_mem handle = buffer ();
   cl_event event;
 
-  if (released ()) /* perhaps on another queue */
+  if (released ()) /* it may be on another queue */
     events.record (nullptr, GST_MAP_WRITE, released ());
   if (!events.enqueue_waits (queue, GST_MAP_WRITE, error)
       || !gst_opencl_check (calls.acquire (queue, 1, &handle, 0, nullptr, &event),
@@ -107,9 +107,9 @@ DeviceStorage::acquire (
   return true;
 }
 
-/* Behind all that uses it, on the queue of the last command that does: the thread that
- * frees the memory may have other work, which must not wait. Where this fails the device is
- * lost, which the elements report that enqueue frames. */
+/* Uses the queue of the last access. The queue of the thread that frees the memory may
+ * have other work, which must not wait. A failure means that the device is lost. Elements
+ * report that when they enqueue a frame. */
 TrackedEvent
 DeviceStorage::release ()
 {
@@ -130,8 +130,8 @@ DeviceStorage::release ()
   return events.last_write ();
 }
 
-/* Tells the application that its buffer is free, once the last of all pending commands is
- * over. */
+/* All pending events hold a reference to `application`. The last one to complete calls
+ * `notify`. */
 void
 DeviceStorage::give_back (GDestroyNotify notify, gpointer user_data)
 {
@@ -176,7 +176,7 @@ DeviceStorage::replace_deferred (GstOpenCLDeferred *work, gsize offset)
     deferred_offset = offset;
     g_clear_error (&fill_error);
   }
-  g_clear_object (&before); /* may free buffers, and so run anything */
+  g_clear_object (&before); /* not under the lock, as it may free buffers */
 }
 
 bool
@@ -185,19 +185,19 @@ DeviceStorage::fill_deferred (GstMapFlags access, GError **error)
   std::lock_guard<std::recursive_mutex> guard (deferred_lock);
   if (deferred) {
     GstOpenCLDeferred *work = deferred;
-    deferred = nullptr; /* from here on this thread may use the memory */
+    deferred = nullptr; /* enqueue_fill() calls this function again */
     enqueue_fill (work, &fill_error);
     g_object_unref (work);
   }
   if (fill_error && !(access & GST_MAP_READ))
-    g_clear_error (&fill_error); /* it is written anew */
+    g_clear_error (&fill_error); /* the contents are overwritten */
   if (fill_error && error && !*error)
     *error = g_error_copy (fill_error);
   return !fill_error;
 }
 
-/* On the queue of the element that deferred the work, which may not change its queue
- * meanwhile; on that of the calling thread once the element has stopped. */
+/* Uses the queue of the element that deferred the work, and prevents a change of that
+ * queue meanwhile. If the element has stopped, uses the queue of the calling thread. */
 bool
 DeviceStorage::enqueue_fill (GstOpenCLDeferred *work, GError **error)
 {

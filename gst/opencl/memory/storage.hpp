@@ -20,34 +20,37 @@ public:
   Storage (const Storage &) = delete;
   Storage &operator= (const Storage &) = delete;
 
-  /* Prepares `access` by commands on `queue`: enqueues what makes the contents current on the
-   * device, and adds to `waits` the events that the next command has to wait for. */
+  /* Prepares `access` by commands on `queue`. Enqueues what makes the contents current on
+   * the device, and adds to `waits` the events that the next command has to wait for. */
   virtual bool prepare (
       cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error) = 0;
-  /* The same, and makes all later commands on `queue` wait. */
+  /* Like prepare(), but makes all later commands on `queue` wait. */
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error);
-  /* The commands of an access are enqueued, and `event` completes with the last of them. */
+  /* Records that the commands of an access are enqueued. `event` completes with the last
+   * one. */
   virtual void end (cl_command_queue queue, GstMapFlags access, cl_event event) = 0;
-  /* The contents become undefined, so that nothing is transferred to keep them. */
+  /* Declares the contents undefined, so that nothing is transferred to keep them. */
   virtual void invalidate () = 0;
-  /* The bytes for the CPU. Blocks until no transfer conflicts with `access`. */
+  /* Returns the bytes for the CPU. Blocks until no transfer conflicts with `access`. */
   virtual guint8 *map_sync (GstMapFlags access, GError **error) = 0;
   virtual void unmap (GstMapFlags access) {}
-  /* Enqueues the transfer that a map for reading needs. `event` stays empty if it needs none. */
+  /* Enqueues the transfer that a map for reading needs. `event` stays empty if none is
+   * needed. */
   virtual bool prepare_map (TrackedEvent &event, GError **error) { return true; }
 
-  /* Before anybody else has the memory; (nullable) */
+  /* Sets the owner (nullable). Must be called before the memory is passed on. */
   void set_owner (std::shared_ptr<FrameOwner> element) { owner = std::move (element); }
-  /* Reports `error` (transfer full) by the owner of the memory. Returns false if it has no
-   * owner. */
+  /* Passes `error` (transfer full) to the owner, which reports it. Returns false if there
+   * is no owner. */
   bool tell_owner (GError *error);
-  /* Until invalidate(): other threads may use the memory too, and must not wait for what the
-   * queue of the first one does before. */
+  /* Marks the memory as used by several threads, until invalidate(). None of them may
+   * then wait for unrelated work on another thread's queue. */
   void mark_shared () { is_shared = true; }
-  /* Whether commands on queues of other threads still use the memory. */
+  /* Returns whether pending commands on queues of other threads use the memory. */
   bool is_used_elsewhere ();
-  /* Whether a writer of this thread, as the last one was, would wait for commands of another
-   * thread, or for any commands if it uploads. */
+  /* Returns whether the next writer in this thread would wait for a command of another
+   * thread. After an upload, the next writer is assumed to be an upload too: returns
+   * whether the host would wait. */
   bool delays_writer ();
   /* (nullable): `size` zero bytes, which live as long as the memory */
   guint8 *zeros (gsize size);
@@ -55,8 +58,8 @@ public:
   GstOpenCLContext *const context;
 
 protected:
-  std::mutex lock; /* of everything below and in subclasses; never held while waiting */
-  AccessEvents events; /* of the memory itself */
+  std::mutex lock;     /* protects the members below and in subclasses */
+  AccessEvents events; /* accesses of the memory itself */
   std::atomic<bool> is_shared{false};
 
 private:
@@ -64,23 +67,23 @@ private:
   std::unique_ptr<guint8, decltype (&g_free)> blank{nullptr, g_free};
 };
 
-/* A cl_mem; subclasses say how the CPU sees it. */
+/* Storage in a cl_mem. Subclasses implement CPU access. */
 class DeviceStorage : public Storage {
 public:
   DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size);
   ~DeviceStorage () override;
 
-  /* The buffer has contents from elsewhere. */
+  /* Declares that the buffer already has contents. */
   virtual void set_contents_on_device () = 0;
 
   cl_mem handle () const { return buffer (); }
   void set_notify (GDestroyNotify function, gpointer data);
-  /* The buffer is shared with others. `released` is the event of its last release, or
-   * empty. */
+  /* Acquires a buffer that is shared with another API. `released` is the event of its
+   * last release, or empty. */
   bool acquire (const ExternalCalls &calls, const TrackedEvent &released, GError **error);
-  /* Behind all that uses the buffer; returns the event. */
+  /* Enqueues the release after all commands that use the buffer. Returns its event. */
   TrackedEvent release ();
-  /* Calls `notify` (nullable) once nothing that is enqueued uses the buffer. */
+  /* Calls `notify` (nullable) once no pending command uses the buffer. */
   void give_back (GDestroyNotify notify, gpointer user_data);
 
   void defer (GstOpenCLDeferred *work, gsize offset);
@@ -90,8 +93,8 @@ public:
 
 protected:
   void replace_deferred (GstOpenCLDeferred *work, gsize offset);
-  /* Makes what is deferred. Whoever comes second waits here until the first has enqueued
-   * it; where that failed, it has failed for every reader until all is written anew. */
+  /* Enqueues the deferred work. Other threads wait here until it is enqueued. If that
+   * failed, every reader fails until the contents are overwritten. */
   bool fill_deferred (GstMapFlags access, GError **error);
 
   cl::Buffer buffer;
@@ -100,11 +103,12 @@ private:
   bool enqueue_fill (GstOpenCLDeferred *work, GError **error);
   bool enqueue_fill_on (cl_command_queue queue, GstOpenCLDeferred *work, GError **error);
 
-  /* Held while it is enqueued; the thread that does so uses the memory meanwhile. */
+  /* Held while deferred work is enqueued. Recursive, because the work accesses the
+   * memory. */
   std::recursive_mutex deferred_lock;
-  GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
-  gsize deferred_offset = 0;             /* and from which byte on */
-  GError *fill_error = nullptr;          /* (nullable): why there are no contents */
+  GstOpenCLDeferred *deferred = nullptr; /* (nullable): work that fills the memory */
+  gsize deferred_offset = 0;             /* first byte that it fills */
+  GError *fill_error = nullptr;          /* (nullable): why it failed */
 
   ExternalCalls::Enqueue release_call = nullptr; /* while the buffer is acquired */
 
@@ -112,11 +116,12 @@ private:
   gpointer user_data = nullptr;
 };
 
-/* The CPU's view is a copy in pinned memory. */
+/* Storage whose CPU maps give a copy in pinned memory */
 std::shared_ptr<DeviceStorage> make_staged_storage (
     GstOpenCLContext *context, cl::Buffer buffer, gsize size);
 
-/* The CPU's view is the buffer itself: the device works in the host's memory. */
+/* Storage whose CPU maps give the buffer itself, because the device works in host
+ * memory */
 std::shared_ptr<DeviceStorage> make_shared_storage (
     GstOpenCLContext *context, cl::Buffer buffer, gsize size);
 } // namespace opencl

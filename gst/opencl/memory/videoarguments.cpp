@@ -8,7 +8,7 @@
 
 namespace opencl {
 namespace {
-/* The byte of RGBx and its like that holds no component. */
+/* Returns the offset of the unused byte of RGBx and similar formats. */
 gsize
 padding_offset (const GstVideoInfo &info)
 {

@@ -1,6 +1,6 @@
 /* Kernel arguments and build options for video frames of any format (videoframe.clh)
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers have no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 #include <string>
 
 namespace opencl {
-/* Where the components of a picture stand, four arguments of a kernel */
+/* Layout of the components of a frame, as four kernel arguments */
 struct VideoLayout {
   cl_int2 size;
   cl_ulong4 start;
@@ -20,30 +20,32 @@ struct VideoLayout {
 };
 
 VideoLayout layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame);
-/* Padding is filled as alpha is, but never read. */
+/* Includes the unused byte of RGBx, which is written like alpha but never read. */
 VideoLayout layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame);
 
-/* Where chroma stands, by the names and numbers of videoframe.clh */
+/* Chroma interpolation: the CHROMA_... constants of videoframe.clh */
 enum class ChromaSamples { nearest, centred, cosited };
 
 struct ChromaFilter {
   ChromaSamples across, down;
 };
 
-/* How chroma is taken from one raster to another; not `resampled`: the nearest */
+/* Returns the interpolation of chroma. If the frame is not `resampled`, it is
+ * `nearest`. */
 ChromaFilter chroma_filter (const GstVideoInfo &info, bool resampled);
 
 bool has_pixels_of_four_bytes (const GstVideoInfo &info);
 bool is_v210 (const GstVideoInfo &info);
 
-/* Build options, each begun by a blank. `side` is what their names begin with. */
+/* Functions that append build options, each after a space. `side` is part of their
+ * names. */
 void define (
     std::string &options, const char *side, const char *name, const std::string &value);
-/* Where samples stand; `gray`: only the first component is there */
+/* Sample format. With `gray`, only the first component is present. */
 void define_samples (
     std::string &options, const char *side, const GstVideoInfo &info, bool gray);
 void define_chroma (
     std::string &options, const char *side, const GstVideoInfo &info, bool resampled);
-/* The layout's steps, where the compiler is to know them */
+/* Steps of the layout as compile-time constants */
 void define_steps (std::string &options, const char *side, const VideoLayout &layout);
 } // namespace opencl

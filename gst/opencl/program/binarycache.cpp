@@ -1,7 +1,7 @@
 /* Cache of compiled programs in files
  *
- * A file holds a line of text, the key, the checksum of the binary and the binary. The key, a
- * checksum of all that the binary depends on, is also the name of the file.
+ * A file holds a line of text, the key, the checksum of the binary and the binary. The
+ * key, a checksum of all that the binary depends on, is also the name of the file.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -42,11 +42,11 @@ namespace fs = std::filesystem;
 
 const char *const first_line = "gst-opencl program 1\n";
 
-/* Drivers that keep no compiled programs. PoCL's and NVIDIA's have caches of their own. */
+/* Platforms whose drivers do not cache compiled programs. PoCL and NVIDIA do. */
 const char *const platforms_without_cache[] = {"Intel(R) OpenCL", "rusticl"};
 
-/* Empty for none. GST_OPENCL_PROGRAM_CACHE names a folder for the programs of every driver, or
- * is 0 for none. */
+/* Returns the cache folder, or an empty string for none. GST_OPENCL_PROGRAM_CACHE names a
+ * folder for all drivers, or is 0 for none. */
 std::string
 folder_for (const std::string &platform)
 {
@@ -60,14 +60,15 @@ folder_for (const std::string &platform)
   return "";
 }
 
-/* The header of a file, which the binary follows */
+/* Returns the header of a cache file, which precedes the binary */
 std::string
 header_of (const std::string &key, const void *binary, gsize size)
 {
   return first_line + key + '\n' + checksum_of (binary, size) + '\n';
 }
 
-/* Empty if there is no file or it is not a whole one of this key. */
+/* Returns the binary in a cache file. It is empty if there is no file, or if the file is
+ * damaged or has another key. */
 std::vector<unsigned char>
 binary_of (const std::string &path, const std::string &key)
 {
@@ -88,7 +89,8 @@ binary_of (const std::string &path, const std::string &key)
   return binary;
 }
 
-/* Empty if the driver does not say. A program has a binary for each device of its context. */
+/* Returns the binary of a program for one device of its context. It is empty if the
+ * driver does not provide one. */
 std::vector<unsigned char>
 binary_of (const cl::Program &program, const cl::Device &device)
 {
@@ -110,8 +112,9 @@ struct CachedFile {
   fs::file_time_type used;
 };
 
-/* By its name, which begins with a key: GST_OPENCL_PROGRAM_CACHE may be a folder with other
- * files. Those of temporary names, which a killed process left, are ours, too. */
+/* Returns true if the name begins with a key, because GST_OPENCL_PROGRAM_CACHE may be a
+ * folder with other files. This includes temporary files, which a killed process may
+ * leave. */
 bool
 is_ours (const fs::path &path)
 {
@@ -143,7 +146,7 @@ files_in (const std::string &folder)
 
 BinaryCache::BinaryCache (const cl::Device &device) : device (device)
 {
-  /* a handle or cl::Platform, by the version of opencl.hpp */
+  /* a handle or a cl::Platform, depending on the version of opencl.hpp */
   const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
   folder = folder_for (platform.getInfo<CL_PLATFORM_NAME> ());
   if (!folder.empty ())
@@ -177,8 +180,8 @@ BinaryCache::load (const cl::Context &context, const std::string &source,
   return program;
 }
 
-/* GLib writes to a temporary file, which it then renames: another process sees all or
- * nothing. */
+/* GLib writes a temporary file and renames it, so that no process sees an incomplete
+ * file. */
 void
 BinaryCache::store (const cl::Program &program, const std::string &source,
     const std::string &options) const
@@ -200,7 +203,7 @@ BinaryCache::store (const cl::Program &program, const std::string &source,
   remove_oldest ();
 }
 
-/* Intel's runtime has no clGetKernelArgInfo() of a program that was made from a binary. */
+/* Intel's runtime does not support clGetKernelArgInfo() for a program from a binary. */
 bool
 BinaryCache::keeps (const std::string &options) const
 {

@@ -9,16 +9,16 @@
 #include <string>
 
 namespace opencl {
-/* SHA-256 in hexadecimal digits */
+/* Returns the SHA-256 in hexadecimal digits */
 std::string checksum_of (const void *bytes, gsize size);
 
-/* Lines of text: platform, device and their versions */
+/* Returns the names and versions of platform, device and driver, as lines of text */
 std::string identity_of (const cl::Device &device);
 
-/* Keeps what a driver compiles for the next process, where the driver does not do so itself.
+/* Keeps compiled programs for the next process, for drivers that do not do so themselves.
  * A file that is damaged or belongs to another driver, device or program is ignored and
- * replaced. Without a usable folder each program is compiled, as without the cache. Programs
- * with -cl-kernel-arg-info are not kept. */
+ * replaced. Without a usable folder every program is compiled. Programs with
+ * -cl-kernel-arg-info are not kept. */
 class BinaryCache {
 public:
   static constexpr guint64 capacity = 64 << 20; /* bytes of all files */
@@ -26,7 +26,7 @@ public:
   BinaryCache () = default; /* keeps nothing */
   explicit BinaryCache (const cl::Device &device);
 
-  /* Empty where there is no usable file. */
+  /* Returns an empty program if there is no usable file. */
   cl::Program load (const cl::Context &context, const std::string &source,
       const std::string &options) const;
   void store (const cl::Program &program, const std::string &source,

@@ -1,10 +1,11 @@
 /* Compiles kernels ahead of their first launch
  *
- * Drivers compile in clBuildProgram, which any thread may call while others launch. PoCL (3.1
- * to 7.1) compiles a kernel again at its first launch with a size of work-groups, and holds a
- * lock that every launch in the process needs (pocl_check_kernel_dlhandle_cache): all
- * pipelines stop for 0.3 to 0.9 s, whichever thread launches. It finds the result in its cache
- * of files, so a process of its own, gst-opencl-compile, puts it there first.
+ * Drivers compile in clBuildProgram, which any thread may call while others launch. PoCL
+ * (3.1 to 7.1) compiles a kernel again at its first launch with a new work-group size.
+ * Meanwhile it holds a lock that every launch in the process needs
+ * (pocl_check_kernel_dlhandle_cache), so all pipelines stop for 0.3 to 0.9 s. PoCL keeps
+ * the result in its file cache. Therefore a separate process, gst-opencl-compile, fills
+ * that cache first.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -39,7 +40,8 @@ struct Task {
   std::array<std::string, 3> local;
 };
 
-/* PoCL's device by its place among the platforms; false for those of other drivers. */
+/* Finds the platform and device index of a PoCL device. Returns false for other
+ * drivers. */
 bool
 find_pocl_device (const cl::Device &wanted, Task &task)
 {
@@ -99,7 +101,7 @@ start (const std::string &path, const Task &task, int input)
   return child;
 }
 
-/* The child ends by itself, and sooner when it is no longer wanted. */
+/* Waits for the child, which ends by itself. Kills it when `cancelled` is set. */
 void
 wait_for (pid_t child, const std::atomic<bool> &cancelled)
 {
@@ -112,7 +114,7 @@ wait_for (pid_t child, const std::atomic<bool> &cancelled)
   }
 }
 
-/* The source is a file without a name: a pipe could break. */
+/* Passes the source in a temporary file, because a pipe could break. */
 void
 run (const Task &task, const std::atomic<bool> &cancelled)
 {
@@ -144,8 +146,8 @@ is_first (const Task &task)
   return compiled.insert (std::hash<std::string> () (all)).second;
 }
 
-/* Has the driver compile `kernel` for work-groups of this size. Failures are left to the
- * launch. */
+/* Compiles `kernel` for this work-group size. Failures are ignored, as the launch reports
+ * them. */
 void
 compile_ahead (cl_kernel kernel, guint dimensions, const gsize *local)
 {
@@ -169,7 +171,7 @@ enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions
 {
   if (compiles_only ())
     compile_ahead (kernel, dimensions, local);
-  /* A plan of VkFFT makes tables by launches on a queue of its own. */
+  /* VkFFT fills the tables of a plan by launches on its own queue: these must run. */
   if (compiles_only () && !queue)
     return CL_SUCCESS;
   return clEnqueueNDRangeKernel (

@@ -1,6 +1,6 @@
 /* Compiles kernels ahead of their first launch
  *
- * Not installed: no C++ type stands in a public header.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,14 +11,15 @@
 #include <atomic>
 
 G_BEGIN_DECLS
-/* `cancelled` (nullable) points to a std::atomic<bool>; returns the one before. */
+/* Makes launches of this thread compile only, or run again if `cancelled` is null.
+ * `cancelled` points to a std::atomic<bool>. Returns the previous pointer. */
 GST_OPENCL_API gconstpointer gst_opencl_set_compile_only (gconstpointer cancelled);
 G_END_DECLS
 
 namespace opencl {
-/* In scope, the launches of this thread compile their kernels, and enqueue nothing where the
- * queue is null. So the code that enqueues a frame also prepares for the first one.
- * Compilers that are processes of their own end once `cancelled`. */
+/* While in scope, launches of this thread compile their kernels first, and enqueue
+ * nothing on a null queue. Thus the code that enqueues a frame can also prepare for the
+ * first one. Compiler processes are killed when `cancelled` is set. */
 class CompileOnly {
 public:
   explicit CompileOnly (const std::atomic<bool> &cancelled)
@@ -33,12 +34,12 @@ private:
   gconstpointer previous;
 };
 
-/* --- the library's own --- */
+/* --- used only by the library --- */
 
 bool compiles_only ();
 
-/* clEnqueueNDRangeKernel, with compile_ahead () before or in its place where this thread
- * compiles only */
+/* Like clEnqueueNDRangeKernel(). If this thread compiles only, first compiles the kernel,
+ * and enqueues nothing on a null queue. */
 cl_int enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
     const gsize *offset, const gsize *global, const gsize *local, cl_uint n_events,
     const cl_event *events, cl_event *event);

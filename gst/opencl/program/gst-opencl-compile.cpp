@@ -1,8 +1,9 @@
-/* gst-opencl-compile: fills PoCL's kernel cache from a process of its own
+/* gst-opencl-compile: fills PoCL's kernel cache in a separate process
  *
- * gst-opencl-compile PLATFORM DEVICE KERNEL X Y Z OPTIONS < SOURCE: builds SOURCE and launches
- * one work-group of X x Y x Z work-items, since PoCL compiles a kernel at its first launch.
- * All its numbers are 0 and all its memory is zeros. PLATFORM and DEVICE count from 0.
+ * gst-opencl-compile PLATFORM DEVICE KERNEL X Y Z OPTIONS < SOURCE: builds SOURCE and
+ * launches one work-group of X x Y x Z work-items, because PoCL compiles a kernel at its
+ * first launch. The kernel's arguments are zeros and buffers of zeros. PLATFORM and
+ * DEVICE are counted from 0.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -33,7 +34,7 @@ find_device (size_t platform, size_t device, cl::Device &found)
   return true;
 }
 
-/* Only the kernel knows how many bytes a number has. */
+/* Tries several sizes, because OpenCL does not tell the size of an argument. */
 bool
 set_number (const cl::Kernel &kernel, cl_uint index)
 {
@@ -112,7 +113,7 @@ main (int count, char **arguments)
     return 2;
   }
   alarm (timeout);
-  if (nice (10) == -1) /* frames go first */
+  if (nice (10) == -1) /* frames have priority */
     std::cerr << "the priority stays as it is\n";
   const std::string source (std::istreambuf_iterator<char> (std::cin), {});
   const cl::NDRange group (

@@ -7,7 +7,8 @@
 #include <string>
 
 namespace opencl {
-/* The path of the program `name` beside the library, empty where there is none: in a folder
- * where it is installed, and next to the library in a build folder. */
+/* Returns the path of the program `name`, or an empty string if there is none. Looks in
+ * the folder gstreamer-opencl-1.0 beside the library, then beside the library, as in a
+ * build folder. */
 std::string find_helper_program (const char *name);
 } // namespace opencl

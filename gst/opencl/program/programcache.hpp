@@ -14,18 +14,19 @@
 #include <string>
 
 namespace opencl {
-/* The most recently used programs of a context. Threads that want the same program build it
- * once; threads that want different ones do not wait for each other. A program that leaves
- * the cache lives as long as its kernels. */
+/* The most recently used programs of a context. Threads that want the same program build
+ * it once; threads that want different ones do not wait for each other. A program that
+ * leaves the cache lives as long as its kernels. */
 class ProgramCache {
 public:
   /* More than all elements of a pipeline use at once; PoCL takes 0.2 MB for each. */
   static constexpr gsize maximum = 64;
 
-  /* Empty with an error set where the program does not build. */
+  /* Returns an empty program with an error set if the build fails. */
   using Build = std::function<cl::Program ()>;
 
-  /* (transfer full) (nullable): the program of `key`, built where the cache has none */
+  /* Returns the program of `key`, and builds it if it is not in the cache. (transfer
+   * full) (nullable) */
   cl_program get (const std::string &key, const Build &build, GError **error);
   gsize size ();
 
@@ -44,6 +45,6 @@ private:
 
   std::mutex lock;
   std::map<std::string, Cached> entries;
-  std::list<std::string> recent; /* keys, the last used one first */
+  std::list<std::string> recent; /* keys, most recently used first */
 };
 } // namespace opencl

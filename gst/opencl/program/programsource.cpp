@@ -1,4 +1,4 @@
-/* Loads OpenCL C from GResources and resolves its includes
+/* Loads OpenCL C from GResources or files and resolves its includes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +14,7 @@
 
 namespace opencl {
 namespace {
-/* A GResource, or a file of the user's. */
+/* A GResource, or a file on disk */
 struct File {
   std::string path;
   bool on_disk = false;
@@ -40,7 +40,7 @@ read_from_disk (const std::string &path, std::string &text, GError **error)
 {
   gchar *contents = nullptr;
   gsize size = 0;
-  /* A pipe would be waited for. */
+  /* Reading a pipe would block. */
   if (g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
       && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)) {
     g_set_error (
@@ -70,7 +70,7 @@ read_file (const File &file, std::string &text, GError **error)
   return true;
 }
 
-/* After `prefix` and blanks, or else empty */
+/* Returns the text after `prefix` and blanks, or an empty string */
 std::string
 after (const std::string &text, const char *prefix)
 {
@@ -81,8 +81,8 @@ after (const std::string &text, const char *prefix)
   return at == std::string::npos ? "" : text.substr (at);
 }
 
-/* The file that `line` of `from` includes; its path is empty where that is none of ours
- */
+/* Returns the file that `line` of `from` includes. Its path is empty if the line includes
+ * none, or one that is left to the compiler. */
 File
 file_of_include (const std::string &line, const File &from)
 {
@@ -101,7 +101,7 @@ file_of_include (const std::string &line, const File &from)
 
 class Expansion {
 public:
-  /* A compiler counts lines from `#line` on, as they were before anything was put in. */
+  /* `#line` makes the compiler count lines as in the original file. */
   bool add_file (const File &file, GError **error)
   {
     std::string text, name = file.path.substr (file.end_of_folder ());
@@ -167,7 +167,7 @@ source_of_file (const char *path, std::string &source, GError **error)
   return true;
 }
 
-/* "file:line" of a line of `source` by its own count, from 1. */
+/* Returns "file:line" for a line of the expanded `source`, counted from 1. */
 static std::string
 place_of_line (const std::string &source, gulong wanted)
 {

@@ -1,4 +1,4 @@
-/* Loads OpenCL C from GResources and resolves its includes
+/* Loads OpenCL C from GResources or files and resolves its includes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,16 +8,16 @@
 #include <string>
 
 namespace opencl {
-/* False with an error where there is no such resource. */
+/* Loads a resource. Returns false with an error if there is no such resource. */
 bool source_of_resource (const char *path, std::string &source, GError **error);
 
-/* The same of a file of the user's. */
+/* Loads a file. Returns false with an error if it cannot be read. */
 bool source_of_file (const char *path, std::string &source, GError **error);
 
-/* `text` is called "source" in what a compiler says of it. */
+/* Resolves the includes of `text`, which a build log calls "source". */
 std::string source_of_text (const char *text);
 
-/* The build log of `source` with the files' names and lines, where a compiler goes by its
- * own count: NVIDIA's says "<kernel>:25" whatever `#line` says. */
+/* Returns the build log of `source` with the original files and lines. NVIDIA's compiler
+ * ignores `#line` and counts the lines of the expanded source: "<kernel>:25". */
 std::string name_lines (const std::string &log, const std::string &source);
 } // namespace opencl

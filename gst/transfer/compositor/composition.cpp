@@ -1,4 +1,4 @@
-/* Layers of a frame of openclcompositor, and the launches that blend them
+/* Blends the layers of an openclcompositor frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,7 @@
 
 namespace transfer {
 namespace {
-const gsize layers_of_launch = 8; /* the kernel's */
+const gsize layers_of_launch = 8; /* LAYERS of the kernel */
 
 /* Rectangle of the output that the layer covers; empty with a width or height of 0 */
 GstVideoRectangle
@@ -36,7 +36,7 @@ is_lit (const Layer &layer, const GstVideoInfo &output)
   return layer.place.light_wrap > 0 && covered.w > 0 && covered.h > 0;
 }
 
-/* In which bit of a pixel's four bytes each component begins. */
+/* Returns the bit at which each component begins in a pixel of four bytes. */
 cl_int4
 order_of (const GstVideoInfo &info)
 {
@@ -46,10 +46,10 @@ order_of (const GstVideoInfo &info)
   return order;
 }
 
-/* As composite.cl has them */
+/* As in composite.cl */
 enum Kind { AS_WORDS, AS_LEVELS, BY_MATRIX };
 
-/* Four bytes, of which one is alpha */
+/* Returns true for RGB formats of four bytes, one of which is alpha. */
 bool
 is_of_words (const GstVideoInfo &info)
 {
@@ -57,7 +57,7 @@ is_of_words (const GstVideoInfo &info)
          && GST_VIDEO_INFO_HAS_ALPHA (&info);
 }
 
-/* A decoder's picture may be larger than what the caps show of it. */
+/* Returns the size of the whole frame. Decoders' frames may be larger than their caps. */
 cl_int2
 whole_size (const Layer &layer)
 {
@@ -98,7 +98,7 @@ curve_of (const GstVideoInfo &info)
   return curve;
 }
 
-/* Without a layer the arguments are those of none. */
+/* Sets the arguments of a layer. Without a layer, its width is 0, which disables it. */
 bool
 set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
     const GstOpenCLFrame *unused, GError **error)
@@ -156,10 +156,11 @@ struct Composition::Frame {
 struct Composition::Launch {
   CompositorBackground below;
   gsize first, end;
-  bool last, wraps; /* of the frame; its first layer is lit */
+  bool last, wraps; /* last launch of the frame; first layer is lit */
 };
 
-/* To look for fields would cost progressive video a quarter more time on a CPU. */
+/* Prepares a kernel for each set of options, because code for fields would slow down
+ * progressive video by a quarter on a CPU. */
 bool
 Composition::open (GstOpenCLContext *of_element, GError **error)
 {
@@ -195,7 +196,7 @@ Composition::is_wide (guint abilities) const
   return is_cpu && !(abilities & (INTERLACED | LINEAR));
 }
 
-/* For how all frames lie whose pixels are read in one piece */
+/* Chooses the variant for the least aligned frame whose pixels are read as words. */
 opencl::Kernel *
 Composition::choose_kernel (const Frame &frame, guint abilities, GError **error)
 {
@@ -234,7 +235,7 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
   const guint abilities = frame.abilities | (what.wraps ? WRAP : 0);
   opencl::Kernel *kernel = choose_kernel (frame, abilities, error);
   const cl_int below = cl_int (what.below), last = what.last;
-  const cl_mem handed_on = carried () ? carried () : frame.output.data; /* or unused */
+  const cl_mem handed_on = carried () ? carried () : frame.output.data; /* a dummy */
   const GstOpenCLFrame *output = &frame.output;
   const cl_int2 size = {{frame.info.width, frame.info.height}};
   cl_uint index = 0;
@@ -308,7 +309,7 @@ Composition::set_lit_layer (
                  && kernel.set (index, cl_int (lit), error)));
 }
 
-/* Along columns its pixels then take the mean themselves. */
+/* Blurs the light along rows. The blending kernel blurs it along columns. */
 bool
 Composition::spread_along_lines (const Frame &frame, gsize lit, GError **error)
 {
@@ -332,7 +333,7 @@ Composition::spread_along_lines (const Frame &frame, gsize lit, GError **error)
   return true;
 }
 
-/* For a CPU, which reads neighbours in vectors where they lie beside each other. */
+/* Blurs the light in three passes, for a CPU. It reads neighbouring values as vectors. */
 bool
 Composition::spread_by_lines (const Frame &frame, gsize lit, GError **error)
 {
@@ -369,7 +370,7 @@ Composition::spread_by_lines (const Frame &frame, gsize lit, GError **error)
   return true;
 }
 
-/* Result of the layers so far, in `carried` */
+/* Blurs the light of the layers below, which are blended in `carried`. */
 bool
 Composition::spread_light (const Frame &frame, gsize lit, GError **error)
 {
@@ -380,7 +381,8 @@ Composition::spread_light (const Frame &frame, gsize lit, GError **error)
 
 /* --- a frame --- */
 
-/* Where the launch ends that begins with `first`: a lit layer is the first of its own. */
+/* Returns the end of the launch that begins with layer `first`. A lit layer begins a new
+ * launch. */
 static gsize
 end_of_launch (const std::vector<Layer> &layers, gsize first, const GstVideoInfo &output)
 {
@@ -427,7 +429,7 @@ Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
     return false;
   do {
     const bool lit = first < layers.size () && is_lit (layers[first], info);
-    /* The background alone lights the lowest layer. */
+    /* Only the background lights the lowest layer. */
     if (lit && first == 0) {
       if (!launch (frame, {below, 0, 0, false, false}, error))
         return false;

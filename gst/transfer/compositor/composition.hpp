@@ -1,4 +1,4 @@
-/* Layers of a frame of openclcompositor, and the launches that blend them
+/* Blends the layers of an openclcompositor frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -21,10 +21,10 @@ enum class CompositorBackground {
   black,
   white,
   transparent,
-  carried, /* of the launch before; no choice of the user's */
+  carried, /* result of the previous launch; internal */
 };
 
-/* A picture of one frame. */
+/* A layer of one output frame */
 struct Layer {
   const GstVideoInfo *info;
   const GstOpenCLFrame *frame;
@@ -32,7 +32,7 @@ struct Layer {
   bool interlaced;
 };
 
-/* How the samples of a layer stand for pixels of the output's colours: the kernel's Look */
+/* Sample layout and colour conversion of a layer, as in the kernel */
 struct Look {
   cl_ulong4 start;
   opencl::FixedPointRow rows[3];
@@ -42,11 +42,11 @@ struct Look {
 };
 static_assert (sizeof (Look) == 192);
 
-/* Whether light can be blended: what it is, the transfer functions of all say. */
+/* Returns true if light can be blended: all transfer functions are known. */
 bool is_light_known (const std::vector<Layer> &layers, const GstVideoInfo &output);
 
-/* Up to eight layers, of which the first may be lit by what is below it, take a launch. What
- * is more takes several, which hand the pixels on in floats. */
+/* Blends up to eight layers in one launch. Further launches blend more layers, and get
+ * the previous result in floats. A layer with light wrap is the first of its launch. */
 class Composition {
 public:
   bool open (GstOpenCLContext *context, GError **error);
@@ -60,7 +60,7 @@ private:
   struct Frame;
   struct Launch;
 
-  /* Options of the kernels beyond blending unscaled pixels */
+  /* Build options of the kernels: what they can do besides blending unscaled pixels */
   enum Ability { INTERLACED = 1, LINEAR = 2, SAMPLED = 4, WRAP = 8, ALL = 15 };
 
   static guint abilities_for (
@@ -83,20 +83,22 @@ private:
   cl::Buffer carried; /* between launches */
   gsize carried_pixels = 0;
 
-  /* Light for a layer with WRAP: means along rows, and on a CPU also along columns */
+  /* Kernels that blur the light for a layer with WRAP: along rows, and on a CPU also
+   * along columns */
   struct Spreading {
     opencl::FrameKernel along, gather, across, down;
   } spreading[ALL + 1];
-  cl::Buffer spread, light, weights, one; /* of a layer that is lit, and of its radius */
+  cl::Buffer spread, light, weights, one; /* for light wrap */
   gsize spread_pixels = 0, light_pixels = 0;
   guint radius = 0;
-  /* Light for the pixels of the layer, and means of it that are not yet computed */
+  /* Light for the pixels of the layer, and the blur that the blending kernel still
+   * applies */
   struct Lighting {
     cl_mem values, weights;
     cl_int4 region;
     cl_int radius;
   } lighting = {};
-  cl::Buffer look_table; /* of the layers, where one is SAMPLED */
+  cl::Buffer look_table; /* `looks` on the device, if a layer is SAMPLED */
   std::vector<Look> looks;
 };
 } // namespace transfer

@@ -13,7 +13,7 @@ namespace {
 /* Crop rectangle of a frame's GstVideoCropMeta */
 struct Cropped {
   GstVideoRectangle to = {0, 0, -1, -1}; /* w < 0: there is none */
-  bool is_all = false; /* the caps are of what is left, not of the frame */
+  bool is_all = false; /* the caps describe the cropped part, not the frame */
 };
 } // namespace
 
@@ -21,7 +21,7 @@ struct _GstOpenCLCompositorPad {
   GstOpenCLAggregatorPad parent;
 
   opencl::Settings<GstOpenCLCompositorPlace> *settings;
-  Cropped cropped; /* the last frame; object lock */
+  Cropped cropped; /* of the last frame; object lock */
 };
 
 G_DEFINE_FINAL_TYPE (
@@ -118,22 +118,22 @@ scaled_side (gint side, guint n, guint d)
       gint (gst_util_uint64_scale_int (side, gint (n), gint (d))), 1, LARGEST_SIDE);
 }
 
-/* Neither width nor height is set: as `compositor`, one of them stays, and the height
- * where both would do, for the sake of interlaced video. */
+/* Neither width nor height is set. As in `compositor`, one of them stays: the height, if
+ * both are possible, for the sake of interlaced video. */
 static void
 take_natural_size (Place &place, guint n, guint d)
 {
   place.width = place.shown.w;
   place.height = place.shown.h;
   if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
-    return; /* fitted into that */
+    return; /* keep_shape () fits it */
   if (guint (place.height) % n != 0 && guint (place.width) % d == 0)
     place.height = scaled_side (place.width, d, n);
   else
     place.width = scaled_side (place.height, n, d);
 }
 
-/* Within the place that it has, which is of the output's pixels */
+/* Fits the frame into its place, and keeps its aspect ratio. */
 static void
 keep_shape (Place &place, guint n, guint d)
 {
@@ -150,7 +150,7 @@ keep_shape (Place &place, guint n, guint d)
   }
 }
 
-/* `n` and `d`: the shape of what is shown, in the output's pixels */
+/* `n` / `d`: aspect ratio of the shown part, in pixels of the output */
 static void
 take_size (Place &place, guint n, guint d)
 {

@@ -28,14 +28,14 @@ typedef enum {
 
 /**
  * GstOpenCLCompositorPlace:
- * @width: 0 while the pad has no caps, and where all of its picture is cropped
- * @right: where the place ends that the picture has, also beside it
- * @bottom: the same downwards
- * @shown: what of the pad's frame goes there
- * @origin_x: column of the frame where the picture of the caps begins
- * @origin_y: its line
+ * @width: 0 if the pad has no caps, or if its frame is cropped completely
+ * @right: right edge of the place before the sizing policy fits the frame into it
+ * @bottom: bottom edge of that place
+ * @shown: part of the pad's frame that is shown
+ * @origin_x: column of the frame where the area of the caps begins
+ * @origin_y: row of the frame where the area of the caps begins
  *
- * Where the pad's picture goes in the output.
+ * Position and size of the pad's frame in the output.
  */
 struct GstOpenCLCompositorPlace {
   gint x = 0, y = 0;
@@ -54,19 +54,19 @@ struct GstOpenCLCompositorPlace {
 
 /**
  * gst_opencl_compositor_pad_see:
- * @frame: what the pad's next place is for
+ * @frame: the next frame of the pad
  *
- * Takes up the frame's GstVideoCropMeta.
+ * Reads the GstVideoCropMeta of @frame for gst_opencl_compositor_pad_get_place().
  */
 void gst_opencl_compositor_pad_see (GstOpenCLCompositorPad *pad, GstBuffer *frame);
 
 /**
  * gst_opencl_compositor_pad_get_place:
- * @par_n: pixel-aspect-ratio of the output
- * @par_d: its denominator
+ * @par_n: numerator of the output's pixel-aspect-ratio
+ * @par_d: denominator of the output's pixel-aspect-ratio
  *
- * Returns: the place as the properties say now; without a width or height of its own the
- *   picture has that of what it shows, in pixels of the output's shape
+ * Returns: the place for the current properties. An unset width or height is that of the
+ *   shown part, in pixels of the output
  */
 GstOpenCLCompositorPlace gst_opencl_compositor_pad_get_place (
     GstOpenCLCompositorPad *pad, gint par_n, gint par_d);

@@ -1,4 +1,4 @@
-/* octangio: alignment of a sample that moves along the beam
+/* Tests of octangio's alignment of samples that move along the beam
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,19 +12,19 @@ using namespace depths;
 namespace {
 const gsize samples = 256, lines = 16;
 const guint axial_shift = 5;
-/* Depths at either end for which nothing is promised, beside those that moved out */
+/* Depths at either end that are not compared, in addition to those that moved out */
 const gsize margin = 8;
-/* 2 k z of the first wavenumber: turns per bin of the transform without zeros */
+/* Carrier: turns per bin of the transform without padding, at the first wavenumber */
 const double turns_per_bin = 5.3;
 
 struct Chain {
   std::string label;
-  gsize padded = samples; /* wavenumbers of the transform */
+  gsize padded = samples; /* wavenumbers including padding */
   gsize start = 0, count = samples / 2;
   std::string window = "hann";
   double dispersion = 0; /* as dispersion-a2, in rad */
   guint shift = axial_shift;
-  double most_db = -40; /* that may be left */
+  double most_db = -40; /* allowed residual power */
 };
 
 const Chain chains[] = {
@@ -69,8 +69,9 @@ grains (guint seed, const Chain &chain)
   return spectra;
 }
 
-/* Raw spectra of the sample, moved by `shift` bins of the transform: a phase ramp in k, and
- * the carrier. The scanner moves each A-line by a little, too: `jitter` in rad. */
+/* Raw spectra of the sample, moved by `shift` bins of the transform: a phase ramp in k,
+ * and the carrier. Each A-line also gets a random phase of up to `jitter` * pi rad, as
+ * from a scanner. */
 Values
 spectra_of (const std::vector<fourier::Line> &sample, const Chain &chain, double shift,
     double noise, std::mt19937 &random, double jitter = 1)
@@ -90,7 +91,7 @@ spectra_of (const std::vector<fourier::Line> &sample, const Chain &chain, double
   return spectra;
 }
 
-/* Depths of all A-lines, by the definition of both elements */
+/* Depths of all A-lines in double precision, as octwindowinterp and octfft define them */
 Pairs
 depths_of_spectra (const Values &spectra, const Chain &chain)
 {
@@ -137,8 +138,9 @@ public:
   {
   }
 
-  /* The share of the sample's power that is left of a sample that moved by `shift` bins.
-   * Half the difference of two amplitudes is the deviation of both from their mean. */
+  /* Returns the share of the power of static tissue that remains after a shift of `shift`
+   * bins. Half the difference of two amplitudes is the deviation of both from their
+   * mean. */
   double residual (const Values &first, const Values &second, double shift)
   {
     if (first != still) {
@@ -177,7 +179,7 @@ shifts_up_to (double most)
   return shifts;
 }
 
-/* At each shift the residual is no more than the chain allows. */
+/* Fails unless the residual at each shift is within the limit of the chain. */
 void
 expect_aligned (const Chain &chain, const std::string &method)
 {
@@ -204,8 +206,8 @@ TEST (test_octangio_aligns_amplitudes_to_40_db)
   expect_aligned (chains[0], "speckle-variance");
 }
 
-/* Noise is new in each repeat: as much is left of a sample that moved as of one that did
- * not. */
+/* Noise is new in each repeat, so a sample that moved leaves as much residual as one that
+ * did not. */
 TEST_ROWS (test_octangio_aligns_noisy_repeats, {3.0, 10.0})
 {
   const Chain &chain = chains[0];

@@ -1,5 +1,5 @@
-/* Tests of the bins that upload and download by themselves: each does what the same chain
- * does, written out
+/* Tests of bins that upload and download themselves: each does the same as the
+ * written-out chain
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,7 +15,7 @@ const char bars[] = "videotestsrc num-buffers=2 ! "
                     "video/x-raw,format=NV12,width=98,height=52,framerate=25/1 ! ";
 const char to_rgba[] = " ! video/x-raw,format=RGBA ! appsink name=out sync=false";
 
-/* All that comes to the end, frame after frame */
+/* Returns all frames at the end of the pipeline. */
 std::vector<Bytes>
 frames_of (const std::string &line)
 {
@@ -38,8 +38,8 @@ expect_same_frames (const std::string &bin, const std::string &written_out)
     assert_same (got[i], expected[i], bin);
 }
 
-/* Every property that `of` itself has or `device`, set at another value than the default,
- * is read back from the element of that factory in the bin. */
+/* Sets each property of `factory` on the bin, other than the default, and expects to read
+ * it back from the element inside. Returns the number of properties. */
 guint
 count_forwarded (GstElement *bin, const char *factory)
 {
@@ -218,7 +218,7 @@ TEST (test_openclcompositorbin_has_the_properties_of_openclcompositor_and_its_pa
   g_object_get (place, "xpos", &x, "alpha", &alpha, nullptr);
   expect_equal (x, 17);
   expect_equal (alpha, 0.25);
-  /* As an application that knows names alone */
+  /* An application that only knows names can set it */
   gst_child_proxy_set (GST_CHILD_PROXY (bin.element.operator->()), "sink_0::ypos", 5,
       (GST_OBJECT_NAME (upload) + std::string ("::async-depth")).c_str (), 2, nullptr);
   g_object_get (place, "ypos", &x, nullptr);

@@ -1,4 +1,4 @@
-/* The tables of octwindowinterp: what is read from files and what is computed of it
+/* Tests of octwindowinterp's tables: those read from files and those computed from them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,7 +23,7 @@ using namespace oct;
 namespace {
 using Values = std::vector<double>;
 
-/* A file for as long as a test needs it. */
+/* A file that is deleted at the end of its scope */
 struct TemporaryFile {
   explicit TemporaryFile (const std::string &contents)
       : path (folder.write ("values", contents))
@@ -88,7 +88,7 @@ fail_unless_bad (const Calibration &calibration, gsize samples,
   fail_unless_error (loaded, error, parts);
 }
 
-/* By its definition: the segment, whichever it is, that holds the wavenumber. */
+/* Position by definition: that of the segment that holds the wavenumber */
 double
 position_of_wavenumber (const Values &wavelengths, double wavenumber)
 {
@@ -117,7 +117,7 @@ fail_unless_map_of (const Values &wavelengths, const Values &map)
   fail_unless (std::abs (map[n - 1] - (n - 1)) < 1e-9);
 }
 
-/* Rises, and bends as a grating spectrometer's table does. */
+/* Rising wavelengths, with the bend of a grating spectrometer */
 Values
 spectrometer (gsize samples)
 {
@@ -368,7 +368,8 @@ TEST (test_window_is_scaled_so_that_a_fringe_keeps_its_amplitude)
   }
 }
 
-/* Refused are windows whose sum is not positive, and those of fewer than eight samples. */
+/* Windows whose sum is not positive are refused, and those of fewer than eight
+ * samples. */
 TEST (test_window_that_covers_too_few_samples_is_refused)
 {
   std::mt19937 random (28);

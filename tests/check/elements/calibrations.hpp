@@ -1,4 +1,4 @@
-/* Calibrations of one file each, and the maps that they become
+/* Calibration files of each kind, and the maps that they give
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

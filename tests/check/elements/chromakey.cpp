@@ -1,4 +1,4 @@
-/* chromakey against its rules
+/* Tests of chromakey against its rules, computed one pixel at a time
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -41,7 +41,7 @@ keyed (Picture picture, const Rule &rule)
   return picture;
 }
 
-/* Near the key and far from it, on both sides of any tolerance */
+/* Colours near the key and far from it, on both sides of any tolerance */
 static Picture
 colors (int width, int height, const Pixel &key, uint32_t seed)
 {
@@ -92,7 +92,8 @@ TEST (test_chromakey_distance_is_its_rule_in_every_format_and_layout)
   }
 }
 
-/* 0.1 * 765 is 76.5, 0.2 * 765 is 153 and a little in doubles, 0.6 * 255 likewise */
+/* 0.1 * 765 is 76.5; in doubles, 0.2 * 765 and 0.6 * 255 are slightly above an
+ * integer. */
 TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
 {
   ElementUnderTest element ("chromakey");
@@ -107,7 +108,7 @@ TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
   }
 }
 
-/* The program that this grew from compared signed bytes: there 255 was -1. */
+/* The program that this project grew from compared signed bytes, so that 255 was -1. */
 TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
 {
   ElementUnderTest element ("chromakey tolerance=0.3");
@@ -119,7 +120,7 @@ TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
       mask_of (element.run (Picture (20, 20, {0, 255, 0, 255}))).count () == 400);
 }
 
-/* So that the same tolerance serves a strong, a pale and a dark screen */
+/* The same tolerance serves a saturated, a pale and a dark screen. */
 TEST (test_chromakey_relative_tolerance_is_of_the_keys_saturation)
 {
   for (const Pixel &key : {Pixel{0, 255, 0, 255}, Pixel{120, 170, 130, 255},
@@ -216,7 +217,7 @@ TEST (test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner)
       rule.key = mean_of (first, corner.right ? width - columns : 0,
           corner.bottom ? height - rows : 0, columns, rows);
       assert_same (element.run (first), keyed (first, rule), corner.corner);
-      /* Later frames are keyed with the first one's colour. */
+      /* Later frames are keyed with the first frame's colour. */
       Picture later = colors (width, height, rule.key, 8);
       assert_same (element.run (later), keyed (later, rule), corner.corner);
     }
@@ -241,7 +242,7 @@ TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
   assert_same (element.run (picture), keyed (picture, rule), "key-color again");
 }
 
-/* A screen of `key` with a red thing before it that is larger, and black bars */
+/* A screen of `key`, a larger red object in front of it, and black bars */
 static Picture
 screen_behind_red (int width, int height, const Pixel &key)
 {
@@ -258,7 +259,7 @@ screen_behind_red (int width, int height, const Pixel &key)
   return picture;
 }
 
-/* The key of a message, or 0 */
+/* Key colour of a message, or 0 */
 static guint
 told_key (GstBus *bus)
 {
@@ -322,7 +323,7 @@ TEST (test_chromakey_properties_change_while_it_plays)
     element.set ("chromakey", "tolerance", tolerance);
     assert_same (element.run (picture), keyed (picture, rule), "tolerance");
   }
-  /* And so do sizes. */
+  /* New sizes take effect as well. */
   for (int width : {80, 33, 200}) {
     picture = colors (width, 60, {0, 255, 0, 255}, 10);
     Rule rule;
@@ -372,15 +373,15 @@ TEST (test_chromakey_refuses_formats_without_alpha_and_empty_frames)
   }
 }
 
-/* Levels, or light on the same scale */
+/* Levels, or linear light on the same scale */
 struct Color {
   double red, green, blue;
   Color (double r, double g, double b) : red (r), green (g), blue (b) {}
   Color (const Pixel &pixel) : Color (pixel.red, pixel.green, pixel.blue) {}
 };
 
-/* The soft methods, in doubles. The distance of a colour from the key: 0 the key's, 1
- * that of grey. */
+/* Reference of the soft methods in doubles. The chroma distance is 0 at the key colour
+ * and 1 at grey. */
 static double
 chroma_distance (const Color &pixel, const Color &key)
 {
@@ -480,12 +481,11 @@ TEST (test_chromakey_balance_weighs_what_the_screens_component_is_compared_with)
   }
 }
 
-/* As a jacket or a plant is: green above blue, and red nearly as high as green */
 TEST (test_chromakey_balance_of_the_default_keeps_what_the_larger_alone_makes_transparent)
 {
   ElementUnderTest element ("chromakey method=difference adaptive=false refine=false "
                             "key-color=0xff3ba245");
-  /* Half a screen, half a skin: the skin's red hides the screen's green. */
+  /* Half screen, half skin: the skin's red hides the screen's green. */
   Picture picture (8, 4, {129, 151, 82, 255});
   element.set ("chromakey", "balance", 1.);
   int larger = element.run (picture).at (0, 0).alpha;
@@ -516,7 +516,8 @@ TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
   }
 }
 
-/* From two thirds to four thirds of the key's light, with a grey thing before it */
+/* Light from two thirds to four thirds of the key's, with a grey object before the
+ * screen */
 static Picture
 uneven_screen (int width, int height, const Pixel &key)
 {
@@ -599,7 +600,7 @@ hair (int width, int height, const Pixel &key, std::vector<double> &matte)
   return picture;
 }
 
-/* As cameras send it: luma for each pixel, chroma for each four */
+/* Camera frame: luma for each pixel, chroma for each four pixels */
 static Picture
 with_coarse_chroma (const Picture &picture)
 {
@@ -656,7 +657,7 @@ TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
 {
   ElementUnderTest element ("chromakey method=chroma adaptive=false "
                             "smoothness=0.9 key-color=0xff3ba245");
-  /* One darker than the screen, one lighter, and one that only its colour tells */
+  /* Objects darker and lighter than the screen, and one that only differs in colour */
   for (const Pixel &thing :
       {Pixel{20, 20, 20, 255}, Pixel{230, 230, 230, 255}, Pixel{200, 87, 112, 255}}) {
     Picture picture (100, 70, {59, 162, 69, 255});
@@ -671,7 +672,7 @@ TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
   }
 }
 
-/* Nothing there is near the key: a guess from other colours would be wrong. */
+/* No colour is near the key: an estimate from other colours would be wrong. */
 TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
 {
   ElementUnderTest element ("chromakey method=chroma smoothness=0.8");
@@ -684,8 +685,8 @@ TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
   }
 }
 
-/* Mean square error of alpha in an edge that is blurred over 40 pixels, of which the exact
- * matte is known */
+/* Mean square error of alpha at an edge that is blurred over 40 pixels, whose exact matte
+ * is known */
 static double
 error_at_blurred_edge (ElementUnderTest &element, const Pixel &thing)
 {
@@ -707,13 +708,13 @@ error_at_blurred_edge (ElementUnderTest &element, const Pixel &thing)
   return sum;
 }
 
-/* Alpha that is larger than the matte leaves the screen's light as a rim. */
+/* Alpha above the exact matte leaves a rim of screen light. */
 TEST_ROWS (test_chromakey_default_ramp_follows_a_blurred_edge,
     {"method=difference", "method=chroma"})
 {
   ElementUnderTest element (
       (std::string ("chromakey key-color=0xff3ba245 ") + row).c_str ());
-  double mean = 0; /* of dark hair, skin, red cloth */
+  double mean = 0; /* of dark hair, skin and red cloth */
   for (const Pixel &thing :
       {Pixel{48, 40, 40, 255}, Pixel{224, 176, 144, 255}, Pixel{160, 72, 72, 255}})
     mean += error_at_blurred_edge (element, thing) / 3;
@@ -780,7 +781,7 @@ TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
   }
 }
 
-/* A subject that is nearly as green as the screen and fills many blocks alone */
+/* A subject that is nearly as green as the screen, and fills many blocks by itself */
 TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
 {
   const Pixel screen = {0x3c, 0x96, 0x3c, 255}, subject = {0x4b, 0x87, 0x46, 255};
@@ -804,8 +805,8 @@ TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
   }
 }
 
-/* A screen that darkens from left to right, with a soft edge of a thing in it, and where
- * `at` is, a dark disc before both: its edge lies that many columns to the right. */
+/* A screen that darkens from left to right, with the soft edge of an object. A dark disc
+ * with its centre at column `at` covers both, except near the edge. */
 static Picture
 soft_edge_and_disc (double at)
 {
@@ -829,7 +830,7 @@ soft_edge_and_disc (double at)
   return picture;
 }
 
-/* By how much alpha at the edge that stands still changes while the disc passes */
+/* Largest change of alpha at the static edge while the disc passes */
 static int
 pumping (const char *plate)
 {
@@ -860,7 +861,7 @@ TEST (test_chromakey_measured_plate_keeps_a_still_edge_still_while_something_pas
       measured, adaptive);
 }
 
-/* Nearly of the screen's colour, it comes and stays. */
+/* A subject of nearly the screen's colour comes and stays. */
 TEST (test_chromakey_measured_plate_does_not_learn_a_subject_of_nearly_its_colour)
 {
   const Pixel screen = {0x3c, 0x96, 0x3c, 255};
@@ -888,7 +889,8 @@ TEST (test_chromakey_measured_plate_does_not_learn_a_subject_of_nearly_its_colou
   }
 }
 
-/* As a cloud dims daylight within two seconds; and as a lamp goes out */
+/* Light that dims within two seconds, as under a cloud, and at once, as when a lamp goes
+ * out */
 TEST (test_chromakey_measured_plate_follows_the_light)
 {
   for (double step : {0.99, 0.7}) {
@@ -917,7 +919,7 @@ TEST (test_chromakey_frozen_plate_is_what_was_measured_whatever_is_seen_then)
   element.run (Picture (640, 360, key));
   element.flush (true);
   fail_unless (wrong_pixels (element.run (uneven)) == 0);
-  /* Frozen to begin with, it is measured once. */
+  /* A plate that starts frozen is measured once. */
   ElementUnderTest other ("chromakey method=difference refine=false similarity=0.1 "
                           "smoothness=0.5 plate=frozen key-color=0xff28963c");
   other.run (Picture (640, 360, key));
@@ -948,7 +950,8 @@ write_picture (const Picture &picture, const char *path)
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
-/* A folded screen, of another light at each pixel, and alphas by the rule against it */
+/* A folded screen with different light at each pixel; alpha is compared with the rule for
+ * that plate. */
 TEST (test_chromakey_plate_of_a_file_is_the_screens_colour_at_each_pixel)
 {
   const Pixel key = {59, 162, 69, 255};
@@ -1007,8 +1010,8 @@ TEST (test_chromakey_plate_that_cannot_be_read_leaves_the_one_before_with_a_warn
   gst_element_set_bus (chromakey, nullptr);
 }
 
-/* The core, from its words: marks beyond the distance, eroded by 4 and blurred by 4, the
- * frame's rim repeated. Of 81 parts. */
+/* Core matte as documented: marks beyond the distance, eroded by 4 and blurred by 4, with
+ * the frame's edge repeated. In parts of 81. */
 static std::vector<int>
 core_of (const Picture &picture, const std::vector<double> &distances)
 {
@@ -1039,7 +1042,7 @@ core_of (const Picture &picture, const std::vector<double> &distances)
   return core;
 }
 
-/* A thing of some distance before the screen, with holes and reaching over a rim */
+/* An object before the screen, with holes, that extends beyond the frame's edge */
 static Picture
 thing_before (const Pixel &key, int width, int height)
 {
@@ -1108,7 +1111,8 @@ TEST (test_chromakey_core_closes_the_interior_and_leaves_edges_and_screen)
 {
   ElementUnderTest element ("chromakey method=difference adaptive=false smoothness=1.2 "
                             "key-color=0xff3ba245");
-  /* A green shirt, three quarters of the way from the screen; a strand; a marker */
+  /* A green shirt, at three quarters of the distance from the screen; a strand; a
+   * marker */
   const Pixel shirt = {90, 130, 95, 255};
   Picture picture (120, 80, {59, 162, 69, 255});
   for (int y = 20; y < 80; y++) {
@@ -1182,7 +1186,7 @@ TEST (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen)
   }
 }
 
-/* In doubles, as the words of `spill` go */
+/* Spill suppression in doubles, as the property `spill` documents it */
 static std::array<double, 3>
 despilled (
     const Color &pixel, const Color &key, double matte, double narrow, double spill)
@@ -1249,7 +1253,7 @@ TEST (test_chromakey_spill_is_its_formula)
   }
 }
 
-/* By GStreamer's own functions */
+/* Linear light, by GStreamer's own functions */
 static Color
 light_of (const Pixel &pixel, GstVideoTransferFunction transfer)
 {
@@ -1301,7 +1305,7 @@ TEST (test_chromakey_linear_is_the_same_formulas_of_light)
   }
 }
 
-/* A grey thing covers a half of each pixel, as a lens mixes them. */
+/* A grey object covers half of each pixel; a lens mixes linear light. */
 TEST (test_chromakey_linear_knows_how_much_a_lens_has_mixed)
 {
   const Pixel key = {59, 162, 69, 255}, thing = {200, 200, 200, 255};
@@ -1334,7 +1338,7 @@ TEST (test_chromakey_linear_knows_how_much_a_lens_has_mixed)
 }
 
 /* A soft edge across a screen at column `at`, with noise of this standard deviation in
- * levels, new in every frame */
+ * levels, new in each frame */
 static Picture
 noisy_edge (int width, int height, double at, double deviation, Random &random)
 {
@@ -1376,7 +1380,7 @@ deviation_at_edges (const std::vector<Picture> &results)
   return sqrt (sum / count);
 }
 
-/* As much as makes edges flicker by about two levels, and far more */
+/* Noise that makes edges flicker by about two levels, and much stronger noise */
 TEST (test_chromakey_quiet_edges_do_not_flicker_with_noise)
 {
   for (const char *method : {"chroma", "difference"}) {
@@ -1404,7 +1408,7 @@ TEST (test_chromakey_quiet_edges_do_not_flicker_with_noise)
   }
 }
 
-/* Pixels that the edge has left are keyed as before it came. */
+/* Pixels that the edge has left are keyed as before. */
 TEST (test_chromakey_quiet_leaves_no_trail_behind_what_moves)
 {
   ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
@@ -1427,7 +1431,7 @@ TEST (test_chromakey_quiet_leaves_no_trail_behind_what_moves)
   }
 }
 
-/* A pad of chromakey's for what comes beside the picture, and what is pushed into it */
+/* A pad of chromakey for an auxiliary stream, and the source that pushes into it */
 class Side {
 public:
   Side (ElementUnderTest &element, const char *name)
@@ -1436,7 +1440,7 @@ public:
         source (GST_PAD (gst_object_ref_sink (gst_pad_new ("source", GST_PAD_SRC))))
   {
     fail_unless (sink != nullptr, "no pad %s", name);
-    /* They stand in no bin together. */
+    /* The elements are in no common bin. */
     gst_pad_link_full (source, sink, GST_PAD_LINK_CHECK_NOTHING);
     gst_pad_set_active (source, TRUE);
     gst_pad_push_event (source, gst_event_new_stream_start (name));
@@ -1457,7 +1461,7 @@ public:
     gst_pad_push_event (source, gst_event_new_caps (caps));
     gst_pad_push_event (source, gst_event_new_segment (&segment));
   }
-  /* Lines of such bytes, padded as GStreamer's own are */
+  /* Pushes rows of `line` bytes, padded to GStreamer's default stride. */
   void push (const std::vector<uint8_t> &bytes, int line, GstClockTime time = 0)
   {
     gsize stride = (line + 3) / 4 * 4, lines = bytes.size () / line;
@@ -1546,7 +1550,7 @@ TEST (test_chromakey_scales_a_matte_to_the_picture)
   }
 }
 
-/* Mattes of two frames each; the thread that brings them is as far ahead as it may. */
+/* Each matte lasts two frames. Another thread pushes them as early as possible. */
 TEST (test_chromakey_mattes_are_in_time_with_the_picture)
 {
   ElementUnderTest element ("chromakey");
@@ -1600,7 +1604,7 @@ TEST (test_chromakey_plate_of_a_pad_is_the_screens_colour_at_each_pixel)
   }
 }
 
-/* It waits for a matte that does not come. */
+/* chromakey waits for a matte that does not come. */
 TEST (test_chromakey_stops_while_it_waits_for_a_matte)
 {
   for (bool flush : {false, true}) {

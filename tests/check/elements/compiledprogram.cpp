@@ -1,4 +1,4 @@
-/* Programs that were compiled elsewhere: program binaries and SPIR-V
+/* Tests of precompiled programs: program binaries and SPIR-V
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -43,7 +43,7 @@ program_of_source (cl_context context, const char *source)
   return program;
 }
 
-/* As poclcc does: what the driver gives for `source` */
+/* Returns the driver's binary of `source`, as poclcc does. */
 std::string
 binary_of (const char *source)
 {
@@ -95,7 +95,7 @@ expect_negative (const Bytes &got, const Bytes &input)
     fail_unless_equals_int (got[n], 255 - input[n]);
 }
 
-/* The only error of the element with such a file */
+/* Returns the only error of the element with this file. */
 std::string
 error_of (const std::string &location, const std::string &more = "",
     const std::string &caps = gray, gsize size = 64 * 9)
@@ -131,7 +131,8 @@ platform_name ()
 const char *const video_parameters =
     "global const uchar *input, global uchar *output, int stride";
 
-/* openclkernel on any driver: most describe no arguments of a compiled program */
+/* openclkernel for any driver: most do not describe the arguments of a compiled
+ * program */
 std::string
 kernel_of (const std::string &location, const std::string &more = "")
 {
@@ -174,7 +175,7 @@ TEST (test_openclkernel_runs_a_program_binary)
 }
 
 namespace {
-/* Whether the driver describes the arguments of a kernel of `binary` */
+/* Returns true if the driver describes the arguments of a kernel of `binary`. */
 bool
 is_described (const std::string &binary)
 {
@@ -198,7 +199,7 @@ is_described (const std::string &binary)
 }
 } // namespace
 
-/* Without `parameters`, where the driver describes arguments */
+/* Needs no `parameters` if the driver describes the arguments. */
 TEST (test_openclkernel_binds_a_described_binary_by_name)
 {
   Folder folder;
@@ -230,7 +231,7 @@ TEST (test_openclkernel_runs_what_poclcc_compiled)
 }
 #endif
 
-/* New arguments, and a file that is compiled anew */
+/* New arguments do not load the file again; `reload` does. */
 TEST (test_openclkernel_loads_a_program_binary_once_and_at_reload)
 {
   Folder folder;
@@ -303,7 +304,7 @@ TEST_ROWS (test_openclkernel_refuses_wrong_parameters, wrong_parameters)
       {row.error});
 }
 
-/* As OpenCL C may write them */
+/* Spellings of the parameters that OpenCL C allows */
 static const char *const spellings[] = {
     "__global const unsigned char *restrict input, __global uchar* output, const int "
     "stride",
@@ -358,7 +359,7 @@ driver_takes_spirv ()
   return strstr (versions, "SPIR-V") != nullptr;
 }
 
-/* A driver that translates this one program */
+/* Stand-in for a driver that translates this one program */
 cl_program
 create_with_il (cl_context context, const void *il, size_t size, cl_int *code)
 {
@@ -396,7 +397,7 @@ TEST (test_openclkernel_hands_spirv_to_the_driver)
   counting::let_devices_say_the_truth ();
 }
 
-/* Asks the driver under test */
+/* Tests the driver itself. */
 TEST (test_openclkernel_runs_spirv_or_names_the_driver)
 {
   Folder folder;

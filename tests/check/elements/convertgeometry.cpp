@@ -1,5 +1,5 @@
-/* openclconvert turns as GStreamer's videoflip does, keeps the picture's shape with
- * borders, and scales with Lanczos' window as double precision does
+/* Tests that openclconvert turns frames as videoflip does, keeps the aspect ratio with
+ * borders, and scales with a Lanczos window as double precision does
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,7 +24,7 @@ transposes (const std::string &direction)
          || direction == "ur-ll";
 }
 
-/* Result of GStreamer's element on the CPU */
+/* Output of videoflip on the CPU */
 Picture
 flipped (const Picture &picture, const std::string &direction)
 {
@@ -72,7 +72,7 @@ TEST (test_convert_turns_planes_of_chroma_as_videoflip_does)
   check_direction ("NV12", 16, 38, 0);
 }
 
-/* All at once: another format and size than a picture that was turned before */
+/* Combined with another format and size */
 TEST (test_convert_turns_and_scales_in_one)
 {
   GstVideoInfo in = info_of ("RGBA", 48, 20);
@@ -139,8 +139,7 @@ TEST (test_convert_turns_by_tag_and_while_it_plays)
 /* --- video-direction=auto --- */
 
 namespace {
-/* A picture and its element with equal caps on both sides, which passes frames through
- * while nothing is turned */
+/* Frames and the element, with caps of both sides equal until frames are turned */
 struct Auto {
   GstVideoInfo info = info_of ("RGBA", 40, 24);
   Picture picture{info};
@@ -182,7 +181,7 @@ struct Auto {
     gst_object_unref (convert);
   }
 
-  /* `direction` is one of videoflip, or "identity". */
+  /* `direction` is a value of videoflip, or "identity". */
   void expect (const std::string &direction)
   {
     const Picture wanted =
@@ -194,7 +193,8 @@ struct Auto {
         "the frame is not that of %s", direction.c_str ());
   }
 
-  /* The orientations that have come out since the last call, "none" without the tag */
+  /* Returns the orientation tags sent since the last call, "none" for a list without the
+   * tag. */
   std::vector<std::string> sent_tags ()
   {
     std::vector<std::string> sent;
@@ -228,7 +228,8 @@ TEST (test_openclconvert_auto_turns_passed_through_frames)
   convert.expect ("identity");
 }
 
-/* As newer versions of videoflip do: the next element must not turn again. */
+/* Newer versions of videoflip do the same: the next element must not turn the frame
+ * again. */
 TEST (test_openclconvert_auto_rewrites_orientation_tag)
 {
   Auto convert;
@@ -248,7 +249,7 @@ TEST (test_openclconvert_auto_rewrites_orientation_tag)
   fail_unless (gst_tag_list_is_equal (rewritten, expected));
   fail_unless (gst_tag_list_get_scope (rewritten) == GST_TAG_SCOPE_GLOBAL);
   fail_unless_equals_int (gst_event_get_seqnum (sent), seqnum);
-  /* Others may share the list that came. */
+  /* Other elements may share the incoming list. */
   gchar *orientation = nullptr;
   gst_tag_list_get_string (tags, GST_TAG_IMAGE_ORIENTATION, &orientation);
   fail_unless_equals_string (orientation, "rotate-180");
@@ -282,7 +283,7 @@ TEST (test_openclconvert_set_direction_keeps_orientation_tag)
   }
 }
 
-/* Downstream has to know which frames are turned. */
+/* Downstream must know which frames are turned. */
 TEST (test_openclconvert_direction_change_sends_orientation_tag_again)
 {
   Auto convert;
@@ -345,7 +346,7 @@ TEST (test_openclconvert_auto_keeps_orientation_after_flush)
   convert.expect ("180");
 }
 
-/* The first caps are made with the tag. */
+/* The output caps already consider the tag. */
 TEST (test_openclconvert_auto_takes_tag_before_caps)
 {
   GstHarness *harness = gst_harness_new_parse ("openclconvert video-direction=auto");
@@ -397,7 +398,7 @@ TEST (test_convert_with_borders_keeps_the_shape_and_is_black_beside_it)
   }
 }
 
-/* A picture of 2:1 pixels is as wide as one of twice the columns. */
+/* A frame of 2:1 pixels has the shape of one with twice the columns. */
 TEST (test_convert_with_borders_reckons_with_the_shape_of_pixels)
 {
   GstVideoInfo in = info_of ("GRAY8", 40, 40), out = info_of ("GRAY8", 80, 40);
@@ -414,7 +415,7 @@ TEST (test_convert_with_borders_reckons_with_the_shape_of_pixels)
   }
 }
 
-/* Weights from the words: the window of three lobes, as wide as the larger pixel */
+/* Weight as documented: a window of three lobes, scaled to the larger of both pixels */
 static double
 lanczos (const View &in, int c, double x, double y, double wide_x, double wide_y)
 {
@@ -470,7 +471,7 @@ keep_navigation (GstPad *pad, GstPadProbeInfo *info, gpointer place)
   return GST_PAD_PROBE_OK;
 }
 
-/* The top left corner of a picture that is turned to the right was at the bottom left. */
+/* The top left corner of a frame turned to the right was at the bottom left. */
 TEST (test_convert_tells_where_the_pointer_is_before_the_picture_was_turned)
 {
   GstVideoInfo in = info_of ("RGBA", 40, 24), out = info_of ("RGBA", 24, 40);
@@ -534,7 +535,7 @@ add_region (const Picture &picture, const Region &region)
 const struct {
   const char *label; /* properties */
   int width, height; /* of the output; the input has 64x32 */
-  Region expected;   /* of 48,0 16x8 */
+  Region expected;   /* of the input region 48,0 16x8 */
 } region_rows[] = {
     {"video-direction=identity", 64, 32, {48, 0, 16, 8}},
     {"video-direction=180", 64, 32, {0, 24, 16, 8}},
@@ -553,7 +554,7 @@ const struct {
 };
 } // namespace
 
-/* The expectation was worked out by hand. */
+/* Expected regions were worked out by hand. */
 TEST_ROWS (test_openclconvert_region_of_interest, region_rows)
 {
   GstVideoInfo in = info_of ("RGBA", 64, 32);
@@ -567,7 +568,7 @@ TEST_ROWS (test_openclconvert_region_of_interest, region_rows)
       regions == std::vector<Region>{row.expected}, "%s", text_of (regions).c_str ());
 }
 
-/* The bounding box of what is white */
+/* Returns the bounding box of white pixels. */
 static Region
 found_in (const Picture &picture)
 {
@@ -582,7 +583,7 @@ found_in (const Picture &picture)
   return {left, top, right - left, bottom - top};
 }
 
-/* A white rectangle is found where its region says. */
+/* A white rectangle is inside the region that marks it. */
 TEST_ROWS (test_openclconvert_region_of_interest_is_what_it_marks, region_rows)
 {
   GstVideoInfo in = info_of ("GRAY8", 64, 32);
@@ -672,7 +673,8 @@ TEST (test_openclconvert_region_of_interest_follows_property)
   fail_unless (regions () == (std::vector<Region>{{36, 2, 3, 4}}));
 }
 
-/* A crop is a region, too. Of bars and active formats nothing is known of turned frames. */
+/* A crop is a region too. Metas of bars and of active formats do not apply to turned
+ * frames. */
 TEST (test_openclconvert_crop_is_turned_and_other_places_are_dropped)
 {
   GstVideoInfo in = info_of ("RGBA", 64, 32);

@@ -1,4 +1,4 @@
-/* Convolution number by number, in double precision or more, to compare with
+/* Reference convolution, in double precision or more
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -40,7 +40,7 @@ struct Case {
   }
 };
 
-/* As an image that goes on says it; -1: nothing stands there. */
+/* Returns the index that the border rule uses instead of `at`; -1: zero. */
 inline int
 border_at (const std::string &border, int at, int size)
 {
@@ -78,7 +78,8 @@ activated (const std::string &activation, Real x)
   return x;
 }
 
-/* `kernel` as (filters, channels of a group, lines, columns), not turned. */
+/* `kernel` has the shape (filters, channels of a group, rows, columns) and is not
+ * flipped. */
 template <typename Real>
 std::vector<Real>
 convolve_in (const Case &of, const std::vector<Real> &input,

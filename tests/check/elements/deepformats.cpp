@@ -1,5 +1,5 @@
-/* openclconvert with more than eight bits: levels are those that double precision gives of
- * what GStreamer's own functions take out of the bytes
+/* Tests of openclconvert with more than 8 bits, in double precision from samples that
+ * GStreamer's own functions unpack
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -34,7 +34,7 @@ map (const Picture &picture, GstMapFlags access)
   return frame;
 }
 
-/* Line by line, as GstVideoConverter would; the least bits of deeper ones are cut off. */
+/* Unpacks rows as GstVideoConverter does; deeper samples lose their lowest bits. */
 Samples
 unpacked (const Picture &picture)
 {
@@ -84,7 +84,7 @@ struct Scale {
   double offset[3], full[3];
 };
 
-/* Matrix of ITU-R BT.601 and 709, for `depth` bits */
+/* Matrix of ITU-R BT.601 or 709 for `depth` bits */
 Scale
 scale_of (const GstVideoInfo &info)
 {
@@ -133,7 +133,7 @@ levels_of (const GstVideoInfo &info, const Color &rgb)
   return c;
 }
 
-/* Chroma is compared where its sample stands. */
+/* Compares levels. Chroma is compared only at the positions of its samples. */
 void
 check_levels (const Picture &from, const Picture &made, double most)
 {
@@ -221,7 +221,8 @@ TEST (test_convert_of_deep_rgb_makes_the_nearest_level)
       "ARGB64_LE", "ABGR64_LE"});
 }
 
-/* 16 and 235 of eight bits are 64 and 940 of ten, whatever is cut off or repeated. */
+/* 16 and 235 of 8 bits are 64 and 940 of 10 bits, whether bits are cut off or
+ * repeated. */
 TEST (test_convert_from_eight_bits_to_ten_keeps_black_and_white)
 {
   for (const char *deep : {"I420_10LE", "P010_10LE", "v210", "Y210"}) {
@@ -280,7 +281,7 @@ TEST (test_convert_gray_of_either_byte_order_is_the_same)
   expect_equal (video::largest_difference (one (picture), other (turned)), 0);
 }
 
-/* The mean of a plane is between two levels, and each sample is one of these. */
+/* The mean of a plane is between two levels, and each sample is one of the two. */
 TEST (test_convert_dither_keeps_the_mean_of_what_lies_between_levels)
 {
   GstVideoInfo in = info_of ("Y444_10LE", 64, 64), out = info_of ("Y444", 64, 64);

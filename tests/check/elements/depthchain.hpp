@@ -1,4 +1,4 @@
-/* octwindowinterp and octfft in a harness: numbers of spectra in, complex depths out
+/* Harness of octwindowinterp and octfft: numbers of spectra in, complex depths out
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -28,7 +28,7 @@ public:
     return found;
   }
 
-  /* Relative error of float32 */
+  /* Rounds the samples to float32. */
   fourier::Line pass (const reference::Values &samples)
   {
     Bytes bytes (samples.size () * 4);

@@ -1,4 +1,4 @@
-/* Depths to push into elements, and what comes out of them as numbers
+/* Frames of depths to push into elements, and their outputs as numbers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +14,7 @@ using Complex = std::complex<double>;
 using Values = std::vector<double>;
 using Pairs = std::vector<Complex>;
 
-const gsize n_depths = 37, n_lines = 21; /* no multiple of any vector or group */
+const gsize n_depths = 37, n_lines = 21; /* not a multiple of any vector or work-group */
 const GstClockTime each = GST_SECOND / 50;
 
 inline std::string
@@ -60,7 +60,7 @@ pairs_in (const Bytes &bytes)
   return pairs;
 }
 
-/* Values that a float32 holds as they are. */
+/* Random depths that are exact in float32 */
 inline Pairs
 speckle (guint seed, gsize n = n_depths * n_lines)
 {
@@ -121,7 +121,7 @@ complex_frame (const Pairs &pairs, guint frame, guint flags = 0)
   return timed (bytes_of<float> (parts), frame, flags);
 }
 
-/* Numbers of what comes next. */
+/* Numbers of the next output buffer */
 inline Values
 pull_numbers (Harness &harness)
 {

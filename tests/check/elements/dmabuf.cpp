@@ -1,8 +1,8 @@
-/* Tests of openclupload with memory that has a file descriptor: imported where the device
- * can, else copied
+/* Tests of openclupload with memory that has a file descriptor: imported if the device
+ * can import, otherwise copied
  *
- * GStreamer's allocator takes any descriptor that can be mapped, and so does the device of
- * importing-device.hpp.
+ * GStreamer's allocator accepts any descriptor that can be mapped, and so does the device
+ * of importing-device.hpp.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,7 @@ namespace {
 const char dma_buf_gray[] =
     "video/x-raw(memory:DMABuf), format=GRAY8, width=64, height=32, framerate=30/1";
 
-/* Buffers of a camera: pages, and a new GstMemory around them for each frame */
+/* A camera's pages, with a new GstMemory around them for each frame */
 struct Camera {
   SharedPages pages;
   Owned<GstAllocator> allocator;
@@ -63,7 +63,7 @@ taken_features (Harness &chain)
   }
   return features;
 }
-/* Frames with gaps between rows and planes */
+/* Frames with gaps between rows and planes are uploaded correctly. */
 void
 check_padded_lines ()
 {
@@ -79,7 +79,7 @@ check_padded_lines ()
 }
 } // namespace
 
-/* --- where the device imports nothing --- */
+/* --- devices that do not import --- */
 
 TEST (test_dma_bufs_are_copied_where_the_device_imports_none)
 {
@@ -103,7 +103,7 @@ TEST (test_padded_lines_in_a_copied_dma_buf_are_honoured)
   check_padded_lines ();
 }
 
-/* --- where it does --- */
+/* --- devices that import --- */
 
 TEST_ROWS (test_dma_bufs_are_read_where_they_are, {dma_buf_gray, system_gray})
 {
@@ -186,9 +186,9 @@ TEST (test_a_camera_has_its_frame_back_when_the_device_has_done_with_it)
   fail_unless (soon ([&] { return is_back.load (); }));
 }
 
-/* --- a dma_buf that comes again while it is in use --- */
+/* --- a dma_buf that is pushed again while it is in use --- */
 
-/* As videorate does: each frame is there before the one before it is gone. */
+/* As from videorate: each frame arrives before the previous one is released. */
 TEST (test_openclupload_shares_a_repeated_dma_buf)
 {
   ImportingDevice device;
@@ -215,7 +215,7 @@ TEST (test_openclupload_shares_a_repeated_dma_buf)
   expect_equal (device.acquired (), 2u);
 }
 
-/* A long repetition must not keep the frames that are gone. */
+/* A long repetition must not keep frames that were released. */
 TEST (test_openclupload_lets_go_of_repeated_frames)
 {
   ImportingDevice device;
@@ -282,7 +282,7 @@ TEST (test_openclupload_shares_parts_of_a_dma_buf)
   expect_equal (counts_of (chain.find ("openclupload")).uploads, 0u);
 }
 
-/* The first memory has only the beginning. */
+/* The first memory covers only the beginning of the dma_buf. */
 TEST (test_openclupload_shares_a_dma_buf_with_more_of_it)
 {
   ImportingDevice device;
@@ -304,7 +304,7 @@ TEST (test_openclupload_shares_a_dma_buf_with_more_of_it)
   expect_equal (device.acquired (), 1u);
 }
 
-/* In two threads, by two elements of one device */
+/* Two elements of one device in two threads */
 TEST (test_openclupload_shares_a_dma_buf_between_branches)
 {
   ImportingDevice device;
@@ -355,7 +355,7 @@ TEST (test_timestamps_come_along_with_an_imported_frame)
   fail_unless (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_MARKER));
 }
 
-/* As a driver does with memory that it cannot reach */
+/* A driver refuses memory that it cannot access. */
 TEST (test_what_the_device_refuses_is_copied_without_an_error)
 {
   ImportingDevice device;
@@ -385,7 +385,8 @@ TEST (test_planes_with_a_descriptor_each_are_copied_as_one_frame)
 
 /* --- caps and pools --- */
 
-/* Before it has started it knows no device; where that imports, that costs least. */
+/* An element that has not started knows no device. If the device imports, a dma_buf is
+ * cheapest. */
 TEST (test_a_dma_buf_is_preferred_where_it_is_imported)
 {
   const std::vector<std::string> copying = {
@@ -410,7 +411,7 @@ TEST (test_only_video_comes_as_dma_buf_or_texture)
   expect_equal (gst_caps_get_size (caps), 2u);
 }
 
-/* A texture's target is not a picture's. */
+/* Textures with target external-oes cannot be read. */
 TEST (test_textures_that_can_be_read_are_taken)
 {
   Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
@@ -471,7 +472,7 @@ info_of (const char *raw)
   return info;
 }
 
-/* The lines of each row's format, once as the caps have them and once as the meta says */
+/* Rows of each format, with the layout of the caps and with that of a meta */
 void
 check_linear_formats (bool imports)
 {
@@ -540,7 +541,7 @@ TEST (test_dma_drm_planes_with_a_descriptor_each_are_copied)
 
 static const char *const refused_formats[] = {
     "NV12:0x0100000000000001", /* Intel's tiles */
-    "NV12:0x00ffffffffffffff", /* DRM_FORMAT_MOD_INVALID: as the driver likes */
+    "NV12:0x00ffffffffffffff", /* DRM_FORMAT_MOD_INVALID: the driver's choice */
     "ZZZZ",
 };
 
@@ -559,7 +560,7 @@ TEST_ROWS (test_tiled_dma_drm_is_refused_with_the_reason, refused_formats)
         outcome.line ().c_str ());
 }
 
-/* Before a source chooses: what is not linear is not offered, so that it takes another. */
+/* Only linear formats are offered, so that a source can choose one of them. */
 TEST (test_only_linear_dma_drm_is_offered)
 {
   Chain chain ("openclupload");
@@ -579,7 +580,7 @@ TEST (test_only_linear_dma_drm_is_offered)
   expect_equal (text_of (taken), text_of (expected));
 }
 
-/* A source that asks first sends nothing. */
+/* A source that queries caps first sends nothing, so the element posts a warning. */
 TEST (test_a_source_of_tiles_alone_is_told)
 {
   Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
@@ -619,7 +620,7 @@ TEST (test_dma_drm_codes_are_gstreamers)
   expect_equal (compared, 37u);
 }
 
-/* As gst_video_info_dma_drm_to_video_info() and its like leave it */
+/* As gst_video_info_dma_drm_to_video_info() and similar functions set it */
 TEST (test_dma_drm_in_the_meta_is_the_format_of_the_caps)
 {
   for (const char *extensions : {"cl_khr_external_memory_dma_buf", "cl_khr_fp64"}) {

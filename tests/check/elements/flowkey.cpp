@@ -1,4 +1,4 @@
-/* flowkey against its rule, written a pixel at a time
+/* Tests of flowkey against its rule, computed one pixel at a time
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -96,8 +96,8 @@ TEST (test_flowkey_is_its_rule_on_a_frame_of_4096x2160)
   expect_flowed (element, picture, 0, {}, keying_frames::formats[2]);
 }
 
-/* One way through the whole frame, a pixel wide, between walls of another colour: down a
- * column, up the one after the next, and so on */
+/* One path through the whole frame, a pixel wide, between walls of another colour: down
+ * one column, up the next, and so on */
 static Picture
 maze (int width, int height)
 {
@@ -180,7 +180,7 @@ TEST (test_flowkey_properties_change_while_it_plays)
     expect_flowed (element, picture, iterations);
 }
 
-/* A pale and a strong screen, which chromakey finds in the frame */
+/* A pale and a saturated screen, which chromakey finds in the frame */
 TEST (test_flowkey_takes_the_key_of_chromakey_and_measures_by_its_saturation)
 {
   for (const Pixel &key : {Pixel{120, 170, 130, 255}, Pixel{20, 200, 40, 255}}) {

@@ -1,4 +1,4 @@
-/* A disk that is full, for a program that includes this once
+/* Simulates a full disk; include it once per program
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,17 +13,17 @@
 #include <unistd.h>
 
 namespace check {
-/* Bytes that the disk still takes; negative: any number. */
+/* Bytes until the disk is full; negative: unlimited */
 std::atomic<gssize> room{-1};
 } // namespace check
 
-/* In front of the C library's */
+/* Overrides the C library's function. */
 extern "C" ssize_t
 pwrite64 (int descriptor, const void *data, size_t size, off64_t offset)
 {
   using Write = ssize_t (*) (int, const void *, size_t, off64_t);
   static const Write write = reinterpret_cast<Write> (dlsym (RTLD_NEXT, "pwrite64"));
-  if (check::room >= 0 && offset > 0) { /* a header stands where one stood before */
+  if (check::room >= 0 && offset > 0) { /* a header is rewritten in place */
     if (check::room == 0) {
       errno = ENOSPC;
       return -1;

@@ -1,4 +1,4 @@
-/* From raw spectra to depth in one launch, against the same in double precision
+/* Tests of the fused kernel from raw spectra to depth, against double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -27,9 +27,9 @@ using reference::Values;
 
 const guint8 untouched = 0xa5;
 const double black = 10, white = 90; /* of the pictures, in dB */
-const double tolerance = 2e-6;       /* of the largest bin, as the FFT libraries' */
+const double tolerance = 2e-6; /* relative to the largest bin, as for the FFT libraries */
 
-/* Everything that a case may differ in. */
+/* Parameters of a test case */
 struct Case {
   guint samples = 2048;
   guint lines = 5;
@@ -100,7 +100,7 @@ public:
   cl_command_queue queue;
 };
 
-/* A smooth map there and back again, a little beyond both ends. */
+/* A smooth map that runs forward and back, slightly beyond both ends */
 Values
 make_map (guint samples)
 {
@@ -134,7 +134,7 @@ public:
     }
   }
 
-  std::vector<Values> lines; /* as numbers, after the shift */
+  std::vector<Values> lines; /* values after the shift */
   gsize stride;
   check::Bytes bytes;
 
@@ -168,12 +168,12 @@ name_of (Interpolation interpolation)
   return names[gsize (interpolation)];
 }
 
-/* Tables as spectrum_tables_load() lays them out, and what they are for. */
+/* Tables as spectrum_tables_load() lays them out, and their reference */
 struct Tables {
   reference::Chain chain;
   gsize taps;
-  gsize points = 0;    /* of a grid */
-  bool turned = false; /* its points, by a phase */
+  gsize points = 0;    /* of the nufft grid */
+  bool turned = false; /* grid points have a phase */
   std::vector<guint32> words;
   gsize background_offset = 0;
 
@@ -212,8 +212,8 @@ struct Tables {
       append (value);
   }
 
-  /* As octwindowinterp has them of evenly spaced wavelengths. elements_nufft says what
-   * they are; here they are taken as they are. */
+  /* Tables of evenly spaced wavelengths. elements_nufft tests their values; here they are
+   * given. */
   void load_grid_of (const Case &of)
   {
     SpectrumSettings settings;
@@ -242,7 +242,7 @@ struct Tables {
     return double (value);
   }
 
-  /* The first half of the depths of a grid, by the tables' definition. */
+  /* First half of the depths of a grid, as the tables define it */
   fourier::Line depths_of_grid (Values line) const
   {
     const gint last = gint (line.size ()) - 1;
@@ -348,9 +348,9 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
   return result;
 }
 
-/* Tolerance: for complex depths and amplitudes relative to the largest bin, for images
- * a little more than half a level, for decibels the change that the same part of the
- * largest bin causes */
+/* Tolerances: for complex depths and amplitudes relative to the largest bin, for images
+ * slightly more than half a level. For decibels, the change that an error of that part of
+ * the largest bin causes. */
 void
 assert_value (const Case &of, const Result &result, guint line, guint depth, Complex bin,
     double largest)
@@ -378,7 +378,7 @@ assert_value (const Case &of, const Result &result, guint line, guint depth, Com
       slack);
 }
 
-/* Nothing around the depths is written to. */
+/* Bytes around the depths must not change. */
 void
 assert_gaps_untouched (const Case &of, const Result &result)
 {
@@ -394,7 +394,7 @@ assert_gaps_untouched (const Case &of, const Result &result)
   }
 }
 
-/* Whether the device has the local memory for it. */
+/* Returns true if the device has enough local memory. */
 bool
 fits (const Device &device, const Case &of)
 {
@@ -427,7 +427,8 @@ assert_right_in_form (const Device &device, const Case &of)
   assert_gaps_untouched (of, result);
 }
 
-/* In all forms that fit the device; the one that suits it does for 2048 samples. */
+/* Tests all forms of the kernel that fit the device. The preferred one must fit 2048
+ * samples. */
 void
 assert_right (const Device &device, const Case &of)
 {
@@ -445,7 +446,7 @@ TEST (test_bins_are_right_for_every_length_that_fits)
 {
   Device device;
   for (guint samples = 64; samples <= 16384; samples *= 2) {
-    /* Complex ones take the steps that real ones of some other length do. */
+    /* Complex transforms use the steps of real ones of another length. */
     for (bool dispersion : {false, true}) {
       Case of;
       if (dispersion && samples > 64 && samples < 16384 && samples != 1024)
@@ -462,7 +463,7 @@ TEST (test_a_grid_is_right_for_every_length_that_fits)
 {
   Device device;
   for (guint samples : {64, 512, 2048, 8192}) {
-    /* Complex ones take the steps that real ones of some other length do. */
+    /* Complex transforms use the steps of real ones of another length. */
     for (bool dispersion : {false, true}) {
       Case of;
       if (dispersion && samples != 64 && samples != 2048)
@@ -495,8 +496,8 @@ TEST (test_pictures_of_a_grid_are_right_of_all_samples)
   }
 }
 
-/* Amounts that leave real and imaginary parts to take turns or, of pictures of 12 A-lines a
- * work-group in place of 16, do not. */
+/* Local memory for which real and imaginary parts are processed in turn or, in images
+ * with 12 instead of 16 A-lines per work-group, together */
 TEST (test_little_local_memory_is_enough_for_a_grid)
 {
   Device device;
@@ -528,8 +529,8 @@ TEST (test_pictures_are_right_for_short_and_long_lines)
   }
 }
 
-/* Amounts that leave samples and transform, real and imaginary parts, both or neither to
- * take turns. */
+/* Local memory for which samples and transform, real and imaginary parts, both or neither
+ * share memory in turn */
 TEST (test_little_local_memory_is_enough)
 {
   Device device;
@@ -560,8 +561,8 @@ TEST (test_pictures_need_little_local_memory_too)
   }
 }
 
-/* Amounts that leave 16, 8 and 4 lanes, and of each 64 to as few A-lines in a tile of a
- * picture. */
+/* Local memory for 16, 8 and 4 lanes, and for each of them from 64 A-lines in a tile of
+ * an image to as few as possible */
 TEST (test_lanes_are_as_many_as_local_memory_holds)
 {
   const struct {
@@ -603,7 +604,7 @@ TEST (test_every_kind_of_sample_is_read_and_integers_are_shifted)
   }
 }
 
-/* Hann's window is 0 at the ends: it would hide what samples there become. */
+/* Hann's window is 0 at the ends, and would hide errors there. */
 TEST (test_every_interpolation_is_done)
 {
   Device device;
@@ -731,14 +732,14 @@ TEST (test_rows_may_lie_anywhere_in_a_buffer)
   }
 }
 
-/* Outputs without an amplitude */
+/* Value of an output without an amplitude */
 static double
 nothing_of (const Case &of)
 {
   return of.picture () || !of.logarithmic ? 0 : -120;
 }
 
-/* A pair of A-lines shares a transform: 2 is the first of one, 5 the second. */
+/* A pair of A-lines shares a transform: A-line 2 is the first of a pair, 5 the second. */
 TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
 {
   const float broken[] = {NAN, INFINITY, -INFINITY};
@@ -766,7 +767,7 @@ TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
           for (guint d = 0; d < of.samples / 2; d++) {
             const bool broken_line = l == 2 || l == 5;
             double expected = broken_line ? nothing_of (of) : before.number (of, l, d);
-            /* The other A-line of a pair is rounded otherwise. */
+            /* The other A-line of the pair has other rounding errors. */
             double slack =
                 broken_line ? 1e-4 : 1e-3 * std::abs (expected) + of.picture ();
             fail_unless (std::abs (after.number (of, l, d) - expected) <= slack,
@@ -779,7 +780,8 @@ TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
   }
 }
 
-/* Without a second A-line of its pair, or for all lanes: each sample is counted once. */
+/* An odd last A-line has no partner, or leaves lanes unused: each sample is counted
+ * once. */
 TEST (test_what_is_not_finite_in_an_odd_last_line_is_counted_once)
 {
   Device device;

@@ -1,8 +1,8 @@
 /* Tests of every element, whatever it computes: flushes, gaps, segments, QoS, latency,
- * allocation, properties at their limits, and compiler options that contain no user input
+ * allocation, extreme property values, and compiler options without user input
  *
- * An element that needs more than its defaults, or caps that its templates do not give, has
- * a row in `needs`.
+ * Elements that need more than their defaults, or caps beyond their templates, have a row
+ * in `needs`.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,7 +24,7 @@ using namespace check;
 namespace {
 #define ON_DEVICE "(memory:OpenCLMemory)"
 
-/* Frames: the first that an element's sink pads take is what it gets. */
+/* An element gets the first of these frames that its sink pads accept. */
 struct Frames {
   const char *caps;
   gsize size;
@@ -48,15 +48,15 @@ const Frames all_frames[] = {
         16 * 8 * 4},
 };
 
-/* Words that may reach a compiler's command line: definitions of the elements, as
- * plain names and numbers. A word of the user would be neither. */
+/* Options that may reach a compiler's command line: definitions by the elements, with
+ * plain names and numbers. User input would not match. */
 const std::regex plain_options (
     "(-cl-std=CL1\\.2)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.,A-Za-z_0-9]*)?| *-cl-[-a-z]+)*");
 const char *const injection = "1 -DINJECTED=1 -I/nowhere";
 std::atomic<guint> builds;
 std::atomic<bool> has_own_options;
 
-/* Settings and caps that an element needs beside its defaults */
+/* Properties and pads that an element needs in addition to its defaults */
 struct Need {
   const char *element, *properties;
   const char *pad = nullptr; /* to request */
@@ -71,8 +71,8 @@ const Need needs[] = {
     {"openclfilterbin", "filter=openclconvert"},
 };
 
-/* These have other tests: no frames come in that a harness could make of caps alone, none
- * go out, or not one for each. */
+/* These elements have tests of their own: they cannot process frames that a harness makes
+ * from caps alone, have no output, or not one output per input. */
 const char *const without_frames[] = {
     "npyparse", "npysink", "octfilesink", "greenscreenbin", "octangio", "octaverage"};
 
@@ -101,8 +101,8 @@ described (const std::string &name)
   return name + " " + need_of (name).properties;
 }
 
-/* The pad that is always there, before those on request: the registry tells templates in
- * one order when it has scanned a plugin, in another when it has read its cache. */
+/* Returns the always pad before request pads: the order of templates differs between a
+ * fresh scan and a registry cache. */
 GstStaticPadTemplate *
 template_of (const std::string &name, GstPadDirection direction)
 {
@@ -135,7 +135,7 @@ frames_of (const std::string &name)
   return found;
 }
 
-/* Caps of the sink pad */
+/* Name of the sink pad */
 const char *
 sink_name_of (const std::string &name)
 {
@@ -143,7 +143,7 @@ sink_name_of (const std::string &name)
   return requested ? requested : template_of (name, GST_PAD_SINK)->name_template;
 }
 
-/* An element that frames go into and come out of; an aggregator has one pad. */
+/* An element between two pads of the test; of an aggregator one input is used. */
 class Tested {
 public:
   explicit Tested (const std::string &a_name)
@@ -185,7 +185,7 @@ public:
         flow == GST_FLOW_OK, "%s gives %s", name.c_str (), gst_flow_get_name (flow));
   }
 
-  /* The frame numbered `n` comes out, before any other. */
+  /* Expects frame `n` as the next output. */
   void expect (guint n)
   {
     GstBuffer *buffer = gst_harness_pull (harness);
@@ -196,7 +196,7 @@ public:
     gst_buffer_unref (buffer);
   }
 
-  /* An event of `type` comes out, after others or not. */
+  /* Expects an event of `type`, possibly after others. */
   void expect (GstEventType type)
   {
     for (bool found = false; !found;) {
@@ -222,7 +222,7 @@ private:
 
 using Promise = void (*) (Tested &);
 
-/* For each element that frames go through. */
+/* Calls `promise` for each element that frames pass through. */
 void
 check_each (Promise promise)
 {
@@ -261,18 +261,18 @@ keep_the_promise_of_a_flush (Tested &element)
       gst_buffer_unref (buffer);
     element.expect (GST_EVENT_FLUSH_STOP);
   }
-  /* An aggregator shows what there is from the segment's begin on. */
+  /* An aggregator outputs a frame from the segment's start on. */
   const guint n = element.aggregates ? 0 : 7;
   element.push (n);
   gst_harness_push_event (element.harness, gst_event_new_eos ());
   element.expect (n);
 }
 
-/* The parent class of filters does not set caps again that its pads still have. */
+/* GstBaseTransform ignores caps that equal the current caps of its pads. */
 void
 keep_the_promise_of_refused_caps (Tested &element)
 {
-  if (element.aggregates) /* which shows a frame when the next one comes */
+  if (element.aggregates) /* outputs a frame when the next one arrives */
     return;
   Owned<GstCaps> caps = gst_caps_from_string (element.frames->caps);
   const guint n_fields =
@@ -299,7 +299,7 @@ keep_the_promise_of_a_gap (Tested &element)
   element.push (2);
   gst_harness_push_event (element.harness, gst_event_new_eos ());
   element.expect (0);
-  if (!element.aggregates) /* which shows the frame before on */
+  if (!element.aggregates) /* repeats the frame before the gap */
     element.expect (2);
   element.expect (GST_EVENT_EOS);
 }
@@ -319,7 +319,7 @@ keep_the_promise_of_a_segment (Tested &element)
   gst_harness_push_event (element.harness, gst_event_new_eos ());
   GstBuffer *buffer = gst_harness_pull (element.harness);
   fail_unless (buffer != nullptr, "%s gives no frame", element.name.c_str ());
-  /* At the time it had; an aggregator has a segment of its own. */
+  /* The segment keeps its time; an aggregator has a segment of its own. */
   GstEvent *event =
       gst_pad_get_sticky_event (element.harness->sinkpad, GST_EVENT_SEGMENT, 0);
   gst_event_parse_segment (event, &got);
@@ -336,12 +336,12 @@ keep_the_promise_of_a_segment (Tested &element)
   gst_buffer_unref (buffer);
 }
 
-/* QoS event that reports a frame an hour late; measurements still all come out. */
+/* A QoS event reports a frame as an hour late; all measurements must still be output. */
 void
 keep_the_promise_of_qos (Tested &element)
 {
   element.push (0);
-  if (element.aggregates) /* in another thread: before the event arrives */
+  if (element.aggregates) /* in its own thread: before the event arrives */
     soon ([&] { return gst_harness_buffers_in_queue (element.harness) > 0; });
   gst_harness_push_upstream_event (element.harness,
       gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 0.5, 3600 * GST_SECOND, 0));
@@ -370,7 +370,7 @@ keep_the_promise_of_latency (Tested &element)
       "%s: latency %" GST_TIME_FORMAT, element.name.c_str (), GST_TIME_ARGS (latency));
 }
 
-/* A value near the default of a number, which it is not; NaN for other types. */
+/* A value near the default of a number, but different; NaN for other types */
 gdouble
 other_value (GParamSpec *spec)
 {
@@ -415,7 +415,7 @@ has_value (GstElement *element, const char *property, gdouble expected)
 
 guint controlled_properties = 0;
 
-/* A frame brings controlled properties to the values of its time. */
+/* A frame sets controlled properties to the values of its time. */
 void
 keep_the_promise_of_controllers (Tested &element)
 {
@@ -434,7 +434,7 @@ keep_the_promise_of_controllers (Tested &element)
   }
   g_free (specs);
   element.push (0);
-  if (element.aggregates) /* which shows a frame when the next one comes */
+  if (element.aggregates) /* outputs a frame when the next one arrives */
     element.push (1);
   for (const auto &[property, value] : expected) {
     fail_unless (soon ([&, &name = property, &wanted = value] {
@@ -447,7 +447,7 @@ keep_the_promise_of_controllers (Tested &element)
   element.forget_errors (); /* two of the values may contradict each other */
 }
 
-/* Any pool that is offered works, and what comes from it is taken. */
+/* An element works with any pool that is offered, and accepts its buffers. */
 void
 use_pool (Tested &element, GstBufferPool *pool, guint size)
 {
@@ -493,7 +493,7 @@ keep_the_promise_of_allocation (Tested &element)
   gst_caps_unref (caps);
 }
 
-/* The parent class of filters would keep for good what it answers with behind its stop. */
+/* GstBaseTransform would keep an answer given after the pad has stopped for good. */
 void
 keep_the_promise_of_a_pad_that_stops (Tested &element)
 {
@@ -509,7 +509,7 @@ keep_the_promise_of_a_pad_that_stops (Tested &element)
   gst_query_unref (query);
 }
 
-/* Properties */
+/* --- properties --- */
 
 /* Properties of GStreamer's base classes are not tested here. */
 bool
@@ -573,7 +573,7 @@ add_texts (Values &values, GParamSpec *spec)
     add_value (values, spec, g_value_set_string, text);
 }
 
-/* A property's extremes; its type's own initial value where it has none. */
+/* Extreme values of a property; for other types only the initial value */
 Values
 extremes_of (GParamSpec *spec)
 {
@@ -646,7 +646,7 @@ try_extremes (gpointer object, const Attempt &attempt)
   g_free (specs);
 }
 
-/* Plays, or one element says why not; either within what play() waits. */
+/* Plays, or one element reports an error; either within the timeout of play(). */
 void
 start_with (const std::string &name, GParamSpec *spec, const GValue *value)
 {
@@ -666,8 +666,8 @@ start_with (const std::string &name, GParamSpec *spec, const GValue *value)
   pipeline.play ();
 }
 
-/* A frame is processed without an error: a value that cannot be used leaves the
- * previous one in force. */
+/* Frames are processed without an error: a value that cannot be used leaves the previous
+ * one in effect. */
 void
 set_while_playing (Tested &element, gpointer object)
 {
@@ -699,13 +699,13 @@ keep_the_promise_of_extremes (Tested &element)
 }
 } // namespace
 
-/* In front of the OpenCL loader's. Where `options` are the user's own, they are documented
- * as code. */
+/* Overrides the OpenCL loader's function. A user's own `options` are documented as
+ * code. */
 extern "C" cl_int
 clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devices,
     const char *options, void (CL_CALLBACK *notify) (cl_program, void *), void *user_data)
 {
-  /* Which came with a plugin, so that RTLD_NEXT does not know it */
+  /* The loader came with a plugin, so RTLD_NEXT does not find it. */
   static void *const loader = dlopen ("libOpenCL.so.1", RTLD_NOW);
   static const auto next =
       reinterpret_cast<decltype (&clBuildProgram)> (dlsym (loader, "clBuildProgram"));
@@ -716,7 +716,7 @@ clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devic
   return next (program, n_devices, devices, options, notify, user_data);
 }
 
-/* Other projects have plugins, too: one of the same name or file hides ours. */
+/* A plugin of another project with the same name or file would hide ours. */
 TEST (test_generic_plugins_have_names_of_their_own)
 {
   const std::map<std::string, const char *> plugins = {{"chromakey", "keyingopencl"},
@@ -815,7 +815,7 @@ sink_templates (GstElement *element, GstPadPresence presence)
   return found;
 }
 
-/* An element whose source pad gives `caps` */
+/* Adds an element whose source pad has `caps`. */
 GstElement *
 add_source (GstElement *bin, GstCaps *caps)
 {
@@ -834,14 +834,14 @@ is_linked_to_request_pad (GstElement *source)
          && GST_PAD_TEMPLATE_PRESENCE (GST_PAD_PAD_TEMPLATE (peer)) == GST_PAD_REQUEST;
 }
 
-/* Caps without the feature of OpenCL memory */
+/* The caps without the feature memory:OpenCLMemory */
 std::string
 in_system_memory (const Frames &frames)
 {
   return std::regex_replace (frames.caps, std::regex ("\\(memory:OpenCLMemory\\)"), "");
 }
 
-/* Sends one frame: an element that fails cannot report it with the next one. */
+/* Source of one frame: an element that fails cannot report it at a second frame */
 std::string
 source_of (const Frames &frames, const std::string &caps)
 {
@@ -849,8 +849,8 @@ source_of (const Frames &frames, const std::string &caps)
          + std::to_string (frames.size) + " ! " + caps;
 }
 
-/* Caps of the element "late", set after the pipeline has been linked, as autovideosink
- * chooses its sink later */
+/* Caps of the element "late", which are set after the pipeline is linked, as
+ * autovideosink chooses its sink late */
 const char *const late_caps = "video/x-raw; application/x-oct; other/tensors";
 
 /* Plays a pipeline, if it can be linked, and fails unless it ends with EOS or an error. */
@@ -890,7 +890,7 @@ has_text (const std::vector<std::string> &messages, const char *text)
 }
 } // namespace
 
-/* Elements whose inputs are all request pads have no main input, and are left out. */
+/* Elements whose inputs are all request pads have no main input, and are skipped. */
 TEST (test_generic_request_pads_are_not_linked_automatically)
 {
   guint tested = 0;
@@ -932,7 +932,8 @@ TEST (test_generic_pipelines_without_opencldownload_end_and_say_why)
 {
   guint refused = 0;
   for (const std::string &name : element_names ()) {
-    if (name == "openclupload") /* gives other memory, too: what it gets is wrong here */
+    /* It also outputs other memory, and these frames are wrong input for it. */
+    if (name == "openclupload")
       continue;
     for (const Frames &frames : all_frames) {
       const Outcome said =

@@ -1,4 +1,4 @@
-/* greenscreenbin: a key and a background as one element, in pipelines and in playbin
+/* Tests of greenscreenbin, a keyer with a background, in pipelines and in playbin
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 using namespace check;
 
 namespace {
-/* A screen of 16,160,48 with a white square in it, columns 64 to 95, lines 32 to 63 */
+/* A screen of 16,160,48 with a white square in columns 64 to 95 and rows 32 to 63 */
 #define FILMED                                                                           \
   "compositor name=film sink_1::xpos=64 sink_1::ypos=32 "                                \
   "videotestsrc num-buffers=5 pattern=solid-color foreground-color=0xff10a030 ! "        \
@@ -47,7 +47,7 @@ take_frame (GstElement *, GstBuffer *buffer, GstPad *pad, gpointer data)
   gst_buffer_unmap (buffer, &map);
 }
 
-/* Until it ends by itself */
+/* Plays until EOS. */
 void
 play_to_end (GstElement *pipeline)
 {
@@ -79,7 +79,8 @@ result_of (const std::string &launch)
   return result;
 }
 
-/* A level for videoconvert, whose white is 253 on the way to YUV, and one for JPEG */
+/* Tolerance of a level for videoconvert, whose white is 253 after YUV, and of one for
+ * JPEG */
 void
 expect_color (const Result &result, int x, int y, const std::array<int, 4> &color)
 {
@@ -89,7 +90,7 @@ expect_color (const Result &result, int x, int y, const std::array<int, 4> &colo
         is[2], is[3]);
 }
 
-/* The square is there, and only it */
+/* Fails unless the white square is before this background, and nothing else. */
 void
 expect_square_before (
     const Result &result, const std::array<int, 4> &left, const std::array<int, 4> &right)
@@ -105,7 +106,7 @@ expect_square_before (
 
 const std::array<int, 4> blue = {32, 64, 192, 255}, red = {200, 20, 40, 255};
 
-/* The file, a picture of one colour */
+/* Writes a picture of one colour and returns its path. */
 std::string
 written (Folder &folder, const char *name, const char *color)
 {
@@ -121,7 +122,7 @@ written (Folder &folder, const char *name, const char *color)
   return path;
 }
 
-/* Shown within some seconds; nothing stops meanwhile. */
+/* Returns true if the sink shows this colour within some seconds, without an error. */
 bool
 becomes (GstElement *sink, const std::array<int, 4> &color)
 {
@@ -176,7 +177,7 @@ struct Played {
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
   }
 
-  /* One is said, while that colour stays behind. */
+  /* Expects one warning, and the same colour behind the foreground. */
   void expect_warning (const std::array<int, 4> &color)
   {
     GstMessage *message = nullptr;
@@ -208,7 +209,7 @@ TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
   fail_unless (result.at (20, 20)[3] == 0 && result.at (80, 48)[3] == 255);
 }
 
-/* A background of another size that has no end */
+/* An endless background of another size */
 TEST (test_greenscreenbin_shows_what_comes_in_on_its_background_pad)
 {
   Result result =
@@ -227,7 +228,7 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
   const std::string picture = written (folder, "blue.png", "0xff2040c0"),
                     film = folder.file ("blue.avi");
   for (const char *frames : {"2", "50"}) {
-    /* videotestsrc knows no full range, and videoconvert strays by 4 levels here. */
+    /* videotestsrc has no full range, and videoconvert is off by 4 levels here. */
     Owned<GstElement> moving = gst_parse_launch (
         (std::string ("videotestsrc pattern=solid-color foreground-color=0xff2040c0 ")
             + "num-buffers=" + frames
@@ -258,7 +259,7 @@ TEST (test_greenscreenbin_that_began_with_a_colour_keeps_it_until_the_next_start
   fail_unless (becomes (played.end, red));
 }
 
-/* Another picture, then one that is none, and another again */
+/* Another picture, then an invalid one, then another picture */
 TEST (test_greenscreenbin_changes_its_background_while_it_plays)
 {
   Folder folder;
@@ -281,7 +282,7 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
 }
 
 namespace {
-/* As x264enc takes it, which prefers full chroma */
+/* As x264enc, which prefers full chroma */
 #define ENCODER "video/x-raw,format={Y444,Y42B,I420,YV12,NV12}"
 #define ON_DEVICE "video/x-raw(memory:OpenCLMemory)"
 
@@ -309,7 +310,7 @@ const Consumer consumers[] = {
     {"", "jpegenc", played},
     {"", "videoconvert ! vp8enc deadline=1", {"I420"}},
     {"background-color=0xff2040c0", "videoconvert ! " ENCODER, played},
-    /* Full chroma, where nothing else is taken */
+    /* Full chroma, if downstream accepts nothing else */
     {"", "videoconvert ! pngenc", full},
     {"", "pngenc", full},
     {"", "videoconvert ! video/x-raw,format=Y444", full},
@@ -321,7 +322,7 @@ const Consumer consumers[] = {
     {"background-color=0", "videoconvert ! video/x-raw,format={I420,RGBA}", with_alpha},
     {"background-color=0x80ff0000", "videoconvert ! video/x-raw,format={NV12,BGRA}",
         with_alpha},
-    /* which is lost all the same */
+    /* A transparent background that cannot be kept */
     {"background-color=0", "videoconvert ! " ENCODER, played},
 };
 } // namespace
@@ -424,7 +425,8 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
 {
   Folder folder;
   const std::string film = folder.file ("film.avi");
-  /* videotestsrc takes full range and does not write it, so it must not be asked for it. */
+  /* videotestsrc accepts full range but does not write it, so it must not be asked for
+   * it. */
   Owned<GstElement> writing =
       gst_parse_launch ((FILMED "film. ! video/x-raw,format=RGBA ! videoconvert ! "
                                 "video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
@@ -450,8 +452,8 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
   expect_square_before (result, blue, blue);
 }
 
-/* Caps of the viewfinder and of the camera source, a green one. camerabin leaks
- * elements of its source, with `identity` as a filter too. */
+/* Filters of camerabin, with a green camera. camerabin leaks elements of its source, even
+ * with `identity` as the filter. */
 TEST_ROWS (test_greenscreenbin_is_a_filter_of_camerabin,
     {"viewfinder-filter", "video-source-filter"})
 {

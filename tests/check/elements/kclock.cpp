@@ -1,4 +1,5 @@
-/* k-clock: each A-line is even in wavenumber by the fringes of its own clock
+/* Tests of the k-clock: the fringes of its own clock resample each A-line evenly in
+ * wavenumber
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +14,7 @@ using reference::Values;
 namespace {
 const gsize samples = 512, lines = 5;
 
-/* A sweep that bends and trembles otherwise in each line; from 0 to the last sample. */
+/* A nonlinear sweep with jitter, different in each A-line; from 0 to the last sample */
 Values
 sweep (gsize line)
 {
@@ -39,7 +40,7 @@ fringes (double place)
   return sum;
 }
 
-/* The clock has four to five samples a fringe, and stands on an offset. */
+/* The clock has four to five samples per fringe, and an offset. */
 double
 clock_at (double place)
 {
@@ -92,7 +93,8 @@ expected_depths (double offset)
   return reference::depths_of (reference::spectrum_of ({}, x));
 }
 
-/* The largest difference of any line's amplitudes from bin 5 on to the largest there. */
+/* The largest difference of an A-line's amplitudes from bin 5 on, relative to the largest
+ * of these */
 double
 worst_of (const fourier::Line &found, const fourier::Line &expected, gsize count)
 {
@@ -131,8 +133,9 @@ TEST_ROWS (test_each_a_line_is_even_by_its_own_clock,
   fail_unless (chain.harness.said ().is_clean ());
 }
 
-/* The clock's filter leaves 20 samples at each end without a phase. A sweep whose step changes
- * evenly is known there, too: spectra are right up to the first and the last sample. */
+/* The clock's filter leaves no phase for 20 samples at each end. If the step of a sweep
+ * changes evenly, they can be extrapolated: spectra are right from the first sample to
+ * the last. */
 TEST (test_the_ends_of_an_a_line_are_even_by_its_own_clock)
 {
   const double last = samples - 1;
@@ -161,7 +164,7 @@ TEST (test_the_ends_of_an_a_line_are_even_by_its_own_clock)
   }
 }
 
-/* As it was sampled its peaks are smeared. */
+/* Without the clock, peaks are broadened. */
 TEST (test_without_the_clock_the_sweep_is_seen)
 {
   Bytes frame;
@@ -192,7 +195,7 @@ TEST (test_a_clock_comes_and_goes_while_it_plays)
   fail_unless_equals_int (chain.pass_bytes (frame).size (), before);
 }
 
-/* Depths may be nonsense, but they are there, and the next frame's are right. */
+/* Depths may be invalid, but frames continue, and those of the next frame are right. */
 TEST (test_a_clock_that_stands_still_ends_nothing)
 {
   DepthChain chain ("k-clock=behind", "", 2 * samples, lines);

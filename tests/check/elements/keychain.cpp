@@ -1,5 +1,5 @@
-/* Runs of several elements in one launch, against the elements' rules one after another,
- * written a pixel at a time
+/* Tests of several keying elements fused into one launch, against the elements' rules one
+ * after another, computed one pixel at a time
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -73,8 +73,8 @@ run_of (const Chain &chain, const GstVideoInfo *info)
   return run;
 }
 
-/* Each element takes the picture that the one before it has made, and knows what was
- * there before the first. */
+/* Each element gets the output of the previous one, and also the frame before the first
+ * element. */
 Picture
 expected (const Picture &original, const Chain &chain)
 {
@@ -90,7 +90,7 @@ expected (const Picture &original, const Chain &chain)
         element.kind == Element::FLOW
             ? flow (picture, element.iterations, chain.rule)
             : reduce (fill (mask_of (picture), element.fills), element.iterations);
-    /* flow() takes 0 for no end. */
+    /* iterations of 0 mean no limit in flow() */
     if (element.kind != Element::FLOW || element.iterations > 0)
       picture = with_mask (picture, mask, original, opacity);
   }
@@ -143,7 +143,7 @@ public:
   }
 
 private:
-  /* Guard bytes that make_buffer() has put around the frame */
+  /* Fails if guard bytes that make_buffer() put around the frame have changed. */
   void assert_rest_untouched (GstBuffer *buffer, const Picture &picture, Layout layout)
   {
     gsize line = 4 * picture.width, stride = line + layout.padding;
@@ -172,7 +172,7 @@ private:
     return text;
   }
 
-  keying_frames::ElementUnderTest frames; /* makes and reads buffers */
+  keying_frames::ElementUnderTest frames; /* creates and reads buffers */
 };
 
 Chain
@@ -229,8 +229,8 @@ TEST (test_keychain_is_the_elements_one_after_another_at_every_size)
   }
 }
 
-/* With 13 iterations a tile writes 224 by 102 pixels on a GPU, and is 480 wide on a
- * CPU. */
+/* With 13 iterations a tile writes 224 by 102 pixels on a GPU, and is 480 pixels wide on
+ * a CPU. */
 TEST (test_keychain_is_right_where_tiles_meet)
 {
   Runs runs;
@@ -278,8 +278,8 @@ TEST (test_keychain_is_right_for_random_settings)
   }
 }
 
-/* Keyed by flow, by fills or by the key itself, and then taken back. What came with alpha
- * 0 has none to give back. */
+/* Pixels keyed by flow, by fills or by the key itself, and then made opaque again. A
+ * pixel whose alpha was 0 at the input has no alpha to restore. */
 TEST (test_keychain_what_is_taken_back_has_the_alpha_that_was_there)
 {
   Runs runs;

@@ -46,7 +46,7 @@ TEST (test_keyfill_paints_keyed_pixels_and_no_other)
   }
 }
 
-/* Result of a compositor, in real numbers */
+/* Returns true if `actual` is the composite of both, in real numbers. */
 static bool
 is_composite (const Pixel &actual, const Pixel &over, const Pixel &under)
 {

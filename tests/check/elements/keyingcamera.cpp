@@ -1,5 +1,5 @@
-/* Keyers that take what cameras give by themselves: the bytes that openclconvert and the
- * keyer make one after the other
+/* Tests of keyers with camera formats as input: the same bytes as from openclconvert and
+ * the keyer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +14,7 @@ using namespace check;
 using video::Picture;
 
 namespace {
-/* A green screen with noise, and before it blocks of any colour */
+/* A green screen with noise, and blocks of any colour before it */
 void
 film (const Picture &picture, unsigned seed)
 {
@@ -37,7 +37,7 @@ keyed_of (const GstVideoInfo &filmed)
   GstVideoInfo info = video::info_of ("RGBA", filmed.width, filmed.height);
   info.fps_n = filmed.fps_n;
   info.interlace_mode = filmed.interlace_mode;
-  /* As openclconvert has it */
+  /* As openclconvert sets it */
   info.colorimetry.transfer = filmed.colorimetry.transfer;
   info.colorimetry.primaries = filmed.colorimetry.primaries;
   return info;
@@ -47,7 +47,7 @@ keyed_of (const GstVideoInfo &filmed)
   "openclconvert ! capsfilter name=packed "                                              \
   "caps=video/x-raw(memory:OpenCLMemory),format=RGBA ! "
 
-/* Three frames of a film, the last of them a cut */
+/* Compares three frames, the last of them after a cut. */
 void
 expect_as_converted (const std::string &keyer, const GstVideoInfo &info, int padding)
 {
@@ -108,7 +108,7 @@ TEST (test_keyer_takes_chroma_from_the_field_that_it_belongs_to)
       expect_as_converted (keyer, video::of_fields (video::info_of (format, 67, 36)), 0);
 }
 
-/* A key is taken back by an element that comes after other work: what a camera filmed was
+/* noisereduce restores alpha after another element in between: a camera's pixels were
  * opaque. */
 TEST (test_noisereduce_gives_a_camera_pixels_alpha_back)
 {
@@ -117,7 +117,8 @@ TEST (test_noisereduce_gives_a_camera_pixels_alpha_back)
   expect_as_converted (keyer, video::info_of ("NV12", 97, 61), 0);
 }
 
-/* A frame, and no other; a GPU makes pixels first where a run's tiles overlap. */
+/* One launch per frame. For a fused run, a GPU converts in a launch of its own, because
+ * tiles overlap. */
 TEST (test_keying_a_camera_is_one_launch_or_for_a_run_on_a_gpu_two)
 {
   Owned<GstOpenCLContext> context = new_context ();
@@ -164,7 +165,7 @@ TEST (test_keyer_follows_caps_from_a_camera_to_rgba_and_back)
   }
 }
 
-/* Other elements between, and branches */
+/* Other elements in between, and branches */
 TEST_ROWS (test_camera_links_to_a_keyer_through_other_elements,
     std::vector<const char *> ({"", "identity !",
         "capssetter join=true caps=video/x-raw !", "tee ! queue !", "openclconvert !"}))
@@ -179,7 +180,7 @@ TEST_ROWS (test_camera_links_to_a_keyer_through_other_elements,
   pipeline.play_to_the_end ();
 }
 
-/* Where RGBA is offered, it is taken. */
+/* RGBA is preferred if it is offered. */
 TEST (test_keyer_prefers_rgba_of_a_source_that_has_everything)
 {
   Pipeline pipeline ("videotestsrc num-buffers=1 ! openclupload ! chromakey name=key ! "

@@ -1,4 +1,4 @@
-/* Tests of what the keying elements refuse, and that they say why
+/* Tests of caps that keying elements refuse, and of the reasons that they report
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -63,7 +63,7 @@ TEST_ROWS (test_what_the_kernels_take_is_accepted, elements)
   }
 }
 
-/* As after a seek: the same format at another rate, with room for it by then */
+/* As after a seek: the same format with another framerate, when memory is free again */
 TEST_ROWS (test_a_format_that_there_was_no_memory_for_is_taken_up_anew,
     {"chromakey", "chromakey method=difference", "splashkey", "matteshape grow=2"})
 {

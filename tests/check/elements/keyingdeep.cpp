@@ -1,5 +1,5 @@
-/* Keying in 16 bits: the rules of the keying elements on RGBA64_LE, computed here in
- * integers and doubles
+/* Tests of keying in 16 bits: the rules of the keying elements on RGBA64_LE, in integers
+ * and doubles
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -36,8 +36,8 @@ const int levels = 65535;
 const Pixel green = {0x20 * 257, 0xa0 * 257, 0x40 * 257, levels};
 #define KEY "key-color=0xff20a040 "
 
-/* Differences from the key of less than a level of 8 bits, on both sides of `threshold`,
- * and beside them other colours, all with alpha */
+/* Pixels that differ from the key by less than a level of 8 bits, on both sides of
+ * `threshold`, among other colours; all with alpha */
 Deep
 film (int width, int height, int threshold, unsigned seed)
 {
@@ -126,7 +126,9 @@ keyed (Deep picture, double tolerance)
   return picture;
 }
 
-/* One iteration at once of `rule (x, y, keyed neighbours)`, which says what is keyed */
+/* One iteration of `rule`, which returns whether a pixel is keyed. Its arguments are the
+ * pixel's state, its number of keyed neighbours, its value, and the keyed neighbours
+ * within the frame. */
 using Neighbour = std::array<int, 2>;
 const Neighbour around[] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
 
@@ -266,7 +268,7 @@ TEST (test_deep_difference_has_alphas_between_those_of_eight_bits)
   fail_unless (alphas.size () > 256, "%u", unsigned (alphas.size ()));
 }
 
-/* As a picture file that loses nothing */
+/* Encoded as a lossless image file */
 static std::string
 encoded (const Deep &deep)
 {
@@ -279,8 +281,8 @@ encoded (const Deep &deep)
   return std::string (all.begin (), all.end ());
 }
 
-/* A screen whose light falls by a third of a level of 8 bits a column, in 16 bits, as a
- * file that loses nothing */
+/* A 16-bit screen in a lossless file, whose light falls by a third of a level of 8 bits
+ * per column */
 TEST (test_deep_plate_of_a_file_keeps_its_sixteen_bits)
 {
   const int width = 301, height = 40;
@@ -298,7 +300,7 @@ TEST (test_deep_plate_of_a_file_keeps_its_sixteen_bits)
   assert_same (through (element + path, picture), expected, 4, "plate");
 }
 
-/* Whatever else there is makes of levels of 8 bits what it makes in 8 bits. */
+/* 16-bit frames with values of 8-bit levels give the same result as 8-bit frames. */
 TEST_ROWS (test_deep_keying_of_levels_of_eight_bits_is_that_of_eight_bits,
     std::vector<const char *> ({
         "chromakey " KEY "method=difference core=true spill=1 plate=measured",
@@ -364,8 +366,8 @@ TEST (test_deep_matte_grows_by_a_disc_and_is_inverted)
   assert_same (through ("matteshape grow=3 invert=true", picture), expected, 0, "grow");
 }
 
-/* Ten bits in, ten bits out: what is not keyed is as it was. Each camera's format, and one
- * of the same samples that lie one by one */
+/* 10 bits in and out: pixels that are not keyed do not change. Each camera format, with a
+ * planar format of the same samples. */
 const struct TenBits {
   const char *label, *planar;
 } cameras[] = {{"P010_10LE", "I420_10LE"}, {"v210", "I422_10LE"}};

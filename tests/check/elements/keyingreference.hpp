@@ -1,4 +1,4 @@
-/* The rules of keying, a pixel and an iteration at a time
+/* Reference of the keying rules, computed one pixel and one iteration at a time
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -34,7 +34,7 @@ distance_below (const Pixel &a, const Pixel &b, double tolerance, Channel channe
   return differences[0] + differences[1] + differences[2] < ceil (tolerance * 765);
 }
 
-/* How far from grey: 1 is pure green. */
+/* Distance from grey; 1 is pure green */
 inline double
 saturation (const Pixel &key)
 {
@@ -91,8 +91,8 @@ times_opacity (uint8_t alpha, double opacity)
   return uint8_t ((alpha * std::lround (opacity * 65536) + 32768) >> 16);
 }
 
-/* Keyed pixels have alpha 0. What is no longer keyed has the alpha that it had in
- * `original` times `opacity`, or is opaque where that is 0. */
+/* Keyed pixels get alpha 0. Pixels that are no longer keyed get their alpha in `original`
+ * times `opacity`, or become opaque if that is 0. */
 inline Picture
 with_mask (Picture picture, const Mask &mask, const Picture &original, double opacity = 1)
 {
@@ -113,7 +113,7 @@ with_mask (const Picture &picture, const Mask &mask)
   return with_mask (picture, mask, picture);
 }
 
-/* Every pixel reads the mask of before; stops when nothing changes. */
+/* Every pixel reads the mask of the previous iteration. Stops if nothing changes. */
 inline Mask
 iterate (
     Mask mask, int iterations, const std::function<bool (const Mask &, int, int)> &rule)
@@ -154,7 +154,7 @@ struct FlowRule {
   Pixel key = {0, 255, 0, 255};
 };
 
-/* In 1/128 of a level, exactly */
+/* Exact, in 1/128 of a level */
 inline long
 chroma_square (const Pixel &a, const Pixel &b)
 {
@@ -171,8 +171,8 @@ may_enter (const Pixel &pixel, const FlowRule &rule)
   return rule.limit == 0 || chroma_square (pixel, rule.key) <= floor (limit * limit);
 }
 
-/* From one keyed pixel to the next, in order of their distance: a pixel is keyed in the
- * iteration after its first neighbour. */
+/* Spreads from keyed pixels to their neighbours. A pixel is keyed in the iteration after
+ * its first keyed neighbour. */
 inline Mask
 flow (const Picture &picture, int iterations, const FlowRule &rule)
 {
@@ -203,8 +203,8 @@ flow (const Picture &picture, int iterations, const FlowRule &rule)
   return mask;
 }
 
-/* Noise in which every rule has something to do: keyed with a probability, a few colours
- * of which some are near each other, and any alpha where not keyed */
+/* Noise to which every rule applies: each pixel is keyed with a probability, or has one
+ * of a few colours, some of them similar, and any alpha. */
 inline Picture
 noise (int width, int height, uint32_t seed, int percent_keyed)
 {
@@ -222,7 +222,8 @@ noise (int width, int height, uint32_t seed, int percent_keyed)
   return picture;
 }
 
-/* Frames that keep the element busy, and a state change in the midst of them */
+/* Pushes frames that keep the element busy, and stops the pipeline while it processes
+ * them. */
 inline void
 assert_interruptible (const char *element, const Picture &picture)
 {
@@ -254,7 +255,7 @@ assert_interruptible (const char *element, const Picture &picture)
   gst_object_unref (pipeline);
 }
 
-/* Around what a byte, a word, a tile and its core hold, and the sizes of real frames */
+/* Sizes around those of a byte, a word, a tile and its core, and of real frames */
 const int sizes[][2] = {{1, 1}, {1, 7}, {9, 1}, {2, 2}, {8, 8}, {31, 33}, {32, 32},
     {33, 31}, {63, 65}, {64, 64}, {65, 63}, {127, 130}, {255, 57}, {256, 64}, {257, 129},
     {496, 118}, {512, 128}, {513, 257}, {1919, 65}};

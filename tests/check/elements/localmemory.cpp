@@ -1,5 +1,5 @@
-/* Kernels take no more local memory than the device says it has: the same picture comes
- * out on one of 32 KiB, the least that OpenCL allows, and many of one of half of that.
+/* Tests that kernels need no more local memory than the device has. Output is the same
+ * with 32 KiB, the minimum of OpenCL, and for many elements with half of that.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 using namespace check;
 
 namespace {
-/* The bytes of a frame; an error fails the test. */
+/* Returns the bytes of a frame; an error fails the test. */
 std::string
 frame_of (const std::string &elements)
 {
@@ -71,7 +71,7 @@ check_fits_as_gpu (const std::string &elements)
   counting::let_devices_say_the_truth ();
 }
 
-/* A CPU has tiles of its own instead of local memory. */
+/* A CPU uses tiles of another size instead of local memory. */
 TEST (test_soft_keys_are_the_same_on_a_cpu_and_a_gpu)
 {
   const cl_device_type gpu = CL_DEVICE_TYPE_GPU;

@@ -1,4 +1,4 @@
-/* matteshape against its rule
+/* Tests of matteshape against its rule
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@ using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 
-/* Alpha of a place, beyond the frame that of its rim */
+/* Alpha at a position; beyond the frame that of the nearest edge pixel */
 static int
 alpha_at (const Picture &picture, int x, int y)
 {
@@ -124,7 +124,7 @@ TEST (test_matteshape_knobs_turn_while_it_plays)
     element.set ("matteshape", "feather", abs (grow));
     element.run (picture);
   }
-  /* And so do sizes. */
+  /* New sizes take effect as well. */
   Picture other = noise (23, 57, 5, 80);
   element.set ("matteshape", "feather", 0);
   assert_same (element.run (other), grown (other, 5), "size");

@@ -1,4 +1,5 @@
-/* Calibration from the spectra of mirrors: the map, the dispersion, and a sharp peak
+/* Tests of the calibration from spectra of mirrors: the map, the dispersion, and sharp
+ * peaks
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,7 +20,7 @@ using namespace oct;
 namespace {
 const gsize samples = 1024;
 
-/* Even in wavenumber but for some percent; the place of a sample, and its inverse. */
+/* Position of a sample on the even grid, off by some percent, and its inverse */
 double
 place_of (double sample)
 {
@@ -45,7 +46,7 @@ dispersion_of (double place)
   return 5 * u * u - 2 * u * u * u;
 }
 
-/* `side` is that of zero delay. */
+/* `side` is the mirror's side of zero delay, 1 or -1. */
 Values
 mirror (double depth, int side, guint seed)
 {
@@ -62,8 +63,8 @@ mirror (double depth, int side, guint seed)
   return x;
 }
 
-/* Error of `found`, apart from the position of depth 0 and the scale of depths, which
- * a found map takes from the samples at its ends. */
+/* Error of `found` apart from the position of depth 0 and the scale of depths, which a
+ * computed map takes from the samples at its ends. */
 double
 difference (const Values &found, const Values &expected)
 {
@@ -122,7 +123,7 @@ load (const std::string &path)
   return values;
 }
 
-/* With a Hann window: 2 depths of amplitude at half height. */
+/* Width at half maximum with a Hann window, in depth bins */
 const double ideal_width = 2;
 } // namespace
 
@@ -165,7 +166,7 @@ TEST (test_one_mirror_without_dispersion_tells_the_map)
   fail_unless (found.dispersion.empty ());
 }
 
-/* Layers within tissue, by 25 rad out of shape. */
+/* Layers of tissue, blurred by a dispersion of 25 rad */
 TEST (test_the_sharpest_picture_tells_the_dispersion)
 {
   const double a2 = 25 / 512.0 / 512, a3 = -6 / 512.0 / 512 / 512;
@@ -203,11 +204,12 @@ TEST (test_no_fringe_is_no_calibration)
   g_clear_error (&error);
 }
 
-/* --- made-up instruments with more dispersion than a round of the filter lets pass --- */
+/* --- synthetic instruments with more dispersion than one pass of the filter allows
+ * --- */
 
 namespace {
-/* A spectrometer of which wavenumber and dispersion are known at any sample, and what its
- * camera and light source do to the spectra of two mirrors. */
+/* A spectrometer with known wavenumbers and dispersion, and the effects of its camera and
+ * light source on the spectra of two mirrors */
 struct Instrument {
   std::string label;
   double chirp =
@@ -216,12 +218,12 @@ struct Instrument {
   double cubic = 0; /* rad, of the cubic dispersion at the end */
   double depths[2] = {180, 260};
   bool opposite = true;
-  bool falls = false; /* wavenumber, from sample to sample */
+  bool falls = false; /* wavenumber, with the sample index */
   gsize samples = 2048;
   double noise = 4, amplitudes[2] = {5600, 5600}, most = 65535;
   bool ripple = false; /* of the light source */
 
-  /* From 0 to 1, or back. */
+  /* Wavenumber from 0 to 1, or from 1 to 0 */
   double wavenumber (double sample) const
   {
     const double u = sample / double (samples - 1), t = falls ? 1 - u : u;
@@ -241,7 +243,7 @@ struct Instrument {
            * (ripple ? 1 + 0.1 * std::cos (2 * G_PI * 23 * t + 1) : 1);
   }
 
-  /* Spectrum of a mirror, 0 or 1, less that without it. */
+  /* Spectrum of mirror 0 or 1, minus the spectrum without it */
   Values spectrum (int mirror) const
   {
     std::mt19937 random (guint (mirror + 1));
@@ -261,8 +263,8 @@ struct Instrument {
   }
 };
 
-/* RMS of `values` after subtraction of their best line, without the outer twentieths,
- * where there is hardly any light */
+/* RMS of `values` after subtraction of a fitted line, without the outer twentieths, where
+ * there is hardly any light */
 double
 bend_of (const Values &values)
 {
@@ -284,7 +286,7 @@ bend_of (const Values &values)
   return std::sqrt (rest);
 }
 
-/* How far from even the wavenumbers are at the samples of a map; rms, in samples. */
+/* RMS deviation of the wavenumbers of a map from even ones, in samples */
 double
 map_error (const Instrument &of, const Values &map)
 {
@@ -294,7 +296,7 @@ map_error (const Instrument &of, const Values &map)
   return bend_of (places);
 }
 
-/* Rms, in rad. What turns the other way as wavenumber falls has the other sign. */
+/* RMS, in rad. The sign of dispersion is reversed if wavenumber falls. */
 double
 phase_error (const Instrument &of, const Values &map, const Values &dispersion)
 {
@@ -305,7 +307,7 @@ phase_error (const Instrument &of, const Values &map, const Values &dispersion)
   return bend_of (rest);
 }
 
-/* Both mirrors' peaks by what was found, in depths, are not wider than before. */
+/* Fails if a mirror's peak is wider after calibration than before. */
 void
 expect_no_growth (const Instrument &of, const MirrorCalibration &found)
 {
@@ -407,7 +409,7 @@ TEST_ROWS (test_two_imperfect_mirrors_give_map_and_dispersion, imperfect_instrum
   expect_truth (row, 0.02, 0.02);
 }
 
-/* The map takes its dispersion in: on it the fringe turns evenly. */
+/* The map includes the dispersion: the fringe's phase is linear on it. */
 TEST (test_one_mirror_gives_a_map_that_includes_dispersion)
 {
   for (bool falls : {false, true}) {
@@ -428,9 +430,9 @@ TEST (test_one_mirror_gives_a_map_that_includes_dispersion)
 }
 
 namespace {
-/* Two mirrors on even samples. The phase of the first one's fringe ripples, and the second
- * one reflects the middle of the spectrum alone. A smooth map that fits the ripple there
- * widens the first peak by what it is elsewhere. */
+/* Two mirrors with even samples. The phase of the first fringe ripples; the second mirror
+ * reflects only the middle of the spectrum. A smooth map that fits the ripple there
+ * widens the first peak by its error elsewhere. */
 Values
 rippled_mirror ()
 {
@@ -474,7 +476,7 @@ TEST (test_a_peak_that_gets_wider_is_an_error)
   }
 }
 
-/* With 84 rad it reaches depths below 0, which are seen above. */
+/* 84 rad widen the peak beyond depth 0, where it folds back. */
 TEST (test_a_mirror_too_near_to_zero_delay_is_an_error)
 {
   Instrument of = dispersed ("near", 0.03, 84, 0);
@@ -493,10 +495,10 @@ TEST (test_a_mirror_too_near_to_zero_delay_is_an_error)
   }
 }
 
-/* --- the same while spectra play --- */
+/* --- calibration while spectra play --- */
 
 namespace {
-/* Waits for what `calibrate` posts. */
+/* Waits for a message that `calibrate` causes. */
 check::Owned<GstMessage>
 next_message (check::DepthChain &chain, GstMessageType type)
 {
@@ -514,7 +516,7 @@ array_of (const GstStructure *structure, const char *field)
   return values;
 }
 
-/* Lines of a mirror, on what there is without it. */
+/* A-lines of a mirror, plus the spectrum without it */
 Values
 lines_with (const Values &mirror, const Values &without, gsize lines)
 {
@@ -530,7 +532,7 @@ calibrate (check::DepthChain &chain)
   check::set_together (chain.find ("octwindowinterp"), "calibrate=true");
 }
 
-/* Spectra that are not of a mirror */
+/* Spectrum without a mirror */
 Values
 hum ()
 {
@@ -551,7 +553,7 @@ TEST (test_octwindowinterp_calibrates_by_the_mirrors_that_play)
       "", samples, 4);
   const MirrorCalibration expected =
       found_of (mirror (60, 1, 1), mirror (130, -1, 2), true);
-  chain.pass (lines_with (mirror (300, 1, 4), without, 4)); /* is none of them */
+  chain.pass (lines_with (mirror (300, 1, 4), without, 4)); /* not one of the two */
   calibrate (chain);
   chain.pass (lines_with (mirror (60, 1, 1), without, 4));
   check::Owned<GstMessage> message = next_message (chain, GST_MESSAGE_ELEMENT);
@@ -607,7 +609,7 @@ TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
   chain.pass (x);
   fail_unless (chain.harness.said ().is_clean ());
 
-  /* It is no first one of a pair. */
+  /* This frame is not the first of a pair. */
   calibrate (chain);
   chain.pass (mirror (60, 1, 1));
   message =
@@ -620,7 +622,7 @@ TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
 }
 
 namespace {
-/* Plays both mirrors of an instrument. */
+/* Calibrates from both mirrors of an instrument. */
 void
 play_mirrors (check::DepthChain &chain, const Values &first, const Values &second)
 {
@@ -668,7 +670,7 @@ TEST (test_octwindowinterp_warns_of_a_calibration_that_widens_the_peak)
   fail_unless (chain.harness.said ().is_clean ());
 }
 
-/* --- maps as others have them --- */
+/* --- maps in other formats --- */
 
 namespace {
 double
@@ -752,8 +754,7 @@ static const bool data_are_asked_for =
     check::only_with ("data", "test_measured_", data_is_there);
 
 namespace {
-/* Spectra of a mirror, `number` 1 or 2, of what is there without it, and of what that
- * folder's own files say of them. */
+/* Spectra with mirror 1 or 2 and without it */
 struct Measured {
   explicit Measured (int number)
       : with (load (data_folder () + "mirror" + std::to_string (number) + ".npy")),
@@ -783,7 +784,7 @@ expect_their_map (const Values &map)
   fail_unless (off < 0.05, "%g samples", off);
 }
 
-/* As narrow as by their map and dispersion, within 5 %. */
+/* Peaks must be as narrow as with the folder's own map and dispersion, within 5 %. */
 void
 expect_their_width (double width, const Values &fringe)
 {

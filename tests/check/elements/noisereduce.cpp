@@ -1,4 +1,4 @@
-/* noisereduce against its rule, written a pixel at a time
+/* Tests of noisereduce against its rule, computed one pixel at a time
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -139,7 +139,7 @@ TEST (test_noisereduce_properties_change_while_it_plays)
     expect_reduced (element, picture, 0, iterations, keying_frames::formats[0], {0, 0});
 }
 
-/* A spiral two pixels wide, which goes from its ends, a column an iteration */
+/* A spiral two pixels wide, which each iteration shortens by a column at its ends */
 static Picture
 spiral (int width, int height)
 {

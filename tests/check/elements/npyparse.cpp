@@ -1,4 +1,4 @@
-/* npyparse: what it promises
+/* Tests of npyparse
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -61,7 +61,7 @@ u16_file (const char *shape, const std::vector<guint16> &values, int version = 1
   return header (dictionary ("<u2", shape), version) + bytes_of (values);
 }
 
-/* A harness around the element, and what came out of it */
+/* Harness of the element, and its output */
 
 struct Frame {
   std::string bytes;
@@ -86,7 +86,7 @@ frame_of (GstBuffer *buffer)
   return frame;
 }
 
-/* A source says once more that something behind it failed. */
+/* A source also posts an error when an element after it fails. */
 void
 expect_no_error (const Outcome &said)
 {
@@ -131,7 +131,7 @@ struct Parser : Harness {
   }
 };
 
-/* Downstream takes spectra and no arrays. */
+/* Downstream accepts spectra but no arrays. */
 struct SpectraParser : Parser {
   explicit SpectraParser (const char *launch = "npyparse name=npyparse") : Parser (launch)
   {
@@ -153,7 +153,7 @@ struct Player : Pipeline {
   {
   }
 
-  /* To the end, or so many. */
+  /* Returns `most` frames, or all until EOS. */
   std::vector<Frame> frames (gsize most = G_MAXSIZE)
   {
     std::vector<Frame> frames;
@@ -251,7 +251,7 @@ TEST_ROWS (test_npyparse_reads, files_that_are_read ())
   parser.expect_caps (row.caps);
 }
 
-/* In either order of bytes they become the host's. */
+/* Numbers of either byte order are converted to that of the host. */
 TEST (test_npyparse_takes_integers_and_floats_of_either_order_of_bytes)
 {
   const struct {
@@ -533,7 +533,7 @@ TEST (test_npyparse_a_short_file_is_not_filled_up_with_the_next)
 TEST (test_npy_files_are_recognised)
 {
   Folder folder;
-  /* The name says nothing. */
+  /* The file name has no meaning. */
   std::string file = folder.write ("a.bin", three_frames ());
   Player run ("filesrc location=" + file + " ! decodebin caps=application/x-oct");
 
@@ -556,7 +556,7 @@ duration_of (Player &run, GstFormat format)
   return duration;
 }
 
-/* From the frame `first` to `end`, to the end of all where that is -1. */
+/* Seeks to frames `first` to `end`, or to the end of the file if `end` is -1. */
 static void
 seek (
     Player &run, gdouble rate, gint64 first, gint64 end, int flags = GST_SEEK_FLAG_FLUSH)
@@ -608,7 +608,7 @@ TEST (test_npyparse_stops_where_a_seek_says)
   expect_no_error (run.said ());
 }
 
-/* A player: one that seeks to parts of the file, and one that pushes them */
+/* One pipeline reads parts of the file on demand, the other pushes them. */
 static const char *ways_of_reading[] = {" ! npyparse", " ! queue ! npyparse"};
 
 static void
@@ -678,7 +678,7 @@ TEST_ROWS (test_npyparse_follows_a_scrub, ways_of_reading)
 
     seek (run, backward ? -1 : 1, backward ? 0 : frame, backward ? frame + 1 : -1,
         GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE);
-    /* Every other one at once, as a hand does. */
+    /* Every other seek is followed by the next at once, as when a user scrubs. */
     if (i % 2)
       continue;
     Owned<GstSample> sample =
@@ -691,7 +691,7 @@ TEST_ROWS (test_npyparse_follows_a_scrub, ways_of_reading)
   expect_no_error (run.said ());
 }
 
-/* As an application plays a loop: the first seek flushes, those that follow do not. */
+/* As an application plays a loop: the first seek flushes, later ones do not. */
 TEST_ROWS (test_npyparse_loops_over_a_segment, ways_of_reading)
 {
   TenFrames on_disk;
@@ -724,7 +724,7 @@ TEST_ROWS (test_npyparse_says_how_long_a_file_is, ways_of_reading)
   expect_equal (duration_of (run, GST_FORMAT_DEFAULT), 10);
 }
 
-/* From a thread of their own, as a player's window does; --tsan watches. */
+/* Queries come from another thread, as from a player's window; --tsan checks them. */
 TEST (test_npyparse_answers_while_streams_begin)
 {
   const std::string file = u16_file ("(3, 4)", counted (12));
@@ -749,7 +749,7 @@ TEST (test_npyparse_answers_while_streams_begin)
   asking.join ();
 }
 
-/* Downstream that wants no more */
+/* Downstream that accepts no more data */
 
 TEST_ROWS (test_npyparse_is_silent_when_downstream_ends_first, ways_of_reading)
 {
@@ -929,7 +929,7 @@ TEST (test_npyparse_survives_damaged_streams)
   }
 }
 
-/* Arrays, where it is those that downstream takes */
+/* Arrays, if downstream accepts only these */
 
 namespace {
 
@@ -959,9 +959,9 @@ reversed_in (const std::string &bytes, gsize size)
 }
 
 struct NumberType {
-  const char *label, *name; /* in the file, and in caps */
-  gsize size;               /* of a number */
-  gsize in_element;         /* numbers of an element */
+  const char *label, *name; /* in the file and in caps */
+  gsize size;               /* bytes of a number */
+  gsize in_element;         /* numbers per element */
 };
 
 const NumberType number_types[] = {{"|b1", "uint8", 1, 1}, {"|i1", "int8", 1, 1},
@@ -1011,7 +1011,7 @@ TEST (test_npyparse_splits_an_array_along_its_outermost_dimension)
   parser.expect_tensors ("uint16", "4:2:1");
 }
 
-/* Elements of NNStreamer's write four dimensions. */
+/* NNStreamer's elements write four dimensions. */
 TEST (test_npyparse_spells_dimensions_as_downstream_does)
 {
   Parser parser;
@@ -1024,7 +1024,7 @@ TEST (test_npyparse_spells_dimensions_as_downstream_does)
 
 struct NoArray {
   std::string file;
-  const char *launch, *label; /* what the error says */
+  const char *launch, *label; /* part of the error */
 };
 
 static std::vector<NoArray>
@@ -1046,10 +1046,10 @@ TEST_ROWS (test_npyparse_refuses_what_is_no_array, files_of_no_array ())
   parser.said ().expect_one_error ({row.label});
 }
 
-/* Where both spectra and arrays are taken */
+/* Downstream that accepts both spectra and arrays */
 
 namespace {
-/* Whether the element posted an INFO message. */
+/* Returns true if the element posted an INFO message. */
 bool
 said_info (const Parser &parser)
 {
@@ -1060,7 +1060,7 @@ said_info (const Parser &parser)
 }
 
 const struct {
-  const char *label, *caps; /* (nullable): of what is taken */
+  const char *label, *caps; /* (nullable): of downstream */
 } takers_of_both[] = {{"anything", nullptr},
     {"both", "application/x-oct; other/tensors, format=static, num_tensors=1"},
     {"both, arrays first", "other/tensors; application/x-oct, domain=wavelength"}};
@@ -1068,7 +1068,7 @@ const struct {
 const std::vector<double> fine_doubles = {1 + 1e-12, 1.0 / 3, -1e300, 16777217, 0.1, 2};
 } // namespace
 
-/* float32 has 24 bits of these doubles' 53. */
+/* float32 keeps 24 of the 53 bits of these doubles. */
 TEST_ROWS (test_npyparse_keeps_float64_where_arrays_are_taken, takers_of_both)
 {
   for (const char *descr : {"<f8", ">f8"}) {
@@ -1085,7 +1085,7 @@ TEST_ROWS (test_npyparse_keeps_float64_where_arrays_are_taken, takers_of_both)
   }
 }
 
-/* Spectra hold these as they are. */
+/* Spectra represent these types exactly. */
 TEST_ROWS (test_npyparse_prefers_spectra_that_keep_the_type, takers_of_both)
 {
   Parser parser;
@@ -1109,7 +1109,8 @@ TEST_ROWS (test_npyparse_gives_arrays_where_there_is_no_spectrum, takers_of_both
   parser.expect_caps ("types=int64, dimensions=(string)3:2:1:1", "other/tensors");
 }
 
-/* Caps that ask for spectra ask for the conversion, which is mentioned where it rounds. */
+/* Caps that only allow spectra request the conversion. The element reports it if it
+ * rounds. */
 TEST (test_npyparse_says_that_it_rounds_float64)
 {
   const struct {
@@ -1131,7 +1132,7 @@ TEST (test_npyparse_says_that_it_rounds_float64)
   }
 }
 
-/* As numpy.save () and numpy.load () would: the numbers are the same, bit by bit. */
+/* As with numpy.save() and numpy.load(), numbers are the same bit by bit. */
 TEST_ROWS (test_npyparse_and_npysink_keep_every_number_type, number_types)
 {
   Folder folder;

@@ -1,4 +1,4 @@
-/* npysink: what it promises
+/* Tests of npysink
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -57,7 +57,7 @@ files_like (const std::string &pattern)
   return names;
 }
 
-/* appsrc ! npysink, and frames of a pattern */
+/* appsrc ! npysink, fed with frames of a pattern */
 class Writer {
 public:
   Writer (const std::string &caps, const std::string &location)
@@ -107,8 +107,8 @@ patterns (gsize size, guint frames)
 }
 
 struct Kind {
-  const char *caps, *descr, *shape; /* of three frames, */
-  const char *frame;                /* and of one alone */
+  const char *caps, *descr, *shape; /* of three frames */
+  const char *frame;                /* of one frame */
   gsize size;
 };
 
@@ -192,7 +192,7 @@ TEST (test_lines_that_stand_apart_are_packed)
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_FORMAT_GRAY8, 7, 3, 1, offsets, strides);
   gst_app_src_push_buffer (GST_APP_SRC (writer.in), buffer);
-  writer.push (8 * 3, 2); /* GStreamer's own: of four bytes */
+  writer.push (8 * 3, 2); /* GStreamer's default stride, a multiple of four bytes */
   writer.end ();
   const Saved saved = read_npy (file);
   assert_header (saved, "|u1", "(2, 3, 7)");
@@ -203,7 +203,7 @@ TEST (test_lines_that_stand_apart_are_packed)
   }
 }
 
-/* So that a crash at any moment leaves an array of all frames until then. */
+/* A crash at any moment leaves an array of all frames so far. */
 TEST (test_a_growing_file_is_an_array_at_any_moment)
 {
   Folder folder;
@@ -224,7 +224,7 @@ TEST (test_a_growing_file_is_an_array_at_any_moment)
     fail_unless (read_npy (files_like (file + ".*")[0]).values == patterns (300, frames));
     fail_unless (files_like (file).empty (), "it has its name before it is whole");
   }
-  /* A recording is stopped. */
+  /* Stopping a recording completes its file. */
   writer.stop ();
   fail_unless (files_like (file + ".*").empty ());
   assert_header (read_npy (file), "|u1", "(12, 300)");
@@ -306,7 +306,7 @@ TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
 }
 
 namespace {
-/* The permissions of the process's new files. */
+/* File mode of new files of this process */
 mode_t
 usual_mode ()
 {
@@ -336,7 +336,7 @@ make_socket (const char *path)
   return made;
 }
 
-/* `make` returns false where this process may not make such a file. */
+/* `make` returns false if this process may not create such a file. */
 const struct {
   const char *label;
   bool (*make) (const char *path);
@@ -375,7 +375,7 @@ expect_refused (const std::string &location, const std::vector<std::string> &par
 }
 } // namespace
 
-/* Before a frame comes. */
+/* The sink refuses them before a frame arrives. */
 TEST_ROWS (test_npysink_refuses_special_files, special_files)
 {
   Folder folder;
@@ -410,7 +410,7 @@ TEST (test_npysink_refuses_a_special_file_among_numbered_ones)
   fail_unless (S_ISFIFO (status_of (fifo).st_mode));
 }
 
-/* A special file that takes the name while the recording runs is not replaced. */
+/* A special file created under that name during the recording is not replaced. */
 TEST (test_npysink_leaves_a_special_file_made_while_it_records)
 {
   Folder folder;
@@ -427,7 +427,7 @@ TEST (test_npysink_leaves_a_special_file_made_while_it_records)
   assert_header (read_npy (files_like (file + ".*")[0]), "|u1", "(1, 3)");
 }
 
-/* Relative and absolute links, links to links, and links to a file that is not there. */
+/* Relative and absolute links, links to links, and links to a missing file. */
 TEST (test_npysink_writes_the_file_that_a_link_leads_to)
 {
   Folder folder;
@@ -473,7 +473,7 @@ TEST (test_npysink_keeps_the_mode_and_owner_of_a_file)
     Writer writer (tensors ("uint8", "3"), file);
     writer.push (3, 0);
     fail_unless (check::soon ([&] { return files_like (file + ".*").size () == 1; }));
-    /* Nobody else reads it meanwhile, either. */
+    /* Other users cannot read the unfinished file, either. */
     fail_unless ((status_of (files_like (file + ".*")[0]).st_mode & 0777 & ~mode) == 0);
     writer.end ();
     const struct stat status = status_of (file);
@@ -493,7 +493,7 @@ TEST (test_npysink_gives_a_new_file_the_usual_mode)
   fail_unless_equals_int (int (status_of (file).st_mode & 0777), int (usual_mode ()));
 }
 
-/* As npyparse reads them: with a kernel between, and device memory to the sink. */
+/* npyparse reads the file; a kernel in between writes device memory to the sink. */
 TEST (test_what_is_written_is_read_again)
 {
   Folder folder;
@@ -522,7 +522,8 @@ TEST (test_what_is_written_is_read_again)
   }
 }
 
-/* The sink takes spectra as well: what the file has none of comes as an array. */
+/* Downstream also accepts spectra; numbers that spectra cannot represent come as
+ * arrays. */
 TEST (test_any_file_is_read_and_written_again)
 {
   Folder folder;
@@ -546,7 +547,7 @@ TEST (test_any_file_is_read_and_written_again)
   }
 }
 
-/* A recording ends where the pipeline stops, and the next one is another. */
+/* A recording ends when the pipeline stops; the next one starts a new file. */
 TEST (test_a_pipeline_that_stops_and_plays_again_writes_another_file)
 {
   Folder folder;

@@ -1,5 +1,5 @@
-/* interpolation=nufft: depth of spectra that are uneven in wavenumber, against those of
- * fringes over even wavenumbers in double precision
+/* Tests of interpolation=nufft: depths of spectra that are uneven in wavenumber, against
+ * fringes of even wavenumbers in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@ using check::TableFile;
 using reference::Values;
 
 namespace {
-/* A spectrometer's: even in wavelength but for a bend of some percent. */
+/* Wavelengths of a spectrometer: even except for a bend of some percent */
 Values
 spectrometer (gsize samples, double bend = 0.067)
 {
@@ -22,7 +22,8 @@ spectrometer (gsize samples, double bend = 0.067)
   return wavelengths;
 }
 
-/* Samples that are even in wavenumber to 1 %, as those of a clocked, swept source. */
+/* Wavelengths of samples that are even in wavenumber to 1 %, as from a clocked swept
+ * source */
 Values
 nearly_even (gsize samples)
 {
@@ -37,8 +38,8 @@ nearly_even (gsize samples)
   return wavelengths;
 }
 
-/* A swept source whose wavenumbers are `chirp` further apart at the first end than their
- * mean, and closer at the other. */
+/* A swept source whose wavenumber step is larger than the mean by a factor of 1 + `chirp`
+ * at the first end, and smaller at the other */
 Values
 chirped (gsize samples, double chirp)
 {
@@ -51,7 +52,7 @@ chirped (gsize samples, double chirp)
   return wavelengths;
 }
 
-/* A spectrometer's without a bend. */
+/* Wavelengths of a spectrometer without a bend */
 Values
 evenly_spaced (gsize samples)
 {
@@ -68,7 +69,7 @@ fringe (const Values &places, double bin, double amplitude = 100)
   return x;
 }
 
-/* The same at the even wavenumbers. */
+/* The same mirror at even wavenumbers */
 Values
 even_fringe (gsize samples, double bin, double amplitude = 100)
 {
@@ -88,7 +89,7 @@ noise (gsize count)
   return x;
 }
 
-/* Relative to the largest. */
+/* Relative to the largest bin */
 double
 worst_difference (const fourier::Line &found, const fourier::Line &expected)
 {
@@ -101,8 +102,8 @@ worst_difference (const fourier::Line &found, const fourier::Line &expected)
   return worst / largest;
 }
 
-/* In dB: the peak relative to that of `expected`, and the largest difference of bins
- * further from the peak than a few, relative to it. */
+/* In dB: the peak relative to that of `expected`, and the largest difference of bins more
+ * than 10 away from the peak, relative to the peak */
 struct Quality {
   double level, artefacts;
 };
@@ -126,11 +127,12 @@ quality_of (const fourier::Line &found, const fourier::Line &expected)
       20 * std::log10 (worst / at_peak)};
 }
 
-/* Tolerance relative to the largest bin: float32 alone, and the error of
- * interpolation, up to the middle depth */
+/* Tolerances relative to the largest bin: of float32 alone, and of the interpolation
+ * error up to the middle depth */
 const double exact = 5e-6, of_grid = 4e-3;
 
-/* Three mirrors, none deeper than the middle. */
+/* Depth, relative to the last one, and amplitude of three mirrors, none deeper than the
+ * middle */
 const std::pair<double, double> mirrors[] = {{0.06, 100}, {0.21, 40}, {0.47, 70}};
 
 Values
@@ -145,7 +147,7 @@ mirrors_at (const Values &places)
   return sum;
 }
 
-/* Depths of this number of wavenumbers, followed by zeros */
+/* Depths from `samples` even wavenumbers, padded with zeros to `points` */
 fourier::Line
 depths_of_mirrors (gsize samples, const reference::Chain &chain = {}, gsize points = 0)
 {
@@ -156,12 +158,12 @@ depths_of_mirrors (gsize samples, const reference::Chain &chain = {}, gsize poin
   return reference::depths_of (spectrum);
 }
 
-/* Results of octfft by the kernel for the device, and in steps by each FFT library */
+/* octfft with its fused kernel, and with separate launches by an FFT library */
 const char *const ways[] = {"", "fused=never fft-library=vkfft"};
 } // namespace
 
-/* The spectrum is real: each fringe has a mirror term, which uneven samples alias to
- * depths that are shown. Depths are shares of the last one. */
+/* Spectra are real, so each fringe has a mirror term. Uneven samples alias it to visible
+ * depths. Depths are relative to the last one. */
 TEST (test_nufft_suppresses_the_mirror_term)
 {
   const gsize samples = 2048;
@@ -199,7 +201,7 @@ TEST (test_nufft_suppresses_the_mirror_term)
   }
 }
 
-/* Eight samples leave -37 dB there. */
+/* Lanczos with eight samples reaches only -37 dB there. */
 TEST (test_lanczos16_suppresses_the_mirror_term)
 {
   const gsize samples = 2048;
@@ -241,7 +243,7 @@ TEST (test_nufft_shows_mirrors_of_all_lengths)
   }
 }
 
-/* The background is that of the samples, the phase that of the even wavenumbers. */
+/* The background applies to samples, the phase to even wavenumbers. */
 TEST (test_nufft_with_dispersion_and_background_shows_mirrors)
 {
   const gsize samples = 1024;
@@ -265,8 +267,8 @@ TEST (test_nufft_with_dispersion_and_background_shows_mirrors)
   }
 }
 
-/* A map of samples says the same as wavelengths do, as far as straight lines between its
- * entries follow them. */
+/* A map of samples is equivalent to wavelengths, as far as linear interpolation between
+ * its entries is exact. */
 TEST (test_nufft_of_a_map_is_that_of_its_wavelengths)
 {
   const gsize samples = 2048;
@@ -279,8 +281,8 @@ TEST (test_nufft_of_a_map_is_that_of_its_wavelengths)
   fail_unless (worst < 1e-3, "%g", worst);
 }
 
-/* To 0.95 of the last depth, where linear interpolation loses 6.8 dB and has artefacts of
- * -30 dB. */
+/* Up to 0.95 of the last depth, where linear interpolation loses 6.8 dB and has artefacts
+ * of -30 dB */
 TEST (test_nufft_keeps_nearly_even_fringes_to_all_depths)
 {
   const gsize samples = 2048;
@@ -306,7 +308,7 @@ TEST (test_nufft_keeps_nearly_even_fringes_to_all_depths)
   }
 }
 
-/* Zeros behind the spectrum bring depths closer, on an even grid and on that of nufft. */
+/* Zero padding makes the depth step smaller, with even samples and with nufft. */
 TEST (test_padded_samples_give_depths_between_the_depths)
 {
   const gsize samples = 1000, padded = 2048;
@@ -332,7 +334,7 @@ TEST (test_padded_samples_give_depths_between_the_depths)
   }
 }
 
-/* Files may have a value for each sample of the camera or for each that is used. */
+/* Files may have a value for each camera sample, or for each sample that is used. */
 TEST (test_only_the_samples_that_are_wanted_are_used)
 {
   const gsize all = 1500, first = 101, samples = 1024;
@@ -345,7 +347,7 @@ TEST (test_only_the_samples_that_are_wanted_are_used)
   std::copy (second.begin (), second.end (), x.begin () + gssize (all + first));
   reference::Chain chain;
   chain.map = reference::map_of (used);
-  Values rounded; /* as they are passed */
+  Values rounded; /* as pushed, in float32 */
   for (double value : second)
     rounded.push_back (double (float (value)));
   const fourier::Line even =
@@ -383,15 +385,15 @@ TEST (test_the_window_stands_where_it_is_wanted)
   fail_unless (worst < exact, "%g", worst);
 }
 
-/* Which bin lies at which depth does not depend on how points were made, only on how many
- * there are, and how much of the spectrum. */
+/* The depth of a bin does not depend on the interpolation, only on the number of points
+ * and the spectral range. */
 TEST (test_a_depth_has_the_same_step_by_nufft)
 {
   const Values wavelengths = spectrometer (1000);
   TableFile file (wavelengths);
   const struct {
     const char *settings;
-    double points, first, last; /* of the wavenumbers */
+    double points, first, last; /* `first` and `last` sample of the range */
   } cases[] = {{"", 1000, 0, 999}, {"padded-samples=2048", 2048, 0, 999},
       {"first-sample=100 samples=512", 512, 100, 611}};
   for (const auto &of : cases) {
@@ -413,7 +415,7 @@ TEST (test_a_depth_has_the_same_step_by_nufft)
   }
 }
 
-/* To a grid and back, with zeros and without, while it plays. */
+/* The interpolation changes to nufft and back while playing, with and without padding. */
 TEST (test_nufft_comes_and_goes_with_the_next_frame)
 {
   const gsize samples = 1000;
@@ -448,7 +450,7 @@ TEST (test_nufft_comes_and_goes_with_the_next_frame)
   }
 }
 
-/* As oct-calibrate writes it. */
+/* As oct-calibrate writes it */
 TEST (test_a_settings_file_sets_what_is_in_it)
 {
   const gsize samples = 512;
@@ -489,7 +491,7 @@ TEST (test_samples_that_are_not_there_leave_the_last_ones_in_force)
   }
 }
 
-/* From 16 samples to 65536, which is what comes of a camera and of a fast digitizer. */
+/* From 16 samples to 65536, the range from small cameras to fast digitizers */
 TEST (test_spectra_of_16_to_65536_samples_have_depths)
 {
   for (gsize samples : {16, 17, 40, 32768, 65536}) {
@@ -512,7 +514,7 @@ TEST (test_spectra_of_16_to_65536_samples_have_depths)
   }
 }
 
-/* A grid of 65536 points is the largest that is transformed. */
+/* A grid of 65536 points is the largest supported one. */
 TEST (test_nufft_says_which_spectra_are_too_long)
 {
   DepthChain nufft (

@@ -1,4 +1,4 @@
-/* octangio: angiograms of repeats, and never of two places
+/* Tests of octangio: angiograms of repeats, and never of two positions
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +9,7 @@ using namespace check;
 using namespace depths;
 
 namespace {
-/* --- what is promised, in double precision --- */
+/* --- reference in double precision --- */
 
 using Reference = Values (*) (const std::vector<Pairs> &repeats);
 
@@ -77,8 +77,8 @@ is_vessel (gsize line, gsize depth)
   return line >= 8 && line < 14 && depth >= 10 && depth < 20;
 }
 
-/* Tissue that stands still, but for noise; blood is new each time. All of an A-line turns
- * by the movement of the sample. */
+/* Static tissue with noise, and blood that is new in each repeat. Bulk motion turns the
+ * phase of each A-line. */
 Pairs
 flow_phantom (guint place, guint repeat)
 {
@@ -96,7 +96,7 @@ flow_phantom (guint place, guint repeat)
   return as_float (pairs);
 }
 
-/* How often a value of blood is above one of tissue. */
+/* Probability that a value of blood is above a value of tissue */
 double
 area_under_curve (const Values &angiogram)
 {
@@ -178,7 +178,7 @@ TEST_ROWS (test_octangio_tells_vessel_from_tissue, methods)
   fail_unless (area >= 0.95, "%s: %g", row.label.c_str (), area);
 }
 
-/* Nothing but the whole sample moves. */
+/* Only the whole sample moves. */
 TEST (test_octangio_takes_the_bulk_phase_out)
 {
   Harness harness ("octangio method=complex-variance", frame_caps ("CF32LE"));
@@ -214,8 +214,8 @@ TEST (test_octangio_says_what_comes_out)
 /* --- axial movement, bands --- */
 
 namespace {
-/* Grains of a spectrum whose middle is strongest, `shift` bins deeper than they are; all of
- * an A-line turns with it. */
+/* Grains with a spectrum that peaks in the middle, `shift` bins deeper; the phase of each
+ * A-line turns with the shift. */
 Pairs
 moved (guint seed, double shift)
 {
@@ -249,7 +249,7 @@ mean_inside (const Values &values)
   return sum / count;
 }
 
-/* The filter of a band, by the transform of each line among zeros. */
+/* Band-pass filter by a zero-padded transform of each A-line */
 Pairs
 in_band (const Pairs &frame, guint band, guint bands)
 {
@@ -280,8 +280,8 @@ in_band (const Pairs &frame, guint band, guint bands)
 }
 } // namespace
 
-/* Apart from blood, a sample that moves by this number of bins shows only its
- * movement. */
+/* Without blood, only residual motion remains of a sample that moves by this number of
+ * bins. */
 TEST_ROWS (test_octangio_takes_the_axial_movement_out, {-2.0, -0.4, 0.7, 1.0, 3.3})
 {
   for (const Method &method : methods) {
@@ -339,7 +339,7 @@ TEST_ROWS (test_octangio_averages_the_bands_of_a_spectrum, {2u, 4u, 7u})
 /* --- threshold --- */
 
 namespace {
-/* Air above the sample: noise and nothing else */
+/* Depths of air above the sample, with noise only */
 const gsize air = 14;
 
 bool
@@ -348,7 +348,7 @@ is_blood (gsize line, gsize depth)
   return line >= 8 && line < 14 && depth >= 20 && depth < 30;
 }
 
-/* Tissue of 43 dB with noise of 13 dB, which all depths have */
+/* Tissue of 43 dB, and noise of 13 dB at all depths */
 Pairs
 phantom_in_air (guint repeat)
 {
@@ -365,8 +365,8 @@ phantom_in_air (guint repeat)
   return as_float (pairs);
 }
 
-/* Probability that a value of blood is above one of the rest, half where they are equal:
- * of the rest, all or what is not air */
+/* Probability that a value of blood is above another value; equal values count half. The
+ * other values are all, or those outside air. */
 double
 area_of_blood (const Values &angiogram, bool with_air)
 {
@@ -413,7 +413,8 @@ TEST_ROWS (test_octangio_threshold_tells_vessel_from_air, methods)
   }
 }
 
-/* Where the mean power of the repeats is below, it is 0, and elsewhere what it was. */
+/* Output is 0 where the mean power of the repeats is below the threshold, and unchanged
+ * elsewhere. */
 TEST_ROWS (test_octangio_threshold_of_mean_power, {2u, 4u, 9u})
 {
   const std::vector<Pairs> repeats = repeats_of (3, row);
@@ -441,7 +442,7 @@ TEST_ROWS (test_octangio_threshold_of_mean_power, {2u, 4u, 9u})
   }
 }
 
-/* It changes while playing, and no group begins anew. */
+/* The threshold changes while playing, and no group starts again. */
 TEST (test_octangio_threshold_while_playing)
 {
   Harness harness ("octangio", frame_caps ("CF32LE"));
@@ -460,12 +461,12 @@ TEST (test_octangio_threshold_while_playing)
 namespace {
 struct Loss {
   std::string label;
-  std::vector<std::vector<guint>> repeats; /* that come of each place */
-  std::vector<guint> places;               /* of which an angiogram comes */
+  std::vector<std::vector<guint>> repeats; /* repeats that arrive of each position */
+  std::vector<guint> places;               /* positions that have an angiogram */
 };
 } // namespace
 
-/* Each angiogram that comes is that of one place, and of all its repeats. */
+/* Each angiogram uses one position and all of its repeats. */
 TEST_ROWS (test_octangio_never_mixes_places,
     std::vector<Loss>{
         {"first of a place", {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}}, {0, 2}},
@@ -524,7 +525,7 @@ TEST (test_octangio_finds_its_places_after_a_flush)
   push_place (harness, 0, {0, 1});
   harness.flush ();
   harness.start_segment ();
-  /* A seek that came down within a place. */
+  /* A seek to the middle of a position */
   push_place (harness, 5, {2, 3});
   push_place (harness, 6, {0, 1, 2, 3});
   expect_equal (waiting (harness), 1u);

@@ -1,4 +1,5 @@
-/* octaverage: means of B-scans and of A-lines, and of nothing that does not belong to them
+/* Tests of octaverage: means of B-scans and of A-lines, only of those that belong
+ * together
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +10,7 @@ using namespace check;
 using namespace depths;
 
 namespace {
-/* A frame's values, line by line, as [line * n_depths + depth]. */
+/* Mean of frames, whose values are ordered as [line * n_depths + depth] */
 Pairs
 mean_of_frames (const std::vector<Pairs> &frames)
 {
@@ -21,7 +22,7 @@ mean_of_frames (const std::vector<Pairs> &frames)
   return mean;
 }
 
-/* Mean of each group of `every` A-lines or, rolling, of those around each A-line */
+/* Mean of each group of `every` A-lines or, if rolling, of those around each A-line */
 Values
 mean_of_lines (const Values &frame, gsize every, bool rolling)
 {
@@ -170,7 +171,7 @@ TEST_ROWS (test_octaverage_gives_the_mean_of_neighbouring_a_lines,
       row.label);
 }
 
-/* Columns of a picture are A-lines; half of a gray level is rounded to an even one. */
+/* Columns of an image are A-lines. Half a grey level is rounded to even. */
 TEST_ROWS (test_octaverage_takes_pictures, std::vector<std::string>{"GRAY8", "GRAY16_LE"})
 {
   Harness harness ("octaverage frames=2 lines=2", frame_caps (row, 32, 20));
@@ -196,10 +197,10 @@ TEST_ROWS (test_octaverage_takes_pictures, std::vector<std::string>{"GRAY8", "GR
       expected, 0, row);
 }
 
-/* --- what does not belong together --- */
+/* --- frames that do not belong together --- */
 
 namespace {
-/* Frame n has the value n everywhere, so that a mean says of which frames it is. */
+/* Frame n has the value n everywhere, so that a mean shows which frames it includes. */
 GstBuffer *
 numbered (guint n, guint flags = 0)
 {
@@ -218,7 +219,7 @@ means_that_came (Harness &harness)
 struct Loss {
   std::string label;
   std::string properties;
-  std::vector<guint> frames; /* that come; DISCONT where one is left out */
+  std::vector<guint> frames; /* that arrive; DISCONT after a missing one */
   Values means;
 };
 } // namespace
@@ -272,7 +273,8 @@ TEST (test_octaverage_begins_anew_after_a_flush)
   expect_near (means_that_came (harness), Values{10.5}, 1e-5, "after a flush");
 }
 
-/* A group that began with other caps is left out; the next ones are where they would be. */
+/* A group that began with other caps is dropped; the positions of later groups do not
+ * change. */
 TEST (test_octaverage_keeps_its_groups_with_new_caps)
 {
   Harness harness ("octaverage frames=3", frame_caps ("F32LE"));
@@ -293,7 +295,7 @@ namespace {
 struct Division {
   std::string label;
   guint repeats, b_scans, frames;
-  /* The mean frame number of each group and its scan, worked out by hand */
+  /* Mean frame number of each group and its scan, worked out by hand */
   std::vector<std::pair<double, std::string>> groups;
 };
 
@@ -309,7 +311,7 @@ scanned (guint n, guint repeats, guint b_scans)
 }
 } // namespace
 
-/* No mean is of two volumes, nor of some B-scans more often than of others. */
+/* No mean includes two volumes, or unequal numbers of frames of its B-scans. */
 TEST_ROWS (test_octaverage_divides_volumes,
     std::vector<Division>{{"half of the repeats", 4, 2, 2,
                               {{0.5, "frame 0 volume 0 b-scan 0/2 repeat 0/2"},
@@ -371,7 +373,7 @@ TEST_ROWS (test_octaverage_refuses_groups_that_no_volume_holds,
   expect_warnings (playing.bus, row.label, {"groups of 4 frames"});
 }
 
-/* Somebody turns octscan's b-scans down, and up again. */
+/* octscan's b-scans is reduced, and increased again. */
 TEST (test_octaverage_waits_for_volumes_that_hold_a_group)
 {
   Harness harness ("octaverage frames=4", frame_caps ("F32LE"));
@@ -381,7 +383,7 @@ TEST (test_octaverage_waits_for_volumes_that_hold_a_group)
   expect_warnings (harness.bus, "volumes of 2", {"groups of 4 frames"});
 }
 
-/* --- true scale --- */
+/* --- aspect ratio --- */
 
 TEST_ROWS (test_octaverage_widens_the_pixels_of_means,
     std::vector<std::string>{"1/1", "3/2", "9999/6887"})
@@ -396,12 +398,12 @@ TEST_ROWS (test_octaverage_widens_the_pixels_of_means,
   fail_unless (sscanf (row.c_str (), "%d/%d", &wide, &high) == 2);
   expect_near (
       Values{double (numerator) / denominator}, Values{4.0 * wide / high}, 1e-3, row);
-  /* Sinks multiply both with sizes in 32 bits. */
+  /* Sinks multiply both by sizes in 32 bits. */
   fail_unless (
       numerator <= 10000 && denominator <= 10000, "%d/%d", numerator, denominator);
 }
 
-/* --- knobs --- */
+/* --- property changes --- */
 
 TEST (test_octaverage_takes_knobs_between_two_frames)
 {

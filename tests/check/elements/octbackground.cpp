@@ -1,4 +1,5 @@
-/* octbackground: fixed patterns go, and what moves or is only in some A-lines stays
+/* Tests of octbackground: fixed patterns are removed; features that move or are only in
+ * some A-lines stay
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -71,7 +72,7 @@ assert_near (const Pairs &found, const Pairs &expected, const std::string &what)
       worst < 1e-5 * largest, "%s: %g of the largest", what.c_str (), worst / largest);
 }
 
-/* Speckle, on a pattern that is larger. */
+/* Speckle plus a stronger pattern */
 Pairs
 on_a_pattern (guint seed, gsize depths, gsize lines, double height = 1000)
 {
@@ -89,8 +90,8 @@ decibels (double quotient)
 
 const gsize many = 256, deep = 64; /* A-lines, depths */
 
-/* An interface at depth 20, flat and of one phase, in all A-lines but those from 160 to
- * 200, where the sample ends; its level fluctuates by 1 %, all else is little noise. */
+/* A flat interface of constant phase at depth 20, in all A-lines except 160 to 200, where
+ * the sample ends. Its level fluctuates by 1 %; everything else is weak noise. */
 Pairs
 flat_interface ()
 {
@@ -104,7 +105,7 @@ flat_interface ()
   return as_float (frame);
 }
 
-/* Level of the interface in the A-lines that have it */
+/* Level of the interface in the A-lines that contain it */
 double
 level_of_interface (const Pairs &frame)
 {
@@ -151,7 +152,8 @@ TEST (test_octbackground_takes_a_fixed_pattern_out)
       decibels (std::sqrt (after / before)));
 }
 
-/* The mean of all A-lines takes most of it away and leaves its ghost where it was not. */
+/* The mean of all A-lines removes most of the interface and leaves a ghost where it was
+ * absent. */
 TEST (test_octbackground_keeps_a_flat_interface_that_has_an_end)
 {
   const Pairs frame = flat_interface ();
@@ -201,7 +203,7 @@ TEST (test_octbackground_recorded_stays_until_it_is_set_again)
   fail_unless (harness.said ().is_clean ());
 }
 
-/* As npysink writes complex depths. */
+/* A complex pattern in a file, as npysink writes it */
 TEST (test_octbackground_takes_what_a_file_has_away)
 {
   const Pairs empty = on_a_pattern (8, 16, 6), frame = on_a_pattern (9, 16, 24, 400);
@@ -220,7 +222,7 @@ TEST (test_octbackground_takes_what_a_file_has_away)
     harness.push (complex_frame (frame, n));
     assert_near (pull_pairs (harness), without (frame, mean), "of a file");
   }
-  /* A file that cannot be read leaves the last pattern in force. */
+  /* If a file cannot be read, the last pattern stays in effect. */
   set_together (harness.find ("octbackground"), "location=" + other.path);
   harness.push (complex_frame (frame, 2));
   assert_near (pull_pairs (harness), without (frame, mean), "of the file before");
@@ -243,7 +245,7 @@ caps_from (guint first, gsize depths = 16)
 }
 } // namespace
 
-/* Where depths begin elsewhere, a pattern is of other depths. */
+/* A pattern does not apply to depths with another start. */
 TEST (test_octbackground_records_anew_when_the_first_depth_changes)
 {
   const struct {
@@ -309,7 +311,7 @@ TEST (test_octbackground_subtracts_a_file_from_its_own_depths_alone)
   fail_unless (harness.said ().is_clean ());
 }
 
-/* An A-line that is not a number stays one, and does not reach the others. */
+/* A NaN in an A-line stays there and does not affect other A-lines. */
 TEST (test_octbackground_a_broken_line_is_in_no_pattern)
 {
   Pairs frame = on_a_pattern (7, 16, 24);

@@ -1,5 +1,5 @@
-/* octdisplay: the picture that octfft makes, at the end of any chain, and the range that a
- * picture finds itself
+/* Tests of octdisplay: the same image as octfft makes, after any chain, and the automatic
+ * range
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,12 +9,12 @@ using namespace check;
 using namespace depths;
 
 namespace {
-/* --- what is promised, in double precision --- */
+/* --- reference in double precision --- */
 
 struct Quantity {
   std::string label, settings;
-  std::function<double (double)> brightness; /* 0 to 1 of a number */
-  double spread;                             /* of the numbers of the test */
+  std::function<double (double)> brightness; /* maps a number to 0 … 1 */
+  double spread;                             /* of the test's numbers */
 };
 
 double
@@ -54,7 +54,7 @@ some_numbers (double spread)
   return values;
 }
 
-/* Value of the A-line and depth of a pixel */
+/* Expected image: the value of each pixel, from its A-line and depth */
 Values
 picture_of (const Values &values, double full,
     const std::function<double (double)> &brightness, bool flip = false)
@@ -115,7 +115,7 @@ TEST (test_octdisplay_shows_complex_numbers_as_octfft_does)
   }
 }
 
-/* The chain's own numbers, by way of octfft and of it. */
+/* Numbers of the chain, shown by octfft and by octdisplay */
 TEST_ROWS (test_octdisplay_makes_the_picture_of_octfft,
     {std::string ("CF32LE"), std::string ("F32LE")})
 {
@@ -167,10 +167,10 @@ TEST (test_octdisplay_shows_what_is_no_number_black_or_white)
   expect_equal (got[1], 128.0);
 }
 
-/* --- the range that it finds --- */
+/* --- automatic range --- */
 
 namespace {
-/* Levels from `from` on, 0.1 dB apart, in any order. */
+/* Levels from `from` on, in steps of 0.1 dB, shuffled */
 Values
 rising (double from)
 {
@@ -180,7 +180,7 @@ rising (double from)
   return values;
 }
 
-/* Range of a single frame */
+/* Range found from a single frame */
 struct Found {
   double black, white;
 };
@@ -196,7 +196,7 @@ void
 expect_range (const Values &pixels, const Values &values, const Found &found,
     const std::string &what)
 {
-  /* Levels are counted in steps of 1/6 dB: a gray level is 0.3 dB. */
+  /* The histogram has steps of 1/6 dB: a grey level is 0.3 dB. */
   expect_near (pixels,
       picture_of (
           values, 255, [&] (double v) { return between (v, found.black, found.white); }),
@@ -209,7 +209,7 @@ TEST (test_octdisplay_finds_its_range_and_keeps_it_steady)
   Harness harness ("octdisplay db-auto=true", caps_with ("decibels"));
   Found found = range_of (10);
   for (guint n = 0; n < 12; n++) {
-    const double from = n < 3 ? 10 : 40; /* brighter all at once */
+    const double from = n < 3 ? 10 : 40; /* a sudden change of brightness */
     const Found own = range_of (from);
     found.black += (own.black - found.black) / 8;
     found.white += (own.white - found.white) / 8;
@@ -289,7 +289,7 @@ TEST (test_octdisplay_takes_all_that_octs_elements_make)
   }
 }
 
-/* --- octfft's own --- */
+/* --- automatic range of octfft --- */
 
 TEST (test_octdisplay_range_is_found_by_octfft_too)
 {

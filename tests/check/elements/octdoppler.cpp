@@ -1,4 +1,4 @@
-/* octdoppler: phases and velocities, their sign and their unit
+/* Tests of octdoppler: phase differences and velocities, their sign and their unit
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,13 +10,13 @@ using namespace check;
 using namespace depths;
 
 namespace {
-/* --- what is promised, in double precision --- */
+/* --- reference in double precision --- */
 
 struct Window {
   gint depths, lines;
 };
 
-/* The sum of a window around `at` that lies within 0 to `end`. */
+/* Calls `add` for each index of a window around `at` that lies within 0 to `end`. */
 template <typename Add>
 void
 around (gint at, gint size, gint end, Add add)
@@ -27,7 +27,7 @@ around (gint at, gint size, gint end, Add add)
   }
 }
 
-/* Pair j is of before[j] and after[j]. */
+/* Pair j consists of before[j] and after[j]. */
 Values
 phases_of (const Pairs &before, const Pairs &after, gint n_pairs, const Window &window,
     double least_power = 0)
@@ -63,7 +63,7 @@ phases_between_lines (const Pairs &frame, const Window &window, double least_pow
   return phases_of (frame, from_line (frame, 1), n_lines - 1, window, least_power);
 }
 
-/* Grains that stay, while the phase turns by `step` from line to line, `depth` by depth. */
+/* Static grains whose phase turns by `step` (depth) from one A-line to the next */
 template <typename Step>
 Pairs
 turning (guint seed, Step step)
@@ -77,7 +77,7 @@ turning (guint seed, Step step)
   return as_float (frame);
 }
 
-/* The least way round between two phases. */
+/* Compares phases modulo 2 pi. */
 void
 expect_phases (const Values &got, const Values &expected, const std::string &what)
 {
@@ -95,7 +95,7 @@ TEST_ROWS (test_octdoppler_finds_the_phase_between_a_lines, windows)
   Harness harness (text ("octdoppler quantity=phase window-depths=%d window-lines=%d",
                        row.depths, row.lines),
       frame_caps ("CF32LE"));
-  /* Far from the middle of the plane, where a sum has no phase to speak of. */
+  /* Sums are far from the origin of the complex plane, where the phase is unstable. */
   const Pairs noise = speckle (9);
   Pairs frame = turning (4, [] (gsize) { return 1.1; });
   for (gsize n = 0; n < frame.size (); n++)
@@ -156,7 +156,7 @@ TEST (test_octdoppler_is_nothing_below_the_threshold)
   expect_phases (pull_numbers (harness), expected, "masked");
 }
 
-/* All bins have the same power, 40 dB: at the edges too, where windows have fewer of them,
+/* All bins have the same power, 40 dB. Also at the edges, where windows have fewer bins,
  * it is above a threshold of 39.5 dB and below one of 40.5 dB. */
 TEST_ROWS (
     test_octdoppler_threshold_at_edges, std::vector<Window>{{2, 1}, {3, 3}, {4, 2},
@@ -256,14 +256,14 @@ TEST (test_octdoppler_keeps_what_is_in_force_where_no_rate_is_known)
   expect_warnings (harness.bus, "no rate", {"quantity=velocity: the caps have no"});
 }
 
-/* --- the whole chain, on a mirror that moves --- */
+/* --- the whole chain, with a moving mirror --- */
 
 namespace {
 const gsize samples = 256, lines = 16;
 const double wavelength = 1310, line_rate = 10000, velocity = 0.8; /* nm, Hz, mm/s */
 
-/* Raw spectra of a mirror that goes deeper, even in wavenumber: `falling` begins with the
- * greatest wavenumber, the shortest wavelength. */
+/* Raw spectra of a mirror that moves deeper, even in wavenumber. `falling` starts with
+ * the largest wavenumber. */
 Bytes
 moving_mirror (bool falling)
 {

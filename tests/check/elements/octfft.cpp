@@ -1,4 +1,4 @@
-/* octfft: depth from spectra, as numbers and as pictures
+/* Tests of octfft: depths from spectra, as numbers and as images
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -29,7 +29,7 @@ const char *const input_formats[] = {"F32LE", "CF32LE"};
 const char *const output_formats[] = {"GRAY8", "GRAY16_LE", "F32LE", "CF32LE"};
 const double float_error = 2e-6; /* of a line's largest bin */
 
-/* A frame of spectra: float32, in pairs where it is complex. */
+/* A frame of float32 spectra, in pairs if complex */
 struct Spectra {
   gsize samples, lines;
   bool complex;
@@ -84,7 +84,7 @@ make_noise (gsize samples, gsize lines, bool complex = false, unsigned seed = 1)
   return spectra;
 }
 
-/* An impulse of each amplitude, a line each: all of its bins have just that amplitude. */
+/* Impulses, one per A-line: all bins of an A-line have the amplitude of its impulse. */
 Spectra
 make_impulses (gsize samples, const std::vector<float> &amplitudes)
 {
@@ -94,7 +94,7 @@ make_impulses (gsize samples, const std::vector<float> &amplitudes)
   return spectra;
 }
 
-/* Output, as [line][depth] */
+/* Output in the order [line][depth] */
 struct Output {
   std::string format;
   gsize lines = 0, depths = 0;
@@ -272,12 +272,13 @@ private:
   std::string current_caps;
 };
 
-/* How the element is set, and so what it must make of a bin. */
+/* Display settings of the element, and so the expected value of a bin */
 struct Expected : reference::Display {
   gsize start = 0;
 };
 
-/* Between what amplitudes a little less and a little more give. */
+/* Fails unless the output lies between the values of slightly smaller and slightly larger
+ * amplitudes. */
 void
 assert_between (double got, double least, double most, double slack, const Output &output,
     gsize line, gsize depth)
@@ -333,8 +334,8 @@ assert_depths (const Output &output, gsize expected)
 
 /* Values */
 
-/* Which formats of output are tried with a length: all four of the common one and of one
- * that is no power of two, else one, as each is a program of its own. */
+/* Output formats to test with a length: all four for the usual length and for one that is
+ * not a power of two, otherwise one. Each needs a program of its own. */
 static std::vector<std::string>
 formats_to_try (gsize samples, bool complex)
 {
@@ -394,7 +395,7 @@ TEST (test_octfft_pixels_are_rounded_half_to_even_and_clamped)
     const char *format, *launch;
     double full;
   } cases[] = {
-      /* 20 log10 (255) and 20 log10 (65535): an amplitude of 1 is a step. */
+      /* 20 log10 (255) and 20 log10 (65535): an amplitude of 1 is one level. */
       {"GRAY8", "octfft scale=linear db-min=-1000 db-max=48.13080360867910341", 255},
       {"GRAY16_LE", "octfft scale=linear db-min=-1000 db-max=96.32946607530499", 65535},
   };
@@ -487,8 +488,8 @@ TEST (test_octfft_both_libraries_agree)
   }
 }
 
-/* With every FFT library: the A-line with NaN has no valid output. Its neighbours, one
- * of which may share a transform with it, are not affected. */
+/* With every FFT library, an A-line with NaN has no valid output. Its neighbours, one of
+ * which may share its transform, are not affected. */
 TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
 {
   const float broken[] = {NAN, INFINITY};
@@ -517,7 +518,7 @@ TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
   }
 }
 
-/* Also where the last lines do not fill what is made together. */
+/* Also if the last A-lines do not fill a batch. */
 TEST (test_octfft_in_one_launch_and_in_two_is_the_same)
 {
   const struct {
@@ -677,7 +678,7 @@ TEST (test_octfft_makes_no_round_trip)
     fail_unless_equals_uint64 (after.uploads, before.uploads);
     fail_unless_equals_uint64 (after.downloads, before.downloads);
     fail_unless_equals_uint64 (after.host_waits, before.host_waits);
-    /* Transform and depth, or both in one. */
+    /* Transform and depth, in two launches or in one. */
     guint64 launches = (after.launches - before.launches) / 10;
     fail_unless (launches == 2 || (launches == 1 && !strstr (description, "never")));
     fail_unless_equals_int (gst_opencl_context_get_n_builds (octfft.context), builds);
@@ -896,7 +897,7 @@ TEST (test_octfft_does_not_start_with_an_empty_display_range)
   assert_output (octfft.process (spectra), spectra);
 }
 
-/* Is set badly, fails once with `error`, is set well, and works again. */
+/* Bad properties fail once with `error`; with good ones the element works again. */
 static void
 check_failure (const Spectra &spectra, const std::string &bad, const std::string &good,
     const char *error)
@@ -952,7 +953,7 @@ turn (const char *set, const char *warning, double db_min, double db_max, gsize 
   return {set, warning, expected, depths};
 }
 
-/* Two frames each, the second of which has nothing more to say. */
+/* Two frames per entry; the second one causes no message. */
 static void
 check_turns (const std::vector<Turn> &turns)
 {
@@ -998,7 +999,7 @@ TEST (test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones)
           "depth-start is 450 and depth-count is 100, expected depths "
           "among the 500 that 1000 samples",
           0, 60, 450, 50),
-      turn ("db-max=90", nullptr, 0, 60, 450, 50), /* the same reason is not said again */
+      turn ("db-max=90", nullptr, 0, 60, 450, 50), /* the reason was already reported */
       turn ("depth-start=400", nullptr, 0, 90, 400, 100),
       turn ("depth-start=8000", "depth-start is 8000", 0, 90, 400, 100),
       turn ("depth-start=0 depth-count=0", nullptr, 0, 90, 0, 500),
@@ -1010,7 +1011,7 @@ TEST (test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_back)
   Spectra many = make_noise (1000, 5), few = make_noise (500, 5);
   const struct {
     const char *set;
-    gsize start, depths; /* of few samples */
+    gsize start, depths; /* with few samples */
   } cases[] = {
       {"depth-start=400", 249, 1},
       {"depth-start=200 depth-count=100", 150, 100},
@@ -1052,7 +1053,7 @@ TEST (test_octfft_depths_refused_before_are_taken_with_caps_that_have_them)
   expect_warnings (octfft.bus, "many", {});
 }
 
-/* Ranges that overlap in a half set pair, but for which no half is right. */
+/* A half-set pair is an invalid range, or its output matches neither pair. */
 static gpointer
 turn_quickly (gpointer data)
 {

@@ -1,5 +1,5 @@
-/* octfilesink: headers, values, and what is left of a recording that was cut short. What
- * other programs read of its files is in tests/check/pipelines/octfiles.py.
+/* Tests of octfilesink: headers, values, and files of interrupted recordings.
+ * tests/check/pipelines/octfiles.py reads its files with other programs.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -43,8 +43,9 @@ number_at (const std::string &header, gsize place)
   return number;
 }
 
-/* Which way each axis goes in NIfTI's space of right, anterior and superior: depth down,
- * lines to the left, B-scans forwards; in a file of fewer axes they go as they come. */
+/* Direction of each axis in NIfTI's space of right, anterior and superior: depth down,
+ * A-lines to the left, B-scans forwards. Axes of files with fewer axes keep their
+ * order. */
 const char *const volume = "ILA", *const picture = "LIA", *const flat = "RAS";
 
 /* nifti1.h: dim is at 40, datatype at 70, bitpix at 72, pixdim at 76, vox_offset at 108,
@@ -53,7 +54,8 @@ void
 expect_nifti (const std::string &header, const std::vector<gint16> &dim, gint16 datatype,
     gint16 bits, const std::vector<float> &pixdim, const std::string &ways)
 {
-  const char *const rows[] = {"LR", "PA", "IS"}; /* against and along each */
+  /* Negative and positive direction of each axis */
+  const char *const rows[] = {"LR", "PA", "IS"};
   expect_equal (number_at<gint32> (header, 0), 348);
   expect_equal (number_at<gint16> (header, 40), gint16 (dim.size ()));
   for (gsize n = 0; n < 7; n++)
@@ -92,7 +94,7 @@ patterns (gsize size, guint frames)
   return all;
 }
 
-/* All of the sink's are one; its source has an error of its own then. */
+/* All errors of the sink are the same. Its source then posts an error of its own. */
 void
 expect_first_error (const Outcome &outcome, const std::vector<std::string> &parts)
 {
@@ -151,7 +153,7 @@ struct Kind {
   gint16 nifti;
   gint16 bits;
   std::vector<gint16> dim;
-  const char *nrrd; /* lines that are in it */
+  const char *nrrd; /* lines that it contains */
 };
 
 #define TENSORS(type, dimensions)                                                        \
@@ -211,12 +213,12 @@ TEST (test_octfilesink_says_in_nrrd_how_far_apart_voxels_are)
                         "(0,0,-0.0025) (0.007,0,0) (0,-0.001,0)\nspace origin: (0,0,0)\n"
                         "space units: \"mm\" \"mm\" \"mm\"\n",
                            "\nkinds: domain domain domain\n"});
-  /* Which NRRD allows for no axis that has a direction. */
+  /* NRRD does not allow these for an axis with a direction. */
   for (const char *field : {"spacings", "\nunits"})
     fail_unless (header.find (field) == std::string::npos, "%s", header.c_str ());
 }
 
-/* The origin is the depth of the first bin, in both formats. */
+/* The origin is the depth of the first bin in both formats. */
 TEST (test_octfilesink_says_where_the_first_depth_is)
 {
   Folder folder;
@@ -233,7 +235,7 @@ TEST (test_octfilesink_says_where_the_first_depth_is)
         number_at<float> (header, 280 + 16 * row + 12), row == 2 ? -0.1f : 0.0f);
 }
 
-/* The columns of an image are A-lines. */
+/* Columns of an image are A-lines. */
 TEST (test_octfilesink_swaps_the_spacing_of_a_picture)
 {
   Folder folder;
@@ -284,7 +286,7 @@ TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_on_a_full_disk,
     expect_says (read.header, {"\nsizes: 8 3 3\n"});
 }
 
-/* Before a program that is none of ours, and has plugins that are built with a sanitizer */
+/* Prefix for a program that is not ours but loads plugins built with a sanitizer */
 static std::string
 sanitizer_for_others ()
 {
@@ -297,7 +299,7 @@ sanitizer_for_others ()
   return "";
 }
 
-/* In a process of its own, which is killed after some frames. */
+/* Runs in a process of its own, which is killed after some frames. */
 TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_when_it_is_killed,
     std::vector<std::string>{"nii", "nrrd"})
 {

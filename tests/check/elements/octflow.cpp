@@ -1,4 +1,5 @@
-/* Moving and static tissue: from the phantom of octtestsrc to velocities and angiograms
+/* Tests of moving and static tissue: from octtestsrc's phantom to velocities and
+ * angiograms
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,21 +9,21 @@ using namespace check;
 using namespace depths;
 
 namespace {
-/* --- where the phantom's vessel is --- */
+/* --- position of the phantom's vessel --- */
 
 struct Phantom {
   gsize samples, lines;
 
   gsize bins () const { return samples / 2; }
   double surface (double across) const { return 0.15 - 0.05 * std::sin (G_PI * across); }
-  /* From the vessel's middle, 1 at its wall. */
+  /* Distance from the vessel's axis; 1 at its wall */
   double away (gsize line, gsize bin) const
   {
     const double across = (line + 0.5) / lines, deep = double (bin) / bins ();
     return std::hypot (
         (across - 0.66) / 0.085, (deep - surface (across) - 0.185) / 0.050);
   }
-  /* Well inside tissue. */
+  /* Returns true well inside tissue. */
   bool is_tissue (gsize line, gsize bin) const
   {
     const double below = double (bin) / bins () - surface ((line + 0.5) / lines);
@@ -46,7 +47,7 @@ to_depth (const char *background)
       background);
 }
 
-/* The values at places of one kind. */
+/* Returns the values at positions of one kind. */
 template <typename Which>
 Values
 chosen (const Phantom &phantom, const Values &values, Which which)
@@ -70,7 +71,7 @@ median (Values values)
   return values[values.size () / 2];
 }
 
-/* Position in the n-th frame */
+/* Returns the numbers of the n-th frame. */
 Values
 last_numbers (const std::string &line, guint n)
 {
@@ -86,7 +87,7 @@ last_numbers (const std::string &line, guint n)
   return numbers;
 }
 
-/* How often one of the first is above one of the others. */
+/* Probability that a value of blood is above a value of tissue */
 double
 area_under_curve (const Values &blood, Values tissue)
 {
@@ -101,7 +102,7 @@ area_under_curve (const Values &blood, Values tissue)
 /* --- velocities --- */
 
 const double line_rate = 20000;
-/* The phase turns by pi from line to line. */
+/* The phase turns by pi from one A-line to the next. */
 const double fastest = 1310e-6 * line_rate / 4;
 
 struct Flow {
@@ -124,7 +125,7 @@ TEST_ROWS (test_octflow_velocity_of_the_phantom_is_found,
               "opencldownload ! appsink name=out sync=false",
           line_rate));
   pipeline.start ();
-  /* Blood that passes by is other blood each time. */
+  /* Blood that flows past is different each time. */
   double blood = 0, tissue = 0;
   for (guint n = 0; n < n_frames; n++) {
     Owned<GstSample> sample = pipeline.pull ();
@@ -187,7 +188,7 @@ TEST (test_octflow_scans_that_come_back_show_the_same)
     double away = 0, power = 0, without = 0;
     for (gsize at = 0; at < even.size (); at++) {
       if (at % phantom.bins () < 12)
-        continue; /* the spectrum of the light itself */
+        continue; /* bins of the light source's own spectrum */
       away += std::pow (back[at] - even[at], 2);
       without += std::pow (untouched[at] - even[at], 2);
       power += even[at] * even[at];

@@ -1,5 +1,6 @@
-/* Every property of an OCT element that may change while playing, changed at every phase
- * of a group of frames: it must not move groups, directions or rows of volumes
+/* Tests of every property of an OCT element that may change while playing, at every
+ * position in a group of frames. A change must not shift groups, directions or rows of
+ * volumes.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,30 +13,31 @@
 using namespace check;
 
 namespace {
-/* Each row compiles kernels of its own. */
+/* Each row compiles kernels. */
 const bool may_take_long = each_test_may_take (60);
 
 const guint n_frames = 44, group = 4;
 const GstClockTime each = GST_SECOND / 10;
 
-/* The frames before which the property changes, from one value to the other and back:
- * within a group after 1, 2 and 3 frames, and between two groups. */
+/* Numbers of the frames before which the property changes to the other value or back:
+ * after 1, 2 and 3 frames of a group, and between two groups */
 const std::vector<guint> changes = {5, 14, 23, 32, 38};
 
 struct Knob {
   std::string element, name;
-  std::string was, becomes; /* the settings, several where one makes no sense alone */
+  /* Both settings; several properties if one is meaningless alone */
+  std::string was, becomes;
   /* Number of frames after a change whose results may differ from a run with the new setting,
    * since the element keeps earlier frames. */
   guint remembers = 0;
-  std::string chain; /* where it is not the element's usual one */
+  std::string chain; /* if not the element's usual one */
   std::string label;
 };
 
 const guint all_frames = n_frames;
 
-/* Chain between source and sink, by the element under test. The elements before the
- * last one share no frames: that one forms groups of 4. */
+/* Chain between source and sink for the element under test. Elements before the last one
+ * share no frames; the last one forms groups of 4. */
 const std::string spectra = "octscan name=octscan b-scans=40 ! octwindowinterp "
                             "name=octwindowinterp ! octfft name=octfft ! ";
 const std::string measured =
@@ -90,7 +92,7 @@ const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogr
     {"octdoppler", "flow"}, {"octdisplay", "display"}, {"octvolume", "en face"},
     {"octrender", "rendered"}};
 
-/* Files of 64 numbers, by the names that settings below have for them. */
+/* Files of 64 numbers, and placeholders for their names in settings */
 class NumberFiles {
 public:
   NumberFiles ()
@@ -299,14 +301,14 @@ is_en_face (const std::string &chain)
   return chain.find ("en face") != std::string::npos;
 }
 
-/* An en face picture is complete with the last row of a volume. */
+/* Returns true if an en face image contains the last row of a volume. */
 bool
 is_complete (const std::string &chain, GstClockTime end)
 {
   return !is_en_face (chain) || (end + each / 2) / each % group == 0;
 }
 
-/* Runs the chain with `first`, and sets `other` and `first` in turn where `toggles`. */
+/* Runs the chain with `first`. With `toggles`, sets `other` and `first` in turn. */
 std::vector<Output>
 run_with (const Knob &knob, const std::string &chain, const std::string &first,
     const std::string &other)
@@ -320,7 +322,7 @@ run_with (const Knob &knob, const std::string &chain, const std::string &first,
                      + between + " ! opencldownload ! appsink name=out sync=false");
   set_together (pipeline[knob.element], files.put_into (knob.was));
   set_together (pipeline[knob.element], files.put_into (first));
-  /* The source has made a frame before it comes to its pad. */
+  /* The source creates a frame before it pushes the previous one. */
   const guint early = knob.element == "octtestsrc" ? 1 : 0;
   guint frame = 0;
   Owned<GstPad> pad = pipeline.pad ("octtestsrc", "src");
@@ -362,13 +364,13 @@ name_of (const Output &output)
       "frames %.1f to %.1f", double (output.from) / each, double (output.to) / each);
 }
 
-/* Frames with one setting. */
+/* Frames with the same settings */
 struct Stretch {
   guint from, to;
   bool is_new;
 };
 
-/* A picture of a volume is made when its last B-scan has come. */
+/* An image of a volume is complete when its last B-scan has arrived. */
 std::vector<Stretch>
 stretches_of (const std::string &chain)
 {
@@ -382,7 +384,8 @@ stretches_of (const std::string &chain)
   return all;
 }
 
-/* Whether only frames of the stretch are in it; times are rounded to nanoseconds. */
+/* Returns true if the output contains only frames of the stretch. Times are rounded to
+ * nanoseconds. */
 bool
 lies_in (const Output &output, const Stretch &stretch)
 {
@@ -423,7 +426,7 @@ TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
         assert_same (found->bytes, expected.bytes, what);
     }
   }
-  /* All others hold frames with both settings, or say that frames are missing. */
+  /* All other outputs contain frames of both settings, or follow a reported loss. */
   GstClockTime end = 0;
   for (const Output &output : got) {
     bool is_mixed = output.is_incomplete;
@@ -444,7 +447,7 @@ TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
       "%s changes nothing: the test says nothing", row.label.c_str ());
 }
 
-/* Frames from a file have no time: they are counted, and a change is not a loss. */
+/* Frames from a file have no timestamps: they are counted, and a change is not a loss. */
 TEST (test_oct_knobs_move_no_group_without_time)
 {
   auto run = [] (const char *first, guint change, const char *then) {
@@ -479,7 +482,7 @@ TEST (test_oct_knobs_move_no_group_without_time)
   }
 }
 
-/* A property that is new has to be added above. */
+/* Fails until a new property is added above. */
 TEST (test_oct_knobs_are_all_tested)
 {
   std::set<std::string> known = actions;

@@ -1,5 +1,5 @@
-/* Depths that octbackground and octdoppler leave to an octdisplay: the same picture as of
- * depths that were made, and the same depths for everybody else
+/* Tests of work that octbackground and octdoppler defer to octdisplay: the image is the
+ * same as from computed depths, and other readers get the same depths
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,9 +14,9 @@ using namespace depths;
 
 namespace {
 struct Left {
-  const char *label;   /* what leaves them */
-  const char *display; /* properties of what shows them */
-  guint launches;      /* of a frame, the picture's among them */
+  const char *label;   /* that defers */
+  const char *display; /* properties of octdisplay */
+  guint launches;      /* per frame, including the image */
 };
 
 const Left rows[] = {
@@ -24,19 +24,19 @@ const Left rows[] = {
     {"octbackground method=mean dc-depths=5", "db-min=10 db-max=70 flip=true", 3},
     {"octbackground method=none dc-depths=300", "db-min=10 db-max=70", 1},
     {"octbackground segment-lines=7", "db-max=200 scale=linear", 3},
-    {"octbackground", "db-auto=true", 6}, /* a range is found of depths that are there */
+    {"octbackground", "db-auto=true", 6}, /* the range needs computed depths */
     {"octdoppler quantity=phase", "", 1},
     {"octdoppler quantity=phase window-depths=4 window-lines=5", "flip=true", 1},
     {"octdoppler line-rate=20000 threshold=40", "min=-1 max=2", 1},
     {"octdoppler line-rate=20000 window-depths=1 window-lines=1 invert=true", "", 1},
     {"octdoppler quantity=phase window-depths=9 window-lines=9", "",
-        3}, /* in two steps */
+        3}, /* the window sum takes two steps */
 };
 
 struct Size {
   gsize lines, depths;
 };
-/* On both sides of strips, tiles and vectors. */
+/* On both sides of the sizes of strips, tiles and vectors */
 const Size sizes[] = {{2, 1}, {21, 37}, {64, 256}, {67, 259}, {130, 515}};
 
 Pairs
@@ -62,7 +62,7 @@ pixels_of (const Bytes &picture, const Size &size, gsize bytes)
   return pixels_in (picture, bytes, size.lines, size.depths);
 }
 
-/* The same in two chains, through the host. */
+/* The same elements in two chains, with a copy on the host in between */
 class Apart {
 public:
   Apart (const Left &row, const Size &size, const std::string &more)
@@ -133,7 +133,7 @@ TEST_ROWS (test_octdisplay_takes_depths_in_as_few_launches_as_it_promises, rows)
   Harness harness (std::string ("openclupload ! ") + row.label + " ! octdisplay "
                        + row.display + " ! opencldownload",
       host_caps (size));
-  /* A frame is read before the next one, so that its memory is free then. */
+  /* A frame is read before the next one, which frees its memory. */
   const auto show = [&] (guint n) {
     read_buffer (harness.pass (complex_frame (frame_of (size, n + 1), n)));
   };
@@ -147,8 +147,8 @@ TEST_ROWS (test_octdisplay_takes_depths_in_as_few_launches_as_it_promises, rows)
   expect_equal (counting::allocations (), allocated);
 }
 
-/* An element that keeps frames and reads them after later ones have come: the pattern
- * is that of the frame. */
+/* An element that keeps frames and reads them after later ones; deferred work must use
+ * the pattern of its own frame. */
 TEST_ROWS (test_depths_that_were_left_are_those_of_their_frame_whenever_they_are_read,
     std::vector<const char *> (
         {"octbackground", "octbackground method=recorded", "octdoppler quantity=phase"}))
@@ -177,7 +177,7 @@ TEST_ROWS (test_depths_that_were_left_are_those_of_their_frame_whenever_they_are
         numbers_in<float> (read_buffer (kept[n])), expected[n], 1e-3, text ("%zu", n));
 }
 
-/* Knobs of either, one at a time, between frames that are left. */
+/* Properties of both elements change, one at a time, between deferred frames. */
 TEST (test_settings_while_depths_are_left_hold_for_the_next_frame)
 {
   const Size size = {67, 259};

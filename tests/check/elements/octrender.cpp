@@ -1,4 +1,4 @@
-/* octrender: what each ray meets, against a ray caster in double precision
+/* Tests of octrender against a ray caster in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,7 +8,7 @@ using namespace check;
 using namespace depths;
 
 namespace {
-/* --- a volume, whose values are [(b_scan * lines + line) * depths + depth] --- */
+/* --- a volume; values have the order [(b_scan * lines + line) * depths + depth] --- */
 
 struct Volume {
   std::array<gsize, 3> size; /* depths, lines, B-scans */
@@ -20,7 +20,7 @@ struct Volume {
   }
 };
 
-/* A hollow thing in darkness that covers more than a brick, some of it bright. */
+/* A hollow object in the dark that is larger than a brick and partly bright */
 Volume
 some_volume (std::array<gsize, 3> size, double full)
 {
@@ -59,7 +59,7 @@ bytes_of_type (const Volume &volume, const std::string &type)
 /* --- the ray caster --- */
 
 struct View {
-  std::string label; /* settings of the element */
+  std::string label; /* properties of the element */
   double azimuth = 0, elevation = 0, zoom = 1, step = 1;
   std::array<double, 3> voxel = {1, 1, 1};
   bool alpha = false;
@@ -96,7 +96,7 @@ struct Seen {
   double light = 0, hidden = 0;
 };
 
-/* All samples whose place is within the volume, made larger by `margin` voxels. */
+/* Samples of a ray within the volume, enlarged by `margin` voxels */
 Seen
 seen_along (const Volume &volume, const View &view, const Point &start,
     const Point &along, double black, double white, double margin)
@@ -128,8 +128,8 @@ dot (const Point &a, const Point &b)
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* Ray of each pixel of an image of `width` by `height`, rotated by matrices, with
- * lengths in the unit of `voxel` */
+/* Calls `look` with the ray of each pixel of an image of `width` by `height`. Rays are
+ * rotated by matrices; lengths are in the unit of `voxel`. */
 template <typename Look>
 void
 cast (const Volume &volume, const View &view, gsize width, gsize height, const Look &look)
@@ -144,8 +144,8 @@ cast (const Volume &volume, const View &view, gsize width, gsize height, const L
       std::sqrt (dot (box, box)) / (double (std::min (width, height)) * view.zoom);
   const double step =
       view.step * *std::min_element (view.voxel.begin (), view.voxel.end ());
-  /* A direction as the viewer sees it (down, right, away), in the volume: first bowed, then
-   * turned about depth. */
+  /* Returns a direction of the view (down, right, away) in the volume: first rotated by
+   * the elevation, then about the depth axis. */
   auto turned = [&] (double down, double right, double away, double length) {
     const double depth = down * std::cos (e) + away * std::sin (e);
     const double far = away * std::cos (e) - down * std::sin (e);
@@ -165,8 +165,9 @@ cast (const Volume &volume, const View &view, gsize width, gsize height, const L
   }
 }
 
-/* The picture is one of those that rounding allows: of a sample on the volume's side, in or
- * out. `level_of` and `hidden_of` a pixel. */
+/* Fails unless each pixel is among those that rounding allows: a sample on the volume's
+ * boundary may be inside or outside. `level_of` and `hidden_of` give the values of a
+ * pixel. */
 template <typename Check>
 void
 check_picture (const Volume &volume, const View &view, gsize width, gsize height,
@@ -257,7 +258,8 @@ TEST_ROWS (test_octrender_shows_what_each_ray_meets, views)
 namespace {
 struct Type {
   std::string label;
-  double full, white; /* levels of the volume, and of an image with default settings */
+  /* Full scale of the volume, and white of an image with default properties */
+  double full, white;
 };
 const Type types[] = {{"uint8", 255, 255}, {"uint16", 65535, 65535}, {"float32", 60, 60}};
 } // namespace
@@ -300,7 +302,7 @@ TEST (test_octrender_gives_straight_colours_and_what_they_hide)
         const std::string what = text ("pixel %zu", pixel);
         fail_unless (at[0] == at[1] && at[1] == at[2], "%s is not gray", what.c_str ());
         expect_between (at[3], least.hidden, most.hidden, what + ": alpha");
-        /* As it comes out over black, by then rounded twice. */
+        /* Composited over black, and so rounded twice. */
         const double over_black = at[0] * at[3] / 255.0;
         fail_unless (
             over_black >= 255 * least.light - 1.5 && over_black <= 255 * most.light + 1.5,
@@ -423,7 +425,7 @@ TEST (test_octrender_refuses_what_is_no_volume)
   harness.said ().expect_one_error ({"2:3:4:5", "depth:lines:b-scans"});
 }
 
-/* All that is left to chance is the order of the device's work, which is the queue's. */
+/* The order of the device's commands is that of the queue. */
 TEST (test_octrender_shows_a_live_volume_as_far_as_it_is_filled)
 {
   const gsize b_scans = 9;
@@ -440,7 +442,7 @@ TEST (test_octrender_shows_a_live_volume_as_far_as_it_is_filled)
     std::copy (
         values.begin (), values.end (), filled.values.begin () + gssize (n * b_scan));
     Owned<GstBuffer> out = harness.pass (timed (bytes_of<float> (values), guint (n)));
-    if (n < 4) /* until then there is little to be seen */
+    if (n < 4) /* until then hardly anything is visible */
       continue;
     check_gray (out, filled, {text ("after %zu", n), 33, 21}, width, height, 0, 60);
   }

@@ -1,5 +1,4 @@
-/* How large what is seen is: micrometres from depth to depth and from line to line, along
- * the chain
+/* Tests of scales: micrometres per depth bin and per A-line, along the chain
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -20,7 +19,7 @@ spectra_caps ()
       samples, lines);
 }
 
-/* µm from bin to bin, of a spectrum from wavelength to wavelength in µm */
+/* Depth step in µm of a spectrum between two wavelengths in µm */
 double
 depth_step (double first, double last, double index = 1)
 {
@@ -41,7 +40,7 @@ spectra_of_a_mirror (double first, double last, double depth)
   return bytes_of<guint16> (values);
 }
 
-/* 0 where there is none */
+/* Returns 0 if the field is missing. */
 double
 field_of (Harness &harness, const char *field)
 {
@@ -153,7 +152,7 @@ TEST (test_octscales_follow_knobs_with_the_next_frame)
   expect_warnings (harness.bus, "knobs", {});
 }
 
-/* Lines that are averaged lie further apart. */
+/* Averaged A-lines have a larger spacing. */
 TEST (test_octscales_go_along_the_chain)
 {
   Harness harness (
@@ -169,7 +168,7 @@ TEST (test_octscales_go_along_the_chain)
   expect_close (field_of (harness, "b-scan-step"), 11, "B-scan");
 }
 
-/* -1 where there is none */
+/* Returns -1 if the field is missing. */
 static gint
 first_depth (Harness &harness)
 {
@@ -194,7 +193,7 @@ TEST (test_octscales_caps_tell_the_first_depth)
   expect_equal (first_depth (harness), 30);
 }
 
-/* Caps of pictures do not tell it. */
+/* Caps of images do not contain the first depth. */
 TEST (test_octscales_pictures_of_other_depths_are_a_discontinuity)
 {
   Harness harness ("octwindowinterp ! octfft depth-count=20 ! "
@@ -232,7 +231,7 @@ TEST (test_octscales_the_first_depth_goes_along_the_chain)
   }
 }
 
-/* Frame 0 has depths from 3 on, the others from 40 on. */
+/* Pushes frame 0 with depths from 3 on, and the others with depths from 40 on. */
 static void
 push_with_other_depths (Harness &harness)
 {
@@ -244,7 +243,7 @@ push_with_other_depths (Harness &harness)
     harness.push (timed (spectra_of_a_mirror (1.2, 1.4, 40 + 7 * n), n));
 }
 
-/* All from 40 on. */
+/* Pushes frames with depths from 40 on. */
 static void
 push_from (Harness &harness, guint first)
 {
@@ -264,12 +263,12 @@ with_depths (guint first, const std::string &elements)
 const std::string floats =
     "capsfilter caps=\"application/x-oct(memory:OpenCLMemory),format=F32LE\" ! ";
 
-/* Nothing is made of frames of different depths. */
+/* No output combines frames of different depths. */
 TEST (test_octscales_other_depths_mix_with_none_before)
 {
   const struct {
     std::string elements;
-    guint first; /* frame of the first output behind the change */
+    guint first; /* first output after the change */
   } chains[] = {
       {"octaverage frames=2", 2},
       {"octaverage frames=2 rolling=true", 1},
@@ -290,7 +289,7 @@ TEST (test_octscales_other_depths_mix_with_none_before)
   }
 }
 
-/* The row before the change is empty behind it, whichever the rows are. */
+/* The row before the change is empty after it, wherever it is. */
 TEST (test_octscales_other_depths_begin_a_live_volume_anew)
 {
   const std::string volume = floats
@@ -331,7 +330,7 @@ TEST (test_octscales_a_picture_has_true_proportions_when_asked)
   const double expected = 20 / depth_step (1.2, 1.4);
   fail_unless (
       std::abs (ratio () / expected - 1) < 1e-3, "%g, expected %g", ratio (), expected);
-  /* Sinks multiply it with sizes. */
+  /* Sinks multiply it by sizes. */
   fail_unless (
       numerator <= 10000 && denominator <= 10000, "%d/%d", numerator, denominator);
 }

@@ -1,4 +1,4 @@
-/* octscan: lines where they lie in the sample, and which B-scan a buffer is
+/* Tests of octscan: positions of A-lines in the sample, and the B-scan of each buffer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +13,7 @@ using namespace depths;
 namespace {
 const gsize n_samples = 13, lines_there = 20;
 
-/* --- frames, of which a value tells its line and sample --- */
+/* --- frames whose values encode their A-line and sample --- */
 
 struct Kind {
   std::string label;
@@ -21,7 +21,7 @@ struct Kind {
   gsize bytes;
   bool big_endian = false;
   bool columns = false;
-  bool whole = false; /* of 32 bits */
+  bool whole = false; /* 32-bit integers */
 };
 
 #define ON_DEVICE "(memory:OpenCLMemory)"
@@ -149,7 +149,7 @@ expect_lines (const Kind &kind, GstBuffer *buffer, gsize lines, const Value &val
   }
 }
 
-/* Different in each line and sample, within 8 bits. */
+/* Value of a sample, different in each A-line and sample within 8 bits */
 double
 told (gsize line, gsize sample)
 {
@@ -174,7 +174,7 @@ element_for (const Kind &kind, const std::string &settings)
 }
 } // namespace
 
-/* --- lines --- */
+/* --- A-lines --- */
 
 TEST_ROWS (test_octscan_leaves_all_as_it_is_unless_told, kinds)
 {
@@ -192,8 +192,8 @@ TEST_ROWS (test_octscan_drops_the_flyback, kinds)
       [] (gsize line, gsize sample) { return told (line + 2 + 3, sample); });
 }
 
-/* A sample of 16 places is passed forth and back; line t of a buffer was taken at place
- * t - delay, or coming back at 15 minus that. */
+/* A sample of 16 positions is scanned forward and back. A-line t of a buffer was taken at
+ * position t - delay, on the way back at 15 minus that. */
 TEST_ROWS (test_octscan_turns_what_comes_back_round, kinds)
 {
   const gsize sweep = 16, delay = 3;
@@ -212,8 +212,8 @@ TEST_ROWS (test_octscan_turns_what_comes_back_round, kinds)
   }
 }
 
-/* Without a flyback the delay costs lines at one end of each way: only places that both
- * have come out, and the same of both. */
+/* Without a flyback, the delay costs A-lines at one end of each direction. Only positions
+ * that both directions have are output, and they are equal. */
 TEST (test_octscan_has_the_same_places_both_ways)
 {
   const gsize delay = 3;
@@ -272,7 +272,8 @@ struct Sine {
 };
 } // namespace
 
-/* A resonant scanner over a sample that rises evenly: so do the lines that come out. */
+/* A resonant scanner over a sample that is a linear ramp: the output is a linear ramp
+ * too. */
 TEST_ROWS (test_octscan_straightens_a_sine,
     std::vector<Sine>{
         {"all the way", 1, false}, {"and back", 1, true}, {"the middle", 0.6, false}})
@@ -290,7 +291,7 @@ TEST_ROWS (test_octscan_straightens_a_sine,
                        row.part, row.back ? "even" : "none"),
       caps_of (levels, lines));
   Owned<GstBuffer> out = harness.pass (timed (frame_of (levels, lines, taken), 0));
-  /* Straight lines between lines that are 2 % of the way apart */
+  /* Linear interpolation between A-lines that are 2 % of the scan apart */
   expect_lines (
       levels, out, lines,
       [&] (gsize line, gsize sample) {
@@ -299,7 +300,7 @@ TEST_ROWS (test_octscan_straightens_a_sine,
       1);
 }
 
-/* Within the rounding of whole numbers. */
+/* Tolerance: rounding to integers */
 TEST_ROWS (test_octscan_takes_what_is_between_two_lines, kinds)
 {
   Harness harness (element_for (row, "flyback=4 delay=1.25 interpolation=linear"),
@@ -352,7 +353,7 @@ TEST (test_octscan_takes_knobs_between_two_frames)
   expect_warnings (harness.bus, "knobs", {"b-scans-per-buffer=1: 20 lines"});
 }
 
-/* --- which B-scan it is --- */
+/* --- numbers of B-scans --- */
 
 TEST (test_octscan_counts_repeats_b_scans_and_volumes)
 {
@@ -368,10 +369,10 @@ TEST (test_octscan_counts_repeats_b_scans_and_volumes)
 namespace {
 struct Loss {
   std::string label;
-  guint before, after; /* numbers of the frames around it */
+  guint before, after; /* numbers of the frames before and after */
   guint flags;
   bool timed;
-  guint expected; /* number of the second */
+  guint expected; /* number of the second frame */
 };
 } // namespace
 
@@ -403,7 +404,7 @@ TEST_ROWS (test_octscan_counts_what_was_lost,
   });
 }
 
-/* A seek back to before the first frame that came: 7 frames are one period of 6, and one. */
+/* A seek to before the first frame: 7 frames are one period of 6 and one more. */
 TEST (test_octscan_counts_back_before_its_first_frame)
 {
   Harness harness ("octscan repeats=2 b-scans=3", caps_of (spectra, lines_there));
@@ -417,7 +418,7 @@ TEST (test_octscan_counts_back_before_its_first_frame)
   expect_equal (scan_of (out).repeat, 1u);
 }
 
-/* Elements behind it keep the flag. */
+/* Elements after octscan keep the flag. */
 TEST (test_octscan_is_remembered_down_the_chain)
 {
   Pipeline pipeline (
@@ -459,7 +460,7 @@ variance_of (guint first)
 }
 } // namespace
 
-/* Frames dropped without a flag are detected. */
+/* Dropped frames are detected without a flag. */
 TEST (test_octscan_lets_no_angiogram_be_of_two_places)
 {
   Harness harness ("octangio repeats=2", frame_caps ("CF32LE"));
@@ -475,7 +476,7 @@ TEST (test_octscan_lets_no_angiogram_be_of_two_places)
   expect_equal (waiting (harness), 0u);
 }
 
-/* For applications that know nothing of this header. */
+/* For applications that do not use this header */
 TEST (test_octscan_meta_is_a_structure)
 {
   Harness harness ("octscan b-scans=4", caps_of (spectra, lines_there));
@@ -490,7 +491,7 @@ TEST (test_octscan_meta_is_a_structure)
   expect_equal (b_scan, 1u);
 }
 
-/* --- packed samples: an A-line has this number of bytes --- */
+/* --- packed samples: an A-line has a given number of bytes --- */
 
 TEST (test_octscan_moves_packed_lines_as_they_are)
 {

@@ -1,5 +1,5 @@
-/* Spectra as cameras and digitizers send them: every kind of sample becomes the depths of
- * its numbers, in double precision
+/* Tests of spectra in formats of cameras and digitizers: each gives the depths of its
+ * numbers, in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +13,7 @@ using reference::Values;
 namespace {
 using Integers = std::vector<gint64>;
 
-/* Lays an A-line out; each begins with a byte. */
+/* Writes the bytes of an A-line; each A-line starts at a byte. */
 using Layout = void (*) (const Integers &line, Bytes &bytes);
 
 template <guint size, bool big_endian>
@@ -26,7 +26,7 @@ lay_out (const Integers &line, Bytes &bytes)
   }
 }
 
-/* GenICam's Mono10p and Mono12p: a stream of bits, the lowest first. */
+/* GenICam's Mono10p and Mono12p: a stream of bits, lowest bit first */
 template <guint bits>
 void
 lay_out_bits (const Integers &line, Bytes &bytes)
@@ -45,7 +45,8 @@ lay_out_bits (const Integers &line, Bytes &bytes)
   }
 }
 
-/* Mono12Packed: upper eight bits, lower four of both, upper eight. */
+/* Mono12Packed: the upper eight bits of one sample, the lower four of both, the upper
+ * eight of the other */
 void
 lay_out_pairs (const Integers &line, Bytes &bytes)
 {
@@ -152,7 +153,8 @@ TEST (test_every_kind_of_sample_becomes_its_depths)
   }
 }
 
-/* Where A-lines end within a byte, the next one begins with a byte; in steps, too. */
+/* If an A-line ends within a byte, the next one starts at the next byte. Tested fused and
+ * not fused. */
 TEST (test_packed_lines_of_odd_length_begin_with_a_byte)
 {
   for (gsize n : {8, 9, 10}) {
@@ -163,7 +165,7 @@ TEST (test_packed_lines_of_odd_length_begin_with_a_byte)
   }
 }
 
-/* Signed ones keep their sign. */
+/* Signed samples keep their sign. */
 TEST (test_every_kind_of_sample_is_shifted_and_cropped)
 {
   const gsize samples = 345;
@@ -176,7 +178,7 @@ TEST (test_every_kind_of_sample_is_shifted_and_cropped)
   }
 }
 
-/* Deferred work for octfft has its own samples, however long it waits. */
+/* Deferred work for octfft keeps its own samples, however late it runs. */
 TEST (test_frames_that_wait_keep_their_samples)
 {
   const gsize samples = 256;
@@ -192,7 +194,7 @@ TEST (test_frames_that_wait_keep_their_samples)
   }
 }
 
-/* Raw spectra are recorded as they came. */
+/* Raw spectra are recorded unchanged. */
 TEST (test_integers_are_recorded_by_npysink_and_read_again)
 {
   const struct {
@@ -226,7 +228,7 @@ TEST (test_integers_are_recorded_by_npysink_and_read_again)
   }
 }
 
-/* As an application has them that reads a file a frame at a time. */
+/* For applications that read a file one frame at a time */
 TEST (test_a_file_of_nothing_but_samples_is_read_by_filesrc)
 {
   const gsize samples = 256, lines = 3, frames = 4;
@@ -260,7 +262,7 @@ TEST (test_a_file_of_nothing_but_samples_is_read_by_filesrc)
 }
 
 namespace {
-/* A-lines of which every fourth sample is `peak`, and the others 100. */
+/* A-lines in which every fourth sample is `peak`, and all others are 100 */
 Bytes
 frame_of_peaks (const Kind &kind, gint64 peak)
 {
@@ -278,7 +280,7 @@ frame_of_peaks (const Kind &kind, gint64 peak)
 struct Saturation {
   std::string label; /* settings of octwindowinterp */
   const char *format;
-  gint64 full, less; /* at full scale, and below it */
+  gint64 full, less; /* at full scale and below it */
 };
 
 const Saturation saturations[] = {
@@ -313,7 +315,7 @@ kind_of (const char *format)
 }
 } // namespace
 
-/* Fused with octfft and apart. */
+/* With octfft fused and not fused. */
 TEST_ROWS (test_saturated_samples_are_a_warning_once_until_it_ends, saturations)
 {
   const Kind &kind = kind_of (row.format);
@@ -350,7 +352,7 @@ TEST (test_saturated_samples_of_one_frame_are_told_at_the_end)
   }
 }
 
-/* Each A-line's turn comes within 256 frames. */
+/* Each A-line is checked once within 256 frames. */
 TEST (test_one_saturated_a_line_is_seen)
 {
   const Kind &kind = kind_of ("U16LE");
@@ -372,8 +374,8 @@ TEST (test_one_saturated_a_line_is_seen)
 /* --- means of float samples --- */
 
 namespace {
-/* Plays a frame of these A-lines several times. The largest difference of the background
- * that is subtracted from the first A-line to the mean in double precision. */
+/* Pushes a frame of these A-lines several times. Returns the largest difference of the
+ * subtracted background from the mean in double precision, for the first A-line. */
 double
 error_of_mean (
     const std::string &background, const std::vector<Values> &lines, guint frames)
@@ -403,12 +405,12 @@ error_of_mean (
   return worst;
 }
 
-/* No multiple of any vector's width. */
+/* Not a multiple of any vector's width */
 const gsize samples_of_mean = 1030;
 } // namespace
 
-/* Large numbers cancel out. Their sums need more bits than a float has: unless what rounding
- * takes is given back, the mean is off by 0.2 and more. */
+/* Large numbers cancel out, and their sums need more bits than a float has. Without
+ * compensated summation the mean is off by 0.2 or more. */
 TEST (test_mean_of_float_lines_that_cancel_out)
 {
   const gsize count = 2000;
@@ -437,7 +439,7 @@ TEST (test_mean_of_many_float_frames)
 namespace {
 #define BYTES_8192 "format=U16LE,samples=256,lines=16,framerate=25/1"
 
-/* Frames of 8192 bytes, whose blocks hold other numbers of bytes */
+/* Frames of 8192 bytes, in blocks of other sizes */
 const struct {
   std::string label;
   const char *elements;

@@ -31,7 +31,7 @@ struct Frame {
   bool device_memory, host_memory, has_meta;
   GstClockTime pts, duration;
   guint64 offset;
-  std::vector<guint16> samples; /* line after line, without padding */
+  std::vector<guint16> samples; /* A-line after A-line, without padding */
 
   guint16 at (guint line, guint sample) const { return samples[line * width + sample]; }
 };
@@ -66,8 +66,7 @@ frame_of_sample (GstSample *sample)
   return frame;
 }
 
-/* A pipeline of an octtestsrc named "source" and an appsink that takes all it is given.
- */
+/* A pipeline of an octtestsrc named "source" and an appsink */
 class Pipeline {
 public:
   Pipeline (const std::string &properties, const std::string &caps)
@@ -93,7 +92,7 @@ public:
   }
   void play () { gst_element_set_state (pipeline, GST_STATE_PLAYING); }
 
-  /* The next frame; false at EOS, which an error brings too. */
+  /* Returns the next frame; false at EOS and after an error. */
   bool pull (Frame &frame)
   {
     GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
@@ -104,7 +103,7 @@ public:
     return true;
   }
 
-  /* Waits for an error, stops, and says all there were. */
+  /* Waits for an error, stops, and returns all errors. */
   std::vector<std::string> errors_when_stopped ()
   {
     GstBus *bus = gst_element_get_bus (pipeline);
@@ -114,7 +113,7 @@ public:
     gst_bus_post (bus, first);
     gst_object_unref (bus);
     gst_element_set_state (pipeline, GST_STATE_READY);
-    /* An appsink remembers EOS until it is in NULL. */
+    /* An appsink keeps EOS until it is in NULL. */
     gst_element_set_state (sink, GST_STATE_NULL);
     return errors ();
   }
@@ -192,13 +191,13 @@ struct Spectrometer {
     return 2 * pi
            / (wavelength_min + (wavelength_max - wavelength_min) * j / (samples - 1));
   }
-  /* Where sample j lies on the grid of even wavenumbers. */
+  /* Position of sample j on the grid of even wavenumbers */
   double position (double j) const
   {
     const double first = wavenumber (0), last = wavenumber (samples - 1);
     return (wavenumber (j) - first) / (last - first) * (samples - 1);
   }
-  /* The other way round. */
+  /* The inverse of position() */
   double sample_at (double m) const
   {
     const double first = wavenumber (0), last = wavenumber (samples - 1);
@@ -223,7 +222,7 @@ struct Spectrometer {
   }
 };
 
-/* How far a frame is from the exact spectrum, at most. */
+/* Largest difference of a frame from the exact spectrum */
 double
 worst_difference (const Frame &frame, const Spectrometer &spectrometer,
     const std::vector<Mirror> &mirrors, double level)
@@ -237,8 +236,8 @@ worst_difference (const Frame &frame, const Spectrometer &spectrometer,
   return worst;
 }
 
-/* A-line made even in wavenumber by eight-point Lagrange interpolation, without its mean,
- * under a symmetric Hann window that keeps amplitudes. */
+/* Resamples an A-line to even wavenumbers by eight-point Lagrange interpolation,
+ * subtracts its mean, and applies a symmetric Hann window that preserves amplitudes. */
 std::vector<double>
 even_and_windowed (const Frame &frame, guint line, const Spectrometer &spectrometer)
 {
@@ -262,7 +261,7 @@ even_and_windowed (const Frame &frame, guint line, const Spectrometer &spectrome
   return even;
 }
 
-/* Magnitude at a depth, after exp (-i sign phase). */
+/* Magnitude at a depth after multiplication with exp (-i sign phase) */
 double
 magnitude_at (const std::vector<double> &even, double depth,
     const Spectrometer &dispersion, double sign)
@@ -291,7 +290,7 @@ check_mirrors (
   fail_unless (worst <= 0.52, "%u samples: %g off", spectrometer.samples, worst);
 }
 
-/* Philox4x32-10 once more, from the paper. */
+/* Philox4x32-10, implemented independently from the paper */
 std::array<guint32, 4>
 philox (std::array<guint32, 4> x, guint32 key0, guint32 key1)
 {
@@ -331,8 +330,7 @@ moments_of (const std::vector<double> &values)
   return moments;
 }
 
-/* Kolmogorov and Smirnov's distance of whole numbers from a normal distribution that was
- * rounded. */
+/* Kolmogorov-Smirnov distance of integers from a rounded normal distribution */
 double
 distance_from_normal (std::vector<double> values, double deviation)
 {
@@ -358,8 +356,8 @@ correlation (const std::vector<double> &a, const std::vector<double> &b)
   return sum / (of_a.deviation * of_b.deviation);
 }
 
-/* The tissue once more, in double precision: every scatterer of an A-line, and the sum of
- * their fringes. */
+/* Reference of the tissue in double precision: the scatterers of an A-line, and the sum
+ * of their fringes */
 class Tissue {
 public:
   struct Scatterer {
@@ -407,7 +405,7 @@ private:
            + layer.undulation * std::sin (2 * pi * (layer.cycles * across + layer.start));
   }
 
-  /* The field from a depth, in parts of the range. */
+  /* Backscattered field at a depth, relative to the range */
   static double backscatter (double below, double across)
   {
     double scattered = 0, attenuation = 0;
@@ -439,7 +437,7 @@ private:
         uniform (bits[2])};
   }
 
-  /* In the kernel's single precision: it is cut down to whole numbers. */
+  /* In single precision like the kernel, because it is truncated to an integer. */
   float speed_at (guint line, guint index) const
   {
     const float across = ((line + 0.5f) / lines - 0.66f) / 0.085f;
@@ -491,8 +489,8 @@ const std::array<Tissue::Layer, 6> Tissue::layers = {{
     {0.430, 0.014, 1.5, 0.7, 0.50, 9.0, 0.0, 0.001},
 }};
 
-/* How far a frame of tissue is from the sum over its scatterers: its root mean square,
- * beyond that of rounding to whole numbers, and the most. */
+/* Compares a frame of tissue with the sum over its scatterers: RMS difference, beyond
+ * that of rounding to integers, and largest difference. */
 void
 assert_tissue (
     const Frame &frame, const Spectrometer &spectrometer, guint32 seed, double level)
@@ -547,7 +545,7 @@ TEST (test_mirrors_give_the_exact_fringe_of_any_wavelengths_and_dispersion)
   }
   check_mirrors ({0.80e-6, 0.88e-6, -3.1e-4, 2.5e-8, 1000},
       {{0, 100}, {0.125, 300}, {123.456, 1000}, {499.9, 900}}, 3);
-  check_mirrors ({1433, 1187}, {{50, 1000}, {300.5, 700}}, 3); /* they may fall */
+  check_mirrors ({1433, 1187}, {{50, 1000}, {300.5, 700}}, 3); /* wavelengths may fall */
 }
 
 TEST (test_mirrors_peak_at_their_depths_with_their_amplitudes)
@@ -606,10 +604,11 @@ TEST (test_noise_is_normal_with_its_standard_deviation_and_mean_zero)
     fail_unless (std::fabs (moments.kurtosis - 3) < 4 * std::sqrt (24) / root, "%g",
         moments.kurtosis);
     const double distance = distance_from_normal (noise[i], 100);
-    fail_unless (distance < 1.95 / root, "%g", distance); /* one in a thousand is more */
+    /* A larger distance has a probability of 0.001. */
+    fail_unless (distance < 1.95 / root, "%g", distance);
   }
 
-  /* Nothing of it comes again at the next sample, A-line or frame. */
+  /* The noise does not repeat at another sample, A-line or frame. */
   const std::vector<double> all (noise[0].begin (), noise[0].end () - 1024);
   for (gsize shift : {1, 2, 4, 8, 1024}) {
     const std::vector<double> shifted (
@@ -622,7 +621,7 @@ TEST (test_noise_is_normal_with_its_standard_deviation_and_mean_zero)
 
 TEST (test_noise_is_philox_of_seed_frame_line_and_sample)
 {
-  /* The paper's known answer, for the generator of this test itself. */
+  /* The paper's test vector checks this test's own generator. */
   const auto known = philox ({0, 0, 0, 0}, 0, 0);
   fail_unless_equals_int64 (known[0], 0x6627e8d5);
   fail_unless_equals_int64 (known[3], 0x9b00dbd8);
@@ -805,7 +804,7 @@ TEST (test_backwards_the_frames_come_in_descending_time)
   Frame frame;
   pipeline.play ();
   fail_unless (pipeline.pull (frame));
-  /* In the middle of frame 14; where it is to end, and from the end that is known. */
+  /* From the middle of frame 14, between two frames, and from the known end. */
   struct {
     GstClockTime start, stop;
     int first, last;
@@ -820,7 +819,7 @@ TEST (test_backwards_the_frames_come_in_descending_time)
       fail_unless_equals_uint64 (frame.offset, n);
       fail_unless (frame.samples == all[n].samples);
     }
-    fail_if (pipeline.pull (frame)); /* the end */
+    fail_if (pipeline.pull (frame)); /* EOS */
   }
 }
 
@@ -854,7 +853,7 @@ TEST (test_num_buffers_ends_the_stream_and_gives_a_duration)
   fail_unless (
       gst_element_query_duration (pipeline.pipeline, GST_FORMAT_TIME, &duration));
   fail_unless_equals_int64 (duration, 1500 * GST_MSECOND);
-  /* A seek leaves the frames behind it. */
+  /* A seek skips the frames in between. */
   fail_unless (seek_to (pipeline.pipeline, 1, GST_SECOND, GST_CLOCK_TIME_NONE));
   for (guint n = 30; n < 45; n++) {
     fail_unless (pipeline.pull (frame));
@@ -957,7 +956,7 @@ TEST (test_nothing_is_uploaded_for_a_frame_and_nobody_waits)
       fail_unless_equals_uint64 (few.upload_bytes, many.upload_bytes);
       fail_unless_equals_uint64 (many.downloads, downloads);
       fail_unless_equals_uint64 (many.host_waits, 0);
-      /* The static part is computed once: each frame takes the same time. */
+      /* The static part is computed once, so each later frame takes the same time. */
       fail_unless (more.launches > few.launches);
       fail_unless_equals_uint64 (
           many.launches - few.launches, 9 * (more.launches - few.launches));
@@ -1006,7 +1005,7 @@ TEST (test_bad_settings_are_one_error_that_names_the_value)
     fail_unless (
         errors[0].find (bad.expected) != std::string::npos, "%s", errors[0].c_str ());
 
-    /* Usable again. */
+    /* The properties are valid again. */
     g_object_set (
         pipeline.source, "wavelength-min", 1187.0, "wavelength-max", 1433.0, nullptr);
     gst_util_set_object_arg (G_OBJECT (pipeline.source), "depths", "<10, 20.5>");
@@ -1050,7 +1049,7 @@ TEST (test_settings_that_change_while_playing_show_in_the_frames_after)
   fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 30000) <= 0.52);
 }
 
-/* Frames that were under way before something changed. */
+/* Skips frames that were made before a change. */
 static void
 pull_until_sized (Pipeline &pipeline, guint samples, Frame &frame)
 {
@@ -1084,7 +1083,7 @@ TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
   gst_object_unref (bus);
 }
 
-/* A B-scan of the tissue: magnitude at [line][depth]. */
+/* Magnitudes of a B-scan of the tissue, in the order [line][depth] */
 static std::vector<std::vector<double>>
 b_scan (const Frame &frame, guint first_line, guint lines, guint deepest)
 {
@@ -1166,7 +1165,8 @@ TEST (test_tissue_has_a_surface_and_speckle_of_its_own_and_fades_with_depth)
   fail_unless (upper > 30 * air, "%g over %g", upper, air);
   fail_unless (lower < 0.8 * upper && lower > 0.2 * upper, "%g below %g", lower, upper);
 
-  /* Fully developed speckle: the amplitude's deviation is 0.523 of its mean. */
+  /* Fully developed speckle: the standard deviation of the amplitude is 0.523 of its
+   * mean. */
   std::vector<double> values;
   for (const auto &a_line : scan)
     values.insert (values.end (), a_line.begin () + 220, a_line.begin () + 260);
@@ -1174,7 +1174,7 @@ TEST (test_tissue_has_a_surface_and_speckle_of_its_own_and_fades_with_depth)
   const double contrast = moments.deviation / moments.mean;
   fail_unless (contrast > 0.45 && contrast < 0.60, "%g", contrast);
 
-  /* Neighbouring A-lines share it, and distant ones do not. */
+  /* Neighbouring A-lines are correlated, distant ones are not. */
   double neighbours = 0, distant = 0;
   for (guint line = 0; line < 20; line++) {
     const auto part = [&] (guint of) {

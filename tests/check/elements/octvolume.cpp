@@ -1,4 +1,4 @@
-/* octvolume: every B-scan in its row, in a volume and in the picture from above
+/* Tests of octvolume: every B-scan in its row, in volumes and in en face projections
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,11 +15,11 @@ using namespace depths;
 namespace {
 const guint n_rows = 5;
 
-/* --- B-scans, whose values are line by line as [line * n_depths + depth] --- */
+/* --- B-scans; values have the order [line * n_depths + depth] --- */
 
 struct Kind {
   std::string label;
-  const char *type; /* of the volume */
+  const char *type; /* of numbers in the volume */
   gsize bytes;      /* of its values */
   double spread, middle;
 };
@@ -39,7 +39,7 @@ is_picture (const Kind &kind)
   return kind.label[0] == 'G';
 }
 
-/* Values in the type of the volume; amplitudes of complex depths */
+/* Values in the type of the volume; of complex depths, amplitudes */
 Values
 b_scan_of (const Kind &kind, guint seed)
 {
@@ -53,7 +53,7 @@ b_scan_of (const Kind &kind, guint seed)
   return values;
 }
 
-/* A picture's columns are A-lines, and its rows padded to multiples of 4 bytes. */
+/* Columns of an image are A-lines; rows are padded to multiples of 4 bytes. */
 template <typename Number>
 Bytes
 picture_bytes (const Values &values)
@@ -77,7 +77,7 @@ bytes_of_b_scan (const Kind &kind, const Values &values)
                            : picture_bytes<guint16> (values);
   if (kind.label == "F32LE")
     return bytes_of<float> (values);
-  Values parts; /* of some phase */
+  Values parts; /* with varying phases */
   for (gsize n = 0; n < values.size (); n++) {
     parts.push_back (values[n] * std::cos (0.3 * double (n)));
     parts.push_back (values[n] * std::sin (0.3 * double (n)));
@@ -91,7 +91,7 @@ frame_of (const Kind &kind, const Values &values, guint time, guint flags = 0)
   return timed (bytes_of_b_scan (kind, values), time, flags);
 }
 
-/* (transfer full): with what octscan says of it */
+/* (transfer full): the buffer with octscan's meta */
 GstBuffer *
 scanned (GstBuffer *buffer, guint64 volume, guint b_scan, guint b_scans = n_rows,
     guint repeat = 0, guint repeats = 1)
@@ -125,7 +125,7 @@ numbers_of_kind (const Kind &kind, GstBuffer *buffer)
                            : numbers_in<float> (bytes);
 }
 
-/* Zero where there is none. */
+/* Missing rows are zero. */
 Values
 volume_of (const std::vector<Values> &rows)
 {
@@ -151,11 +151,11 @@ is_marked (GstBuffer *buffer)
   return GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_CORRUPTED);
 }
 
-/* --- pictures --- */
+/* --- en face projections --- */
 
 using Pixel = std::function<double (const double *line)>;
 
-/* Projection of the rows that exist; black elsewhere. `shown` maps a number to 0 to 1. */
+/* Projection of the existing rows; others are black. `shown` maps a number to 0 … 1. */
 Values
 picture_from (const std::vector<Values> &rows, const Pixel &pixel,
     const std::function<double (double)> &shown)
@@ -208,7 +208,7 @@ maximum_between (gsize start, gsize count)
   };
 }
 
-/* The first depth whose mean with `reach` to both sides is above `level`. */
+/* First depth at which the mean over `reach` depths to both sides exceeds `level` */
 gint
 surface_of (const double *line, gint from, gint reach, double level)
 {
@@ -224,7 +224,7 @@ surface_of (const double *line, gint from, gint reach, double level)
   return -1;
 }
 
-/* Rows of pictures are rounded as kernels round. */
+/* Compares images; values are rounded as kernels round them. */
 void
 expect_picture (GstBuffer *buffer, const Values &expected, const std::string &what)
 {
@@ -258,7 +258,7 @@ TEST_ROWS (test_octvolume_gives_a_volume_when_its_last_b_scan_has_come, kinds)
   fail_unless (gst_caps_is_subset (harness.caps (), expected));
 }
 
-/* Each holds its own for as long as it is wanted. */
+/* Each volume keeps its contents as long as somebody holds it. */
 TEST (test_octvolume_never_writes_a_volume_that_somebody_holds)
 {
   Harness harness (volume_line (), frame_caps ("F32LE"));
@@ -319,7 +319,7 @@ TEST (test_octvolume_leaves_a_live_volume_to_who_holds_it)
   expect_volume (levels, held, then, "held since the third");
 }
 
-/* A part of it, which has no reference to the buffer. */
+/* The part is a sub-memory, which has no reference to the buffer. */
 TEST (test_octvolume_leaves_a_live_volume_to_who_holds_its_memory)
 {
   Harness harness (volume_line ("b-scans=5 live=true"), frame_caps ("F32LE"));
@@ -337,10 +337,10 @@ TEST (test_octvolume_leaves_a_live_volume_to_who_holds_its_memory)
   expect_volume (levels, held, then, "held since the second");
 }
 
-/* --- what was lost --- */
+/* --- lost B-scans --- */
 
 namespace {
-/* How one knows that B-scans 2 and 3 of the first volume, and 1 of the next, are lost. */
+/* Ways to detect the loss of B-scans 2 and 3 of the first volume and 1 of the next */
 struct Loss {
   std::string label;
   bool by_meta, by_time, by_gap;
@@ -386,7 +386,7 @@ TEST_ROWS (test_octvolume_leaves_lost_rows_zero_and_moves_no_others, losses)
   }
 }
 
-/* Rows of the previous sweep are not part of this one. */
+/* Rows of the previous sweep are removed. */
 TEST_ROWS (test_octvolume_blackens_lost_rows_of_the_picture, losses)
 {
   Harness harness (
@@ -401,7 +401,7 @@ TEST_ROWS (test_octvolume_blackens_lost_rows_of_the_picture, losses)
     std::vector<Values> shown (n_rows);
     for (guint of = 0; of <= n; of++)
       shown[of % n_rows] = rows[of];
-    /* For -10 to 10 mm/s: 0 would be gray. */
+    /* The range is -10 to 10 mm/s, so that 0 would be grey. */
     expect_picture (out,
         picture_from (shown, mean_between (0, n_depths),
             [] (double value) { return (value + 10) / 20; }),
@@ -431,11 +431,12 @@ namespace {
 struct Cut {
   std::string label;
   std::set<guint> lost;
-  std::vector<std::pair<guint, guint>> times; /* of the volumes, in frames */
+  /* Begin and end of the volumes, in frames */
+  std::vector<std::pair<guint, guint>> times;
 };
 } // namespace
 
-/* A volume lasts from its first B-scan to the end of its last. */
+/* A volume lasts from the start of its first B-scan to the end of its last one. */
 TEST_ROWS (test_octvolume_ends_before_the_next_one_begins,
     std::vector<Cut>{{"whole", {}, {{0, 5}, {5, 10}, {10, 15}}},
         {"without its end", {4}, {{0, 4}, {5, 10}, {10, 15}}},
@@ -509,7 +510,7 @@ TEST (test_octvolume_takes_the_last_of_repeats)
   fail_unless (gst_caps_can_intersect (harness.caps (), expected));
 }
 
-/* --- the picture --- */
+/* --- projection --- */
 
 namespace {
 struct View {
@@ -566,11 +567,11 @@ TEST (test_octvolume_shows_what_lies_below_the_surface)
               "! capsfilter caps=\"video/x-raw(memory:OpenCLMemory),format=GRAY8\"",
             start),
         frame_caps ("F32LE"));
-    /* No mean is as near to 40 as rounding could bring it. */
+    /* No mean is so close to 40 that rounding matters. */
     std::vector<Values> rows (n_rows);
     for (guint n = 0; n < n_rows; n++) {
       rows[n] = b_scan_of (levels, n);
-      std::fill_n (rows[n].begin (), n_depths, 10); /* one without a surface */
+      std::fill_n (rows[n].begin (), n_depths, 10); /* an A-line without a surface */
       Owned<GstBuffer> out = harness.pass (frame_of (levels, rows[n], n));
       auto pixel = [&] (const double *line) {
         const gint surface = surface_of (line, 4, 1, 40);
@@ -604,10 +605,10 @@ TEST (test_octvolume_makes_pictures_of_16_bits)
   expect_near (got, expected, 0.52, "16 bits");
 }
 
-/* --- while it plays --- */
+/* --- property changes --- */
 
 namespace {
-/* A picture's first rows, `settings` being set between them. */
+/* The first rows of an image, with `settings` applied between them */
 struct TwoRows {
   explicit TwoRows (const char *settings)
       : harness ("octvolume b-scans=5 ! capsfilter "
@@ -694,8 +695,9 @@ TEST (test_octvolume_becomes_as_long_as_it_is_told_while_caps_are_agreed_on)
   expect_rows (0, 6, "at the start");
   set_together (volume, "b-scans=2");
   set_while_caps_are_agreed (volume, "b-scans=5");
-  harness.push (frame_of (levels, b_scan_of (levels, 0), n++)); /* the first of two */
-  expect_rows (2, 5, "while it plays"); /* 5 to 9, of which 5 and 6 were of others */
+  harness.push (frame_of (levels, b_scan_of (levels, 0), n++)); /* the first row of two */
+  /* B-scans 5 to 9, of which 5 and 6 were rows of other volumes */
+  expect_rows (2, 5, "while it plays");
   expect_rows (0, 5, "after that");
   expect_equal (waiting (harness), 0u);
 }

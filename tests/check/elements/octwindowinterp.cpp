@@ -1,5 +1,5 @@
-/* octwindowinterp: every step from raw spectra to windowed ones that are even in
- * wavenumber
+/* Tests of octwindowinterp: each step from raw spectra to windowed spectra that are even
+ * in wavenumber
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -31,7 +31,7 @@ struct Chain : reference::Chain {
   guint shift = 0;
 };
 
-/* A frame of raw spectra, by value, and how it lies in memory. */
+/* A frame of raw spectra: values and memory layout */
 struct Frame {
   std::string format;
   gsize samples, lines;
@@ -75,7 +75,7 @@ write_value (const Frame &frame, guint8 *to, double value)
     GST_WRITE_UINT16_LE (to, guint16 (value));
 }
 
-/* Whatever lies around the lines must not be seen. */
+/* Fills bytes around the A-lines with values that must not affect the output. */
 void
 write_frame (const Frame &frame, guint8 *data, gsize size)
 {
@@ -134,7 +134,7 @@ caps_of (const Frame &frame)
       (caps + ", framerate=25/1, format=" + frame.format).c_str ());
 }
 
-/* The element, as a launch line says it, with an application around it. */
+/* The element of a launch line, with a test application around it */
 class Element {
 public:
   explicit Element (const std::string &launch)
@@ -185,7 +185,7 @@ public:
     return gst_harness_push (harness, new_buffer (context, frame));
   }
 
-  /* To READY and back. */
+  /* Restarts through READY. */
   void restart ()
   {
     gst_element_set_state (element, GST_STATE_READY);
@@ -227,7 +227,7 @@ public:
     return format;
   }
 
-  /* The messages of the errors, or warnings, posted since. */
+  /* Returns the errors, or warnings, posted since the last call. */
   std::vector<std::string> errors (GstMessageType type = GST_MESSAGE_ERROR)
   {
     std::vector<std::string> texts;
@@ -248,7 +248,7 @@ public:
   GstBus *bus;
 };
 
-/* The samples as numbers, after the shift. */
+/* Values of samples after the shift */
 Values
 numbers_of (const Frame &frame, guint shift = 0)
 {
@@ -270,7 +270,7 @@ expected_spectra (const Frame &frame, const Chain &chain)
   return spectra;
 }
 
-/* As far as float32 goes: relative to a full-scale sample under the window's top. */
+/* Tolerance of float32, relative to a full-scale sample at the window's maximum */
 void
 fail_unless_spectra (
     const Spectra &found, const Frame &frame, const Chain &chain, const std::string &what)
@@ -401,7 +401,7 @@ TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
       for (const Values &wavelengths : {rising, falling}) {
         TableFile file (wavelengths);
         Chain chain;
-        chain.window = "rectangular"; /* shows the ends too */
+        chain.window = "rectangular"; /* also shows the ends */
         chain.interpolation = interpolation;
         chain.map = reference::map_of (wavelengths);
         check_spectra (std::string ("window=rectangular interpolation=") + interpolation
@@ -438,7 +438,7 @@ TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little)
   }
 }
 
-/* Three samples in A-lines 2 and 5, of every kind that is not finite. */
+/* A-lines 2 and 5 contain NaN, infinity and -infinity. */
 static Frame
 make_broken_frame ()
 {
@@ -464,7 +464,7 @@ TEST (test_octwindowinterp_what_is_not_finite_counts_as_nothing_in_a_mean)
   }
 }
 
-/* With some frame that follows, or at the end. */
+/* Reported after some later frame, or at EOS. */
 TEST (test_octwindowinterp_says_once_how_many_samples_are_not_finite)
 {
   const struct {
@@ -569,7 +569,7 @@ TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
       Chain chain;
       chain.shift = shift;
       if (strcmp (format, "GRAY8") == 0 && shift == 15)
-        continue; /* nothing is left to compare */
+        continue; /* no bits are left to compare */
       check_spectra ("bit-shift=" + std::to_string (shift), frame, chain);
     }
   }
@@ -870,7 +870,7 @@ struct Turn {
   Chain chain;
 };
 
-/* Two frames each, the second of which has nothing more to say. */
+/* Two frames per entry; the second one causes no message. */
 static void
 check_turns (const std::vector<Turn> &turns)
 {
@@ -961,8 +961,8 @@ TEST (test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force)
   });
 }
 
-/* Neither end of the one range goes with the other of the other; every second set is
- * complex besides. */
+/* Neither end of one range is compatible with the other end of the other; every second
+ * set is also complex. */
 static gpointer
 turn_quickly (gpointer data)
 {
@@ -1055,7 +1055,7 @@ TEST (test_octwindowinterp_says_that_it_has_no_calibration)
 {
   int count = 0;
   Frame frame = make_frame ("GRAY8", 64, 2);
-  gst_debug_remove_log_function (nullptr); /* which prints */
+  gst_debug_remove_log_function (nullptr); /* removes the handler that prints */
   gst_debug_add_log_function (count_uncalibrated, &count, nullptr);
   gst_debug_set_threshold_from_string ("octwindowinterp:4", FALSE);
   process_one ("octwindowinterp wavelength-min=1 wavelength-max=2", frame);
@@ -1069,7 +1069,7 @@ TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame)
 {
   const struct {
     const char *launch;
-    guint launches; /* a frame */
+    guint launches; /* per frame */
   } chains[] = {{"octwindowinterp", 1}, {"octwindowinterp background=frame", 3},
       {"octwindowinterp background=rolling dispersion-a2=1e-4", 3}};
   for (const auto &chain : chains) {
@@ -1096,7 +1096,7 @@ TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame)
     fail_unless_equals_uint64 (after.uploads, before.uploads);
     fail_unless_equals_uint64 (after.downloads, before.downloads);
     fail_unless_equals_uint64 (after.host_waits, before.host_waits);
-    /* One frame in 16 is looked at for saturated samples. */
+    /* One frame in 16 is checked for saturated samples. */
     fail_unless_equals_uint64 (after.launches - before.launches, 48 * chain.launches + 3);
     gst_buffer_unref (buffer);
   }

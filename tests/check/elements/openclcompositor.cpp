@@ -37,7 +37,7 @@ struct Layer {
 /* Red, green, blue, alpha in 0 … 1. */
 using Pixel = std::array<double, 4>;
 
-/* With `linear` colours are light, by GStreamer's own functions. */
+/* With `linear`, colours become linear light, by GStreamer's own functions. */
 Pixel
 light_of (Pixel pixel, const View &view, bool linear)
 {
@@ -74,7 +74,7 @@ neighbours (int at, int in_size, int out_size, int fields = 1)
       middle - first};
 }
 
-/* Bilinear, with colours counted as much as they are seen. */
+/* Bilinear interpolation with premultiplied alpha */
 Pixel
 scaled (const View &view, int x, int y, int width, int height, bool linear)
 {
@@ -125,7 +125,7 @@ background_at (const std::string &background, int x, int y)
   return {gray, gray, gray, 1};
 }
 
-/* All of the output, line by line */
+/* All pixels of the output */
 struct Canvas {
   int width, height;
   std::vector<Pixel> pixels;
@@ -138,7 +138,7 @@ struct Canvas {
   }
 };
 
-/* A layer in the size that it has there */
+/* A layer scaled to its size in the output */
 struct Shown {
   const Layer &layer;
   Canvas picture;
@@ -164,8 +164,8 @@ struct Shown {
   }
 };
 
-/* The light below by the Gaussian's weights in two dimensions, where alpha, by the same,
- * falls off, screened onto the picture */
+/* Light wrap: blurs the light below with Gaussian weights in two dimensions, and screens
+ * it onto the picture where alpha, blurred likewise, falls off. */
 Pixel
 lit (const Shown &shown, const Canvas &below, int x, int y)
 {
@@ -202,7 +202,7 @@ add_layer (Canvas &canvas, const Layer &layer, bool linear)
     }
 }
 
-/* Layers stand from the lowest to the highest. */
+/* Layers are ordered from the lowest to the highest. */
 Canvas
 expected_of (const std::vector<Layer> &layers, const View &made,
     const std::string &background, bool linear)
@@ -229,7 +229,7 @@ check_blend (const std::vector<Layer> &layers, const Picture &made,
   for (int y = 0; y < view.height (0); y++)
     for (int x = 0; x < view.width (0); x++) {
       const Pixel &expected = canvas.at (x, y);
-      /* where nothing is seen, colours are nobody's */
+      /* the colour of a transparent pixel is undefined */
       for (int c = expected[3] > 0 ? 0 : 3; c < 4; c++)
         fail_unless (std::fabs (view.at (c, x, y) - 255 * expected[c]) <= 1,
             "component %d at %d,%d: %d, expected %f", c, x, y, view.at (c, x, y),
@@ -285,7 +285,7 @@ public:
     gst_app_src_end_of_stream (GST_APP_SRC ((*this)["in" + std::to_string (input)]));
   }
 
-  /* The next output; fails on error or EOS. */
+  /* Returns the next output; fails on an error or at EOS. */
   Picture picture ()
   {
     Owned<GstSample> sample = pull ();
@@ -305,7 +305,7 @@ public:
   bool ends () { return !pull () && gst_app_sink_is_eos (GST_APP_SINK ((*this)["out"])); }
 };
 
-/* The first picture of all; `more` stands between the element and its sink. */
+/* Returns the first output. `more` is inserted before the sink. */
 Picture
 composed (const std::vector<Layer> &layers, const std::string &properties,
     const std::string &more = "")
@@ -357,7 +357,7 @@ layer_of (const Picture &picture)
   return Layer{picture};
 }
 
-/* Both forms of the kernels, for CPUs and for GPUs, on this device */
+/* Tests both forms of the kernels, for CPUs and for GPUs, on this device. */
 template <typename Check>
 void
 as_cpu_and_gpu (Check check)
@@ -400,7 +400,8 @@ TEST_ROWS (test_compositor_blends_with_every_operator_and_alpha, operators)
     }
 }
 
-/* Each picture's levels are light by its own colorimetry; of one launch, and of several */
+/* Each input's levels become linear light by its own colorimetry; in one launch and in
+ * several. */
 TEST_ROWS (test_compositor_blends_and_scales_light_where_linear, backgrounds)
 {
   const GstVideoTransferFunction transfers[] = {GST_VIDEO_TRANSFER_SRGB,
@@ -424,7 +425,7 @@ TEST_ROWS (test_compositor_blends_and_scales_light_where_linear, backgrounds)
 
 /* --- light wrap --- */
 
-/* A disc that is opaque, with an edge of some pixels */
+/* An opaque disc with a soft edge */
 static Picture
 soft_disc (const char *format, int width, int height, const Pixel &color)
 {
@@ -445,8 +446,8 @@ static const Wrap wraps[] = {{1, 10, 0, 0, -1, false}, {0.4, 3, 5, -9, -1, false
     {1, 6, -20, 12, 55, false}, {0.7, 1, 30, 20, 21, true}, {1, 10, 2, 3, -1, true},
     {1, 64, 0, 0, 30, false}};
 
-/* Over other pictures, below others, of nothing but the background, and of more layers than
- * a launch takes */
+/* Over other pictures, below others, over the background alone, and with more layers than
+ * one launch supports */
 TEST_ROWS (test_compositor_light_below_wraps_around_edges, {0, 1, 2, 3, 4, 5})
 {
   const Wrap &wrap = wraps[row];
@@ -474,7 +475,8 @@ TEST_ROWS (test_compositor_light_below_wraps_around_edges, {0, 1, 2, 3, 4, 5})
   }
 }
 
-/* Far from edges nothing changes, nor does a picture without any; at them it is brighter. */
+/* Light wrap brightens edges. Pixels far from edges and pictures without edges do not
+ * change. */
 TEST (test_compositor_light_wrap_leaves_the_inside_alone)
 {
   std::vector<Layer> layers = {layer_of (even_picture (60, 60, {1, 1, 1, 1})),
@@ -508,8 +510,8 @@ TEST (test_compositor_light_wrap_of_what_is_outside_or_all_cropped_is_nothing)
   }
 }
 
-/* Without it a frame is one launch. With it the background is another, and each layer two,
- * or on a CPU four. */
+/* Without light wrap a frame is one launch. With it the background is another launch, and
+ * each layer two, or four on a CPU. */
 TEST (test_compositor_light_wrap_costs_nothing_where_it_is_0)
 {
   const bool on_cpu = opencl::is_cpu (new_context ());
@@ -564,7 +566,7 @@ TEST (test_compositor_scales_each_picture_to_its_size)
   }
 }
 
-/* The same with openclconvert in front of each picture */
+/* Compares with openclconvert before each input. */
 static void
 check_as_converted (const std::vector<Layer> &layers, const std::string &properties)
 {
@@ -585,8 +587,8 @@ check_as_converted (const std::vector<Layer> &layers, const std::string &propert
   expect_equal (video::largest_difference (made[0], made[1]), 0);
 }
 
-/* A CPU makes sixteen columns at once where a layer covers them, and is no more than eight
- * times as long as shown. */
+/* A CPU processes sixteen columns at once where a layer covers them and is scaled down by
+ * no more than eight. */
 TEST_ROWS (test_compositor_scales_many_columns_at_once, operators)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("BGRA", 310, 25, 1))};
@@ -620,7 +622,8 @@ TEST (test_compositor_scales_opaque_pictures_and_what_cameras_give_alike)
   }
 }
 
-/* In a place of 60 × 50 from 3, 4: as wide and 40 high, as high and half as wide, … */
+/* In an area of 60 × 50 at 3, 4: full width and 40 high, full height and half as wide,
+ * … */
 TEST (test_compositor_sizing_policy_keeps_the_shape_in_the_middle_of_the_place)
 {
   const struct {
@@ -683,7 +686,7 @@ TEST_ROWS (test_compositor_shows_what_its_crop_leaves, {0, 1, 2, 3})
           crop[0], crop[1], crop[2], crop[3]));
 }
 
-/* The caps are of what is left of a larger frame, as videocrop's and decoders' are. */
+/* Caps have the size of the cropped frame, as from videocrop and decoders. */
 TEST_ROWS (test_compositor_shows_what_a_frames_crop_meta_leaves, {0, 1, 2, 3})
 {
   const int (&crop)[4] = crops[row];
@@ -708,7 +711,7 @@ TEST (test_compositor_shows_nothing_of_what_is_all_cropped)
       composed ({low, high}, "sink_1::crop-left=10 sink_1::crop-right=20"), "checker");
 }
 
-/* It leaves the cropping to the compositor, and nothing is copied. */
+/* videocrop leaves the cropping to the compositor, and nothing is copied. */
 TEST (test_compositor_takes_videocrops_frames_as_they_are)
 {
   Mix mix ("videotestsrc num-buffers=2 pattern=snow ! video/x-raw,format=RGBA,width=64,"
@@ -729,7 +732,7 @@ TEST (test_compositor_takes_videocrops_frames_as_they_are)
   }
 }
 
-/* A keyed-out green keeps its colour in the picture, and must not show at the edges. */
+/* A keyed-out green keeps its colour in the frame, but must not show at edges. */
 TEST (test_compositor_scaling_bleeds_no_keyed_out_colour)
 {
   Picture keyed (info_of ("RGBA", 8, 8));
@@ -762,7 +765,7 @@ TEST (test_compositor_orders_by_zorder)
   }
 }
 
-/* More than one launch takes: nothing is rounded between them. */
+/* More inputs than one launch supports; nothing is rounded between launches. */
 TEST (test_compositor_blends_any_number_of_pictures)
 {
   for (unsigned n : {1u, 8u, 9u, 17u, 25u}) {
@@ -786,12 +789,12 @@ TEST (test_compositor_honours_padded_input)
   }
 }
 
-/* --- what cameras give --- */
+/* --- camera formats --- */
 
 static const char *const camera_formats[] = {"NV12", "I420", "YUY2", "UYVY", "NV21",
     "YV12", "YVYU", "VYUY", "Y42B", "NV16", "NV61", "Y444", "NV24", "AYUV", "VUYA",
     "A420", "RGBx", "BGRx", "xRGB", "xBGR", "RGB", "BGR", "GBR", "GBRA", "GRAY8"};
-/* One of each way in which they lie in memory, for what compilers take long for */
+/* One format of each memory layout, for tests that compile for long */
 static const char *const kinds_of_camera[] = {
     "NV12", "I420", "YUY2", "NV24", "AYUV", "A420", "BGRx", "RGB", "GRAY8"};
 
@@ -806,13 +809,13 @@ filmed (const char *format, int width, int height, const char *colors, const cha
   return layer_of (picture);
 }
 
-/* Bit for bit */
+/* Output must be equal bit for bit. */
 TEST_ROWS (test_compositor_takes_what_cameras_give_as_openclconvert_would, camera_formats)
 {
   check_as_converted ({filmed (row, 64, 34, "bt709", "mpeg2")}, "");
 }
 
-/* Red and blue: no two components have the same level, so that none can be swapped. */
+/* No two components of red or blue have the same level, so a swap is detected. */
 TEST_ROWS (test_openclcompositor_channel_order, camera_formats)
 {
   const GstVideoInfo rgba = info_of ("RGBA", 12, 4);
@@ -825,8 +828,8 @@ TEST_ROWS (test_openclcompositor_channel_order, camera_formats)
   }
 }
 
-/* In part above each other, of odd sizes and strides, scaled, cropped, of other colours and
- * sites of chroma */
+/* Overlapping inputs of odd sizes and strides, scaled, cropped, with other colorimetry
+ * and chroma sites */
 TEST_ROWS (
     test_compositor_blends_what_cameras_give_as_openclconvert_would, kinds_of_camera)
 {
@@ -859,7 +862,7 @@ TEST_ROWS (test_compositor_takes_fields_as_openclconvert_would, kinds_of_camera)
   check_as_converted (layers, "");
 }
 
-/* A picture of RGB whose levels are others than the lowest one's */
+/* An RGB input whose range differs from that of the lowest input */
 TEST (test_compositor_gives_all_pictures_the_range_of_the_output)
 {
   for (const char *colors : {"2:1:7:1", "1:1:7:1"}) {
@@ -918,7 +921,7 @@ static const struct {
     {"! " DEVICE ",width=20,height=9 ", 20, 9},
     {"! " DEVICE ",width=[1,30],height=[20,40] ", 30, 20}};
 
-/* Scaled by what scales; cut off where nothing does. */
+/* Scaled if the element can scale, otherwise cropped */
 TEST_ROWS (
     test_compositor_output_is_the_union_of_its_pictures_or_next_to_it, {0, 1, 2, 3, 4})
 {
@@ -941,8 +944,8 @@ static const char *const shapes[] = {"720,height=576,pixel-aspect-ratio=16/15",
     "20,height=10,pixel-aspect-ratio=3/2", "101,height=31,pixel-aspect-ratio=1/2",
     "64,height=48,pixel-aspect-ratio=1/1", "4,height=3,pixel-aspect-ratio=64/45"};
 
-/* GStreamer's own compositor beside it, for square pixels and others. What keeps its shape
- * it rounds down, and the same again beside it. */
+/* Compared with GStreamer's compositor, for square and other pixels. It rounds down sizes
+ * that keep their aspect ratio. */
 TEST_ROWS (
     test_compositor_gives_pixels_of_another_shape_the_size_that_compositor_gives, shapes)
 {
@@ -1009,7 +1012,7 @@ TEST (test_compositor_properties_change_while_playing)
     if (frame > 0)
       mix.picture (); /* of the frame before, now that its end is known */
   }
-  /* the last frame is blended with what was set before it came in */
+  /* the last frame uses the properties set before it arrived */
   mix.end (0);
   mix.end (1);
   check_blend (layers, mix.picture (), "black");
@@ -1127,10 +1130,10 @@ TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
   expect_equal (counts.host_waits, 0);
 }
 
-/* --- a flush while a frame is under way --- */
+/* --- a flush while a frame is processed --- */
 
-/* Binds `background` to a look at the moment between the frames being shown to the
- * element and their use: it flushes sink_1 then. */
+/* Control binding of `background` that flushes sink_1 when properties are synchronized:
+ * after the frames are shown to the element and before they are used. */
 #define TYPE_FLUSHING (flushing_get_type ())
 G_DECLARE_FINAL_TYPE (Flushing, flushing, TEST, FLUSHING, GstControlBinding)
 
@@ -1212,7 +1215,7 @@ TEST (test_compositor_refuses_other_formats)
   gst_element_release_request_pad (mix, pad);
 }
 
-/* With ends that start anew by themselves, as appsrc and appsink do not. */
+/* Sources and sinks restart by themselves, which appsrc and appsink do not. */
 TEST (test_compositor_works_again_after_ready)
 {
   Mix mix ("openclcompositor name=mix ! fakesink name=out sync=false "
@@ -1246,8 +1249,8 @@ is_offered (GstPad *pad, const char *mode)
   return gst_caps_can_intersect (offered, caps_of (caps_of_mode (mode)));
 }
 
-/* Without any picture all modes but what downstream does not take; then that of the
- * others only. */
+/* Without any input, all modes that downstream accepts are offered; then only the mode of
+ * the other inputs. */
 TEST_ROWS (test_compositor_offers_one_interlace_mode_to_all, modes)
 {
   Mix mix ("openclcompositor name=mix ! capsfilter name=filter ! fakesink");
@@ -1267,7 +1270,7 @@ TEST_ROWS (test_compositor_offers_one_interlace_mode_to_all, modes)
   gst_pad_send_event (early, gst_event_new_stream_start ("first"));
   fail_unless (gst_pad_send_event (early, gst_event_new_caps (caps)));
   Owned<GstQuery> drained = gst_query_new_drain ();
-  gst_pad_query (early, drained); /* so that the caps have been seen */
+  gst_pad_query (early, drained); /* ensures that the caps have arrived */
   for (const char *other : modes)
     expect_equal (is_offered (late, other), g_str_equal (other, row));
   fail_unless (gst_pad_query_accept_caps (late, caps));
@@ -1327,8 +1330,8 @@ TEST (test_compositor_says_whose_fields_come_first)
 
 using Points = std::vector<std::pair<double, double>>;
 
-/* Two pictures, the second of pixels of 2/1, twice as large and partly above the first.
- */
+/* Two inputs; the second has pixels of 2/1, is twice as large and partly covers the
+ * first. */
 TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 100, 80, 1)),

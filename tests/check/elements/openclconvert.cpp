@@ -63,7 +63,7 @@ luma_of (const GstVideoInfo &info, double &red, double &blue)
   }
 }
 
-/* Samples, 0 … 255, to R'G'B' in 0 … 1. */
+/* Converts samples, 0 … 255, to R'G'B' in 0 … 1. */
 Triple
 to_rgb (const GstVideoInfo &info, Triple s)
 {
@@ -102,10 +102,10 @@ samples_at (const View &view, int x, int y)
       view.at (0, x, y) / levels, view.at (1, x, y) / levels, view.at (2, x, y) / levels};
 }
 
-/* --- what a picture must become --- */
+/* --- expected output --- */
 
-/* The same picture with other components: its colours, its fields and its chroma sites.
- */
+/* The same frame in another format; colorimetry, fields and chroma sites do not
+ * change. */
 GstVideoInfo
 in_format (const GstVideoInfo &like, GstVideoFormat format)
 {
@@ -119,7 +119,7 @@ in_format (const GstVideoInfo &like, GstVideoFormat format)
   return info;
 }
 
-/* All components of all pixels. */
+/* The same frame with all components at full resolution */
 GstVideoInfo
 whole (const GstVideoInfo &info)
 {
@@ -142,7 +142,7 @@ has_chroma_on_every_other_line (const GstVideoInfo &info)
   return info.finfo->h_sub[2] > 0 && info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED;
 }
 
-/* GstVideoConverter repeats chroma that stands on every other line of its field. */
+/* GstVideoConverter repeats chroma that is sited on every other row of its field. */
 Picture
 with_chroma_on_every_line (const Picture &picture)
 {
@@ -172,7 +172,7 @@ gets_chroma_between_lines_of_fields (const GstVideoInfo &info)
          && !(info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED);
 }
 
-/* GstVideoConverter takes the chroma of the first of two lines of a field. */
+/* GstVideoConverter takes the chroma of the first of two rows of a field. */
 Picture
 with_chroma_between_lines (const Picture &picture, const GstVideoInfo &output)
 {
@@ -193,7 +193,7 @@ with_chroma_between_lines (const Picture &picture, const GstVideoInfo &output)
   return made;
 }
 
-/* The nearest levels of another matrix or range. */
+/* Converts to the nearest levels of another matrix or range. */
 Picture
 with_colors_of (const Picture &picture, const GstVideoInfo &info)
 {
@@ -204,7 +204,8 @@ with_colors_of (const Picture &picture, const GstVideoInfo &info)
     for (int x = 0; x < info.width; x++) {
       Triple samples = samples_at (from, x, y);
       if (from.is_wide ())
-        samples[1] = samples[2] = 128; /* gray, whose chroma is between two of these */
+        /* Grey, whose chroma is between two of these levels. */
+        samples[1] = samples[2] = 128;
       Triple colors = from_rgb (info, to_rgb (picture.info, samples));
       for (int c = 0; c < 3; c++)
         to.set (c, x, y, int (std::rint (levels * colors[c])));
@@ -213,7 +214,7 @@ with_colors_of (const Picture &picture, const GstVideoInfo &info)
   return made;
 }
 
-/* Between gray and YUV of one matrix luma stays as it is. */
+/* Returns true for conversions between grey and YUV of one matrix, which keep luma. */
 bool
 keeps_its_levels (const GstVideoInfo &in, const GstVideoInfo &out)
 {
@@ -272,7 +273,7 @@ check_pair (const GstVideoInfo &in, const GstVideoInfo &out)
 
 /* --- scaling in double precision --- */
 
-/* Which input samples make an output sample, with their shares. */
+/* Input samples of an output sample, with their weights */
 using Shares = std::vector<std::pair<int, double>>;
 
 /* Sampling of the rows of one field if there are two (`fields`). Each row stands for
@@ -342,7 +343,7 @@ check_scaling (const char *method, GstVideoInfo in, GstVideoInfo out)
       }
 }
 
-/* --- counting and negotiation --- */
+/* --- statistics and negotiation --- */
 
 GstOpenCLCounts
 counts_of (Run &run)
@@ -354,7 +355,7 @@ counts_of (Run &run)
   return counts;
 }
 
-/* Caps of the output for input caps and what downstream takes. */
+/* Returns the output caps for input caps and the caps that downstream accepts. */
 GstCaps *
 negotiated (const char *launch_line, const char *in, const char *downstream)
 {
@@ -408,7 +409,8 @@ TEST (test_convert_is_right_for_further_formats)
            "A420", "VUYA", "GBR", "GBRA"})
     for (const char *other : {"RGBA", "NV12"})
       for (int width : {37, 54}) {
-        /* GstVideoConverter swaps U and V of these in the last column of an odd width. */
+        /* GstVideoConverter swaps U and V of these formats in the last column of an odd
+         * width. */
         if (width % 2 && (g_str_equal (format, "NV61") || g_str_equal (format, "VYUY")))
           continue;
         check_pair (info_of (format, width, 23), info_of (other, width, 23));
@@ -416,7 +418,8 @@ TEST (test_convert_is_right_for_further_formats)
       }
 }
 
-/* The same components in another order give the same picture, up to the last column. */
+/* Formats with the same components in another order give the same output, except in the
+ * last column. */
 TEST (test_convert_is_the_same_for_formats_that_differ_in_order)
 {
   const char *const twins[][2] = {{"NV16", "NV61"}, {"UYVY", "VYUY"}, {"YUY2", "YVYU"}};
@@ -455,7 +458,7 @@ supported_formats ()
   return formats;
 }
 
-/* Red and blue: no two components have the same level, so that none can be swapped. */
+/* No two components of red or blue have the same level, so a swap is detected. */
 TEST (test_openclconvert_channel_order_of_every_format)
 {
   const std::vector<std::string> all = supported_formats ();
@@ -477,7 +480,7 @@ TEST (test_openclconvert_channel_order_of_every_format)
   }
 }
 
-/* By the fourcc: V0 Y0 U0 Y1. Red has Y 81, U 90 and V 240 in BT.601. */
+/* The fourcc gives the order V0 Y0 U0 Y1. Red has Y 81, U 90 and V 240 in BT.601. */
 TEST (test_openclconvert_vyuy_byte_order)
 {
   const guint8 vyuy[] = {240, 81, 90, 81, 240, 81, 90, 81};
@@ -515,10 +518,10 @@ TEST (test_convert_is_right_for_every_chroma_site)
       {"RGBA", "UYVY"}, {"I420", "YUY2"}};
   for (auto &pair : pairs)
     for (const char *site : {"jpeg", "mpeg2", "dv", "cosited"})
-      for (int width : {1, 2, 3, 36, 53}) /* the last of several vectors of a CPU */
+      for (int width : {1, 2, 3, 36, 53}) /* partial vectors of a CPU */
         check_pair (info_of (pair[0], width, 11, nullptr, site),
             info_of (pair[1], width, 11, nullptr, site));
-  /* chroma moves within one format */
+  /* chroma siting changes within one format */
   check_pair (info_of ("I420", 36, 22, nullptr, "jpeg"),
       info_of ("I420", 36, 22, nullptr, "mpeg2"));
 }
@@ -617,7 +620,7 @@ TEST (test_convert_chroma_nearest_takes_the_shared_sample)
         fail_unless_equals_int (to.at (c, x, y), from.at (c, x / 2, y / 2));
 }
 
-/* videoconvert repeats the line; the place of the sample says otherwise. */
+/* videoconvert repeats the row; correct siting requires interpolation. */
 TEST (test_convert_interpolates_lines_of_cosited_chroma)
 {
   GstVideoInfo in = info_of ("I420", 8, 8, nullptr, "cosited");
@@ -719,7 +722,7 @@ TEST (test_convert_carries_a_change_of_size_and_format)
   gst_harness_teardown (harness);
 }
 
-/* The parent class does not set caps again that its pads still have. */
+/* GstBaseTransform ignores caps that equal the current caps of its pads. */
 TEST (test_convert_goes_on_with_the_caps_before_those_that_it_refused)
 {
   const GstVideoInfo in = info_of ("GRAY8", 40, 30), out = info_of ("RGBA", 40, 30);
@@ -769,7 +772,7 @@ TEST (test_convert_scales_and_converts_at_once)
       for (int x = 1; x < view.width (c) - 1; x++) {
         double u = (x + 0.5) / view.width (c), v = (y + 0.5) / view.height (c);
         double expected = 255 * (c == 0 ? u : c == 1 ? v : (u + v) / 2);
-        /* chroma of 31 columns stands on 32: up to half a sample beside */
+        /* chroma of 31 columns is stored in 32: it is off by up to half a sample */
         fail_unless (std::fabs (view.at (c, x, y) - expected) < 12);
       }
   GstOpenCLCounts counts = counts_of (run);
@@ -812,7 +815,7 @@ TEST (test_convert_is_right_for_interlaced_video)
           of_fields (info_of (pair[1], 36 + odd, 24 - 3 * odd, nullptr, pair[2])));
 }
 
-/* Each field even in itself, in lines of chroma that stand in turns too. */
+/* Each field has one colour, also with rows of chroma of alternating fields. */
 static Picture
 two_even_fields (const GstVideoInfo &info, const Triple &top, const Triple &bottom)
 {
@@ -821,7 +824,7 @@ two_even_fields (const GstVideoInfo &info, const Triple &top, const Triple &bott
   for (int c = 0; c < 3; c++) {
     int lines = view.height (c);
     if (lines < info.height)
-      lines = (info.height + 2) / 4 * 2; /* as GstVideoInfo leaves room for */
+      lines = (info.height + 2) / 4 * 2; /* as many rows as GstVideoInfo allocates */
     for (int y = 0; y < std::max (lines, view.height (c)); y++)
       for (int x = 0; x < view.width (c); x++)
         view.set (c, x, y, int ((y % 2 ? bottom : top)[c]));
@@ -859,7 +862,7 @@ TEST (test_convert_keeps_the_chroma_of_a_field_in_its_field)
     check_fields_apart ("openclconvert", "NV12", 6, height);
 }
 
-/* A ramp that nothing moves in is still one ramp: videoscale tears its fields apart. */
+/* A static ramp stays one ramp; videoscale displaces its fields. */
 TEST (test_convert_scales_fields_where_they_stand)
 {
   for (int height : {20, 30, 80}) {
@@ -915,7 +918,7 @@ TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
   }
 }
 
-/* Film at 24 pictures a second in video of 60 fields, and back. */
+/* Film at 24 frames per second, converted to video with 60 fields per second and back */
 static std::vector<Picture>
 telecined (const std::string &pattern, const std::string &converter)
 {
@@ -962,7 +965,7 @@ TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
   }
 }
 
-/* --- frames that are not as their caps say --- */
+/* --- frames that differ from their caps --- */
 
 TEST (test_convert_of_frames_smaller_than_their_caps_is_one_error)
 {
@@ -1034,7 +1037,7 @@ TEST (test_convert_viridis_and_inferno_rise_in_luminance)
     for (int x = 0; x < 256; x++) {
       double luminance = 0.2126 * view.at (0, x, 0) + 0.7152 * view.at (1, x, 0)
                          + 0.0722 * view.at (2, x, 0);
-      /* a level of rounding in green is 0.72 */
+      /* a rounding error of one level in green is 0.72 */
       fail_unless (
           luminance > before - 0.4, "%s at %d: %f after %f", map, x, luminance, before);
       before = luminance;
@@ -1042,7 +1045,7 @@ TEST (test_convert_viridis_and_inferno_rise_in_luminance)
   }
 }
 
-/* Published values between the anchors. */
+/* Published values between the anchors of the tables */
 TEST (test_convert_colormaps_are_the_published_ones)
 {
   const struct {
@@ -1105,7 +1108,7 @@ TEST (test_convert_colormap_can_be_set_while_playing)
   gst_harness_teardown (harness);
 }
 
-/* --- what a pipeline sees --- */
+/* --- caps --- */
 
 TEST (test_convert_equal_caps_pass_through)
 {
@@ -1149,16 +1152,16 @@ TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
 {
   const char *i420 = DEVICE ",format=I420,width=320,height=240,framerate=25/1,"
                             "pixel-aspect-ratio=1/1,colorimetry=bt601";
-  /* the same where it can be */
+  /* the same format if possible */
   check_negotiated (i420, DEVICE ",format={RGBA,NV12,I420,GRAY8}",
       DEVICE ",format=I420,width=320,height=240,colorimetry=bt601");
-  /* else what loses least */
+  /* otherwise the format that loses least */
   check_negotiated (i420, DEVICE ",format={GRAY8,RGBA,YUY2,NV12}",
       DEVICE ",format=NV12,colorimetry=bt601");
   check_negotiated (i420, DEVICE ",format={GRAY8,BGR}", DEVICE ",format=BGR,width=320");
   check_negotiated (DEVICE ",format=RGBA,width=4,height=4,framerate=25/1",
       DEVICE ",format={RGB,NV12,ABGR}", DEVICE ",format=ABGR");
-  /* the shape of the picture is kept */
+  /* the aspect ratio is kept */
   check_negotiated (i420, DEVICE ",pixel-aspect-ratio=1/1,width=640",
       DEVICE ",width=640,height=480,format=I420");
   check_negotiated (i420, DEVICE ",pixel-aspect-ratio=1/1,height=60",
@@ -1167,7 +1170,7 @@ TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
       DEVICE ",width=640,height=240,pixel-aspect-ratio=1/2");
   check_negotiated (
       i420, DEVICE ",pixel-aspect-ratio=2/1,height=240", DEVICE ",width=160,height=240");
-  /* gray keeps the range of the luma that it is */
+  /* grey keeps the range of luma */
   check_negotiated (
       i420, DEVICE ",format=GRAY8", DEVICE ",format=GRAY8,colorimetry=bt601");
 }
@@ -1319,10 +1322,10 @@ TEST (test_convert_tells_the_pointer_in_pixels_of_the_input)
   using Point = std::pair<double, double>;
   fail_unless (pointer_upstream ("openclconvert", in, out, 80, 15) == Point (160, 60));
   fail_unless (pointer_upstream ("openclconvert", out, in, 160, 60) == Point (80, 15));
-  /* pixels that are not square are counted as they are */
+  /* pixels that are not square are considered */
   in.par_n = 2;
   fail_unless (pointer_upstream ("openclconvert", in, out, 10, 10) == Point (20, 40));
-  /* through a chain, and where nothing is scaled */
+  /* through several elements, and without scaling */
   fail_unless (pointer_upstream ("openclconvert ! " DEVICE ",width=640,height=480 ! "
                                  "openclconvert ! openclconvert",
                    in, out, 80, 15)

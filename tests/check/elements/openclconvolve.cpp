@@ -1,4 +1,4 @@
-/* openclconvolve: what it promises
+/* Tests of openclconvolve
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -20,7 +20,7 @@ using reference::Case;
 namespace {
 const bool takes_long = check::each_test_may_take (300);
 
-/* Numbers between -1 and 1 that differ from seed to seed. */
+/* Random numbers between -1 and 1 */
 class Random {
 public:
   explicit Random (guint seed) : state (seed * 2654435761u + 977) {}
@@ -87,7 +87,7 @@ element_of (const Case &of, const std::string &method)
          + " activation=" + of.activation + " layout=" + (of.nchw ? "nchw" : "nhwc");
 }
 
-/* Relative to the largest number of all. */
+/* Relative to the largest number */
 void
 assert_near (const std::vector<double> &got, const std::vector<double> &expected,
     double tolerance, const std::string &what)
@@ -117,7 +117,7 @@ random_layer (const Case &of, guint seed)
       random.floats (gsize (of.filters))};
 }
 
-/* `of` by `method` in float32 against double precision. */
+/* Compares `of` by `method` in float32 with double precision. */
 void
 check_layer (const Case &of, const Layer &layer, const std::string &method,
     double tolerance, const std::string &more = "")
@@ -138,7 +138,7 @@ check_layer (const Case &of, const Layer &layer, const std::string &method,
       tolerance, method + ": " + text_of (of));
 }
 
-/* All that may differ, drawn together, within what a method does. */
+/* Limits of random test cases, within those of a method */
 struct Limits {
   int most_taps = 31;
   std::vector<int> strides = {1, 2, 3}, dilations = {1, 2};
@@ -181,7 +181,7 @@ check_drawn (
   }
 }
 
-/* One channel by one filter. */
+/* One channel and one filter */
 Case
 plane (int height, int width, int lines, int columns)
 {
@@ -257,7 +257,7 @@ TEST (test_separable_agrees_with_double_precision)
   }
 }
 
-/* The kernels for a GPU, whatever the device. */
+/* Uses the kernels for GPUs on any device. */
 TEST (test_groups_of_work_items_agree_with_double_precision)
 {
   g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", "1", TRUE);
@@ -278,7 +278,8 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
   check_drawn ("fft", 4, 1e-5);
 }
 
-/* Channels side by side, a lane for each; by single work-items and as a GPU does it. */
+/* Depthwise convolution with a lane for each channel; by single work-items and by
+ * work-groups */
 TEST_ROWS (test_channels_by_themselves_agree_with_double_precision, {"0", "1"})
 {
   g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", row, TRUE);
@@ -306,7 +307,7 @@ TEST (test_direct_takes_kernels_of_every_size_to_31)
   }
 }
 
-/* Whatever it chooses, of small and of large. */
+/* Small and large cases, for any choice of method */
 TEST (test_auto_agrees_with_double_precision)
 {
   check_drawn ("auto", 10, 1e-4);
@@ -332,7 +333,7 @@ keep_message (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, g
       gst_debug_message_get (message));
 }
 
-/* One line a method that is taken, for GST_DEBUG=openclconvolve:4 */
+/* One line for each chosen method, with GST_DEBUG=openclconvolve:4 */
 TEST (test_what_auto_takes_is_told)
 {
   static std::vector<std::string> told;
@@ -354,7 +355,7 @@ TEST (test_what_auto_takes_is_told)
   fail_unless (methods == expected, "%d lines", int (methods.size ()));
 }
 
-/* A plan for spectra takes a compiler's time. */
+/* Building the plan of an FFT takes long. */
 TEST (test_what_is_made_is_made_once)
 {
   static std::vector<std::string> told;
@@ -389,7 +390,7 @@ TEST (test_direct_takes_64_filters_of_64_channels)
 
 /* --- arrays --- */
 
-/* The same layer, however its kernel and its input are laid out. */
+/* The same layer with other layouts of kernel and input */
 TEST (test_kernels_are_taken_in_either_layout)
 {
   Case of = plane (9, 12, 3, 2);
@@ -471,7 +472,7 @@ TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
   check_type<double, double> ("float64", "float64");
 }
 
-/* The test above tries all caps that the pads promise. */
+/* The test above covers all caps of the pad templates. */
 TEST (test_pads_take_and_make_the_types_that_are_convolved)
 {
   const std::pair<const char *, const char *> promised[] = {
@@ -498,7 +499,7 @@ TEST (test_pads_take_and_make_the_types_that_are_convolved)
 
 using Doubles = std::vector<double>;
 
-/* 1 + n · 1e-12, which as floats are all 1 */
+/* 1 + n · 1e-12, which is 1 in float32 */
 static Doubles
 near_one (gsize count, guint seed)
 {
@@ -513,8 +514,8 @@ long_doubles (const Doubles &values)
   return {values.begin (), values.end ()};
 }
 
-/* Against 64 bits of mantissa. A sum of doubles of n products is off by less than n times
- * 2^-52 of what their magnitudes sum up to. */
+/* Compared in 64 bits of mantissa. A double sum of n products has an error below n times
+ * 2^-52 of the sum of their magnitudes. */
 static void
 check_float64 (const Case &of, guint seed, const std::string &more)
 {
@@ -553,7 +554,7 @@ TEST (test_openclconvolve_float64_in_double_precision)
     check_float64 (drawn (random, {}), guint (n), n % 2 ? "" : "method=direct");
 }
 
-/* Numbers of a text are read as doubles, too. */
+/* Numbers in text are parsed as doubles too. */
 TEST (test_openclconvolve_float64_kernel_as_text)
 {
   Chain chain (
@@ -564,7 +565,7 @@ TEST (test_openclconvolve_float64_kernel_as_text)
   fail_unless (fabs (got[1] - 0.300000001) < rounding, "%.17g", got[1]);
 }
 
-/* The one error of a chain with an array of float64 */
+/* Returns the only error of a chain with a float64 array. */
 static std::string
 error_of_float64 (const std::string &more)
 {
@@ -595,7 +596,7 @@ TEST (test_openclconvolve_float64_without_double_precision)
   counting::let_devices_say_the_truth ();
 }
 
-/* A float of 16 bits is 2^(exponent - 15) · (1 + fraction / 1024). */
+/* A float16 is 2^(exponent - 15) · (1 + fraction / 1024). */
 static double
 number_of_half (guint16 bits)
 {
@@ -605,7 +606,7 @@ number_of_half (guint16 bits)
   return bits >> 15 ? -size : size;
 }
 
-/* Positive, and one that such a float can be */
+/* For positive numbers that float16 can represent */
 static guint16
 half_of_number (double number)
 {
@@ -614,7 +615,7 @@ half_of_number (double number)
   return number == 0 ? 0 : guint16 ((exponent + 14) << 10 | int (fraction * 2048 - 1024));
 }
 
-/* Rounded once, when it is written: each to half of its last bit. */
+/* Output is rounded once, when it is written: to half of the last bit. */
 static void
 check_halves (const Case &of, const std::string &method)
 {
@@ -674,7 +675,7 @@ TEST (test_floats_of_16_bits_are_convolved_by_every_method)
 
 /* --- video --- */
 
-/* A picture with even ground, edges, noise and full black and white. */
+/* A frame with flat areas, edges, noise, black and white */
 static Bytes
 picture (int width, int height, int components)
 {
@@ -731,7 +732,7 @@ TEST (test_each_colour_of_video_is_convolved_and_alpha_kept)
   check_video ("ABGR", 4, 0, 4, "scale=0.25 alpha=true", 0.25, 0, true);
 }
 
-/* A kernel of zeros, but for a one at (line, column), as text */
+/* Text of a kernel of zeros, with a one at (line, column) */
 static std::string
 unit_kernel (int lines, int columns, int line, int column)
 {
@@ -753,8 +754,8 @@ struct AlphaPlace {
 constexpr AlphaPlace alpha_places[] = {
     {"RGBA", 3}, {"BGRA", 3}, {"ARGB", 0}, {"ABGR", 0}, {"xRGB", 0}};
 
-/* Alpha is the input's own, pixel by pixel, whatever the size of the kernel. By the kernels
- * for a CPU and by those for a GPU. */
+/* Alpha is that of the input pixel, whatever the size of the kernel. Tests the kernels
+ * for CPUs and those for GPUs. */
 TEST_ROWS (test_openclconvolve_alpha_with_even_kernels, {"0", "1"})
 {
   const int sizes[][2] = {{1, 2}, {2, 1}, {2, 2}, {3, 4}, {6, 3}, {10, 8}};
@@ -766,7 +767,7 @@ TEST_ROWS (test_openclconvolve_alpha_with_even_kernels, {"0", "1"})
   for (const auto &size : sizes) {
     for (const char *more : {"method=direct", "method=separable flip=false",
              "method=direct dilation=3 border=mirror", "method=fft"}) {
-      if (strstr (more, "fft") && size[0] != 2) /* each plan takes a compiler's time */
+      if (strstr (more, "fft") && size[0] != 2) /* building each plan takes long */
         continue;
       const AlphaPlace &of = alpha_places[place++ % G_N_ELEMENTS (alpha_places)];
       Chain chain ("openclconvolve kernel=\"" + unit_kernel (size[0], size[1], 0, 0)
@@ -783,9 +784,9 @@ TEST_ROWS (test_openclconvolve_alpha_with_even_kernels, {"0", "1"})
   }
 }
 
-/* With a stride or without padding, alpha is that of the pixel at the middle tap, of an even
- * kernel's two the first: the colour of that pixel, too, comes through a kernel that is 1 at
- * this tap. */
+/* With a stride or without padding, alpha is that of the pixel at the middle tap; of an
+ * even kernel, the first of the two middle taps. A kernel with 1 at this tap returns the
+ * colour of the same pixel. */
 TEST (test_openclconvolve_alpha_position_with_stride_and_padding)
 {
   const int sizes[][2] = {{1, 2}, {2, 2}, {4, 3}, {3, 4}, {3, 3}, {10, 8}};
@@ -831,7 +832,7 @@ TEST (test_gray_of_16_bits_is_convolved_to_its_last_bit)
   }
 }
 
-/* A frame that begins within its memory, whose lines are far apart. */
+/* A frame that starts within its memory and has padded rows */
 TEST (test_video_of_any_layout_is_convolved)
 {
   const Bytes input = check::pattern (37 + 80 * 9, 1);
@@ -844,7 +845,7 @@ TEST (test_video_of_any_layout_is_convolved)
   Chain chain ("openclconvolve kernel=\"<0,0,1>\"", video ("GRAY8", 52, 9));
   chain.start ();
   chain.push (buffer);
-  const Bytes got = chain.pull ().bytes; /* flipped: the right neighbour's place */
+  const Bytes got = chain.pull ().bytes; /* flipped, so the right neighbour */
   for (int y = 0; y < 9; y++)
     for (int x = 0; x < 52; x++)
       fail_unless_equals_int (got[y * 52 + x], x > 0 ? input[37 + y * 80 + x - 1] : 0);
@@ -865,7 +866,7 @@ TEST (test_stride_and_padding_change_the_size_of_video)
             input[((2 * y + 1) * 41 + 2 * x + 1) * 4 + c]);
 }
 
-/* --- knobs --- */
+/* --- property changes --- */
 
 static const guint8 *
 gray_of (const Output &output)
@@ -935,7 +936,7 @@ TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
 
 /* --- files --- */
 
-/* A kernel with this number of filters of 1024 channels, with all weights 1/1024 */
+/* Saves a kernel with this number of filters of 1024 channels; all weights are 1/1024. */
 static std::string
 save_layer (const Folder &folder, const std::string &name, gsize filters)
 {
@@ -947,11 +948,11 @@ static void
 convolve_ones (Chain &chain)
 {
   const Output output = chain.run (bytes_of (std::vector<float> (1024 * 3 * 3, 1)));
-  fail_unless_equals_float (values_of<float> (output.bytes)[4], 9); /* the middle */
+  fail_unless_equals_float (values_of<float> (output.bytes)[4], 9); /* the centre */
 }
 
-/* PoCL's buffers are in this process, too: they hold the filters once, as floats. A sanitizer
- * keeps memory that was freed. */
+/* PoCL's buffers, also in this process, hold the filters once, as floats. A sanitizer
+ * keeps freed memory. */
 TEST (test_openclconvolve_frees_filters_after_upload)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -973,7 +974,7 @@ TEST (test_openclconvolve_frees_filters_after_upload)
 #endif
 }
 
-/* The first number of the output for an input of ones */
+/* First number of the output for an input of ones */
 static float
 number_of (Chain &chain)
 {
@@ -997,7 +998,7 @@ TEST (test_openclconvolve_reads_files_with_caps_and_settings)
   gst_util_set_object_arg (G_OBJECT (chain.element ()), "border", "clamp");
   fail_unless_equals_float (number_of (chain), 3);
 
-  save_kernel (4, 2); /* another shape is taken when the property is set */
+  save_kernel (4, 2); /* a file of another shape is read only when its property is set */
   gst_util_set_object_arg (G_OBJECT (chain.element ()), "border", "mirror");
   fail_unless_equals_float (number_of (chain), 3);
   const Said said = said_on (chain.bus);
@@ -1034,7 +1035,7 @@ TEST (test_openclconvolve_changes_scale_without_its_file)
   }
 }
 
-/* --- mistakes at the start --- */
+/* --- errors at the start --- */
 
 TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
 {

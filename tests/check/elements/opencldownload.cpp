@@ -1,4 +1,4 @@
-/* Tests of opencldownload: what comes back from the device, and when
+/* Tests of opencldownload
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -27,7 +27,7 @@ TEST (test_padded_device_memory_comes_back_in_the_default_layout)
     GstCaps *caps = gst_video_info_to_caps (&info);
     gst_caps_set_features_simple (
         caps, gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr));
-    /* Downstream knows nothing of GstVideoMeta. */
+    /* Downstream does not support GstVideoMeta. */
     GstHarness *harness = gst_harness_new ("opencldownload");
     gst_harness_set_src_caps (harness, caps);
     guint seed = 0;
@@ -53,7 +53,7 @@ TEST (test_padded_device_memory_comes_back_in_the_default_layout)
 /* --- padding --- */
 
 namespace {
-/* Frames of odd sizes, whose rows and planes end with padding */
+/* Frames of odd sizes, with padding after rows and planes */
 std::string
 padded_frames (const std::string &format)
 {
@@ -88,7 +88,8 @@ chains_with_padding ()
   return chains;
 }
 
-/* All that `chain` writes to a file, where new memory of the device holds `byte` */
+/* Returns the bytes that `chain` writes to a file, if new device memory is filled with
+ * `byte`. */
 std::string
 file_of (const std::string &chain, int byte)
 {
@@ -129,7 +130,7 @@ TEST (test_a_part_of_device_memory_comes_back)
   check_pattern (whole, 1000, 3);
 }
 
-/* The parts stand where a kernel could not read them as one. */
+/* A kernel could not read these memories as one buffer. */
 TEST (test_frames_of_many_device_memories_come_back)
 {
   Owned<GstOpenCLContext> context = new_context ();
@@ -182,7 +183,7 @@ TEST (test_frames_can_be_read_after_the_element_is_gone)
     check_pattern (outputs[i], gray_size, i);
 }
 
-/* --- passing through --- */
+/* --- passthrough --- */
 
 TEST (test_system_memory_passes_through)
 {
@@ -215,9 +216,9 @@ TEST (test_who_takes_anything_gets_system_memory)
   }
 }
 
-/* --- what a frame costs --- */
+/* --- cost of a frame --- */
 
-/* One download of its bytes, or none and the very same memory. */
+/* One download of the frame's bytes, or none and the same memory if it is shared. */
 TEST (test_a_frame_comes_back_as_the_device_promises)
 {
   const bool shares = shares_memory ();
@@ -238,7 +239,7 @@ TEST (test_a_frame_comes_back_as_the_device_promises)
   expect_equal (counts.launches, 0);
 }
 
-/* And where it does not, the lines are copied, on any device. */
+/* Without GstVideoMeta downstream, rows are copied on any device. */
 TEST (test_padded_lines_are_passed_to_who_knows_of_video_meta_and_no_one_else)
 {
   const bool shares = shares_memory ();
@@ -264,7 +265,7 @@ TEST (test_padded_lines_are_passed_to_who_knows_of_video_meta_and_no_one_else)
   }
 }
 
-/* A file would get the bytes behind the picture. */
+/* Otherwise a file would contain the bytes after the frame. */
 TEST (test_a_frame_with_bytes_behind_it_comes_back_without)
 {
   Owned<GstOpenCLContext> context = new_context ();
@@ -290,7 +291,7 @@ TEST (test_a_frame_goes_back_up_as_it_is_where_memory_is_shared)
 
 /* --- waiting --- */
 
-/* A frame that the device has yet to fill with `value`. */
+/* A frame that the device has not yet filled with `value` */
 static GstBuffer *
 pending_frame (GstOpenCLContext *context, guint8 value)
 {
@@ -322,7 +323,7 @@ TEST (test_frames_are_pushed_at_once_and_their_map_waits)
   Gate gate (context, GST_OPENCL_QUEUE_COMPUTE);
   std::vector<Owned<GstBuffer>> outputs;
 
-  /* All four come back although the device has done nothing yet. */
+  /* All four are pushed although the device has done nothing yet. */
   for (guint8 i = 0; i < 4; i++)
     outputs.push_back (chain.pass (pending_frame (context, 10 + i)));
   const bool shares = shares_memory ();
@@ -436,7 +437,7 @@ TEST (test_seeking_in_mid_stream)
 
   pipeline.start ();
   for (guint i = 1; i <= 20; i++) {
-    /* Once the first frame is there, others are on their way. */
+    /* After the first frame, others are in flight. */
     fail_unless (pipeline.pull ());
     fail_unless (gst_element_seek_simple (
         pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, i * GST_SECOND));
@@ -446,7 +447,7 @@ TEST (test_seeking_in_mid_stream)
   fail_unless (pipeline.said ().errors.empty ());
 }
 
-/* Kept frames keep their contents, and do not stop new ones. */
+/* Frames that are kept do not change, and do not block new ones. */
 TEST (test_an_application_may_keep_all_frames)
 {
   constexpr guint n_frames = 60;
@@ -470,8 +471,7 @@ TEST (test_an_application_may_keep_all_frames)
         read_buffer (gst_sample_get_buffer (plain[i])), text ("frame %u", i));
 }
 
-/* Elements of the CPU behind a download draw into the frame; the other branch has it
- * without. */
+/* Elements after the download draw into the frame; the other branch gets it unchanged. */
 TEST (test_what_one_branch_writes_the_other_does_not_see)
 {
   Pipeline pipeline (
@@ -500,8 +500,8 @@ TEST (test_both_branches_of_a_tee_get_the_same_bytes)
   }
 }
 
-/* From system to device memory while frames are in flight. Frames with the old caps still pass;
- * capsfilter refuses them by default. */
+/* Downstream changes from system to device memory while frames are in flight. Frames with
+ * the old caps still arrive; capsfilter refuses them by default. */
 TEST (test_downstream_changes_its_mind)
 {
   Pipeline pipeline (
@@ -523,7 +523,7 @@ TEST (test_downstream_changes_its_mind)
       bool says_so = gst_caps_features_contains (
           gst_caps_get_features (gst_sample_get_caps (sample), 0),
           GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
-      /* Where device and host share memory, it is both. */
+      /* Memory that host and device share is both. */
       fail_unless (on_device == (says_so || shares));
       is_changed = says_so == (i % 2 == 1);
     }
@@ -551,7 +551,7 @@ TEST (test_no_pinned_memory_is_one_error)
 {
   Owned<GstOpenCLContext> context = new_context ();
   Chain chain ("opencldownload", device_gray);
-  /* In two memories, so that it is copied on any device. */
+  /* Two memories force a copy on any device. */
   GstBuffer *input = gst_buffer_append (
       device_pattern (context, 1000, 1), device_pattern (context, gray_size - 1000, 1));
   counting::fail_buffers_after (0);
@@ -561,8 +561,8 @@ TEST (test_no_pinned_memory_is_one_error)
   chain.said ().expect_one_error ();
 }
 
-/* With some memory left it continues with fewer buffers. Without any, each element
- * that gets no buffer, including the source, sees the reason. */
+/* With some memory left, playback continues with fewer buffers. Without any, each element
+ * that gets no buffer, including the source, reports the reason. */
 TEST (test_a_pipeline_without_device_memory_fails_and_works_after_ready)
 {
   Pipeline pipeline ("videotestsrc num-buffers=20 ! openclupload name=up ! "

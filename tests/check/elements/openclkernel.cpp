@@ -1,4 +1,4 @@
-/* openclkernel: what it promises
+/* Tests of openclkernel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -39,14 +39,14 @@ pattern (gsize size, guint seed = 1)
   return check::pattern (size, seed);
 }
 
-/* A line of GStreamer's begins at a multiple of four bytes. */
+/* GStreamer's default stride, a multiple of four bytes */
 gsize
 stride_of (gsize line)
 {
   return (line + 3) / 4 * 4;
 }
 
-/* `a` and `b` agree but for what pads lines. */
+/* Compares rows without their padding. */
 void
 assert_lines (const Bytes &got, gsize line, gsize lines,
     const std::function<int (gsize y, gsize x)> &expected, const char *what)
@@ -106,7 +106,7 @@ TEST (test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other)
       [&] (gsize y, gsize x) { return input[y * 100 + x] / 2; }, "half");
 }
 
-/* A frame that begins within its memory, whose lines are far apart. */
+/* A frame that starts within its memory and has padded rows */
 TEST (test_a_kernel_takes_frames_of_any_layout)
 {
   for (const char *arguments :
@@ -159,7 +159,8 @@ TEST (test_a_kernel_has_a_work_item_for_each_pixel_of_every_format)
   }
 }
 
-/* Every type by value, vectors, a file, local memory, and what is known by its name. */
+/* Scalars of every type, vectors, a file, local memory, and arguments with reserved
+ * names */
 TEST (test_arguments_are_bound_by_their_names)
 {
   Folder folder;
@@ -210,7 +211,7 @@ TEST (test_a_kernel_of_fixed_groups_runs_in_them)
       std::vector<double> (20, 6), 0, "groups of 5");
 }
 
-/* Work-groups chosen by the element are no larger than the work; on a GPU they are
+/* Work-groups that the element chooses are no larger than the work. On a GPU they are
  * rows. */
 TEST (test_groups_that_are_not_asked_for_divide_the_work)
 {
@@ -254,7 +255,8 @@ TEST (test_the_size_of_the_work_is_told_by_names)
       std::vector<double> (60, 1406), 0, "4 x 6 work-items");
 }
 
-/* An array of shape (2, 3, 4): each element gets its global id and the global size. */
+/* The expected value encodes global id and global size of each element of an array of
+ * shape (2, 3, 4). */
 #define PLACES(x, y, z)                                                                  \
   "size_t n = (" z " * get_global_size (1) + " y ") * get_global_size (0) + " x ";"      \
   " output[n] = n + 100 * get_global_size (0) + 10000 * get_global_size (1)"             \
@@ -266,7 +268,7 @@ TEST (test_the_size_of_the_work_is_told_by_names)
 
 static const struct {
   const char *properties, *source;
-  int size; /* as the kernel writes it */
+  int size; /* encoded by the kernel */
 } kernels_over_arrays[] = {
     {"", ONE, 1012400},
     {"", TWO, 1060400},
@@ -279,7 +281,7 @@ static const struct {
             "(3 * get_group_id (1) + get_local_id (1))", "0") "}",
         1060400},
     {"global-size=count", TWO, 1012400},
-    /* Source of the kernel alone, with the functions that it uses */
+    /* Only the source of the kernel and of functions that it calls counts. */
     {"kernel=one", ONE TWO, 1012400},
     {"kernel=two", ONE TWO, 1060400},
     {"",
@@ -330,7 +332,7 @@ TEST (test_files_include_files_beside_them_and_those_of_the_library)
 /* --- expressions --- */
 
 namespace {
-/* Arrays of (2, 3, 4) and smaller ones, as NumPy broadcasts them. */
+/* Arrays of shape (2, 3, 4) and smaller ones, with NumPy's broadcasting */
 struct Broadcast {
   const char *dimensions;   /* of x */
   std::vector<gsize> shape; /* of w */
@@ -354,8 +356,8 @@ const Broadcast broadcasts[] = {
     {"32:5", {5, 1}, "32:5"},
 };
 
-/* The place in an array of `shape` of the number at `n` of one of `result`; both
- * innermost first. */
+/* Index in an array of `shape` for index `n` of an array of `result`; both innermost
+ * first */
 gsize
 place_of (gsize n, const std::vector<gsize> &result, const std::vector<gsize> &shape)
 {
@@ -419,7 +421,8 @@ TEST_ROWS (test_expressions_broadcast_as_numpy_does, broadcasts)
       "%s", output.caps.c_str ());
 }
 
-/* Rounded to even and saturated; in double precision where an input is. */
+/* Results are rounded to even and saturated. Computation is in double precision if an
+ * input is. */
 TEST (test_expressions_take_and_make_every_type_of_number)
 {
   struct Row {
@@ -458,7 +461,7 @@ TEST (test_expressions_take_and_make_every_type_of_number)
 }
 
 namespace {
-/* A scalar argument, which broadcasts */
+/* An expression of a scalar, which is broadcast */
 struct Arithmetic {
   const char *type, *expression;
   gint64 input, output;
@@ -467,14 +470,14 @@ struct Arithmetic {
 
 const gint64 large = G_GINT64_CONSTANT (1) << 53;
 
-/* Beside those of pipelines/expressions.py */
+/* In addition to pipelines/expressions.py */
 const Arithmetic arithmetics[] = {
     /* Integers are exact beyond 2^24 and 2^53. */
     {"int32", "x", 16777217, 16777217},
     {"int64", "x + g", large, large + 1, "arguments=\"a,g=(gint64)1\""},
     {"uint64", "x - 1 - (x > -1) + (-1 < x)", -1, -2},
     {"int32", "x / 3 * 3", 2000000001, 2000000001},
-    /* They do not wrap at their own width; the output is saturated. */
+    /* Integers do not wrap at their own width; the output is saturated. */
     {"uint8", "x * 300 // 300 + 1", 255, 255},
     {"int32", "x * x", -65536, G_MAXINT32},
     /* NumPy's division */
@@ -482,7 +485,7 @@ const Arithmetic arithmetics[] = {
     {"int32", "x % 5 * 1000 + x // 2 * 10 + x // 2.5", -7, 2957},
     {"int64", "x // -1 + x % -1", G_MININT64, G_MININT64},
     {"int64", "(x >> 64) + (x << 64) + (x >> -1)", -3, -2},
-    /* Any function takes any mixture of numbers. */
+    /* Any function accepts any mixture of numbers. */
     {"int32", "clamp (x, 0, 1) + max (x, 1) + min (frame, x) + sqrt (4)", 7, 10},
     {"int32", "pow (2, x) + pown (x, 2.5) + native_sqrt (16) + ldexp (x, 2)", 3, 33},
     {"int64", "max (x, 2) + mul24 (4, 3) + rotate (1, 1)", large + 1, large + 15},
@@ -497,7 +500,7 @@ const Arithmetic arithmetics[] = {
     {"int32", "(INT_MIN + 1 < x ? UCHAR_MAX : -0x10) + M_PI_F", 0, 258},
 };
 
-/* The bytes of `number` in `type` */
+/* Bytes of `number` in `type` */
 Bytes
 bytes_of_integer (const char *type, gint64 number)
 {
@@ -558,7 +561,7 @@ TEST (test_expressions_of_a_device_without_float64_are_of_float32)
   counting::let_devices_say_the_truth ();
 }
 
-/* A compiler knows the value, and once made anything of it. */
+/* A compiler knows the value, and its conversion would be undefined. */
 TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
 {
   struct Row {
@@ -596,8 +599,8 @@ TEST (test_expressions_take_and_make_numbers_of_16_bits)
   fail_unless (values_of<guint16> (output.bytes) == expected);
 }
 
-/* Halves of a file, broadcast, to numbers of another type and from them; a kernel of the
- * user's reads them as OpenCL C does without cl_khr_fp16. */
+/* float16 from a file is broadcast and converted to and from other types. A user's kernel
+ * reads it as OpenCL C does without cl_khr_fp16. */
 TEST (test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere)
 {
   Folder folder;
@@ -639,7 +642,7 @@ TEST (test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere)
   }
 }
 
-/* Each component is 0 … 1, alpha as well; what pads lines is left alone. */
+/* Each component is 0 … 1, also alpha. Padding of rows does not change. */
 TEST (test_expressions_over_video_are_of_each_component)
 {
   struct Format {
@@ -676,8 +679,7 @@ TEST (test_an_expression_that_is_its_input_changes_no_bit)
   }
 }
 
-/* A mask of a line, of a column and of the colours, as arrays of NumPy lie on a picture
- */
+/* Masks of a row, of a column and of colours, as NumPy broadcasts arrays to an image */
 TEST (test_arrays_are_broadcast_over_video)
 {
   Folder folder;
@@ -755,7 +757,7 @@ TEST (test_output_caps_are_what_the_property_or_downstream_says)
   }
 }
 
-/* As NNStreamer's tensor_converter makes them: four dimensions, whatever they are. */
+/* NNStreamer's tensor_converter always writes four dimensions. */
 TEST (test_caps_of_nnstreamer_pass)
 {
   Chain chain ("openclkernel name=k expression=\"x / 255\" ! other/tensors" DEVICE
@@ -766,8 +768,7 @@ TEST (test_caps_of_nnstreamer_pass)
       filled<double> (24, [&] (gsize n) { return input[n] / 255.0; }), 1e-6, "tensor");
 }
 
-/* A buffer with other owners is not changed, even if the kernel declares that it may
- * write it. */
+/* A buffer with other owners is not changed, even if the kernel may write its input. */
 TEST (test_a_kernel_that_writes_its_input_changes_a_copy)
 {
   const char *source =
@@ -781,13 +782,13 @@ TEST (test_a_kernel_that_writes_its_input_changes_a_copy)
     fail_unless (chain.run (input).bytes == input);
 }
 
-/* --- mistakes --- */
+/* --- errors --- */
 
 namespace {
 struct Mistake {
-  const char *properties; /* W is a .npy file of float32, (3,); F is text, no array */
-  const char *expected;   /* in the message */
-  const char *debug = ""; /* in the text that goes with it */
+  const char *properties; /* W is a .npy file of float32, shape (3,); F is a text file */
+  const char *expected;   /* part of the message */
+  const char *debug = ""; /* part of the debug text */
 };
 
 const char *const two_kernels = "kernel void a (global int *output) { } kernel void b "
@@ -921,7 +922,7 @@ TEST_ROWS (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong, mis
   fail_unless (other.run (input).bytes == twice, "%s", row.properties);
 }
 
-/* Nothing that is set while it plays ends it. */
+/* No property that is set while playing stops the pipeline. */
 TEST_ROWS (test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on, mistakes)
 {
   Folder folder;
@@ -931,7 +932,7 @@ TEST_ROWS (test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on, 
   const Bytes expected = bytes_of (std::vector<gint32> (20, 6));
   fail_unless (chain.run (input).bytes == expected);
 
-  /* As it would be set at the start: whatever is not named is unset. */
+  /* The same properties as at the start: all others are unset. */
   GstElement *mistaken =
       check::launch ("openclkernel name=m " + with_files (row.properties, folder));
   GObject *element = G_OBJECT (chain.element ());
@@ -980,7 +981,7 @@ TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
   fail_unless_equals_int (made (), 15);
   write ("gain * inptu[0]");
   fail_unless_equals_int (made (), 15);
-  /* A file is not read because something else is set. */
+  /* Setting another property does not read the file. */
   g_object_set (
       element, "arguments", gst_structure_new_from_string ("a,gain=4"), nullptr);
   fail_unless_equals_int (made (), 20);
@@ -998,7 +999,7 @@ TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
   fail_unless (said_on (chain.bus).warnings.empty ());
 }
 
-/* After an error the element is new, and others on the device have not noticed. */
+/* After an error the element works again, and others on the device are not affected. */
 TEST (test_a_mistake_leaves_others_on_the_device_alone)
 {
   Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
@@ -1016,7 +1017,7 @@ TEST (test_a_mistake_leaves_others_on_the_device_alone)
   fail_unless (chain.run (input).bytes == twice);
 }
 
-/* A loop that ends late: a stop waits for the work on the device, and no longer. */
+/* A stop waits for the work in flight on the device, and no longer. */
 TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
 {
   const char *source =
@@ -1045,7 +1046,7 @@ TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
   fail_unless (other.run (input).bytes == twice);
 }
 
-/* --- while it plays --- */
+/* --- property changes --- */
 
 TEST (test_arguments_and_programs_change_between_two_frames)
 {
@@ -1111,7 +1112,7 @@ TEST (test_output_caps_set_while_caps_are_agreed_on_are_those_of_the_next_frame)
   expect_equal (chain.run (input).bytes.size (), gsize (7));
 }
 
-/* An array that a kernel writes to is its own from frame to frame. */
+/* The contents of an array that a kernel writes are kept from frame to frame. */
 TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
 {
   Folder folder;
@@ -1139,8 +1140,8 @@ TEST (test_it_links_between_a_camera_and_a_key)
   fail_unless (outcome.eos && outcome.errors.empty ());
 }
 
-/* Decibels to amplitudes, by a kernel and by an expression, real and complex; the numbers are
- * looked at in programlinks.cpp. */
+/* Decibels to amplitudes, by a kernel and by an expression, real and complex.
+ * programlinks.cpp checks the values. */
 TEST (test_depth_of_oct_goes_into_a_file)
 {
   struct Row {
@@ -1172,8 +1173,8 @@ TEST (test_depth_of_oct_goes_into_a_file)
 }
 
 namespace {
-/* Runs a kernel with arguments of `a` and `b` bytes of local memory, which declares `own`
- * bytes itself. Returns the errors. */
+/* Runs a kernel with two local-memory arguments of `a` and `b` bytes, which declares
+ * `own` bytes itself. Returns the errors. */
 std::vector<std::string>
 errors_with_local_memory (gsize a, gsize b, gsize own)
 {
@@ -1224,8 +1225,8 @@ expect_local_memory (const std::vector<LocalRow> &rows, gsize all)
 }
 } // namespace
 
-/* The sum counts: PoCL ends the process where it is too large. NVIDIA's driver takes up to
- * four bytes for itself. */
+/* The sum is limited: PoCL ends the process if it is too large. NVIDIA's driver uses up
+ * to four bytes itself. */
 TEST (test_openclkernel_local_memory_of_all_arguments_fits_the_device)
 {
   const gsize all = local_memory_of_device ();

@@ -1,4 +1,4 @@
-/* openclkernelmixer: what it promises
+/* Tests of openclkernelmixer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +9,7 @@
 using namespace programs;
 
 namespace {
-/* A source of arrays of int32, whose numbers are `value` in every frame. */
+/* A source of int32 arrays whose numbers are `value` in every frame */
 std::string
 source (const std::string &value, const std::string &dimensions, const std::string &pad,
     const std::string &more = "")
@@ -65,7 +65,7 @@ public:
   GObject *element (const char *name)
   {
     GstElement *found = gst_bin_get_by_name (GST_BIN (pipeline), name);
-    gst_object_unref (found); /* the pipeline has it */
+    gst_object_unref (found); /* the pipeline holds a reference */
     return G_OBJECT (found);
   }
 
@@ -117,7 +117,8 @@ TEST (test_video_is_mixed_with_arrays)
     fail_unless_equals_int (output.bytes[n], (Numbers{0, 128, 255})[n / 4 % 3]);
 }
 
-/* The first pad makes frames; of the others what is shown at their times. */
+/* The first pad determines the output frames; other pads provide the frame at that
+ * time. */
 TEST (test_the_first_pad_says_when)
 {
   const std::string slow =
@@ -128,7 +129,7 @@ TEST (test_the_first_pad_says_when)
   for (int frame = 0; frame < 12; frame++) {
     Output output;
     fail_unless (mix.pull (output));
-    /* The slow one has ended after 8. */
+    /* The slower input ends after frame 8. */
     fail_unless_equals_int (
         values_of<gint32> (output.bytes)[0], frame + 100 * std::min (frame / 4, 1));
     fail_unless_equals_uint64 (output.time, frame * GST_SECOND / 10);
@@ -167,7 +168,7 @@ TEST (test_a_mistake_at_the_start_is_one_error)
   for (const Row &row : rows) {
     Mix mix (mixer (row.properties) + source ("1", "3", "a")
              + source ("1", row.dimensions, "b"));
-    /* The sources say that they cannot go on, at times before the mixer says why. */
+    /* Sources may report the failed stream before the mixer reports the reason. */
     std::vector<std::string> of_mixer, all;
     for (int times = 0; times < 3 && of_mixer.empty (); times++)
       for (const std::string &text : said_on (mix.bus, 20 * GST_SECOND).errors) {

@@ -1,4 +1,4 @@
-/* openclkernelsrc: what it promises
+/* Tests of openclkernelsrc
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 using namespace programs;
 
 namespace {
-/* Each element tells where and when it is. */
+/* Each number encodes its index and the frame's number and time. */
 const char *const count_up =
     "source=\"kernel void k (global int *output, uint frame, float time, int step) { "
     "size_t "
@@ -101,7 +101,7 @@ TEST (test_a_mistake_at_the_start_is_one_error)
   }
 }
 
-/* Frames ahead were made before. */
+/* Skips frames that were made before a change. */
 static Output
 pull_later (Chain &chain)
 {
@@ -154,7 +154,7 @@ TEST (test_a_live_source_gives_each_frame_at_its_time)
   fail_unless (g_get_monotonic_time () - start > 250000);
 }
 
-/* As a film is: frames are counted from where it is sought to. */
+/* Seeks as in a video: frames are counted from the target. */
 TEST (test_a_seek_goes_to_a_frame)
 {
   Chain chain (counting ("num-buffers=100"));
@@ -178,8 +178,9 @@ TEST (test_nothing_is_uploaded_for_a_frame)
   fail_unless_equals_uint64 (counts.launches, 50);
 }
 
-/* Straight into an application, which sees what is on the device. Of an array of 5 lines of
- * 7 columns of 2 channels, each with the numbers beside it and nothing beyond the edge. */
+/* An application reads the result directly from the device. Each number of an array of 5
+ * rows, 7 columns and 2 channels is summed with its neighbours; there are none beyond the
+ * edge. */
 TEST (test_what_is_made_is_convolved_and_an_application_reads_it)
 {
   const int taps[3][3] = {{1, 0, -2}, {0, 4, 3}, {5, 0, -1}};

@@ -1,4 +1,4 @@
-/* Tests of openclupload: what goes to the device, how, and what is left alone
+/* Tests of openclupload
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,7 +15,7 @@ TEST (test_every_video_format_comes_back_as_it_was)
 {
   guint n_formats;
   const GstVideoFormat *formats = gst_video_formats_raw (&n_formats);
-  /* Odd sizes, and more lines than a palette has entries. */
+  /* Odd sizes, and more rows than a palette has entries */
   const gint sizes[][2] = {{17, 13}, {33, 301}};
   Chain chain ("openclupload ! opencldownload");
 
@@ -58,7 +58,7 @@ TEST (test_padded_lines_and_gaps_between_planes_are_honoured)
   }
 }
 
-/* Six lines are three of chroma, but two in each field. */
+/* Six rows have three rows of chroma, but two in each field. */
 TEST (test_each_field_keeps_all_its_lines_of_chroma)
 {
   for (const char *format : {"I420", "NV12"}) {
@@ -104,7 +104,7 @@ TEST (test_padded_lines_in_pinned_memory_are_honoured)
   check_lines (output, info, layout, 4);
 }
 
-/* Planes that no line-wise copy can take. */
+/* Planes that cannot be copied row by row */
 TEST (test_gaps_between_tiled_planes_and_before_a_palette_are_honoured)
 {
   for (const char *format : {"NV12_4L4", "NV12_64Z32", "NV12_32L32", "RGB8P"}) {
@@ -183,7 +183,7 @@ TEST (test_buffers_of_many_memories_are_uploaded_as_one)
   Owned<GstOpenCLContext> context = new_context ();
   const Bytes whole = pattern (gray_size, 9);
 
-  /* Ordinary, pinned, and device memory of one frame. */
+  /* System, pinned and device memory in one frame */
   GstBuffer *parts = gst_buffer_new ();
   gsize filled = 0;
   for (GstMemory *part : {gst_allocator_alloc (nullptr, 100, nullptr),
@@ -214,7 +214,7 @@ TEST (test_alternate_fields_come_back_as_they_were)
   check_pattern (chain.pass (pattern_buffer (info.size, 3)), info.size, 3);
 }
 
-/* --- what comes along --- */
+/* --- metas --- */
 
 TEST (test_timestamps_flags_and_metas_are_kept)
 {
@@ -251,7 +251,7 @@ TEST (test_timestamps_flags_and_metas_are_kept)
   expect_equal (gst_buffer_get_video_crop_meta (output)->width, 10);
 }
 
-/* The bytes are copied as they are, so where the channels stand still holds. */
+/* Bytes are copied unchanged, so the positions of channels remain valid. */
 TEST (test_planar_audio_keeps_its_audio_meta)
 {
   Chain chain ("openclupload ! opencldownload",
@@ -282,7 +282,7 @@ TEST (test_device_memory_passes_through)
   fail_unless (output == buffer);
 }
 
-/* --- pinned memory and not waiting --- */
+/* --- pinned memory, and calls that do not wait --- */
 
 static bool
 is_of_the_host (const Offered &offered)
@@ -290,7 +290,7 @@ is_of_the_host (const Offered &offered)
   return gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (offered.pool));
 }
 
-/* Frames in pinned memory, or in device memory if that is also the host's */
+/* Pinned memory, or device memory if the host shares it */
 TEST (test_a_pool_is_offered_upstream)
 {
   Chain chain ("openclupload", system_gray);
@@ -336,7 +336,7 @@ TEST (test_everyone_who_asks_is_offered_the_same)
         is_of_the_host (ask_allocation (chain, system_gray)), !shares_memory ());
 }
 
-/* A frame in a buffer of the pool that is offered. */
+/* A frame in a buffer of the offered pool */
 static GstBuffer *
 frame_of_offered_pool (Chain &chain, guint seed)
 {
@@ -344,7 +344,7 @@ frame_of_offered_pool (Chain &chain, guint seed)
   return filled_of (offered.pool, pattern (gray_size, seed)).give ();
 }
 
-/* One upload of its bytes, or none and the very same memory. */
+/* One upload of the frame's bytes, or none and the same memory if it is shared. */
 TEST (test_a_frame_in_offered_memory_costs_what_the_device_promises)
 {
   const bool shares = shares_memory ();
@@ -366,7 +366,7 @@ TEST (test_a_frame_in_offered_memory_costs_what_the_device_promises)
   expect_equal (counts.host_waits, 0);
 }
 
-/* Upstream keeps a frame that both elements hold. */
+/* The source keeps a reference to a frame that downstream writes. */
 TEST (test_what_is_written_downstream_does_not_reach_the_source)
 {
   Chain chain ("openclupload", system_gray);
@@ -402,7 +402,7 @@ TEST (test_ordinary_memory_is_kept_until_the_device_has_read_it)
   gst_mini_object_weak_ref (GST_MINI_OBJECT (buffer), note_free, &freed);
 
   Gate gate (context, GST_OPENCL_QUEUE_UPLOAD);
-  /* Comes back although the upload cannot have begun. */
+  /* The call returns although the upload cannot have begun. */
   Owned<GstBuffer> output = chain.pass (buffer);
   g_usleep (50000);
   fail_if (g_atomic_int_get (&freed));
@@ -477,7 +477,7 @@ TEST (test_caps_become_those_of_device_memory)
   }
 }
 
-/* Lines whose elements speak of memory:ANY, of ranges, or of nothing. */
+/* Launch lines with memory:ANY, with ranges, or without features */
 TEST (test_links_with_what_people_put_around_it)
 {
   const char *const lines[] = {
@@ -549,7 +549,7 @@ TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
   }
 }
 
-/* As a driver pads a frame to whole pages, or a meta lays it out. */
+/* As a driver pads a frame to whole pages, or as a meta defines */
 TEST (test_a_frame_may_end_with_padding)
 {
   for (gsize padding : {1, 64, 2047}) {
@@ -559,7 +559,7 @@ TEST (test_a_frame_may_end_with_padding)
   }
 }
 
-/* A GstVideoMeta says where the planes lie, in memory of any size. */
+/* A GstVideoMeta gives the offsets of the planes, in memory of any size. */
 TEST (test_a_frame_with_a_meta_may_be_part_of_a_larger_buffer)
 {
   Chain chain ("openclupload ! opencldownload", system_gray);
@@ -573,7 +573,7 @@ TEST (test_a_frame_with_a_meta_may_be_part_of_a_larger_buffer)
 struct Unallocatable {
   const char *caps;
   gsize size;
-  const char *named; /* what the message has to name */
+  const char *named; /* part of the message */
 };
 
 static const Unallocatable unallocatable[] = {
@@ -596,7 +596,7 @@ TEST (test_no_device_memory_is_one_error_and_ready_mends_it)
   }
 }
 
-/* Later frames fail as well: nothing is lost of those before, nothing hangs. */
+/* Later frames fail too: no earlier frame is lost, and nothing hangs. */
 TEST (test_device_memory_that_runs_out_later_loses_no_earlier_frame)
 {
   const guint room = GST_OPENCL_BUFFERS_IN_TURN;
@@ -638,7 +638,7 @@ TEST (test_the_environment_names_the_device_by_index_and_by_name)
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
 
-/* A picture that is smaller than its caps; a larger one shows part of itself. */
+/* A frame smaller than its caps is an error. Of a larger frame, a part is visible. */
 TEST (test_a_video_meta_that_contradicts_the_caps_is_one_error)
 {
   Chain chain ("openclupload", system_gray);

@@ -1,5 +1,5 @@
-/* User programs between other elements: data arrives unchanged, nothing goes back to the
- * host, and each failure is reported once
+/* Tests of user programs between other elements: data arrives unchanged, nothing is
+ * downloaded, and each failure is reported once
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -44,7 +44,7 @@ counts_of (GstElement *element)
   return counts;
 }
 
-/* Its frames stay on the device. */
+/* Fails if one of these elements downloads frames or waits for the device. */
 void
 check_stays_on_the_device (
     const Pipeline &pipeline, const std::vector<const char *> &names)
@@ -72,7 +72,8 @@ spectra (guint frames)
          + ",format=GRAY16_LE,width=256,height=6 ! ";
 }
 
-/* Power from decibels, by a kernel of the user's; what was uploaded on the way. */
+/* Writes power computed from decibels by a user's kernel; returns the number of uploaded
+ * bytes. */
 guint64
 write_power (guint frames, const std::string &file)
 {
@@ -117,13 +118,13 @@ TEST (test_depths_go_through_a_kernel_into_a_file_with_the_right_numbers)
   for (gsize n = 0; n < expected.size (); n++)
     fail_unless (std::abs (got[n] - expected[n]) < 1e-4 * largest,
         "number %d is %g, expected %g", int (n), got[n], expected[n]);
-  /* Tables go up once. */
+  /* Tables are uploaded once. */
   fail_unless_equals_uint64 (write_power (30, power), uploaded);
 }
 
 /* --- cameras --- */
 
-/* A red wall of NV12 whose red and green a kernel exchanges is a green screen. */
+/* A red wall in NV12, with red and green exchanged by a kernel, is a green screen. */
 TEST (test_a_kernel_between_a_camera_and_a_key_makes_what_is_keyed)
 {
   const char *exchange = "source=\"kernel void exchange (global const uchar4 *input, "
@@ -147,7 +148,7 @@ TEST (test_a_kernel_between_a_camera_and_a_key_makes_what_is_keyed)
     }
     check_stays_on_the_device (pipeline, {"convert", "k", "key"});
     fail_unless (counts_of (pipeline["up"]).upload_bytes
-                 <= 5 * 64 * 48 * 3 / 2); /* one frame may be on its way */
+                 <= 5 * 64 * 48 * 3 / 2); /* one frame may be in flight */
     for (const char *name : {"convert", "k", "key"})
       fail_unless (counts_of (pipeline[name]).upload_bytes < 1000, "%s", name);
   }
@@ -155,8 +156,8 @@ TEST (test_a_kernel_between_a_camera_and_a_key_makes_what_is_keyed)
 
 /* --- NNStreamer --- */
 
-/* As the elements of that project write them: its tensor_converter's, in front of
- * elements that only know tensor_filter's template. */
+/* Caps as NNStreamer's tensor_converter writes them, for elements that only support the
+ * template of tensor_filter */
 TEST_ROWS (test_caps_of_tensor_converter_are_taken,
     {"3:4:2:1", "3:4:2", "3:4:2:1:1:1:1:1", "3:4:2:1:1:1:1:1:1:1:1:1:1:1:1:1"})
 {
@@ -171,7 +172,7 @@ TEST_ROWS (test_caps_of_tensor_converter_are_taken,
           [] (gsize n) { return n * 10 + 0.5f; }},
       {"openclconvolve kernel=<<2>>", [] (gsize n) { return 2.0f * n * 10; }}};
   for (const auto &program : programs) {
-    /* Bytes of a 4 by 2 RGB frame, with caps that another element set */
+    /* A 4 by 2 RGB frame, with caps set by another element */
     Pipeline pipeline (
         "appsrc name=in format=time ! video/x-raw,format=RGB,width=4,"
         "height=2,framerate=30/1 ! capssetter replace=true join=false caps=\""
@@ -191,7 +192,7 @@ TEST_ROWS (test_caps_of_tensor_converter_are_taken,
   }
 }
 
-/* Several tensors in a frame, or such whose size each frame says itself, are not those. */
+/* Several tensors per frame and flexible tensors are not supported. */
 TEST_ROWS (test_other_caps_of_nnstreamer_are_refused_in_one_error,
     {"format=static,num_tensors=2,types=(string)\"uint8,uint8\",dimensions=(string)\"3:4,"
      "3:4\",framerate=30/1",
@@ -209,8 +210,8 @@ TEST_ROWS (test_other_caps_of_nnstreamer_are_refused_in_one_error,
 
 /* --- memory --- */
 
-/* An application that gives the first frame back, and sends its memory in again and
- * again: some later frame is to be made in it. */
+/* An application keeps pushing its memory. So a later frame would be output into memory
+ * that is also an input. */
 TEST (test_arguments_that_overlap_in_memory_are_one_error)
 {
   Owned<GstOpenCLContext> context = check::new_context ();
@@ -253,7 +254,7 @@ TEST (test_arguments_that_overlap_in_memory_are_one_error)
       "%s", said.c_str ());
 }
 
-/* --- kernels that do not end --- */
+/* --- kernels that do not terminate --- */
 
 namespace {
 bool
@@ -263,8 +264,8 @@ device_is_cpu ()
   return opencl::is_cpu (context);
 }
 
-/* For ten seconds at least, on the fastest of CPUs and of GPUs: each step waits for the one
- * before. NVIDIA's driver releases no memory while a kernel runs, so that there a stop takes
+/* Runs for at least ten seconds on the fastest CPUs and GPUs: each step depends on the
+ * previous one. NVIDIA's driver releases no memory while a kernel runs, so a stop takes
  * as long as the kernel. */
 std::string
 endless ()
@@ -284,9 +285,8 @@ seconds_since (gint64 start)
 }
 } // namespace
 
-/* Promise of GST_OPENCL_TIMEOUT: an error in time, and a stop that does not wait. The
- * process and new pipelines then continue. Objects that such a kernel may still use
- * are not released. */
+/* GST_OPENCL_TIMEOUT: an error in time, and a stop that does not wait. The process and
+ * new pipelines continue. Objects that such a kernel may still use are not released. */
 TEST (test_a_kernel_that_does_not_end_is_one_error_in_time)
 {
   if (check::looks_for_leaks ())
@@ -315,7 +315,7 @@ TEST (test_a_kernel_that_does_not_end_is_one_error_in_time)
                == bytes_of (std::vector<gint32> (4, 10)));
 }
 
-/* The user's own stop, in the middle of it */
+/* The user stops the pipeline while the kernel runs. */
 TEST (test_a_stop_does_not_wait_for_a_kernel_that_does_not_end)
 {
   if (check::looks_for_leaks ())

@@ -1,5 +1,5 @@
-/* Harness for tests of elements with a user program: a chain with a given input and a
- * checked output, and arrays in files
+/* Harness of elements with user programs: chains with a given input and a checked output,
+ * and arrays in files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,7 @@
 #include <cstring>
 #include <functional>
 
-/* Last: its macro fail() breaks the headers of C++. */
+/* Last: its macro fail() breaks C++ headers. */
 #include <gst/check/gstcheck.h>
 
 namespace programs {
@@ -42,7 +42,7 @@ values_of (const Bytes &bytes)
   return values;
 }
 
-/* 0, 1, 2 … by a function */
+/* Values of a function at 0, 1, 2 … */
 template <typename T>
 std::vector<T>
 filled (gsize count, const std::function<T (gsize)> &function)
@@ -53,8 +53,8 @@ filled (gsize count, const std::function<T (gsize)> &function)
   return values;
 }
 
-/* (nullable) (transfer full): a frame, or none in what a loaded machine may take for one
- * whose program is compiled first */
+/* (nullable) (transfer full): a frame, or none within the time that a loaded machine may
+ * need to compile a program */
 inline GstSample *
 pull_in_time (GstElement *out)
 {
@@ -80,7 +80,7 @@ video (const std::string &format, int width, int height)
          + ",height=" + std::to_string (height) + ",framerate=25/1";
 }
 
-/* The file, an array of NumPy's */
+/* Writes a .npy file and returns its path. */
 template <typename T>
 std::string
 save (const check::Folder &folder, const std::string &name, opencl::NumberType type,
@@ -91,7 +91,7 @@ save (const check::Folder &folder, const std::string &name, opencl::NumberType t
                                  + std::string (bytes.begin (), bytes.end ()));
 }
 
-/* Messages of the elements: the text, and after a line break the debug text */
+/* Messages of the elements: text, line break, debug text */
 struct Said {
   std::vector<std::string> errors, warnings;
 };
@@ -111,7 +111,7 @@ said_on (GstBus *bus, GstClockTime wait = 0)
     else
       gst_message_parse_warning (message, &error, &debug);
     const std::string text = std::string (error->message) + "\n" + (debug ? debug : "");
-    /* appsrc says once more that something behind it failed. */
+    /* appsrc also posts an error when an element after it fails. */
     if (!g_str_has_prefix (GST_MESSAGE_SRC_NAME (message), "in"))
       (is_error ? said.errors : said.warnings).push_back (text);
     wait = MIN (wait, 100 * GST_MSECOND);
@@ -142,7 +142,8 @@ output_of (GstSample *sample)
   return output;
 }
 
-/* appsrc ! openclupload ! CHAIN ! opencldownload ! appsink, or without an input. */
+/* appsrc ! openclupload ! CHAIN ! opencldownload ! appsink, or a chain without an
+ * input */
 class Chain {
 public:
   Chain (const std::string &chain, const std::string &caps = "")
@@ -170,7 +171,7 @@ public:
   {
     GstElement *found = gst_bin_get_by_name (GST_BIN (pipeline), name);
     fail_unless (found != nullptr);
-    gst_object_unref (found); /* the pipeline has it */
+    gst_object_unref (found); /* the pipeline holds a reference */
     return found;
   }
 
@@ -203,7 +204,7 @@ public:
     return output_of (sample);
   }
 
-  /* One frame through the chain. */
+  /* Passes one frame through the chain. */
   Output run (const Bytes &bytes)
   {
     start ();

@@ -1,4 +1,4 @@
-/* random.clh: the numbers that kernels of the user's draw
+/* Tests of random.clh, the random numbers for user kernels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,8 @@ using namespace programs;
 namespace {
 const gsize millions = 10 * 1000 * 1000;
 
-/* An array that a kernel makes with `call` of n, its place; four floats, or two doubles. */
+/* Returns an array that a kernel makes with `call`, an expression of the index n; four
+ * floats or two doubles each. */
 template <typename T>
 std::vector<T>
 drawn (const char *type, const char *element, const std::string &call, gsize count)
@@ -42,7 +43,7 @@ struct Known {
   Words words;
 };
 
-/* Values from the paper's own code */
+/* Values from the authors' own code */
 const Known known[] = {
     {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
     {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff},
@@ -84,8 +85,8 @@ moments_of (const std::vector<T> &values)
   return m;
 }
 
-/* The largest distance of the numbers' distribution from `distribution`, times the root
- * of how many they are: above 1.95 in one of a thousand sets. */
+/* Kolmogorov-Smirnov distance from `distribution`, times the root of the number of
+ * values. It exceeds 1.95 in one of a thousand sets. */
 template <typename T, typename Distribution>
 double
 kolmogorov_smirnov (std::vector<T> values, Distribution distribution)
@@ -120,7 +121,7 @@ assert_normal (const std::vector<T> &values)
   fail_unless (distance < 1.95, "Kolmogorov-Smirnov %g", distance);
 }
 
-/* FNV-1a of the bits */
+/* FNV-1a hash of the bits */
 template <typename T>
 guint64
 hash_of (const std::vector<T> &values)
@@ -188,7 +189,7 @@ TEST (test_normal_numbers_of_double_precision_are_normal)
       "float64", "double2", "random_normal_double2 (5, n, 1)", millions / 5));
 }
 
-/* Box and Muller in double precision, of the same words. */
+/* Box-Muller transform of the same words in double precision */
 TEST (test_normal_numbers_are_those_of_box_and_muller)
 {
   const gsize count = 400000;
@@ -214,7 +215,7 @@ TEST (test_normal_numbers_are_those_of_box_and_muller)
   }
 }
 
-/* On every device: what one of them made is written down here. */
+/* The expected values were computed on one device; all devices must agree. */
 TEST (test_numbers_are_the_same_on_every_device)
 {
   struct Row {

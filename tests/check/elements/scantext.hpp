@@ -1,4 +1,4 @@
-/* The scan of a buffer as text, for tests to compare
+/* The scan meta of a buffer as text, for comparisons
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,7 +18,7 @@ scan_text (const GstOctScan &scan)
       scan.reversed ? " reversed" : "");
 }
 
-/* Empty where the buffer has none */
+/* Empty if the buffer has no scan meta */
 inline std::string
 scan_text (GstBuffer *buffer)
 {

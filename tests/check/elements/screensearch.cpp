@@ -1,4 +1,4 @@
-/* chromakey auto-key=screen: streams that do not begin with the screen
+/* Tests of chromakey auto-key=screen in streams that do not begin with the screen
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -32,7 +32,8 @@ mixed (const Pixel &from, const Pixel &to, double part)
       component (from.blue + part * (to.blue - from.blue)), 255};
 }
 
-/* Adds a number of -`spread` … `spread` to each component, the same one if `grey`. */
+/* Adds a random number of -`spread` … `spread` to each component, the same to all if
+ * `grey`. */
 Picture
 with_noise (Picture picture, int spread, unsigned seed, bool grey = false)
 {
@@ -59,7 +60,7 @@ is_subject (int x, int y)
   return abs (x - width / 2) < width / 5 && y >= height / 4;
 }
 
-/* Somebody before a screen that fills the rest of the frame */
+/* A person before a screen that fills the rest of the frame */
 Picture
 scene (const Pixel &screen)
 {
@@ -71,7 +72,7 @@ scene (const Pixel &screen)
   return picture;
 }
 
-/* A card with letters in a fifteenth of it */
+/* A title card, a fifteenth of which is letters */
 Picture
 title (const Pixel &color)
 {
@@ -98,9 +99,9 @@ struct Stream {
   const char *format;
   Pixel screen;
   std::function<Picture (int frame)> opening;
-  int appears = 13; /* the first frame of which a quarter of the light is the screen's */
-  int opens = 13;   /* frames of `opening`, before the scene */
-  bool is_opaque = true; /* until the screen appears; a card of green or blue is keyed */
+  int appears = 13; /* first frame in which the screen provides a quarter of the light */
+  int opens = 13;   /* number of frames of `opening` before the scene */
+  bool is_opaque = true; /* until the screen appears; green or blue cards are keyed */
 };
 
 Picture
@@ -151,7 +152,8 @@ expect_opaque (const Picture &keyed, const std::string &when)
     fail_unless (pixel.alpha == 255, "%s: alpha %d", when.c_str (), pixel.alpha);
 }
 
-/* Edges aside: of the screen at most a fiftieth is left, of the subject all stays. */
+/* Without edges, at most a fiftieth of the screen is left, and the whole subject
+ * stays. */
 void
 expect_keyed (const Picture &keyed, const std::string &when)
 {
@@ -267,7 +269,7 @@ TEST_ROWS (test_screen_that_is_missing_is_warned_of_once_after_a_second,
   }
 }
 
-/* A picture of one frame */
+/* A stream of one frame */
 TEST (test_screen_that_is_missing_in_a_short_stream_is_warned_of_at_its_end)
 {
   Keyer keyer (soft);
@@ -294,8 +296,8 @@ TEST (test_screen_of_the_first_frame_stays_the_key)
   }
 }
 
-/* Such as an empty screen before the actor comes in: its colour is the key at once, and it
- * stays, so that plate=measured keeps what it knows. */
+/* For example, an empty screen before the actor enters. Its colour becomes the key at
+ * once and does not change, so that plate=measured keeps its measurements. */
 TEST (test_screen_that_fills_the_frame_is_keyed)
 {
   Keyer keyer (soft);
@@ -349,7 +351,7 @@ TEST (test_screen_missing_is_opaque_whatever_alpha_is_asked_for)
   keying_frames::assert_same (keyer.run (picture), picture, "nothing is keyed");
 }
 
-/* A run of several elements, which find no key to let flow */
+/* A fused run of elements, which initially has no key colour */
 TEST (test_screen_appears_before_a_run_of_elements)
 {
   Keyer keyer (std::string (hard) + " ! noisereduce ! flowkey auto-key=true limit=0.3");
@@ -361,7 +363,7 @@ TEST (test_screen_appears_before_a_run_of_elements)
     expect_keyed (keyer.run (scene (green)), "green");
 }
 
-/* It reads back once in four frames, and not at all once the key is found. */
+/* The search reads back every fourth frame, and nothing once the key is found. */
 TEST (test_screen_search_costs_no_read_per_frame)
 {
   Keyer keyer (soft);
@@ -401,7 +403,7 @@ struct Part {
   int left, top, right, bottom;
 };
 
-/* Parts that a person sees to be screen and subject */
+/* Parts of the screen and of the subject, selected by hand */
 const struct Filmed {
   const char *label;
   Part screen, subject;

@@ -1,4 +1,4 @@
-/* splashkey against its rule
+/* Tests of splashkey against its rule
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -51,7 +51,7 @@ private:
   }
 };
 
-/* A picture that drifts, and something that moves in it */
+/* A scene that drifts, and an object that moves in it */
 static Picture
 scene (int width, int height, int time)
 {
@@ -80,7 +80,7 @@ TEST (test_splashkey_is_its_rule_frame_after_frame)
     for (int time = 0; time < 6; time++) {
       Picture picture = scene (101, 67, time);
       Picture result = element.run (picture, keying_frames::formats[time % 4 == 3]);
-      /* New caps begin anew. */
+      /* New caps reset the background. */
       if (time == 3 || time == 4)
         store = Store ();
       assert_same (result, store.key (picture, block_size, 0.015), "splashkey");
@@ -115,7 +115,7 @@ TEST (test_splashkey_follows_slow_changes_of_light_and_sees_sudden_ones)
                  == 64 * 64);
   fail_unless (
       mask_of (element.run (Picture (64, 64, {230, 230, 230, 255}))).count () == 0);
-  /* Pixels that are not background leave the store unchanged. */
+  /* Pixels of the foreground do not change the background. */
   fail_unless (
       mask_of (element.run (Picture (64, 64, {190, 190, 190, 255}))).count () == 64 * 64);
 }
@@ -135,7 +135,7 @@ TEST (test_splashkey_reset_fills_the_store_once)
   assert_same (element.run (dark), dark, "sudden again");
 }
 
-/* A seek flushes, and the source may go on with another framerate. */
+/* A seek flushes, and the source may then have another framerate. */
 TEST (test_splashkey_keeps_what_it_learnt_over_a_flush)
 {
   ElementUnderTest element ("splashkey");

@@ -1,4 +1,4 @@
-/* Numbers of a test in a file, as properties of octwindowinterp name one
+/* Temporary file of numbers, for properties of octwindowinterp
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,7 +8,7 @@
 #include "../octreference.hpp"
 
 namespace check {
-/* A file of numbers for as long as a test needs it. */
+/* A file of numbers that is deleted at the end of its scope */
 class TableFile {
 public:
   explicit TableFile (const reference::Values &values)

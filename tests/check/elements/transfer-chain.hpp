@@ -13,7 +13,7 @@ inline const char system_gray[] =
     "video/x-raw, format=GRAY8, width=64, height=32, framerate=30/1";
 constexpr gsize gray_size = 64 * 32;
 
-/* Between pads, of which the last knows GstVideoMeta. */
+/* Elements between pads of the test, the last of which supports GstVideoMeta */
 struct Chain : Harness {
   explicit Chain (const std::string &line, const std::string &caps = "") : Harness (line)
   {
@@ -23,8 +23,8 @@ struct Chain : Harness {
   }
 };
 
-/* Every plane's lines as `info` has them, `padding` bytes longer, `gap` bytes between
- * the planes. */
+/* Layout of `info` with rows that are `padding` bytes longer, and `gap` bytes between
+ * planes */
 struct PaddedLayout {
   gsize offset[GST_VIDEO_MAX_PLANES] = {};
   gint stride[GST_VIDEO_MAX_PLANES] = {};
@@ -62,7 +62,7 @@ padded_buffer (const GstVideoInfo &info, const PaddedLayout &layout, guint seed)
   return buffer;
 }
 
-/* Bytes of a line that hold pixels. */
+/* Number of bytes of a row that hold pixels */
 inline gsize
 bytes_of_line (const GstVideoInfo &info, guint plane)
 {
@@ -75,9 +75,8 @@ bytes_of_line (const GstVideoInfo &info, guint plane)
   return bytes;
 }
 
-/* `buffer`, in the layout of `info` or of its own meta, has the pixels of
- * padded_buffer().
- */
+/* Fails unless `buffer`, in the layout of `info` or of its own meta, has the pixels of
+ * padded_buffer(). */
 inline void
 check_lines (
     GstBuffer *buffer, const GstVideoInfo &info, const PaddedLayout &from, guint seed)

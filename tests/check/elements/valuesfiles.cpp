@@ -1,5 +1,5 @@
-/* Invalid and too large files of values, and values out of range: each is refused with one
- * error, at once, and files are not read whole
+/* Tests of invalid and oversized files of values, and of values out of range: each causes
+ * one error at once, and files are not read completely
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,9 +22,9 @@ static const bool is_quick = check::each_test_may_take (60);
 namespace {
 const gsize n_samples = 16;
 
-/* A file, for as long as a test needs it */
+/* A file that is deleted at the end of its scope */
 struct Path {
-  /* Zeros follow until there are `size` bytes; they take no room on the disk. */
+  /* Writes `contents`, followed by zeros up to `size` bytes in a sparse file. */
   void write (const std::string &contents, guint64 size = 0)
   {
     folder.write ("values", contents);
@@ -45,7 +45,7 @@ npy_header (guint64 values)
   return std::string ("\x93NUMPY\x01\x00\x76\x00", 10) + dictionary + '\n';
 }
 
-/* Error for the file, the same for every table */
+/* Returns the error for a file, which must be the same for every table. */
 std::string
 refusal (const std::string &path, bool for_background = false)
 {
@@ -71,7 +71,7 @@ refusal (const std::string &path, bool for_background = false)
   return message;
 }
 
-/* A line each: what is given, and behind it the numbers from there to the last sample. */
+/* Returns the given lines, followed by the line numbers up to the last sample. */
 std::string
 lines_of (std::vector<const char *> first)
 {
@@ -139,7 +139,7 @@ TEST (test_no_more_lines_are_read_than_tell_that_there_are_too_many)
   expect_said (refusal (file.path), "17 values or more, expected 16");
 }
 
-/* In the very corners of what a double holds, too. */
+/* Also at the limits of a double */
 TEST (test_wavelengths_that_nobody_can_reckon_with_are_one_error)
 {
   struct {

@@ -1,4 +1,4 @@
-/* Tests of the cache of compiled programs: what the next context takes from files
+/* Tests of the cache of compiled programs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +16,7 @@ namespace {
 const char *const source =
     "__kernel void set (__global int *x) { x[get_global_id (0)] = VALUE; }";
 
-/* A folder for compiled programs, in use while this lives */
+/* A cache folder, in use during the lifetime of this object */
 class Cache : public Folder {
 public:
   Cache () { use (path); }
@@ -32,8 +32,8 @@ public:
   }
 };
 
-/* How many programs a new context compiles from source for one that sets -DVALUE=`value`, whose
- * kernel must work */
+/* Returns how many programs a new context compiles from source for a program with
+ * -DVALUE=`value`. Its kernel must work. */
 guint
 compiled_for (int value)
 {
@@ -81,7 +81,8 @@ TEST (test_binary_cache_keeps_nothing_where_the_driver_does)
   expect_equal (cache.names ().size (), gsize (0));
 }
 
-/* Some drivers do not describe the arguments of a program that was made from a binary. */
+/* Some drivers do not describe the arguments of a program that was created from a
+ * binary. */
 TEST (test_binary_cache_leaves_out_programs_with_argument_info)
 {
   Cache cache;
@@ -96,7 +97,7 @@ TEST (test_binary_cache_leaves_out_programs_with_argument_info)
   expect_equal (cache.names ().size (), gsize (0));
 }
 
-/* A file that is cut off anywhere, empty or changed is replaced by a whole one. */
+/* A file that is truncated, empty or changed is replaced by a complete one. */
 TEST (test_binary_cache_replaces_damaged_files)
 {
   Cache cache;
@@ -131,13 +132,12 @@ TEST (test_binary_cache_ignores_files_of_another_driver_version)
   const std::string other = contents_of (cache.only_file ());
   expect_equal (compiled_for (3), 1u);
   expect_equal (cache.names ().size (), gsize (2));
-  for (const std::string &name :
-      cache.names ()) /* under the name of the present version */
+  for (const std::string &name : cache.names ()) /* under the file name of this version */
     cache.write (name, other);
   expect_equal (compiled_for (3), 1u);
 }
 
-/* As root may write anywhere, the folder would be below a file. */
+/* Root may write anywhere, so the folder's path leads through a file. */
 TEST (test_binary_cache_works_without_a_folder_that_can_be_written)
 {
   Cache cache;
@@ -157,7 +157,7 @@ TEST (test_binary_cache_removes_files_that_were_not_used_for_longest)
                     of_others = cache.write ("letter", "d");
   std::filesystem::resize_file (of_others, 64 << 20);
   std::filesystem::last_write_time (of_others, now - hours (4));
-  std::filesystem::resize_file (large, 64 << 20); /* no bytes on the disk */
+  std::filesystem::resize_file (large, 64 << 20); /* a sparse file */
   std::filesystem::last_write_time (oldest, now - hours (3));
   std::filesystem::last_write_time (large, now - hours (2));
   std::filesystem::last_write_time (recent, now - hours (1));
@@ -182,7 +182,7 @@ TEST (test_binary_cache_notes_the_last_use_of_a_file)
   fail_unless (std::filesystem::last_write_time (cache.only_file ()) > before);
 }
 
-/* Each leaves a whole file or none. */
+/* Each context writes a complete file or none. */
 TEST (test_binary_cache_is_written_by_several_contexts_at_once)
 {
   Cache cache;

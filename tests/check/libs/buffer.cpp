@@ -1,4 +1,4 @@
-/* Tests of the copies of whole buffers between host and device
+/* Tests of copies of whole buffers between host and device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -151,7 +151,7 @@ rows (const GstVideoInfo &info, guint plane)
   return 0;
 }
 
-/* Planes with space in front of and beside them, nothing behind the last line. */
+/* Planes with bytes before each plane and after each row, but none after the last row */
 Layout
 wide_layout (const GstVideoInfo &info, gint extra_stride, gsize extra_offset)
 {
@@ -251,7 +251,7 @@ TEST (test_copy_takes_every_kind_of_memory_to_every_other)
       Owned<GstBuffer> source = make_buffer (contexts, from, bytes);
       Owned<GstBuffer> destination = make_buffer (contexts, to, Bytes (size, 0x55));
       copy (contexts, destination, source, nullptr, what.c_str ());
-      /* The source may go at once. */
+      /* The caller may release the source at once. */
       source = nullptr;
       assert_same (read_buffer (destination), bytes, what.c_str ());
     }
@@ -339,7 +339,7 @@ TEST (test_copy_of_a_short_video_frame_names_both_sizes)
     fail_if (gst_opencl_buffer_copy_async (
         contexts.own, destination, source, &info, &event, error.out ()));
     expect_says (error->message, {"119 bytes", "190"});
-    /* And a short destination. */
+    /* A destination that is too short */
     fail_if (gst_opencl_buffer_copy_async (
         contexts.own, destination, source, &info, &event, error.out ()));
   });
@@ -424,7 +424,7 @@ TEST (test_copy_to_other_memory_is_refused)
   }
 }
 
-/* A decoder's buffers are as large as it codes pictures, its caps say what is seen. */
+/* A decoder's buffers have the coded size, its caps the visible size. */
 TEST (test_copy_takes_a_video_meta_larger_than_the_caps)
 {
   Contexts contexts;
@@ -469,7 +469,7 @@ TEST (test_copy_takes_formats_that_are_no_lines_of_pixels)
   }
 }
 
-/* Nobody waits: not for the queue of the copy and not for what the source waits for. */
+/* The call waits neither for its queue nor for pending writes of the source. */
 TEST (test_copy_to_and_from_the_device_does_not_block)
 {
   Contexts contexts;
@@ -512,7 +512,7 @@ TEST (test_copy_to_and_from_the_device_does_not_block)
         contexts.own, destination, source, &info, event.out (), nullptr));
     fail_unless (event != nullptr);
     fail_unless (status_of (event) > CL_COMPLETE);
-    /* The context's own thread may wait, to let go of the source. */
+    /* The context's own thread may wait, to release the source. */
     fail_unless (counting::count (counting::WAIT_FOR_EVENTS) <= waits + 1);
     gate.open ();
     source = nullptr;

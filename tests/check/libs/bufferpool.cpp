@@ -125,7 +125,7 @@ TEST (test_pool_honours_video_alignment)
   expect_equal (meta->alignment.padding_left, alignment.padding_left);
   expect_equal (meta->width, 50);
 
-  /* The whole picture can be mapped through it. */
+  /* The meta describes the whole frame. */
   GstVideoInfo info;
   GstVideoFrame frame;
   gst_video_info_from_caps (&info, caps);
@@ -150,7 +150,7 @@ TEST (test_pool_refuses_caps_that_are_no_video)
       gst_opencl_buffer_pool_new_configured (context, FALSE, caps, 10) == nullptr);
 }
 
-/* A configuration counts bytes in 32 bits. No device has room for this. */
+/* Pool configurations hold sizes in 32 bits. No device has memory for this size. */
 TEST (test_pool_of_more_than_4_GiB_is_not_cut_off)
 {
   Owned<GstOpenCLContext> context = new_context ();
@@ -192,7 +192,7 @@ TEST (test_pool_in_steady_state_allocates_nothing)
   for (int i = 0; i < 50; i++) {
     Owned<GstBuffer> work = acquire (device), result = acquire (host);
     GstMemory *memory = gst_buffer_peek_memory (work, 0);
-    /* Smaller contents give a buffer back in its full size. */
+    /* A buffer with smaller contents returns to the pool in its full size. */
     gst_buffer_set_size (work, 500 + i);
     gst_buffer_set_size (result, 500 + i);
     gst_buffer_memset (work, 0, i, 500 + i);
@@ -254,7 +254,7 @@ TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
   stop (pool);
 }
 
-/* An upload would wait in the host, and the host is not to wait. */
+/* The upload into that buffer would make the host wait. */
 TEST (test_pool_gives_no_buffer_to_an_upload_that_is_still_read)
 {
   Owned<GstOpenCLContext> context = new_context ();
@@ -357,7 +357,7 @@ TEST (test_pool_that_the_device_has_no_room_for_keeps_nothing)
       gst_clear_buffer (&buffer);
     gst_buffer_pool_set_active (pool, FALSE);
     expect_equal (counting::held_buffers (), held);
-    /* Nor is it broken. */
+    /* The pool still works. */
     fail_unless (gst_buffer_pool_set_active (pool, TRUE));
     gst_buffer_unref (acquire (pool));
     stop (pool);

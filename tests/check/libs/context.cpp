@@ -1,4 +1,4 @@
-/* Tests of contexts: choosing a device, sharing, wrapping, programs
+/* Tests of contexts: choice of a device, sharing, wrapped handles, programs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 
 using namespace check;
 
-/* Stands in front of the C library's, as opencl-counting.cpp does for OpenCL. */
+/* Overrides the C library's function. */
 static std::atomic<int> heap_trims{0};
 
 extern "C" int
@@ -22,7 +22,7 @@ malloc_trim (size_t)
 
 static const bool alone = each_test_in_its_own_process ();
 
-/* --- an element that does nothing but have a context --- */
+/* --- an element that only has a context --- */
 
 #define TEST_TYPE_HOLDER (test_holder_get_type ())
 G_DECLARE_FINAL_TYPE (TestHolder, test_holder, TEST, HOLDER, GstElement)
@@ -92,7 +92,7 @@ new_holder ()
   return TEST_HOLDER (g_object_new (TEST_TYPE_HOLDER, nullptr));
 }
 
-/* holder ! identity ! holder, so that a query has to be passed on. */
+/* holder ! identity ! holder: queries must pass through another element. */
 struct Chain {
   GstElement *pipeline = gst_pipeline_new (nullptr);
   TestHolder *first = new_holder ();
@@ -176,14 +176,14 @@ machine_has (cl_device_type type)
 
 /* --- the end of a context --- */
 
-/* This takes hundreds of milliseconds in an application with a large heap. */
+/* Trimming takes hundreds of milliseconds in an application with a large heap. */
 TEST (test_context_end_does_not_trim_the_heap)
 {
   gst_object_unref (gst_opencl_context_new (nullptr, nullptr));
   fail_unless_equals_int (heap_trims, 0);
 }
 
-/* --- which device --- */
+/* --- choice of a device --- */
 
 TEST (test_context_is_made_for_every_way_to_name_a_device)
 {
@@ -230,7 +230,7 @@ TEST (test_context_default_comes_from_the_environment)
   g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
   for (const gchar *open : {(const gchar *)nullptr, "", "auto"})
     expect_says (error_of_choice (open), {"nonsense"});
-  assert_choice_works ("0:0"); /* who names one does not care */
+  assert_choice_works ("0:0"); /* a named device ignores the default */
   g_setenv ("GST_OPENCL_DEVICE", "0:0", TRUE);
   Owned<GstOpenCLContext> context = new_context ();
   context = nullptr;
@@ -247,7 +247,7 @@ TEST (test_context_without_any_device_says_so)
 }
 
 namespace {
-/* No way to name the device may lead to it, and each says what it lacks. */
+/* Fails unless no name selects the device, and each error contains `fault`. */
 void
 assert_not_chosen (const gchar *fault)
 {
@@ -283,7 +283,7 @@ TEST (test_context_of_an_accelerator_is_made_where_a_device_is_one)
   const cl_device_type accelerator = CL_DEVICE_TYPE_ACCELERATOR;
 
   counting::let_devices_say (CL_DEVICE_TYPE, &accelerator, sizeof accelerator);
-  for (const gchar *device : {"accelerator", "auto"}) /* where there is nothing else */
+  for (const gchar *device : {"accelerator", "auto"}) /* if there is no other device */
     assert_choice_works (device);
   expect_says (error_of_choice ("cpu"), {"device=cpu", "accelerator", "0:0 "});
   g_setenv ("GST_OPENCL_DEVICE", "accelerator", TRUE);
@@ -342,7 +342,7 @@ TEST (test_context_that_cannot_be_made_names_the_call)
   Owned<GstOpenCLContext> context = new_context ();
 }
 
-/* --- one for all --- */
+/* --- sharing --- */
 
 TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
 {
@@ -418,7 +418,8 @@ TEST (test_context_that_nobody_has_is_made_and_announced)
   expect_equal (gst_context_get_context_type (announced), GST_OPENCL_CONTEXT_TYPE);
   fail_unless (gst_context_is_persistent (announced));
 
-  /* Nobody asks again, and the other end finds it by its query. */
+  /* The first element does not ask again, and the last one finds the context by its
+   * query. */
   ensure (chain.first);
   ensure (chain.last);
   fail_unless (chain.last->context == chain.first->context);
@@ -486,7 +487,7 @@ TEST (test_context_answers_only_queries_for_it)
   gst_object_unref (holder);
 }
 
-/* --- around the application's handles --- */
+/* --- wrapped handles --- */
 
 TEST (test_context_around_an_application_s_handles_uses_them)
 {
@@ -511,7 +512,7 @@ TEST (test_context_around_an_application_s_handles_uses_them)
   found = nullptr;
   context = nullptr;
 
-  /* The application's handles are as before. */
+  /* The application's handles are unchanged. */
   cl_uint references;
   clGetContextInfo (handle, CL_CONTEXT_REFERENCE_COUNT, 4, &references, nullptr);
   expect_equal (clFinish (queue), CL_SUCCESS);
@@ -543,7 +544,7 @@ TEST (test_context_refuses_queues_that_it_cannot_use)
   expect_says (error->message, {"out of order"});
   clReleaseCommandQueue (queue);
 
-  /* One of another cl_context. */
+  /* A queue of another cl_context */
   fail_unless (gst_opencl_context_new_wrapped (gst_opencl_context_get_handle (first),
                    device, queue_of (second), error.out ())
                == nullptr);
@@ -606,7 +607,8 @@ TEST (test_program_that_does_not_build_gives_the_log)
   fail_unless (message.find ("undeclared") > line_end);
   expect_says (message.substr (line_end), {"undeclared", "-DONE=1"});
 
-  /* It is not kept: what failed for lack of something else may work later. */
+  /* This failure is not cached: a later build may have the memory that this one
+   * lacked. */
   counting::let_fail (counting::BUILD_PROGRAM, 1, CL_OUT_OF_HOST_MEMORY);
   fail_unless (
       gst_opencl_context_get_program (context, change_source, nullptr, error.out ())
@@ -614,7 +616,8 @@ TEST (test_program_that_does_not_build_gives_the_log)
   clReleaseKernel (make_kernel (context, change_source, "add"));
 }
 
-/* A driver's threads that still unmap while the process ends use what is gone: Intel's abort. */
+/* Driver threads that unmap memory while the process exits use freed data: Intel's
+ * abort. */
 TEST (test_context_ends_after_its_pinned_memory_is_unmapped)
 {
   Owned<GstOpenCLContext> context = new_context ();
@@ -632,7 +635,7 @@ TEST (test_context_ends_after_its_pinned_memory_is_unmapped)
   fail_if (ended_before);
 }
 
-/* --- letting go later --- */
+/* --- deferred release --- */
 
 static void
 add_one (gpointer n)
@@ -651,7 +654,7 @@ TEST (test_release_after_waits_for_the_event)
   expect_equal (released, 0);
   gate.open ();
   fail_unless (soon ([&] { return released == 1; }));
-  /* A failed command is over too. */
+  /* A failed command counts as finished. */
   gst_opencl_context_release_after (context, failing.event, add_one, &released);
   failing.let_fail ();
   fail_unless (soon ([&] { return released == 2; }));
@@ -669,7 +672,7 @@ TEST (test_release_after_keeps_what_it_cannot_wait_for)
   expect_equal (released, 0);
   gate.open ();
   fail_unless (soon ([&] { return released == 1; }));
-  /* The state of this one is unknown. */
+  /* The state of this command is unknown. */
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
   gst_opencl_context_release_after (context, unknown.event, add_one, &released);

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: deferred contents of a memory
+/* gstreamer-opencl: tests of memory with deferred contents
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,7 +13,7 @@ const gsize size = 4096;
 const guint8 fill = 0x5a;
 } // namespace
 
-/* Fills with `fill`, or fails. */
+/* Deferred work that fills memory with `fill`, or fails */
 #define TYPE_FILLING (filling_get_type ())
 G_DECLARE_FINAL_TYPE (Filling, filling, TEST, FILLING, GstOpenCLDeferred)
 
@@ -61,7 +61,7 @@ filling_init (Filling *self)
 }
 
 namespace {
-/* A memory whose contents are deferred, and what became of that. */
+/* A memory with deferred contents, and how often they were computed and freed */
 struct Deferred {
   explicit Deferred (gboolean fails = FALSE)
   {
@@ -161,7 +161,7 @@ TEST (test_deferred_contents_replace_those_before_in_either_place)
   deferred.defer ();
   fail_unless (has_pattern (deferred.memory, size));
   deferred.defer ();
-  deferred.defer (); /* and each other */
+  deferred.defer (); /* replaces the contents deferred before */
   fail_unless (has_pattern (deferred.memory, size));
   expect_equal (deferred.calls, 3);
 }
@@ -176,8 +176,7 @@ TEST (test_deferred_work_that_fails_makes_the_map_fail)
   fail_unless (has_pattern (deferred.memory, size));
 }
 
-/* Not only of who came first: there are no contents for anybody, until all are written.
- */
+/* Every reader sees the failure, not only the first, until all bytes are written. */
 TEST (test_deferred_work_that_fails_has_failed_for_every_reader)
 {
   Deferred deferred (TRUE);

@@ -1,4 +1,4 @@
-/* Tests of which of several devices is chosen
+/* Tests of the choice among several devices
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -47,7 +47,7 @@ chosen_of (const std::vector<DeviceDescription> &listed, const char *choice)
   return result;
 }
 
-/* In every order of the platforms. */
+/* Tries every order of the platforms. */
 void
 assert_chosen (std::vector<DeviceDescription> listed, const char *choice,
     const DeviceDescription &expected)
@@ -77,7 +77,7 @@ TEST (test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu)
 
 TEST (test_choice_of_an_accelerator_takes_the_type)
 {
-  DeviceDescription named = cpu; /* the name does not make it one */
+  DeviceDescription named = cpu; /* a name does not make a device an accelerator */
   named.name = "Accelerator";
   assert_chosen ({cpu, integrated, discrete, other, named}, "accelerator", other);
   const std::string message = chosen_of ({named, discrete}, "accelerator");
@@ -86,7 +86,7 @@ TEST (test_choice_of_an_accelerator_takes_the_type)
       "%s", message.c_str ());
 }
 
-/* A board whose programs are compiled elsewhere runs no other element's kernels. */
+/* A device without a compiler cannot run the kernels of other elements. */
 TEST (test_choice_of_a_device_without_a_compiler_takes_its_name)
 {
   const DeviceDescription board = without_compiler (other);
@@ -117,7 +117,8 @@ TEST (test_choice_passes_over_what_cannot_be_used)
   assert_chosen ({cpu, integrated, away, mute}, "auto", integrated);
   assert_chosen ({cpu, away, mute}, "auto", cpu);
   assert_chosen ({cpu, discrete, away}, "card", discrete);
-  /* A named device is described with what it lacks; other devices are not mentioned. */
+  /* The message describes the named device and the feature that it lacks, but no other
+   * devices. */
   for (const char *choice : {"2:1", "LARGE", "gpu"}) {
     std::string message = chosen_of ({cpu, away, other}, choice);
     fail_unless (message.find ("2:1 Large Card is not available") != std::string::npos
@@ -139,7 +140,7 @@ TEST (test_choice_of_none_lists_those_there_are)
   fail_unless (chosen_of ({cpu}, "gpu").find ("0:0 Processor") != std::string::npos);
 }
 
-/* A word of a user's may be any bytes; a message goes to a bus, which takes UTF-8. */
+/* A user's word may have any bytes, but messages on a bus must be UTF-8. */
 TEST (test_choice_takes_any_bytes_for_a_name)
 {
   const DeviceDescription accented{

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Promise: every public function says in its header what it is given, what it gives and
-since when; what is OpenCL's is (type gpointer) for languages that do not know OpenCL.
+"""Promise: headers document the parameters, the result and the version of every public function.
+OpenCL types have (type gpointer), for language bindings that do not know OpenCL.
 
-Every environment variable that gst/ reads stands in docs/architecture.md.
+docs/architecture.md documents every environment variable that gst/ reads.
 
 Usage: documented.py SOURCE-FOLDER HEADER...
 

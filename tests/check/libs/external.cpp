@@ -1,7 +1,6 @@
-/* Tests of memory that other interfaces and devices share with the device
+/* Tests of memory shared with other APIs and devices
  *
- * On a device that can import: see importing-device.hpp. What a GPU's driver does of it is
- * seen by tests/interop.
+ * They use the device of importing-device.hpp. tests/interop tests the drivers of GPUs.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -195,7 +194,7 @@ struct Acquiring : Import {
 };
 } // namespace
 
-/* OpenCL does not allow to acquire what is acquired. */
+/* OpenCL does not allow acquiring a buffer that is already acquired. */
 TEST (test_memory_acquired_twice_is_shared)
 {
   Acquiring import;
@@ -215,7 +214,7 @@ TEST (test_memory_acquired_twice_is_shared)
   expect_equal (import.device.released (), 1u);
 }
 
-/* A part keeps the whole acquired, and its owner waits. */
+/* A sub-memory keeps the whole memory acquired, so that its owner waits. */
 TEST (test_part_of_acquired_memory_keeps_it_acquired)
 {
   Acquiring import;

@@ -1,4 +1,4 @@
-/* Fourier transforms of many arrangements against a transform in double precision
+/* Tests of Fourier transforms of many layouts against a transform in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,8 +17,8 @@ using fourier::Complex;
 using fourier::Line;
 
 namespace {
-const double tolerance = 1e-6;       /* root of the mean square, of that of the values */
-const double worst_tolerance = 2e-6; /* of one value, of the largest */
+const double tolerance = 1e-6;       /* RMS error, relative to the RMS of the values */
+const double worst_tolerance = 2e-6; /* error of one value, relative to the largest */
 const float untouched = 12345.678f;
 
 const GstOpenCLFFTLibrary VKFFT = GST_OPENCL_FFT_LIBRARY_VKFFT;
@@ -133,7 +133,8 @@ transform_image (const Line &image, gsize columns, gsize rows)
   return bins;
 }
 
-/* One side of a case: whole images, of which the samples of `columns` lie in a buffer. */
+/* Input or output of a case. A buffer holds `columns` of the `whole_columns` of each
+ * row. */
 struct Side {
   gsize columns, whole_columns, rows;
   bool real;
@@ -187,7 +188,7 @@ struct Side {
   }
 };
 
-/* Noise, what comes out of it in double precision, and how they lie. */
+/* Noise and its transform in double precision, with their buffer layouts */
 struct Sides {
   Side input, output;
 
@@ -218,7 +219,7 @@ private:
   {
     for (gsize n = 0; n < which.batch; n++)
       input.images.push_back (noise (which, random));
-    input.read_back (); /* where lines overlap, they are what the last one left */
+    input.read_back (); /* rows that overlap hold the samples written last */
     for (const Line &image : input.images)
       output.images.push_back (transform_image (image, which.columns, which.rows));
   }
@@ -306,7 +307,7 @@ check_case (const Device &device, GstOpenCLFFTLibrary library, const Case &which
   gst_opencl_fft_unref (fft);
 }
 
-/* Both directions of real and complex samples. */
+/* Checks both directions of real and complex samples. */
 void
 check_all_kinds (const Device &device, GstOpenCLFFTLibrary library, gsize columns,
     gsize rows, gsize batch)
@@ -336,8 +337,8 @@ assert_length_refused (
 }
 } // namespace
 
-/* Every plan is a program or several, which a vendor's compiler takes its time for: not
- * every length in every direction, but each that a library has a way of its own for. */
+/* Each plan builds one or more programs, which takes a vendor's compiler long. So the
+ * cases cover each code path of a library, but not every length in every direction. */
 static void
 check_cases (GstOpenCLFFTLibrary library, const std::vector<Case> &cases)
 {
@@ -402,7 +403,7 @@ TEST (test_clfft_is_right_in_two_dimensions)
     check_cases (CLFFT, {{33, 35, 1, true}, {48, 30, 3, false, true}});
 }
 
-/* Longer than any local memory, where VkFFT has no real transform of odd lengths. */
+/* Longer than local memory; VkFFT has no real transform of odd lengths there. */
 TEST (test_long_odd_lines_are_right_in_both_directions)
 {
   Device device;
@@ -421,16 +422,16 @@ TEST (test_any_strides_are_honoured_and_gaps_left_alone)
       {64, 1, 5, true, true, {1, 0, 40}, {1, 0, 67}},
       {64, 1, 6, true, true, {1, 0, 40}, {1, 0, 70}},
       {64, 1, 6, false, true, {1, 0, 65}, {1, 0, 80}},
-      /* Samples that are not neighbours: columns of an image, channels of a picture. */
+      /* Samples that are not adjacent: columns of an image, channels of a frame. */
       {64, 1, 9, false, false, {9, 0, 1}, {9, 0, 1}},
       {60, 1, 3, true, false, {3, 0, 1}, {1, 0, 50}},
       {60, 1, 3, true, true, {1, 0, 0}, {3, 0, 1}},
-      /* Lines that overlap, as for a spectrogram. */
+      /* Overlapping rows, as for a spectrogram. */
       {64, 1, 7, true, false, {1, 0, 16}, {1, 0, 0}},
       {64, 1, 7, false, false, {1, 0, 15}, {1, 0, 0}},
   };
   check_cases (VKFFT, {std::begin (cases), std::end (cases)});
-  if (check::has_clfft ()) /* which takes any strides itself */
+  if (check::has_clfft ()) /* clFFT supports any strides itself */
     check_cases (CLFFT, {cases[0], cases[2], cases[5], cases[8], cases[10]});
 }
 
@@ -446,7 +447,7 @@ TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
       {40, 24, 2, true, true, {1, 21, 0}, {1, 41, 1001}},
       {40, 24, 3, false, false, {1, 50, 1300}, {1, 41, 1001}},
       {40, 24, 3, false, true, {1, 50, 1300}, {1, 41, 1001}},
-      /* Rows and transforms change places. */
+      /* Rows and transforms are exchanged. */
       {40, 24, 3, false, false, {1, 120, 40}, {1, 0, 0}},
   };
   Device device;
@@ -565,7 +566,7 @@ TEST (test_a_plan_works_on_any_queue_of_its_context)
     const Sides sides (which, *gst_opencl_fft_get_description (fft));
     const cl::Buffer input = device.buffer (sides.input.contents ());
     const cl::Buffer output = device.buffer (sides.output.contents ());
-    clFinish (device.queue); /* a plan's first transform may still be on its way */
+    clFinish (device.queue); /* a plan's first transform may still be in flight */
     assert_enqueued (fft, queue, input, output);
     assert_values (which.name (library), sides.output, device.read (queue, output));
     gst_opencl_fft_unref (fft);
@@ -638,7 +639,7 @@ TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
       const unsigned made = counting::allocations ();
       const unsigned waits = counting::count (counting::WAIT_FOR_EVENTS)
                              + counting::count (counting::FINISH);
-      fail_unless (made > 0); /* the counting itself works */
+      fail_unless (made > 0); /* the counter works */
       for (int n = 0; n < 3; n++)
         assert_enqueued (fft, device.queue, input, output);
       expect_equal (counting::allocations (), made);
@@ -689,7 +690,7 @@ TEST (test_a_description_that_makes_no_sense_is_refused)
       "VkFFT cannot transform 0 samples: a line has 2 samples or more");
 }
 
-/* Products and sums that are too large for a gsize, or as bytes */
+/* Products and sums that overflow a gsize, in elements or in bytes */
 TEST (test_fft_sizes_that_overflow_are_refused)
 {
   Device device;
@@ -720,7 +721,7 @@ TEST (test_fft_sizes_that_overflow_are_refused)
     }
 }
 
-/* Whether there is such a buffer is not the plan's to say. */
+/* A plan does not check that such a buffer can exist. */
 TEST (test_fft_sizes_beyond_32_bits)
 {
   Device device;

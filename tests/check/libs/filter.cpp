@@ -14,15 +14,15 @@ static const bool alone = each_test_in_its_own_process ();
 
 /* --- the filter --- */
 
-/* Settings that a test gives to all filters, and counts of their calls */
+/* Settings of all filters of a test, and counts of their calls */
 namespace {
 struct Behaviour {
   std::atomic<bool> open_fails{false};
   std::atomic<bool> set_formats_fails{false};
   std::atomic<bool> transform_fails{false};
   std::atomic<bool> passthrough{false};
-  std::atomic<cl_event> gate{nullptr};             /* put into the queue by each frame */
-  std::atomic<cl_event> instead_of_event{nullptr}; /* given as a frame's event */
+  std::atomic<cl_event> gate{nullptr};             /* enqueued before each frame */
+  std::atomic<cl_event> instead_of_event{nullptr}; /* returned as a frame's event */
   std::atomic<int> opened{0};
   std::atomic<int> closed{0};
   std::atomic<int> formats{0};
@@ -115,7 +115,7 @@ test_flip_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
   return TRUE;
 }
 
-/* Flips the bits of `value` in a frame of the filter's caps. */
+/* XORs a frame of the filter's caps with `value`. */
 static gboolean
 launch_flip (GstOpenCLFilter *filter, cl_kernel kernel, const GstOpenCLFrame *from,
     const GstOpenCLFrame *to, guint8 value, cl_command_queue queue, GError **error)
@@ -164,7 +164,7 @@ test_flip_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
   return TRUE;
 }
 
-/* The same caps; device memory comes out, any memory may go in. */
+/* Keeps the caps. Output is in device memory, input in any memory. */
 static GstCaps *
 test_flip_transform_caps (GstBaseTransform *transform, GstPadDirection direction,
     GstCaps *caps, GstCaps *filter)
@@ -218,7 +218,7 @@ test_flip_init (TestFlip *self)
   self->value = 255;
 }
 
-/* --- what the tests share --- */
+/* --- helpers --- */
 
 namespace {
 const gchar *small_video = "video/x-raw,format=GRAY8,width=20,height=6,framerate=30/1";
@@ -276,7 +276,7 @@ new_flip ()
   return GST_ELEMENT (g_object_new (TEST_TYPE_FLIP, nullptr));
 }
 
-/* Work that is to block until `gate` opens. */
+/* Fails unless `work` blocks until `gate` opens. */
 template <typename Work>
 void
 assert_waits_for (Gate &gate, Work work)
@@ -288,7 +288,7 @@ assert_waits_for (Gate &gate, Work work)
   fail_unless (waited);
 }
 
-/* Fills `filter` with as many frames as may be in flight. */
+/* Pushes `frames` frames, which stay in flight until `gate` opens. */
 void
 push_gated (Filter &filter, Gate &gate, int frames)
 {
@@ -299,7 +299,7 @@ push_gated (Filter &filter, Gate &gate, int frames)
 }
 } // namespace
 
-/* --- values --- */
+/* --- property values --- */
 
 TEST (test_filter_gives_device_memory_of_system_memory)
 {
@@ -314,7 +314,7 @@ TEST (test_filter_gives_device_memory_of_system_memory)
   fail_unless (filter.said ().is_clean ());
 }
 
-/* The filter's class does nothing for it. */
+/* The base class supports controllers; the filter has no code for them. */
 TEST (test_filter_follows_a_controller)
 {
   Filter filter (small_video);
@@ -410,7 +410,7 @@ TEST (test_filter_takes_caps_that_are_no_video)
   filter.check_frame (4);
 }
 
-/* --- how far the host runs ahead --- */
+/* --- frames in flight --- */
 
 TEST_ROWS (test_filter_runs_ahead_by_its_depth, {1, 2, 5})
 {
@@ -445,7 +445,7 @@ TEST (test_filter_pushes_before_the_device_has_finished)
     Filter::assert_flipped (filter.pull (), i);
 }
 
-/* Whatever may follow frames. */
+/* Events and state changes that may follow frames */
 static const struct {
   const char *label;
   void (*follow) (Filter &filter);
@@ -570,7 +570,7 @@ TEST_ROWS (test_filter_reports_a_failure_on_the_device_within_its_depth, {1u, 4u
   behaviour.instead_of_event = gate.event;
   filter.push_frame (2);
   gate.let_fail ();
-  /* The frames behind it fail too. */
+  /* Later frames fail too. */
   while (flow == GST_FLOW_OK && pushed < 20) {
     flow = filter.push_frame (3);
     pushed++;
@@ -627,7 +627,7 @@ TEST (test_filter_names_both_sizes_of_a_short_frame)
       GstBuffer *frame = size ? pattern_buffer (size, 1) : gst_buffer_new ();
       expect_equal (filter->push (frame), GST_FLOW_ERROR);
       filter->said ().expect_one_error ({std::to_string (size) + " bytes", "120"});
-      /* The same again is the same failure; a good frame ends it. */
+      /* The same failure is not reported again; a good frame ends it. */
       filter->push_frame (1, 3);
       fail_unless (filter->said ().is_clean ());
       expect_equal (behaviour.frames, good_frames);
@@ -666,7 +666,7 @@ TEST (test_filter_reports_a_launch_that_is_refused)
   filter.check_frame (2);
 }
 
-/* Until a flush, or READY, begins anew. */
+/* A flush or READY ends this state. */
 TEST (test_filter_sends_nothing_after_a_device_error)
 {
   Filter filter (small_video);
@@ -716,7 +716,7 @@ TEST (test_filter_reports_a_build_that_fails_with_its_log)
   Outcome said = element.said ();
   said.expect_one_error ({"CL_BUILD_PROGRAM_FAILURE"});
   fail_unless (said.errors[0].find ('\n') == std::string::npos);
-  expect_says (said.details[0], {"error:", "'first'"}); /* the compiler's own words */
+  expect_says (said.details[0], {"error:", "'first'"}); /* the compiler's output */
   expect_equal (behaviour.closed, 1);
 
   behaviour.open_fails = false;
@@ -746,12 +746,12 @@ TEST (test_filter_uses_the_application_s_context_in_every_run)
     fail_unless (context_of (element) == first);
     gst_element_set_state (element, run ? GST_STATE_NULL : GST_STATE_READY);
   }
-  /* Another one between two runs is the one of the next; the last one counts. */
+  /* Contexts set between two runs apply to the next run; the last one counts. */
   for (const auto *context : {&second, &first, &second})
     give_context (element, *context);
   fail_unless (element.goes_to (GST_STATE_PAUSED));
   fail_unless (context_of (element) == second);
-  /* While running it keeps what it has. */
+  /* A running element keeps its context. */
   give_context (element, first);
   fail_unless (context_of (element) == second);
 
@@ -811,8 +811,8 @@ TEST_ROWS (test_filter_offers_upstream_the_memory_of_the_caps, offers)
   fail_unless (
       gst_query_find_allocation_meta (offered.query, GST_VIDEO_META_API_TYPE, nullptr));
 
-  /* Its buffers are taken without a copy on the host; on a device that works in the
-   * host's memory, without any. */
+  /* Its buffers are uploaded without a copy on the host. A device that shares the host's
+   * memory uploads nothing. */
   GstBuffer *buffer = filled_of (offered.pool, pattern (small_size, 9)).give ();
   const unsigned writes = counting::count (counting::ENQUEUE_WRITE);
   Owned<GstBuffer> output = filter.pass (buffer);
@@ -966,9 +966,10 @@ show_platforms ()
 static const bool each_begins_anew =
     check::around_each_test (reset_behaviour, show_platforms);
 
-/* --- none, several, in place --- */
+/* --- several outputs or none, in place --- */
 
-/* Outputs of every input as bit flips; in place if requested */
+/* Filter with `outputs_of` outputs for each input, each the input XORed; in place if
+ * requested */
 #define TEST_TYPE_COUNTED (test_counted_get_type ())
 G_DECLARE_FINAL_TYPE (TestCounted, test_counted, TEST, COUNTED, GstOpenCLFilter)
 
@@ -1093,7 +1094,7 @@ TEST (test_a_frame_takes_one_buffer_of_each_link)
 {
   outputs_of = [] (guint) { return 1u; };
   Filter filter (TEST_TYPE_COUNTED);
-  /* One after the other they are the same. */
+  /* Outputs of successive inputs reuse the same memory. */
   for (guint n = 0; n < 5; n++) {
     GstBuffer *input = timed_frame (filter, n);
     unsigned made = counting::count (counting::CREATE_BUFFER);
@@ -1102,7 +1103,7 @@ TEST (test_a_frame_takes_one_buffer_of_each_link)
   }
 }
 
-/* --- which context, and one that is lost --- */
+/* --- choice and loss of a context --- */
 
 TEST (test_linked_filters_keep_the_contexts_that_each_was_given)
 {
@@ -1118,7 +1119,7 @@ TEST (test_linked_filters_keep_the_contexts_that_each_was_given)
       gst_element_set_state (pipeline[name], GST_STATE_PAUSED);
     fail_unless (context_of (pipeline["0"]) == first, "run %d", run);
     fail_unless (context_of (pipeline["2"]) == last, "run %d", run);
-    /* Between them, downstream's. */
+    /* The element between them takes the context of its downstream neighbour. */
     fail_unless (context_of (pipeline["1"]) == last, "run %d", run);
     for (const char *name : {"0", "1", "2"})
       gst_element_set_state (pipeline[name], run ? GST_STATE_NULL : GST_STATE_READY);
@@ -1134,7 +1135,7 @@ TEST (test_filter_works_again_after_its_device_was_lost)
   expect_equal (filter.push_frame (2), GST_FLOW_ERROR);
   filter.said ().expect_one_error ();
 
-  /* Others hold the old one still, and offer it. */
+  /* Other objects still hold the old context and offer it. */
   gst_element_set_state (filter.element (), GST_STATE_READY);
   give_context (filter.element (), before);
   filter.restart (small_video);
@@ -1146,7 +1147,7 @@ TEST (test_filter_works_again_after_its_device_was_lost)
   counting::lose_device (false);
 }
 
-/* A call that fails on a device that works on says nothing of the device. */
+/* A failed call on a device that still works does not mean that the device is lost. */
 TEST (test_filter_keeps_its_context_after_a_launch_without_resources)
 {
   Filter filter (small_video);

@@ -1,4 +1,4 @@
-/* Tests of a buffer as a kernel sees it
+/* Tests of GstOpenCLFrame, a buffer mapped for kernels
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -28,7 +28,7 @@ unmap (GstOpenCLFrame &frame)
   clFlush (frame.queue);
 }
 
-/* Maps, expects the failure and that the message has all of `parts`. */
+/* Fails unless mapping fails with a message that contains all `parts`. */
 void
 assert_refused (GstOpenCLContext *context, GstBuffer *buffer, const GstVideoInfo *info,
     gsize size, std::initializer_list<const char *> parts)
@@ -108,18 +108,18 @@ TEST (test_frame_that_is_too_short_is_refused_with_both_sizes)
 
   assert_refused (context, new_buffer (context, 99), nullptr, 100, {"99 ", "100 "});
   assert_refused (context, new_buffer (context, 119), &info, 0, {"119 ", "120 "});
-  /* The memory behind the buffer's bytes is not the buffer's. */
+  /* Memory beyond the size of the buffer is not part of it. */
   GstBuffer *cut = new_buffer (context, 200);
   gst_buffer_resize (cut, 0, 99);
   assert_refused (context, cut, nullptr, 100, {"99 ", "100 "});
-  /* A meta that reaches behind the end. */
+  /* A meta that extends beyond the end */
   gsize offset[4] = {50};
   gint stride[4] = {20};
   GstBuffer *shifted = new_buffer (context, 120);
   gst_buffer_add_video_meta_full (shifted, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
   assert_refused (context, shifted, &info, 0, {"120 ", "170 "});
-  /* One whose end wraps: it reaches behind every end. */
+  /* A meta whose end overflows */
   offset[0] = gsize (0) - 100;
   GstBuffer *wrapped = new_buffer (context, 120);
   gst_buffer_add_video_meta_full (wrapped, GST_VIDEO_FRAME_FLAG_NONE,
@@ -157,7 +157,7 @@ TEST (test_frame_of_other_memory_is_refused)
 TEST (test_frame_orders_what_is_enqueued_between_map_and_unmap)
 {
   Owned<GstOpenCLContext> context = new_context ();
-  /* Which comes first makes a difference. */
+  /* The order of the two kernels makes a difference. */
   OwnedCL<cl_kernel> add = make_kernel (context, change_source, "add");
   OwnedCL<cl_kernel> flip = make_kernel (context, change_source, "flip");
   Owned<GstBuffer> buffer = new_buffer (context, 300);

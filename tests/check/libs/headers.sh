@@ -1,6 +1,6 @@
 #!/bin/bash
-# Promise: every public header compiles alone, in C and in C++, without a warning, and
-# leaves it to the application which OpenCL it targets, before or after it.
+# Promise: every public header compiles by itself in C and in C++, without warnings. The
+# application chooses the version of OpenCL, whether it includes CL/cl.h before or after.
 #
 # Usage: headers.sh SOURCE-FOLDER HEADER…   with CC and CXX in the environment
 #
@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# compile STANDARD WHAT: what stands in $work/try
+# compile STANDARD WHAT: compiles $work/try; WHAT describes it in messages
 compile() {
   local compiler=("${CC:-cc}" -x c)
   case $1 in *++*) compiler=("${CXX:-c++}" -x c++) ;; esac
@@ -26,7 +26,7 @@ compile() {
   failed=1
 }
 
-# The application's own headers of a version, and what it sees of them.
+# Includes OpenCL of a version, as an application does, and checks that it gets that version.
 opencl() {
   echo "#define CL_TARGET_OPENCL_VERSION $1"
   echo "#include <CL/cl.h>"

@@ -1,4 +1,4 @@
-/* Tests of the bound on how far the host runs ahead
+/* Tests of the limit on frames in flight
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,7 +7,7 @@
 using namespace check;
 
 namespace {
-/* Frames that finish when the test says so. */
+/* Frames that finish when the test opens their gates */
 struct Frames {
   GstOpenCLContext *context = new_context ();
   GstOpenCLInFlight *in_flight = gst_opencl_in_flight_new ();
@@ -42,7 +42,7 @@ assert_admits (Frames &frames, guint depth)
   expect_equal (frames.throttled (), before); /* without waiting */
 }
 
-/* `work` ends only when `gate` is opened. */
+/* Fails unless `work` blocks until `gate` opens. */
 template <typename Work>
 void
 assert_waits_for (Gate &gate, Work work)
@@ -69,7 +69,7 @@ TEST (test_in_flight_admits_as_many_as_its_depth_and_waits_then)
       frames.add ();
     }
     for (int more = 0; more < 3; more++) {
-      /* The oldest is the one that makes room. */
+      /* The oldest frame makes room. */
       assert_waits_for (*frames.gates[more], [&] {
         fail_unless (gst_opencl_in_flight_admit (frames.in_flight, depth, nullptr));
       });
@@ -99,7 +99,7 @@ TEST (test_in_flight_counts_a_wait_as_throttled_only_when_it_blocked)
 TEST (test_in_flight_drain_waits_for_every_frame)
 {
   Frames frames;
-  fail_unless (gst_opencl_in_flight_drain (frames.in_flight, nullptr)); /* of none */
+  fail_unless (gst_opencl_in_flight_drain (frames.in_flight, nullptr)); /* no frames */
   for (int i = 0; i < 4; i++)
     frames.add ();
   for (int i : {1, 0, 2})

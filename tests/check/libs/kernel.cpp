@@ -1,4 +1,4 @@
-/* Tests of GstOpenCLKernel and of what C++ makes of it
+/* Tests of GstOpenCLKernel and of its C++ wrapper
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +16,7 @@ static const bool alone = each_test_in_its_own_process ();
 #define FOLDER "/test/kernels/"
 
 namespace {
-/* Each work-item adds 1 where its column and row are, in a plane of bytes. */
+/* Each work-item adds `value` to the byte at its column and row in a plane. */
 const char *const visit_source =
     "#include <frame.clh>\n"
     "kernel void visit (FRAME (, plane), uint columns, uint rows, uchar value) {\n"
@@ -146,7 +146,7 @@ namespace {
 struct LocalKernel {
   Device device;
   KernelPointer kernel;
-  gsize all; /* of the device */
+  gsize all; /* local memory of the device */
   Owned<GError> error;
 
   explicit LocalKernel (const std::string &own)
@@ -176,17 +176,17 @@ struct LocalKernel {
 };
 } // namespace
 
-/* A launch with more ends the process in PoCL. */
+/* PoCL ends the process at a launch that needs more. */
 TEST (test_kernel_local_memory_beyond_that_of_the_device_is_refused)
 {
   LocalKernel two ("");
   for (gsize size : {two.all + 1, G_MAXSIZE, G_MAXSIZE - 1023})
     two.expect_refused (1, size);
-  const gsize rest = two.all - 16; /* NVIDIA's driver takes up to four bytes */
+  const gsize rest = two.all - 16; /* NVIDIA's driver uses up to four bytes itself */
   fail_unless (two.set (1, rest - 64));
   two.expect_refused (2, 128);
   fail_unless (two.set (2, 64));
-  fail_unless (two.set (1, 64)); /* instead of what it was */
+  fail_unless (two.set (1, 64)); /* replaces the earlier size */
   fail_unless (two.set (2, rest - 64));
 }
 
@@ -249,7 +249,7 @@ TEST (test_kernel_includes_each_file_once)
   expect_equal (device.read<cl_int> (sum, 1)[0], 1 + 2 + 3);
 }
 
-/* Lines count as they were written, before and after what was put in. */
+/* Line numbers are those of the file, before and after an included file. */
 TEST (test_kernel_build_log_names_file_and_line)
 {
   Device device;
@@ -266,8 +266,7 @@ TEST (test_kernel_build_log_names_file_and_line)
   fail_unless_has (error->message, "source:3");
 }
 
-/* As NVIDIA's compiler counts: all lines, those of `#line` and of what was put in, too.
- */
+/* NVIDIA's compiler counts all lines, including `#line` and those of included files. */
 TEST (test_kernel_build_log_of_a_compiler_without_line_names_file_and_line)
 {
   const std::string source =

@@ -32,14 +32,14 @@ def layer_of(path):
 
 
 def is_allowed(upper, lower):
-    """Whether a file of layer `upper` may include a file of layer `lower`."""
+    """Returns True if a file of layer `upper` may include a file of layer `lower`."""
     if lower in PLUGINS:
         return upper == lower
     return upper in PLUGINS or LAYERS.index(lower) <= LAYERS.index(upper)
 
 
 def main(root):
-    """Prints each include that runs upwards and each public header without a layer."""
+    """Prints each include of a higher layer and each public header without a layer."""
     files = [path.relative_to(root) for path in root.glob("gst/**/*")
              if path.suffix in (".h", ".hpp", ".cpp")]
     wrong = [f"{path}: add it to PUBLIC in {sys.argv[0]}" for path in files

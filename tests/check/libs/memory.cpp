@@ -1,7 +1,7 @@
 /* Tests of device memory and pinned host memory
  *
- * Commands are held back with gates (user events) instead of slow kernels, so that an
- * order is proved and not only likely.
+ * Commands are held back by gates (user events) instead of slow kernels. So the tests
+ * prove an order of commands, not only its likelihood.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -37,7 +37,7 @@ struct Device {
     return memory;
   }
 
-  /* Adds `value` to all bytes, as an application does that maps for the device. */
+  /* Adds `value` to all bytes, as an application does that maps with GST_MAP_OPENCL. */
   void add_by_map (GstMemory *memory, guint8 value, int kernel = 0)
   {
     GstMapInfo map;
@@ -50,7 +50,7 @@ struct Device {
     gst_memory_unmap (memory, &map);
   }
 
-  /* The same on any queue, behind `gate`. */
+  /* Runs the same kernel on any queue, after `gate`. */
   void add_on_queue (GstMemory *memory, GstOpenCLQueue which, guint8 value, Gate *gate)
   {
     cl_command_queue queue = queue_of (context, which);
@@ -92,7 +92,7 @@ added (Bytes bytes, guint8 value)
 
 } // namespace
 
-/* --- what a memory is --- */
+/* --- allocation and access --- */
 
 TEST (test_memory_tells_what_it_is)
 {
@@ -164,7 +164,7 @@ TEST_ROWS (test_memory_begin_on_a_queue_of_another_context, {"device", "host"})
   }
 }
 
-/* A queue of the application's, and one of another wrapper around the same handle */
+/* A queue of the application, and one of another wrapper of the same handle */
 TEST (test_memory_begin_on_any_queue_of_its_context)
 {
   Device device;
@@ -198,7 +198,7 @@ TEST (test_memory_around_a_buffer_of_another_context)
   ASSERT_CRITICAL (fail_unless (wrap (memory, 101) == nullptr));
 }
 
-/* Such an allocator knows no context: it takes the device that `auto` means. */
+/* An allocator found by name has no context: it uses the device of `auto`. */
 TEST (test_allocators_are_found_by_name)
 {
   Device device;
@@ -266,7 +266,7 @@ TEST (test_memory_that_the_device_has_no_room_for_is_refused)
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY));
   expect_says (error->message, {"4096", "CL_MEM_OBJECT_ALLOCATION_FAILURE"});
 
-  /* No memory for the CPU's view: the map fails, later ones need not. */
+  /* Without memory for the CPU's view this map fails, but later ones may succeed. */
   Owned<GstMemory> memory = device.new_memory (4096);
   GstMapInfo map;
   if (!shares_memory ()) {
@@ -284,13 +284,13 @@ TEST (test_memory_that_the_device_has_no_room_for_is_refused)
 /* --- contents --- */
 
 namespace {
-/* A memory beside the bytes that it should hold. */
+/* A memory, and the bytes that it must hold */
 struct Mirrored {
   GstMemory *memory;
   Bytes bytes;
 };
 
-/* One memory under a random sequence of everything that can be done to it. */
+/* One memory under a random sequence of all operations */
 class Model {
 public:
   Model (Device &device, guint seed) : device (device), random (seed)
@@ -357,7 +357,7 @@ private:
                                mirrored.bytes.begin () + offset + size);
     fail_unless (gst_is_opencl_memory (copied));
     assert_same (read_memory (copied), expected, "copy");
-    /* Neither end sees the other's later changes. */
+    /* Neither copy sees later changes of the other. */
     device.add_by_map (copied, 1);
     if (whole && below (2)) {
       gst_memory_unref (mirrored.memory);
@@ -423,7 +423,7 @@ private:
     write_memory (mirrored.memory, mirrored.bytes);
   }
 
-  /* Into pinned memory, changed there, and back. */
+  /* Copies to pinned memory, changes the copy and copies it back. */
   void go_by_host ()
   {
     gsize size = mirrored.bytes.size ();
@@ -441,7 +441,7 @@ private:
         mirrored.memory, start, host, start, size - start, nullptr, &error));
     for (gsize i = start; i < size; i++)
       mirrored.bytes[i] += 3;
-    if (below (2)) /* the next write waits until the device has read it */
+    if (below (2)) /* the next write waits until the device has read the memory */
       write_memory (host, Bytes (size, 0xee));
   }
 
@@ -479,7 +479,7 @@ private:
         mirrored.memory, 0, host, 0, mirrored.bytes.size (), nullptr, nullptr));
   }
 
-  /* A map for reading on the device leaves the contents where they are. */
+  /* A map for reading on the device does not move the contents. */
   void read_from_device ()
   {
     GstMapInfo map;
@@ -524,7 +524,7 @@ TEST (test_memory_holds_its_bytes_through_every_order_of_operations)
   }
 }
 
-/* Or not at all, where the CPU sees the device's memory itself. */
+/* Each copy is made once, or not at all if the CPU can access the device's memory. */
 TEST (test_memory_written_by_the_cpu_is_uploaded_once_and_read_back_once)
 {
   Device device;
@@ -643,7 +643,7 @@ TEST (test_memory_around_an_application_s_buffer_is_given_back_unused)
   fail_unless (soon ([&] { return notified == 1; }));
 }
 
-/* --- order --- */
+/* --- order of commands --- */
 
 TEST (test_memory_reader_waits_on_the_device_for_the_writer_of_another_queue)
 {
@@ -655,7 +655,7 @@ TEST (test_memory_reader_waits_on_the_device_for_the_writer_of_another_queue)
   write_memory (memory, bytes);
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 5, &gate);
   OwnedCL<cl_event> downloaded =
-      copy (host, memory); /* returns though the kernel is held */
+      copy (host, memory); /* returns while the kernel is held */
   g_usleep (100000);
   fail_unless (status_of (downloaded) > CL_COMPLETE);
   gate.open ();
@@ -674,7 +674,7 @@ TEST (test_memory_writer_waits_on_the_device_for_readers_of_other_queues)
   device.add_by_map (memory, 0);
   gate.put_into (queue_of (device.context, GST_OPENCL_QUEUE_DOWNLOAD));
   OwnedCL<cl_event> downloaded = copy (host, memory);
-  device.add_by_map (memory, 100); /* must not reach what is still to be read */
+  device.add_by_map (memory, 100); /* must not change bytes that are yet to be read */
   g_usleep (100000);
   gate.open ();
   clWaitForEvents (1, downloaded.list ());
@@ -690,7 +690,7 @@ TEST (test_memory_change_on_every_queue_in_turn_is_in_order)
 
   write_memory (memory, bytes);
   for (int i = 0; i < 60; i++) {
-    /* x → 3-queue chain of add, flip, add: none commutes with its neighbour. */
+    /* A chain of add, flip, add on 3 queues; no kernel commutes with the next one. */
     auto which = GstOpenCLQueue (i % 3);
     cl_command_queue queue = queue_of (device.context, which);
     fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, nullptr));
@@ -716,9 +716,9 @@ TEST (test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is)
     bool over;
     unsigned questions;
   } uses[] = {
-      {compute, false, 0}, /* in order behind it */
+      {compute, false, 0}, /* the queue is in order */
       {compute, true, 0},
-      {other, true, 0}, /* waits for it once, which costs less */
+      {other, true, 0}, /* waits for the event once, which costs less */
       {other, true, 1},
       {other, true, 0},
   };
@@ -765,7 +765,7 @@ TEST (test_memory_cpu_map_waits_for_the_kernel_that_writes_it)
   }
 }
 
-/* One question or one wait that fails, the first, second or third there is. */
+/* One status query or one wait fails: the first, second or third. */
 TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
 {
   Device device;
@@ -788,7 +788,7 @@ TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
   }
 }
 
-/* It is lost rather than freed under the device's hands. */
+/* The memory is leaked rather than freed while the device may use it. */
 TEST (test_host_memory_that_the_device_may_still_use_is_not_freed)
 {
   Device device;
@@ -831,12 +831,12 @@ TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
       counting::count (counting::ENQUEUE_MAP) + counting::count (counting::ENQUEUE_READ),
       commands);
 
-  /* A later write of the device is not part of an earlier asynchronous map. */
+  /* A later write by the device is not part of an earlier asynchronous map. */
   device.add_by_map (memory, 5);
   assert_same (read_memory (memory), Bytes (64, 7), "written again");
 }
 
-/* The queue that maps ahead waits; others' maps must not wait with it. */
+/* The queue of asynchronous maps waits; maps of other memory must not wait with it. */
 TEST (test_memory_may_be_freed_while_a_map_is_ahead)
 {
   Device device;
@@ -948,7 +948,8 @@ const struct {
 };
 } // namespace
 
-/* All threads' uploads share a queue, so none may wait there for its own thread's kernel. */
+/* All threads share one upload queue, so no upload may wait there for a kernel of its
+ * thread. */
 TEST_ROWS (test_an_upload_passes_one_whose_target_is_still_read, uploads)
 {
   Device device;
@@ -975,7 +976,7 @@ TEST (test_host_memory_freed_waits_for_its_transfers_even_behind_a_failed_one)
   GstMemory *memory = device.new_memory (64), *host = device.new_host_memory (64);
   Gate failing (device.context), slow (device.context);
 
-  /* A write that failed, and a read behind it that is still under way. */
+  /* A write that failed, and a later read that is still in flight */
   gst_opencl_memory_end (host, queue_of (device.context), GST_MAP_WRITE, failing.event);
   failing.let_fail ();
   gst_opencl_memory_end (

@@ -1,4 +1,4 @@
-/* Tests of command queues: one set for each streaming thread
+/* Tests of command queues: each streaming thread has its own set
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +9,7 @@
 using namespace check;
 
 namespace {
-/* The compute queues of `n` threads that run at the same time. */
+/* Returns the compute queues of `n` threads that run at the same time. */
 std::vector<cl_command_queue>
 queues_of_threads (GstOpenCLContext *context, guint n)
 {
@@ -32,7 +32,7 @@ distinct (const std::vector<cl_command_queue> &queues)
 }
 } // namespace
 
-/* --- which thread has which --- */
+/* --- queues of each thread --- */
 
 TEST (test_queues_differ_between_threads)
 {
@@ -56,7 +56,7 @@ TEST (test_queues_of_a_thread_differ_by_direction)
       3u);
 }
 
-/* A GPU may serve one of two queues with uploads alone, as long as that has any. */
+/* With two upload queues, a GPU may serve only one of them until it is empty. */
 TEST (test_threads_upload_through_one_queue)
 {
   Owned<GstOpenCLContext> context = new_context ();
@@ -117,10 +117,10 @@ TEST (test_queue_of_an_application_is_the_only_one)
   clReleaseCommandQueue (queue);
 }
 
-/* --- order --- */
+/* --- order of commands --- */
 
 namespace {
-/* A chain whose element keeps a mean on the device, which no event covers. */
+/* A chain whose element keeps a mean on the device; no event covers that mean. */
 struct RollingMean : Harness {
   RollingMean ()
       : Harness ("octwindowinterp background=rolling window=rectangular ! opencldownload",
@@ -144,20 +144,20 @@ TEST (test_element_keeps_its_order_when_its_thread_changes)
 
   for (guint frame = 0; frame < n; frame++)
     one.push_frame (context, frame);
-  /* Every second frame comes from another thread, whose queue is free while that of this
-   * thread is held. */
+  /* Every second frame comes from another thread, whose queue is free while this thread's
+   * queue is held. */
   for (guint frame = 0; frame < n; frame += 2) {
     Gate gate (context, GST_OPENCL_QUEUE_COMPUTE);
     several.push_frame (context, frame);
     std::thread ([&] { several.push_frame (context, frame + 1); }).join ();
-    g_usleep (20000); /* what does not wait would be over */
+    g_usleep (20000); /* a frame that did not wait would be finished */
   }
   for (guint frame = 0; frame < n; frame++)
     assert_same (read_buffer (several.pull ()), read_buffer (one.pull ()),
         text ("frame %u", frame));
 }
 
-/* Work that an element leaves to the next one, which a `queue` puts into another thread. */
+/* Work that an element defers to the next one, across a `queue` into another thread */
 TEST (test_deferred_work_of_another_thread)
 {
   const char *const line =
@@ -211,11 +211,11 @@ TEST (test_queue_of_an_application_sees_earlier_writes)
   assert_same (Bytes (seen, seen + 4), {1, 2, 3, 255}, "pixel");
 }
 
-/* --- no thread waits for another --- */
+/* --- threads that must not wait for each other --- */
 
 namespace {
-/* Holds the compute queue of the thread that pushes through a pad, from the first buffer
- * on until open(): a kernel as slow as wanted. */
+/* Blocks the compute queue of the thread that pushes through a pad, from the first buffer
+ * until open(), like a slow kernel. */
 class BlockedThread {
 public:
   BlockedThread (GstOpenCLContext *context, Owned<GstPad> pad) : gate (context)
@@ -259,7 +259,7 @@ TEST (test_pipeline_plays_and_stops_beside_a_blocked_one)
 }
 
 namespace {
-/* Frames come to the sink "out" while the thread in front of "slow" is blocked. */
+/* Fails unless frames reach the sink "out" while the thread before "slow" is blocked. */
 void
 expect_frames_beside_blocked (const std::string &line)
 {
@@ -345,14 +345,14 @@ TEST (test_program_cache_is_bounded)
   auto builds = [&] { return gst_opencl_context_get_n_builds (context) - before; };
   for (guint n = 0; n < 100; n++) {
     program (n);
-    program (0); /* used all the time */
+    program (0); /* used throughout */
   }
   fail_unless (gst_opencl_context_get_n_programs (context) <= 64);
   expect_equal (builds (), 100u);
   program (0);
   program (99);
   expect_equal (builds (), 100u);
-  program (1); /* has left */
+  program (1); /* was evicted */
   expect_equal (builds (), 101u);
 }
 

@@ -1,4 +1,4 @@
-/* Tests of properties as one set of values, committed together
+/* Tests of properties that are committed together as one set of values
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -34,7 +34,7 @@ struct Inner {
   double depth = 2.5;
 };
 
-/* One of each type; `low` has to be below `high`. */
+/* A value of each type; `low` must be below `high`. */
 struct Values {
   gint low = -1;
   gint high = 9;
@@ -72,7 +72,8 @@ const opencl::PropertyTable<Values> properties = {
 struct Knobs {
   GstElement parent;
   opencl::Settings<Values> *settings;
-  std::atomic<const std::function<void (Knobs *)> *> meanwhile; /* (nullable), once */
+  /* (nullable); called once */
+  std::atomic<const std::function<void (Knobs *)> *> meanwhile;
 };
 typedef GstElementClass KnobsClass;
 
@@ -80,7 +81,7 @@ G_DEFINE_TYPE (Knobs, knobs, GST_TYPE_ELEMENT)
 
 void (*tell_settings) (GObject *, guint, GParamSpec **);
 
-/* As where another thread has its turn just when this one is to tell of what was set */
+/* Calls `meanwhile` just before the element notifies, as if another thread ran then. */
 void
 knobs_dispatch (GObject *object, guint n, GParamSpec **specs)
 {
@@ -134,7 +135,7 @@ public:
   void set (const char *settings) { set_together (self, settings); }
   opencl::Settings<Values> &settings () { return *self->settings; }
 
-  /* As a streaming thread does with its first caps. */
+  /* Adopts the settings, as a streaming thread does at its first caps. */
   void start () { fail_unless (settings ().adopt (accept, nullptr)); }
 
   Knobs *self;
@@ -165,7 +166,7 @@ TEST (test_settings_of_every_type_have_defaults_and_come_back_as_set)
     GParamSpec *spec =
         g_object_class_find_property (G_OBJECT_GET_CLASS (element.self), row.name);
     for (const char *expected : {row.initial, row.value}) {
-      std::string writable = expected; /* which GStreamer writes to */
+      std::string writable = expected; /* a copy, because GStreamer writes to the text */
       if (expected == row.value)
         gst_util_set_object_arg (G_OBJECT (element.self), row.name, writable.c_str ());
       GValue value = G_VALUE_INIT;
@@ -192,7 +193,7 @@ TEST (test_settings_that_are_no_numbers_leave_the_array_as_it_is)
       element.settings ().committed ().numbers == std::vector<double> ({1, 2.5}));
 }
 
-/* Where a value out of range is taken as the end of the range, NaN has no such end. */
+/* Values out of range are clamped, but NaN has no nearest value. */
 TEST (test_settings_that_are_not_a_number_leave_the_number_as_it_is)
 {
   Element element;
@@ -213,7 +214,7 @@ TEST (test_settings_set_together_are_committed_together)
   g_object_set (element.self, "high", 60, nullptr);
   gint low = 0;
   g_object_get (element.self, "low", &low, nullptr);
-  expect_equal (low, 50); /* a getter gives what was set */
+  expect_equal (low, 50); /* a getter returns the new value before the commit */
   expect_equal (element.settings ().committed ().high, 9);
   g_object_thaw_notify (G_OBJECT (element.self));
   expect_equal (element.settings ().committed ().low, 50);
@@ -232,7 +233,7 @@ TEST (test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once)
   expect_equal (element.settings ().committed ().low, 20);
   expect_warnings (element.bus, "low", {"low is 20 and high is 9; what was set before"});
 
-  element.set ("count=8"); /* for the same reason, which was said */
+  element.set ("count=8"); /* refused for the reason already reported */
   fail_if (element.settings ().update (accept));
   expect_equal (element.settings ().current ().count, 7);
   expect_warnings (element.bus, "count", {});
@@ -242,7 +243,7 @@ TEST (test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once)
   expect_equal (element.settings ().current ().low, 20);
   expect_equal (element.settings ().current ().high, 30);
   expect_equal (element.settings ().current ().count, 8);
-  element.set ("high=9"); /* the reason of before is news again */
+  element.set ("high=9"); /* the earlier reason is reported again */
   fail_if (element.settings ().update (accept));
   expect_warnings (element.bus, "high", {"low is 20 and high is 9"});
 }
@@ -264,7 +265,7 @@ TEST (test_settings_that_contradict_at_the_start_are_an_error)
   expect_warnings (element.bus, "at the start", {});
 }
 
-/* New caps: what was refused has another chance, silently. */
+/* New caps: refused values are tried again, without a message. */
 TEST (test_settings_refused_before_are_taken_when_caps_allow_them)
 {
   Element element;
@@ -320,7 +321,8 @@ TEST (test_settings_that_the_element_takes_back_are_no_new_set)
   fail_if (element.settings ().update (accept));
 }
 
-/* A thread tells of what another has set, when that is halfway through its next. */
+/* One thread notifies of a set of values while another is halfway through its next
+ * set. */
 TEST (test_settings_half_set_while_others_are_told_of_wait_for_the_rest)
 {
   Element element;
@@ -345,7 +347,7 @@ TEST (test_settings_half_set_while_others_are_told_of_wait_for_the_rest)
   expect_equal (told, 4u);
 }
 
-/* high is always 10 above low, and the text says what both are. */
+/* `high` is always `low` + 10, and the label begins with `low`. */
 static gpointer
 set_often (gpointer data)
 {
@@ -358,7 +360,7 @@ set_often (gpointer data)
   return nullptr;
 }
 
-/* A controller in the streaming thread, of another property. */
+/* The streaming thread sets another property, as a controller does. */
 TEST (test_settings_set_from_any_thread_are_never_seen_half)
 {
   Element element;

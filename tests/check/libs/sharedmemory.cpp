@@ -1,6 +1,6 @@
-/* Tests of device memory on a device that works in the host's memory: nothing is copied
+/* Tests of device memory that is also the host's: nothing is copied
  *
- * Every device can map its buffers, so that these hold on any.
+ * Every device can map its buffers, so these tests run on any device.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +16,7 @@ static const bool alone = each_test_in_its_own_process ();
 namespace {
 constexpr gsize size = 5000;
 
-/* A context that shares, one memory of it, and a kernel that adds to every byte. */
+/* A context with shared memory, one memory, and a kernel that adds to every byte */
 struct Shared {
   GstOpenCLContext *context;
   GstMemory *memory;
@@ -46,7 +46,7 @@ struct Shared {
     return made;
   }
 
-  /* A kernel that adds `value`, behind `gate` where there is one. */
+  /* Enqueues a kernel that adds `value`, after `gate` if there is one. */
   void add_on_device (guint8 value, Gate *gate = nullptr)
   {
     cl_command_queue queue = queue_of (context);
@@ -59,7 +59,7 @@ struct Shared {
     gst_opencl_memory_end (memory, queue, GST_MAP_READWRITE, event);
   }
 
-  /* Somebody on the device who reads until `gate` opens. */
+  /* Enqueues a read that lasts until `gate` opens. */
   void read_on_device (Gate &gate, GstOpenCLQueue which = GST_OPENCL_QUEUE_COMPUTE)
   {
     cl_command_queue queue = queue_of (context, which);
@@ -99,7 +99,7 @@ added (Bytes bytes, guint8 value)
   return bytes;
 }
 
-/* Whether `work`, in a thread of its own, waits until `gate` opens. */
+/* Returns true if `work`, in a thread of its own, blocks until `gate` opens. */
 template <typename Work>
 bool
 waits_for (Gate &gate, Work work)
@@ -140,7 +140,7 @@ TEST (test_shared_memory_goes_to_the_device_and_back_without_a_copy)
   expect_equal (after.downloads, before.downloads);
 }
 
-/* Whatever is not written keeps its value, also after maps of other kinds. */
+/* Bytes that are not written keep their values, also after maps of other kinds. */
 TEST (test_shared_memory_written_in_parts_keeps_the_rest)
 {
   Shared shared;
@@ -175,7 +175,7 @@ TEST (test_shared_memory_mapped_again_costs_no_command)
     write_memory (shared.memory, pattern (size, i));
   }
   expect_equal (commands_of_maps () - before, 1);
-  shared.add_on_device (1); /* ends it */
+  shared.add_on_device (1); /* ends the mapping */
   expect_equal (commands_of_maps () - before, 2);
   shared.add_on_device (1);
   expect_equal (commands_of_maps () - before, 2);
@@ -192,8 +192,9 @@ TEST (test_shared_memory_is_read_beside_readers_on_the_device)
   write_memory (shared.memory, bytes);
   shared.add_on_device (0);
   shared.read_on_device (gate);
-  assert_same (read_memory (shared.memory), bytes, "beside a reader"); /* or hangs */
-  /* And the other way round, with nothing to end. */
+  /* This would hang if it waited. */
+  assert_same (read_memory (shared.memory), bytes, "beside a reader");
+  /* The other way round, without a mapping to end. */
   const unsigned before = commands_of_maps ();
   GstMapInfo map;
   fail_unless (gst_memory_map (shared.memory, &map, GST_MAP_READ));
@@ -215,7 +216,7 @@ TEST (test_shared_memory_is_written_when_readers_on_the_device_are_done)
   fail_unless (
       waits_for (gate, [&] { write_memory (shared.memory, pattern (size, 3)); }));
   const GstOpenCLCounts after = application_counts ();
-  /* Limits how far a source runs ahead; it needs no data. */
+  /* This wait throttles a source; it is not a wait for data. */
   expect_equal (after.throttled - before.throttled, 1);
   expect_equal (after.host_waits, before.host_waits);
   shared.add_on_device (1);
@@ -260,7 +261,7 @@ TEST (test_shared_memory_read_waits_for_the_kernel_and_counts_once)
   }
 }
 
-/* As a decoder reads the picture that it has pushed. */
+/* A decoder reads a frame that it has already pushed. */
 TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
 {
   Shared shared;
@@ -276,7 +277,8 @@ TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
   assert_same (read_memory (shared.memory), added (bytes, 1), "afterwards");
 }
 
-/* It maps a buffer to a copy each time, as rusticl does, or not twice at all. */
+/* Some devices map a buffer at a new address each time, as rusticl does, or cannot map it
+ * twice. */
 TEST (test_a_device_that_does_not_map_in_place_copies)
 {
   counting::let_fail (counting::ENQUEUE_MAP, 2, CL_MAP_FAILURE);
@@ -367,7 +369,7 @@ TEST (test_shared_memory_freed_in_any_state_leaves_no_buffer_behind)
   expect_equal (counting::held_buffers (), before);
 }
 
-/* --- whole buffers --- */
+/* --- buffers --- */
 
 namespace {
 GstBuffer *
@@ -382,7 +384,8 @@ buffer_of (std::initializer_list<GstMemory *> memories)
 struct Planes {
   gsize offset, bytes;
   gint stride;
-  bool any_layout, as_caps; /* usable where any is, and where only that of the caps is */
+  /* Accepted with any layout, and with that of the caps alone */
+  bool any_layout, as_caps;
 };
 } // namespace
 

@@ -1,4 +1,4 @@
-/* Tests of uploads of ordinary memory through pinned memory, as for a discrete GPU
+/* Tests of uploads of system memory through pinned memory, as on a discrete GPU
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,7 +15,7 @@ namespace {
 constexpr gsize KiB = 1024, MiB = 1024 * KiB;
 constexpr guint blocks = 8; /* of the ring, 4 MiB each */
 
-/* Whether uploads are staged is asked for when a context is made. */
+/* A context decides when it is created whether uploads are staged. */
 GstOpenCLContext *
 new_staging_context ()
 {
@@ -23,7 +23,7 @@ new_staging_context ()
   return new_context ();
 }
 
-/* Ordinary memory that tells when it is let go of. */
+/* System memory that reports its release */
 struct Source {
   Bytes bytes;
   std::atomic<bool> released{false};
@@ -62,7 +62,7 @@ upload (GstOpenCLContext *context, GstBuffer *destination, GstBuffer *source,
   fail_unless (event != nullptr);
 }
 
-/* Whether a frame of `size` is let go of while the device cannot have read it. */
+/* Returns true if a frame of `size` is released before the device can have read it. */
 bool
 is_staged (GstOpenCLContext *context, gsize size)
 {
@@ -89,7 +89,7 @@ throttled ()
   return counts.throttled;
 }
 
-/* Threads of this process that copy. */
+/* Number of copy threads of this process */
 int
 copy_threads ()
 {
@@ -170,8 +170,8 @@ const Picture pictures[] = {
     {GST_VIDEO_FORMAT_GRAY8, 300, 2000, 301, 0, false},
 };
 
-/* A buffer's planes behind each other, with `extra` bytes beside each line and 40 in
- * front of each plane; returns its size. */
+/* Lays out planes one after another, with `extra` bytes after each row and 40 before each
+ * plane; returns the total size. */
 gsize
 place (const GstVideoInfo &info, gint extra, gsize offset[], gint stride[])
 {
@@ -230,7 +230,7 @@ check_picture (GstOpenCLContext *context, const Picture &picture)
 }
 } // namespace
 
-/* Also that nothing is written beside the lines. */
+/* Also checks that nothing is written between the rows. */
 TEST (test_staged_upload_of_video_honours_strides_and_planes)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
@@ -271,7 +271,8 @@ TEST (test_staged_uploads_from_many_threads_do_not_mix)
       upload (context, destination, buffer);
       buffer = nullptr;
       Bytes expected = source.bytes;
-      std::fill (source.bytes.begin (), source.bytes.end (), 0); /* it is free */
+      /* The source is no longer in use. */
+      std::fill (source.bytes.begin (), source.bytes.end (), 0);
       wrong += read_buffer (destination) != expected ? 1 : 0;
     }
   });
@@ -320,7 +321,7 @@ TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then)
   expect_equal (throttled (), before + 1);
 }
 
-/* Nor is a block filled that the device may still read. */
+/* A block that the device may still read is not filled, either. */
 TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
@@ -336,7 +337,7 @@ TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
     upload (context, destination, buffer);
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
-  std::thread opener ([&gate] { /* a copy that failed waits for what is enqueued of it */
+  std::thread opener ([&gate] { /* a failed copy waits for its commands in flight */
     g_usleep (200000);
     gate.open ();
   });
@@ -351,7 +352,7 @@ TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
   assert_same (read_buffer (destination), source.bytes, "again");
 }
 
-/* The second frame costs no allocation any more, nor a thread. */
+/* The second frame allocates nothing and starts no thread. */
 TEST (test_staged_uploads_allocate_only_at_the_first)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
@@ -363,7 +364,8 @@ TEST (test_staged_uploads_allocate_only_at_the_first)
   upload (context, destination, buffer);
   expect_equal (counting::count (counting::CREATE_BUFFER) - before, int (blocks));
   int threads = std::clamp (int (std::thread::hardware_concurrency ()), 1, 8) - 1;
-  fail_unless (soon ([&] { return copy_threads () == threads; })); /* have their names */
+  /* Threads get their names late. */
+  fail_unless (soon ([&] { return copy_threads () == threads; }));
 
   unsigned allocations = counting::allocations ();
   unsigned maps = counting::count (counting::ENQUEUE_MAP);
@@ -409,12 +411,12 @@ TEST (test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go)
     expect_says (error->message, {"CL_OUT_OF_RESOURCES"});
     expect_equal (GST_MINI_OBJECT_REFCOUNT_VALUE (buffer), 1);
     for (guint i = 0; i < 2 * blocks; i++)
-      upload (context, destination, buffer); /* every block is usable again */
+      upload (context, destination, buffer); /* all blocks are free again */
     assert_same (read_buffer (destination), source.bytes, "again");
   }
 }
 
-/* With a transfer under way, and also when the context's own thread drops it last. */
+/* The last reference is dropped during a transfer, also by the context's own thread. */
 TEST (test_a_context_takes_its_staging_memory_and_threads_with_it)
 {
   for (bool in_own_thread : {false, true}) {

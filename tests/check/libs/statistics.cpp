@@ -80,7 +80,8 @@ TEST (test_statistics_count_for_whoever_is_entered_in_the_thread)
   }
   gst_opencl_count_throttled ();
   gst_opencl_count_launches (5);
-  std::thread ([] { gst_opencl_count_launches (10); }).join (); /* nobody's */
+  /* These launches belong to no element. */
+  std::thread ([] { gst_opencl_count_launches (10); }).join ();
   gst_opencl_statistics_leave (before);
   gst_opencl_count_launches (100);
 

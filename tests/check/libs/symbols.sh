@@ -1,9 +1,9 @@
 #!/bin/bash
-# Promise: the library exports what symbols.txt lists and nothing else. A name in it that
-# is followed by "(private)" is for this project's own plugins (gst/opencl/gstopencl.map).
+# Promise: the library exports the symbols in symbols.txt and no others. Symbols marked
+# "(private)" are for this project's own plugins (gst/opencl/gstopencl.map).
 #
 # Usage: symbols.sh LIBRARY            compares
-#        symbols.sh LIBRARY --update   writes symbols.txt anew
+#        symbols.sh LIBRARY --update   rewrites symbols.txt
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail

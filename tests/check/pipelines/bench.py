@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs one command of opencl-bench on small frames and checks every line that it prints.
 
-usage: bench.py OPENCL-BENCH COMMAND [WORD] CASE...   (the cases that have to be there)
+usage: bench.py OPENCL-BENCH COMMAND [WORD] CASE...   (the required cases)
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -12,7 +12,7 @@ import sys
 
 BRIEF = ["--seconds=0.05", "--windows=2", "--warm-up=0.05", "--lines=16", "--size=160x90"]
 CEILINGS = ["ceiling/upload", "ceiling/download", "ceiling/both-ways", "ceiling/device-copy"]
-# Optional libraries, and the message of the program without them
+# Optional libraries, and the message of the program if they are missing
 OPTIONAL = {
     "clfft": "Built without clFFT",
     "baseline-fftw": "libfftw3-dev",
@@ -82,7 +82,7 @@ def check(result):
 
 
 def check_promises(command, results):
-    """Which results come with a limit, and which with latencies."""
+    """Checks which results have a limit, and which have latencies."""
     by_name = {result["what"]: result for result in results}
     for name, result in by_name.items():
         plain = "baseline" in name or "first-frame" in name

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Promises: openclconvolve makes what others make of the same numbers: FFmpeg's filter
-`convolution` of a picture, within a level, and onnxruntime of a layer, to 1e-4.
+"""Promises: openclconvolve agrees with FFmpeg's filter `convolution` of a picture, within a level,
+and with onnxruntime's convolution layers, to 1e-4.
 
 usage: convolutions.py ffmpeg PICTURE | onnxruntime
 
-Skipped where the other one is not installed. GST_OPENCL_PYTHON names an interpreter that
-has onnxruntime, where that is another.
+Skipped if FFmpeg or onnxruntime is not installed. GST_OPENCL_PYTHON names the interpreter that
+has onnxruntime, if it is not the default one.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -32,7 +32,7 @@ def launch(*words):
 
 # --- FFmpeg ---
 
-# FFmpeg 5.1 divides by the sum of the taps, whatever `rdiv` says.
+# FFmpeg 5.1 divides by the sum of the weights, whatever `rdiv` says.
 KERNELS = {
     "blur": ([[1, 2, 1], [2, 4, 2], [1, 2, 1]], 1 / 16, 0),
     "edges": ([[0, 1, 0], [1, -4, 1], [0, 1, 0]], 1, 128),
@@ -54,7 +54,7 @@ def size_of(picture):
 
 
 def filtered(picture, pixels, planar, kernel, scale, offset):
-    """By FFmpeg; of RGBA the three colours."""
+    """Returns FFmpeg's output; of RGBA only the colours are filtered."""
     taps = " ".join(str(tap) for line in kernel for tap in line)
     options = ":".join(f"{n}m='{taps}':{n}rdiv={scale}:{n}bias={offset}" for n in range(3))
     ffmpeg("-i", picture, "-vf", f"format={planar},convolution={options},format={pixels}",
@@ -80,7 +80,7 @@ def check_ffmpeg(picture):
     for pixels, planar in ("gray", "gray"), ("rgba", "gbrap"):
         ffmpeg("-i", picture, "-pix_fmt", pixels, "-f", "rawvideo", "picture.raw")
         for name, (kernel, scale, offset) in KERNELS.items():
-            # Its mirror has the last line and column twice, and the first ones once.
+            # FFmpeg mirrors the last row and column twice, and the first ones once.
             shape, edge = (size[1], size[0], -1), len(kernel) // 2
             theirs = filtered(picture, pixels, planar, kernel, scale, offset)
             for method in "direct", "fft", "auto":
@@ -96,7 +96,7 @@ def check_ffmpeg(picture):
 # --- onnxruntime ---
 
 LAYERS = [
-    # side, channels, filters, taps, stride, dilation, padding, groups, methods
+    # side, channels, filters, kernel size, stride, dilation, padding, groups, methods
     (28, 64, 64, 3, 1, 1, 1, 1, "direct im2col winograd fft auto"),
     (56, 3, 64, 7, 2, 1, 3, 1, "direct im2col auto"),
     (14, 128, 256, 1, 1, 1, 0, 1, "direct im2col auto"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Promises: the suite counts each test of a gst-check program; a failure that known-faults.txt
-lists for this machine's driver does not fail the suite, any other does, and so does a listed one
-that does not happen. What is listed for another version does not count. A test that is left out
-fails the suite unless allowed-skips.txt lists it, and each line of that list names a test.
+"""Promises: the suite counts each test of a gst-check program. A failure that known-faults.txt
+lists for this version of the driver does not fail the suite. Any other failure does, and so does a
+listed fault that does not occur. A skipped test fails the suite unless allowed-skips.txt lists it,
+and each line of that list names a test.
 
 usage: counting.py TESTS BUILD
 
@@ -71,7 +71,7 @@ def check_gone():
     status, said = count(program("elements_one", "OK", 5))
     assert status == 1 and said[-1] == "5 passed, 1 failed", said
     assert any("no longer" in line and "test_aborts" in line for line in said), said
-    # One program that has it is enough.
+    # It is enough if the fault occurs in one program.
     status, said = count(program("elements_one", "FAIL", 5, errors=1, faults=ABORTS),
                          program("elements_one_copying", "OK", 5))
     assert status == 0 and said[-1] == "9 passed, 0 failed", said

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Promises: demo.sh shows what numpy computes, whatever the size of a row; it refuses what it
-cannot read, at once; it leaves nothing behind, nor anybody else's file changed; and it prints a
-short line for each step and each picture, and with --verbose the pipelines, which can be pasted.
+"""Promises: demo.sh shows the same image as numpy, for rows of any size. It refuses unreadable
+files at once. It leaves no temporary files and changes no other files. It prints a short line for
+each step and each picture, and with --verbose the pipelines, which can be pasted.
 
 usage: demo.py DEMO.SH BUILD-FOLDER
 
@@ -36,7 +36,7 @@ def made(*options):
 
 
 def spectra(lines, samples, largest):
-    """One mirror a line, deeper from line to line."""
+    """Spectra of one mirror, which is deeper in each A-line."""
     depth = 20 + np.arange(lines) * (samples // 2 - 60) // lines
     phase = 2 * np.pi * np.outer(depth, np.arange(samples)) / samples
     return np.round(largest / 2 * (1 + 0.8 * np.cos(phase)))
@@ -87,7 +87,7 @@ def check_messages():
 
 
 def check_verbose():
-    """Each pipeline that it prints makes the same picture when it is pasted."""
+    """Checks that each printed pipeline makes the same picture when it is pasted."""
     done = run("--verbose")
     commands = [line for line in done.stderr.splitlines() if line.startswith("gst-launch-1.0 ")]
     pictures = [pathlib.Path(line) for line in done.stdout.splitlines()]
@@ -100,7 +100,7 @@ def check_verbose():
 
 
 def check_volume():
-    """The end that pngenc asks for after one of many frames is no fault of the file."""
+    """pngenc ends the stream after the first of many frames, which is not an error of the file."""
     values = spectra(63, 512, 65535)
     np.save("volume.npy", np.stack([values] * 100).astype("<u2"))
     made("--db", "20,100", "--output", "volume.png", "volume.npy")
@@ -109,7 +109,7 @@ def check_volume():
 
 
 def check_refused_input():
-    """gst-launch-1.0 by itself hangs in most of these."""
+    """gst-launch-1.0 without the script hangs in most of these cases."""
     pathlib.Path("bad.npy").write_bytes(b"garbage")
     for _ in range(10):
         done = run("bad.npy")
@@ -151,7 +151,7 @@ def check_refused(script, option, value, expected):
 
 
 def processes_at(path):
-    """gst-launch-1.0 that writes to something of that name."""
+    """Returns the processes of gst-launch-1.0 that write to this path."""
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     return [line for line in listed.stdout.splitlines() if str(path) in line and "gst-launch" in line]
 
@@ -177,7 +177,7 @@ def check_ended(signal_number):
 
 
 def check_files_of_others():
-    """No name that anybody can foresee is written to, or taken away."""
+    """Checks that no predictable name of a temporary file is written or deleted."""
     precious = pathlib.Path("precious")
     precious.write_text("mine")
     pathlib.Path("volume.png.unfinished").symlink_to(precious)

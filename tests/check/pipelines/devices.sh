@@ -1,6 +1,6 @@
 #!/bin/bash
-# Promise: opencl-devices names devices as the property `device` takes them, and marks the
-# one that an element takes. It says of each engine what the self-check found.
+# Promise: opencl-devices lists devices by the values of the property `device` and marks the
+# default device. It prints the result of the self-check for each engine.
 #
 # Usage: devices.sh OPENCL-DEVICES
 #

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Promise: what is installed is all that an application or an element in another tree
-# needs, in C, C++ and Python. Installs into a temporary folder, builds docs/examples
-# against it with Meson and with CMake, and compares what they make.
+# Promise: the installed files are sufficient for applications and elements of other
+# projects, in C, C++ and Python. Installs into a temporary folder, builds docs/examples
+# against it with Meson and with CMake, and compares their output.
 #
 # Usage: examples.sh MESON BUILD-FOLDER EXAMPLES PYTHON
 #
@@ -20,11 +20,11 @@ unset GST_PLUGIN_PATH LD_LIBRARY_PATH
 pc=$(find "$work/installed" -name gstreamer-opencl-1.0.pc)
 library=$(dirname "$(find "$work/installed" -name libgstopencl-1.0.so)")
 prefix=$(sed -n 's/^prefix=//p' "$pc")
-# --destdir moved it away from the prefix that it was configured for.
+# --destdir installs outside the configured prefix.
 sed -i "s|^prefix=.*|prefix=$work/installed$prefix|" "$pc"
 export PKG_CONFIG_PATH=${pc%/*}
 
-# quietly COMMAND…: what it says only where it fails
+# quietly COMMAND…: runs a command and prints its output only if it fails
 quietly () {
   "$@" >"$work/log" 2>&1 || { cat "$work/log"; echo "$* failed"; exit 1; }
 }
@@ -42,7 +42,7 @@ export GI_TYPELIB_PATH=$library/girepository-1.0
 test_picture=(videotestsrc num-buffers=3 pattern=smpte75
   ! "video/x-raw,format=GRAY8,width=320,height=241")
 
-# said EXPECTED: whether the last command's output has a line that matches
+# said EXPECTED: fails unless a line of the last command's output matches
 said () {
   grep -qxE "$1" "$work/log" && return
   cat "$work/log"
@@ -50,7 +50,7 @@ said () {
   exit 1
 }
 
-# says EXPECTED COMMAND…
+# says EXPECTED COMMAND…: runs a command, whose output must have a line that matches
 says () {
   local expected=$1
   shift

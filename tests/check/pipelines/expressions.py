@@ -4,9 +4,9 @@
 usage: expressions.py [--seed SEED] [COUNT]
 
 Each expression is computed on the device and by NumPy, in the types of the rule. Integers must be
-equal. Beside each floating-point number a bound of its error is computed, by interval arithmetic
-in a wider type; the device's number must be within it. Numbers for which the bound leaves open
-what a comparison or a rounding gives are not compared.
+equal. For floating-point numbers, interval arithmetic in a wider type gives bounds; the device's
+number must be within them. Numbers whose bounds do not determine the result of a comparison or of a
+rounding are not compared.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -31,7 +31,7 @@ OUTPUTS = ["uint8", "int16", "int32", "uint32", "int64", "float32", "float64"]
 
 
 class Integer:
-    """int64 or uint64, and where it is known"""
+    """int64 or uint64 numbers, and a mask of those that are known"""
 
     def __init__(self, values, known=True):
         self.values = np.broadcast_to(values, SHAPE)
@@ -43,7 +43,7 @@ class Integer:
 
 
 class Real:
-    """NumPy's numbers, and between what the device's are"""
+    """NumPy's numbers, and bounds of the device's numbers"""
 
     kind = "real"
 
@@ -200,7 +200,7 @@ def negate(symbol, a, _):
 
 
 def monotonic(function, ulps, least=-np.inf, most=np.inf):
-    """Where it is between `least` and `most`"""
+    """A monotonic function; results are known for operands from `least` to `most`"""
 
     def compute(a, dtype):
         a = real_of(a, dtype)
@@ -211,7 +211,7 @@ def monotonic(function, ulps, least=-np.inf, most=np.inf):
 
 
 def wave(function):
-    """Its slope is 1 at most."""
+    """A function whose slope is at most 1"""
 
     def compute(a, dtype):
         a = real_of(a, dtype)
@@ -275,7 +275,7 @@ def multiply_add(a, b, c, dtype):
 
 
 def mix(a, b, share, dtype):
-    """Also as OpenCL C has it: a + (b - a) * share"""
+    """OpenCL C's mix (): a + (b - a) * share"""
     return multiply_add(arithmetic("-", b, a, dtype), share, a, dtype)
 
 
@@ -285,7 +285,7 @@ def step(edge, a, dtype):
 
 
 def saturate(values, dtype):
-    """Converts numbers without a fraction."""
+    """Converts whole numbers, with saturation."""
     limits = np.iinfo(dtype)
     return np.array(
         [int(min(max(int(value) if np.isfinite(value) else 0, limits.min), limits.max))
@@ -488,13 +488,13 @@ def grow_function(draw, operands):
 
 
 def type_of_reals(arrays, output):
-    """The rule"""
+    """Returns the floating type of the rule."""
     wide = {"int32", "uint32", "int64", "uint64", "float64"}
     return np.float64 if "float64" in arrays or output in wide else np.float32
 
 
 def bounds_of(value, output):
-    """Between what the output's numbers are"""
+    """Returns bounds of the output's numbers."""
     if value.kind == "real":
         if np.dtype(output).kind == "f":
             return value.least, value.most
@@ -508,7 +508,7 @@ def bounds_of(value, output):
 
 
 def agrees(value, got):
-    """Whether each number does, and how many were compared"""
+    """Compares each number with its bounds; returns the result and how many were compared."""
     least, most = bounds_of(value, got.dtype.name)
     error = 0
     if got.dtype.kind == "f" and value.kind == "real":
@@ -529,7 +529,7 @@ class Device:
         for name, array in arrays.items():
             self.files[name] = os.path.join(folder, name + ".npy")
             np.save(self.files[name], array)
-        # Others share its context while it is there.
+        # Other pipelines share the context of this one.
         self.holder = Gst.parse_launch("openclkernelsrc num-buffers=1 expression=0 output-caps="
                                        "other/tensors,types=uint8,dimensions=(string)1 ! fakesink")
         self.holder.set_state(Gst.State.PAUSED)
@@ -577,7 +577,7 @@ ALL_FUNCTIONS = {
 
 
 def check_all_functions(device):
-    """Each builds with any mixture of numbers, in float32 and in float64."""
+    """Checks that each function builds with any mixture of types, in float32 and in float64."""
     operands = [["float32", "i0", "1"], ["i0", "0.5", "uint64"], ["uint64", "int64", "float32"]]
     calls = []
     for count, names in ALL_FUNCTIONS.items():
@@ -622,7 +622,7 @@ def is_useful(tree, output):
 
 
 def trees_of(draw, leaves, count):
-    """By output, the kind of number and the arrays' precision: those that are computed together"""
+    """Groups expressions that are computed together, by output, kind of number and precision."""
     groups = {}
     for n in range(count):
         output = OUTPUTS[n % len(OUTPUTS)]
@@ -635,7 +635,7 @@ def trees_of(draw, leaves, count):
 
 
 def in_one(trees):
-    """One expression for all of them, each a plane of the output"""
+    """Returns one expression for all, each in a plane of the output."""
     if len(trees) == 1:
         return trees[0].text
     text = trees[-1].text
@@ -678,7 +678,7 @@ def main():
         check_all_functions(device)
         compared = programs = 0
         for (output, _, _), trees in sorted(trees_of(draw, leaves, options.count).items()):
-            # Some alone, so that dimensions are merged
+            # Some run alone, so that dimensions are merged.
             alone = trees[: len(trees) // 20]
             batches = [[tree] for tree in alone]
             rest = trees[len(alone) :]

@@ -1,5 +1,5 @@
-/* Tests that octfft doing octwindowinterp's work in one launch changes nothing that
- * anybody sees: against the same pipelines with each element doing its own
+/* Tests that fusing octwindowinterp and octfft into one launch changes no output. The
+ * reference is the same pipeline with a launch for each element.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -21,7 +21,8 @@ const char raw[] =
 const gsize n_lines = 53, picture_stride = GST_ROUND_UP_4 (n_lines);
 const char resample[] = "octwindowinterp name=window wavelength-min=1187 "
                         "wavelength-max=1433";
-/* Rounding error of an amplitude: relative to the largest raw value, and to itself */
+/* Rounding error of an amplitude: relative to the largest raw value, and to the
+ * amplitude */
 const double raw_rounding = 65535.0 / (1 << 22), own_rounding = 1e-4;
 
 std::string
@@ -31,7 +32,7 @@ fft (bool fused, const char *caps)
          + " ! " + caps;
 }
 
-/* All that arrives at the appsink `name` until EOS, frame by frame. */
+/* Returns all frames that arrive at the appsink `name` until EOS. */
 std::vector<Bytes>
 pull_all (GstElement *pipeline, const char *name)
 {
@@ -47,7 +48,7 @@ pull_all (GstElement *pipeline, const char *name)
   return frames;
 }
 
-/* Results of a run: buffers of its appsinks "a" and "b", number of launches and of
+/* Results of a run: buffers of its appsinks "a" and "b", and numbers of launches and
  * builds */
 struct Run {
   std::vector<Bytes> a, b;
@@ -129,7 +130,7 @@ assert_same_levels (const std::vector<Bytes> &fused, const std::vector<Bytes> &a
   }
 }
 
-/* octwindowinterp looks for saturated samples in the first frame, and one in 16. */
+/* octwindowinterp looks for saturated samples in the first frame and in one of 16. */
 const gint looks = 1;
 
 const char automatic[] =
@@ -138,7 +139,7 @@ const char to_a[] = " ! appsink name=a sync=false";
 const char to_b[] = " ! appsink name=b sync=false";
 } // namespace
 
-/* Each as a picture or as levels, which kernels are the same for but at their end. */
+/* As images or as levels, whose kernels differ only in the last step */
 const struct {
   const char *options, *caps;
 } same_either_way[] = {
@@ -172,7 +173,7 @@ TEST (test_fused_frames_cost_one_launch)
   fail_unless (apart.fft_launches >= 8);
 }
 
-/* Two for the mean; what subtracts it stays the one. */
+/* The mean takes two launches; subtracting it takes none. */
 TEST (test_fused_frames_with_a_background_cost_two_launches_more)
 {
   for (const char *background : {" background=frame", " background=rolling"}) {
@@ -183,7 +184,7 @@ TEST (test_fused_frames_with_a_background_cost_two_launches_more)
   }
 }
 
-/* One program instead of one of either element. */
+/* Fused elements build one program instead of one each. */
 TEST (test_fused_builds_nothing_that_no_frame_needs)
 {
   std::string head = std::string (raw) + " ! " + resample + " ! ";
@@ -212,7 +213,7 @@ TEST (test_fused_over_a_queue_is_the_same)
   expect_equal (fused.window_launches, looks);
 }
 
-/* The branch without octfft sees the spectra, made when it wants them. */
+/* The branch without octfft gets spectra, which are computed when it needs them. */
 TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
 {
   for (const char *background : {"", " background=rolling background-frames=2"}) {
@@ -227,7 +228,7 @@ TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
   }
 }
 
-/* Through identity, whose probe maps every frame for the CPU. */
+/* Probe that maps every frame for the CPU */
 static GstPadProbeReturn
 keep_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 {
@@ -271,8 +272,8 @@ TEST (test_fused_is_refused_for_a_length_that_no_work_group_holds)
   fail_unless (outcome.eos);
 }
 
-/* An element between that changes the caps and leaves the buffers: they hold twice as many
- * lines of half as many samples, and the pending work makes other ones. */
+/* An element in between changes the caps but not the buffers: twice as many A-lines of
+ * half as many samples. The deferred work was prepared for the old caps. */
 TEST (test_spectra_of_other_caps_are_not_taken_up)
 {
   const std::string source = "octtestsrc num-buffers=3 ! "
@@ -297,8 +298,7 @@ TEST (test_spectra_of_other_caps_are_not_taken_up)
   }
 }
 
-/* Likewise in keying: the memory holds pictures of 64 columns, whatever is said of them.
- */
+/* The same for keying: the memory holds frames of 64 columns, whatever the caps say. */
 TEST (test_pictures_of_another_width_are_not_taken_up)
 {
   for (const char *width : {"32", "65", "640"}) {
@@ -313,7 +313,7 @@ TEST (test_pictures_of_another_width_are_not_taken_up)
   }
 }
 
-/* The recording beside a display that shows a tenth of the frames has all of them. */
+/* The recording has all frames, although a display beside it shows only a tenth. */
 TEST (test_a_slow_display_loses_nothing_of_a_recording)
 {
   Owned<GstElement> pipeline = launch (
@@ -332,7 +332,7 @@ TEST (test_a_slow_display_loses_nothing_of_a_recording)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   fail_unless (outcome.eos && outcome.errors.empty ());
   expect_equal (frames, 150);
-  /* It is a default, and can be had. */
+  /* QoS is off by default, and can be turned on. */
   for (const char *name : {"window", "fft"}) {
     Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (pipeline), name);
     gboolean qos;

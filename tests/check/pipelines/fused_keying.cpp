@@ -1,5 +1,5 @@
-/* Tests that keying elements doing their work in one launch changes nothing that anybody
- * sees: against the same elements, each in a pipeline of its own
+/* Tests that fusing keying elements into one launch changes no output. The reference is
+ * each element in a pipeline of its own.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -32,8 +32,8 @@ chain_of (const Elements &elements)
   return chain;
 }
 
-/* Result of each element in a pipeline of its own, from the mapped buffer of the
- * previous one */
+/* Returns the output of each element in a pipeline of its own, fed with the mapped output
+ * of the previous one. */
 std::vector<Picture>
 one_by_one (const std::vector<ElementUnderTest *> &elements, const Picture &picture,
     const Format &format = formats[0])
@@ -84,7 +84,7 @@ random_element (Random &random)
                  0.02 * random.below (3), random.below (3) ? 0 : 0.3 * random.below (2));
 }
 
-/* Frames as an element leaves them to others, and what was to be in them */
+/* Frames with deferred work, and their expected contents */
 struct Pending {
   Pending () : element (chroma), picture (noise (200, 90, 21, 5))
   {
@@ -153,7 +153,8 @@ TEST (test_fused_keying_costs_one_launch_a_frame)
   expect_equal (launches_of (together, "last"), 3);
 }
 
-/* Each launch is counted where it is needed. */
+/* A run whose reach is too large for one launch is split; each launch is counted for its
+ * element. */
 TEST (test_fused_keying_that_looks_too_far_takes_more_launches)
 {
   Elements elements = {"noisereduce name=first iterations=20",
@@ -167,7 +168,7 @@ TEST (test_fused_keying_that_looks_too_far_takes_more_launches)
   expect_equal (launches_of (together, "third"), 1);
 }
 
-/* Settings with which an element does its work alone, between others */
+/* Settings of an element that cannot be fused with its neighbours */
 TEST (test_fused_keying_goes_around_what_cannot_take_part)
 {
   for (const char *odd : {"flowkey iterations=0", "noisereduce iterations=70",
@@ -181,7 +182,7 @@ TEST (test_fused_keying_goes_around_what_cannot_take_part)
   }
 }
 
-/* auto-key takes the key from one frame and keeps it for those that follow. */
+/* auto-key takes the key colour from one frame and keeps it for later frames. */
 TEST (test_fused_keying_keeps_the_key_that_was_taken)
 {
   Elements elements = {"chromakey auto-key=top-left tolerance=0.2", whole_run[1]};
@@ -247,7 +248,7 @@ TEST (test_fused_keying_lets_a_probe_between_see_what_is_there)
   }
 }
 
-/* Against the rules themselves: together, with a probe between, and one by one */
+/* Compared with the rule itself: fused, with a probe in between, and one by one */
 TEST (test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there)
 {
   const Elements elements = {std::string (chroma) + " opacity=0.5", "noisereduce"};
@@ -277,7 +278,7 @@ TEST (test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there)
   assert_same (seen, keyed, "what the probe sees");
 }
 
-/* All that arrives at the appsink `name` until EOS. */
+/* Returns all frames that arrive at the appsink `name` until EOS. */
 static std::vector<Picture>
 pull_all (
     GstElement *pipeline, const char *name, ElementUnderTest &frames, const Picture &like)
@@ -345,7 +346,7 @@ TEST (test_fused_keying_survives_a_flush)
   }
 }
 
-/* Pending work needs nothing of the element that has left it. */
+/* Deferred work outlives the element that created it. */
 TEST (test_fused_keying_what_is_pending_outlives_flush_and_element)
 {
   auto pending = std::make_unique<Pending> ();
@@ -380,8 +381,8 @@ TEST (test_fused_keying_has_the_properties_of_the_frames_time)
       one_by_one (elements, pending.picture).back (), "as it was keyed");
 }
 
-/* The frame that a run reads, and that has the alpha of what is keyed, is nobody's to
- * write or to use again. */
+/* Deferred work keeps its source frame read-only, because it still reads the frame and
+ * the original alpha. */
 TEST (test_fused_keying_holds_its_source)
 {
   Pending pending;
@@ -399,7 +400,8 @@ TEST (test_fused_keying_holds_its_source)
   fail_unless (gst_buffer_is_writable (source));
 }
 
-/* As an element between may do: the upper half of the picture, as a frame of its own */
+/* The upper half of a frame as a frame of its own, as an element in between may create
+ * it */
 TEST (test_fused_keying_does_not_take_over_for_another_frame)
 {
   Pending pending;

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Promise: pictures that are in textures of OpenGL go to the device as they are, and from
-the device into a window that OpenGL draws.
+"""Promise: OpenGL textures are uploaded unchanged, and device memory is shown in OpenGL windows.
 
-Compares what openclupload takes of textures with what GStreamer's gldownload reads of the
-same. OpenGL is Mesa's here, on a screen of the test.
+Compares openclupload's output for textures with that of GStreamer's gldownload. OpenGL is Mesa on
+an X screen of the test.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -14,7 +13,7 @@ import time
 
 from xscreen import levels_on_screen, screen
 
-# Planes of one and of several textures; lines and their number odd, which GL pads
+# Formats of one and of several textures; odd sizes, which GL pads
 FORMATS = ("RGBA", "I420", "NV12", "GRAY8")
 WIDTH, HEIGHT = 317, 123
 
@@ -42,7 +41,7 @@ def check_uploads():
 
 
 def check_device_memory():
-    """No host memory between: what the device has is made of the texture."""
+    """Converts textures on the device, without host memory in between."""
     launch("gltestsrc num-buffers=5 ! openclupload ! video/x-raw\\(memory:OpenCLMemory\\)"
            " ! openclconvert ! video/x-raw\\(memory:OpenCLMemory\\),format=GRAY8 ! fakesink")
 

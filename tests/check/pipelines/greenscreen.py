@@ -1,10 +1,10 @@
-# Pixels of what greenscreen.sh made of its scene and of the films of the test
+# Checks pixels of the output of greenscreen.sh, for its own scene and for videos of the test
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 
 class Picture:
-    """The first frame of a file, beside it as RGBA."""
+    """The first frame of a file, decoded to RGBA in a file beside it."""
 
     def __init__(self, path, width, height):
         self.path = path
@@ -25,7 +25,7 @@ class Picture:
 
 
 def check(picture, columns, rows, expected, tolerance):
-    """Every pixel there is as `expected`, a colour or a picture, to the level."""
+    """Compares every pixel of an area with `expected`, a colour or a picture."""
     for y in range(*rows):
         for x in range(*columns):
             color = expected.at(x, y) if isinstance(expected, Picture) else expected
@@ -41,10 +41,10 @@ def greenness(color):
 def check_scene(path, top, bottom):
     before = Picture("greenscreen-before.png", 640, 360)
     after = Picture(path, 640, 360)
-    # There is something to key, and something to keep.
+    # The scene has both a screen and a foreground.
     green = sum(greenness(color) > 40 for color in before.all())
     assert 0.4 < green / (640 * 360) < 0.8, green
-    # Where nothing but the screen was, to the corners
+    # The screen, to the corners
     for columns in (0, 200), (450, 640):
         check(after, columns, (0, 60), top, 2)
     for columns in (0, 160), (490, 640):

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Promise: greenscreen.sh puts what was before the screen, and only that, over a background.
+# Promise: greenscreen.sh shows the foreground, and nothing of the screen, over a background.
 #
-# Runs it without arguments, and over backgrounds and films of its own, and looks at pixels.
+# Runs it without arguments, and with videos and backgrounds of the test, and checks pixels.
 #
 # Usage: greenscreen.sh SCRIPT BUILD
 #
@@ -29,15 +29,15 @@ refused () {
   [ ! -e refused.png ]
 }
 
-# pixels FILE: its first frame as RGBA
+# pixels FILE: decodes its first frame to RGBA
 pixels () {
   gst-launch-1.0 -q filesrc "location=$1" ! decodebin ! videoconvert \
     ! video/x-raw,format=RGBA \
     ! filesink "location=$1.rgba" >log 2>&1 || { cat log; exit 1; }
 }
 
-# A film of a white square before a screen, and a picture of another size. Of YUV videotestsrc
-# of GStreamer 1.26 makes the limited range, whatever range the caps have.
+# A video of a white square before a screen, and a picture of another size. In YUV, videotestsrc
+# of GStreamer 1.26 always makes limited range, whatever range the caps have.
 make_input () {
   gst-launch-1.0 -q compositor name=film sink_1::xpos=64 sink_1::ypos=32 \
     ! video/x-raw,format=RGBA ! videoconvert \

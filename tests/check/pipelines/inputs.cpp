@@ -1,4 +1,5 @@
-/* An input that never comes: the pipeline says which one, and why
+/* Tests that a pipeline reports an input that never gets data, with its name and the
+ * reason
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,11 +16,11 @@ namespace {
 
 struct Stall {
   const char *line;
-  const char *element; /* which posts the message */
+  const char *element; /* that posts the message */
   std::vector<std::string> parts;
 };
 
-/* Nothing is linked to the main pad. */
+/* The main pad is not linked. */
 const Stall unlinked[] = {
     {MATTE "k.garbage chromakey name=k ! fakesink", "k",
         {"sink is not linked", "garbage", "openclupload ! k.sink"}},
@@ -29,7 +30,7 @@ const Stall unlinked[] = {
         {"sink is not linked", "plate"}},
 };
 
-/* Linked, but without data */
+/* Linked pads that get no data */
 const Stall silent[] = {
     {VIDEO "openclupload ! chromakey name=k ! fakesink " SILENT
            "GRAY8,width=8,height=8 ! "
@@ -101,7 +102,7 @@ TEST (test_a_plate_that_is_not_used_stops_nothing)
 {
   const struct {
     std::string settings;
-    const char *warning; /* (nullable): part of it */
+    const char *warning; /* (nullable): a part of it */
   } rows[] = {{"", "plate are not used"}, {"plate=file method=distance", nullptr},
       {"plate=file method=difference auto-key=screen", "No green or blue screen"}};
   for (const auto &row : rows) {
@@ -131,7 +132,7 @@ const char *const live =
     "openclupload ! openclcompositor name=mix ! fakesink "
     "videotestsrc is-live=true ! valve drop=true ! openclupload ! mix.";
 
-/* All at once, since each takes seconds. */
+/* All in one test, because each warning takes seconds. */
 TEST (test_an_input_without_data_is_a_warning)
 {
   Pipeline mixing (live);

@@ -1,7 +1,7 @@
-/* Tests of settings that change while a live OCT pipeline plays
+/* Tests of properties that change while a live OCT pipeline plays
  *
- * Such a change builds programs in a thread of its own. This program stands in front of
- * clBuildProgram, so that a test can hold a build for as long as it looks at frames.
+ * Such a change builds programs in a thread of its own. This program overrides
+ * clBuildProgram, so that a test can hold a build while frames go on.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -37,7 +37,7 @@ public:
     changed.notify_all ();
   }
 
-  /* A build waits here. */
+  /* Returns true if a build waits at the gate. */
   bool is_reached ()
   {
     std::lock_guard<std::mutex> guard (lock);
@@ -58,7 +58,7 @@ private:
   unsigned held = 0;
 } gate;
 
-/* So that no test hangs in its own gate. */
+/* Opens the gate, so that no test hangs in it. */
 struct OpenAtEnd {
   ~OpenAtEnd () { gate.open (); }
 };
@@ -76,7 +76,7 @@ namespace {
 /* --- pipelines --- */
 
 const guint rate = 30;
-using Frames = std::vector<Bytes>; /* by their number */
+using Frames = std::vector<Bytes>; /* by frame number */
 
 struct Settings {
   std::string interp, fft;
@@ -92,7 +92,7 @@ struct Settings {
   }
 };
 
-/* No pipeline plays from the files that another test's compiler left. */
+/* Keeps binaries that another test compiled from being used. */
 void
 forget_compiled_kernels ()
 {
@@ -102,7 +102,7 @@ forget_compiled_kernels ()
 }
 
 struct Shown {
-  guint number; /* as the source counts */
+  guint number; /* as counted by the source */
   Bytes bytes;
 };
 
@@ -117,7 +117,7 @@ next_frame (const Pipeline &pipeline, const std::string &when)
   return {guint (GST_BUFFER_OFFSET (buffer)), read_buffer (buffer)};
 }
 
-/* The first `n` frames with those settings from the start, in a pipeline that is not live. */
+/* Returns the first `n` frames with those settings, from a pipeline that is not live. */
 Frames
 reference (const Settings &settings, guint n)
 {
@@ -129,7 +129,7 @@ reference (const Settings &settings, guint n)
   return frames;
 }
 
-/* Frames that a live pipeline showed: those before `changed` are by the settings before. */
+/* Frames that a live pipeline showed, before and after a change of settings */
 class Record {
 public:
   explicit Record (const Pipeline &pipeline) : pipeline (pipeline) {}
@@ -140,7 +140,8 @@ public:
       frames.push_back (next_frame (pipeline, when));
   }
 
-  /* All of `before`, then all of `after`; the change is at `least` or later. */
+  /* Expects frames with `before` and then frames with `after`. The change must not come
+   * before the frame with index `least`. */
   void expect (const Settings &before, const Settings &after, gsize least) const
   {
     const guint n = frames.back ().number + 1;
@@ -162,7 +163,7 @@ public:
   std::vector<Shown> frames;
 };
 
-/* Until a frame is as a pipeline of these settings shows it. */
+/* Records frames until one equals that of a pipeline with these settings. */
 void
 look_until (Record &record, const Settings &settings, const std::string &when)
 {
@@ -222,7 +223,7 @@ TEST_ROWS (test_live_settings_frames_go_on_while_programs_are_built, changes)
   fail_unless (pipeline.said ().is_clean ());
 }
 
-/* The range of the image depends on earlier frames: the test only needs a frame. */
+/* The range of the image depends on earlier frames, so the test only needs any frame. */
 TEST (test_live_settings_frames_go_on_while_a_range_is_prepared)
 {
   OpenAtEnd opens;
@@ -263,8 +264,9 @@ longest_gap (const Pipeline &pipeline, guint n)
 }
 } // namespace
 
-/* Drivers may compile once more at the first launch, which no gate sees. A loaded machine
- * stops frames, too: gaps without a change count beside, and one of three changes is enough. */
+/* Drivers may compile again at the first launch, which no gate detects. A loaded machine
+ * delays frames too: so gaps without a change are measured for comparison, and one of
+ * three changes without a delay is enough. */
 TEST (test_live_settings_first_change_stops_no_frames)
 {
   forget_compiled_kernels ();
@@ -303,7 +305,7 @@ TEST (test_live_settings_thirty_changes_a_second_keep_the_frame_rate)
   std::string last;
   {
     Worker turn ([&] {
-      for (guint n = 0; n < changes; n++) { /* each is a program of its own */
+      for (guint n = 0; n < changes; n++) { /* each needs a program of its own */
         last = text ("samples=%u dispersion-a2=%g", 160 + n, n % 3 * 1e-4);
         set_together (pipeline["w"], last);
         g_usleep (G_USEC_PER_SEC / rate);
@@ -344,7 +346,7 @@ TEST_ROWS (test_live_settings_a_recording_changes_with_the_next_frame, changes)
 /* --- while a change is prepared --- */
 
 namespace {
-/* A live pipeline, a change of which waits for a build. */
+/* A live pipeline with a change that waits for a build */
 struct Pending {
   Pending () : pipeline (Settings ().line ("is-live=true")), record (pipeline)
   {

@@ -1,5 +1,5 @@
-/* A frame that cannot be mapped is one element error: no sink skips it, or writes what
- * stood in its memory before, and no more frames come after it.
+/* Tests that a frame that cannot be mapped is one element error. No sink skips it or
+ * writes stale memory, and no frames follow it.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +16,7 @@ const guint n_frames = 8;
 const char *const converted =
     "videoconvert name=sink ! video/x-raw,format=RGB ! fakesink";
 
-/* Frames of pattern() from ordinary memory, up and down, into a sink. */
+/* Frames of pattern() in system memory, uploaded, downloaded and passed to a sink */
 struct Transfers : Pipeline {
   explicit Transfers (const std::string &sink, const std::string &format = "GRAY8",
       guint bytes = frame_size)
@@ -47,8 +47,8 @@ struct Transfers : Pipeline {
   const guint bytes;
 };
 
-/* Between the arrival of a frame at the sink and the next frame of the source, the
- * progress of the device is unknown. */
+/* Status queries and waits fail from the arrival of a frame at the sink until the next
+ * frame of the source. */
 struct Outage {
   Outage (Transfers &transfers, guint frame) : frame (frame)
   {
@@ -84,7 +84,7 @@ struct Outage {
 void
 check_one_error (const Outcome &outcome)
 {
-  guint of_elements = 0; /* a source adds one of its own */
+  guint of_elements = 0; /* a source posts one of its own */
   for (const std::string &error : outcome.errors)
     of_elements += error.find ("Internal data stream error") == std::string::npos;
   expect_equal (of_elements, 1);
@@ -125,8 +125,8 @@ TEST (test_no_frame_follows_one_that_was_lost)
   expect_equal (outage.come, 4);
 }
 
-/* Encoders of GStreamer 1.22.0 (base and good) that crash where a map for reading fails, and do
- * not with a map of no bytes. */
+/* Encoders of GStreamer 1.22.0 (base and good) that crash if a map for reading fails, but
+ * not if it succeeds with no bytes. */
 TEST_ROWS (test_lost_frame_does_not_crash, {"theoraenc", "vp8enc"})
 {
   Owned<GstElementFactory> factory = gst_element_factory_find (row);
@@ -143,7 +143,7 @@ TEST_ROWS (test_lost_frame_does_not_crash, {"theoraenc", "vp8enc"})
   }
 }
 
-/* The sink of an application that looks at what a map says has no bytes to take. */
+/* An application's sink that maps the lost frame and reads beyond the size of the map */
 TEST (test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero)
 {
   Transfers transfers ("fakesink name=sink signal-handoffs=true");
@@ -168,10 +168,10 @@ TEST (test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero)
 
 TEST (test_a_frame_that_a_source_cannot_write_is_an_error)
 {
-  /* Where a source fills pinned memory, later buffers are ones that can be done without.
-   */
+  /* Only the first map of pinned memory must succeed: a source can do without later
+   * buffers. */
   const guint n_maps = shares_memory () ? 3 : 1;
-  /* Making a context maps a buffer, too. */
+  /* Creating a context maps a buffer too. */
   Owned<GstOpenCLContext> context = new_context ();
   for (guint map = 1; map <= n_maps; map++) {
     counting::let_fail (counting::ENQUEUE_MAP, map, CL_OUT_OF_RESOURCES);

@@ -1,7 +1,7 @@
-/* Tests that nothing goes back to the host between openclupload and opencldownload
+/* Tests that nothing is downloaded between openclupload and opencldownload
  *
- * Each pipeline runs as a user runs it, by gst-launch-1.0 with the tracer openclstats;
- * what the tracer logged is held against what the pipeline promises.
+ * Each pipeline runs in gst-launch-1.0 with the tracer openclstats. The test compares the
+ * tracer's counts with the expected ones.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -89,7 +89,7 @@ trace (const std::string &line)
   return records;
 }
 
-/* Every FRAMES of `line` becomes `frames`. */
+/* Replaces every FRAMES of `line` by `frames`. */
 Records
 trace_frames (const std::string &line, guint frames)
 {
@@ -102,9 +102,9 @@ trace_frames (const std::string &line, guint frames)
 struct Pipeline {
   const char *line;
   std::vector<std::string> uploads, between, downloads;
-  guint sources; /* each gives FRAMES */
+  guint sources; /* number of sources, each of FRAMES frames */
 
-  gsize bytes; /* that go up in all, for one frame of each source */
+  gsize bytes; /* uploaded in all, for one frame of each source */
 };
 
 #define SPECTRA "video/x-raw,format=GRAY16_LE,width=512,height=16"
@@ -130,19 +130,19 @@ const Pipeline pipelines[] = {
      "t. ! queue ! octwindowinterp name=window2 window=flattop ! octfft name=fft2 "
      "scale=linear ! opencldownload name=down2 ! fakesink",
         {"up"}, {"window", "fft", "window2", "fft2"}, {"down", "down2"}, 1, 512 * 16 * 2},
-    /* Caps that change in mid-stream, behind one upload and before it. */
+    /* Caps that change in the stream, after one upload and before it. */
     {"concat name=c ! openclupload name=up ! octwindowinterp name=window ! octfft "
      "name=fft ! opencldownload name=down ! fakesink "
      "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! c. "
      "videotestsrc num-buffers=FRAMES ! " OTHER_SPECTRA " ! c.",
         {"up"}, {"window", "fft"}, {"down"}, 2, 512 * 16 * 2 + 256 * 32},
-    /* Device memory of two pools, in turns. */
+    /* Device memory of two pools in turn. */
     {"funnel name=f ! octwindowinterp name=window ! octfft name=fft ! opencldownload "
      "name=down ! fakesink "
      "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! f. "
      "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up2 ! queue ! f.",
         {"up", "up2"}, {"window", "fft"}, {"down"}, 2, 512 * 16 * 2 * 2},
-    /* A B-scan in colour, at another size. */
+    /* A B-scan in colour, scaled. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octwindowinterp name=window ! octfft name=fft ! openclconvert name=convert "
      "colormap=viridis ! \"" PICTURES
@@ -155,7 +155,7 @@ const Pipeline pipelines[] = {
      "rolling=true "
      "mean=log lines=3 ! opencldownload name=down ! fakesink",
         {"up"}, {"window", "fft", "average"}, {"down"}, 1, 512 * 16 * 2},
-    /* Angiograms beside them. */
+    /* Angiograms, with B-scans in another branch. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octwindowinterp name=window ! octfft name=fft ! tee name=t "
      "t. ! queue ! octangio name=angio method=complex-variance axial-shift=3 bands=2 ! "
@@ -167,13 +167,13 @@ const Pipeline pipelines[] = {
      "octwindowinterp name=window ! octfft name=fft ! octdoppler name=flow "
      "! opencldownload name=down ! fakesink",
         {"up"}, {"window", "fft", "flow"}, {"down"}, 1, 512 * 16 * 2},
-    /* B-scans of a resonant scanner that come back, two in a buffer. */
+    /* B-scans of a bidirectional resonant scanner, two in a buffer. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octscan name=scan b-scans-per-buffer=2 reverse=odd sinusoidal=1 delay=1.5 "
      "repeats=2 ! octwindowinterp name=window ! octfft name=fft ! octangio name=angio "
      "repeats=2 ! opencldownload name=down ! fakesink",
         {"up"}, {"scan", "window", "fft", "angio"}, {"down"}, 1, 512 * 16 * 2},
-    /* Pictures that find their range, of velocities too. */
+    /* Images with an automatic range, also of velocities. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octwindowinterp name=window ! octfft name=fft ! tee name=t "
      "t. ! queue ! octdoppler name=flow ! octdisplay name=show ! openclconvert "
@@ -182,7 +182,7 @@ const Pipeline pipelines[] = {
      "fakesink",
         {"up"}, {"window", "fft", "flow", "show", "convert", "show2"}, {"down"}, 1,
         512 * 16 * 2},
-    /* All of an OCT system in one. */
+    /* A whole OCT system. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octscan name=scan reverse=odd flyback=4 repeats=2 ! octwindowinterp name=window "
      "interpolation=nufft wavelength-min=1187 wavelength-max=1433 background=rolling ! "
@@ -196,7 +196,7 @@ const Pipeline pipelines[] = {
         {"scan", "window", "fft", "pattern", "angio", "show", "flow", "show2", "average",
             "show3"},
         {"down"}, 1, 512 * 16 * 2},
-    /* A green screen, with iterations of one launch and of many. */
+    /* A green screen, with iterations in one launch and in many. */
     {"videotestsrc num-buffers=FRAMES pattern=smpte ! "
      "video/x-raw,format=I420,width=64,height=32 ! openclupload name=up ! "
      "openclconvert name=convert ! chromakey name=key tolerance=0.3 ! "
@@ -205,7 +205,8 @@ const Pipeline pipelines[] = {
      "openclcompositor name=mix ! opencldownload name=down ! fakesink",
         {"up"}, {"convert", "key", "noise", "flow", "noise2", "mix"}, {"down"}, 1,
         64 * 32 * 3 / 2},
-    /* Soft, by what is measured in each frame; the key flows until nothing changes. */
+    /* Soft keying with values measured in each frame; flowkey runs until nothing
+     * changes. */
     {"openclcompositor name=mix sink_0::zorder=0 sink_1::zorder=1 ! "
      "opencldownload name=down ! fakesink "
      "videotestsrc num-buffers=FRAMES ! video/x-raw,format=NV12,width=64,height=32 ! "
@@ -215,7 +216,7 @@ const Pipeline pipelines[] = {
      "t. ! queue ! splashkey name=splash ! mix.sink_0",
         {"up"}, {"convert", "key", "flow", "fill", "splash", "mix"}, {"down"}, 1,
         64 * 32 * 3 / 2},
-    /* A camera's picture in itself. */
+    /* A camera's frame composited onto itself. */
     {"openclcompositor name=mix sink_1::xpos=16 sink_1::width=40 ! opencldownload "
      "name=down ! fakesink "
      "videotestsrc num-buffers=FRAMES ! video/x-raw,format=NV12,width=64,height=32 ! "
@@ -241,7 +242,7 @@ sum (
   return total;
 }
 
-/* Nobody, known to the pipeline or not, downloads or waits but those who are to. */
+/* Fails if an element downloads that should not, or if any element waits. */
 void
 check_nobody_waits (const Pipeline &pipeline, const Records &records)
 {
@@ -266,21 +267,20 @@ check_pipeline (const Pipeline &pipeline)
   const guint64 frames = many * pipeline.sources;
   const guint64 copies = check::shares_memory () ? 0 : 1;
 
-  /* Nothing was done that no element answers for. */
+  /* No transfer is counted outside elements. */
   fail_if (long_run.count ("(application)"));
   check_nobody_waits (pipeline, long_run);
-  /* One transfer for each frame, of the frame's bytes, or none where there is nothing
-   * between host and device. */
+  /* One transfer of each frame's bytes, or none if host and device share memory. */
   expect_equal (sum (long_run, pipeline.uploads, "uploads"), frames * copies);
   expect_equal (
       sum (long_run, pipeline.uploads, "upload-bytes"), many * pipeline.bytes * copies);
   expect_equal (sum (long_run, pipeline.downloads, "uploads"), 0);
   expect_equal (sum (long_run, pipeline.downloads, "downloads"),
       frames * pipeline.downloads.size () * copies);
-  /* Tables go up when the elements are configured, however many frames follow. */
+  /* Tables are uploaded when elements are configured, not for each frame. */
   expect_equal (sum (long_run, pipeline.between, "uploads"),
       sum (short_run, pipeline.between, "uploads"));
-  /* At least one a frame: neighbours may do their work in one launch. */
+  /* At least one launch per frame: neighbours may share a launch. */
   fail_unless (pipeline.between.empty ()
                || sum (long_run, pipeline.between, "launches") >= frames);
 }
@@ -305,7 +305,7 @@ TEST (test_source_on_the_device_uploads_nothing)
   expect_equal (sum (records, all, "uploads"), sum (fewer, all, "uploads"));
 }
 
-/* The test above detects a round trip, and names the right element. */
+/* Proves that the test above detects a round trip and names the right element. */
 TEST (test_an_element_that_maps_for_the_cpu_is_reported)
 {
   Records records = trace (
@@ -313,10 +313,10 @@ TEST (test_an_element_that_maps_for_the_cpu_is_reported)
       "octwindowinterp name=window ! identity name=cpu dump=true ! octfft name=fft ! "
       "opencldownload name=down ! fakesink");
   const guint64 copies = check::shares_memory () ? 0 : 1;
-  Counts cpu = records["cpu"]; /* nothing, where it neither copied nor waited */
+  Counts cpu = records["cpu"]; /* empty if it neither copied nor waited */
   expect_equal (cpu["downloads"], 10 * copies);
   expect_equal (cpu["download-bytes"], 10 * 512 * 16 * 4 * copies);
-  /* Whether a thread was found waiting depends on how fast the device is. */
+  /* Whether a thread had to wait depends on the speed of the device. */
   fail_unless (cpu["host-waits"] <= 10);
   for (const char *name : {"up", "window", "fft"})
     expect_equal (records.at (name).at ("downloads"), 0);
@@ -329,7 +329,7 @@ TEST (test_downstream_that_reads_a_frame_is_reported)
              "opencldownload name=down ! filesink name=file location=/dev/null");
   expect_equal (sum (records, {"down"}, "host-waits"), 0);
   expect_equal (sum (records, {"down"}, "downloads"), check::shares_memory () ? 0 : 10);
-  /* On a device that finishes at once there may be nothing to wait for. */
+  /* A fast device may leave nothing to wait for. */
   if (records.count ("file")) {
     expect_equal (sum (records, {"file"}, "downloads"), 0);
     fail_unless (sum (records, {"file"}, "host-waits") <= 10);
@@ -346,7 +346,7 @@ counts_of (GstElement *pipeline, const char *name)
   return counts;
 }
 
-/* No query reaches from one to the other, and still they share a context. */
+/* Queries do not reach from one pipeline to the other, but they share a context. */
 TEST (test_one_pipeline_hands_device_memory_to_another)
 {
   GstElement *giver = check::launch ("videotestsrc num-buffers=300 ! " SPECTRA
@@ -375,7 +375,7 @@ TEST (test_one_pipeline_hands_device_memory_to_another)
   expect_equal (handed, 300);
   GstOpenCLCounts window = counts_of (taker, "window"), fft = counts_of (taker, "fft");
   fail_unless (window.launches + fft.launches >= 300);
-  /* Tables, at configuration. */
+  /* Tables are uploaded at configuration. */
   guint64 uploads = window.uploads + fft.uploads;
   fail_unless (uploads < 20, "%" G_GUINT64_FORMAT " uploads", uploads);
   expect_equal (window.downloads + fft.downloads, 0);

@@ -1,6 +1,6 @@
-/* Tests of the whole OCT chain, from files of raw spectra to files of depths and
- * pictures, held against the same chain in double precision. Called as "oct_chain data",
- * on measured spectra in the folder that GST_OPENCL_OCT_DATA names
+/* Tests of the whole OCT chain, from files of raw spectra to files of depths and images,
+ * against the same chain in double precision. "oct_chain data" runs tests of measured
+ * spectra in the folder GST_OPENCL_OCT_DATA.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -31,7 +31,8 @@ struct Case {
   double a2, a3;
 };
 
-/* Lengths that both libraries take, with lines that no row of a picture ends with. */
+/* Lengths that both FFT libraries support, with numbers of A-lines that need padding in
+ * images */
 const Case cases[] = {
     {"even in wavenumber", 512, 16, 3, Wavelengths::NONE, Background::NONE, 0, 0},
     {"resampled", 2048, 24, 2, Wavelengths::RISING, Background::NONE, 0, 0},
@@ -56,8 +57,8 @@ wavelengths_of (const Case &of)
   return lambda;
 }
 
-/* Fringes of three mirrors, whose depths drift from line to line, on a lamp's spectrum,
- * with noise: 16 bits as a camera gives them. [frame][line][sample] */
+/* 16-bit fringes of three mirrors on the spectrum of a lamp, with noise. The depths of
+ * the mirrors drift from A-line to A-line. [frame][line][sample] */
 std::vector<guint16>
 raw_spectra (const Case &of)
 {
@@ -79,7 +80,8 @@ raw_spectra (const Case &of)
 
 /* --- the chain in double precision --- */
 
-/* The background's kind, and what goes into the file of one. */
+/* Returns the background of the given kind. The values of a background file are
+ * synthetic. */
 Values
 background_of (Background kind, const std::vector<Values> &frames, gsize n, gsize samples)
 {
@@ -140,7 +142,7 @@ bytes_of (const guint16 *values, gsize n)
   return std::string (reinterpret_cast<const char *> (values), n * 2);
 }
 
-/* As pictures stand in a file: lines padded to 4 bytes. */
+/* Raw spectra as images in a file: rows are padded to 4 bytes. */
 std::string
 as_pictures (const Case &of, const std::vector<guint16> &raw)
 {
@@ -184,7 +186,7 @@ from_npy (const Case &of, Folder &folder, const std::vector<guint16> &raw)
          + " ! npyparse";
 }
 
-/* A file without a header, whose reader gives a frame at a time. */
+/* A file without a header, whose reader pushes one frame per buffer */
 std::string
 from_blocks (const Case &of, Folder &folder, const std::vector<guint16> &raw)
 {
@@ -259,7 +261,7 @@ struct Expected {
   const char *label;
   gsize depths, lines;
   Values decibels; /* [frame][line][depth] */
-  double floor;    /* which they are compared above */
+  double floor;    /* only higher levels are compared */
   Display display;
 };
 
@@ -278,7 +280,7 @@ check_decibels (const Expected &of, const std::string &bytes)
       ck_abort_msg ("%s: line %zu depth %zu is %f dB, expected %f", of.label,
           i / of.depths, i % of.depths, is, of.decibels[i]);
   }
-  /* Else this would check nothing. */
+  /* Otherwise this would check nothing. */
   fail_unless (above > of.decibels.size () / 8, "%s: %zu values above %g dB", of.label,
       above, of.floor);
 }
@@ -312,7 +314,7 @@ expect (const Case &of, const std::vector<guint16> &raw)
   return {of.label, of.samples / 2, of.lines, expected_of (of, raw), 0, display};
 }
 
-/* Numbers and pictures of one spectrum, through a tee and queues. */
+/* Levels and images of one spectrum, through a tee and queues */
 void
 check_chain (const Case &of, const char *library, const std::string &source,
     Folder &folder, const Expected &expected)
@@ -327,7 +329,7 @@ check_chain (const Case &of, const char *library, const std::string &source,
   check_pictures (expected, contents_of (pictures));
 }
 
-/* The elements beside each other, with octfft as it is unless it is set otherwise. */
+/* Runs a chain with octfft at its defaults, and with the properties `range`. */
 void
 check_default_path (const std::string &head, const std::string &range, Folder &folder,
     const Expected &expected)
@@ -363,7 +365,7 @@ TEST_ROWS (test_depths_are_those_of_double_precision, cases)
   }
 }
 
-/* Default settings: each background, with and without dispersion */
+/* Default settings: each kind of background, with and without dispersion */
 TEST_ROWS (test_the_default_path_is_that_of_double_precision, {0, 1, 2, 3, 4, 5, 6, 7})
 {
   Case of = {"default path", 2048, 21, 4, Wavelengths::RISING, Background (row / 2),
@@ -375,7 +377,7 @@ TEST_ROWS (test_the_default_path_is_that_of_double_precision, {0, 1, 2, 3, 4, 5,
       "db-max=70", folder, expect (of, raw));
 }
 
-/* By how many levels two pictures differ at most. */
+/* Returns the largest difference of two images in levels. */
 int
 most_between (const std::string &a, const std::string &b)
 {
@@ -386,7 +388,7 @@ most_between (const std::string &a, const std::string &b)
   return most;
 }
 
-/* Spectra are stored, and so rounded, where another thread makes the depths, or where another
+/* Spectra are stored, and so rounded, if octfft runs in another thread or if another
  * element also reads the spectra. */
 TEST (test_queues_and_tees_change_no_more_than_rounding)
 {
@@ -427,7 +429,8 @@ TEST (test_queues_and_tees_change_no_more_than_rounding)
   }
 }
 
-/* Libraries that write kernels set it, so that numbers have a point. */
+/* FFT libraries that generate kernels set the locale, so that numbers have a decimal
+ * point. */
 TEST (test_the_application_s_locale_is_left_alone)
 {
   setlocale (LC_ALL, "C.UTF-8");
@@ -449,7 +452,7 @@ data_file (const std::string &name)
   return check::data_path ("GST_OPENCL_OCT_DATA", name);
 }
 
-/* Little-endian float32 or float64, or numbers of 16 bits without a header. */
+/* Little-endian float32 or float64 from .npy files, or 16-bit numbers without a header */
 static Values
 read_values (const std::string &path)
 {
@@ -490,7 +493,7 @@ TEST_ROWS (test_measured_tape_is_that_of_double_precision, {false, true})
       "db-min=-10 db-max=42", folder, expected);
 }
 
-/* Float samples, far below 1. */
+/* Float samples far below 1 */
 TEST_ROWS (test_measured_scatterer_is_that_of_double_precision, {"frame", "rolling"})
 {
   const std::string background = row;
@@ -516,11 +519,11 @@ TEST_ROWS (test_measured_scatterer_is_that_of_double_precision, {"frame", "rolli
       "db-min=-80 db-max=-20", folder, expected);
 }
 
-/* --- what is made of several depths --- */
+/* --- elements that combine depths --- */
 
 using Frames = std::vector<reference::Line>; /* [frame][line * bin] */
 
-/* A number that is expected, and how far it may be away; below 0: it says nothing. */
+/* An expected number and its tolerance; a negative tolerance excludes it */
 struct Known {
   double value, tolerance;
 };
@@ -542,7 +545,7 @@ largest (const Frames &frames)
   return most;
 }
 
-/* Amplitudes of all frames at each position */
+/* Calls `known` with the amplitudes of all frames at each position. */
 static std::vector<Known>
 of_amplitudes (
     const Frames &frames, const std::function<Known (const Values &, double)> &known)
@@ -558,7 +561,7 @@ of_amplitudes (
   return result;
 }
 
-/* 50 dB below the brightest the chain's own rounding is 3e-5 of a number. */
+/* 50 dB below the brightest value the chain's rounding error is 3e-5. */
 static bool
 is_seen (const Values &amplitudes, double most)
 {
@@ -633,8 +636,8 @@ complex_variance (const Frames &frames, gsize bins)
   return result;
 }
 
-/* Last frame, between neighbouring A-lines, over 3 × 3; at least 40 dB below the
- * brightest */
+/* Phase differences between neighbouring A-lines of the last frame, averaged over 3 × 3;
+ * at least 40 dB below the brightest */
 static std::vector<Known>
 phases (const Frames &frames, gsize bins)
 {
@@ -660,9 +663,9 @@ phases (const Frames &frames, gsize bins)
   return result;
 }
 
-/* Last frame minus, for each part of each depth, the mean of the segment of `lines`
- * A-lines with the lowest variance. Positions where two segments vary alike are not
- * compared. */
+/* Last frame after fixed-pattern subtraction. For the real and imaginary part of each
+ * depth, the pattern is the mean of the segment of `lines` A-lines with the lowest
+ * variance. Positions where two segments have similar variances are not compared. */
 static std::vector<Known>
 without_pattern (const Frames &frames, gsize bins)
 {

@@ -54,7 +54,7 @@ def check_mirrors():
     assert "width of the first mirror's peak" in done.stdout, done.stdout
     assert settings() == ["resample-map=./resample-map.npy", "dispersion-phase=./dispersion-phase.npy"]
     found, expected = np.load("resample-map.npy"), true_map()
-    # Where depth 0 and the scale of depths lie is the samples' at the ends.
+    # The samples at the ends determine depth 0 and the scale of depths.
     slope = np.gradient(expected)
     terms = np.stack([slope, slope * np.arange(SAMPLES)], 1)
     off = found - expected
@@ -94,8 +94,8 @@ def check_dispersion():
 
 
 def check_growth():
-    """The phase of one fringe ripples. The other mirror reflects the middle of the spectrum alone,
-    so that the map, which is smooth, fits the ripple there and widens the peak elsewhere."""
+    """The phase of one fringe ripples; the other mirror reflects only the middle of the spectrum.
+    The map is smooth: it fits the ripple there and widens the peak by its error elsewhere."""
     os.mkdir("wider")
     t = np.arange(SAMPLES) / (SAMPLES - 1)
     ripple = 0.4 * np.sin(4 * np.pi * (2 * t - 1))

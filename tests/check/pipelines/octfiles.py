@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Promises: what octfilesink writes, nibabel, pynrrd and SimpleITK (as 3D Slicer and ITK-SNAP
-read it) read back as numpy reads what npysink wrote of the same frames. Lengths are
-millimetres, and a viewer shows B-scans upright. So it is of what is left after SIGKILL.
+"""Promises: nibabel, pynrrd and SimpleITK (used by 3D Slicer and ITK-SNAP) read the files of
+octfilesink with the same values that npysink wrote of these frames. Lengths are in millimetres,
+and a viewer shows B-scans upright. The same is true of a file left after SIGKILL.
 
 usage: octfiles.py FOLDER-OF-READERS
 
@@ -23,7 +23,7 @@ import SimpleITK  # noqa: E402
 
 STEPS = (0.0035, 0.008, 0.009)  # mm: depth, A-lines, B-scans
 FIRST_DEPTH = 10
-# Where these go in a viewer: down, to the left of a patient, who looks at us, and forwards
+# Their directions in a viewer: down, to the left of a patient who faces us, and forwards
 LEFT_POSTERIOR_SUPERIOR = np.array([[0, 0, -1], [1, 0, 0], [0, -1, 0]])
 CHAIN = (
     "octtestsrc num-buffers=12 ! "
@@ -58,7 +58,7 @@ def write(folder, kind):
 
 
 def check_values(folder, kind, expected):
-    """As numpy reads them, the fastest axis first."""
+    """Compares values with those that numpy read, the fastest axis first."""
     image = nibabel.load(folder / f"{kind}.nii")
     got = np.asanyarray(image.dataobj)
     assert got.dtype == expected.dtype, (kind, got.dtype)
@@ -68,7 +68,7 @@ def check_values(folder, kind, expected):
         assert header["kinds"][0] == "complex" and values.shape[0] == 2
         values = values[0] + 1j * values[1]
     assert np.array_equal(values, expected), kind
-    for name in ("spacings", "units"):  # NRRD has none beside space directions
+    for name in ("spacings", "units"):  # not allowed together with space directions
         assert name not in header, header
     for ending in ("nii", "nrrd"):
         image = SimpleITK.ReadImage(str(folder / f"{kind}.{ending}"))
@@ -76,9 +76,9 @@ def check_values(folder, kind, expected):
 
 
 def check_places(folder, kind):
-    """Every program has the voxels in the same place, in millimetres."""
+    """Checks that every program places the voxels at the same position, in millimetres."""
     steps, ways = np.array(STEPS), LEFT_POSTERIOR_SUPERIOR
-    if kind == "pictures":  # whose columns are A-lines, and whose caps have no lengths
+    if kind == "pictures":  # columns are A-lines, and caps have no lengths
         steps, ways = np.array((0.001, STEPS[0], 0.001)), ways[[1, 0, 2]]
     first = 0 if kind == "pictures" else FIRST_DEPTH * STEPS[0]
     for ending in ("nii", "nrrd"):
@@ -112,7 +112,7 @@ def check_kind(folder, kind):
 
 
 def check_unknown_lengths(folder):
-    """Frames whose caps have no lengths: no field says so by NaN, and voxels are 1 apart."""
+    """Frames whose caps have no lengths: no field is NaN, and the voxel spacing is 1."""
     location = folder / "unknown.nrrd"
     source = "videotestsrc num-buffers=4 ! video/x-raw,format=GRAY8,width=8,height=3"
     subprocess.run(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Promises: oct-live.sh shows B-scans and the picture from above of a phantom, a file and a
-camera, and keys turn them; a recording has every frame, however slow the window is, beside it
-the settings; and a recording that fails leaves the window as it was.
+"""Promises: oct-live.sh shows B-scans and the en face projection of a phantom, a file and a camera.
+Keys change the display. A recording has every frame, however slow the window is, and the settings
+in a file beside it. A recording that fails does not affect the window.
 
 usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER
 
@@ -43,7 +43,7 @@ def run(*options):
 
 
 def live_of(*options, **more):
-    """The window of a pipeline that the script says."""
+    """Returns the window of the pipeline that the script prints."""
     return tool.Live(shlex.split(run(*options, "--print").stdout),
                      pathlib.Path("recorded").resolve(), **more)
 
@@ -59,7 +59,7 @@ def play_until(live, what, timeout=100):
 
 
 def end(live):
-    """As q does, with what is recorded."""
+    """Stops as the key q does, and waits for the recording to finish."""
     live.stop()
     play = time.monotonic() + 60
     while live.recording and time.monotonic() < play:
@@ -91,7 +91,7 @@ def only_recording():
 
 
 class Shown:
-    """How many pictures came to each sink of a window, each of which takes so long."""
+    """Counts frames at each sink of a window, and delays each of them."""
 
     def __init__(self, live, seconds=0):
         self.counts, self.seconds = [0] * len(live.sinks), seconds
@@ -189,7 +189,7 @@ def check_failing_recordings():
 
 
 def check_files():
-    """Again and again, from the begin."""
+    """Files are played repeatedly."""
     frames = frames_of_phantom(5)
     np.save("few.npy", frames)
     (frames[:, :31, :501] >> 8).astype("u1").tofile("few.raw")
@@ -212,7 +212,7 @@ def check_camera():
     recorded, settings = only_recording()
     assert recorded.shape == (30, 64, 512), recorded.shape
     assert recorded.min() < recorded.max() and "# 30 frames" in settings
-    # It does not wait for a window whose kernels are compiled meanwhile.
+    # The recording does not wait for the window, whose kernels are still being compiled.
     assert shown.least() > 0
     live.window.destroy()
 

@@ -1,5 +1,5 @@
-/* A device that does not answer, that is lost and comes back, or that has no more memory:
- * the pipeline says so, the process lives, and other devices go on.
+/* Tests of a device that does not respond, is lost and returns, or has no free memory.
+ * The pipeline reports it, the process survives, and other devices continue.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -32,8 +32,8 @@ const struct {
   const char *label, *line;
 } pipelines[] = {{"oct", oct}, {"keying", keying}, {"composition", composition}};
 
-/* From the tenth frame of element `last` on its device's compute queue stands still, as in
- * a kernel that does not end, until open(). */
+/* Blocks the compute queue of element `last` from its tenth frame until open(), like a
+ * kernel that does not end. */
 struct Stall {
   explicit Stall (GstElement *pipeline)
   {
@@ -109,7 +109,7 @@ check_works (const char *line)
       outcome.eos && outcome.errors.empty (), "%s: %s", line, all_of (outcome).c_str ());
 }
 
-/* A device of platform 0, named "0:N" */
+/* Number of devices of platform 0, which "0:N" names */
 cl_uint
 count_devices ()
 {
@@ -123,7 +123,7 @@ count_devices ()
 guint
 errors_of_elements (const Outcome &outcome)
 {
-  guint errors = 0; /* a source adds one of its own */
+  guint errors = 0; /* a source posts one of its own */
   for (const std::string &error : outcome.errors)
     errors += error.find ("Internal data stream error") == std::string::npos;
   return errors;
@@ -146,7 +146,7 @@ TEST_ROWS (test_a_device_that_does_not_answer_is_an_error_in_time, pipelines)
   fail_unless (
       stall.seconds () < 6 * slowness (), "stopped after %g s", stall.seconds ());
 
-  /* While the old context still stands still. */
+  /* The old context is still blocked. */
   check_works (row.line);
 }
 
@@ -169,7 +169,7 @@ TEST_ROWS (test_without_a_limit_a_device_is_waited_for, pipelines)
   gst_object_unref (pipeline);
 }
 
-/* A limit that is not reached changes nothing. */
+/* A timeout that is not reached has no effect. */
 TEST (test_within_the_limit_a_device_is_waited_for)
 {
   g_setenv ("GST_OPENCL_TIMEOUT", "30", TRUE);
@@ -224,19 +224,19 @@ TEST_ROWS (test_a_device_that_was_lost_comes_back, pipelines)
   fail_unless (errors_of_elements (play (pipeline)) >= 1);
   gst_element_set_state (pipeline, GST_STATE_NULL);
 
-  counting::hide_platforms (true); /* gone from the bus */
+  counting::hide_platforms (true); /* as if the card were removed */
   Outcome without = run (line);
   fail_unless (errors_of_elements (without) >= 1);
   counting::hide_platforms (false);
   check_works (line);
-  frames = 100; /* the very same elements, too */
+  frames = 100; /* the same elements work again */
   Outcome again = play (pipeline);
   fail_unless (again.eos && again.errors.empty (), "%s", all_of (again).c_str ());
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
 
-/* Elements that each fail to get some say so, each of them once. */
+/* Each element that gets no memory reports it once. */
 TEST_ROWS (test_no_more_memory_is_said_and_the_next_pipeline_works, pipelines)
 {
   const char *line = row.line;
@@ -255,7 +255,7 @@ TEST_ROWS (test_no_more_memory_is_said_and_the_next_pipeline_works, pipelines)
   }
 }
 
-/* The driver's own refusal of more than a device has; PoCL's has what it is told. */
+/* The driver refuses what exceeds the device's memory; PoCL's size is configurable. */
 TEST (test_a_frame_too_large_for_the_device_is_one_error)
 {
   g_setenv ("POCL_MEMORY_LIMIT", "1", TRUE); /* GiB, of which a quarter for a buffer */
@@ -328,7 +328,7 @@ const struct {
     {"alone", "octtestsrc num-buffers=6 ! " B_SCANS VOLUME},
     {"behind a tee", "octtestsrc num-buffers=6 ! " B_SCANS
                      "openclupload ! tee name=t t. ! " VOLUME "t. ! " PICTURE},
-    {"behind a tee and a queue", /* endless, as one branch may end before the other fails */
+    {"behind a tee and a queue", /* endless, because one branch may finish first */
         "octtestsrc ! " B_SCANS "openclupload ! tee name=t t. ! queue ! " VOLUME
         "t. ! queue ! " PICTURE},
     {"of a source of the host",
@@ -337,7 +337,7 @@ const struct {
 };
 } // namespace
 
-/* The volume has more B-scans than come, so all that is sent is the rest at the end. */
+/* The stream has fewer B-scans than the volume, so the only volume is sent at EOS. */
 TEST_ROWS (test_octvolume_sends_no_volume_that_a_device_error_cuts_off, volumes)
 {
   bool ended = false;
@@ -347,8 +347,7 @@ TEST_ROWS (test_octvolume_sends_no_volume_that_a_device_error_cuts_off, volumes)
     counting::let_fail (counting::ENQUEUE_KERNEL, n, CL_OUT_OF_RESOURCES);
     Owned<GstElement> pipeline = launch (row.line);
     Watch watch (pipeline, "last");
-    const Outcome outcome =
-        play (pipeline); /* which waits for what comes after an error */
+    const Outcome outcome = play (pipeline); /* waits for messages that follow an error */
     gst_element_set_state (pipeline, GST_STATE_NULL);
     ended = outcome.eos && outcome.errors.empty ();
     fail_unless (watch.all == (ended ? 1 : 0), "launch %u: %u volumes, %s", n,
@@ -376,7 +375,8 @@ const struct {
               "fakesink"},
 };
 
-/* Lets the next kernel fail before the sixth frame, once the mixer waits for it. */
+/* Makes the next kernel launch fail before the sixth frame, when the mixer waits for that
+ * frame. */
 GstPadProbeReturn
 fail_sixth (GstPad *, GstPadProbeInfo *, gpointer frames)
 {
@@ -388,7 +388,7 @@ fail_sixth (GstPad *, GstPadProbeInfo *, gpointer frames)
 }
 } // namespace
 
-/* An input that has ended by an error is not left out of what follows. */
+/* An input that ended with an error is not treated like an input at EOS. */
 TEST_ROWS (test_mixers_send_nothing_after_a_device_error_of_an_input, mixers)
 {
   guint frames = 0;

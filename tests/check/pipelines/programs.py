@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Promises: the examples in pipelines/programs/ make what numpy computes; nothing is uploaded
-for a mesh that is made on the device.
+"""Promises: the examples in pipelines/programs/ agree with numpy. A mesh that the device generates
+needs no upload.
 
 usage: programs.py PROGRAMS-FOLDER BUILD-FOLDER
 
@@ -38,7 +38,7 @@ def relative_error(got, expected):
 
 
 def distances():
-    """Distances on the mesh by the angle between vectors, with other rounding errors."""
+    """Reference of distances by the angle between vectors, which has other rounding errors."""
     latitude = np.radians(np.linspace(29, 31, 1000))[:, None]
     longitude = np.radians(np.linspace(99, 101, 1000))[None, :]
     to_latitude, to_longitude = np.radians(30), np.radians(101)
@@ -64,7 +64,7 @@ def check_distance():
 
 
 def check_nothing_is_uploaded():
-    """By the tracer's count, into a sink that leaves frames on the device."""
+    """Checks the tracer's counts for a sink that leaves frames on the device."""
     os.environ.update(GST_TRACERS="openclstats", GST_DEBUG="GST_TRACER:7")
     log = made("distance.sh", "distance.npy")
     for name in "GST_TRACERS", "GST_DEBUG":
@@ -124,7 +124,7 @@ def check_blackscholes():
 
 
 def check_endings():
-    """A name that says something else than what would be written is an error."""
+    """Checks that a file name with the wrong suffix is an error."""
     for script, name in ("distance.sh", "mesh.avi"), ("mandelbrot.sh", "zoom.png"), (
         "laplacian.sh", "edges"), ("arithmetic.sh", "product.png"):  # fmt: skip
         done = run(script, name)
@@ -133,7 +133,7 @@ def check_endings():
 
 
 def philox(counter, key):
-    """Philox4x32-10, in integers of Python's."""
+    """Philox4x32-10 in Python's integers"""
     counter, key = list(counter), list(key)
     for _ in range(10):
         first, second = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
@@ -163,7 +163,7 @@ def check_arithmetic():
 
 
 def normals(seed, count):
-    """random_normal (), of Box and Muller, in double precision"""
+    """random_normal (), a Box-Muller transform in double precision"""
     words = np.array([philox((n, 0, 0, 0), (seed, 0))[:2] for n in range(count)])
     even = ((words[:, 0] >> 9) + 0.5) / 2**23
     return np.sqrt(-2 * np.log(even)) * np.cos(np.pi * (words[:, 1] >> 8) / 2**23)
@@ -191,7 +191,7 @@ def decoded(picture, pixels):
 
 
 def laplacian(gray):
-    """Laplacian of 5 by 5 taps, mirrored at the edge; offset 128, not yet clipped"""
+    """5 by 5 Laplacian, mirrored at the edge; offset 128, not yet clipped"""
     taps = [[0, 0, 1, 0, 0], [0, 1, 2, 1, 0], [1, 2, -16, 2, 1], [0, 1, 2, 1, 0],
             [0, 0, 1, 0, 0]]  # fmt: skip
     padded = np.pad(gray.astype(float), 2, mode="reflect")
@@ -242,7 +242,7 @@ def first_stage(colours, folder):
 
 
 def check_resnet():
-    """With weights that it draws itself, and with a folder of others; of odd sizes too."""
+    """Tests resnet.sh with random weights and with a folder of weights, also for odd sizes."""
     os.environ.setdefault("GST_OPENCL_PYTHON", sys.executable)
     folder = pathlib.Path("weights")
     for width, height in (64, 48), (61, 35):

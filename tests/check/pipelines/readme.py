@@ -4,9 +4,9 @@ pipelines/demo.sh, and the files that it writes are in the folder that the docum
 
 Copies the files that git tracks, with a link to the build folder in place of a second build, and
 runs every line of every fenced block of shell there, each document by itself. Lines below the
-first `meson devenv` of a document run in the environment that this makes. Windows open on a screen
-of their own and are closed after they have shown a picture. The few lines that are not run, or not
-quite as they stand, are listed with the reason.
+first `meson devenv` of a document run in its environment. Windows open on a screen of their own and
+are closed after they have shown a picture. The few lines that are skipped or modified are listed
+with the reason.
 
 usage: readme.py ROOT BUILD-FOLDER    (/usr for what is installed, without a build folder)
 
@@ -60,18 +60,18 @@ INSTEAD = {
 # The output of demo.sh, the first command of all; documents may use it
 DEMO = {"bscan.png", "greenscreen-before.png", "greenscreen.png"}
 SOURCES = {"build", "docs", "gst", "kernels", "pipelines", "tests", "tools"}
-# Commands in the text, whose program has to be there
+# Commands in the text, whose programs must exist
 OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|reprocess)\b"
 SHOWS = re.compile(r"opencl-view|oct-live|autovideosink")
 
 
 def matching(table, text):
-    """The entry of a table that the text begins with."""
+    """Returns the entry of a table that is the beginning of the text."""
     return next((entry for entry in table if text.startswith(entry)), None)
 
 
 def commands(text):
-    """Each command of the shell, with its place in the text."""
+    """Yields each shell command, with its position in the text."""
     for block in re.finditer(r"^```(.*)\n((?s:.*?))^```", text, re.M):
         assert block[1] in ("sh", "c", "text"), f"a block of language '{block[1]}': {block[0]}"
         if block[1] == "sh":
@@ -100,7 +100,7 @@ def clone():
 
 
 def files():
-    """When each file of the clone was changed; of the build folder those that lie on top."""
+    """Returns modification times of all files of the clone; of the build folder only top files."""
     found = {}
     for folder, folders, names in os.walk("."):
         folders[:] = set(folders) - {"__pycache__", ".mesa_shader_cache"}
@@ -127,10 +127,10 @@ def check_places(written, command, text):
 
 
 def bare_environment():
-    """Without what points to the build folder already, in a test or in another devenv."""
+    """Removes variables that point to the build folder, as set by a test or another devenv."""
     pointing = ("GST_PLUGIN_PATH", "LD_LIBRARY_PATH", "GI_TYPELIB_PATH", "PKG_CONFIG_PATH")
     environment = {key: value for key, value in os.environ.items() if key not in pointing}
-    # The scripts build nothing; check_built sees that what they would build is enough.
+    # The scripts build nothing; check_built checks that their target is sufficient.
     return environment | {"GST_OPENCL_BUILD": str(BUILD), "GST_REGISTRY": f"{os.getcwd()}.registry",
                           "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
 
@@ -210,7 +210,7 @@ def check_command(command, environment, text):
 
 
 def check_commands(text):
-    """Runs them, and returns the environment of the last one."""
+    """Runs the commands, and returns the environment of the last one."""
     bare = environment = bare_environment()
     begin = re.search(ENTER, text)
     for place, command in commands(text):
@@ -260,11 +260,11 @@ def check_document(name):
 
 
 def check_built():
-    """The target that pipelines/demo.sh builds makes all that is installed, tools included."""
+    """Checks that the target of pipelines/demo.sh builds all installed files, including tools."""
     def output_of(*command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
-    # Direct inputs are listed by the one, those of these by the other.
+    # One tool lists direct inputs, the other the inputs of these.
     made = "".join(output_of("ninja", "-C", str(BUILD), "-t", tool, "runtime")
                    for tool in ("query", "inputs")).split()  # fmt: skip
     installed = json.loads(output_of("meson", "introspect", "--installed", str(BUILD)))

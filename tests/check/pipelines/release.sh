@@ -1,6 +1,6 @@
 #!/bin/bash
-# Promise: tools/release.sh makes nothing of a checkout with changes, or whose files disagree on
-# the version, and says which file that is; --set makes them agree.
+# Promise: tools/release.sh refuses a checkout that has changes or whose files disagree on the
+# version, and names the file; --set sets the version in all files.
 #
 # Usage: release.sh SOURCE-FOLDER
 #
@@ -25,7 +25,7 @@ fail () {
   exit 1
 }
 
-# refuses EXPECTED [OPTION…]: release.sh fails, says so, and makes nothing
+# refuses EXPECTED [OPTION…]: release.sh fails with this message and creates nothing
 refuses () {
   local expected=$1
   shift
@@ -37,7 +37,7 @@ refuses () {
   git checkout --quiet .
 }
 
-# agrees VERSION: all files do, as Meson and dpkg read them
+# agrees VERSION: all files have this version, as Meson and dpkg read them
 agrees () {
   [ "$(tools/release.sh --check)" = "$1" ] || fail "the files do not agree on $1"
   [ "$(meson introspect --projectinfo meson.build 2>/dev/null | sed 's/.*"version": "\([^"]*\)".*/\1/')" = "$1" ] \
@@ -48,7 +48,7 @@ agrees () {
 
 echo log >.gitignore
 newest=$(sed -n '0,/^## /s/^## //p' NEWS.md)
-tools/release.sh --set "$newest" # which need not be released yet
+tools/release.sh --set "$newest" # a version that may not be released yet
 commit "$newest"
 agrees "$newest"
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Promises: reprocess.py makes of each recording what numpy computes, on the workers of any
-scheduler; a worker that is killed loses nothing and leaves nothing behind, nothing is made
-twice, and what cannot be processed is named while the others go on. No result replaces
-another recording's result, and no result is taken as a recording.
+"""Promises: reprocess.py computes the same results as numpy, on the workers of any scheduler. If a
+worker is killed, no result is lost and no temporary file remains. No recording is processed twice.
+A recording that cannot be processed is named, and the others continue. No result replaces the
+result of another recording, and no result is used as a recording.
 
 usage: reprocess.py REPROCESS.PY
 
@@ -28,14 +28,14 @@ TRACED = f'{SCRIPT.name}", line '
 
 
 def record(folder):
-    """Noise, other noise in each."""
+    """Writes recordings of noise, different in each."""
     for n in range(RECORDINGS):
         noise = np.random.default_rng(n).integers(0, 4096, (FRAMES, LINES, SAMPLES))
         np.save(folder / f"recording {n:02}.npy", noise.astype("<u2"))
 
 
 def record_small(folder, names):
-    """Other noise in each, few enough for a start of the workers to take longer"""
+    """Writes small recordings of noise, which are processed faster than workers start."""
     for n, name in enumerate(names):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         noise = np.random.default_rng(100 + n).integers(0, 4096, (2, 16, 256))
@@ -100,7 +100,7 @@ def results(folder):
 
 
 def check_a_killed_worker(folder, aside):
-    """The first worker of three that is at work when some results are there."""
+    """Kills the first of three workers that is busy when some results exist."""
     with cluster(aside, 3) as (address, workers):
         run = reprocess(folder, "--scheduler", address)
         wait_for(lambda: len(results(folder)) >= 2)
@@ -121,7 +121,7 @@ def check_a_killed_worker(folder, aside):
 
 
 def check_going_on(folder):
-    """One result is lost, one recording is new and another broken: no more is done."""
+    """Only a missing result, a new recording and a damaged one are processed."""
     before = results(folder)
     lost = "recording 03.npy"
     (folder / "processed" / lost).unlink()
@@ -157,7 +157,7 @@ def results_of(folder):
 
 
 def check_folders(folder):
-    """Results keep their recordings' folders, and the next run leaves them out."""
+    """Results keep their recordings' folders, and the next run skips them."""
     names = "mouse1/scan.npy", "mouse2/scan.npy"
     record_small(folder, names)
     everywhere = "--workers", "1", "--names", "**/*.npy"
@@ -177,7 +177,7 @@ def check_folders(folder):
 
 
 def check_nothing_overwritten(folder):
-    """A run that would replace what is not its own is refused, and touches nothing."""
+    """A run that would replace files of others is refused, and changes nothing."""
     record_small(folder, ["one/scan.npy", "two/scan.npy", "three/scan.npy"])
     shutil.copy(folder / "two/scan.npy", folder / "two/scan.raw")
     np.save(folder / "mine.npy", np.arange(5))
@@ -202,7 +202,7 @@ def check_nothing_overwritten(folder):
 
 
 def check_failures_keep_results(folder):
-    """A chain that fails leaves what another chain has made, and its record."""
+    """A chain that fails does not change the results and the record of another chain."""
     record_small(folder, ["scan.npy"])
     finish(reprocess(folder, "--workers", "1"), 0)
     before = results_of(folder)
@@ -215,7 +215,7 @@ def check_failures_keep_results(folder):
 
 
 def check_one_context(folder):
-    """The context of a device takes ten times longer to make than a small recording."""
+    """Workers keep the context, whose creation takes ten times longer than a small recording."""
     record_small(folder, [f"{n}.npy" for n in range(20)])
     said, wrong = finish(reprocess(folder, "--workers", "1", environment={
         **os.environ, "GST_DEBUG": "openclcontext:INFO", "GST_DEBUG_NO_COLOR": "1"}), 0)
@@ -224,7 +224,7 @@ def check_one_context(folder):
 
 
 def check_plugins(folder, aside):
-    """Workers that were started without GST_PLUGIN_PATH take the plugins of who asks them."""
+    """Workers that were started without GST_PLUGIN_PATH use the client's plugins."""
     record_small(folder, ["scan.npy"])
     without = {name: value for name, value in os.environ.items() if name != "GST_PLUGIN_PATH"}
     without["GST_REGISTRY"] = str(aside / "registry.bin")

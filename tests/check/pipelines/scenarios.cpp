@@ -1,6 +1,6 @@
-/* Playback of a file as in a player: seek forward and backward, scrub, pause and resume, play
- * in reverse, a segment, or fast. The scenarios are those of GstValidate, for which Debian 12
- * has no package.
+/* Playback of files as in a player: seeks forward and backward, scrubbing, pause and
+ * resume, reverse, segment and fast playback. The scenarios are those of GstValidate,
+ * which Debian 12 does not package.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,7 +14,7 @@ using namespace check;
 
 namespace {
 constexpr guint n_frames = 50;
-constexpr GstClockTime frame_time = 20 * GST_MSECOND; /* a second of frames in all */
+constexpr GstClockTime frame_time = 20 * GST_MSECOND; /* the file lasts one second */
 
 std::optional<Folder> folder;
 
@@ -49,7 +49,7 @@ remove_folder ()
   folder.reset ();
 }
 
-/* Files of 50 frames at 50 a second, through the elements. */
+/* Files of 50 frames at 50 frames per second, and their pipelines */
 struct File {
   const char *label, *line;
 };
@@ -63,7 +63,7 @@ const File files[] = {
              "fakesink name=sink sync=true"},
 };
 
-/* A file that is played, and the frames that come out since the last seek. */
+/* Plays a file and records the frames since the last seek. */
 class Player {
 public:
   explicit Player (const File &file) : pipeline (text (file.line, folder->path.c_str ()))
@@ -80,7 +80,7 @@ public:
   {
     const Outcome outcome = pipeline.said ();
     fail_unless (outcome.errors.empty (), "%s", outcome.line ().c_str ());
-    /* Before what the probe refers to. */
+    /* The probe refers to members of this object. */
     gst_element_set_state (pipeline, GST_STATE_NULL);
   }
 
@@ -90,7 +90,7 @@ public:
     settle ();
   }
 
-  /* Forward from frame `begin` up to `end`, backward from before `end` down to `begin`. */
+  /* Seeks to play frames `begin` to `end` - 1; a negative rate plays them backwards. */
   void seek (gdouble rate, guint begin, guint end = n_frames)
   {
     fail_unless (gst_element_seek (pipeline, rate, GST_FORMAT_TIME,
@@ -99,7 +99,7 @@ public:
     settle ();
   }
 
-  /* Frame that is shown while paused */
+  /* Expects that this frame is shown while paused. */
   void expect_shown (guint frame)
   {
     const std::vector<guint> seen = frames ();
@@ -107,7 +107,7 @@ public:
         seen.empty () ? -1 : int (seen[0]), frame);
   }
 
-  /* To its end, from `first` to `last`, each once and in order. */
+  /* Expects each frame from `first` to `last` once and in order, then EOS. */
   void expect_until_end (guint first, guint last)
   {
     Owned<GstMessage> message = gst_bus_timed_pop_filtered (
@@ -230,5 +230,6 @@ TEST_ROWS (test_scenario_fast_forward, files)
   player.expect_until_end (0, n_frames - 1);
 }
 
-/* In each process: threads that have played something are not there after a fork. */
+/* The files are made in each process, because threads of GStreamer do not survive a
+ * fork. */
 static const bool with_files = around_each_test (make_folder, remove_folder);

@@ -1,4 +1,5 @@
-/* Knobs that are turned while a pipeline plays: every element with properties of its own
+/* Tests of property changes while a pipeline plays, for every element with its own
+ * properties
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,13 +13,14 @@ namespace {
 #define PICTURE "video/x-raw,format=RGBA,width=97,height=45,framerate=25/1"
 #define GRAY "video/x-raw,format=GRAY8,width=64,height=30,framerate=25/1"
 
-/* A chain around the element whose knobs are turned. With `caps` it gets the same frame
- * again and again, else it begins with a source of frames that are all the same. */
+/* A chain around the element under test, which is named "knobs". With `caps` the test
+ * pushes the same frame repeatedly; otherwise `before` starts with a source of identical
+ * frames. */
 struct Chain {
   const char *caps;
-  const char *before; /* to the element */
+  const char *before; /* the element */
   const char *after;
-  const char *pad = nullptr; /* of the element, where the knobs are the pad's */
+  const char *pad = nullptr; /* of the element, if the properties are the pad's */
 };
 
 const Chain test_source = {nullptr,
@@ -52,7 +54,7 @@ const Chain compositor_pad = {PICTURE, "openclcompositor name=knobs background=b
     "! video/x-raw" DEVICE_MEMORY ",width=120,height=80", "sink_0"};
 const Chain fill = {PICTURE, "chromakey tolerance=0.4 ! keyfill name=knobs ", ""};
 
-/* A chain that plays. */
+/* A playing chain */
 class Session : public Pipeline {
 public:
   Session (const Chain &chain, const std::string &properties)
@@ -71,7 +73,7 @@ public:
     start ();
   }
 
-  /* A frame made with what is set now, and its caps. */
+  /* Returns a frame made with the current properties, and its caps. */
   std::string frame ()
   {
     if (chain.caps)
@@ -91,7 +93,7 @@ private:
     GstVideoInfo info;
     gst_video_info_from_caps (&info, caps);
     Bytes bytes = pattern (GST_VIDEO_INFO_SIZE (&info), 3);
-    for (guint8 &byte : bytes) /* below full scale, which would be a warning */
+    for (guint8 &byte : bytes) /* below full scale, which would cause a warning */
       byte = std::min<guint8> (byte, 254);
     GstBuffer *buffer = buffer_of (bytes);
     GST_BUFFER_PTS (buffer) = pushed++ * GST_SECOND / 25;
@@ -115,7 +117,7 @@ private:
   guint pushed = 0;
 };
 
-/* Result of the chain when it is started with these properties */
+/* Returns a frame of the chain started with these properties. */
 std::string
 frame_with (const Chain &chain, const std::string &properties)
 {
@@ -127,8 +129,8 @@ frame_with (const Chain &chain, const std::string &properties)
 
 struct Turn {
   const char *set;
-  const char *warning;  /* how it begins, or nullptr */
-  const char *in_force; /* what the next frames are as if started with */
+  const char *warning;  /* beginning of the message, or nullptr */
+  const char *in_force; /* properties that are then in effect */
 };
 
 struct Row {
@@ -198,7 +200,7 @@ const Row rows[] = {
             {"colormap=none", nullptr, "scale-method=nearest"}}},
 };
 
-/* Two sets, neither half of which makes the other's frame. */
+/* Two sets of properties; a mixture of both gives neither's frame. */
 struct Pair {
   const Chain &chain;
   const char *first, *second;
@@ -229,11 +231,10 @@ const Pair pairs[] = {
     {fill, "color=0xff0000ff method=paint", "color=0x80ff0000 method=composite"},
 };
 
-/* Settings that do not go with the size of frames, in front of and behind other elements */
+/* Settings that do not fit the frame size, before and after other elements */
 struct Misfit {
   std::string elements;
-  std::vector<std::string>
-      reason; /* the property, its value and the size that there is */
+  std::vector<std::string> reason; /* the property, its value and the actual size */
   const char *size = "width=256,height=24";
 };
 
@@ -287,7 +288,7 @@ TEST_ROWS (test_settings_that_do_not_fit_the_frames_are_an_error_with_a_reason, 
   expect_says (outcome.errors[0], row.reason);
 }
 
-/* A source that can make frames of any size makes those that are needed. */
+/* A source of any size generates frames of the required size. */
 TEST (test_settings_choose_the_size_where_the_source_leaves_it_open)
 {
   Pipeline pipeline ("octtestsrc num-buffers=1 ! octscan lines=600 flyback=8 ! "

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Promises: whatever installs packages names them first, and the command, and how to refuse; it
-asks nothing; --no-install says the same, fails and installs nothing; what fails is shown. Where
-there is no apt-get, it names what is needed and builds.
+"""Promises: scripts that install packages first print the packages, the command, and how to
+prevent it, and ask nothing. --no-install prints the same, fails and installs nothing. Errors of the
+installation are shown. Without apt-get, the scripts print the required packages and build.
 
 Runs the scripts of a copy of the checkout with stand-ins for the programs that would install or
 build, each of which logs its call.
@@ -27,8 +27,8 @@ PIPELINES = (
     "pipelines/programs/distance.sh",
 )  # fmt: skip
 LONGEST_LINE = 100
-# Each logs its words. apt-get and pip also keep what had been said until then; `installed` is
-# what dpkg-query answers from then on.
+# Each logs its arguments. apt-get and pip also save the output so far. The file `installed` makes
+# dpkg-query report the packages as installed.
 LOG = 'echo "${0##*/} $*" >>"$WORK/calls"\n'
 SAID = 'cp "$WORK/said" "$WORK/said-before"\n'
 STUBS = {
@@ -66,7 +66,7 @@ def write_program(path, text):
 
 
 class Machine:
-    """A copy of the checkout's scripts, and a PATH without what installs."""
+    """A copy of the checkout's scripts, and a PATH without programs that install"""
 
     def __init__(self, work, user=0, sudo=False):
         self.work, self.checkout = work, work / "checkout"
@@ -135,9 +135,9 @@ def check_named_first(user, sudo):
         (install,) = [call for call in calls if call.startswith("apt-get install")]
         assert install.split()[-3:] == sorted(MISSING, key=install.find), install
         assert not set(install.split()) & {"xvfb", "python3-pip"}, install
-        # pipelines_readme sees that this target has the tools.
+        # pipelines_readme checks that this target includes the tools.
         assert calls[-1] == f"ninja -C {with_sudo.checkout}/build runtime", calls
-        # As pasted, the command that was shown does the same.
+        # The printed command does the same when it is pasted.
         (with_sudo.work / "shown.sh").write_text(command_in(before, "apt-get install"))
         again = with_sudo.run("bash", str(with_sudo.work / "shown.sh"))[2]
         assert installing(again) == installing(calls), (again, calls)
@@ -153,7 +153,7 @@ def check_refused(*script):
 
 
 def check_nothing_missing():
-    """Then --no-install changes nothing."""
+    """If nothing is missing, --no-install makes no difference."""
     whole = machine()
     (whole.work / "installed").touch()
     said, _, calls = whole.run("pipelines/demo.sh", "--no-install")
@@ -169,7 +169,7 @@ def check_nobody_may_install():
 
 
 def check_without_apt():
-    """Elsewhere the names in Debian say what is needed, and who has that builds."""
+    """Without apt-get, Debian's package names are printed, and the build continues."""
     other = machine()
     (other.work / "stubs/apt-get").unlink()
     said, _, calls = other.run("pipelines/demo.sh")

@@ -1,4 +1,4 @@
-/* Tests that every element goes through its states, and that its properties can be set
+/* Tests that every element passes through all states, and that its properties can be set
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,7 +15,8 @@ make (const std::string &name)
   return element;
 }
 
-/* Properties without which an element cannot start; a sink alone does not preroll. */
+/* Sets properties that an element needs to start. A sink without a stream does not
+ * preroll. */
 void
 give_needs (GstElement *element, const std::string &name)
 {
@@ -40,7 +41,7 @@ give_needs (GstElement *element, const std::string &name)
     g_object_set (element, "filter", launch ("openclconvert"), nullptr);
 }
 
-/* A source that waits in PAUSED for a device is not what is tested; none does. */
+/* A source may return NO_PREROLL; an asynchronous change must finish. */
 void
 go_to (GstElement *element, GstState state)
 {
@@ -88,7 +89,7 @@ check_property (GstElement *element, GParamSpec *spec)
     g_object_get_property (G_OBJECT (element), spec->name, &value);
   if ((spec->flags & G_PARAM_READABLE) && (spec->flags & G_PARAM_WRITABLE))
     g_object_set_property (G_OBJECT (element), spec->name, &value);
-  /* An array's default is not in its specification. */
+  /* A GParamSpec of an array has no usable default. */
   if ((spec->flags & G_PARAM_WRITABLE) && spec->value_type != GST_TYPE_ARRAY) {
     g_param_value_set_default (spec, &value);
     g_object_set_property (G_OBJECT (element), spec->name, &value);
@@ -146,7 +147,7 @@ TEST (test_chains_stop_before_they_have_started)
   }
 }
 
-/* They share one context, which comes and goes with those that run. */
+/* Pipelines share one context, which exists while any of them runs. */
 TEST (test_pipelines_start_and_stop_beside_each_other)
 {
   std::vector<std::thread> threads;
@@ -200,7 +201,7 @@ TEST (test_every_element_says_what_it_is)
   }
 }
 
-/* Never started, or only looked at: as a registry or an editor does. */
+/* Elements are created but not started, as by a registry or an editor. */
 TEST (test_elements_that_are_never_started_are_freed)
 {
   for (const std::string &name : element_names ()) {

@@ -1,4 +1,4 @@
-/* Tests that a pipeline which has settled makes nothing new: no memory, kernel or queue
+/* Tests that a pipeline in steady state creates nothing: no memory, kernel or queue
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,8 +15,9 @@ namespace {
 struct Case {
   const char *label;
   const char *line; /* without its sink */
-  /* Pools that grow later because threads drift further apart. `queue` elements bound that,
-   * and so does the pool, which passes over 8 buffers that another thread reads. */
+  /* Allocations of pools that grow later because threads drift further apart. `queue`
+   * elements limit that, and so does the pool, which skips 8 buffers that another thread
+   * reads. */
   unsigned late_allocations;
 };
 
@@ -89,7 +90,7 @@ const Case pipelines[] = {
         "openclconvert ! chromakey method=chroma spill=1 ! flowkey iterations=0 ! "
         "splashkey ! keyfill ! opencldownload",
         0},
-    /* Last: not every build has it. */
+    /* Last, because not every build has clFFT. */
     {"the OCT chain with clFFT, complex",
         "videotestsrc ! " SPECTRA " ! openclupload ! octwindowinterp dispersion-a2=1e-4 "
         "background=frame ! octfft fft-library=clfft ! opencldownload",
@@ -102,12 +103,12 @@ cases_of_this_build ()
   return {std::begin (pipelines), std::end (pipelines) - (has_clfft () ? 0 : 1)};
 }
 
-/* Counts frames, and records the number of objects after some of them. */
+/* Counts frames, and records memory and allocating calls at some of them. */
 struct Watch {
-  std::vector<guint> at; /* numbers of frames, rising */
+  std::vector<guint> at; /* frame numbers, ascending */
   gint frames = 0;
   std::vector<gsize> resident; /* KiB, at each */
-  std::vector<unsigned> calls; /* that allocate, at each */
+  std::vector<unsigned> calls; /* number of calls that allocate, at each */
 };
 
 GstPadProbeReturn
@@ -124,7 +125,7 @@ count_frame (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Lets frames through `line` until all of `watch` is noted. */
+/* Plays `line` until all values of `watch` are recorded. */
 void
 run_until_noted (const std::string &line, Watch &watch)
 {
@@ -145,17 +146,17 @@ TEST_ROWS (
 {
   Watch watch{{1, 50, 1050, 2050}};
   run_until_noted (row.line, watch);
-  /* The counting itself works. */
+  /* The counter works. */
   fail_unless (watch.calls[0] > 0);
-  /* A pool makes its last buffer when a busy machine first wants it: once. */
+  /* A pool may allocate its last buffer late, once, on a busy machine. */
   const unsigned early = watch.calls[2] - watch.calls[1];
   const unsigned late = watch.calls[3] - watch.calls[2];
   fail_unless (std::min (early, late) <= row.late_allocations,
       "%u and %u calls that allocate, each in 1000 frames", early, late);
 }
 
-/* A leak of 100 bytes a frame would be 900 KiB, and as much again; on a busy machine an
- * allocator may once take more. */
+/* A leak of 100 bytes per frame would be 900 KiB in each interval. On a busy machine an
+ * allocator may take more in one interval, but not in both. */
 TEST_ROWS (test_memory_of_the_process_is_flat_over_9000_frames, cases_of_this_build ())
 {
   constexpr gsize bound_kib = 600;
@@ -167,7 +168,7 @@ TEST_ROWS (test_memory_of_the_process_is_flat_over_9000_frames, cases_of_this_bu
       kib[2]);
 }
 
-/* Threads that come and go take arenas of several MiB each, sooner or later. */
+/* Short-lived threads eventually use several malloc arenas of several MiB each. */
 static void
 use_one_arena ()
 {
@@ -176,7 +177,7 @@ use_one_arena ()
 #endif
 }
 
-/* Nor does going up and down keep anything. */
+/* Starting and stopping keeps no memory. */
 TEST (test_memory_of_the_process_is_flat_over_many_starts)
 {
   Pipeline pipeline (

@@ -13,7 +13,7 @@ root=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# quietly COMMAND…: what it says only where it fails
+# quietly COMMAND…: runs a command and prints its output only if it fails
 quietly () {
   "$@" >"$work/log" 2>&1 || { cat "$work/log"; echo "$* failed"; exit 1; }
 }

@@ -1,4 +1,4 @@
-/* Pipelines on devices by name: one element names it, its neighbours follow
+/* Tests of pipelines on named devices: one element names a device, its neighbours use it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,7 +6,7 @@
 
 using namespace check;
 
-/* PoCL has as many devices as it is told; other platforms have what they have. */
+/* PoCL has as many devices as configured; other platforms have a fixed number. */
 static const char *const devices_of_pocl = "pthread pthread";
 
 /* The number of devices of platform 0, which "0:N" names. */
@@ -53,8 +53,8 @@ branch (const std::string &device, const char *name)
          + " ! chromakey ! noisereduce ! keyfill ! appsink sync=false name=" + name + " ";
 }
 
-/* Elements start from the sink, so that each of these has to ask before the one that
- * names a device has started. */
+/* State changes start at the sink. So the later elements ask for a context before the
+ * element that names a device has started. */
 TEST (test_branches_run_on_the_devices_that_their_first_elements_name)
 {
   if (count_devices () < 2) {
@@ -73,7 +73,7 @@ TEST (test_branches_run_on_the_devices_that_their_first_elements_name)
   gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
-/* (transfer full) (nullable): the context that an element has before it starts */
+/* (transfer full) (nullable): the context of an element that has not started */
 static GstOpenCLContext *
 ask_before_start (GstElement *element)
 {
@@ -101,7 +101,7 @@ TEST (test_an_element_with_a_device_by_name_has_its_context_before_it_starts)
   fail_unless (ask_before_start (any) == nullptr);
 }
 
-/* An application's context of that device is the one that is told. */
+/* An application's context of that device is the one that neighbours get. */
 TEST (test_an_element_tells_neighbours_the_context_that_it_was_given)
 {
   Owned<GstOpenCLContext> like = new_context ();
@@ -115,7 +115,7 @@ TEST (test_an_element_tells_neighbours_the_context_that_it_was_given)
   fail_unless (told == given);
 }
 
-/* A device that is set after a context query is the one that counts. */
+/* The device that is set after a context query takes effect. */
 TEST (test_a_device_named_after_neighbours_asked_is_the_one_that_counts)
 {
   Owned<GstElement> element =

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Promises: opencl-view shows a pipeline's picture, with a control for each property of ours
-that may change while it plays; what is turned there is what the element has. Neither Enter nor
-the mouse wheel changes a value by accident, and the last picture stays at the end of a stream.
+"""Promises: opencl-view shows the output of a pipeline, with a control for each property of this
+project's elements that may change while playing. Controls set the properties. Neither Enter nor the
+mouse wheel changes a value by accident, and the last frame stays at the end of a stream.
 
 usage: view.py OPENCL-VIEW.PY
 
@@ -37,7 +37,7 @@ def run_until(view, what, timeout=100):
 
 
 def controls(widget):
-    """By name: element.property"""
+    """Returns all controls by name: element.property."""
     found = {widget.get_name(): widget} if "." in widget.get_name() else {}
     for child in widget.get_children() if isinstance(widget, tool.Gtk.Container) else []:
         found.update(controls(child))
@@ -78,7 +78,7 @@ def check_window():
 
 
 def entry_in(control):
-    """(nullable) the field of text that a control is, or has"""
+    """(nullable) the text field of a control, or the control itself if it is one"""
     if isinstance(control, tool.Gtk.Entry):
         return control
     children = control.get_children() if isinstance(control, tool.Gtk.Box) else []
@@ -175,7 +175,7 @@ def centre_on_screen(widget, window):
 
 
 def check_wheel():
-    """Over a scale and over choices it scrolls the controls."""
+    """Checks that the mouse wheel over a scale or over choices scrolls the controls."""
     view = tool.view_of(LINE.format(-1))
     found = controls(view.window)
     view.play()

@@ -11,21 +11,21 @@ import tempfile
 
 import numpy as np
 
-# The file that holds the screen, as of XWD: its first number is where colours begin, the
-# twentieth how many of 12 bytes there are before the pixels.
+# The file of the screen, in XWD format: its first number is the offset of the colours, the
+# twentieth the number of colours (12 bytes each), which precede the pixels.
 frame_buffer = None
 WIDTH, HEIGHT = 1280, 1024
 
 
 @contextlib.contextmanager
 def screen():
-    """An X server, as DISPLAY."""
+    """Runs an X server and sets DISPLAY."""
     global frame_buffer
     folder = tempfile.TemporaryDirectory()
     frame_buffer = pathlib.Path(folder.name) / "Xvfb_screen0"
     read, write = os.pipe()
     server = subprocess.Popen(
-        # Which ends with a test that is killed, and keeps none of its output open
+        # The server ends if the test is killed, and does not keep its output open.
         [
             "setpriv", "--pdeathsig", "TERM", "Xvfb", "-displayfd", str(write),
             "-screen", "0", f"{WIDTH}x{HEIGHT}x24", "-fbdir", folder.name,
@@ -39,7 +39,7 @@ def screen():
     assert number, "no X server"
     os.environ["DISPLAY"] = f":{number}"
     os.environ.pop("WAYLAND_DISPLAY", None)
-    # OpenGL on a CPU is late on a loaded machine, and names no window after the program.
+    # OpenGL on a CPU is slow on a loaded machine, and its windows do not have the program's name.
     os.environ["GST_PLUGIN_FEATURE_RANK"] = "glimagesink:NONE"
     try:
         yield
@@ -50,7 +50,7 @@ def screen():
 
 
 def greens_on_screen():
-    """The green of each of its pixels."""
+    """Returns the green of each pixel of the screen."""
     shown = frame_buffer.read_bytes()
     header, colours = (int.from_bytes(shown[at : at + 4], "big") for at in (0, 76))
     pixels = np.frombuffer(shown, np.uint8, WIDTH * HEIGHT * 4, header + 12 * colours)
@@ -58,12 +58,12 @@ def greens_on_screen():
 
 
 def levels_on_screen():
-    """How many levels of green it shows; an empty one shows one."""
+    """Returns the number of levels of green on the screen; an empty screen has one."""
     return len(np.unique(greens_on_screen()))
 
 
 def turn_wheel(x, y, steps):
-    """The pointer's wheel at a place of the screen, down where steps are above 0"""
+    """Turns the mouse wheel at a position of the screen, down if `steps` is above 0."""
     x11, xtest = ctypes.CDLL("libX11.so.6"), ctypes.CDLL("libXtst.so.6")
     x11.XOpenDisplay.restype = ctypes.c_void_p
     display = ctypes.c_void_p(x11.XOpenDisplay(None))
