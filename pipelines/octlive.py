@@ -187,7 +187,7 @@ class Live(opencl_view.View):
 
     # Messages on the bus
 
-    def hear(self, message):
+    def on_message(self, message):
         if message.type == Gst.MessageType.ERROR and self.is_of_recording(message):
             self.end_of_recording(message.parse_error()[0].message)
         elif message.type == Gst.MessageType.ELEMENT:
@@ -196,7 +196,7 @@ class Live(opencl_view.View):
             self.sinks[0].seek_simple(
                 Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.KEY_UNIT, 0)
         else:
-            super().hear(message)
+            super().on_message(message)
 
     def hear_of_element(self, structure):
         if structure.get_name() != "GstBinForwarded" or not self.recording:

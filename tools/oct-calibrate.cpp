@@ -21,8 +21,8 @@ struct Options {
   std::vector<Values> mirrors;
   Values lines, map; /* A-lines of --sharpen, and resample map */
   std::string map_file;
-  oct::Calibration told; /* maps of other programs */
-  gsize samples = 0;     /* of an A-line of --sharpen, or --samples */
+  oct::Calibration imported; /* maps of other programs */
+  gsize samples = 0;         /* of an A-line of --sharpen, or --samples */
   bool opposite = true;
   std::string output = ".";
 };
@@ -35,27 +35,28 @@ const char *const help =
     "       oct-calibrate --chirp FILE | --polynomial C0,C1,... --samples N\n"
     "                     [--output FOLDER]\n"
     "\n"
-    "Finds the resample map of a spectrometer or a swept source from the fringe of\n"
-    "a mirror and, from a second one, the dispersion apart from it; or dispersion\n"
-    "from what makes any sample sharpest. FILE is .npy, of one A-line or several,\n"
-    "of which a mirror is the mean. What is there without it is to be subtracted.\n"
+    "Computes the resample map from spectra of a mirror and, with a second mirror,\n"
+    "the dispersion. --sharpen instead finds the dispersion that makes a sample\n"
+    "sharpest. FILE is .npy with one or more A-lines; those of a mirror are\n"
+    "averaged. Subtract the spectrum without the mirror.\n"
     "\n"
     "  --mirror FILE         spectrum of a mirror\n"
-    "  --subtract FILE       what is taken from the mirror before\n"
-    "  --add FILE            what is added to it\n"
-    "  --same-side           both mirrors are on the same side of zero delay; else\n"
-    "                        on either side of it\n"
+    "  --subtract FILE       spectrum subtracted from the preceding mirror\n"
+    "  --add FILE            spectrum added to the preceding mirror\n"
+    "  --same-side           both mirrors are on the same side of zero delay\n"
+    "                        (default: on opposite sides)\n"
     "  --sharpen FILE        A-lines of any sample: finds dispersion-a2 and -a3\n"
-    "  --resample-map FILE   for --sharpen without a mirror; none: samples are even\n"
-    "                        in wavenumber\n"
-    "  --chirp FILE          the wavenumber at which each sample lies, as Thorlabs'\n"
-    "                        Chirp.data: becomes a map\n"
+    "  --resample-map FILE   map for --sharpen without a mirror (default: samples\n"
+    "                        are even in wavenumber)\n"
+    "  --chirp FILE          converts a file with the wavenumber of each sample to a\n"
+    "                        map (Thorlabs Chirp.data)\n"
     "  --polynomial C0,C1,...\n"
-    "                        coefficients of a map, as OCTproZ has them: of powers of\n"
-    "                        u, from 0 at the first wavenumber to 1 at the last\n"
-    "  --samples N           of an A-line, for --chirp and --polynomial\n"
-    "  --output FOLDER       where resample-map.npy, dispersion-phase.npy and\n"
-    "                        settings.txt go (default: the current one)\n"
+    "                        converts polynomial coefficients to a map (as OCTproZ):\n"
+    "                        of powers of u, which is 0 at the first wavenumber and 1\n"
+    "                        at the last\n"
+    "  --samples N           samples per A-line, for --chirp and --polynomial\n"
+    "  --output FOLDER       folder for resample-map.npy, dispersion-phase.npy and\n"
+    "                        settings.txt (default: the current folder)\n"
     "\n"
     "  gst-launch-1.0 filesrc location=SPECTRA.npy ! npyparse ! openclupload !\n"
     "      octwindowinterp settings=settings.txt ! octfft ! ...\n";
@@ -100,14 +101,14 @@ change_last (Options &options, const char *path, double factor, GError **error)
 {
   Values values;
   if (options.mirrors.empty ())
-    return fail (error, std::string (path) + ": expected behind a --mirror");
+    return fail (error, std::string (path) + ": expected after a --mirror");
   if (!load (path, values, error))
     return false;
   Values &mirror = options.mirrors.back ();
   if (values.size () != mirror.size ())
     return fail (error, std::string (path) + " has " + std::to_string (values.size ())
                             + " samples, expected " + std::to_string (mirror.size ())
-                            + " as the mirror has");
+                            + " as in the mirror's file");
   for (gsize n = 0; n < mirror.size (); n++)
     mirror[n] += factor * values[n];
   return true;
@@ -123,7 +124,7 @@ parse (int count, char **words, Options &options, GError **error)
       continue;
     }
     if (n + 1 == count)
-      return fail (error, word + ": expected a value, or no such option (see --help)");
+      return fail (error, word + ": missing value or no such option (see --help)");
     const char *value = words[++n];
     if (word == "--mirror") {
       options.mirrors.emplace_back ();
@@ -137,9 +138,9 @@ parse (int count, char **words, Options &options, GError **error)
       if (!load (value, options.map, error))
         return false;
     } else if (word == "--chirp") {
-      options.told.chirp.path = value;
+      options.imported.chirp.path = value;
     } else if (word == "--polynomial") {
-      options.told.polynomial = value;
+      options.imported.polynomial = value;
     } else if (word == "--samples") {
       options.samples = gsize (g_ascii_strtoull (value, nullptr, 10));
     } else if (word == "--output") {
@@ -151,12 +152,12 @@ parse (int count, char **words, Options &options, GError **error)
       return fail (error, word + ": no such option (see --help)");
     }
   }
-  const bool told = options.told.given (), data = !options.mirrors.empty ();
-  if (options.mirrors.size () > 2 || (data && told)
-      || (!data && !told && options.lines.empty ()))
+  const bool imported = options.imported.given (), data = !options.mirrors.empty ();
+  if (options.mirrors.size () > 2 || (data && imported)
+      || (!data && !imported && options.lines.empty ()))
     return fail (error, "expected one or two --mirror, --sharpen, or one of --chirp and "
                         "--polynomial (see --help)");
-  if (told
+  if (imported
       && (options.samples < oct::least_samples || options.samples > oct::most_samples))
     return fail (error, "--chirp and --polynomial: expected --samples of 16 to 65536");
   return true;
@@ -181,10 +182,10 @@ calibrate_by_mirrors (
 
 /* Converts maps of other programs. */
 bool
-take_told (const Options &options, Values &map, std::string &settings, GError **error)
+import_map (const Options &options, Values &map, std::string &settings, GError **error)
 {
   oct::MirrorCalibration found;
-  if (!oct::calibration_load (options.told, options.samples, found.map, error)
+  if (!oct::calibration_load (options.imported, options.samples, found.map, error)
       || !oct::write_calibration (options.output, found, false, settings, error))
     return false;
   map = found.map;
@@ -199,8 +200,8 @@ sharpen (const Options &options, Values map, std::string &settings, GError **err
   for (gsize m = 0; even && m < options.samples; m++)
     map.push_back (double (m));
   if (map.size () != options.samples)
-    return fail (error, "--sharpen has " + std::to_string (options.samples)
-                            + " samples per A-line, the map has "
+    return fail (error, "--sharpen: " + std::to_string (options.samples)
+                            + " samples per A-line, but the map has "
                             + std::to_string (map.size ()));
   if (!options.map_file.empty ())
     settings += "resample-map=" + options.map_file + "\n";
@@ -217,7 +218,7 @@ calibrate (const Options &options, GError **error)
   Values map = options.map;
   std::string settings;
   if ((!options.mirrors.empty () && !calibrate_by_mirrors (options, map, settings, error))
-      || (options.told.given () && !take_told (options, map, settings, error))
+      || (options.imported.given () && !import_map (options, map, settings, error))
       || (!options.lines.empty () && !sharpen (options, map, settings, error)))
     return false;
   fputs (settings.c_str (), stdout);

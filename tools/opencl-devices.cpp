@@ -20,8 +20,8 @@ const char *
 kind_of (const opencl::DeviceDescription &device)
 {
   if (device.type & CL_DEVICE_TYPE_GPU)
-    return device.shares_host_memory ? "GPU in the host's memory"
-                                     : "GPU with memory of its own";
+    return device.shares_host_memory ? "GPU that shares host memory"
+                                     : "GPU with its own memory";
   if (device.type & CL_DEVICE_TYPE_CPU)
     return "CPU";
   return device.type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "other device";
@@ -37,24 +37,24 @@ bytes_of (cl_ulong bytes)
 }
 
 /* Optional features that an element may request, beyond OpenCL 1.2 */
-struct Ability {
+struct Feature {
   const char *extension, *name;
 };
-constexpr Ability abilities[] = {
+constexpr Feature features[] = {
     {"cl_khr_fp64", "double precision"},
     {"cl_khr_fp16", "half precision"},
-    {"cl_khr_external_memory_opaque_fd", "memory of other interfaces by descriptor"},
-    {"cl_khr_external_memory_dma_buf", "memory of other devices by DMABuf"},
+    {"cl_khr_external_memory_opaque_fd", "memory import by file descriptor"},
+    {"cl_khr_external_memory_dma_buf", "DMABuf import"},
 };
 
 std::string
-abilities_of (const cl::Device &device)
+features_of (const cl::Device &device)
 {
-  std::string known;
-  for (const Ability &ability : abilities)
-    if (opencl::has_extension (device (), ability.extension))
-      known += (known.empty () ? "" : ", ") + std::string (ability.name);
-  return known.empty () ? "single precision alone" : known;
+  std::string names;
+  for (const Feature &feature : features)
+    if (opencl::has_extension (device (), feature.extension))
+      names += (names.empty () ? "" : ", ") + std::string (feature.name);
+  return names.empty () ? "single precision only" : names;
 }
 
 std::ostream &
@@ -65,12 +65,12 @@ line (const char *title)
 
 /* Returns whether no engine is known to be wrong. */
 bool
-print_verdicts (const cl::Device &device, bool anew)
+print_verdicts (const cl::Device &device, bool check)
 {
   gchar **engines = gst_opencl_get_engines ();
   bool all_right = true;
   for (gchar **engine = engines; *engine; engine++) {
-    gchar *verdict = gst_opencl_device_get_verdict (device (), *engine, anew);
+    gchar *verdict = gst_opencl_device_get_verdict (device (), *engine, check);
     const bool is_known = strcmp (verdict, "pending") != 0;
     line (engine == engines ? "self-check" : "")
         << *engine << ": " << (is_known ? verdict : "not checked yet") << std::endl;
@@ -84,26 +84,26 @@ print_verdicts (const cl::Device &device, bool anew)
 /* Returns whether no engine is known to be wrong. */
 bool
 print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &device,
-    bool is_taken, bool checks)
+    bool is_selected, bool checks)
 {
   const cl::Device &handle = listed.device;
-  std::cout << device.index << "  " << device.name << (is_taken ? "  (taken)" : "")
+  std::cout << device.index << "  " << device.name << (is_selected ? "  (selected)" : "")
             << "\n";
   line ("kind") << kind_of (device) << ", "
                 << handle.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS> () << " compute units\n";
   line ("version") << handle.getInfo<CL_DEVICE_VERSION> ().c_str () << ", driver "
                    << handle.getInfo<CL_DRIVER_VERSION> ().c_str () << "\n";
-  line ("memory") << bytes_of (device.memory) << ", a buffer up to "
+  line ("memory") << bytes_of (device.memory) << ", largest buffer "
                   << bytes_of (handle.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE> ())
                   << ", local memory "
                   << bytes_of (handle.getInfo<CL_DEVICE_LOCAL_MEM_SIZE> ()) << "\n";
-  line ("knows") << abilities_of (handle) << "\n";
+  line ("features") << features_of (handle) << "\n";
   if (device.fault.empty () && device.has_compiler)
     return print_verdicts (handle, checks);
-  line ("runs") << (device.fault.empty ()
-                        ? "programs compiled elsewhere (openclkernel): it has no compiler"
-                        : "nothing: it " + device.fault)
-                << "\n";
+  line ("usable for") << (device.fault.empty ()
+                              ? "precompiled programs (openclkernel): it has no compiler"
+                              : "nothing: it " + device.fault)
+                      << "\n";
   return true;
 }
 } // namespace
@@ -118,10 +118,9 @@ main (int argc, char *argv[])
   bool all_right = true;
 
   if (argc > 2 + checks || choice == "--help") {
-    std::cout
-        << "opencl-devices [--check] [DEVICE]: devices by the names that the property "
-           "`device` and GST_OPENCL_DEVICE take, and what the self-check found; --check "
-           "runs that anew\n";
+    std::cout << "opencl-devices [--check] [DEVICE]: lists devices by the names that the "
+                 "property `device` and GST_OPENCL_DEVICE accept, and the results of the "
+                 "self-check; --check runs the self-check again\n";
     return argc > 2 + checks ? 2 : 0;
   }
   gst_init (nullptr, nullptr);
@@ -129,12 +128,13 @@ main (int argc, char *argv[])
   std::vector<opencl::DeviceDescription> described;
   for (const opencl::ListedDevice &entry : listed)
     described.push_back (opencl::describe_device (entry.device, entry.index));
-  const int taken = opencl::choose_among (described, choice.c_str (), &error);
+  const int selected = opencl::choose_among (described, choice.c_str (), &error);
   for (size_t n = 0; n < listed.size (); n++) {
     if (!named || opencl::device_is_chosen (described[n], choice.c_str ()))
-      all_right = print (listed[n], described[n], int (n) == taken, checks) && all_right;
+      all_right =
+          print (listed[n], described[n], int (n) == selected, checks) && all_right;
   }
-  if (taken >= 0)
+  if (selected >= 0)
     return checks && !all_right ? 1 : 0;
   std::cerr << error->message << "\n";
   g_error_free (error);

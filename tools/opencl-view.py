@@ -1,20 +1,19 @@
 #!/usr/bin/python3
-"""opencl-view: a pipeline in a window, with its frame rate and what can be turned while it plays.
+"""opencl-view: plays a pipeline in a window, with its frame rate and controls for its properties.
 
 opencl-view [--quit-at-end] ELEMENT [PROPERTY=VALUE...] ! ELEMENT ...
 
-The words are those of gst-launch-1.0, up to what makes the picture: what shows it is put
-behind. Each element of ours has a control for each property that may change while it
-plays, made from what the element itself says of it: name, range and choices.
+The arguments are those of gst-launch-1.0, without a sink, which opencl-view adds. Each element of
+this project has a control for each property that may change while it plays.
 
   opencl-view octtestsrc is-live=true ! octwindowinterp ! octfft
   opencl-view v4l2src ! videoconvert ! openclupload ! chromakey method=difference \\
       auto-key=screen ! keyfill method=composite
 
-Numbers and texts that are typed in take effect with Enter. Colours are shown as 0xAARRGGBB and
-accept hexadecimal and decimal numbers, or a colour of the dialog that their swatch opens. At the
-end of the stream the last frame stays until the window is closed, and "Play again" starts anew;
-with --quit-at-end the window closes there.
+Enter applies numbers and texts. Colours are shown as 0xAARRGGBB and accept hexadecimal and decimal
+numbers; their swatch opens a colour dialog. At the end of the stream the last frame stays until the
+window is closed, and "Play again" restarts the pipeline. With --quit-at-end the window closes at
+the end of the stream.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -41,29 +40,29 @@ LARGEST_SCALE = 1e5
 SHIFTS = 16, 8, 0, 24
 
 
-def is_turned_while_playing(spec):
+def may_change_while_playing(spec):
     wanted = GObject.ParamFlags.WRITABLE | GObject.ParamFlags.READABLE
     return bool(spec.flags & Gst.PARAM_MUTABLE_PLAYING) and spec.flags & wanted == wanted
 
 
 def properties_of(element):
-    """Its own, those of its base classes in GStreamer aside."""
+    """Returns its properties that may change while it plays; none for elements of others."""
     factory = element.get_factory()
     if not factory or factory.get_plugin_name() not in PLUGINS:
         return []
-    return [spec for spec in element.list_properties() if is_turned_while_playing(spec)]
+    return [spec for spec in element.list_properties() if may_change_while_playing(spec)]
 
 
 def set_property(element, name, value):
-    """The element says by a warning on the bus where it keeps what was in force."""
+    """Sets a property. An element that rejects the value posts a warning and keeps the old one."""
     if element.get_property(name) != value:
         element.set_property(name, value)
 
 
 def follow(element, name, control, show):
-    """Whoever else sets the property, on whichever thread, is shown by the control."""
+    """Updates the control when the property changes, on any thread."""
     def update():
-        if control.get_parent():  # which it loses with its window
+        if control.get_parent():  # None once the window is closed
             show(element.get_property(name))
         return GLib.SOURCE_REMOVE
 
@@ -95,7 +94,8 @@ def is_whole(spec):
 
 
 def is_colour(spec):
-    """Properties have no type for colours; the blurbs of all that are ones say the format."""
+    """Returns whether a property is a colour. Colours have no type of their own, but a blurb with
+    their format."""
     return spec.value_type == GObject.TYPE_UINT and "0xAARRGGBB" in spec.blurb
 
 
@@ -114,7 +114,7 @@ def new_scale(element, spec):
 
 
 def new_entry(element, spec, write, read):
-    """Returns a field that shows `write (value)`. Enter sets `read (text)` if it was edited."""
+    """Returns an entry that shows `write (value)`. Enter sets `read (text)` if it was edited."""
     entry, shown = Gtk.Entry(), ""
 
     def show(value):
@@ -147,7 +147,7 @@ def read_number(spec, text):
 
 
 def new_number(element, spec):
-    """A scale, or a field where the range is too wide for one"""
+    """Returns a scale, or an entry field if the range is too wide for a scale."""
     if is_colour(spec):
         return new_colour(element, spec)
     if spec.maximum - spec.minimum <= LARGEST_SCALE:
@@ -157,7 +157,7 @@ def new_number(element, spec):
 
 
 def new_colour(element, spec):
-    """A field, and a swatch that opens a dialog"""
+    """Returns an entry field and a swatch that opens a colour dialog."""
     def show(colour):
         swatch.set_rgba(Gdk.RGBA(*((colour >> shift & 0xff) / 255 for shift in SHIFTS)))
 
@@ -183,7 +183,7 @@ def new_text(element, spec):
 
 
 def new_control(element, spec):
-    """(nullable) a widget for a property, by its type"""
+    """Returns a widget for a property, by its type, or None."""
     makers = [
         (GObject.TYPE_BOOLEAN, new_switch), (GObject.TYPE_ENUM, new_choice),
         (GObject.TYPE_STRING, new_text),
@@ -203,7 +203,7 @@ def new_control(element, spec):
 
 
 def controls_of(element):
-    """A frame with a row for each property, or None for an element without one"""
+    """Returns an expander with a row for each property, or None if the element has none."""
     rows = [(spec.name, new_control(element, spec)) for spec in properties_of(element)]
     rows = [(name, control) for name, control in rows if control]
     if not rows:
@@ -219,27 +219,27 @@ def controls_of(element):
 
 
 class View:
-    """A window around a pipeline, which plays until the window is closed, or until the end of the
-    stream with --quit-at-end. `sinks` are those that show something, gtksink."""
+    """Window that plays a pipeline until it is closed, or until the end of the stream with
+    --quit-at-end. `sinks`: its elements gtksink"""
 
     TITLE = "opencl-view"
 
     def __init__(self, pipeline, sinks, quit_at_end=False):
         self.pipeline, self.sinks, self.quit_at_end = pipeline, sinks, quit_at_end
         self.shown, self.failed = [0] * len(sinks), None
-        self.said = Gtk.Label(label="", xalign=0, margin=6, wrap=True)
-        self.again = Gtk.Button(label="Play again", margin=6, no_show_all=True)
-        self.again.connect("clicked", lambda _: self.play_again())
+        self.status = Gtk.Label(label="", xalign=0, margin=6, wrap=True)
+        self.replay = Gtk.Button(label="Play again", margin=6, no_show_all=True)
+        self.replay.connect("clicked", lambda _: self.play_again())
         self.window = Gtk.Window(title=self.TITLE, default_width=1200, default_height=800)
         self.window.connect("delete-event", lambda *_: self.stop() or True)
         self.window.add(self.layout())
         bus = self.pipeline.get_bus()
         bus.add_signal_watch()
-        bus.connect("message", lambda _, message: self.hear(message))
-        GLib.timeout_add_seconds(1, self.say_rate)
+        bus.connect("message", lambda _, message: self.on_message(message))
+        GLib.timeout_add_seconds(1, self.show_rate)
 
     def elements(self):
-        """In the order of the line, which is not that of the bin."""
+        """Returns the elements in the order of the launch line, which is not that of the bin."""
         found = []
         self.pipeline.iterate_sorted().foreach(found.append)
         return reversed(found)
@@ -253,8 +253,8 @@ class View:
         scrolled = Gtk.ScrolledWindow(min_content_width=380)
         scrolled.add(controls)
         side = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        side.pack_start(self.said, False, False, 0)
-        side.pack_start(self.again, False, False, 0)
+        side.pack_start(self.status, False, False, 0)
+        side.pack_start(self.replay, False, False, 0)
         side.pack_start(scrolled, True, True, 0)
         pictures = Gtk.Box(orientation=Gtk.Orientation.HORIZONTAL, spacing=4)
         for sink in self.sinks:
@@ -265,7 +265,7 @@ class View:
         return both
 
     def rates(self):
-        """Pictures since they were asked for before, of each sink."""
+        """Returns the number of frames that each sink rendered since the last call."""
         shown = [sink.get_property("stats").get_value("rendered") for sink in self.sinks]
         # A flush resets the counter of a sink.
         rates = [now - before if now >= before else now for now, before in zip(shown, self.shown)]
@@ -275,11 +275,11 @@ class View:
     def report(self):
         return f"{self.rates()[0]} frames/s"
 
-    def say_rate(self):
-        self.said.set_text("end of stream" if self.has_ended() else self.report())
+    def show_rate(self):
+        self.status.set_text("end of stream" if self.has_ended() else self.report())
         return GLib.SOURCE_CONTINUE
 
-    def hear(self, message):
+    def on_message(self, message):
         if message.type == Gst.MessageType.ERROR:
             self.failed = f"{message.src.get_name()}: {message.parse_error()[0].message}"
             self.stop()
@@ -290,22 +290,22 @@ class View:
             self.end()
 
     def has_ended(self):
-        return self.again.get_visible()
+        return self.replay.get_visible()
 
     def end(self):
-        """The sinks go on showing their last frame."""
+        """Handles the end of the stream. The sinks keep showing their last frame."""
         if self.quit_at_end:
             self.stop()
             return
-        self.again.show()
-        self.say_rate()
+        self.replay.show()
+        self.show_rate()
 
     def play_again(self):
-        """From READY, since not every source seeks"""
-        self.again.hide()
+        """Restarts the pipeline from READY, since not every source can seek."""
+        self.replay.hide()
         self.pipeline.set_state(Gst.State.READY)
         self.pipeline.set_state(Gst.State.PLAYING)
-        self.say_rate()
+        self.show_rate()
 
     def play(self):
         self.window.show_all()
@@ -326,11 +326,11 @@ def view_of(line, quit_at_end=False):
 def need_display(program):
     Gst.init(None)
     if not Gtk.init_check(None)[0]:
-        sys.exit(f"{program}: no display to open a window on")
+        sys.exit(f"{program}: cannot open a display")
 
 
 def show(view):
-    """Shows the view until it is closed or a signal comes."""
+    """Shows the view until it is closed or a signal arrives."""
     for number in signal.SIGINT, signal.SIGTERM:
         GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number, lambda: view.stop() or True)
     view.play()

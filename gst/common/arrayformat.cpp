@@ -26,7 +26,7 @@ fits_into_memory (const ArrayFormat &array, GError **error)
   gsize bytes = info_of (array.type).size;
   for (gsize length : array.shape) {
     if (!g_size_checked_mul (&bytes, bytes, length) || bytes > gsize (G_MAXSSIZE))
-      return fail (error, "an array of dimensions %s is larger than any memory",
+      return fail (error, "an array of dimensions %s does not fit into memory",
           dimensions_text (array.shape).c_str ());
   }
   return true;
@@ -40,11 +40,11 @@ array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **er
   const NumberInfo *number = types ? number_named (types) : nullptr;
 
   if (!number)
-    return fail (error, "types=%s in caps of an array, expected one of " TENSORS_TYPES,
+    return fail (error, "types=%s in array caps, expected one of " TENSORS_TYPES,
         types ? types : "(none)");
   if (!dimensions)
     return fail (
-        error, "caps of an array have no dimensions, expected such as 640:480%s", "");
+        error, "array caps have no dimensions, expected for example 640:480%s", "");
   array.type = number->type;
   return parse_dimensions (dimensions, array.shape, error)
          && fits_into_memory (array, error);
@@ -66,7 +66,7 @@ array_of_oct (const GstStructure *structure, ArrayFormat &array, GError **error)
 
   if (!format || !gst_structure_get_int (structure, "samples", &samples)
       || !gst_structure_get_int (structure, "lines", &lines) || samples < 1 || lines < 1)
-    return fail (error, "caps of OCT have no format, samples and lines%s", "");
+    return fail (error, "OCT caps need format, samples and lines%s", "");
   array.type = NumberType::f32;
   for (const auto &known : oct_integers) {
     if (g_str_equal (format, known.format))
@@ -97,7 +97,9 @@ array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error)
     return array_of_tensors (structure, array, error);
   if (gst_structure_has_name (structure, "application/x-oct"))
     return array_of_oct (structure, array, error);
-  return fail (error, "%s is no array", gst_structure_get_name (structure));
+  return fail (error,
+      "%s is not supported, expected " TENSORS_NAME " or application/x-oct",
+      gst_structure_get_name (structure));
 }
 
 bool
@@ -108,7 +110,7 @@ array_of_video (const GstVideoInfo *info, ArrayFormat &array, GError **error)
 
   if (GST_VIDEO_INFO_N_PLANES (info) != 1 || bytes > 2 || pixel < bytes
       || pixel % bytes != 0 || GST_VIDEO_INFO_IS_YUV (info))
-    return fail (error, "video of format %s is no array, expected gray or RGB",
+    return fail (error, "video of format %s is not supported, expected gray or RGB",
         GST_VIDEO_INFO_NAME (info));
   array.type = bytes == 1 ? NumberType::u8 : NumberType::u16;
   array.shape = {gsize (info->height), gsize (info->width)};
@@ -137,7 +139,7 @@ parse_dimensions (const char *text, std::vector<gsize> &shape, GError **error)
     const guint64 length = g_ascii_isdigit (*at) ? g_ascii_strtoull (at, &end, 10) : 0;
     if (length == 0 || length > guint64 (G_MAXSSIZE) || shape.size () == most_dimensions)
       return fail (
-          error, "dimensions=%s, expected 1 to 16 numbers such as 640:480", text);
+          error, "dimensions=%s, expected 1 to 16 numbers, for example 640:480", text);
     shape.push_back (gsize (length));
     if (*end == '\0')
       break;

@@ -13,7 +13,7 @@ const struct {
   GstVideoFormat format;
   guint shift;
   guint offsets[GST_VIDEO_MAX_COMPONENTS];
-} unsaid[] = {
+} overrides[] = {
     {GST_VIDEO_FORMAT_P010_10LE, 6, {0, 0, 2}},
     {GST_VIDEO_FORMAT_P012_LE, 4, {0, 0, 2}},
     {GST_VIDEO_FORMAT_P016_LE, 0, {0, 0, 2}},
@@ -27,7 +27,7 @@ const struct {
 guint
 sample_offset (const GstVideoInfo &info, guint component)
 {
-  for (const auto &entry : unsaid) {
+  for (const auto &entry : overrides) {
     if (entry.format == GST_VIDEO_INFO_FORMAT (&info))
       return entry.offsets[component];
   }
@@ -37,7 +37,7 @@ sample_offset (const GstVideoInfo &info, guint component)
 guint
 sample_shift (const GstVideoInfo &info)
 {
-  for (const auto &entry : unsaid) {
+  for (const auto &entry : overrides) {
     if (entry.format == GST_VIDEO_INFO_FORMAT (&info))
       return entry.shift;
   }

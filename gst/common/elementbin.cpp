@@ -144,7 +144,7 @@ forward_get (gpointer part, GValue *value, GParamSpec *spec)
 }
 
 std::function<bool (GParamSpec *)>
-of_class_or_device (GType type)
+is_class_property_or_device (GType type)
 {
   return [type] (GParamSpec *spec) {
     return spec->owner_type == type || g_str_equal (spec->name, "device");

@@ -41,5 +41,5 @@ void forward_get (gpointer part, GValue *value, GParamSpec *spec);
 
 /* Returns a predicate that accepts `device` and the properties of the class itself,
  * without those of its parents. */
-std::function<bool (GParamSpec *)> of_class_or_device (GType type);
+std::function<bool (GParamSpec *)> is_class_property_or_device (GType type);
 } // namespace opencl

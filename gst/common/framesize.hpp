@@ -26,7 +26,7 @@ refuse_frame_size (gsize has, const char *bound, gsize expected, GError **error)
 /* Returns true if the size of `buffer` says nothing: a GstVideoMeta tells where the frame
  * is, and other allocators pad their memory as a driver needs. */
 inline bool
-is_padded_by_others (GstBuffer *buffer)
+has_unreliable_size (GstBuffer *buffer)
 {
   GstMemory *memory =
       gst_buffer_n_memory (buffer) > 0 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
@@ -49,7 +49,7 @@ is_one_frame (GstBuffer *buffer, const GstVideoInfo *info, gsize size, GError **
   if (!info)
     return size == 0 || has == size || refuse_frame_size (has, "", size, error);
   size = GST_VIDEO_INFO_SIZE (info);
-  if (size == 0 || has <= size || is_padded_by_others (buffer))
+  if (size == 0 || has <= size || has_unreliable_size (buffer))
     return true;
   /* Large frames are rounded up to pages. Small frames may have a page behind them. */
   const gsize padding = std::max (size < page ? page : page - 1, size / 8);

@@ -31,7 +31,7 @@ copy_owner_and_mode (int descriptor, const struct stat &from)
 {
   const bool same_owner = fchown (descriptor, from.st_uid, from.st_gid) == 0;
   if (!same_owner && fchown (descriptor, uid_t (-1), from.st_gid) != 0)
-    GST_INFO ("the owner and the group of a file cannot be kept: %s", g_strerror (errno));
+    GST_INFO ("cannot keep the owner and the group of a file: %s", g_strerror (errno));
   return fchmod (descriptor, from.st_mode & (same_owner ? 07777 : 0777)) == 0;
 }
 
@@ -106,10 +106,10 @@ GrowingFile::append (const guint8 *data, gsize size, GError **error)
   if (!write_frame (data, size, error)) {
     /* Frees the space of an incomplete frame. The file is valid even if this fails. */
     if (ftruncate (descriptor, off_t (end)) != 0)
-      GST_INFO ("%s cannot be made shorter: %s", temporary.c_str (), g_strerror (errno));
+      GST_INFO ("cannot truncate %s: %s", temporary.c_str (), g_strerror (errno));
     if (growing && written > 0)
-      g_prefix_error (error, "%" G_GUINT64_FORMAT " frames are whole in %s; ", written,
-          temporary.c_str ());
+      g_prefix_error (error, "%s has %" G_GUINT64_FORMAT " complete frames; ",
+          temporary.c_str (), written);
     return false;
   }
   end += size;

@@ -26,7 +26,7 @@ constexpr gsize longest_dictionary = G_MAXUINT16;
 /* NumPy's maximum before version 2 */
 constexpr gsize most_dimensions = 32;
 
-#define EXPECTED_TYPES ", expected '<u2', '<f4', '<f8' or another number of a fixed size"
+#define EXPECTED_TYPES ", expected '<u2', '<f4', '<f8' or another number of fixed size"
 
 /* `size` includes the magic, the version and the length of the dictionary that
  * follows. */
@@ -267,7 +267,7 @@ DictionaryReader::read (
   }
   skip_spaces ();
   if (position != end)
-    return unexpected ("nothing but spaces behind \"}\"");
+    return unexpected ("only spaces after \"}\"");
   if (!has_descr || !has_fortran_order || !has_shape)
     return unexpected ("'descr', 'fortran_order' and 'shape'");
   return TRUE;
@@ -301,7 +301,7 @@ find_type (NpyHeader &header, GError **error)
   const bool objects = descr == "|O" || descr == "O";
   return fail (error, GST_STREAM_ERROR_FORMAT,
       ".npy header: values are of type '" + printable (descr.data (), descr.size ()) + "'"
-          + (objects ? ", which is Python objects" : "") + EXPECTED_TYPES);
+          + (objects ? " (Python objects)" : "") + EXPECTED_TYPES);
 }
 
 gboolean
@@ -317,7 +317,7 @@ check_data_size (const NpyHeader &header, GError **error)
         || bytes > gsize (G_MAXSSIZE) - header.data_offset)
       return fail (error, GST_STREAM_ERROR_FORMAT,
           ".npy header: shape " + npy_shape_text (header.shape)
-              + " is larger than any memory");
+              + " does not fit into memory");
   }
   return TRUE;
 }
@@ -466,7 +466,7 @@ read_file (const char *path, gchar **contents, gsize *size, GError **error)
   *contents = static_cast<gchar *> (g_try_malloc (MAX (*size, 1)));
   if (!*contents) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-        "%s: no memory for its %" G_GSIZE_FORMAT " bytes", path, *size);
+        "%s: cannot allocate %" G_GSIZE_FORMAT " bytes", path, *size);
     return FALSE;
   }
   memcpy (*contents, begin.data (), begin.size ());
@@ -600,7 +600,7 @@ npy_load_header (const char *path, NpyHeader &header, GError **error)
 /* Converts all values. A complex value becomes two numbers. */
 template <typename Number>
 static void
-take_numbers (const NpyArray &array, std::vector<Number> &values)
+convert_numbers (const NpyArray &array, std::vector<Number> &values)
 {
   const gsize parts = array.header.complex ? 2 : 1;
   const gsize number_size = array.header.value_size () / parts;
@@ -620,13 +620,13 @@ npy_load_pairs (const char *path, std::vector<double> &values, std::vector<gsize
   shape = array.header.shape;
   if (!array.header.complex && (shape.empty () || shape.back () != 2)) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "%s: values are of type '%s' and shape %s, expected complex ones or pairs", path,
-        array.header.descr.c_str (), npy_shape_text (shape).c_str ());
+        "%s: values are of type '%s' and shape %s, expected complex values or pairs",
+        path, array.header.descr.c_str (), npy_shape_text (shape).c_str ());
     return FALSE;
   }
   if (!array.header.complex)
     shape.pop_back ();
-  take_numbers (array, values);
+  convert_numbers (array, values);
   return TRUE;
 }
 
@@ -641,11 +641,11 @@ load_numbers (const char *path, std::vector<Number> &values, std::vector<gsize> 
     return FALSE;
   if (array.header.complex) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "%s: values are of type '%s', expected real ones", path,
+        "%s: values are of type '%s', expected real values", path,
         array.header.descr.c_str ());
     return FALSE;
   }
-  take_numbers (array, values);
+  convert_numbers (array, values);
   shape = std::move (array.header.shape);
   return TRUE;
 }

@@ -109,9 +109,8 @@ Recording::set_caps (GstCaps *caps)
   }
   if (file.is_open () && wanted != format) {
     fail (g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "%s holds frames of another shape or type: a location with a %%d has one file "
-        "for "
-        "each",
+        "%s has frames of another shape or type: use %%d in location to write one file a "
+        "frame",
         location.c_str ()));
     return false;
   }
@@ -152,7 +151,7 @@ Recording::write_video (GstBuffer *buffer, GError **error)
     if (has < needed)
       return refuse_frame_size (has, "at least ", needed, error);
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-        "A frame of %" G_GSIZE_FORMAT " bytes cannot be mapped", has);
+        "Cannot map a frame of %" G_GSIZE_FORMAT " bytes", has);
     return false;
   }
   auto *data = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0));
@@ -176,8 +175,7 @@ Recording::write_array (GstBuffer *buffer, GError **error)
 
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-        "An array of %" G_GSIZE_FORMAT " bytes cannot be mapped",
-        gst_buffer_get_size (buffer));
+        "Cannot map an array of %" G_GSIZE_FORMAT " bytes", gst_buffer_get_size (buffer));
     return false;
   }
   const bool written = write_frame (map.data, bytes, error);

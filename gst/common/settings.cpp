@@ -8,10 +8,10 @@
 
 namespace opencl {
 GParamSpec *
-settling_spec ()
+commit_spec ()
 {
   static GParamSpec *const spec = g_param_spec_ref_sink (
-      g_param_spec_boolean ("settling", nullptr, nullptr, FALSE, G_PARAM_READABLE));
+      g_param_spec_boolean ("commit", nullptr, nullptr, FALSE, G_PARAM_READABLE));
   return spec;
 }
 
@@ -98,19 +98,19 @@ new_enum_spec (const PropertyText &text, GType type, gint initial)
 }
 
 void
-take_value (const GValue *from, gint &to)
+read_value (const GValue *from, gint &to)
 {
   to = g_value_get_int (from);
 }
 
 void
-take_value (const GValue *from, guint &to)
+read_value (const GValue *from, guint &to)
 {
   to = g_value_get_uint (from);
 }
 
 void
-take_value (const GValue *from, guint64 &to)
+read_value (const GValue *from, guint64 &to)
 {
   to = g_value_get_uint64 (from);
 }
@@ -118,41 +118,41 @@ take_value (const GValue *from, guint64 &to)
 /* Rejects NaN, which GObject does not clamp to the range. */
 template <typename Number>
 static void
-take_number (Number from, Number &to)
+read_number (Number from, Number &to)
 {
   if (std::isnan (from))
-    g_warning ("the value is not a number");
+    g_warning ("NaN is not a valid value");
   else
     to = from;
 }
 
 void
-take_value (const GValue *from, gfloat &to)
+read_value (const GValue *from, gfloat &to)
 {
-  take_number (g_value_get_float (from), to);
+  read_number (g_value_get_float (from), to);
 }
 
 void
-take_value (const GValue *from, gdouble &to)
+read_value (const GValue *from, gdouble &to)
 {
-  take_number (g_value_get_double (from), to);
+  read_number (g_value_get_double (from), to);
 }
 
 void
-take_value (const GValue *from, Fraction &to)
+read_value (const GValue *from, Fraction &to)
 {
   to = {
       gst_value_get_fraction_numerator (from), gst_value_get_fraction_denominator (from)};
 }
 
 void
-take_value (const GValue *from, bool &to)
+read_value (const GValue *from, bool &to)
 {
   to = g_value_get_boolean (from);
 }
 
 void
-take_value (const GValue *from, std::string &to)
+read_value (const GValue *from, std::string &to)
 {
   const gchar *text = g_value_get_string (from);
   to = text ? text : "";
@@ -160,7 +160,7 @@ take_value (const GValue *from, std::string &to)
 
 /* Accepts numbers of any type: GST_TYPE_ARRAY keeps the type of each value. */
 void
-take_value (const GValue *from, std::vector<double> &to)
+read_value (const GValue *from, std::vector<double> &to)
 {
   std::vector<double> numbers;
   for (guint n = 0; n < gst_value_array_get_size (from); n++) {
@@ -177,69 +177,69 @@ take_value (const GValue *from, std::vector<double> &to)
 }
 
 void
-take_value (const GValue *from, Structure &to)
+read_value (const GValue *from, Structure &to)
 {
   auto *structure = static_cast<GstStructure *> (g_value_dup_boxed (from));
   to = structure ? Structure (structure, gst_structure_free) : nullptr;
 }
 
 void
-take_value (const GValue *from, Caps &to)
+read_value (const GValue *from, Caps &to)
 {
   auto *caps = static_cast<GstCaps *> (g_value_dup_boxed (from));
   to = caps ? Caps (caps, gst_caps_unref) : nullptr;
 }
 
 void
-give_value (gint from, GValue *to)
+write_value (gint from, GValue *to)
 {
   g_value_set_int (to, from);
 }
 
 void
-give_value (guint from, GValue *to)
+write_value (guint from, GValue *to)
 {
   g_value_set_uint (to, from);
 }
 
 void
-give_value (guint64 from, GValue *to)
+write_value (guint64 from, GValue *to)
 {
   g_value_set_uint64 (to, from);
 }
 
 void
-give_value (gfloat from, GValue *to)
+write_value (gfloat from, GValue *to)
 {
   g_value_set_float (to, from);
 }
 
 void
-give_value (gdouble from, GValue *to)
+write_value (gdouble from, GValue *to)
 {
   g_value_set_double (to, from);
 }
 
 void
-give_value (const Fraction &from, GValue *to)
+write_value (const Fraction &from, GValue *to)
 {
   gst_value_set_fraction (to, from.numerator, from.denominator);
 }
 
 void
-give_value (bool from, GValue *to)
+write_value (bool from, GValue *to)
 {
   g_value_set_boolean (to, from);
 }
 
 void
-give_value (const std::string &from, GValue *to)
+write_value (const std::string &from, GValue *to)
 {
   g_value_set_string (to, from.empty () ? nullptr : from.c_str ());
 }
 
 void
-give_value (const std::vector<double> &from, GValue *to)
+write_value (const std::vector<double> &from, GValue *to)
 {
   for (double number : from) {
     GValue value = G_VALUE_INIT;
@@ -250,13 +250,13 @@ give_value (const std::vector<double> &from, GValue *to)
 }
 
 void
-give_value (const Structure &from, GValue *to)
+write_value (const Structure &from, GValue *to)
 {
   g_value_set_boxed (to, from.get ());
 }
 
 void
-give_value (const Caps &from, GValue *to)
+write_value (const Caps &from, GValue *to)
 {
   g_value_set_boxed (to, from.get ());
 }
@@ -276,7 +276,7 @@ warn_of_settings (gpointer owner, const GError *reason)
   gchar **parts = g_strsplit (message, "\n", 2);
   gst_element_message_full (GST_ELEMENT_CAST (poster), GST_MESSAGE_WARNING,
       reason->domain, reason->code,
-      g_strdup_printf ("%s; what was set before stays in force", parts[0]),
+      g_strdup_printf ("%s; the previous settings stay in use", parts[0]),
       g_strdup (parts[1]), __FILE__, GST_FUNCTION, __LINE__);
   g_strfreev (parts);
   g_free (message);
@@ -284,7 +284,7 @@ warn_of_settings (gpointer owner, const GError *reason)
 }
 
 bool
-is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error)
+is_accepted_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error)
 {
   GstCaps *taken =
       gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (transform), outputs);
@@ -292,7 +292,7 @@ is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **err
   if (!any) {
     gchar *text = gst_caps_to_string (outputs);
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "downstream does not take %s", text);
+        "downstream does not accept %s", text);
     g_free (text);
   }
   gst_caps_unref (taken);
@@ -301,7 +301,7 @@ is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **err
 }
 
 bool
-are_agreed (GstCaps *outputs, GstCaps *agreed)
+match_negotiated_caps (GstCaps *outputs, GstCaps *agreed)
 {
   const bool are = gst_caps_can_intersect (outputs, agreed);
   gst_caps_unref (outputs);

@@ -55,31 +55,31 @@ GParamSpec *new_spec (const PropertyText &, const Structure &initial);
 GParamSpec *new_spec (const PropertyText &, const Caps &initial);
 GParamSpec *new_enum_spec (const PropertyText &, GType type, gint initial);
 
-/* An empty string is NULL in GObject. take_value() ignores NaN and values that are not an
+/* An empty string is NULL in GObject. read_value() ignores NaN and values that are not an
  * array of numbers, with a GLib warning. */
-void take_value (const GValue *from, gint &to);
-void take_value (const GValue *from, guint &to);
-void take_value (const GValue *from, guint64 &to);
-void take_value (const GValue *from, gfloat &to);
-void take_value (const GValue *from, gdouble &to);
-void take_value (const GValue *from, Fraction &to);
-void take_value (const GValue *from, bool &to);
-void take_value (const GValue *from, std::string &to);
-void take_value (const GValue *from, std::vector<double> &to);
-void take_value (const GValue *from, Structure &to);
-void take_value (const GValue *from, Caps &to);
+void read_value (const GValue *from, gint &to);
+void read_value (const GValue *from, guint &to);
+void read_value (const GValue *from, guint64 &to);
+void read_value (const GValue *from, gfloat &to);
+void read_value (const GValue *from, gdouble &to);
+void read_value (const GValue *from, Fraction &to);
+void read_value (const GValue *from, bool &to);
+void read_value (const GValue *from, std::string &to);
+void read_value (const GValue *from, std::vector<double> &to);
+void read_value (const GValue *from, Structure &to);
+void read_value (const GValue *from, Caps &to);
 
-void give_value (gint from, GValue *to);
-void give_value (guint from, GValue *to);
-void give_value (guint64 from, GValue *to);
-void give_value (gfloat from, GValue *to);
-void give_value (gdouble from, GValue *to);
-void give_value (const Fraction &from, GValue *to);
-void give_value (bool from, GValue *to);
-void give_value (const std::string &from, GValue *to);
-void give_value (const std::vector<double> &from, GValue *to);
-void give_value (const Structure &from, GValue *to);
-void give_value (const Caps &from, GValue *to);
+void write_value (gint from, GValue *to);
+void write_value (guint from, GValue *to);
+void write_value (guint64 from, GValue *to);
+void write_value (gfloat from, GValue *to);
+void write_value (gdouble from, GValue *to);
+void write_value (const Fraction &from, GValue *to);
+void write_value (bool from, GValue *to);
+void write_value (const std::string &from, GValue *to);
+void write_value (const std::vector<double> &from, GValue *to);
+void write_value (const Structure &from, GValue *to);
+void write_value (const Caps &from, GValue *to);
 
 /* Posts a warning that new settings were refused. Lines of `reason` after the first, such
  * as a build log, become debug text. */
@@ -88,11 +88,12 @@ void warn_of_settings (gpointer owner, const GError *reason);
 /* Returns true if downstream accepts any of the caps that new settings would produce.
  * Otherwise sets an error, so that such settings are refused and do not stop a pipeline
  * that has a caps filter. Takes ownership of @outputs. */
-bool is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error);
+bool is_accepted_downstream (
+    GstBaseTransform *transform, GstCaps *outputs, GError **error);
 
 /* Returns true if the output caps of settings match the negotiated ones. Takes ownership
  * of @outputs. */
-bool are_agreed (GstCaps *outputs, GstCaps *agreed);
+bool match_negotiated_caps (GstCaps *outputs, GstCaps *agreed);
 
 /* A property and the member of Values that holds it. `access` is a pointer to the member,
  * or a function Values & → Member & if it is nested. The defaults are the initial values
@@ -151,13 +152,13 @@ private:
       if constexpr (std::is_enum_v<Member<Access>>)
         std::invoke (access, to) = Member<Access> (g_value_get_enum (from));
       else
-        take_value (from, std::invoke (access, to));
+        read_value (from, std::invoke (access, to));
     };
     get = [=] (Values &from, GValue *to) {
       if constexpr (std::is_enum_v<Member<Access>>)
         g_value_set_enum (to, gint (std::invoke (access, from)));
       else
-        give_value (std::invoke (access, from), to);
+        write_value (std::invoke (access, from), to);
     };
     commit = [=] (Values &from, Values &to) {
       std::invoke (access, to) = std::invoke (access, from);
@@ -172,7 +173,7 @@ template <typename Values> using PropertyTable = std::vector<Property<Values>>;
 
 /* Values of the properties of an element or a pad. All changes of one g_object_set(), or
  * between g_object_freeze_notify() and g_object_thaw_notify(), are committed together.
- * The streaming thread takes them between two frames, if they are valid. Otherwise the
+ * The streaming thread uses them between two frames, if they are valid. Otherwise the
  * settings in use stay, one WARNING message gives the reason, and the next change is
  * tried again. A getter returns the value that was set, even if it is not in use. If
  * several threads set the same properties at the same time, their values may be committed
@@ -180,7 +181,7 @@ template <typename Values> using PropertyTable = std::vector<Property<Values>>;
 template <typename Values> class Settings {
 public:
   Settings (gpointer owner, const PropertyTable<Values> &table)
-      : owner (GST_OBJECT_CAST (owner)), table (table), unsettled (table.size ())
+      : owner (GST_OBJECT_CAST (owner)), table (table), uncommitted (table.size ())
   {
   }
 
@@ -199,7 +200,7 @@ public:
   Values current () const
   {
     Locked lock (owner);
-    return started ? taken : committed_;
+    return started ? in_use : committed_;
   }
 
   /* Changes values that the element itself resets, such as a pressed button. Returns the
@@ -237,19 +238,19 @@ public:
    * false, the settings in use stay, and it is called again with the next frame. */
   template <typename Accept, typename Ready> bool update (Accept accept, Ready ready)
   {
-    if (!awaited && !is_news ())
+    if (!pending && !has_changed ())
       return false;
-    if (!awaited)
-      awaited = see ();
-    if (!ready (std::as_const (*awaited))) {
-      waits = true;
+    if (!pending)
+      pending = read_committed ();
+    if (!ready (std::as_const (*pending))) {
+      needs_preparation = true;
       return false;
     }
-    const Values wanted = *awaited;
-    awaited.reset ();
+    const Values wanted = *pending;
+    pending.reset ();
     GError *reason = nullptr;
     if (accept (wanted, &reason)) {
-      take (wanted);
+      use (wanted);
       return true;
     }
     if (seen != refused && reason)
@@ -264,22 +265,22 @@ public:
    * takes those in use again, or fails if there are none or `accept` refuses them too.
    * Caps were negotiated for current(), and any thread may have changed the settings
    * since. Settings that need other caps, for which `fits` (const Values &) returns
-   * false, wait for the next frame. At the start, `fits` is not asked, because no
+   * false, wait for the next frame. At the start, `fits` is not called, because no
    * settings are in use. */
   template <typename Accept, typename Fits>
   bool adopt (Accept accept, Fits fits, GError **error)
   {
     /* Settings in preparation are tried with the next frame. */
-    if (waits && accept (taken, nullptr)) {
-      if (!awaited)
-        seen = taken_revision;
+    if (needs_preparation && accept (in_use, nullptr)) {
+      if (!pending)
+        seen = used_revision;
       return true;
     }
-    awaited.reset ();
-    Values wanted = see ();
+    pending.reset ();
+    Values wanted = read_committed ();
     GError *reason = nullptr;
     if ((!started || fits (std::as_const (wanted))) && accept (wanted, &reason)) {
-      take (wanted);
+      use (wanted);
       return true;
     }
     if (!started) {
@@ -287,8 +288,8 @@ public:
       return false;
     }
     g_clear_error (&reason);
-    seen = taken_revision; /* newer settings are tried again with the next frame */
-    return accept (taken, error);
+    seen = used_revision; /* newer settings are tried again with the next frame */
+    return accept (in_use, error);
   }
 
   /* For settings that do not affect caps */
@@ -298,8 +299,8 @@ public:
         accept, [] (const Values &) { return true; }, error);
   }
 
-  /* Posts a warning once, until settings are taken or the text differs. Takes ownership
-   * of @reason. */
+  /* Posts a warning once, until settings are accepted or the text differs. Takes
+   * ownership of @reason. */
   void warn (GError *reason)
   {
     if (warned_of != reason->message)
@@ -312,8 +313,8 @@ public:
   void stop ()
   {
     Locked lock (owner);
-    started = waits = false;
-    awaited.reset ();
+    started = needs_preparation = false;
+    pending.reset ();
     refused = 0;
     warned_of.clear ();
   }
@@ -324,7 +325,7 @@ public:
   {
     Locked lock (owner);
     table[id - 1].set (value, changing);
-    unsettled[id - 1] = true;
+    uncommitted[id - 1] = true;
     sets++;
   }
 
@@ -335,25 +336,26 @@ public:
   }
 
   /* Returns whether there is anything to commit and no g_object_set() is in progress. */
-  bool ask ()
+  bool request_commit ()
   {
     Locked lock (owner);
-    asking = g_thread_self ();
-    asked = sets;
-    return std::find (unsettled.begin (), unsettled.end (), true) != unsettled.end ();
+    committing_thread = g_thread_self ();
+    sets_at_request = sets;
+    return std::find (uncommitted.begin (), uncommitted.end (), true)
+           != uncommitted.end ();
   }
 
-  /* Commits the settings for the thread that asked before. Returns false if another
-   * thread has asked since. A thread that sets a property meanwhile commits it
-   * afterwards. */
+  /* Commits the settings for the thread that called request_commit(). Returns false if
+   * another thread has called it since. A thread that sets a property meanwhile commits
+   * it afterwards. */
   bool commit ()
   {
     Locked lock (owner);
-    if (asking != g_thread_self ())
+    if (committing_thread != g_thread_self ())
       return false;
-    asking = nullptr;
-    if (asked == sets)
-      settle ();
+    committing_thread = nullptr;
+    if (sets_at_request == sets)
+      commit_changed ();
     return true;
   }
 
@@ -369,35 +371,35 @@ private:
     GstObject *object;
   };
 
-  void settle ()
+  void commit_changed ()
   {
     for (gsize n = 0; n < table.size (); n++) {
-      if (!unsettled[n])
+      if (!uncommitted[n])
         continue;
       table[n].commit (changing, committed_);
-      unsettled[n] = false;
+      uncommitted[n] = false;
       revision++;
     }
   }
 
-  bool is_news () const
+  bool has_changed () const
   {
     Locked lock (owner);
     return !started || revision != seen;
   }
 
-  Values see ()
+  Values read_committed ()
   {
     Locked lock (owner);
     seen = revision;
     return committed_;
   }
 
-  void take (const Values &values)
+  void use (const Values &values)
   {
     Locked lock (owner);
-    taken = values;
-    taken_revision = seen;
+    in_use = values;
+    used_revision = seen;
     started = true;
     warned_of.clear ();
   }
@@ -406,22 +408,22 @@ private:
   const PropertyTable<Values> &table;
 
   /* With the owner's object lock */
-  Values changing;             /* also values not committed yet */
-  std::vector<bool> unsettled; /* properties set but not committed */
-  guint64 sets = 0;            /* number of calls of set() */
-  GThread *asking = nullptr;   /* last thread that called ask() */
-  guint64 asked = 0;           /* `sets` at that call */
-  Values committed_;           /* committed last */
-  guint64 revision = 1;        /* counts commits */
-  Values taken;                /* in use */
+  Values changing;                      /* also values not committed yet */
+  std::vector<bool> uncommitted;        /* properties set but not committed */
+  guint64 sets = 0;                     /* number of calls of set() */
+  GThread *committing_thread = nullptr; /* last thread that called request_commit() */
+  guint64 sets_at_request = 0;          /* `sets` at that call */
+  Values committed_;                    /* committed last */
+  guint64 revision = 1;                 /* counts commits */
+  Values in_use;                        /* by the streaming thread */
   bool started = false;
 
   /* Used by the streaming thread only */
   guint64 seen = 0; /* revision that was tried last */
-  guint64 taken_revision = 0;
-  guint64 refused = 0;           /* revision that was refused last */
-  std::optional<Values> awaited; /* in preparation, of revision `seen` */
-  bool waits = false;            /* settings had to be prepared */
+  guint64 used_revision = 0;
+  guint64 refused = 0;            /* revision that was refused last */
+  std::optional<Values> pending;  /* in preparation, of revision `seen` */
+  bool needs_preparation = false; /* settings had to be prepared */
   std::string warned_of;
 };
 
@@ -434,7 +436,7 @@ adopt_for_caps (Settings<Values> &settings, GstBaseTransform *transform, GstCaps
     Outputs outputs_of, Accept accept, GError **error)
 {
   auto fits = [&] (const Values &values) {
-    return are_agreed (outputs_of (values), agreed);
+    return match_negotiated_caps (outputs_of (values), agreed);
   };
   if (!settings.adopt (accept, fits, error))
     return false;
@@ -446,7 +448,7 @@ adopt_for_caps (Settings<Values> &settings, GstBaseTransform *transform, GstCaps
 /* A GParamSpec that is not an installed property. GObject holds back notifications during
  * g_object_set(). A notification of this one arrives when no g_object_set() is in
  * progress. */
-GParamSpec *settling_spec ();
+GParamSpec *commit_spec ();
 
 /* GObject functions of a class whose instances have Settings in `member` */
 template <auto member, auto... owned> struct SettingsClass;
@@ -477,12 +479,12 @@ struct SettingsClass<member, owned...> {
    * g_object_set(). */
   static void dispatch (GObject *object, guint n, GParamSpec **specs)
   {
-    GParamSpec *settling = settling_spec ();
-    if (n == 1 && specs[0] == settling && of (object)->commit ())
+    GParamSpec *spec = commit_spec ();
+    if (n == 1 && specs[0] == spec && of (object)->commit ())
       return;
-    if (of (object)->ask ())
-      g_object_notify_by_pspec (object, settling);
-    n = guint (std::remove (specs, specs + n, settling) - specs);
+    if (of (object)->request_commit ())
+      g_object_notify_by_pspec (object, spec);
+    n = guint (std::remove (specs, specs + n, spec) - specs);
     parent_class->dispatch_properties_changed (object, n, specs);
   }
 

@@ -119,7 +119,7 @@ bytes_of_numbers (const std::vector<Number> &numbers, const Parameter &parameter
             numbers[n], bytes.data () + n * parameter.number->size))
       continue;
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "%s: %s is none of its numbers", parameter.text ().c_str (),
+        "%s: the type cannot hold %s", parameter.text ().c_str (),
         number_text (numbers[n]).c_str ());
     return false;
   }

@@ -102,19 +102,20 @@ DEFINE_ENUM (activation_type, "GstOpenCLConvolveActivation",
     {int (compute::Activation::silu), "x sigmoid (x)", "silu"})
 
 DEFINE_ENUM (method_type, "GstOpenCLConvolveMethod",
-    {int (compute::Method::automatic), "The fastest for such sizes", "auto"},
+    {int (compute::Method::automatic), "Fastest method for the sizes", "auto"},
     {int (compute::Method::direct), "Direct summation", "direct"},
-    {int (compute::Method::separable), "Lines, then columns: of a column times a line",
+    {int (compute::Method::separable), "Rows, then columns (separable kernels)",
         "separable"},
-    {int (compute::Method::winograd), "Winograd's F(4x4, 3x3): arrays, 3x3 taps",
+    {int (compute::Method::winograd),
+        "Winograd F(4x4, 3x3) (arrays, 3x3 kernel, stride 1, dilation 1, one group)",
         "winograd"},
     {int (compute::Method::im2col), "Matrix product (arrays)", "im2col"},
     {int (compute::Method::fft), "Multiplication of Fourier spectra", "fft"})
 
 DEFINE_ENUM (gemm_type, "GstOpenCLConvolveGemm",
-    {int (compute::Gemm::automatic), "The kernel of this element", "auto"},
-    {int (compute::Gemm::own), "The kernel of this element", "own"},
-    {int (compute::Gemm::clblast), "Deprecated: the same as own", "clblast"})
+    {int (compute::Gemm::automatic), "Same as own", "auto"},
+    {int (compute::Gemm::own), "Matrix product of this element", "own"},
+    {int (compute::Gemm::clblast), "Deprecated: same as own", "clblast"})
 
 DEFINE_ENUM (layout_type, "GstOpenCLConvolveLayout",
     {int (compute::TensorLayout::nhwc), "(images, height, width, channels)", "nhwc"},
@@ -127,9 +128,9 @@ DEFINE_ENUM (kernel_layout_type, "GstOpenCLConvolveKernelLayout",
     {int (compute::KernelLayout::hwio), "(height, width, channels, filters)", "hwio"})
 
 DEFINE_ENUM (flip_type, "GstOpenCLConvolveFlip",
-    {int (compute::Flip::automatic), "For video", "auto"},
-    {int (compute::Flip::no), "Correlation", "false"},
-    {int (compute::Flip::yes), "Convolution in the strict sense", "true"})
+    {int (compute::Flip::automatic), "Flip for video only", "auto"},
+    {int (compute::Flip::no), "Do not flip (correlation)", "false"},
+    {int (compute::Flip::yes), "Flip (convolution in the strict sense)", "true"})
 
 /* --- the element --- */
 
@@ -152,29 +153,30 @@ struct _GstOpenCLConvolve {
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLConvolve, gst_opencl_convolve, GST_TYPE_OPENCL_FILTER,
-    GST_DEBUG_CATEGORY_INIT (opencl_convolve_debug, "openclconvolve", 0, "Convolutions"))
+    GST_DEBUG_CATEGORY_INIT (
+        opencl_convolve_debug, "openclconvolve", 0, "OpenCL convolution"))
 GST_ELEMENT_REGISTER_DEFINE (
     openclconvolve, "openclconvolve", GST_RANK_NONE, gst_opencl_convolve_get_type ())
 
 static const opencl::PropertyTable<ConvolutionSettings> properties = {
     {"kernel", "Kernel",
-        "A .npy file, or an array as text, <<0,1,0>,<1,-4,1>,<0,1,0>>; set again, a file "
-        "is read again",
+        "Convolution kernel: a .npy file, or an array as text, such as "
+        "<<0,1,0>,<1,-4,1>,<0,1,0>> (set again to read the file again)",
         &ConvolutionSettings::kernel, opencl::playing, &ConvolutionSettings::kernel_sets},
-    {"kernel-layout", "Kernel layout", "Axes of a kernel of four",
+    {"kernel-layout", "Kernel layout", "Axis order of a kernel with four axes",
         &ConvolutionSettings::kernel_layout, kernel_layout_type, opencl::playing},
-    {"layout", "Layout", "Axes of an array", &ConvolutionSettings::layout, layout_type,
-        opencl::playing},
-    {"bias", "Bias", "A number for each filter, or one for all; as kernel",
+    {"layout", "Layout", "Axis order of arrays", &ConvolutionSettings::layout,
+        layout_type, opencl::playing},
+    {"bias", "Bias", "Bias: one number per filter, or one for all (.npy file or text)",
         &ConvolutionSettings::bias, opencl::playing, &ConvolutionSettings::bias_sets},
-    {"stride", "Stride", "Numbers from one place of the kernel to the next",
+    {"stride", "Stride", "Distance between kernel positions, in rows and columns",
         &ConvolutionSettings::stride, {1, 1024}, opencl::playing},
-    {"dilation", "Dilation", "Numbers from one tap of the kernel to the next",
+    {"dilation", "Dilation",
+        "Distance between kernel weights, in rows and columns (1 = adjacent)",
         &ConvolutionSettings::dilation, {1, 1024}, opencl::playing},
     {"padding", "Padding",
-        "Lines and columns of border before and after the input; -1: as many as leave "
-        "the "
-        "output as large as the input over stride",
+        "Rows and columns added on each side of the input (-1 = output size is input "
+        "size / stride, rounded up)",
         &ConvolutionSettings::padding, {-1, 4096}, opencl::playing},
     {"groups", "Groups", "Number of channel groups, each with its own filters",
         &ConvolutionSettings::groups, {1, 1 << 20}, opencl::playing},
@@ -182,17 +184,16 @@ static const opencl::PropertyTable<ConvolutionSettings> properties = {
         border_type, opencl::playing},
     {"activation", "Activation", "Activation function applied after the bias",
         &ConvolutionSettings::activation, activation_type, opencl::playing},
-    {"flip", "Flip", "Whether the kernel is turned by 180 degrees",
-        &ConvolutionSettings::flip, flip_type, opencl::playing},
+    {"flip", "Flip", "Rotate the kernel by 180 degrees", &ConvolutionSettings::flip,
+        flip_type, opencl::playing},
     {"method", "Method", "Convolution method", &ConvolutionSettings::method, method_type,
         opencl::playing},
     {"gemm", "GEMM", "Deprecated: has no effect (method=im2col)",
         &ConvolutionSettings::gemm, gemm_type, opencl::playing},
-    {"scale", "Scale",
-        "Factor that the output is multiplied by, for byte values 0 … 255 (video)",
+    {"scale", "Scale", "Factor applied to the output after the activation (video)",
         &ConvolutionSettings::scale, {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
-    {"offset", "Offset", "Value added after scale (video)", &ConvolutionSettings::offset,
-        {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
+    {"offset", "Offset", "Value added after scale, in levels: 0 … 255 for 8 bits (video)",
+        &ConvolutionSettings::offset, {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
     {"alpha", "Alpha", "Convolve the alpha channel as well (video)",
         &ConvolutionSettings::alpha, opencl::playing},
 };
@@ -360,12 +361,12 @@ gst_opencl_convolve_close (GstOpenCLFilter *filter)
 
 /* Logs the method that auto chose. */
 static void
-tell_method (GstOpenCLConvolve *self, compute::Method set, compute::Method taken)
+log_method (GstOpenCLConvolve *self, compute::Method requested, compute::Method used)
 {
   GEnumClass *names = G_ENUM_CLASS (g_type_class_ref (method_type ()));
-  GST_INFO_OBJECT (self, "method=%s takes %s",
-      g_enum_get_value (names, int (set))->value_nick,
-      g_enum_get_value (names, int (taken))->value_nick);
+  GST_INFO_OBJECT (self, "method=%s uses %s",
+      g_enum_get_value (names, int (requested))->value_nick,
+      g_enum_get_value (names, int (used))->value_nick);
   g_type_class_unref (names);
 }
 
@@ -385,7 +386,8 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
   agreed = stream.array;
   if (agreed.count () != made.count () || agreed.type != made.type) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "the output has dimensions %s of %s, its caps say %s of %s",
+        "the output has dimensions %s and type %s, but its caps have dimensions %s and "
+        "type %s",
         opencl::dimensions_text (made.shape).c_str (), opencl::info_of (made.type).name,
         opencl::dimensions_text (agreed.shape).c_str (),
         opencl::info_of (agreed.type).name);
@@ -403,7 +405,7 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     return false;
   if (convolution.method == compute::Method::automatic)
     compute::warn_of_wrong_methods (context, GST_ELEMENT (self));
-  tell_method (self, convolution.method, convolver->method ());
+  log_method (self, convolution.method, convolver->method ());
   convolver->set_levels (levels);
   *self->convolver = std::move (convolver);
   *self->convolution = std::move (convolution);
@@ -441,7 +443,7 @@ choose_output (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     gst_caps_unref (outputs);
     return true;
   }
-  if (!opencl::is_taken_downstream (transform, gst_caps_ref (outputs), error)) {
+  if (!opencl::is_accepted_downstream (transform, gst_caps_ref (outputs), error)) {
     gst_caps_unref (outputs);
     return false;
   }
@@ -533,7 +535,8 @@ gst_opencl_convolve_class_init (GstOpenCLConvolveClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL convolution",
-      "Filter/Effect/Video", "Convolves video and arrays", "The gst-opencl developers");
+      "Filter/Effect/Video", "Convolves video and arrays with a kernel in device memory",
+      "The gst-opencl developers");
 
   transform_class->transform_caps = gst_opencl_convolve_transform_caps;
   filter_class->open = gst_opencl_convolve_open;

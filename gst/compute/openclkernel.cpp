@@ -83,7 +83,7 @@ struct _GstOpenclKernel {
 G_DEFINE_TYPE_WITH_CODE (GstOpenclKernel, gst_opencl_kernel_filter,
     GST_TYPE_OPENCL_FILTER,
     GST_DEBUG_CATEGORY_INIT (
-        opencl_kernel_debug, "openclkernel", 0, "Kernels of the user's"))
+        opencl_kernel_debug, "openclkernel", 0, "User-supplied kernels"))
 GST_ELEMENT_REGISTER_DEFINE (
     openclkernel, "openclkernel", GST_RANK_NONE, gst_opencl_kernel_filter_get_type ())
 
@@ -109,7 +109,7 @@ gst_opencl_kernel_filter_fixate_caps (GstBaseTransform *transform,
 {
   GstCaps *fixed = compute::fixate_like (others, gst_caps_ref (caps));
   GST_DEBUG_OBJECT (
-      transform, "for %" GST_PTR_FORMAT " took %" GST_PTR_FORMAT, caps, fixed);
+      transform, "chose %" GST_PTR_FORMAT " for %" GST_PTR_FORMAT, fixed, caps);
   return fixed;
 }
 
@@ -193,7 +193,7 @@ choose_output (GstOpenclKernel *self, const ProgramSettings &wanted, GstCaps *in
     else
       gst_caps_unref (taken);
     if (none)
-      return opencl::is_taken_downstream (transform, outputs, error);
+      return opencl::is_accepted_downstream (transform, outputs, error);
   }
   gst_caps_unref (outputs);
   return true;

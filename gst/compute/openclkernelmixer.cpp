@@ -64,7 +64,7 @@ struct _GstOpenCLKernelMixer {
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer,
     GST_TYPE_OPENCL_COMBINER,
     GST_DEBUG_CATEGORY_INIT (
-        opencl_kernel_mixer_debug, "openclkernelmixer", 0, "Kernels of the user's"))
+        opencl_kernel_mixer_debug, "openclkernelmixer", 0, "User-supplied kernels"))
 GST_ELEMENT_REGISTER_DEFINE (openclkernelmixer, "openclkernelmixer", GST_RANK_NONE,
     gst_opencl_kernel_mixer_get_type ())
 
@@ -100,7 +100,7 @@ gst_opencl_kernel_mixer_create_new_pad (GstAggregator *aggregator, GstPadTemplat
   const std::string name = wanted ? wanted : free_name (element);
 
   if (has_pad (element, name.c_str ()) || name == "output") {
-    GST_WARNING_OBJECT (element, "there is a pad \"%s\" already", name.c_str ());
+    GST_WARNING_OBJECT (element, "the pad name \"%s\" is in use", name.c_str ());
     return nullptr;
   }
   return GST_AGGREGATOR_PAD (g_object_new (GST_TYPE_OPENCL_COMBINER_PAD, "name",
@@ -217,7 +217,7 @@ choose_output (GstOpenCLKernelMixer *self, const ProgramSettings &wanted,
   }
   gchar *text = gst_caps_to_string (outputs);
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "downstream does not take %s", text);
+      "downstream does not accept %s", text);
   g_free (text);
   gst_caps_unref (taken);
   return false;
@@ -295,7 +295,7 @@ gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
       element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
   gst_element_class_set_static_metadata (element_class, "OpenCL kernel mixer",
       "Filter/Editor/Video/Compositor",
-      "Combines several inputs by a user-supplied OpenCL kernel or expression",
+      "Combines several inputs with a user-supplied OpenCL kernel or expression",
       "The gst-opencl developers");
 
   aggregator_class->create_new_pad = gst_opencl_kernel_mixer_create_new_pad;

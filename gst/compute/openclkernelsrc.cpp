@@ -64,7 +64,7 @@ struct _GstOpenCLKernelSrc {
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelSrc, gst_opencl_kernel_src, GST_TYPE_OPENCL_SRC,
     GST_DEBUG_CATEGORY_INIT (
-        opencl_kernel_src_debug, "openclkernelsrc", 0, "Kernels of the user's"))
+        opencl_kernel_src_debug, "openclkernelsrc", 0, "User-supplied kernels"))
 GST_ELEMENT_REGISTER_DEFINE (
     openclkernelsrc, "openclkernelsrc", GST_RANK_NONE, gst_opencl_kernel_src_get_type ())
 
@@ -72,7 +72,7 @@ static opencl::PropertyTable<ProgramSettings>
 make_properties ()
 {
   opencl::PropertyTable<ProgramSettings> table = compute::program_properties ();
-  table.push_back ({"is-live", "Is live", "Whether to deliver each frame at its time",
+  table.push_back ({"is-live", "Is live", "Deliver each frame at its time",
       &ProgramSettings::live, opencl::ready});
   return table;
 }
@@ -183,7 +183,7 @@ choose_output (GstOpenCLKernelSrc *self, const ProgramSettings &wanted, GstCaps 
     } else {
       gchar *text = gst_caps_to_string (outputs);
       g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-          "downstream does not take %s", text);
+          "downstream does not accept %s", text);
       g_free (text);
       gst_caps_unref (taken);
       gst_caps_unref (outputs);
@@ -260,7 +260,7 @@ gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL kernel source",
       "Source/Video",
-      "Generates video and arrays by a user-supplied OpenCL kernel or expression",
+      "Generates video and arrays with a user-supplied OpenCL kernel or expression",
       "The gst-opencl developers");
 
   base_class->get_caps = gst_opencl_kernel_src_get_caps;

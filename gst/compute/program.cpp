@@ -92,7 +92,7 @@ Program::create (GstOpenCLContext *context, const Task &task,
   program->alignment = task.alignment;
   program->scratch.resize (streams.size ());
   program->scratch_bytes.resize (streams.size ());
-  if (!program->build (task, previous, error) || !program->choose_lines (error)
+  if (!program->build (task, previous, error) || !program->choose_row_strides (error)
       || !program->check_arguments (task.arguments, error)
       || !program->bind_all (task, previous, error) || !program->set_size (task, error))
     return nullptr;
@@ -163,7 +163,7 @@ Program::choose_kernel (cl_program program, const Task &task, GError **error)
     return fail (error, "The program has no kernel");
   if (task.kernel.empty () && names.size () > 1)
     return fail (error,
-        "The program has several kernels, and `kernel` says which: " + join (names));
+        "The program has several kernels, set `kernel` to one of: " + join (names));
   kernel_name = task.kernel.empty () ? names[0] : task.kernel;
   if (std::find (names.begin (), names.end (), kernel_name) == names.end ())
     return fail (error, "The program has no kernel \"" + kernel_name
@@ -191,7 +191,7 @@ Program::stream_named (const std::string &name) const
 
 /* A kernel without a stride argument expects contiguous rows. */
 bool
-Program::choose_lines (GError **error)
+Program::choose_row_strides (GError **error)
 {
   const std::string &out = output ().name;
 
@@ -200,18 +200,18 @@ Program::choose_lines (GError **error)
         "The kernel \"" + kernel_name + "\" has no argument \"" + out + "\"", signature);
   for (const Stream &stream : streams) {
     const bool is_output = &stream == &output ();
-    Lines wanted = Lines::TIGHT;
+    RowStride wanted = RowStride::CONTIGUOUS;
     if (has (stream.name + "_stride") || (is_output && has ("stride")))
-      wanted = Lines::AS_THEY_ARE;
+      wanted = RowStride::OWN;
     else if (has ("stride") && stream.is_video && output ().is_video)
-      wanted = Lines::AS_IN_OUTPUT;
-    if (wanted == Lines::AS_IN_OUTPUT && stream.line_bytes () > output ().line_bytes ())
+      wanted = RowStride::OF_OUTPUT;
+    if (wanted == RowStride::OF_OUTPUT && stream.line_bytes () > output ().line_bytes ())
       return fail_argument (error,
-          "Lines of " + stream.name + " are longer than those of " + out
+          "Rows of " + stream.name + " are longer than those of " + out
               + ", so \"stride\" is not enough: expected \"" + stream.name
               + "_stride\" and \"" + out + "_stride\"",
           signature);
-    lines.push_back (wanted);
+    row_strides.push_back (wanted);
   }
   return true;
 }
@@ -229,7 +229,8 @@ Program::check_arguments (const GstStructure *arguments, GError **error) const
           signature);
     if (stream_named (name))
       return fail_argument (error,
-          "The argument \"" + name + "\" is what flows, and cannot be set", signature);
+          "The argument \"" + name + "\" is an input or the output, and cannot be set",
+          signature);
   }
   return true;
 }
@@ -261,8 +262,7 @@ Program::bind (cl_uint index, const Task &task, const Program *previous, GError 
   if (parameter.space == Parameter::OTHER)
     return fail_argument (error,
         "The argument \"" + parameter.name
-            + "\" is of a kind that is not supported, expected numbers, vectors and "
-              "pointers to them",
+            + "\" is not supported, expected a number, a vector or a pointer to one",
         signature);
   if (parameter.is_array ())
     return bind_array (index, task, previous, error);
@@ -270,8 +270,7 @@ Program::bind (cl_uint index, const Task &task, const Program *previous, GError 
     return bind_local (index, value, error);
   if (parameter.space == Parameter::VALUE && !parameter.number)
     return fail_argument (error,
-        "The argument \"" + parameter.name + "\" is of a type that is not known here",
-        signature);
+        "The argument \"" + parameter.name + "\" has an unsupported type", signature);
   if (parameter.space == Parameter::VALUE && value)
     return bind_number (index, value, error);
   if (parameter.space == Parameter::VALUE && !bind_attribute (index, bound, error))
@@ -328,7 +327,8 @@ check_type (const char *path, const opencl::NpyHeader &header, const Parameter &
   if (same && whole && header.data_size () > 0)
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "%s holds an array of shape %s of '%s', which is no array for the argument \"%s\"",
+      "%s holds an array of shape %s and type '%s', which does not fit the argument "
+      "\"%s\"",
       path, opencl::npy_shape_text (header.shape).c_str (), header.descr.c_str (),
       parameter.text ().c_str ());
   return false;
@@ -376,7 +376,7 @@ Program::bind_local (cl_uint index, const GValue *value, GError **error)
       || numbers[0] != std::floor (numbers[0]) || parameter.size () == 0)
     return fail_argument (error,
         "The argument \"" + parameter.name
-            + "\" is local memory: expected how many elements each group has",
+            + "\" is local memory: expected the number of elements per work-group",
         signature);
   return local_arguments.set (kernel (), gst_opencl_context_get_device (context), index,
       '"' + parameter.name + '"', numbers[0] * Number (parameter.size ()), error);
@@ -452,15 +452,16 @@ Program::find_attribute (const std::string &name, gsize &value) const
     }
     if (!ends_with (name, std::string ("_") + attribute.name))
       continue;
-    const std::string whose = name.substr (0, name.size () - strlen (attribute.name) - 1);
-    auto stored = arrays.find (whose);
-    const Stream *stream = stream_named (whose);
-    Stream of_user;
+    const std::string array_name =
+        name.substr (0, name.size () - strlen (attribute.name) - 1);
+    auto stored = arrays.find (array_name);
+    const Stream *stream = stream_named (array_name);
+    Stream user_array;
     if (!stream && stored != arrays.end ()) {
-      of_user.array = {stored->second->header.type, stored->second->header.shape};
+      user_array.array = {stored->second->header.type, stored->second->header.shape};
       if (stored->second->header.complex)
-        of_user.array.shape.push_back (2);
-      stream = &of_user;
+        user_array.array.shape.push_back (2);
+      stream = &user_array;
     }
     if (stream) {
       value = attribute.value (*stream);
@@ -529,10 +530,10 @@ Program::default_size (const Task &task, GError **error)
     return true;
   }
   if (task.compiled)
-    return fail (error, "global-size is not set, and " + task.compiled->location
-                            + " has no text that says how many dimensions the kernel \""
-                            + kernel_name
-                            + "\" has: expected global-size=count or the like");
+    return fail (
+        error, "global-size is not set, and " + task.compiled->location
+                   + " has no source to find the number of dimensions of the kernel \""
+                   + kernel_name + "\": expected a global-size such as count");
   gsize rest = output ().array.count ();
   global.clear ();
   for (unsigned d = 0; d + 1 < work_dimensions (task.source, kernel_name); d++) {
@@ -565,7 +566,7 @@ Program::set_size (const Task &task, GError **error)
       local.resize (3, 1);
     if (!local.empty () && local != fixed)
       return fail (error, "local-size is " + size_text (local) + ", but the kernel \""
-                              + kernel_name + "\" is written for groups of "
+                              + kernel_name + "\" requires work-groups of "
                               + size_text (fixed));
     local = fixed;
   }
@@ -583,10 +584,10 @@ Program::set_size (const Task &task, GError **error)
 void
 Program::choose_groups ()
 {
-  gsize most = 1, group = 1;
+  gsize max_items = 1, group = 1;
   clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
-      CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr);
-  while (2 * group <= std::min (most, gsize (256)) && group < global[0])
+      CL_KERNEL_WORK_GROUP_SIZE, sizeof max_items, &max_items, nullptr);
+  while (2 * group <= std::min (max_items, gsize (256)) && group < global[0])
     group *= 2;
   local = {group};
   global[0] = round_up (global[0], group);
@@ -599,15 +600,15 @@ void
 Program::choose_rows ()
 {
   cl_device_id device = gst_opencl_context_get_device (context);
-  gsize most = 1, multiple = 0, group = 256;
+  gsize max_items = 1, multiple = 0, group = 256;
 
   if (opencl::is_cpu (context))
     return;
-  clGetKernelWorkGroupInfo (
-      kernel (), device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr);
+  clGetKernelWorkGroupInfo (kernel (), device, CL_KERNEL_WORK_GROUP_SIZE,
+      sizeof max_items, &max_items, nullptr);
   clGetKernelWorkGroupInfo (kernel (), device,
       CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof multiple, &multiple, nullptr);
-  while (group > most || global[0] % group != 0)
+  while (group > max_items || global[0] % group != 0)
     group /= 2;
   if (group >= multiple)
     local = {group};
@@ -617,34 +618,36 @@ bool
 Program::check_groups (GError **error) const
 {
   const cl_device_id device = gst_opencl_context_get_device (context);
-  std::vector<gsize> most_each (
+  std::vector<gsize> max_sizes (
       opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
-  gsize most = 0, items = 1;
+  gsize max_items = 0, items = 1;
 
   if (!gst_opencl_check (
           clGetDeviceInfo (device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
-              most_each.size () * sizeof most_each[0], most_each.data (), nullptr),
+              max_sizes.size () * sizeof max_sizes[0], max_sizes.data (), nullptr),
           "clGetDeviceInfo", error)
-      || !gst_opencl_check (clGetKernelWorkGroupInfo (kernel (), device,
-                                CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
+      || !gst_opencl_check (
+          clGetKernelWorkGroupInfo (kernel (), device, CL_KERNEL_WORK_GROUP_SIZE,
+              sizeof max_items, &max_items, nullptr),
           "clGetKernelWorkGroupInfo", error))
     return false;
   for (gsize d = 0; d < local.size (); d++) {
     items *= local[d];
-    if (d < most_each.size () && local[d] > most_each[d])
-      most = 0;
+    if (d < max_sizes.size () && local[d] > max_sizes[d])
+      max_items = 0;
   }
-  if (items > most)
-    return fail (error, "A group of " + size_text (local) + " is too large: "
-                            + gst_opencl_context_get_device_name (context)
-                            + " runs the kernel \"" + kernel_name + "\" in groups of "
-                            + std::to_string (most ? most : most_each[0]) + " at most");
+  if (items > max_items)
+    return fail (error,
+        "A work-group of " + size_text (local)
+            + " is too large: " + gst_opencl_context_get_device_name (context)
+            + " supports up to " + std::to_string (max_items ? max_items : max_sizes[0])
+            + " work-items for the kernel \"" + kernel_name + "\"");
   for (gsize d = 0; d < local.size (); d++) {
     if (global[d] % local[d] != 0)
       return fail (
-          error, "The work of " + size_text (global) + " does not divide into groups of "
+          error, "global-size " + size_text (global) + " is not a multiple of local-size "
                      + size_text (local)
-                     + ": a larger global-size does, where the kernel checks it");
+                     + ": round global-size up if the kernel checks its position");
   }
   return true;
 }
@@ -653,7 +656,7 @@ Program::check_groups (GError **error) const
 
 /* Copies the rows of a stream between two buffers. */
 bool
-Program::copy_lines (gsize stream, cl_command_queue queue, const Place &from,
+Program::copy_rows (gsize stream, cl_command_queue queue, const Place &from,
     gsize from_offset, const Place &to, gsize to_offset, GError **error) const
 {
   const Stream &of = streams[stream];
@@ -679,17 +682,17 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
 {
   const Stream &of = streams[stream];
   const bool is_output = stream + 1 == streams.size ();
-  const gsize as_it_is = of.is_video ? gsize (frame.stride[0]) : of.row_bytes ();
-  gsize wanted = as_it_is;
+  const gsize frame_stride = of.is_video ? gsize (frame.stride[0]) : of.row_bytes ();
+  gsize wanted = frame_stride;
 
-  if (of.is_video && lines[stream] == Lines::TIGHT)
+  if (of.is_video && row_strides[stream] == RowStride::CONTIGUOUS)
     wanted = of.line_bytes ();
-  else if (of.is_video && lines[stream] == Lines::AS_IN_OUTPUT)
+  else if (of.is_video && row_strides[stream] == RowStride::OF_OUTPUT)
     wanted = output_stride;
   else if (of.is_video)
-    wanted = round_up (as_it_is, alignment);
+    wanted = round_up (frame_stride, alignment);
   placed = {frame.data, wanted, false};
-  if (frame.offset[0] == 0 && wanted == as_it_is && (is_output || !written[stream]))
+  if (frame.offset[0] == 0 && wanted == frame_stride && (is_output || !written[stream]))
     return true;
 
   const gsize bytes = of.is_video ? wanted * of.lines () : of.array.bytes ();
@@ -701,7 +704,7 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
     return false;
   placed = {scratch[stream](), wanted, true};
   return is_output
-         || copy_lines (stream, queue, {frame.data, as_it_is, false}, frame.offset[0],
+         || copy_rows (stream, queue, {frame.data, frame_stride, false}, frame.offset[0],
              placed, 0, error);
 }
 
@@ -797,6 +800,6 @@ Program::enqueue (cl_command_queue queue,
     return false;
   const Place whole = {out.data, gsize (out.stride[0]), false};
   return !places[last].is_scratch
-         || copy_lines (last, queue, places[last], 0, whole, out.offset[0], error);
+         || copy_rows (last, queue, places[last], 0, whole, out.offset[0], error);
 }
 } // namespace compute

@@ -64,7 +64,7 @@ private:
     gsize stream;
   };
   /* Row stride that the kernel expects for a stream */
-  enum class Lines { AS_THEY_ARE, AS_IN_OUTPUT, TIGHT };
+  enum class RowStride { OWN, OF_OUTPUT, CONTIGUOUS };
   /* Memory and row stride of a frame that the kernel gets */
   struct Place {
     cl_mem data;
@@ -102,11 +102,11 @@ private:
   const Stream *stream_named (const std::string &name) const;
   bool has (const std::string &parameter) const;
   const Stream &output () const { return streams.back (); }
-  bool choose_lines (GError **error);
+  bool choose_row_strides (GError **error);
 
   bool place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
       gsize output_stride, Place &placed, GError **error);
-  bool copy_lines (gsize stream, cl_command_queue queue, const Place &from,
+  bool copy_rows (gsize stream, cl_command_queue queue, const Place &from,
       gsize from_offset, const Place &to, gsize to_offset, GError **error) const;
   bool check_overlap (const std::vector<Place> &places, GError **error) const;
   bool set_frame_arguments (
@@ -123,9 +123,9 @@ private:
   std::string kernel_name;
   Signature signature;
   std::vector<Binding> bindings;
-  std::vector<Lines> lines;        /* of each stream */
-  std::vector<bool> written;       /* of each stream */
-  std::vector<cl::Buffer> scratch; /* of each stream; most are empty */
+  std::vector<RowStride> row_strides; /* of each stream */
+  std::vector<bool> written;          /* of each stream */
+  std::vector<cl::Buffer> scratch;    /* of each stream; most are empty */
   std::vector<gsize> scratch_bytes;
   std::map<std::string, std::shared_ptr<StoredArray>> arrays; /* by parameter */
   std::vector<gsize> global, local; /* local: empty for the device's own */

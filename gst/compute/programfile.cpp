@@ -107,7 +107,7 @@ set_build_error (GstOpenCLContext *context, const ProgramFile &file, const char 
       "%s does not build on %s: %s failed: %s (%d), expected %s\n%s",
       file.location.c_str (), driver_of (context).c_str (), call,
       gst_opencl_error_name (code), code,
-      is_spirv ? "SPIR-V of a version that this driver takes"
+      is_spirv ? "SPIR-V of a version that this driver supports"
                : "a program binary of this device and driver",
       log.c_str ());
 }
@@ -121,9 +121,8 @@ create_with_il (GstOpenCLContext *context, const ProgramFile &file, GError **err
 
   if (!create) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%s is SPIR-V, which %s does not take: expected OpenCL C or a program binary, or "
-        "a "
-        "driver that has cl_khr_il_program",
+        "%s is SPIR-V, which %s does not support: expected OpenCL C, a program binary, "
+        "or a driver with cl_khr_il_program",
         file.location.c_str (), driver_of (context).c_str ());
     return cl::Program ();
   }

@@ -10,47 +10,45 @@ program_properties ()
 {
   return {
       {"location", "Location",
-          "File of OpenCL C, which may include files beside it and <random.clh>, or a "
-          "program binary or SPIR-V (set one of location, source and expression)",
+          "File with OpenCL C, which may include <random.clh> and files in the same "
+          "directory, or with a program binary or SPIR-V (set one of location, source "
+          "and expression)",
           &ProgramSettings::location, opencl::playing},
-      {"source", "Source", "OpenCL C", &ProgramSettings::source, opencl::playing},
+      {"source", "Source", "OpenCL C source (set one of location, source and expression)",
+          &ProgramSettings::source, opencl::playing},
       {"expression", "Expression",
-          "Expression for each element, with C's operators and OpenCL C's functions. "
-          "Names: x for the input (a mixer's inputs have the names of its pads), those "
-          "in "
-          "arguments, frame, time, and i0 … i3, the element's indices, innermost first. "
-          "Video is 0 … 1 in each component; types and shapes follow NumPy: integers are "
-          "exact in 64 bits, and / is the true division",
+          "Expression for each element, with operators of C and functions of OpenCL C. "
+          "Names: x (the input; inputs of a mixer have the names of its pads), the "
+          "fields of arguments, frame, time, and i0 … i3 (indices of the element, "
+          "innermost first). Video is 0 … 1 in each component. Types and shapes follow "
+          "NumPy: integers are exact in 64 bits, and / is true division",
           &ProgramSettings::expression, opencl::playing},
       {"kernel", "Kernel", "Name of the kernel (unset = the only one in the program)",
           &ProgramSettings::kernel, opencl::playing},
       {"parameters", "Parameters",
-          "Parameters of the kernel in OpenCL C, \"global const uchar *input, global "
-          "uchar "
-          "*output, int stride\"; unset: as the driver describes them (program binaries "
-          "and SPIR-V)",
+          "Parameters of the kernel in OpenCL C, such as \"global const uchar *input, "
+          "global uchar *output, int stride\" (program binaries and SPIR-V; unset = as "
+          "the driver reports them)",
           &ProgramSettings::parameters, opencl::playing},
       {"options", "Build options", "Compiler options, such as -DRADIUS=3",
           &ProgramSettings::options, opencl::playing},
       {"arguments", "Arguments",
-          "The kernel's arguments by name, \"arguments, gain=2.5, color=<1,0,0,1>, "
-          "weights=w.npy\": numbers, arrays of them for vectors, a .npy file for a "
-          "pointer, a count of elements for local memory",
+          "Arguments of the kernel by name, such as \"arguments, gain=2.5, "
+          "color=<1,0,0,1>, weights=w.npy\": a number, an array for a vector, a .npy "
+          "file for a pointer, a number of elements for local memory",
           &ProgramSettings::arguments, opencl::playing},
       {"global-size", "Global size",
-          "Number of work-items, \"x,y,z\" of numbers, width, height, count and shape0 "
-          "… shape3, also \"width/4\", rounded up (unset: one for each pixel of the "
-          "output, or each element of an array, in as many dimensions as the kernel "
-          "reads "
-          "by get_global_id ())",
+          "Number of work-items, \"x,y,z\". Each is a number, width, height, count, "
+          "shape0 … shape3, or a product or quotient such as \"width/4\", rounded up "
+          "(unset = one per pixel of the output, or per element of an array, with the "
+          "dimensions that the kernel passes to get_global_id ())",
           &ProgramSettings::global_size, opencl::playing},
       {"local-size", "Local size",
-          "Work-items of a group, \"x,y,z\"; unset: as the device likes, on a GPU a row",
+          "Work-group size, \"x,y,z\" (unset = the device's choice, on a GPU a row)",
           &ProgramSettings::local_size, opencl::playing},
       {"output-caps", "Output caps",
-          "Fields of the output caps (unset = as downstream requires, else as those of "
-          "the "
-          "input)",
+          "Fields of the output caps (unset = those that downstream requires, otherwise "
+          "those of the input)",
           &ProgramSettings::output_caps, opencl::playing},
   };
 }

@@ -97,7 +97,7 @@ read_text (cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, std::string
   text.resize (strlen (text.c_str ()));
   if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) {
     g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "the driver does not describe the kernel's parameters: set `parameters`, or "
+        "the driver does not report the parameters of the kernel: set `parameters`, or "
         "compile the program with -cl-kernel-arg-info");
     return false;
   }
@@ -123,8 +123,8 @@ bool
 fail_declaration (GError **error, const std::string &message)
 {
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "parameters: %s, expected the kernel's in OpenCL C, such as \"global const uchar "
-      "*input, global uchar *output, int stride\"",
+      "parameters: %s, expected the parameters of the kernel in OpenCL C, such as "
+      "\"global const uchar *input, global uchar *output, int stride\"",
       message.c_str ());
   return false;
 }
@@ -139,7 +139,7 @@ parse_parameter (const std::string &text, Parameter &parameter, GError **error)
   const gsize before =
       last == std::string::npos ? last : text.find_last_not_of (letters, last);
   if (before == std::string::npos)
-    return fail_declaration (error, "\"" + text + "\" is no parameter");
+    return fail_declaration (error, "\"" + text + "\" is not a parameter");
   const std::string type = text.substr (0, before + 1);
   std::istringstream words (type.substr (0, type.find ('*')));
   for (std::string word; words >> word;) {
@@ -154,7 +154,7 @@ parse_parameter (const std::string &text, Parameter &parameter, GError **error)
   const bool is_pointer = type.find ('*') != std::string::npos;
   if (parameter.name.empty () || !parameter.number
       || is_pointer != (parameter.space != Parameter::VALUE))
-    return fail_declaration (error, "\"" + text + "\" is no number or pointer");
+    return fail_declaration (error, "\"" + text + "\" is neither a number nor a pointer");
   return true;
 }
 

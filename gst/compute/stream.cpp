@@ -18,7 +18,7 @@ stream_of_caps (const char *name, GstCaps *caps, Stream &stream, GError **error)
   if (gst_video_info_from_caps (&info, caps))
     return opencl::array_of_video (&info, stream.array, error);
   g_set_error (
-      error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "caps of %s are no video", name);
+      error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "caps of %s are not video", name);
   return false;
 }
 } // namespace compute

@@ -102,7 +102,7 @@ find_place (
   place->offset = meta ? meta->offset[0] : GST_VIDEO_INFO_PLANE_OFFSET (info, 0);
   place->stride = meta ? meta->stride[0] : GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
   return place->stride >= gint (bytes_of_pixel (info) * width)
-         && opencl::end_of_lines (
+         && opencl::end_of_rows (
                 place->offset, place->stride, height, bytes_of_pixel (info) * width)
                 <= gst_buffer_get_size (buffer);
 }

@@ -146,8 +146,8 @@ struct ChromaKeySettings {
   guint auto_key_revision = 1; /* counts changes of these two */
 };
 
-/* Work-items of take_key(), which runs as one work-group */
-const gsize taking_group = 256;
+/* Work-items of measure_key(), which runs as one work-group */
+const gsize measuring_group = 256;
 
 /* Output size of a work-item and of a work-group of key_gpu(). The first entry of `tiles`
  * that fits the local memory is used. */
@@ -182,23 +182,23 @@ struct ChromaKeyWork {
   bool wide = false;      /* use key_cpu() instead of key_gpu() */
   SoftKernels soft[2];    /* for encoded levels, for linear light */
   bool has_curve = false; /* the transfer function is known */
-  opencl::FrameKernel take_key;
+  opencl::FrameKernel measure_key;
   opencl::FrameKernel quieten;
   cl::Buffer auto_key;
-  keying::ReadBack taken_key;
+  keying::ReadBack measured_key;
   keying::ScreenSearch search;
   keying::ScreenPlate plate;
-  keying::AuxiliaryFrame plate_picture; /* from the plate pad */
+  keying::AuxiliaryFrame plate_frame; /* from the plate pad */
   keying::Mattes mattes;
   cl::Buffer means[2]; /* temporal means, ushort4 per pixel; made when first needed */
   cl::Buffer quiet;    /* denoised frame */
   keying::FormatConverter pixels;
   guint newer_mean = 0;
   bool has_mean = false;
-  guint taken_revision = 0; /* auto_key_revision of auto_key */
-  guint host_revision = 0;  /* auto_key_revision of host_key */
+  guint measured_revision = 0; /* auto_key_revision of auto_key */
+  guint host_revision = 0;     /* auto_key_revision of host_key */
   guint host_key = 0;
-  guint told_downstream = 0; /* last key sent (0xffRRGGBB), or 0 */
+  guint sent_key = 0; /* last key sent (0xffRRGGBB), or 0 */
   Messages posted;
 };
 } // namespace
@@ -213,9 +213,9 @@ struct _GstChromaKey {
   std::string *plate_location; /* of plate_sample */
   GstSample *plate_sample;     /* (nullable): the last image read */
   keying::AuxiliaryStreams *sides;
-  bool told_of_plate;  /* warned that the plate pad is not used */
-  GstClockTime time;   /* running time of the current frame */
-  ChromaKeyWork *work; /* between set_formats and close, else null */
+  bool warned_of_plate; /* warned that the plate pad is not used */
+  GstClockTime time;    /* running time of the current frame */
+  ChromaKeyWork *work;  /* between set_formats and close, else null */
   ChainMember *member;
 };
 
@@ -361,10 +361,10 @@ read_plate (GstChromaKey *self, const ChromaKeySettings &wanted, GError **error)
     return true;
   if (wanted.plate_location.empty ()) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "plate=file needs plate-location, or a picture on the pad plate");
+        "plate=file: set plate-location or link the plate pad");
     return false;
   }
-  GstSample *sample = keying::load_picture (wanted.plate_location, error);
+  GstSample *sample = keying::load_image (wanted.plate_location, error);
   if (!sample)
     return false;
   if (self->plate_sample)
@@ -372,7 +372,7 @@ read_plate (GstChromaKey *self, const ChromaKeySettings &wanted, GError **error)
   self->plate_sample = sample;
   *self->plate_location = wanted.plate_location;
   if (self->work)
-    self->work->plate.drop_picture ();
+    self->work->plate.drop_image ();
   return true;
 }
 
@@ -384,7 +384,8 @@ accept_settings (GstChromaKey *self, const GstVideoInfo *info,
   opencl::TransferFunction curve;
   if (wanted.linear && !opencl::transfer_function_of (info, curve)) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "linear=true does not know what light levels of this transfer function are");
+        "linear=true: unknown transfer function in the input colorimetry; set "
+        "colorimetry or linear=false");
     return false;
   }
   return read_plate (self, wanted, error);
@@ -405,7 +406,7 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   drop_work (self);
-  self->told_of_plate = false;
+  self->warned_of_plate = false;
   self->settings->stop ();
 }
 
@@ -430,11 +431,11 @@ create_soft_kernels (GstOpenCLContext *context, const ChromaKeyWork &work,
                            + " -DTILE_ROWS=" + std::to_string (work.tile_rows)
                            + " -DITEM_ROWS=" + std::to_string (item_rows);
   for (guint which = 0; which < 8; which++) {
-    const guint pictured = which >> 2, refine = which >> 1 & 1, core = which & 1;
-    kernels.key_gpu[pictured][refine][core].prepare (context, FOLDER "chromakey_gpu.cl",
-        "key_gpu",
-        tile + " -DREFINING=" + std::to_string (refine) + " -DCLOSING="
-            + std::to_string (core) + " -DPICTURED=" + std::to_string (pictured));
+    const guint plate_image = which >> 2, refine = which >> 1 & 1, core = which & 1;
+    kernels.key_gpu[plate_image][refine][core].prepare (context,
+        FOLDER "chromakey_gpu.cl", "key_gpu",
+        tile + " -DREFINE=" + std::to_string (refine) + " -DCORE=" + std::to_string (core)
+            + " -DPLATE_IMAGE=" + std::to_string (plate_image));
   }
 }
 
@@ -453,12 +454,12 @@ create_kernels (
     const char *name;
   } kernels[] = {
       {work.key_by_distance, "key_by_distance"},
-      {work.take_key, "take_key"},
+      {work.measure_key, "measure_key"},
       {work.quieten, "quiet"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name,
-        options + " -DGROUP=" + std::to_string (taking_group));
+        options + " -DGROUP=" + std::to_string (measuring_group));
 }
 
 static gboolean
@@ -479,7 +480,7 @@ gst_chroma_key_set_formats (
   if (!self->settings->adopt (accept, error))
     return FALSE;
   /* A source may change the framerate after a seek. The known screen stays valid. */
-  if (self->work && self->work->format.shows_the_same (format))
+  if (self->work && self->work->format.is_equivalent (format))
     return TRUE;
   drop_work (self);
   self->work = new ChromaKeyWork;
@@ -497,7 +498,7 @@ gst_chroma_key_set_formats (
   if (format.is_of_camera ())
     work.pixels.prepare (context, format);
   if (opencl::make_buffer (context, sizeof (cl_uint), work.auto_key, error)
-      && work.taken_key.create (context, 1, error)
+      && work.measured_key.create (context, 1, error)
       && work.search.create (context, format, format.options (), error)
       && work.plate.create (context, info, soft, error))
     return TRUE;
@@ -546,16 +547,16 @@ is_on_device (const ChromaKeySettings &settings)
 
 /* Measures the key colour and writes it to the device buffer auto_key. */
 static gboolean
-take_key (ChromaKeyWork &work, const ChromaKeySettings &settings,
+measure_key (ChromaKeyWork &work, const ChromaKeySettings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
-  const opencl::Groups one_group = {1, 1, taking_group};
+  const opencl::Groups one_group = {1, 1, measuring_group};
 
-  if (!is_on_device (settings) || work.taken_revision == settings.auto_key_revision)
+  if (!is_on_device (settings) || work.measured_revision == settings.auto_key_revision)
     return TRUE;
-  work.taken_revision = settings.auto_key_revision;
+  work.measured_revision = settings.auto_key_revision;
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  return work.take_key.launch_groups (queue, one_group, error, work.format.of (input),
+  return work.measure_key.launch_groups (queue, one_group, error, work.format.of (input),
       cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
       work.auto_key ());
 }
@@ -567,8 +568,8 @@ knows_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
   if (settings.auto_key == AutoKey::screen)
     return work.search.key () != 0;
   return settings.auto_key == AutoKey::none
-         || (work.taken_revision == settings.auto_key_revision
-             && work.host_revision == work.taken_revision);
+         || (work.measured_revision == settings.auto_key_revision
+             && work.host_revision == work.measured_revision);
 }
 
 /* Returns the key colour if the host knows it, else key-color. */
@@ -582,36 +583,36 @@ known_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 
 /* Sends a new key colour to flowkey, before the first frame that is keyed with it. */
 static void
-tell_downstream (GstChromaKey *self, const ChromaKeySettings &settings)
+send_key (GstChromaKey *self, const ChromaKeySettings &settings)
 {
   ChromaKeyWork &work = *self->work;
   if (!knows_key (work, settings))
     return;
   guint key = known_key (work, settings) | 0xff000000;
-  if (key == work.told_downstream)
+  if (key == work.sent_key)
     return;
-  work.told_downstream = key;
+  work.sent_key = key;
   gst_pad_push_event (GST_BASE_TRANSFORM_SRC_PAD (self), keying::new_key_event (key));
 }
 
 /* Reads the key colour back, once per key. The host needs it for `relative` and for
  * flowkey's limit. */
 static bool
-learn_key (GstChromaKey *self, const ChromaKeySettings &settings, cl_command_queue queue,
-    GError **error)
+read_back_key (GstChromaKey *self, const ChromaKeySettings &settings,
+    cl_command_queue queue, GError **error)
 {
   ChromaKeyWork &work = *self->work;
   if (knows_key (work, settings))
     return true;
-  if (!work.taken_key.read (queue, work.auto_key (), error))
+  if (!work.measured_key.read (queue, work.auto_key (), error))
     return false;
-  const cl_uint *key = work.taken_key.wait (error);
+  const cl_uint *key = work.measured_key.wait (error);
   if (!key)
     return false;
   work.host_key = *key;
-  work.host_revision = work.taken_revision;
-  GST_INFO_OBJECT (self, "took 0x%08x for key-color", work.host_key);
-  tell_downstream (self, settings);
+  work.host_revision = work.measured_revision;
+  GST_INFO_OBJECT (self, "measured key colour 0x%08x", work.host_key);
+  send_key (self, settings);
   return true;
 }
 
@@ -622,16 +623,17 @@ warn_of_no_screen (GstChromaKey *self)
 {
   const keying::ScreenSearch &search = self->work->search;
   GST_ELEMENT_WARNING (self, STREAM, FAILED,
-      ("No green or blue screen found: %.1f %% of the frame has one green or blue, and "
-       "%.1f %% are needed. Frames pass opaque until then. Light the screen, or set "
-       "auto-key=none and key-color.",
+      ("No green or blue screen found: %.1f %% of the frame has the same green or blue, "
+       "at least %.1f %% are needed. Frames pass opaque until a screen is found. Light "
+       "the screen, or set auto-key=none and key-color.",
           100 * search.share (), 100 * keying::ScreenSearch::least_share),
       ("looked for %" GST_TIME_FORMAT, GST_TIME_ARGS (search.missing_for ())));
 }
 
 /* Posts a new key colour, or a warning if there is none after `timeout`. */
 static void
-tell_screen (GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime timeout)
+report_screen (
+    GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime timeout)
 {
   ChromaKeyWork &work = *self->work;
   Messages &posted = work.posted;
@@ -646,7 +648,7 @@ tell_screen (GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime
   if (key == posted.key)
     return;
   posted.key = key;
-  GST_INFO_OBJECT (self, "found a screen of 0x%08x", key);
+  GST_INFO_OBJECT (self, "found a screen of colour 0x%08x", key);
   gst_element_post_message (GST_ELEMENT (self),
       gst_message_new_element (GST_OBJECT (self),
           gst_structure_new ("chromakey-key", "key-color", G_TYPE_UINT, key, nullptr)));
@@ -658,8 +660,8 @@ look_for_screen (GstChromaKey *self, const ChromaKeySettings &settings,
 {
   if (self->work->search.is_due () && !self->work->search.look (input, queue, error))
     return false;
-  tell_screen (self, settings, GST_SECOND);
-  tell_downstream (self, settings);
+  report_screen (self, settings, GST_SECOND);
+  send_key (self, settings);
   return true;
 }
 
@@ -673,7 +675,7 @@ end_search (GstChromaKey *self)
       || !self->work->search.has_begun ())
     return;
   if (self->work->search.finish (&error))
-    tell_screen (self, settings, 0);
+    report_screen (self, settings, 0);
   g_clear_error (&error); /* a device error, which the frames in flight report */
 }
 
@@ -702,7 +704,7 @@ static keying::ScreenKey
 screen_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   return {work.auto_key (), cl_uint (is_on_device (settings)), known_key (work, settings),
-      work.taken_revision, is_linear (work, settings)};
+      work.measured_revision, is_linear (work, settings)};
 }
 
 static cl_uint
@@ -759,7 +761,7 @@ set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings 
       cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
       cl_uint (is_on_device (settings)), cl_uint (known_key (work, settings)),
       work.plate.colors (), work.plate.columns (), work.plate.rows (),
-      work.plate.block_size (), work.plate.picture (), work.plate.picture_stride (),
+      work.plate.block_size (), work.plate.image (), work.plate.image_stride (),
       cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
       cl_float (settings.balance), cl_float (settings.similarity),
       cl_float (std::max (settings.smoothness, least_smoothness)),
@@ -775,7 +777,7 @@ key_gpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &f
   gsize width = work.info.width, height = work.info.height;
   opencl::Kernel *kernel =
       frames.kernels
-          ->key_gpu[work.plate.picture_stride () > 0][settings.refine][settings.core]
+          ->key_gpu[work.plate.image_stride () > 0][settings.refine][settings.core]
           .variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel && set_keyer (kernel, work, settings, frames, error)
@@ -826,7 +828,7 @@ convert_format (ChromaKeyWork &work, const GstOpenCLFrame **input, GstOpenCLFram
 {
   if (!work.format.is_of_camera ())
     return true;
-  if (!work.pixels.take (*input, pixels, queue, error))
+  if (!work.pixels.convert (*input, pixels, queue, error))
     return false;
   *input = pixels;
   return true;
@@ -854,19 +856,19 @@ quieten (GstOpenCLContext *context, ChromaKeyWork &work, const GstOpenCLFrame *i
 }
 
 static bool
-take_plate (GstChromaKey *self, cl_command_queue queue, GError **error)
+scale_plate (GstChromaKey *self, cl_command_queue queue, GError **error)
 {
-  keying::ReadFrame picture;
+  keying::ReadFrame image;
   GstVideoInfo info;
 
   if (!gst_video_info_from_caps (&info, gst_sample_get_caps (self->plate_sample)))
     g_return_val_if_reached (false);
   GstBuffer *buffer = gst_opencl_filter_import (
       GST_OPENCL_FILTER (self), gst_sample_get_buffer (self->plate_sample), error);
-  bool taken = buffer && picture.map (buffer, &info, queue, error)
-               && self->work->plate.take_picture (picture.frame (), &info, queue, error);
+  bool set = buffer && image.map (buffer, &info, queue, error)
+             && self->work->plate.set_image (image.frame (), &info, queue, error);
   gst_clear_buffer (&buffer);
-  return taken;
+  return set;
 }
 
 static bool
@@ -874,15 +876,15 @@ follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
   ChromaKeyWork &work = *self->work;
-  auto take = [&] (const GstOpenCLFrame *picture, const GstVideoInfo *info) {
-    return work.plate.take_picture (picture, info, queue, error);
+  auto set_image = [&] (const GstOpenCLFrame *image, const GstVideoInfo *info) {
+    return work.plate.set_image (image, info, queue, error);
   };
   if (settings.plate == Plate::file
-      && !work.plate_picture.follow (GST_OPENCL_FILTER (self), *self->sides, "plate",
-          self->time, queue, take, error))
+      && !work.plate_frame.follow (GST_OPENCL_FILTER (self), *self->sides, "plate",
+          self->time, queue, set_image, error))
     return false;
-  if (settings.plate == Plate::file && !work.plate.has_picture ()
-      && !take_plate (self, queue, error))
+  if (settings.plate == Plate::file && !work.plate.has_image ()
+      && !scale_plate (self, queue, error))
     return false;
   return work.plate.follow (
       plate_of (settings), screen_key_of (work, settings), input, queue, error);
@@ -924,15 +926,16 @@ key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFra
 
 /* Discards frames of the plate pad, so that they do not block its upstream. */
 static void
-leave_plate_out (GstChromaKey *self, const ChromaKeySettings &settings)
+discard_plate_frames (GstChromaKey *self, const ChromaKeySettings &settings)
 {
   std::shared_ptr<keying::AuxiliaryStream> stream = self->sides->find ("plate");
   if (!stream)
     return;
-  if (settings.plate != Plate::file && !std::exchange (self->told_of_plate, true))
+  if (settings.plate != Plate::file && !std::exchange (self->warned_of_plate, true))
     GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
-        ("The pictures of pad plate are not used: set plate=file"), (nullptr));
-  stream->picture_at (self->time);
+        ("Frames of the plate pad are ignored: set plate=file and a soft method"),
+        (nullptr));
+  stream->frame_at (self->time);
 }
 
 static gboolean
@@ -947,13 +950,13 @@ key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame
     return FALSE;
   const bool has_key = !searches || work.search.key () != 0;
   if (!has_key || settings.plate != Plate::file || settings.method == Method::distance)
-    leave_plate_out (self, settings);
+    discard_plate_frames (self, settings);
   if (!has_key)
     return key_nothing (work, settings, input, output, queue, error);
-  if (!take_key (work, settings, input, queue, error))
+  if (!measure_key (work, settings, input, queue, error))
     return FALSE;
   if (settings.method == Method::distance)
-    return learn_key (self, settings, queue, error)
+    return read_back_key (self, settings, queue, error)
            && key_by_distance (work, settings, input, output, queue, error);
   GstOpenCLFrame pixels = {};
   return convert_format (work, &input, &pixels, queue, error)
@@ -988,7 +991,7 @@ static const GstOpenCLDeferral deferral = {
 /* Returns TRUE if a chain can start with this frame. A chain does not change colours, and
  * cannot contain the launches that measure a key or search for a screen. */
 static bool
-begins_run (const ChromaKeyWork &work, const ChromaKeySettings &settings)
+can_start_chain (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
          && knows_key (work, settings)
@@ -1011,8 +1014,8 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   if (settings.auto_key == AutoKey::screen
       && !self->work->search.next (settings.auto_key_revision, self->time, error))
     return FALSE;
-  tell_downstream (self, settings);
-  if (begins_run (*self->work, settings) && !self->sides->has_any ())
+  send_key (self, settings);
+  if (can_start_chain (*self->work, settings) && !self->sides->has_any ())
     outcome = self->member->defer (filter,
         keying::KeyChain (distance_key_of (*self->work, settings)), input, output, error);
   if (outcome == ChainMember::Outcome::plain)
@@ -1112,7 +1115,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   object_class->finalize = gst_chroma_key_finalize;
   opencl::install_settings<&GstChromaKey::settings> (klass, properties);
 
-  keying::set_up_filming_class (filter_class);
+  keying::set_up_camera_class (filter_class);
   set_up_sides (GST_ELEMENT_CLASS (klass));
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",
       "Filter/Effect/Video",

@@ -100,7 +100,7 @@ struct _GstFlowKey {
   opencl::Settings<FlowKeySettings> *settings;
   FlowKeyWork *work; /* between set_formats and close, else null */
   ChainMember *member;
-  guint told_key; /* key colour of the chromakey upstream (0xffRRGGBB), or 0 */
+  guint upstream_key; /* key colour of the chromakey upstream (0xffRRGGBB), or 0 */
 };
 
 G_DEFINE_TYPE (GstFlowKey, gst_flow_key, GST_TYPE_OPENCL_FILTER)
@@ -140,8 +140,8 @@ get_settings (gpointer element)
   GstFlowKey *self = GST_FLOW_KEY (element);
   FlowKeySettings settings = self->settings->committed ();
   GST_OBJECT_LOCK (self);
-  if (settings.auto_key && self->told_key)
-    settings.key_color = self->told_key;
+  if (settings.auto_key && self->upstream_key)
+    settings.key_color = self->upstream_key;
   GST_OBJECT_UNLOCK (self);
   return settings;
 }
@@ -154,7 +154,7 @@ gst_flow_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 
   if (keying::parse_key_event (event, &key)) {
     GST_OBJECT_LOCK (self);
-    self->told_key = key;
+    self->upstream_key = key;
     GST_OBJECT_UNLOCK (self);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
@@ -326,7 +326,7 @@ apply_planes (FlowKeyWork &work, const GstOpenCLFrame *input,
 
 /* Each iteration but the last keys at least one pixel, so that no frame needs more. */
 static guint
-most_iterations (const GstVideoInfo *info)
+max_iterations (const GstVideoInfo *info)
 {
   return guint (info->width) * info->height;
 }
@@ -334,7 +334,7 @@ most_iterations (const GstVideoInfo *info)
 static bool
 is_to_the_end (const FlowKeySettings &settings, const GstVideoInfo *info)
 {
-  return settings.iterations == 0 || settings.iterations >= most_iterations (info);
+  return settings.iterations == 0 || settings.iterations >= max_iterations (info);
 }
 
 static bool
@@ -354,7 +354,7 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   FlowKeySettings settings = get_settings (self);
   FlowRule rule = rule_of (settings, &work.info);
   bool to_the_end = is_to_the_end (settings, &work.info);
-  guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
+  guint iterations = to_the_end ? max_iterations (&work.info) : settings.iterations;
   keying::KeyChain chain;
 
   keying::keep_unkeyed (output->buffer, input->buffer);

@@ -60,7 +60,7 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define ON_DEVICE "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
 /* Preferred formats of opaque output. From RGB, videoconvert and encoders make 4:4:4
  * video, which many players do not show. */
-#define PLAYED_FORMATS "video/x-raw, format={I420, NV12}"
+#define PREFERRED_FORMATS "video/x-raw, format={I420, NV12}"
 #define ALPHA_FORMATS                                                                    \
   "video/x-raw, format={RGBA, BGRA, ARGB, ABGR, AYUV, VUYA, A420, GBRA, RGBA64_LE, "     \
   "ARGB64, AYUV64}"
@@ -72,7 +72,7 @@ namespace {
 enum {
   PROP_BACKGROUND_LOCATION = 1,
   PROP_BACKGROUND_COLOR,
-  FIRST_OF_KEY, /* first property of chromakey */
+  FIRST_KEY_PROPERTY, /* first property of chromakey */
 };
 
 /* Defaults that differ from those of chromakey */
@@ -80,15 +80,15 @@ const opencl::OwnDefault defaults[] = {
     {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
 
 /* A background file */
-struct Film {
+struct BackgroundFile {
   std::string location;
   std::vector<GstElement *> elements; /* from filesrc to queue */
   GstPad *end = nullptr;              /* source pad of the queue; owned */
-  GstPad *pad = nullptr; /* (nullable): compositor pad, once it is shown; owned */
-  gulong held = 0;       /* probe that blocks `end` until then */
-  bool is_over = false;  /* failed or stopped: ignore its errors */
+  GstPad *pad = nullptr;  /* (nullable): compositor pad, once it is shown; owned */
+  gulong block_probe = 0; /* probe that blocks `end` until then */
+  bool is_over = false;   /* failed or stopped: ignore its errors */
 };
-using Films = std::list<Film *>;
+using BackgroundFiles = std::list<BackgroundFile *>;
 
 /* End of the foreground. Later frames are dropped. */
 struct End {
@@ -107,15 +107,15 @@ struct _GstGreenscreenBin {
 
   const gchar *missing; /* (nullable): a required factory that is not installed */
   GstElement *key, *fill, *out;
-  GstElement *mix;    /* (nullable): compositor, replaces fill if there is a background */
-  GstElement *made;   /* capsfilter behind mix */
-  GstPad *background; /* (nullable): the request pad */
-  Films *films;       /* background files in the order they were set; object lock */
-  GMutex changing;    /* held while a film is shown or removed */
-  gchar *location;    /* (nullable); object lock */
-  bool is_transparent; /* background-color has alpha; object lock */
-  gint width, height;  /* of the foreground; object lock */
-  GstClockTime now;    /* running time of the output; object lock */
+  GstElement *compositor;  /* (nullable): replaces fill if there is a background */
+  GstElement *output_caps; /* capsfilter behind compositor */
+  GstPad *background;      /* (nullable): the request pad */
+  BackgroundFiles *files;  /* background files in the order they were set; object lock */
+  GMutex changing;         /* held while a file is shown or removed */
+  gchar *location;         /* (nullable); object lock */
+  bool is_transparent;     /* background-color has alpha; object lock */
+  gint width, height;      /* of the foreground; object lock */
+  GstClockTime now;        /* running time of the output; object lock */
 };
 
 G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
@@ -142,7 +142,7 @@ add (GstGreenscreenBin *self, const gchar *factory)
 /* Adds openclupload, openclconvert and a capsfilter for `formats`. Returns the first and
  * sets the last element. */
 static GstElement *
-add_way_in (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
+add_converter (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
 {
   GstElement *upload = add (self, "openclupload");
   GstElement *convert = add (self, "openclconvert");
@@ -159,67 +159,67 @@ add_way_in (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
 /* --- output format --- */
 
 static bool
-takes_any_of (GstCaps *taken, const char *formats)
+accepts_any_of (GstCaps *accepted, const char *formats)
 {
   GstCaps *caps = gst_caps_from_string (formats);
-  const bool takes = gst_caps_can_intersect (taken, caps);
+  const bool accepts = gst_caps_can_intersect (accepted, caps);
   gst_caps_unref (caps);
-  return takes;
+  return accepts;
 }
 
-/* Returns the PLAYED_FORMATS that the element behind `source` prefers, as caps on the
+/* Returns the PREFERRED_FORMATS that the element behind `source` prefers, as caps on the
  * device, or EMPTY. videoconvert lists the formats of the element behind it first, and
  * then all that it converts. So a consumer of full chroma, such as pngenc, keeps full
  * chroma. (transfer full) */
 static GstCaps *
-find_played_formats (GstPad *source, bool has_alpha)
+find_preferred_formats (GstPad *source, bool has_alpha)
 {
   GstCaps *best = gst_caps_truncate (gst_pad_peer_query_caps (source, nullptr));
-  GstCaps *played = gst_caps_from_string (PLAYED_FORMATS);
-  GstCaps *both = gst_caps_intersect (best, played);
+  GstCaps *preferred = gst_caps_from_string (PREFERRED_FORMATS);
+  GstCaps *both = gst_caps_intersect (best, preferred);
   GstCaps *found = gst_caps_new_empty ();
 
-  if (!gst_caps_is_empty (both) && !(has_alpha && takes_any_of (best, ALPHA_FORMATS))) {
+  if (!gst_caps_is_empty (both) && !(has_alpha && accepts_any_of (best, ALPHA_FORMATS))) {
     gst_caps_append (found, gst_caps_from_string (ON_DEVICE));
     gst_caps_set_value (found, "format",
         gst_structure_get_value (gst_caps_get_structure (both, 0), "format"));
   }
   gst_caps_unref (both);
-  gst_caps_unref (played);
+  gst_caps_unref (preferred);
   gst_caps_unref (best);
   return found;
 }
 
 /* Leaves only these formats in the answer to a CAPS query, if it has any of them. */
 static void
-narrow_to_played_formats (GstGreenscreenBin *self, GstQuery *query)
+narrow_to_preferred_formats (GstGreenscreenBin *self, GstQuery *query)
 {
-  GstCaps *taken;
+  GstCaps *result;
 
   GST_OBJECT_LOCK (self);
-  const bool has_alpha = self->is_transparent && !self->mix;
+  const bool has_alpha = self->is_transparent && !self->compositor;
   GST_OBJECT_UNLOCK (self);
   GstPad *source = gst_element_get_static_pad (GST_ELEMENT (self), "src");
-  GstCaps *played = find_played_formats (source, has_alpha);
-  gst_query_parse_caps_result (query, &taken);
-  GstCaps *narrowed = gst_caps_intersect (taken, played);
+  GstCaps *preferred = find_preferred_formats (source, has_alpha);
+  gst_query_parse_caps_result (query, &result);
+  GstCaps *narrowed = gst_caps_intersect (result, preferred);
   if (!gst_caps_is_empty (narrowed))
     gst_query_set_caps_result (query, narrowed);
   gst_caps_unref (narrowed);
-  gst_caps_unref (played);
+  gst_caps_unref (preferred);
   gst_object_unref (source);
 }
 
 /* Narrows the formats that `out` finds behind it. ACCEPT_CAPS is answered alike: a
  * transform keeps its input's format if that is accepted. */
 static GstPadProbeReturn
-prefer_played_formats (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+answer_with_preferred_formats (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
   GstCaps *asked;
 
   if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
-    narrow_to_played_formats (GST_GREENSCREEN_BIN (data), query);
+    narrow_to_preferred_formats (GST_GREENSCREEN_BIN (data), query);
   if (GST_QUERY_TYPE (query) == GST_QUERY_ACCEPT_CAPS) {
     GstCaps *narrowed = gst_pad_query_caps (pad, nullptr);
     gst_query_parse_accept_caps (query, &asked);
@@ -244,9 +244,9 @@ static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
   GstElement *last;
-  self->films = new Films;
+  self->files = new BackgroundFiles;
   g_mutex_init (&self->changing);
-  GstElement *first = add_way_in (self, KEYED_FORMATS, &last);
+  GstElement *first = add_converter (self, KEYED_FORMATS, &last);
   self->key = add (self, "chromakey");
   self->fill = add (self, "keyfill");
   self->out = add (self, "openclconvert");
@@ -259,18 +259,18 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   gst_element_link_many (last, self->key, self->fill, self->out, download, nullptr);
   opencl::add_ghost_pad (self, "sink", first, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
-  GstPad *made = gst_element_get_static_pad (download, "sink");
-  gst_pad_add_probe (made,
+  GstPad *download_sink = gst_element_get_static_pad (download, "sink");
+  gst_pad_add_probe (download_sink,
       GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
-      prefer_played_formats, self, nullptr);
-  gst_object_unref (made);
+      answer_with_preferred_formats, self, nullptr);
+  gst_object_unref (download_sink);
 }
 
 /* --- compositor --- */
 
 /* Scales the background to the size of the foreground. */
 static gboolean
-fit_behind (GstElement *, GstPad *pad, gpointer data)
+fit_background (GstElement *, GstPad *pad, gpointer data)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
   guint zorder;
@@ -286,7 +286,7 @@ fit_behind (GstElement *, GstPad *pad, gpointer data)
 
 /* Sets the output caps and the size of the background from the caps of the foreground. */
 static GstPadProbeReturn
-fit_to_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+fit_to_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
@@ -298,26 +298,26 @@ fit_to_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   gst_event_parse_caps (event, &caps);
   if (!gst_video_info_from_caps (&video, caps))
     return GST_PAD_PROBE_OK;
-  GstCaps *made = gst_caps_from_string (ON_DEVICE);
-  gst_caps_set_simple (made, "width", G_TYPE_INT, video.width, "height", G_TYPE_INT,
+  GstCaps *caps_out = gst_caps_from_string (ON_DEVICE);
+  gst_caps_set_simple (caps_out, "width", G_TYPE_INT, video.width, "height", G_TYPE_INT,
       video.height, "pixel-aspect-ratio", GST_TYPE_FRACTION, video.par_n, video.par_d,
       nullptr);
   if (video.fps_n > 0)
     gst_caps_set_simple (
-        made, "framerate", GST_TYPE_FRACTION, video.fps_n, video.fps_d, nullptr);
-  g_object_set (self->made, "caps", made, nullptr);
-  gst_caps_unref (made);
+        caps_out, "framerate", GST_TYPE_FRACTION, video.fps_n, video.fps_d, nullptr);
+  g_object_set (self->output_caps, "caps", caps_out, nullptr);
+  gst_caps_unref (caps_out);
   GST_OBJECT_LOCK (self);
   self->width = video.width;
   self->height = video.height;
   GST_OBJECT_UNLOCK (self);
-  gst_element_foreach_sink_pad (self->mix, fit_behind, self);
+  gst_element_foreach_sink_pad (self->compositor, fit_background, self);
   return GST_PAD_PROBE_OK;
 }
 
 /* Records the end of the foreground, in its streaming thread. */
 static GstPadProbeReturn
-watch_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   End &end = *static_cast<End *> (data);
   GST_OBJECT_LOCK (pad);
@@ -341,7 +341,7 @@ watch_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 
 /* Ends the output with the foreground if the background is longer. */
 static GstPadProbeReturn
-end_with_picture (GstPad *pad, GstPadProbeInfo *info, gpointer above)
+end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
 {
   End &end = *static_cast<End *> (g_object_get_data (G_OBJECT (above), "end"));
   GstEvent *event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
@@ -375,42 +375,43 @@ static void
 watch_pads (GstGreenscreenBin *self, GstPad *above)
 {
   End *end = new End;
-  GstPad *source = gst_element_get_static_pad (self->mix, "src");
+  GstPad *source = gst_element_get_static_pad (self->compositor, "src");
 
   gst_segment_init (&end->segment, GST_FORMAT_TIME);
   g_object_set_data_full (G_OBJECT (above), "end", end,
       [] (gpointer data) { delete static_cast<End *> (data); });
   gst_pad_add_probe (
-      above, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, fit_to_picture, self, nullptr);
+      above, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, fit_to_foreground, self, nullptr);
   gst_pad_add_probe (above,
       GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
-      watch_picture, end, nullptr);
-  gst_pad_add_probe (source, GST_PAD_PROBE_TYPE_BUFFER, end_with_picture, above, nullptr);
+      watch_foreground, end, nullptr);
+  gst_pad_add_probe (
+      source, GST_PAD_PROBE_TYPE_BUFFER, end_with_foreground, above, nullptr);
   gst_object_unref (source);
 }
 
 /* Replaces keyfill by openclcompositor. */
 static bool
-put_mix_in_place (GstGreenscreenBin *self)
+insert_compositor (GstGreenscreenBin *self)
 {
-  if (self->mix)
+  if (self->compositor)
     return true;
   GstElement *ahead = add (self, "queue");
-  GstElement *mix = add (self, "openclcompositor");
-  self->made = add (self, "capsfilter");
-  if (!ahead || !mix || !self->made)
+  GstElement *compositor = add (self, "openclcompositor");
+  self->output_caps = add (self, "capsfilter");
+  if (!ahead || !compositor || !self->output_caps)
     return false;
-  self->mix = mix;
-  gst_util_set_object_arg (G_OBJECT (mix), "background", "transparent");
+  self->compositor = compositor;
+  gst_util_set_object_arg (G_OBJECT (compositor), "background", "transparent");
   gst_element_unlink_many (self->key, self->fill, self->out, nullptr);
   gst_element_set_locked_state (self->fill, TRUE);
-  GstPad *above = gst_element_request_pad_simple (mix, "sink_%u");
+  GstPad *above = gst_element_request_pad_simple (compositor, "sink_%u");
   GstPad *source = gst_element_get_static_pad (ahead, "src");
   g_object_set (above, "zorder", 1, nullptr);
   watch_pads (self, above);
   gst_element_link (self->key, ahead);
   gst_pad_link (source, above);
-  gst_element_link_many (mix, self->made, self->out, nullptr);
+  gst_element_link_many (compositor, self->output_caps, self->out, nullptr);
   gst_object_unref (source);
   gst_object_unref (above);
   return true;
@@ -418,11 +419,11 @@ put_mix_in_place (GstGreenscreenBin *self)
 
 /* Links `source` as the background. Returns the pad of the compositor (transfer full). */
 static GstPad *
-link_behind (GstGreenscreenBin *self, GstPad *source)
+link_background (GstGreenscreenBin *self, GstPad *source)
 {
-  GstPad *below = gst_element_request_pad_simple (self->mix, "sink_%u");
+  GstPad *below = gst_element_request_pad_simple (self->compositor, "sink_%u");
   g_object_set (below, "zorder", 0, "repeat-after-eos", TRUE, nullptr);
-  fit_behind (self->mix, below, self);
+  fit_background (self->compositor, below, self);
   gst_pad_link (source, below);
   return below;
 }
@@ -430,10 +431,10 @@ link_behind (GstGreenscreenBin *self, GstPad *source)
 /* Adds the elements that upload and convert a background, up to a queue: (transfer
  * none) (nullable) */
 static GstElement *
-add_way_behind (GstGreenscreenBin *self, GstElement **queue)
+add_background_converter (GstGreenscreenBin *self, GstElement **queue)
 {
   GstElement *last;
-  GstElement *first = add_way_in (self, ON_DEVICE ", format=RGBA", &last);
+  GstElement *first = add_converter (self, ON_DEVICE ", format=RGBA", &last);
   *queue = add (self, "queue");
   if (!first || !*queue)
     return nullptr;
@@ -453,42 +454,42 @@ link_decoded (GstElement *, GstPad *pad, gpointer to)
 }
 
 /* Adds the elements from the file to the compositor, not started: (nullable) */
-static Film *
-make_film (GstGreenscreenBin *self, const gchar *location)
+static BackgroundFile *
+add_file (GstGreenscreenBin *self, const gchar *location)
 {
-  GstElement *file = add (self, "filesrc");
+  GstElement *source = add (self, "filesrc");
   GstElement *decoder = add (self, "decodebin");
   GstElement *convert = add (self, "videoconvert");
   GstElement *queue = nullptr;
-  GstElement *first = add_way_behind (self, &queue);
+  GstElement *first = add_background_converter (self, &queue);
 
-  if (!first || !file || !convert || !decoder)
+  if (!first || !source || !convert || !decoder)
     return nullptr;
   GstCaps *video = gst_caps_from_string ("video/x-raw(ANY)");
-  g_object_set (file, "location", location, nullptr);
+  g_object_set (source, "location", location, nullptr);
   g_object_set (decoder, "caps", video, "expose-all-streams", FALSE, nullptr);
   gst_caps_unref (video);
   g_signal_connect (decoder, "pad-added", G_CALLBACK (link_decoded), convert);
-  gst_element_link (file, decoder);
+  gst_element_link (source, decoder);
   gst_element_link (convert, first);
 
-  Film *film = new Film;
-  film->location = location;
-  film->elements = {file, decoder, convert};
+  BackgroundFile *file = new BackgroundFile;
+  file->location = location;
+  file->elements = {source, decoder, convert};
   for (GstElement *element = first; element != queue;) {
-    film->elements.push_back (element);
+    file->elements.push_back (element);
     GstPad *pad = gst_element_get_static_pad (element, "src");
     GstPad *peer = gst_pad_get_peer (pad);
     element = GST_PAD_PARENT (peer);
     gst_object_unref (peer);
     gst_object_unref (pad);
   }
-  film->elements.push_back (queue);
-  film->end = gst_element_get_static_pad (queue, "src");
+  file->elements.push_back (queue);
+  file->end = gst_element_get_static_pad (queue, "src");
   GST_OBJECT_LOCK (self);
-  self->films->push_back (film);
+  self->files->push_back (file);
   GST_OBJECT_UNLOCK (self);
-  return film;
+  return file;
 }
 
 /* Unlinks the file before the decoder stops, and hides the error that this causes.
@@ -496,93 +497,93 @@ make_film (GstGreenscreenBin *self, const gchar *location)
  * then pushes data on a pad that is no longer in push mode, which GStreamer reports as a
  * critical fault. */
 static void
-stop_reading (GstGreenscreenBin *self, Film *film)
+stop_reading (GstGreenscreenBin *self, BackgroundFile *file)
 {
   GST_OBJECT_LOCK (self);
-  film->is_over = true;
+  file->is_over = true;
   GST_OBJECT_UNLOCK (self);
-  gst_element_unlink (film->elements[0], film->elements[1]);
+  gst_element_unlink (file->elements[0], file->elements[1]);
 }
 
 /* Releases the compositor pad first, since a frame may be blocked in it. */
 static void
-take_away (GstGreenscreenBin *self, Film *film)
+remove_file (GstGreenscreenBin *self, BackgroundFile *file)
 {
-  stop_reading (self, film);
-  if (film->pad)
-    gst_element_release_request_pad (self->mix, film->pad);
-  if (film->held)
-    gst_pad_remove_probe (film->end, film->held);
-  for (GstElement *element : film->elements) {
+  stop_reading (self, file);
+  if (file->pad)
+    gst_element_release_request_pad (self->compositor, file->pad);
+  if (file->block_probe)
+    gst_pad_remove_probe (file->end, file->block_probe);
+  for (GstElement *element : file->elements) {
     gst_element_set_locked_state (element, TRUE);
     gst_element_set_state (element, GST_STATE_NULL);
   }
   GST_OBJECT_LOCK (self);
-  self->films->remove (film);
+  self->files->remove (file);
   GST_OBJECT_UNLOCK (self);
-  for (GstElement *element : film->elements)
+  for (GstElement *element : file->elements)
     gst_bin_remove (GST_BIN (self), element);
-  gst_clear_object (&film->pad);
-  gst_clear_object (&film->end);
-  delete film;
+  gst_clear_object (&file->pad);
+  gst_clear_object (&file->end);
+  delete file;
 }
 
-/* Returns whether the film is still in the bin. Call with `changing` held. */
+/* Returns whether the file is still in the bin. Call with `changing` held. */
 static bool
-is_there (GstGreenscreenBin *self, Film *film)
+has_file (GstGreenscreenBin *self, BackgroundFile *file)
 {
   GST_OBJECT_LOCK (self);
   const bool is =
-      std::find (self->films->begin (), self->films->end (), film) != self->films->end ();
+      std::find (self->files->begin (), self->files->end (), file) != self->files->end ();
   GST_OBJECT_UNLOCK (self);
   return is;
 }
 
 static void
-take_away_before (GstGreenscreenBin *self, Film *film)
+remove_files_before (GstGreenscreenBin *self, BackgroundFile *file)
 {
   GST_OBJECT_LOCK (self);
-  const Films all = *self->films;
+  const BackgroundFiles all = *self->files;
   GST_OBJECT_UNLOCK (self);
-  for (Film *before : all) {
-    if (before == film)
+  for (BackgroundFile *before : all) {
+    if (before == file)
       return;
-    take_away (self, before);
+    remove_file (self, before);
   }
 }
 
-/* Called asynchronously once the first frame is decoded. The film starts at the current
+/* Called asynchronously once the first frame is decoded. The file starts at the current
  * time. */
 static void
-show_film (GstElement *element, gpointer data)
+show_file (GstElement *element, gpointer data)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
-  Film *film = static_cast<Film *> (data);
+  BackgroundFile *file = static_cast<BackgroundFile *> (data);
 
   g_mutex_lock (&self->changing);
-  if (is_there (self, film) && film->held && !film->is_over) {
+  if (has_file (self, file) && file->block_probe && !file->is_over) {
     GST_OBJECT_LOCK (self);
     const GstClockTime now = self->now;
     GST_OBJECT_UNLOCK (self);
-    gst_pad_set_offset (film->end, gint64 (now));
-    film->pad = link_behind (self, film->end);
-    gst_pad_remove_probe (film->end, film->held);
-    film->held = 0;
-    take_away_before (self, film);
+    gst_pad_set_offset (file->end, gint64 (now));
+    file->pad = link_background (self, file->end);
+    gst_pad_remove_probe (file->end, file->block_probe);
+    file->block_probe = 0;
+    remove_files_before (self, file);
   }
   g_mutex_unlock (&self->changing);
 }
 
 /* Called asynchronously if the file cannot be read. */
 static void
-leave_film (GstElement *element, gpointer data)
+remove_failed_file (GstElement *element, gpointer data)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
-  Film *film = static_cast<Film *> (data);
+  BackgroundFile *file = static_cast<BackgroundFile *> (data);
 
   g_mutex_lock (&self->changing);
-  if (is_there (self, film))
-    take_away (self, film);
+  if (has_file (self, file))
+    remove_file (self, file);
   g_mutex_unlock (&self->changing);
 }
 
@@ -591,7 +592,7 @@ hold_first_frame (GstPad *pad, GstPadProbeInfo *, gpointer data)
 {
   GstObject *self = gst_element_get_parent (GST_PAD_PARENT (pad));
   if (self)
-    gst_element_call_async (GST_ELEMENT (self), show_film, data, nullptr);
+    gst_element_call_async (GST_ELEMENT (self), show_file, data, nullptr);
   gst_clear_object (&self);
   return GST_PAD_PROBE_OK;
 }
@@ -599,15 +600,15 @@ hold_first_frame (GstPad *pad, GstPadProbeInfo *, gpointer data)
 /* Changes the file while playing. The previous one stays until the first frame is
  * decoded. */
 static void
-change_film (GstGreenscreenBin *self, const gchar *location)
+change_file (GstGreenscreenBin *self, const gchar *location)
 {
   g_mutex_lock (&self->changing);
-  Film *film = make_film (self, location);
-  if (film) {
-    film->held = gst_pad_add_probe (film->end,
+  BackgroundFile *file = add_file (self, location);
+  if (file) {
+    file->block_probe = gst_pad_add_probe (file->end,
         GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
-        hold_first_frame, film, nullptr);
-    for (auto element = film->elements.rbegin (); element != film->elements.rend ();
+        hold_first_frame, file, nullptr);
+    for (auto element = file->elements.rbegin (); element != file->elements.rend ();
          ++element)
       gst_element_sync_state_with_parent (*element);
   }
@@ -631,37 +632,37 @@ child_of (GstGreenscreenBin *self, GstObject *source)
   return nullptr;
 }
 
-/* Returns the film that contains `element`, unless it is shown: (nullable) */
-static Film *
-unseen_film_of (GstGreenscreenBin *self, GstObject *element)
+/* Returns the file that contains `element`, unless it is shown: (nullable) */
+static BackgroundFile *
+find_hidden_file (GstGreenscreenBin *self, GstObject *element)
 {
-  for (Film *film : *self->films) {
-    for (GstElement *of_film : film->elements) {
-      if (GST_OBJECT (of_film) == element)
-        return film->is_over || film->held ? film : nullptr;
+  for (BackgroundFile *file : *self->files) {
+    for (GstElement *child : file->elements) {
+      if (GST_OBJECT (child) == element)
+        return file->is_over || file->block_probe ? file : nullptr;
     }
   }
   return nullptr;
 }
 
-/* Turns errors of a film that is not shown into warnings, so that a bad file does not end
+/* Turns errors of a file that is not shown into warnings, so that a bad file does not end
  * the stream. */
 static void
 gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (bin);
   bool was_over = false;
-  Film *film = nullptr;
+  BackgroundFile *file = nullptr;
 
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && GST_MESSAGE_SRC (message)) {
     GstObject *element = child_of (self, GST_MESSAGE_SRC (message));
     GST_OBJECT_LOCK (self);
-    film = unseen_film_of (self, element);
-    was_over = film && std::exchange (film->is_over, true);
+    file = find_hidden_file (self, element);
+    was_over = file && std::exchange (file->is_over, true);
     GST_OBJECT_UNLOCK (self);
     gst_clear_object (&element);
   }
-  if (!film) {
+  if (!file) {
     GST_BIN_CLASS (gst_greenscreen_bin_parent_class)->handle_message (bin, message);
     return;
   }
@@ -669,9 +670,11 @@ gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
     GError *error = nullptr;
     gst_message_parse_error (message, &error, nullptr);
     GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
-        ("The background stays as it is: %s", error->message), (nullptr));
+        ("Could not load the new background, keeping the previous one: %s",
+            error->message),
+        (nullptr));
     g_error_free (error);
-    gst_element_call_async (GST_ELEMENT (self), leave_film, film, nullptr);
+    gst_element_call_async (GST_ELEMENT (self), remove_failed_file, file, nullptr);
   }
   gst_message_unref (message);
 }
@@ -682,14 +685,14 @@ gst_greenscreen_bin_request_new_pad (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
 
-  if (!name || self->missing || self->mix) /* gst_element_link() gives no name */
+  if (!name || self->missing || self->compositor) /* gst_element_link() gives no name */
     return nullptr;
   GstElement *queue = nullptr;
-  GstElement *first = add_way_behind (self, &queue);
-  if (!first || !put_mix_in_place (self))
+  GstElement *first = add_background_converter (self, &queue);
+  if (!first || !insert_compositor (self))
     return nullptr;
   GstPad *end = gst_element_get_static_pad (queue, "src");
-  gst_object_unref (link_behind (self, end));
+  gst_object_unref (link_background (self, end));
   gst_object_unref (end);
   GstPad *target = gst_element_get_static_pad (first, "sink");
   self->background = gst_ghost_pad_new ("background", target);
@@ -720,31 +723,32 @@ static void
 start_behind_decoders (GstGreenscreenBin *self)
 {
   GST_OBJECT_LOCK (self);
-  const Films films = *self->films;
+  const BackgroundFiles files = *self->files;
   GST_OBJECT_UNLOCK (self);
-  if (!films.empty ())
-    gst_element_set_state (self->mix, GST_STATE_PAUSED);
-  for (Film *film : films) {
-    for (gsize n = film->elements.size () - 1; n > 1; n--)
-      gst_element_set_state (film->elements[n], GST_STATE_PAUSED);
+  if (!files.empty ())
+    gst_element_set_state (self->compositor, GST_STATE_PAUSED);
+  for (BackgroundFile *file : files) {
+    for (gsize n = file->elements.size () - 1; n > 1; n--)
+      gst_element_set_state (file->elements[n], GST_STATE_PAUSED);
   }
 }
 
 /* Applies the location that was set before the start. */
 static void
-take_up_location (GstGreenscreenBin *self)
+apply_location (GstGreenscreenBin *self)
 {
   GST_OBJECT_LOCK (self);
   gchar *location = g_strdup (self->location);
-  Film *last = self->films->empty () ? nullptr : self->films->back ();
+  BackgroundFile *last = self->files->empty () ? nullptr : self->files->back ();
   GST_OBJECT_UNLOCK (self);
   const bool is_new = location && !self->background && !self->missing
-                      && (!last || last->held || last->location != location);
+                      && (!last || last->block_probe || last->location != location);
   g_mutex_lock (&self->changing);
-  Film *film = is_new && put_mix_in_place (self) ? make_film (self, location) : nullptr;
-  if (film) {
-    film->pad = link_behind (self, film->end);
-    take_away_before (self, film);
+  BackgroundFile *file =
+      is_new && insert_compositor (self) ? add_file (self, location) : nullptr;
+  if (file) {
+    file->pad = link_background (self, file->end);
+    remove_files_before (self, file);
   }
   g_mutex_unlock (&self->changing);
   g_free (location);
@@ -752,18 +756,18 @@ take_up_location (GstGreenscreenBin *self)
 
 /* Stops (false) or restores (true) the reading of files whose decoder has no pad yet. */
 static void
-set_unread_films_linked (GstGreenscreenBin *self, bool are_linked)
+link_unread_files (GstGreenscreenBin *self, bool are_linked)
 {
   g_mutex_lock (&self->changing);
   GST_OBJECT_LOCK (self);
-  const Films films = *self->films;
+  const BackgroundFiles files = *self->files;
   GST_OBJECT_UNLOCK (self);
-  for (Film *film : films) {
-    if (!are_linked && film->elements[1]->numsrcpads == 0) {
-      stop_reading (self, film);
-    } else if (are_linked && gst_element_link (film->elements[0], film->elements[1])) {
+  for (BackgroundFile *file : files) {
+    if (!are_linked && file->elements[1]->numsrcpads == 0) {
+      stop_reading (self, file);
+    } else if (are_linked && gst_element_link (file->elements[0], file->elements[1])) {
       GST_OBJECT_LOCK (self);
-      film->is_over = false;
+      file->is_over = false;
       GST_OBJECT_UNLOCK (self);
     }
   }
@@ -777,15 +781,15 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
 
   if (change == GST_STATE_CHANGE_NULL_TO_READY
       || change == GST_STATE_CHANGE_READY_TO_PAUSED)
-    take_up_location (self);
+    apply_location (self);
   if (!opencl::report_missing (self, self->missing))
     return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
-    set_unread_films_linked (self, true);
+    link_unread_files (self, true);
     start_behind_decoders (self);
   }
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
-    set_unread_films_linked (self, false);
+    link_unread_files (self, false);
   return GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
       ->change_state (element, change);
 }
@@ -798,7 +802,7 @@ gst_greenscreen_bin_set_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_OF_KEY) {
+  if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_set (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill && self->out) {
     set_background_color (self, value);
@@ -807,15 +811,16 @@ gst_greenscreen_bin_set_property (
     g_free (self->location);
     self->location = g_value_dup_string (value);
     const bool plays = GST_STATE (self) >= GST_STATE_PAUSED;
-    const bool shows_film = !self->films->empty ();
+    const bool has_file_background = !self->files->empty ();
     GST_OBJECT_UNLOCK (self);
     if (!plays || !g_value_get_string (value))
       return;
-    if (shows_film)
-      change_film (self, g_value_get_string (value));
+    if (has_file_background)
+      change_file (self, g_value_get_string (value));
     else
       GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
-          ("background-location is for the next start: it began without a file behind"),
+          ("background-location takes effect at the next start, as the element started "
+           "without a background file"),
           (nullptr));
   }
 }
@@ -826,7 +831,7 @@ gst_greenscreen_bin_get_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_OF_KEY) {
+  if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_get (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_get_property (G_OBJECT (self->fill), "color", value);
@@ -841,12 +846,12 @@ static void
 gst_greenscreen_bin_finalize (GObject *object)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
-  for (Film *film : *self->films) {
-    gst_clear_object (&film->pad);
-    gst_clear_object (&film->end);
-    delete film;
+  for (BackgroundFile *file : *self->files) {
+    gst_clear_object (&file->pad);
+    gst_clear_object (&file->end);
+    delete file;
   }
-  delete self->films;
+  delete self->files;
   g_mutex_clear (&self->changing);
   g_free (self->location);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
@@ -868,11 +873,13 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
           nullptr, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_BACKGROUND_COLOR,
       g_param_spec_uint ("background-color", "Background color",
-          "Background colour without another background, 0xAARRGGBB (0 = transparent)", 0,
-          G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
+          "Background colour, 0xAARRGGBB (0 = transparent; without a background file or "
+          "stream)",
+          0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   const GType key = gst_chroma_key_get_type ();
-  opencl::install_properties_of (object_class, key, FIRST_OF_KEY,
-      opencl::of_class_or_device (key), std::begin (defaults), std::end (defaults));
+  opencl::install_properties_of (object_class, key, FIRST_KEY_PROPERTY,
+      opencl::is_class_property_or_device (key), std::begin (defaults),
+      std::end (defaults));
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &background_template);

@@ -13,7 +13,7 @@
 namespace keying {
 /* Launches between two reads of the flag: a few milliseconds on a GPU, half a second on a
  * CPU with a frame of 4096x2160 */
-static const guint launches_unasked = 8;
+static const guint launches_per_read = 8;
 
 /* Counts the planes of flow_planes(), the kernel that needs the most. */
 static gsize
@@ -82,7 +82,7 @@ PingPong::create (GstOpenCLContext *context, gsize bytes, GError **error)
 bool
 IterationRun::create (GstOpenCLContext *context, GError **error)
 {
-  flags = opencl::make_buffer (context, most_unread * sizeof (cl_uint), error);
+  flags = opencl::make_buffer (context, max_unread * sizeof (cl_uint), error);
   return flags () != nullptr;
 }
 
@@ -92,7 +92,7 @@ IterationRun::clear (cl_command_queue queue, GError **error)
   const cl_uint unchanged = 0;
   return gst_opencl_check (
       clEnqueueFillBuffer (queue, flags (), &unchanged, sizeof unchanged, 0,
-          most_unread * sizeof unchanged, 0, nullptr, nullptr),
+          max_unread * sizeof unchanged, 0, nullptr, nullptr),
       "clEnqueueFillBuffer", error);
 }
 
@@ -123,7 +123,7 @@ bool
 IterationRun::run (GstPad *pad, cl_command_queue queue, guint launches,
     const std::function<bool (guint number, cl_uint index)> &launch, GError **error)
 {
-  guint at_once = launches <= most_unread ? launches : launches_unasked;
+  guint at_once = launches <= max_unread ? launches : launches_per_read;
   bool over = false;
 
   for (guint begin = 0; begin < launches && !over; begin += at_once) {

@@ -52,7 +52,7 @@ private:
 class IterationRun {
 public:
   /* Maximum number of launches between two reads of the flag */
-  static const guint most_unread = 32;
+  static const guint max_unread = 32;
 
   bool create (GstOpenCLContext *context, GError **error);
 

@@ -157,12 +157,12 @@ KeyChainKernel::launch (const opencl::Groups &groups, cl_command_queue queue,
   const FlowRule &rule = chain.rule ();
   Unkeyed unkeyed;
 
-  GstOpenCLFrame made;
+  GstOpenCLFrame converted;
   if (!unkeyed.map (format_.of (input), key.opacity, format_, queue, error)
-      || (makes_pixels () && !pixels.take (input, &made, queue, error)))
+      || (makes_pixels () && !pixels.convert (input, &converted, queue, error)))
     return false;
-  const InputFrame filmed = read.of (makes_pixels () ? &made : input);
-  return kernel.launch_groups (queue, groups, error, filmed, output,
+  const InputFrame frame = read.of (makes_pixels () ? &converted : input);
+  return kernel.launch_groups (queue, groups, error, frame, output,
       unkeyed.unkeyed ().frame, unkeyed.unkeyed ().opacity, unkeyed.deeper ().frame,
       unkeyed.deeper ().opacity, cl_uint (format_.output ().width),
       cl_uint (format_.output ().height), key.color, key.mask, key.threshold,

@@ -15,18 +15,18 @@ Mattes::prepare (
 {
   context = of;
   width = info->width, height = info->height;
-  take_matte.prepare (context, KERNELS, "take_matte", options);
+  scale_matte.prepare (context, KERNELS, "scale_matte", options);
   apply_mattes.prepare (context, KERNELS, "apply_mattes", options);
 }
 
 bool
-Mattes::take (Matte &matte, const GstOpenCLFrame *picture, const GstVideoInfo *info,
+Mattes::scale (Matte &matte, const GstOpenCLFrame *frame, const GstVideoInfo *info,
     cl_command_queue queue, GError **error)
 {
   if (!matte.plane ()
       && !opencl::make_buffer (context, gsize (width) * height, matte.plane, error))
     return false;
-  return take_matte.launch (queue, width, height, error, picture, cl_uint (info->width),
+  return scale_matte.launch (queue, width, height, error, frame, cl_uint (info->width),
       cl_uint (info->height), cl_uint (width), cl_uint (height), matte.plane ());
 }
 
@@ -35,11 +35,11 @@ Mattes::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime
     cl_command_queue queue, GError **error)
 {
   for (Matte *matte : {&garbage, &holdout}) {
-    auto take_it = [&] (const GstOpenCLFrame *picture, const GstVideoInfo *info) {
-      return take (*matte, picture, info, queue, error);
+    auto scale_this = [&] (const GstOpenCLFrame *frame, const GstVideoInfo *info) {
+      return scale (*matte, frame, info, queue, error);
     };
-    if (!matte->picture.follow (
-            filter, streams, matte->name, time, queue, take_it, error))
+    if (!matte->frame.follow (
+            filter, streams, matte->name, time, queue, scale_this, error))
       return false;
   }
   return true;
@@ -49,8 +49,8 @@ bool
 Mattes::apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
     cl_command_queue queue, GError **error)
 {
-  const bool has_garbage = garbage.picture.is_there ();
-  const bool has_holdout = holdout.picture.is_there ();
+  const bool has_garbage = garbage.frame.exists ();
+  const bool has_holdout = holdout.frame.exists ();
   if (!has_garbage && !has_holdout)
     return true;
   cl_mem any = has_garbage ? garbage.plane () : holdout.plane ();

@@ -22,10 +22,7 @@ public:
   /* Takes the mattes of running time `time`. */
   bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
       cl_command_queue queue, GError **error);
-  bool has_any () const
-  {
-    return garbage.picture.is_there () || holdout.picture.is_there ();
-  }
+  bool has_any () const { return garbage.frame.exists () || holdout.frame.exists (); }
 
   /* Applies the mattes to `output`, the keyed `input`. */
   bool apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
@@ -34,15 +31,15 @@ public:
 private:
   struct Matte {
     const char *name;
-    AuxiliaryFrame picture;
+    AuxiliaryFrame frame;
     cl::Buffer plane;
   };
-  bool take (Matte &matte, const GstOpenCLFrame *picture, const GstVideoInfo *info,
+  bool scale (Matte &matte, const GstOpenCLFrame *frame, const GstVideoInfo *info,
       cl_command_queue queue, GError **error);
 
   GstOpenCLContext *context = nullptr;
   guint width = 0, height = 0;
-  opencl::FrameKernel take_matte, apply_mattes;
+  opencl::FrameKernel scale_matte, apply_mattes;
   Matte garbage = {"garbage", {}, {}}, holdout = {"holdout", {}, {}};
 };
 } // namespace keying

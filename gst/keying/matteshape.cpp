@@ -55,7 +55,7 @@ struct MatteShapeSettings {
 struct MatteShapeWork {
   GstVideoInfo info;
   gsize stride = 0, runs_stride = 0;
-  opencl::FrameKernel take_alpha, put_alpha;
+  opencl::FrameKernel read_alpha, write_alpha;
   opencl::Kernel double_runs, grow_by_disc, feather_across, feather_down;
   cl::Buffer runs, plane, feathered, weights;
   guint planes = 0;     /* capacity of `runs` */
@@ -110,10 +110,10 @@ create_kernels (GstOpenCLContext *context, MatteShapeWork &work, GError **error)
       {work.feather_across, "feather_across"},
       {work.feather_down, "feather_down"},
   };
-  work.take_alpha.prepare (
-      context, KERNELS, "take_alpha", keying::pixel_options (&work.info));
-  work.put_alpha.prepare (
-      context, KERNELS, "put_alpha", keying::pixel_options (&work.info));
+  work.read_alpha.prepare (
+      context, KERNELS, "read_alpha", keying::pixel_options (&work.info));
+  work.write_alpha.prepare (
+      context, KERNELS, "write_alpha", keying::pixel_options (&work.info));
   for (const auto &entry : kernels)
     if (!entry.kernel.create (context, KERNELS, entry.name, options.c_str (), error))
       return FALSE;
@@ -195,7 +195,7 @@ grow (GstOpenCLContext *context, MatteShapeWork &work, guint radius, cl_uint fli
   const gsize plane = work.runs_of_plane ();
 
   if (!ensure_runs (context, work, doublings + 1, error)
-      || !work.take_alpha.launch (queue, stride / 8, height, error, input,
+      || !work.read_alpha.launch (queue, stride / 8, height, error, input,
           cl_uint (work.info.width), height, flip, work.runs (), stride))
     return FALSE;
   for (guint n = 0; n < doublings; n++)
@@ -237,7 +237,7 @@ gst_matte_shape_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
   return grow (context, work, std::abs (settings.grow), flip, input, queue, error)
          && feather (context, work, settings.feather, queue, error)
-         && work.put_alpha.launch (queue, (width + 7) / 8, height, error, input, output,
+         && work.write_alpha.launch (queue, (width + 7) / 8, height, error, input, output,
              width, height, work.plane (), cl_uint (work.stride),
              settings.invert ? opaque - flip : flip);
 }

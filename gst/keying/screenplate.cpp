@@ -55,7 +55,7 @@ ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
   block_columns = (width + size - 1) / size;
   block_rows = (height + size - 1) / size;
   stride = work_stride_of (info);
-  columns_of_picture = (width + 7) / 8 * 8;
+  image_columns = (width + 7) / 8 * 8;
   const std::string more = " -DGROUP=" + std::to_string (smoothing_group)
                            + " -DSAMPLES=" + std::to_string (samples_across);
   for (guint linear : {0, 1}) {
@@ -64,7 +64,7 @@ ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
     smooth_screen[linear].prepare (context, KERNELS, "smooth_screen", all);
   }
   remember_screen.prepare (context, KERNELS, "remember_screen", options[0] + more);
-  take_plate.prepare (context, KERNELS, "take_plate", options[0] + more);
+  scale_plate.prepare (context, KERNELS, "scale_plate", options[0] + more);
 
   gsize bytes = gsize (block_columns) * block_rows * sizeof (cl_float4);
   return opencl::make_buffer (context, bytes, measured, error)
@@ -131,18 +131,18 @@ ScreenPlate::follow (Plate plate, const ScreenKey &key, const GstOpenCLFrame *in
 }
 
 bool
-ScreenPlate::take_picture (const GstOpenCLFrame *picture, const GstVideoInfo *info,
+ScreenPlate::set_image (const GstOpenCLFrame *image, const GstVideoInfo *info,
     cl_command_queue queue, GError **error)
 {
   const PixelFormat &format = pixel_format_of (info);
   const cl_uint4 shifts = {{format.red, format.green, format.blue, format.alpha}};
 
-  if (!picture_ ()
-      && !opencl::make_buffer (context, gsize (stride) * height, picture_, error))
+  if (!image_ ()
+      && !opencl::make_buffer (context, gsize (stride) * height, image_, error))
     return false;
-  has_picture_ = take_plate.launch (queue, columns_of_picture, height, error, picture,
+  has_image_ = scale_plate.launch (queue, image_columns, height, error, image,
       cl_uint (bytes_of_pixel (info)), shifts, cl_uint (info->width),
-      cl_uint (info->height), cl_uint (width), cl_uint (height), picture_ (), stride);
-  return has_picture_;
+      cl_uint (info->height), cl_uint (width), cl_uint (height), image_ (), stride);
+  return has_image_;
 }
 } // namespace keying

@@ -50,10 +50,10 @@ public:
   /* Forgets the measured plate; a frozen one stays. */
   void forget () { remembers = false; }
   /* Sets the image of Plate::file, of any size and supported format. */
-  bool take_picture (const GstOpenCLFrame *picture, const GstVideoInfo *info,
+  bool set_image (const GstOpenCLFrame *image, const GstVideoInfo *info,
       cl_command_queue queue, GError **error);
-  bool has_picture () const { return has_picture_; }
-  void drop_picture () { has_picture_ = false; }
+  bool has_image () const { return has_image_; }
+  void drop_image () { has_image_ = false; }
 
   /* Kernel arguments: colours of blocks (0 columns: use the key colour) */
   cl_mem colors () const { return screen (); }
@@ -61,8 +61,8 @@ public:
   cl_uint rows () const { return block_rows; }
   cl_uint block_size () const { return size; }
   /* or an image (stride 0: none) */
-  cl_mem picture () const { return picture_ () ? picture_ () : screen (); }
-  cl_uint picture_stride () const { return in_force == Plate::file ? stride : 0; }
+  cl_mem image () const { return image_ () ? image_ () : screen (); }
+  cl_uint image_stride () const { return in_force == Plate::file ? stride : 0; }
 
 private:
   bool measure (const ScreenKey &key, const GstOpenCLFrame *input, cl_command_queue queue,
@@ -74,18 +74,18 @@ private:
   GstOpenCLContext *context = nullptr;
   guint width = 0, height = 0;
   opencl::FrameKernel measure_screen[2], smooth_screen[2]; /* [linear] */
-  opencl::FrameKernel remember_screen, take_plate;
+  opencl::FrameKernel remember_screen, scale_plate;
   cl_uint size = 0, block_columns = 0, block_rows = 0, stride = 0;
-  gsize columns_of_picture = 0;
+  gsize image_columns = 0;
   cl::Buffer measured; /* sums of screen samples of each block */
   cl::Buffer across;   /* of measured or known, smoothed along rows */
   cl::Buffer known;    /* remembered sums */
   cl::Buffer screen;
-  cl::Buffer picture_;
+  cl::Buffer image_;
   Plate in_force = Plate::none;
   ScreenKey key_in_force = {};
   bool has_screen = false; /* measured with key_in_force */
   bool remembers = false;
-  bool has_picture_ = false;
+  bool has_image_ = false;
 };
 } // namespace keying

@@ -149,10 +149,10 @@ ScreenSearch::finish (GError **error)
 bool
 ScreenSearch::learn (GError **error)
 {
-  const cl_uint *told = numbers.wait (error);
-  if (!told)
+  const cl_uint *values = numbers.wait (error);
+  if (!values)
     return false;
-  const Found screen (told);
+  const Found screen (values);
   share_ = screen.share;
   if (share_ < least_share)
     return true;

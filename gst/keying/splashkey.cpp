@@ -94,7 +94,7 @@ const opencl::PropertyTable<SplashKeySettings> properties = {
 
 /* Returns the settings of a frame and clears `reset`. */
 static SplashKeySettings
-take_settings (GstSplashKey *self)
+next_settings (GstSplashKey *self)
 {
   return self->settings->amend (
       [] (SplashKeySettings &settings) { settings.reset = false; });
@@ -142,7 +142,7 @@ gst_splash_key_set_formats (
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC));
 
   /* A source may change the framerate after a seek. Keeps the store. */
-  if (self->work && self->work->format.shows_the_same (format))
+  if (self->work && self->work->format.is_equivalent (format))
     return TRUE;
   gst_splash_key_close (filter);
   self->work = new SplashKeyWork;
@@ -193,7 +193,7 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 {
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   SplashKeyWork &work = *self->work;
-  SplashKeySettings settings = take_settings (self);
+  SplashKeySettings settings = next_settings (self);
 
   if (!ensure_store (
           gst_opencl_filter_get_context (filter), work, settings.block_size, error))
@@ -222,7 +222,7 @@ gst_splash_key_class_init (GstSplashKeyClass *klass)
   opencl::install_settings<&GstSplashKey::settings, &GstSplashKey::work> (
       klass, properties);
 
-  keying::set_up_filming_class (filter_class);
+  keying::set_up_camera_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Splash key",
       "Filter/Effect/Video",
       "Keys blocks that look like an earlier frame on an OpenCL device",

@@ -117,12 +117,12 @@ keep_unkeyed (GstBuffer *output, GstBuffer *input, const InputFormat &format,
 }
 
 bool
-Unkeyed::map (const InputFrame &filmed, cl_uint opacity, const InputFormat &format,
+Unkeyed::map (const InputFrame &input, cl_uint opacity, const InputFormat &format,
     cl_command_queue queue, GError **error)
 {
   if (!format.is_of_camera ())
-    return map (filmed.frame (), opacity, &format.output (), queue, error);
-  seen[0] = seen[1] = {&opaque, opacity};
+    return map (input.frame (), opacity, &format.output (), queue, error);
+  sources[0] = sources[1] = {&opaque, opacity};
   return true;
 }
 
@@ -130,19 +130,19 @@ bool
 Unkeyed::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
     cl_command_queue queue, GError **error)
 {
-  seen[0] = seen[1] = {frame, opacity};
+  sources[0] = sources[1] = {frame, opacity};
   for (int n = 0; n < 2; n++) {
-    const UnkeyedMeta *known = unkeyed_of (seen[n].frame->buffer);
+    const UnkeyedMeta *known = unkeyed_of (sources[n].frame->buffer);
     if (known && !known->buffer) {
-      seen[n] = seen[1] = {&opaque, product (known->opacity, seen[n].opacity)};
+      sources[n] = sources[1] = {&opaque, product (known->opacity, sources[n].opacity)};
       return true;
     }
     if (!known || !is_beside (known->buffer, frame->memory))
       return true;
     if (!mapped[n].map (known->buffer, info, queue, error))
       return false;
-    seen[n] = {mapped[n].frame (), product (known->opacity, seen[n].opacity)};
-    seen[1] = seen[n];
+    sources[n] = {mapped[n].frame (), product (known->opacity, sources[n].opacity)};
+    sources[1] = sources[n];
   }
   return true;
 }

@@ -30,7 +30,7 @@ void keep_unkeyed (GstBuffer *output, GstBuffer *input, const InputFormat &forma
 
 /* A frame before keying, and the opacity to multiply its alpha by. Without a frame, alpha
  * is opaque. */
-struct Seen {
+struct AlphaSource {
   const GstOpenCLFrame *frame = nullptr;
   cl_uint opacity = full_opacity;
 };
@@ -44,18 +44,18 @@ public:
   bool map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
       cl_command_queue queue, GError **error);
   /* The same for a frame in a camera's format */
-  bool map (const InputFrame &filmed, cl_uint opacity, const InputFormat &format,
+  bool map (const InputFrame &input, cl_uint opacity, const InputFormat &format,
       cl_command_queue queue, GError **error);
 
   /* Arguments of a kernel (unkeyed.clh). A restored pixel has the alpha of unkeyed(), the
    * frame before the last soft key, or else before the first key. If that frame was keyed
    * itself, a pixel that is transparent there has the alpha of deeper(), the frame before
    * that key. */
-  const Seen &unkeyed () const { return seen[0]; }
-  const Seen &deeper () const { return seen[1]; }
+  const AlphaSource &unkeyed () const { return sources[0]; }
+  const AlphaSource &deeper () const { return sources[1]; }
 
 private:
   ReadFrame mapped[2];
-  Seen seen[2];
+  AlphaSource sources[2];
 };
 } // namespace keying

@@ -40,12 +40,12 @@ spectra_format (opencl::NumberType type)
 }
 
 static const char *
-what_is_wrong_with_spectra (const std::vector<gsize> &shape)
+spectra_fault (const std::vector<gsize> &shape)
 {
   const char *wrong = nullptr;
 
   if (shape.empty () || shape.size () > 3)
-    wrong = "has another number of dimensions";
+    wrong = "has the wrong number of dimensions";
   for (gsize length : shape)
     wrong = length == 0 ? "is empty" : wrong;
   for (gsize i = shape.size () > 2 ? 1 : 0; !wrong && i < shape.size (); i++)
@@ -60,11 +60,11 @@ check_spectra (const opencl::NpyHeader &header, GError **error)
   if (header.complex || !spectra_format (header.type)) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         ".npy header: values are of type '%s', expected u1, i1, u2, i2, u4, i4, f4 or "
-        "f8, or an element downstream that takes " TENSORS_NAME,
+        "f8, or a downstream element that accepts " TENSORS_NAME,
         header.descr.c_str ());
     return FALSE;
   }
-  const char *wrong = what_is_wrong_with_spectra (header.shape);
+  const char *wrong = spectra_fault (header.shape);
   return !wrong
          || fail (error, header.shape, wrong,
              "expected (samples,), (lines, samples) or (frames, lines, samples)");

@@ -120,16 +120,16 @@ struct GstNpyParse {
   std::vector<PlacedArray> *arrays;
   GstSegment segment;
   GstFormat upstream_format;
-  Wanted sought;
-  guint32 sought_seqnum;
+  Wanted requested;
+  guint32 requested_seqnum;
   bool seeking;
 
   /* Used by the streaming thread. `offset` is the position of the adapter's first byte in
    * the stream. */
   bool pulling;
   bool started;
-  GstCaps *taken; /* (nullable): by downstream; queried once per stream */
-  bool said_rounding;
+  GstCaps *accepted_caps; /* (nullable): by downstream; queried once per stream */
+  bool rounding_reported;
   GstAdapter *adapter;
   guint64 offset;
   gsize skip;
@@ -152,11 +152,11 @@ struct GstNpyParse {
   GstCaps *caps;
   GstBufferPool *pool;
 
-  /* Reverse playback: the frames from `first_back` to `back` - 1 are still to be
-   * output. `blocks` has the bytes that upstream has pushed of them, in the order of
+  /* Reverse playback: the frames from `reverse_start` to `reverse_end` - 1 are still to
+   * be output. `blocks` has the bytes that upstream has pushed of them, in the order of
    * the stream. */
-  guint64 first_back;
-  guint64 back;
+  guint64 reverse_start;
+  guint64 reverse_end;
   GQueue blocks;
   gsize block_bytes;
 };
@@ -190,33 +190,33 @@ static gsize
 npy_parse_header_size (GstNpyParse *self)
 {
   guint8 preface[12] = {};
-  gsize there = MIN (gst_adapter_available (self->adapter), sizeof preface);
+  gsize available = MIN (gst_adapter_available (self->adapter), sizeof preface);
 
-  if (there > 0)
-    gst_adapter_copy (self->adapter, preface, 0, there);
-  return opencl::npy_header_size (preface, there);
+  if (available > 0)
+    gst_adapter_copy (self->adapter, preface, 0, available);
+  return opencl::npy_header_size (preface, available);
 }
 
 static GstFlowReturn
 npy_parse_fail_truncated (GstNpyParse *self, const char *cause)
 {
-  gsize there = gst_adapter_available (self->adapter);
+  gsize available = gst_adapter_available (self->adapter);
   GError *error;
 
   if (self->frames_left == 0) {
     error = g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
-        "%s at byte %" G_GUINT64_FORMAT " in a .npy header: %" G_GSIZE_FORMAT
-        " bytes of it are there, expected %" G_GSIZE_FORMAT,
-        cause, self->offset + there, there, npy_parse_header_size (self));
+        "%s at byte %" G_GUINT64_FORMAT " in a .npy header: only %" G_GSIZE_FORMAT
+        " bytes available, expected %" G_GSIZE_FORMAT,
+        cause, self->offset + available, available, npy_parse_header_size (self));
   } else {
     guint64 frames = self->array.frames - self->frames_left;
 
     error = g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
         "%s at byte %" G_GUINT64_FORMAT " in frame %" G_GUINT64_FORMAT
-        " of %" G_GUINT64_FORMAT " of a .npy file: %" G_GUINT64_FORMAT
-        " bytes of data are there, expected %" G_GUINT64_FORMAT,
-        cause, self->offset + there, frames + 1, self->array.frames,
-        frames * self->array.frame_bytes + there,
+        " of %" G_GUINT64_FORMAT " of a .npy file: only %" G_GUINT64_FORMAT
+        " bytes of data available, expected %" G_GUINT64_FORMAT,
+        cause, self->offset + available, frames + 1, self->array.frames,
+        frames * self->array.frame_bytes + available,
         self->array.frames * self->array.frame_bytes);
   }
   return npy_parse_fail (self, error);
@@ -293,27 +293,27 @@ npy_parse_make_caps (GstNpyParse *self, const FrameArray &array)
 /* Returns whether downstream accepts `caps` (transfer full). Queries downstream once per
  * stream, which may consist of many small files. */
 static bool
-npy_parse_is_taken (GstNpyParse *self, GstCaps *caps)
+npy_parse_is_accepted (GstNpyParse *self, GstCaps *caps)
 {
-  if (!self->taken)
-    self->taken = gst_pad_peer_query_caps (self->srcpad, nullptr);
-  const bool is_taken = gst_caps_can_intersect (caps, self->taken);
+  if (!self->accepted_caps)
+    self->accepted_caps = gst_pad_peer_query_caps (self->srcpad, nullptr);
+  const bool accepted = gst_caps_can_intersect (caps, self->accepted_caps);
   gst_caps_unref (caps);
-  return is_taken;
+  return accepted;
 }
 
 namespace {
 /* Array of a file, parsed as spectra or as tensors */
-struct Reading {
+struct ParsedArray {
   FrameArray array = {};
   GError *error = nullptr; /* (nullable): why it cannot be parsed */
 
-  Reading (const guint8 *data, gsize size, npy::View view)
+  ParsedArray (const guint8 *data, gsize size, npy::View view)
   {
     npy::frame_array_parse (data, size, view, array, &error);
   }
-  ~Reading () { g_clear_error (&error); }
-  Reading (const Reading &) = delete;
+  ~ParsedArray () { g_clear_error (&error); }
+  ParsedArray (const ParsedArray &) = delete;
 };
 } // namespace
 
@@ -324,21 +324,21 @@ npy_parse_read_header (
     GstNpyParse *self, const guint8 *data, gsize size, FrameArray &array, GError **error)
 {
   const bool split = self->settings->committed ().split;
-  Reading spectra (data, size, {false, split}), tensors (data, size, {true, split});
+  ParsedArray spectra (data, size, {false, split}), tensors (data, size, {true, split});
   const bool narrows = !spectra.error && spectra.array.is_narrowed ();
-  const bool takes_spectra =
-      npy_parse_is_taken (self, gst_caps_new_empty_simple ("application/x-oct"));
-  const bool takes_tensors =
-      npy_parse_is_taken (self, gst_caps_new_empty_simple (TENSORS_NAME));
-  Reading &fallback = takes_tensors && !takes_spectra ? tensors : spectra;
-  Reading *const by_preference[] = {
+  const bool accepts_spectra =
+      npy_parse_is_accepted (self, gst_caps_new_empty_simple ("application/x-oct"));
+  const bool accepts_tensors =
+      npy_parse_is_accepted (self, gst_caps_new_empty_simple (TENSORS_NAME));
+  ParsedArray &fallback = accepts_tensors && !accepts_spectra ? tensors : spectra;
+  ParsedArray *const by_preference[] = {
       narrows ? &tensors : &spectra, narrows ? &spectra : &tensors};
 
-  for (Reading *reading : by_preference) {
-    if (reading->error
-        || !npy_parse_is_taken (self, npy_parse_make_caps (self, reading->array)))
+  for (ParsedArray *parsed : by_preference) {
+    if (parsed->error
+        || !npy_parse_is_accepted (self, npy_parse_make_caps (self, parsed->array)))
       continue;
-    array = reading->array;
+    array = parsed->array;
     return true;
   }
   array = fallback.array;
@@ -369,7 +369,7 @@ npy_parse_start_array (GstNpyParse *self, const guint8 *data, gsize size, GError
 /* Timestamps from upstream take precedence over counted ones. They apply to whole
  * files. */
 static void
-npy_parse_take_timestamp (GstNpyParse *self)
+npy_parse_read_timestamp (GstNpyParse *self)
 {
   guint64 distance;
   GstClockTime pts = gst_adapter_prev_pts (self->adapter, &distance);
@@ -394,19 +394,20 @@ npy_parse_release_pool (GstNpyParse *self)
 /* Copies frames into downstream's memory. Pinned memory saves another copy in the
  * upload. */
 static void
-npy_parse_take_pool (GstNpyParse *self, GstQuery *query)
+npy_parse_use_pool (GstNpyParse *self, GstQuery *query)
 {
   GstBufferPool *pool = nullptr;
-  guint size, least, most;
+  guint size, min_buffers, max_buffers;
 
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, &most);
+    gst_query_parse_nth_allocation_pool (
+        query, 0, &pool, &size, &min_buffers, &max_buffers);
   if (!pool)
     return;
 
   GstStructure *config = gst_buffer_pool_get_config (pool);
   size = MAX (size, self->array.output_bytes ());
-  gst_buffer_pool_config_set_params (config, self->caps, size, least, most);
+  gst_buffer_pool_config_set_params (config, self->caps, size, min_buffers, max_buffers);
   if (gst_buffer_pool_set_config (pool, config)
       && gst_buffer_pool_set_active (pool, TRUE))
     self->pool = pool;
@@ -421,7 +422,7 @@ npy_parse_query_allocation (GstNpyParse *self)
 
   if (self->array.output_bytes () <= G_MAXUINT
       && gst_pad_peer_query (self->srcpad, query))
-    npy_parse_take_pool (self, query);
+    npy_parse_use_pool (self, query);
   gst_query_unref (query);
 }
 
@@ -474,7 +475,7 @@ npy_parse_read_header (GstNpyParse *self)
     g_prefix_error (&error, "at byte %" G_GUINT64_FORMAT ": ", self->offset);
     return npy_parse_fail (self, error);
   }
-  npy_parse_take_timestamp (self);
+  npy_parse_read_timestamp (self);
   gst_adapter_flush (self->adapter, self->array.header_bytes);
   self->offset += self->array.header_bytes;
   /* Negotiates before a frame is collected, so that downstream can refuse it early. */
@@ -527,12 +528,12 @@ convert_doubles (const guint8 *doubles, gsize count, bool big_endian, guint8 *fl
 }
 
 static void
-npy_parse_say_rounding (GstNpyParse *self)
+npy_parse_report_rounding (GstNpyParse *self)
 {
-  if (!std::exchange (self->said_rounding, true))
+  if (!std::exchange (self->rounding_reported, true))
     GST_ELEMENT_INFO (self, STREAM, FORMAT,
-        ("float64 values are rounded to float32: downstream takes spectra, but "
-         "no " TENSORS_NAME),
+        ("float64 values are rounded to float32: downstream accepts spectra, "
+         "but not " TENSORS_NAME),
         (nullptr));
 }
 
@@ -550,7 +551,7 @@ npy_parse_fill (GstNpyParse *self, guint8 *destination)
   gconstpointer data = gst_adapter_map (self->adapter, size);
   if (!convert_doubles (static_cast<const guint8 *> (data), size / sizeof (double),
           self->array.big_endian, destination))
-    npy_parse_say_rounding (self);
+    npy_parse_report_rounding (self);
   gst_adapter_unmap (self->adapter);
 }
 
@@ -566,7 +567,7 @@ npy_parse_make_frame (GstNpyParse *self, GstBuffer **buffer)
     gst_clear_buffer (buffer);
     return npy_parse_fail (
         self, g_error_new (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
-                  "a buffer of %" G_GSIZE_FORMAT " bytes cannot be mapped for writing",
+                  "cannot map a buffer of %" G_GSIZE_FORMAT " bytes for writing",
                   self->array.output_bytes ()));
   }
   npy_parse_fill (self, map.data);
@@ -601,7 +602,7 @@ npy_parse_share_frame (GstNpyParse *self)
 }
 
 static GstFlowReturn
-npy_parse_take_frame (GstNpyParse *self, GstBuffer **buffer)
+npy_parse_extract_frame (GstNpyParse *self, GstBuffer **buffer)
 {
   GstFlowReturn flow = GST_FLOW_OK;
 
@@ -656,7 +657,7 @@ npy_parse_is_before_segment (GstNpyParse *self, GstBuffer *buffer)
 }
 
 static bool
-npy_parse_is_behind_segment (GstNpyParse *self, GstBuffer *buffer)
+npy_parse_is_after_segment (GstNpyParse *self, GstBuffer *buffer)
 {
   return self->segment.rate > 0 && GST_BUFFER_PTS_IS_VALID (buffer)
          && GST_CLOCK_TIME_IS_VALID (self->segment.stop)
@@ -687,7 +688,7 @@ npy_parse_push (GstNpyParse *self, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_OK;
   }
-  if (npy_parse_is_behind_segment (self, buffer)) {
+  if (npy_parse_is_after_segment (self, buffer)) {
     self->finished = true;
     gst_buffer_unref (buffer);
     return GST_FLOW_EOS;
@@ -718,7 +719,7 @@ npy_parse_read_frame (GstNpyParse *self)
   /* Negotiates here too, because after a seek no header is read. */
   GstFlowReturn flow = npy_parse_negotiate (self);
   if (flow == GST_FLOW_OK)
-    flow = npy_parse_take_frame (self, &buffer);
+    flow = npy_parse_extract_frame (self, &buffer);
   return flow == GST_FLOW_OK ? npy_parse_stamp_and_push (self, buffer) : flow;
 }
 
@@ -800,8 +801,9 @@ npy_parse_read_last_frame (GstNpyParse *self)
   if (self->block_bytes > 0)
     g_queue_push_head (
         &self->blocks, gst_adapter_take_buffer (self->adapter, self->block_bytes));
-  self->back--;
-  npy_parse_move_to_frame (self, npy_parse_array_of_frame (self, self->back), self->back);
+  self->reverse_end--;
+  npy_parse_move_to_frame (
+      self, npy_parse_array_of_frame (self, self->reverse_end), self->reverse_end);
   return npy_parse_read_frame (self);
 }
 
@@ -812,7 +814,7 @@ npy_parse_chain_backward (GstNpyParse *self, GstBuffer *buffer)
 
   g_queue_push_head (&self->blocks, buffer);
   self->block_bytes += gst_buffer_get_size (buffer);
-  while (flow == GST_FLOW_OK && self->back > self->first_back
+  while (flow == GST_FLOW_OK && self->reverse_end > self->reverse_start
          && self->block_bytes >= self->array.frame_bytes)
     flow = npy_parse_read_last_frame (self);
   return flow;
@@ -821,7 +823,7 @@ npy_parse_chain_backward (GstNpyParse *self, GstBuffer *buffer)
 /* Push mode */
 
 static GstFlowReturn
-npy_parse_take_buffer (GstNpyParse *self, GstBuffer *buffer)
+npy_parse_handle_buffer (GstNpyParse *self, GstBuffer *buffer)
 {
   if (self->backward)
     return npy_parse_chain_backward (self, buffer);
@@ -845,7 +847,7 @@ npy_parse_chain (GstPad *, GstObject *parent, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_EOS;
   }
-  GstFlowReturn flow = npy_parse_take_buffer (self, buffer);
+  GstFlowReturn flow = npy_parse_handle_buffer (self, buffer);
   /* A file is not truncated if downstream wants no more of it. */
   self->refused = flow != GST_FLOW_OK;
   return flow;
@@ -908,12 +910,12 @@ npy_parse_drop_bytes (GstNpyParse *self)
 
 /* A seek replaces the current segment. */
 static void
-npy_parse_start_sought (GstNpyParse *self, const Wanted &wanted, guint32 seqnum)
+npy_parse_start_requested (GstNpyParse *self, const Wanted &wanted, guint32 seqnum)
 {
   npy_parse_drop_bytes (self);
   self->backward = wanted.is_backward ();
-  self->first_back = wanted.first_frame;
-  self->back = wanted.end_frame;
+  self->reverse_start = wanted.first_frame;
+  self->reverse_end = wanted.end_frame;
   PlacedArray placed = npy_parse_array_of_frame (self, wanted.first_frame);
   if (self->backward)
     self->array = placed.array;
@@ -930,9 +932,9 @@ static bool
 npy_parse_finish_seek (GstNpyParse *self, guint32 seqnum, Wanted *wanted)
 {
   GST_OBJECT_LOCK (self);
-  bool found = self->seeking && self->sought_seqnum == seqnum;
+  bool found = self->seeking && self->requested_seqnum == seqnum;
   if (found) {
-    *wanted = self->sought;
+    *wanted = self->requested;
     self->seeking = false;
   }
   GST_OBJECT_UNLOCK (self);
@@ -987,7 +989,7 @@ npy_parse_handle_segment (GstNpyParse *self, GstEvent *event)
 
   gst_event_parse_segment (event, &segment);
   if (npy_parse_finish_seek (self, seqnum, &wanted))
-    npy_parse_start_sought (self, wanted, seqnum);
+    npy_parse_start_requested (self, wanted, seqnum);
   else
     npy_parse_start_segment (self, *segment, seqnum);
   gst_event_unref (event);
@@ -996,7 +998,7 @@ npy_parse_handle_segment (GstNpyParse *self, GstEvent *event)
 /* Events */
 
 static void
-npy_parse_forget_position (GstNpyParse *self)
+npy_parse_reset_position (GstNpyParse *self)
 {
   npy_parse_drop_bytes (self);
   gst_clear_event (&self->segment_event);
@@ -1010,11 +1012,11 @@ npy_parse_forget_position (GstNpyParse *self)
 }
 
 static void
-npy_parse_forget_stream (GstNpyParse *self)
+npy_parse_reset_stream (GstNpyParse *self)
 {
-  npy_parse_forget_position (self);
-  self->started = self->said_rounding = false;
-  gst_clear_caps (&self->taken);
+  npy_parse_reset_position (self);
+  self->started = self->rounding_reported = false;
+  gst_clear_caps (&self->accepted_caps);
   self->array = {};
   GST_OBJECT_LOCK (self);
   self->arrays->clear ();
@@ -1032,7 +1034,7 @@ npy_parse_wanted_framerate (GstNpyParse *self)
 }
 
 static void
-npy_parse_take_framerate (GstNpyParse *self, GstCaps *caps)
+npy_parse_set_framerate (GstNpyParse *self, GstCaps *caps)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   Framerate framerate;
@@ -1045,12 +1047,12 @@ npy_parse_take_framerate (GstNpyParse *self, GstCaps *caps)
 }
 
 static void
-npy_parse_take_caps (GstNpyParse *self, GstEvent *event)
+npy_parse_set_caps (GstNpyParse *self, GstEvent *event)
 {
   GstCaps *caps;
 
   gst_event_parse_caps (event, &caps);
-  npy_parse_take_framerate (self, caps);
+  npy_parse_set_framerate (self, caps);
   gst_event_unref (event);
 }
 
@@ -1067,12 +1069,12 @@ npy_parse_has_more (GstNpyParse *self)
 
 /* Returns whether a stream that ends here is truncated. */
 static bool
-npy_parse_is_cut (GstNpyParse *self)
+npy_parse_is_truncated (GstNpyParse *self)
 {
-  bool nothing_came = self->array.frames == 0;
+  bool has_no_data = self->array.frames == 0;
 
   return !self->finished && !self->refused && !self->backward
-         && (nothing_came || !npy_parse_between_files (self))
+         && (has_no_data || !npy_parse_between_files (self))
          && !npy_parse_has_more (self);
 }
 
@@ -1094,7 +1096,7 @@ npy_parse_push_segment_done (GstNpyParse *self)
 static gboolean
 npy_parse_end (GstNpyParse *self, GstEvent *event)
 {
-  if (npy_parse_is_cut (self))
+  if (npy_parse_is_truncated (self))
     npy_parse_fail_truncated (self, "the stream ends");
   /* If an error occurs before the first frame, EOS is not sent. A sink would preroll
    * without data, which applications do not expect after an error. */
@@ -1124,16 +1126,16 @@ npy_parse_sink_event (GstPad *, GstObject *parent, GstEvent *event)
 
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_CAPS:
-    npy_parse_take_caps (self, event);
+    npy_parse_set_caps (self, event);
     return TRUE;
   case GST_EVENT_SEGMENT:
     npy_parse_handle_segment (self, event);
     return TRUE;
   case GST_EVENT_STREAM_START:
-    npy_parse_forget_stream (self);
+    npy_parse_reset_stream (self);
     return gst_pad_push_event (self->srcpad, event);
   case GST_EVENT_FLUSH_STOP:
-    npy_parse_forget_position (self);
+    npy_parse_reset_position (self);
     return gst_pad_push_event (self->srcpad, event);
   case GST_EVENT_SEGMENT_DONE:
     npy_parse_push_segment_done (self);
@@ -1152,13 +1154,13 @@ npy_parse_sink_event (GstPad *, GstObject *parent, GstEvent *event)
 static GstFlowReturn
 npy_parse_pull (GstNpyParse *self, gsize needed)
 {
-  constexpr gsize most = 1 << 30;
-  gsize there;
+  constexpr gsize max_read = 1 << 30;
+  gsize available;
 
-  while ((there = gst_adapter_available (self->adapter)) < needed) {
+  while ((available = gst_adapter_available (self->adapter)) < needed) {
     GstBuffer *buffer = nullptr;
-    GstFlowReturn flow = gst_pad_pull_range (
-        self->sinkpad, self->offset + there, guint (MIN (needed - there, most)), &buffer);
+    GstFlowReturn flow = gst_pad_pull_range (self->sinkpad, self->offset + available,
+        guint (MIN (needed - available, max_read)), &buffer);
 
     if (flow != GST_FLOW_OK)
       return flow;
@@ -1233,7 +1235,7 @@ npy_parse_start_pulling (GstNpyParse *self)
   self->started = true;
   npy_parse_push_stream_start (self);
   if (gst_caps_is_fixed (caps))
-    npy_parse_take_framerate (self, caps);
+    npy_parse_set_framerate (self, caps);
   gst_caps_unref (caps);
   npy_parse_start_counting (self, 0, 0);
 
@@ -1259,7 +1261,7 @@ npy_parse_pull_next (GstNpyParse *self)
     return flow;
   /* Parses also at EOS, because the last bytes may not be a valid header. */
   GstFlowReturn read = npy_parse_read_all (self);
-  if (read == GST_FLOW_OK && flow == GST_FLOW_EOS && npy_parse_is_cut (self))
+  if (read == GST_FLOW_OK && flow == GST_FLOW_EOS && npy_parse_is_truncated (self))
     return npy_parse_fail_truncated (self, "the stream ends");
   return read == GST_FLOW_OK ? flow : read;
 }
@@ -1267,10 +1269,11 @@ npy_parse_pull_next (GstNpyParse *self)
 static GstFlowReturn
 npy_parse_pull_previous (GstNpyParse *self)
 {
-  if (self->back == self->first_back)
+  if (self->reverse_end == self->reverse_start)
     return GST_FLOW_EOS;
-  self->back--;
-  npy_parse_move_to_frame (self, npy_parse_array_of_frame (self, self->back), self->back);
+  self->reverse_end--;
+  npy_parse_move_to_frame (
+      self, npy_parse_array_of_frame (self, self->reverse_end), self->reverse_end);
   GstFlowReturn flow = npy_parse_pull (self, self->array.frame_bytes);
   return flow == GST_FLOW_OK ? npy_parse_read_frame (self) : flow;
 }
@@ -1548,8 +1551,8 @@ static bool
 npy_parse_seek_pushed (GstNpyParse *self, GstEvent *event, const Wanted &wanted)
 {
   GST_OBJECT_LOCK (self);
-  self->sought = wanted;
-  self->sought_seqnum = gst_event_get_seqnum (event);
+  self->requested = wanted;
+  self->requested_seqnum = gst_event_get_seqnum (event);
   self->seeking = true;
   GST_OBJECT_UNLOCK (self);
   if (gst_pad_push_event (self->sinkpad, seek_in_bytes (event, wanted)))
@@ -1585,7 +1588,7 @@ npy_parse_seek_pulled (GstNpyParse *self, GstEvent *event, Wanted wanted)
     npy_parse_flush (self, gst_event_new_flush_stop (TRUE), seqnum);
   /* Repeated, because the position of the last segment is final only now. */
   npy_parse_plan_seek (self, event, &wanted);
-  npy_parse_start_sought (self, wanted, seqnum);
+  npy_parse_start_requested (self, wanted, seqnum);
   if (flags & GST_SEEK_FLAG_SEGMENT)
     gst_element_post_message (
         GST_ELEMENT (self), gst_message_new_segment_start (GST_OBJECT (self),
@@ -1625,7 +1628,7 @@ npy_parse_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
 static void
 npy_parse_reset (GstNpyParse *self)
 {
-  npy_parse_forget_stream (self);
+  npy_parse_reset_stream (self);
   g_queue_clear_full (&self->events, reinterpret_cast<GDestroyNotify> (gst_event_unref));
   gst_clear_caps (&self->caps);
   npy_parse_release_pool (self);
@@ -1690,7 +1693,7 @@ npy_parse_class_init (GstNpyParseClass *klass)
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  GST_DEBUG_CATEGORY_INIT (npy_parse_debug, "npyparse", 0, "frames of .npy files");
+  GST_DEBUG_CATEGORY_INIT (npy_parse_debug, "npyparse", 0, ".npy parser");
   object_class->finalize = npy_parse_finalize;
   opencl::install_settings<&GstNpyParse::settings> (klass, properties);
   element_class->change_state = npy_parse_change_state;

@@ -67,8 +67,8 @@ struct NpySinkSettings {
 
 const opencl::PropertyTable<NpySinkSettings> properties = {
     {"location", "Location",
-        "The file, or with a %d, such as frame%05d.npy, one for each frame, counted from "
-        "0",
+        "File to write (with a %d, such as frame%05d.npy: one file per frame, numbered "
+        "from 0)",
         &NpySinkSettings::location, opencl::ready},
 };
 
@@ -84,7 +84,7 @@ struct _GstNpySink {
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstNpySink, gst_npy_sink, GST_TYPE_BASE_SINK,
-    GST_DEBUG_CATEGORY_INIT (npy_sink_debug, "npysink", 0, "arrays to .npy files"))
+    GST_DEBUG_CATEGORY_INIT (npy_sink_debug, "npysink", 0, ".npy writer"))
 GST_ELEMENT_REGISTER_DEFINE (npysink, "npysink", GST_RANK_NONE, gst_npy_sink_get_type ())
 
 /* --- the recording --- */
@@ -107,7 +107,7 @@ make_recording (GstNpySink *self)
 
   if (location.empty ()) {
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-        ("location is not set, expected the name of a .npy file"), (nullptr));
+        ("location is not set: set it to the name of a .npy file"), (nullptr));
     return nullptr;
   }
   return new opencl::Recording (GST_ELEMENT (self), location, "", make_header);

@@ -23,6 +23,5 @@ plugin_init (GstPlugin *plugin)
   return registered;
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, npyopencl,
-    "Arrays in NumPy's files", plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME,
-    PACKAGE_ORIGIN)
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, npyopencl, "NumPy .npy files",
+    plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)

@@ -136,7 +136,7 @@ private:
     opencl::Kernel threshold;
     /* For the vectors of a CPU */
     opencl::Kernel wide_speckle_variance, wide_decorrelation, wide_threshold;
-    opencl::Kernel correlate, find_shift, refine_shift, align, take_band;
+    opencl::Kernel correlate, find_shift, refine_shift, align, filter_band;
   };
 
   /* Memory layout of the repeats. All except the last one are contiguous in `others`, or
@@ -259,7 +259,7 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
       {kernels.complex_variance, "complex_variance", 1},
       {kernels.correlate, "correlate", width}, {kernels.find_shift, "find_shift", 1},
       {kernels.refine_shift, "refine_shift", 1}, {kernels.align, "align", width},
-      {kernels.take_band, "take_band", 1}, {kernels.threshold, "apply_threshold", 1},
+      {kernels.filter_band, "filter_band", 1}, {kernels.threshold, "apply_threshold", 1},
       {kernels.wide_threshold, "apply_threshold", cpu_width},
       {kernels.wide_speckle_variance, "speckle_variance", cpu_width},
       {kernels.wide_decorrelation, "decorrelation", cpu_width}};
@@ -400,7 +400,7 @@ bool
 Angiogram::keep (
     const GstOpenCLFrame *frame, guint position, cl_command_queue queue, GError **error)
 {
-  if (!oct::check_places (frame, input.bytes, error))
+  if (!oct::check_frame_alignment (frame, input.bytes, error))
     return false;
   if (holds ()) {
     if (position == 0)
@@ -423,7 +423,7 @@ Angiogram::split (
   const cl_uint depths = cl_uint (input.depths), lines = cl_uint (input.lines);
   const guint last = in_force.repeats - 1;
   for (guint n = 0; n <= last; n++) {
-    if (!kernels.take_band.launch (queue, depths, lines, error,
+    if (!kernels.filter_band.launch (queue, depths, lines, error,
             n < last ? repeats.others : repeats.last,
             cl_ulong (n < last ? n * input.size () : repeats.last_offset), depths, lines,
             taps (), cl_uint (number * (2 * reach () + 1)), cl_uint (reach ()), band (),
@@ -521,8 +521,8 @@ bool
 Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!oct::check_places (from, input.bytes, error)
-      || !oct::check_places (to, output.bytes, error))
+  if (!oct::check_frame_alignment (from, input.bytes, error)
+      || !oct::check_frame_alignment (to, output.bytes, error))
     return false;
   const guint last = in_force.repeats - 1;
   Repeats repeats = {kept (), from->data, from->offset[0], holds ()};

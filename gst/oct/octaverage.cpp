@@ -49,10 +49,10 @@
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
+        GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
+        GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
 
 namespace {
 enum class Mean {
@@ -98,7 +98,7 @@ public:
     if (position == 0)
       held.clear ();
     held.hold (frame);
-    return oct::check_places (frame, input.bytes, error);
+    return oct::check_frame_alignment (frame, input.bytes, error);
   }
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
@@ -126,7 +126,7 @@ private:
   }
   gsize pitch_of (const GstOpenCLFrame *frame, const oct::DepthLayout &layout) const
   {
-    return layout.picture ? gsize (frame->stride[0]) : layout.depths * layout.bytes;
+    return layout.image ? gsize (frame->stride[0]) : layout.depths * layout.bytes;
   }
   bool average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error);
@@ -163,7 +163,7 @@ Average::change_of (const AverageSettings &wanted) const
 std::string
 Average::options () const
 {
-  if (output.picture)
+  if (output.image)
     return output.bytes == 1
                ? "-DSTORED=uchar -DFULL=255.0f -DVALUE=float -DELEMENT=uchar"
                : "-DSTORED=ushort -DFULL=65535.0f -DVALUE=float -DELEMENT=ushort";
@@ -202,18 +202,18 @@ bool
 Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint position,
     cl_command_queue queue, GError **error)
 {
-  const gsize columns = output.picture ? output.lines : output.depths;
-  const gsize rows = output.picture ? output.depths : output.lines;
+  const gsize columns = output.image ? output.lines : output.depths;
+  const gsize rows = output.image ? output.depths : output.lines;
   const gsize pitch = pitch_of (from, input);
   const gsize output_pitch = to ? pitch_of (to, output) : 0;
   const guint frames = in_force.rolling ? seen + 1 : in_force.frames;
 
-  return oct::check_places (from, input.bytes, error)
-         && (!to || oct::check_places (to, output.bytes, error))
+  return oct::check_frame_alignment (from, input.bytes, error)
+         && (!to || oct::check_frame_alignment (to, output.bytes, error))
          && kernel.launch (queue, columns, rows, error, from->data,
              cl_ulong (from->offset[0]), cl_ulong (pitch), to ? to->data : kept (),
              cl_ulong (to ? to->offset[0] : 0), cl_ulong (output_pitch),
-             cl_uint (columns), cl_uint (rows), cl_uint (input.picture),
+             cl_uint (columns), cl_uint (rows), cl_uint (input.image),
              cl_uint (input.lines), cl_uint (lines_of_mean ()),
              cl_uint (in_force.rolling), kept (), cl_ulong (columns * rows),
              cl_uint (in_force.rolling ? next : position), cl_uint (frames),
@@ -226,9 +226,9 @@ Average::average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
   const gsize wide = 16, element = input.complex ? sizeof (cl_float) : input.bytes;
-  const gsize rows = output.picture ? output.depths : output.lines;
+  const gsize rows = output.image ? output.depths : output.lines;
   const gsize columns =
-      (output.picture ? output.lines : output.depths) * (input.bytes / element);
+      (output.image ? output.lines : output.depths) * (input.bytes / element);
   cl_ulong8 offsets = {};
   cl_uint8 pitches = {};
   cl_mem data[oct::HeldFrames::most];
@@ -238,8 +238,8 @@ Average::average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     offsets.s[n] = frame->offset[0];
     pitches.s[n] = cl_uint (pitch_of (frame, input));
   }
-  return oct::check_places (from, input.bytes, error)
-         && oct::check_places (to, output.bytes, error)
+  return oct::check_frame_alignment (from, input.bytes, error)
+         && oct::check_frame_alignment (to, output.bytes, error)
          && mean_of_frames.launch (queue, (columns + wide - 1) / wide, rows, error,
              data[0], data[1], data[2], data[3], data[4], data[5], data[6], data[7],
              offsets, pitches, cl_uint (columns), cl_uint (rows),

@@ -107,8 +107,8 @@ public:
   guint empty; /* number of first depths set to 0 */
 
   bool make (cl_command_queue queue, cl_mem data, gsize at, GError **error) override;
-  bool show (oct::Display &display, cl_command_queue queue,
-      const oct::DepthOutput &picture, GError **error) override;
+  bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
+      GError **error) override;
 };
 
 bool
@@ -126,12 +126,12 @@ PendingDifference::make (cl_command_queue queue, cl_mem data, gsize at, GError *
 
 bool
 PendingDifference::show (oct::Display &display, cl_command_queue queue,
-    const oct::DepthOutput &picture, GError **error)
+    const oct::DepthOutput &image, GError **error)
 {
-  const oct::Shown shown = {input, offset / sizeof (cl_float2), depths, lines};
+  const oct::DisplayInput values = {input, offset / sizeof (cl_float2), depths, lines};
   const oct::Difference difference = {
       pattern ? (*pattern) () : nullptr, pattern != nullptr, empty};
-  return display.enqueue_difference (queue, shown, difference, picture, error);
+  return display.enqueue_difference (queue, values, difference, image, error);
 }
 
 class PatternRemoval : public oct::DepthFilterOf<BackgroundRemovalSettings> {
@@ -178,7 +178,7 @@ private:
   bool build (GstOpenCLContext *context, guint floats, GError **error);
   bool load (GstOpenCLContext *context, GError **error);
   void compare_depths (cl_uint wanted_columns);
-  bool suits_depths () const { return first_depth == input.first_depth; }
+  bool matches_depths () const { return first_depth == input.first_depth; }
   bool finds_pattern () const { return in_force.method != Method::none && !recorded; }
   bool find_pattern (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 
@@ -209,8 +209,7 @@ load_pattern (
   const gsize floats = 2 * depths;
   if (shape.empty () || shape.back () != depths || values.empty ()) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "location %s: of shape %s, expected A-lines of %" G_GSIZE_FORMAT
-        " complex depths",
+        "location %s: shape %s, expected A-lines of %" G_GSIZE_FORMAT " complex depths",
         path.c_str (), opencl::npy_shape_text (shape).c_str (), depths);
     return false;
   }
@@ -223,8 +222,8 @@ load_pattern (
     if (std::isfinite (pattern[n]))
       continue;
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "location %s: the mean at depth %" G_GSIZE_FORMAT " is no number", path.c_str (),
-        n / 2);
+        "location %s: the mean at depth %" G_GSIZE_FORMAT " is NaN or infinite",
+        path.c_str (), n / 2);
     return false;
   }
   return true;
@@ -239,7 +238,7 @@ PatternRemoval::check (const BackgroundRemovalSettings &wanted, GError **error) 
   if (!wanted.location.empty ())
     return load_pattern (wanted.location, input.depths, values, error);
   g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "method is file and location is not set, expected the path of a file");
+      "location is not set, expected the path of a file for method=file");
   return false;
 }
 
@@ -288,16 +287,16 @@ PatternRemoval::compare_depths (cl_uint wanted_columns)
 {
   const bool is_file = in_force.method == Method::file;
   const bool same_number = wanted_columns == columns;
-  if (!recorded || (same_number && suits_depths ()))
+  if (!recorded || (same_number && matches_depths ()))
     return;
   if (!is_file || same_number)
     GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
-        ("method=%s: the pattern is of %u depths from %u on, but %" G_GSIZE_FORMAT
-         " from %u on come; %s",
+        ("method=%s: the pattern has %u depths from bin %u on, but the input has "
+         "%" G_GSIZE_FORMAT " from bin %u on; %s",
             is_file ? "file" : "recorded", columns / 2, first_depth, input.depths,
             input.first_depth,
             is_file ? "subtracting nothing until location is set again"
-                    : "recording it anew"),
+                    : "recording it again"),
         (nullptr));
   if (!is_file || !same_number)
     recorded = false;
@@ -352,18 +351,18 @@ PatternRemoval::defer (
   reads = finds_pattern ();
   if (reads && !find_pattern (from, queue, error))
     return nullptr;
-  auto left = std::make_shared<PendingDifference> ();
-  left->subtraction = subtraction;
+  auto pending = std::make_shared<PendingDifference> ();
+  pending->subtraction = subtraction;
   if (in_force.method == Method::file)
-    left->pattern = suits_depths () ? loaded : nullptr;
+    pending->pattern = matches_depths () ? loaded : nullptr;
   else if (in_force.method != Method::none)
-    left->pattern = pattern;
-  left->input = from->data;
-  left->offset = from->offset[0];
-  left->depths = guint (input.depths);
-  left->lines = guint (input.lines);
-  left->empty = in_force.dc_depths;
-  return left;
+    pending->pattern = pattern;
+  pending->input = from->data;
+  pending->offset = from->offset[0];
+  pending->depths = guint (input.depths);
+  pending->lines = guint (input.lines);
+  pending->empty = in_force.dc_depths;
+  return pending;
 }
 
 bool
@@ -371,11 +370,11 @@ PatternRemoval::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
   bool reads = false;
-  if (!oct::check_places (from, input.bytes, error)
-      || !oct::check_places (to, output.bytes, error))
+  if (!oct::check_frame_alignment (from, input.bytes, error)
+      || !oct::check_frame_alignment (to, output.bytes, error))
     return false;
-  std::shared_ptr<oct::PendingDepths> left = defer (from, queue, reads, error);
-  return left && left->make (queue, to->data, to->offset[0], error);
+  std::shared_ptr<oct::PendingDepths> pending = defer (from, queue, reads, error);
+  return pending && pending->make (queue, to->data, to->offset[0], error);
 }
 } // namespace
 
@@ -405,7 +404,7 @@ method_get_type (void)
           "mean"},
       {gint (Method::recorded),
           "Pattern that minimum-variance finds in the next B-scan, kept from then on; "
-          "set again to record anew",
+          "set again to record another one",
           "recorded"},
       {gint (Method::file), "Mean of the A-lines in the file at location", "file"},
       {gint (Method::none), "No subtraction", "none"},
@@ -424,12 +423,12 @@ const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
         "with as many depths as the input (method=file)",
         &BackgroundRemovalSettings::location, opencl::playing,
         &BackgroundRemovalSettings::recordings},
-    {"segment-lines", "A-lines of a segment",
+    {"segment-lines", "A-lines per segment",
         "Number of neighbouring A-lines in a segment; at each depth, the background is "
         "the "
         "mean of the segment with the least variance (method=minimum-variance)",
         &BackgroundRemovalSettings::segment_lines, {2, most_lines}, opencl::playing},
-    {"dc-depths", "Depths of DC",
+    {"dc-depths", "DC depths",
         "Number of first depths to set to 0 (3 suits a Hann window)",
         &BackgroundRemovalSettings::dc_depths, {0, most_depths}, opencl::playing},
 };

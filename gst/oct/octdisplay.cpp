@@ -37,10 +37,10 @@
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_PICTURE_CAPS));
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_IMAGE_CAPS));
 
 namespace {
-using oct::Numbers;
+using oct::ValueType;
 
 struct DisplaySettings {
   oct::DisplayRange range;
@@ -49,7 +49,7 @@ struct DisplaySettings {
   bool true_scale = false;
 };
 
-class Picture : public oct::DepthFilterOf<DisplaySettings> {
+class ImageDisplay : public oct::DepthFilterOf<DisplaySettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
@@ -66,7 +66,7 @@ public:
   bool show (oct::PendingDepths &depths, const GstOpenCLFrame *to, cl_command_queue queue,
       GError **error) override
   {
-    return depths.show (display, queue, picture_in (to), error);
+    return depths.show (display, queue, image_in (to), error);
   }
 
 protected:
@@ -83,62 +83,62 @@ private:
   {
     return output.bytes == 1 ? oct::DepthFormat::gray8 : oct::DepthFormat::gray16;
   }
-  oct::DepthOutput picture_in (const GstOpenCLFrame *to) const;
+  oct::DepthOutput image_in (const GstOpenCLFrame *to) const;
   bool finds_range () const { return in_force.db_auto && quantity ().decibels; }
 
   oct::Display display;
   bool created = false;
-  Numbers created_numbers = Numbers::complex;
+  ValueType created_type = ValueType::complex;
   oct::DepthFormat created_format = oct::DepthFormat::gray8;
 };
 
 oct::DepthChange
-Picture::change_of (const DisplaySettings &wanted) const
+ImageDisplay::change_of (const DisplaySettings &wanted) const
 {
   oct::DepthChange change;
-  change.shows = true;
+  change.makes_image = true;
   change.true_scale = wanted.true_scale;
   return change;
 }
 
 bool
-Picture::prepare (GstOpenCLContext *context, GError **error)
+ImageDisplay::prepare (GstOpenCLContext *context, GError **error)
 {
-  const Numbers numbers = quantity ().numbers;
-  if (!created || created_numbers != numbers || created_format != format ()) {
+  const ValueType value_type = quantity ().value_type;
+  if (!created || created_type != value_type || created_format != format ()) {
     created = false;
-    if (!display.create (context, numbers, format (), error))
+    if (!display.create (context, value_type, format (), error))
       return false;
     created = true;
-    created_numbers = numbers;
+    created_type = value_type;
     created_format = format ();
   }
   return !finds_range () || display.has_range () || display.create_range (error);
 }
 
 oct::DepthOutput
-Picture::picture_in (const GstOpenCLFrame *to) const
+ImageDisplay::image_in (const GstOpenCLFrame *to) const
 {
-  oct::DepthOutput picture = {};
-  picture.data = to->data;
-  picture.offset = to->offset[0];
-  picture.stride = to->stride[0];
-  picture.depths = guint (output.depths);
-  in_force.range.set (quantity (), picture);
-  return in_force.flip ? oct::flipped (picture) : picture;
+  oct::DepthOutput image = {};
+  image.data = to->data;
+  image.offset = to->offset[0];
+  image.stride = to->stride[0];
+  image.depths = guint (output.depths);
+  in_force.range.set (quantity (), image);
+  return in_force.flip ? oct::flipped (image) : image;
 }
 
 bool
-Picture::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+ImageDisplay::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  const oct::DepthOutput picture = picture_in (to);
-  const oct::Shown shown = {from->data, from->offset[0] / input.bytes,
+  const oct::DepthOutput image = image_in (to);
+  const oct::DisplayInput values = {from->data, from->offset[0] / input.bytes,
       guint (input.depths), guint (input.lines)};
-  if (!oct::check_places (from, input.bytes, error))
+  if (!oct::check_frame_alignment (from, input.bytes, error))
     return false;
-  return finds_range () ? display.enqueue_in_range (queue, shown, picture, error)
-                        : display.enqueue (queue, shown, picture, error);
+  return finds_range () ? display.enqueue_in_range (queue, values, image, error)
+                        : display.enqueue (queue, values, image, error);
 }
 } // namespace
 
@@ -176,7 +176,7 @@ static void
 gst_oct_display_init (GstOctDisplay *self)
 {
   self->settings = new opencl::Settings<DisplaySettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Picture (self, self->settings));
+  gst_oct_depth_filter_set_work (self, new ImageDisplay (self, self->settings));
 }
 
 static void

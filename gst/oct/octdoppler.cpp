@@ -5,23 +5,24 @@
 /**
  * SECTION:element-octdoppler
  *
- * Computes the phase difference Δφ between neighbouring A-lines or, with `between=frames`,
- * between consecutive B-scans. It is the argument of the sum of X_j+1 X_j* over a window of
- * `window-depths` × `window-lines` (Kasai's autocorrelation), from -π to π. The window is
- * cropped at the edges. The last A-line repeats the value of the one before it.
+ * Computes the phase difference Δφ between neighbouring A-lines or, with
+ * `between=frames`, between consecutive B-scans. It is the argument of the sum of
+ * X_j+1 X_j* over a window of `window-depths` × `window-lines` (Kasai's autocorrelation),
+ * from -π to π. The window is cropped at the edges. The last A-line repeats the value of
+ * the one before it.
  *
  * The output is this phase or the velocity v = Δφ λ f / (4 π n cos θ) in mm/s. λ is the
- * `wavelength` of the light, n the `refractive-index` and θ the `angle` between beam and flow.
- * The rate f is `line-rate` or, if that is 0, the frame rate of the caps times the A-lines of
- * a B-scan. Between B-scans it is the frame rate. The output is 0 where the mean power of the
- * window is below `threshold`.
+ * `wavelength` of the light, n the `refractive-index` and θ the `angle` between beam and
+ * flow. The rate f is `line-rate` or, if that is 0, the frame rate of the caps times the
+ * A-lines of a B-scan. Between B-scans it is the frame rate. The output is 0 where the
+ * mean power of the window is below `threshold`.
  *
- * At a positive velocity the phase of a bin increases. This means a movement to greater depth
- * if the spectra at octwindowinterp begin with the longest wavelength. If they begin with the
- * shortest one, set `invert`.
+ * At a positive velocity the phase of a bin increases. This means a movement to greater
+ * depth if the spectra at octwindowinterp begin with the longest wavelength. If they
+ * begin with the shortest one, set `invert`.
  *
- * With `between=frames` there is no output for the first B-scan, nor for the first one after a
- * loss (DISCONT, GAP).
+ * With `between=frames` there is no output for the first B-scan, nor for the first one
+ * after a loss (DISCONT, GAP).
  *
  * ## Example launch line
  * |[
@@ -71,7 +72,8 @@ enum class Quantity {
 };
 
 const guint most_window = 256;
-/* Maximum size of a window that is summed in one launch, without an intermediate buffer. */
+/* Maximum size of a window that is summed in one launch, without an intermediate
+ * buffer. */
 const guint small_window = 36;
 /* Depths and A-lines of a work-item of octdoppler_cpu.cl */
 const gsize cpu_block = 256, cpu_lines = 16;
@@ -112,8 +114,8 @@ public:
   cl_float least_power, unit;
 
   bool make (cl_command_queue queue, cl_mem data, gsize offset, GError **error) override;
-  bool show (oct::Display &display, cl_command_queue queue,
-      const oct::DepthOutput &picture, GError **error) override;
+  bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
+      GError **error) override;
 
 private:
   template <typename... More>
@@ -125,15 +127,15 @@ private:
 };
 
 std::string
-most_window_option ()
+max_window_option ()
 {
-  return " -DMOST_WINDOW=" + std::to_string (small_window);
+  return " -DMAX_WINDOW=" + std::to_string (small_window);
 }
 
 bool
 FlowKernels::create (GstOpenCLContext *context, GError **error)
 {
-  std::string options = most_window_option ();
+  std::string options = max_window_option ();
   if (opencl::is_cpu (context)) {
     source = KERNELS_CPU;
     block = cpu_block;
@@ -147,7 +149,7 @@ FlowKernels::create (GstOpenCLContext *context, GError **error)
 bool
 FlowKernels::create_show (const oct::Display &display, GError **error)
 {
-  const std::string wanted = display.options () + most_window_option ();
+  const std::string wanted = display.options () + max_window_option ();
   if (wanted == show_options)
     return true;
   show_options.clear ();
@@ -171,17 +173,17 @@ PendingFlow::make (cl_command_queue queue, cl_mem data, gsize offset, GError **e
 
 bool
 PendingFlow::show (oct::Display &display, cl_command_queue queue,
-    const oct::DepthOutput &picture, GError **error)
+    const oct::DepthOutput &image, GError **error)
 {
   std::lock_guard<std::mutex> guard (kernels->launching);
-  const oct::DepthScaling scaling = display.scaling_of (picture);
+  const oct::DepthScaling scaling = display.scaling_of (image);
   const gsize bytes = display.bytes_of_pixel ();
-  if (!oct::check_alignment (picture, bytes, error)
+  if (!oct::check_alignment (image, bytes, error)
       || !kernels->create_show (display, error))
     return false;
   return set (kernels->show, error, scaling.factor, scaling.zero, scaling.least,
-             picture.data, cl_ulong (picture.offset / bytes), picture.pitch (bytes))
-         && display.enqueue_picture (queue, kernels->show, lines, depths, error);
+             image.data, cl_ulong (image.offset / bytes), image.pitch (bytes))
+         && display.enqueue_image (queue, kernels->show, lines, depths, error);
 }
 
 class Doppler : public oct::DepthFilterOf<DopplerSettings> {
@@ -196,7 +198,8 @@ public:
       cl_command_queue queue, GError **error) override;
   bool finish (
       const GstOpenCLFrame *from, cl_command_queue queue, GError **error) override;
-  /* With between=frames the previous B-scan would be overwritten before deferred work runs. */
+  /* With between=frames the previous B-scan would be overwritten before deferred work
+   * runs. */
   bool can_defer () const override { return is_small () && !of_frames (); }
   std::shared_ptr<oct::PendingDepths> defer (const GstOpenCLFrame *from,
       cl_command_queue queue, bool &reads, GError **error) override
@@ -260,7 +263,7 @@ Doppler::check (const DopplerSettings &wanted, GError **error) const
 {
   if (wanted.between == Between::lines && input.lines < 2) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "between=lines: expected 2 A-lines or more in a B-scan, not 1");
+        "between=lines: B-scans have 1 A-line, expected at least 2");
     return false;
   }
   if (wanted.quantity == Quantity::phase || rate_of (wanted) > 0)
@@ -359,8 +362,8 @@ bool
 Doppler::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!oct::check_places (from, input.bytes, error)
-      || !oct::check_places (to, output.bytes, error))
+  if (!oct::check_frame_alignment (from, input.bytes, error)
+      || !oct::check_frame_alignment (to, output.bytes, error))
     return false;
   if (is_small ())
     return flow_in (from)->make (queue, to->data, to->offset[0], error);

@@ -55,8 +55,8 @@
 #include <gst/opencl/kernel/selfcheck.hpp>
 #include <gst/common/settings.hpp>
 
+#include "spectra/announcedspectra.hpp"
 #include "spectra/deferredspectra.hpp"
-#include "spectra/prospectivespectra.hpp"
 #include "elements.h"
 #include "depth/depthfilter.hpp"
 #include "depth/display.hpp"
@@ -112,7 +112,7 @@ struct OutputFormat {
   const char *media_type;
   const char *format;
   gsize bytes;
-  bool picture;
+  bool image;
   oct::DepthFormat values;
 };
 
@@ -158,17 +158,17 @@ struct DepthRange {
 };
 
 /* Format of the frames, and the settings in force. */
-struct Outlook {
+struct FftConfiguration {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
   FftSettings settings; /* in force, limited to the available depths */
 
-  bool finds_range () const { return settings.db_auto && output->picture; }
+  bool finds_range () const { return settings.db_auto && output->image; }
 };
 
 /* State of the streaming thread. */
-struct FftWork : Outlook {
+struct FftWork : FftConfiguration {
   std::optional<DepthRange> last_range; /* of the previous frame */
 
   Engine from_raw;     /* for work that octwindowinterp defers */
@@ -176,7 +176,7 @@ struct FftWork : Outlook {
 
   /* Number of self-check verdicts when the engines were chosen */
   guint verdicts = gst_opencl_get_n_verdicts ();
-  bool chosen = false, one_launch = false;
+  bool chosen = false, tries_fused = false;
 
   /* Levels of an image with automatic range, and the kernels that display them. */
   cl::Buffer levels;
@@ -187,11 +187,11 @@ struct FftWork : Outlook {
 };
 
 /* For preparation threads: present state of the streaming thread, and prepared engines */
-class Prospects {
+class PreparedEngines {
 public:
   struct Present {
     GstOpenCLContext *context = nullptr; /* null before the first frame */
-    Outlook outlook;
+    FftConfiguration configuration;
     bool fused = false; /* deferred spectra are merged */
     oct::EngineFormat from_raw, from_spectra;
   };
@@ -264,7 +264,7 @@ struct _GstOctFFT {
   opencl::Settings<FftSettings> *settings;
   FftSettings caps_settings; /* for which the present caps were negotiated */
   FftWork *work;             /* between open and close, else null */
-  Prospects *prospects;
+  PreparedEngines *prepared;
   opencl::Preparation *preparation;
 };
 
@@ -322,8 +322,8 @@ const opencl::PropertyTable<FftSettings> properties = {
         "(video output)",
         &FftSettings::true_scale, opencl::playing},
     {"fft-library", "FFT library",
-        "FFT library for transforms that are not done in one fused kernel; clFFT takes "
-        "lengths with prime factors up to 13",
+        "FFT library for transforms outside of the fused kernel; clFFT supports lengths "
+        "with prime factors up to 13",
         &FftSettings::library, gst_opencl_fft_library_get_type, opencl::ready},
     {"fused", "Fused",
         "Whether to process in one fused kernel, together with an octwindowinterp "
@@ -351,8 +351,8 @@ check (const FftSettings &settings, guint samples, GError **error)
   if (settings.depth_start < bins && settings.depth_count <= bins - settings.depth_start)
     return TRUE;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "depth-start is %u and depth-count is %u, expected depths among the %u that %u "
-      "samples per A-line give",
+      "depth-start is %u and depth-count is %u, expected depths within the %u of %u "
+      "samples per A-line",
       settings.depth_start, settings.depth_count, bins, samples);
   return FALSE;
 }
@@ -532,7 +532,7 @@ append_outputs (GstCaps *caps, const GstStructure *input, const FftSettings &set
 /* Returns settings that produce the depths of `output`. At the start, spectra with fewer
  * depths than `depth-count` are accepted too, so that set_formats fails with a reason. */
 static std::optional<FftSettings>
-settings_making (const GstStructure *output, const FftSettings &settings, bool starts)
+settings_for_output (const GstStructure *output, const FftSettings &settings, bool starts)
 {
   Limits limits = limits_of (
       gst_structure_get_value (output, depths_field (output)), {1, MOST_DEPTHS});
@@ -550,7 +550,7 @@ static void
 append_inputs (
     GstCaps *caps, const GstStructure *output, const FftSettings &set, bool starts)
 {
-  const std::optional<FftSettings> settings = settings_making (output, set, starts);
+  const std::optional<FftSettings> settings = settings_for_output (output, set, starts);
   if (!settings)
     return;
   GstCaps *inputs = gst_static_pad_template_get_caps (&sink_template);
@@ -691,7 +691,7 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   self->preparation->stop ();
-  self->prospects->clear ();
+  self->prepared->clear ();
   delete self->work;
   self->work = nullptr;
   self->settings->stop ();
@@ -699,7 +699,7 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
 
 /* Returns whether settings produce the negotiated caps. */
 static bool
-makes_these_caps (GstOctFFT *self, const FftSettings &settings)
+matches_caps (GstOctFFT *self, const FftSettings &settings)
 {
   const FftSettings &before = self->caps_settings;
   const guint samples = self->work->spectra.wavenumbers ();
@@ -709,7 +709,7 @@ makes_these_caps (GstOctFFT *self, const FftSettings &settings)
          && settings.refractive_index == before.refractive_index
          && settings.line_step == before.line_step
          && settings.true_scale == before.true_scale
-         && (self->work->output->picture
+         && (self->work->output->image
              || (settings.scale == before.scale && same_depths));
 }
 
@@ -725,7 +725,7 @@ adopt_settings (GstOctFFT *self, GError **error)
   auto accept = [&] (const FftSettings &wanted, GError **why) {
     return check (wanted, samples, why);
   };
-  auto fits = [&] (const FftSettings &wanted) { return makes_these_caps (self, wanted); };
+  auto fits = [&] (const FftSettings &wanted) { return matches_caps (self, wanted); };
   if (!self->settings->adopt (accept, fits, &reason)) {
     if (starts) {
       g_propagate_error (error, reason);
@@ -735,7 +735,7 @@ adopt_settings (GstOctFFT *self, GError **error)
   }
   work.settings = fitted (self->settings->current (), samples);
   /* Settings changed since these caps were negotiated. The first frame renegotiates. */
-  if (!makes_these_caps (self, work.settings))
+  if (!matches_caps (self, work.settings))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return true;
 }
@@ -752,7 +752,7 @@ gst_oct_fft_set_formats (
   work.output = parse_output (output, &work.depths, &lines);
   if (!parse_input (input, &spectra) || !work.output) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "the caps have no format of spectra or of depths");
+        "unsupported caps, expected spectra as input and depths or video as output");
     return FALSE;
   }
   if (!oct::check_samples (spectra.wavenumbers (), error))
@@ -784,11 +784,11 @@ update_settings (GstOctFFT *self)
   auto accept = [&] (const FftSettings &wanted, GError **error) {
     if (!check (wanted, samples, error))
       return false;
-    if (makes_these_caps (self, wanted)) {
+    if (matches_caps (self, wanted)) {
       work.settings = wanted;
       return true;
     }
-    if (!opencl::is_taken_downstream (base, outputs_of (base, wanted), error))
+    if (!opencl::is_accepted_downstream (base, outputs_of (base, wanted), error))
       return false;
     gst_base_transform_reconfigure_src (base);
     return true;
@@ -806,7 +806,7 @@ update_settings (GstOctFFT *self)
 /* Returns the format of spectra that octwindowinterp may defer, as far as it decides
  * whether this element can merge them. */
 static oct::EngineFormat
-format_before_spectra (const FftWork &work)
+mergeable_format (const FftWork &work)
 {
   oct::EngineFormat format;
   format.samples = work.spectra.wavenumbers ();
@@ -822,7 +822,7 @@ warn_of_library (GstOctFFT *self)
 {
   return gst_opencl_context_warn_of_engine (
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), "fft-vkfft",
-      GST_ELEMENT (self), "clFFT if it takes the length");
+      GST_ELEMENT (self), "clFFT if it supports the length");
 }
 
 /* Chooses the engines again after new verdicts of the self-check. The RECONFIGURE event
@@ -836,10 +836,10 @@ update_engines (GstOctFFT *self)
 
   if (work.chosen && work.verdicts == verdicts)
     return;
-  const oct::EngineFormat format = format_before_spectra (work);
-  const bool one_launch =
-      oct::DepthEngine::wants_one_launch (context, format, work.settings.fused);
-  if (one_launch && !work.one_launch && work.verdicts != verdicts) {
+  const oct::EngineFormat format = mergeable_format (work);
+  const bool tries_fused =
+      oct::DepthEngine::tries_fused (context, format, work.settings.fused);
+  if (tries_fused && !work.tries_fused && work.verdicts != verdicts) {
     work.from_raw = {};
     work.from_spectra = {};
     gst_pad_push_event (GST_BASE_TRANSFORM_SINK_PAD (self), gst_event_new_reconfigure ());
@@ -847,7 +847,7 @@ update_engines (GstOctFFT *self)
   if (work.verdicts != verdicts && warn_of_library (self))
     work.from_spectra = {};
   work.chosen = true;
-  work.one_launch = one_launch;
+  work.tries_fused = tries_fused;
   work.verdicts = verdicts;
   if (work.settings.fused != Fused::always
       && oct::DepthEngine::wants_fused_engine (context, format, work.settings.fused))
@@ -869,13 +869,13 @@ gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *
 {
   FftWork &work = *GST_OCT_FFT (base)->work;
   const DepthRange range = {
-      work.settings.depth_start, work.depths, work.output->picture && work.settings.flip};
+      work.settings.depth_start, work.depths, work.output->image && work.settings.flip};
 
   if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
            ->copy_metadata (base, input, output))
     return FALSE;
   /* Without a timestamp, DISCONT would mean a loss of unknown length, and move groups. */
-  if (work.last_range && *work.last_range != range && work.output->picture
+  if (work.last_range && *work.last_range != range && work.output->image
       && GST_BUFFER_PTS_IS_VALID (input))
     GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_DISCONT);
   work.last_range = range;
@@ -919,14 +919,14 @@ prepare_range (GstOpenCLContext *context, FftWork &work, GError **error)
   work.display_scale = scale;
   work.display_format = work.output->values;
   return work.display.create (context,
-             scale == Scale::log ? oct::Numbers::values : oct::Numbers::amplitudes,
+             scale == Scale::log ? oct::ValueType::values : oct::ValueType::amplitudes,
              work.output->values, error)
          && work.display.create_range (error);
 }
 
 /* Returns the format that the engine produces: the output, or levels to display later. */
 static oct::DepthFormat
-made_by_engine (const Outlook &work)
+engine_output (const FftConfiguration &work)
 {
   return work.finds_range () ? oct::DepthFormat::levels : work.output->values;
 }
@@ -940,23 +940,23 @@ prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GErro
     return false;
   if (engine.format == format)
     return true;
-  engine.depth = self->prospects->take (format);
+  engine.depth = self->prepared->take (format);
   if (!engine.depth
       && !oct::DepthEngine::choose (
           context, format, self->work->settings.fused, engine.depth, error))
     return false;
   warn_of_library (self); /* its verdict may now be known from the cache */
   engine.format = format;
-  self->prospects->set (context, *self->work);
+  self->prepared->set (context, *self->work);
   return true;
 }
 
 static oct::EngineFormat
-format_of_spectra (const Outlook &work)
+format_of_spectra (const FftConfiguration &work)
 {
   oct::EngineFormat format;
   format.input = oct::SampleFormat::f32le;
-  format.output = made_by_engine (work);
+  format.output = engine_output (work);
   format.samples = work.spectra.samples;
   format.oversampling = work.spectra.oversampling;
   format.lines = work.spectra.lines;
@@ -974,14 +974,14 @@ describe_output (const FftWork &work, const GstOpenCLFrame *output)
   oct::DepthOutput depths;
   depths.data = output->data;
   depths.offset = output->offset[0];
-  depths.stride = work.output->picture ? output->stride[0]
-                                       : gssize (work.depths * work.output->bytes);
+  depths.stride =
+      work.output->image ? output->stride[0] : gssize (work.depths * work.output->bytes);
   depths.first = settings.depth_start;
   depths.depths = work.depths;
   depths.logarithmic = settings.scale == Scale::log;
   depths.black = range.low;
   depths.white = range.high;
-  return work.output->picture && settings.flip ? oct::flipped (depths) : depths;
+  return work.output->image && settings.flip ? oct::flipped (depths) : depths;
 }
 
 /* Describes the levels or amplitudes from which an image with automatic range is made. */
@@ -1008,10 +1008,10 @@ enqueue_depth (FftWork &work, oct::DepthEngine &engine, const GstOpenCLFrame *ou
     return false;
   if (!work.finds_range ())
     return true;
-  oct::DepthOutput picture = depths;
-  picture.first = 0;
-  return work.display.enqueue_in_range (output->queue,
-      {work.levels (), 0, work.depths, work.spectra.lines}, picture, error);
+  oct::DepthOutput image = depths;
+  image.first = 0;
+  return work.display.enqueue_in_range (
+      output->queue, {work.levels (), 0, work.depths, work.spectra.lines}, image, error);
 }
 
 static gboolean
@@ -1042,16 +1042,16 @@ gst_oct_fft_can_merge (GstOpenCLFilter *filter)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   return self->work
-         && oct::DepthEngine::wants_one_launch (gst_opencl_filter_get_context (filter),
-             format_before_spectra (*self->work), self->work->settings.fused);
+         && oct::DepthEngine::tries_fused (gst_opencl_filter_get_context (filter),
+             mergeable_format (*self->work), self->work->settings.fused);
 }
 
 static oct::EngineFormat
-format_of_deferred (const Outlook &work, const oct::SpectrumStage &stage)
+format_of_deferred (const FftConfiguration &work, const oct::SpectrumStage &stage)
 {
   oct::EngineFormat format;
   format.input = stage.format ().input;
-  format.output = made_by_engine (work);
+  format.output = engine_output (work);
   format.samples = stage.format ().samples;
   format.points = guint (stage.points ());
   format.oversampling = stage.format ().oversampling;
@@ -1133,76 +1133,77 @@ make_engine (GstOpenCLContext *context, FftWork &work, Engine &engine)
 
 /* Prepares an engine for `format`. Returns whether there is one. */
 static bool
-prepare_engine (GstOctFFT *self, GstOpenCLContext *context, const Outlook &outlook,
-    const oct::EngineFormat &format)
+prepare_engine (GstOctFFT *self, GstOpenCLContext *context,
+    const FftConfiguration &configuration, const oct::EngineFormat &format)
 {
   FftWork work;
   Engine engine;
-  if (self->prospects->has (format))
+  if (self->prepared->has (format))
     return true;
-  static_cast<Outlook &> (work) = outlook;
+  static_cast<FftConfiguration &> (work) = configuration;
   engine.format = format;
   if (!make_engine (context, work, engine))
     return false;
-  self->prospects->add (std::move (engine));
+  self->prepared->add (std::move (engine));
   return true;
 }
 
 static void
 prepare_settings (GstOctFFT *self, const FftSettings &wanted)
 {
-  const Prospects::Present present = self->prospects->present ();
-  Outlook outlook = present.outlook;
+  const PreparedEngines::Present present = self->prepared->present ();
+  FftConfiguration configuration = present.configuration;
   if (!present.context)
     return;
-  outlook.settings = fitted (wanted, outlook.spectra.wavenumbers ());
+  configuration.settings = fitted (wanted, configuration.spectra.wavenumbers ());
   oct::EngineFormat format = present.fused ? present.from_raw : present.from_spectra;
-  format.output = made_by_engine (outlook);
-  prepare_engine (self, present.context, outlook, format);
+  format.output = engine_output (configuration);
+  prepare_engine (self, present.context, configuration, format);
 }
 
 static Spectra
-spectra_of (const oct::ProspectiveSpectra &prospect)
+spectra_of (const oct::AnnouncedSpectra &announced)
 {
-  const oct::SpectrumFormat &format = prospect.stage->format ();
-  return {guint (prospect.stage->points ()), prospect.lines, format.oversampling,
+  const oct::SpectrumFormat &format = announced.stage->format ();
+  return {guint (announced.stage->points ()), announced.lines, format.oversampling,
       format.complex};
 }
 
 /* Prepares for future spectra of octwindowinterp. Tries a fused engine for raw spectra if
  * there is one now, or if only their present length prevents it. */
 static void
-prepare_spectra (GstOctFFT *self, oct::ProspectiveSpectra &prospect)
+prepare_spectra (GstOctFFT *self, oct::AnnouncedSpectra &announced)
 {
-  const Prospects::Present present = self->prospects->present ();
-  GstOpenCLContext *context = prospect.context;
-  Outlook outlook = present.outlook;
+  const PreparedEngines::Present present = self->prepared->present ();
+  GstOpenCLContext *context = announced.context;
+  FftConfiguration configuration = present.configuration;
   if (present.context != context)
     return;
-  outlook.spectra = spectra_of (prospect);
-  outlook.depths = guint (depths_of (outlook.settings, outlook.spectra.wavenumbers ()));
+  configuration.spectra = spectra_of (announced);
+  configuration.depths =
+      guint (depths_of (configuration.settings, configuration.spectra.wavenumbers ()));
   oct::EngineFormat raw = present.from_spectra;
   raw.taps = 1;
   const bool may_fuse =
       present.fused
-      || !oct::DepthEngine::wants_one_launch (context, raw, outlook.settings.fused);
+      || !oct::DepthEngine::tries_fused (context, raw, configuration.settings.fused);
   if (may_fuse
-      && prepare_engine (
-          self, context, outlook, format_of_deferred (outlook, *prospect.stage)))
-    prospect.fused = true;
+      && prepare_engine (self, context, configuration,
+          format_of_deferred (configuration, *announced.stage)))
+    announced.fused = true;
   else
-    prepare_engine (self, context, outlook, format_of_spectra (outlook));
+    prepare_engine (self, context, configuration, format_of_spectra (configuration));
 }
 
 static gboolean
 gst_oct_fft_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
 {
-  oct::ProspectiveSpectra *prospect =
-      direction == GST_PAD_SINK ? oct::spectra_of_query (query) : nullptr;
-  if (!prospect)
+  oct::AnnouncedSpectra *announced =
+      direction == GST_PAD_SINK ? oct::announced_spectra_of (query) : nullptr;
+  if (!announced)
     return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
         ->query (base, direction, query);
-  prepare_spectra (GST_OCT_FFT (base), *prospect);
+  prepare_spectra (GST_OCT_FFT (base), *announced);
   return FALSE; /* unanswered, so that a tee forwards it to all branches */
 }
 
@@ -1215,7 +1216,7 @@ static void
 gst_oct_fft_init (GstOctFFT *self)
 {
   self->settings = new opencl::Settings<FftSettings> (self, properties);
-  self->prospects = new Prospects;
+  self->prepared = new PreparedEngines;
   self->preparation = new opencl::Preparation;
   /* QoS of a slow display must not drop frames that another branch records. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
@@ -1229,13 +1230,13 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOctFFT::settings, &GstOctFFT::preparation,
-      &GstOctFFT::work, &GstOctFFT::prospects> (klass, properties);
+      &GstOctFFT::work, &GstOctFFT::prepared> (klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT Fourier transform",
       "Filter/Effect/Video",
-      "Makes depth, a B-scan or numbers, of OCT spectra, on an OpenCL device",
+      "Computes depths or B-scan images from OCT spectra, on an OpenCL device",
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;

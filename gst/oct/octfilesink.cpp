@@ -146,7 +146,7 @@ spacing_of (const FileSinkSettings &settings, GstCaps *caps)
   oct::Spacing spacing;
   gint numerator = 0, denominator = 1, first_depth = 0;
 
-  spacing.picture = gst_structure_has_name (structure, "video/x-raw");
+  spacing.image = gst_structure_has_name (structure, "video/x-raw");
   spacing.micrometres = {settings.depth_step, settings.line_step, settings.b_scan_step};
   for (guint n = 0; n < 3; n++) {
     if (spacing.micrometres[n] == 0)

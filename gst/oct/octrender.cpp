@@ -112,9 +112,9 @@ struct Vector {
 struct RenderWork {
   RenderSettings in_force;
   NumberType type = NumberType::u8;
-  cl_uint4 size = {};   /* in voxels */
-  cl_uint4 bricks = {}; /* in bricks */
-  Vector told = {};     /* voxel spacing from the caps; 0: unknown */
+  cl_uint4 size = {};       /* in voxels */
+  cl_uint4 bricks = {};     /* in bricks */
+  Vector caps_spacing = {}; /* voxel spacing from the caps; 0: unknown */
   bool colors = false;
   double turned = 0;
 
@@ -146,15 +146,15 @@ GST_ELEMENT_REGISTER_DEFINE (octrender, "octrender", GST_RANK_NONE, GST_TYPE_OCT
 
 /* Returns the voxel spacing. The smallest known one replaces an unknown one. */
 static Vector
-lengths_of (const RenderSettings &settings, const Vector &told)
+lengths_of (const RenderSettings &settings, const Vector &caps_spacing)
 {
   double lengths[] = {settings.depth_step, settings.line_step, settings.b_scan_step};
-  const double said[] = {told.x, told.y, told.z};
+  const double from_caps[] = {caps_spacing.x, caps_spacing.y, caps_spacing.z};
   double known = 0;
 
   for (guint n = 0; n < 3; n++) {
     if (lengths[n] == 0)
-      lengths[n] = said[n];
+      lengths[n] = from_caps[n];
     if (lengths[n] > 0)
       known = known > 0 ? std::min (known, lengths[n]) : lengths[n];
   }
@@ -167,7 +167,7 @@ static View
 view_of (const RenderWork &work, gint width, gint height)
 {
   const RenderSettings &settings = work.in_force;
-  const Vector voxel = lengths_of (settings, work.told);
+  const Vector voxel = lengths_of (settings, work.caps_spacing);
   const Vector middle = {
       work.size.s[0] / 2.0, work.size.s[1] / 2.0, work.size.s[2] / 2.0};
   const Vector box = {
@@ -192,25 +192,25 @@ view_of (const RenderWork &work, gint width, gint height)
 
 /* (transfer full) */
 static GstStructure *
-picture_of (const GstStructure *volume, guint frames)
+image_of (const GstStructure *volume, guint frames)
 {
-  GstStructure *picture = gst_structure_from_string (
+  GstStructure *image = gst_structure_from_string (
       "video/x-raw, format=(string){GRAY8, RGBA}, pixel-aspect-ratio=(fraction)1/1",
       nullptr);
   const GValue *rate = gst_structure_get_value (volume, "framerate");
   gint numerator, denominator;
 
-  gst_structure_set (picture, "width", GST_TYPE_INT_RANGE, 1, 32768, "height",
+  gst_structure_set (image, "width", GST_TYPE_INT_RANGE, 1, 32768, "height",
       GST_TYPE_INT_RANGE, 1, 32768, nullptr);
   if (!rate)
-    return picture;
+    return image;
   if (GST_VALUE_HOLDS_FRACTION (rate)
       && gst_util_fraction_multiply (gst_value_get_fraction_numerator (rate),
           gst_value_get_fraction_denominator (rate), gint (frames), 1, &numerator,
           &denominator))
     gst_structure_set (
-        picture, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
-  return picture;
+        image, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
+  return image;
 }
 
 /* (transfer full) */
@@ -220,7 +220,7 @@ outputs_of (GstCaps *inputs, guint frames)
   GstCaps *outputs = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (inputs); n++)
     gst_caps_append_structure_full (outputs,
-        picture_of (gst_caps_get_structure (inputs, n), frames),
+        image_of (gst_caps_get_structure (inputs, n), frames),
         gst_caps_features_copy (gst_caps_get_features (inputs, n)));
   return outputs;
 }
@@ -242,9 +242,9 @@ gst_oct_render_fixate_caps (
 {
   if (direction == GST_PAD_SINK && !gst_caps_is_empty (others)) {
     others = gst_caps_make_writable (gst_caps_truncate (others));
-    GstStructure *picture = gst_caps_get_structure (others, 0);
-    gst_structure_fixate_field_nearest_int (picture, "width", usual_size);
-    gst_structure_fixate_field_nearest_int (picture, "height", usual_size);
+    GstStructure *image = gst_caps_get_structure (others, 0);
+    gst_structure_fixate_field_nearest_int (image, "width", usual_size);
+    gst_structure_fixate_field_nearest_int (image, "height", usual_size);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_oct_render_parent_class)
       ->fixate_caps (base, direction, caps, others);
@@ -263,7 +263,7 @@ gst_oct_render_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
 /* --- settings --- */
 
 static bool
-suits (const RenderSettings &wanted, GError **error)
+check_settings (const RenderSettings &wanted, GError **error)
 {
   if (wanted.min < wanted.max || wanted.max == 0)
     return true;
@@ -282,13 +282,13 @@ update_settings (GstOctRender *self)
   if (!self->settings->is_started ())
     return;
   self->settings->update ([&] (const RenderSettings &wanted, GError **error) {
-    if (!suits (wanted, error))
+    if (!check_settings (wanted, error))
       return false;
     if (wanted.frames != work.in_force.frames) {
       GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
       GstCaps *outputs = outputs_of (input, wanted.frames);
       gst_caps_unref (input);
-      if (!opencl::is_taken_downstream (base, outputs, error))
+      if (!opencl::is_accepted_downstream (base, outputs, error))
         return false;
       gst_base_transform_reconfigure_src (base);
     }
@@ -312,7 +312,7 @@ read_volume (GstCaps *caps, RenderWork &work, GError **error)
   if (array.shape.size () > 3 || array.length (0) > G_MAXINT
       || array.length (1) > G_MAXINT || array.length (2) > G_MAXINT) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "an array of dimensions %s is no volume, expected depth:lines:b-scans",
+        "an array of dimensions %s is not a volume, expected depth:lines:b-scans",
         opencl::dimensions_text (array.shape).c_str ());
     return false;
   }
@@ -322,10 +322,10 @@ read_volume (GstCaps *caps, RenderWork &work, GError **error)
     work.bricks.s[n] = cl_uint ((array.length (n) + brick - 1) / brick);
   }
   work.size.s[3] = work.bricks.s[3] = 1;
-  work.told = {};
-  gst_structure_get_double (structure, "depth-step", &work.told.x);
-  gst_structure_get_double (structure, "line-step", &work.told.y);
-  gst_structure_get_double (structure, "b-scan-step", &work.told.z);
+  work.caps_spacing = {};
+  gst_structure_get_double (structure, "depth-step", &work.caps_spacing.x);
+  gst_structure_get_double (structure, "line-step", &work.caps_spacing.y);
+  gst_structure_get_double (structure, "b-scan-step", &work.caps_spacing.z);
   return true;
 }
 
@@ -358,16 +358,16 @@ gst_oct_render_set_formats (
 {
   GstOctRender *self = GST_OCT_RENDER (filter);
   RenderWork &work = *self->work;
-  const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  const GstVideoInfo *image = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   auto outputs = [&] (const RenderSettings &wanted) {
     return outputs_of (input, wanted.frames);
   };
 
-  if (!opencl::adopt_for_caps (
-          *self->settings, GST_BASE_TRANSFORM (self), output, outputs, suits, error))
+  if (!opencl::adopt_for_caps (*self->settings, GST_BASE_TRANSFORM (self), output,
+          outputs, check_settings, error))
     return FALSE;
   work.in_force = self->settings->current ();
-  work.colors = GST_VIDEO_INFO_FORMAT (picture) == GST_VIDEO_FORMAT_RGBA;
+  work.colors = GST_VIDEO_INFO_FORMAT (image) == GST_VIDEO_FORMAT_RGBA;
   return read_volume (input, work, error) && create_kernels (self, error);
 }
 
@@ -471,8 +471,8 @@ static GType
 mode_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Mode::maximum), "The greatest value on a ray", "maximum"},
-      {gint (Mode::alpha), "All, of which those in front hide those behind", "alpha"},
+      {gint (Mode::maximum), "Maximum value on the ray", "maximum"},
+      {gint (Mode::alpha), "Blend all values on the ray, front to back", "alpha"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOctRenderMode", values);

@@ -204,7 +204,7 @@ Scan::check (const ScanSettings &wanted, GError **error) const
   if (needed <= there)
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "b-scans-per-buffer=%u: %" G_GSIZE_FORMAT " lines of a B-scan, expected "
+      "b-scans-per-buffer=%u: B-scans have %" G_GSIZE_FORMAT " A-lines, expected "
       "%" G_GSIZE_FORMAT " or more for lines=%u first-line=%u flyback=%u delay=%g",
       wanted.parts, there, needed, wanted.lines, wanted.first_line, wanted.flyback,
       wanted.delay);
@@ -292,7 +292,7 @@ Scan::options () const
   if (in_force.columns && input.video)
     options += " -DCOLUMNS";
   if (in_force.reverse_samples != Every::none)
-    options += in_force.reverse_samples == Every::odd ? " -DTURNED=1" : " -DTURNED=0";
+    options += in_force.reverse_samples == Every::odd ? " -DREVERSED=1" : " -DREVERSED=0";
   return options;
 }
 
@@ -315,15 +315,15 @@ Scan::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 {
   const guint index = output_index ();
   const bool reversed = is_reversed (frame_number * in_force.parts + index);
-  const gsize columns = input.picture ? output.lines : input.depths;
-  const gsize rows = input.picture ? input.depths : output.lines;
+  const gsize columns = input.image ? output.lines : input.depths;
+  const gsize rows = input.image ? input.depths : output.lines;
   auto pitch = [this] (const GstOpenCLFrame *frame, const oct::DepthLayout &layout) {
     return cl_uint (
         layout.video ? gsize (frame->stride[0]) / input.bytes : layout.depths);
   };
 
-  return oct::check_places (from, input.bytes, error)
-         && oct::check_places (to, output.bytes, error)
+  return oct::check_frame_alignment (from, input.bytes, error)
+         && oct::check_frame_alignment (to, output.bytes, error)
          && kernel.launch (queue, columns, rows, error, from->data,
              cl_ulong (from->offset[0]), pitch (from, input),
              cl_uint (index * lines_of_part ()), reversed ? backward () : forward (),
@@ -400,7 +400,7 @@ const opencl::PropertyTable<ScanSettings> properties = {
         &ScanSettings::sinusoidal, {0, 1}, opencl::playing},
     {"interpolation", "Interpolation", "Interpolation between A-lines",
         &ScanSettings::interpolation, between_get_type, opencl::playing},
-    {"repeats", "Repeats", "Number of times each B-scan is taken before the next one",
+    {"repeats", "Repeats", "Number of times each B-scan is acquired before the next one",
         &ScanSettings::repeats, {1, most_parts}, opencl::playing},
     {"b-scans", "B-scans",
         "Number of B-scans in a volume, without repeats (0 = unlimited)",

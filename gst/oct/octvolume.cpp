@@ -64,10 +64,10 @@
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
+        GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS,
-    GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " TENSORS_CAPS_OF (
+    GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " TENSORS_CAPS_OF (
         "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")", "{ uint8, uint16, float32 }")));
 
 namespace {
@@ -88,7 +88,7 @@ struct VolumeSettings {
 struct VolumeWork {
   VolumeSettings in_force;
   oct::DepthLayout input;
-  bool makes_picture = false;
+  bool makes_image = false;
   guint pixel_bytes = 1;
   gsize volume_bytes = 0;
 
@@ -119,7 +119,8 @@ struct _GstOctVolume {
 
   opencl::Settings<VolumeSettings> *settings;
   VolumeWork *work;
-  VolumeExtent said; /* from the meta of the buffers; protected by the object lock */
+  VolumeExtent
+      meta_extent; /* from the meta of the buffers; protected by the object lock */
 };
 
 G_DEFINE_TYPE (GstOctVolume, gst_oct_volume, GST_TYPE_OPENCL_FILTER)
@@ -131,7 +132,7 @@ static VolumeExtent
 extent_of (GstOctVolume *self, const VolumeSettings &settings)
 {
   GST_OBJECT_LOCK (self);
-  VolumeExtent extent = self->said;
+  VolumeExtent extent = self->meta_extent;
   GST_OBJECT_UNLOCK (self);
   if (settings.b_scans > 0)
     extent.b_scans = settings.b_scans;
@@ -200,7 +201,7 @@ drop_volumes (VolumeWork &work)
 
 /* Drops the present volume. B-scans keep their numbers. */
 static void
-begin_anew (VolumeWork &work, guint b_scans)
+restart_volume (VolumeWork &work, guint b_scans)
 {
   oct::FrameSequence::Grouping grouping;
 
@@ -214,7 +215,7 @@ begin_anew (VolumeWork &work, guint b_scans)
 }
 
 static bool
-suits (const VolumeSettings &wanted, GError **error)
+check_settings (const VolumeSettings &wanted, GError **error)
 {
   if (wanted.slab.smooth % 2 == 1)
     return wanted.range.check (error);
@@ -225,14 +226,14 @@ suits (const VolumeSettings &wanted, GError **error)
 
 /* Renegotiates for other settings or another extent, if downstream accepts their caps. */
 static bool
-is_taken (GstOctVolume *self, const VolumeSettings &settings, const VolumeExtent &extent,
-    GError **error)
+renegotiate (GstOctVolume *self, const VolumeSettings &settings,
+    const VolumeExtent &extent, GError **error)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
   GstCaps *outputs = outputs_of (input, settings, extent);
   gst_caps_unref (input);
-  if (!opencl::is_taken_downstream (base, outputs, error))
+  if (!opencl::is_accepted_downstream (base, outputs, error))
     return false;
   gst_base_transform_reconfigure_src (base);
   return true;
@@ -250,15 +251,15 @@ update_settings (GstOctVolume *self)
     const bool changes_caps = wanted.b_scans != work.in_force.b_scans
                               || wanted.live != work.in_force.live
                               || wanted.true_scale != work.in_force.true_scale;
-    if (!suits (wanted, error)
-        || (changes_caps && !is_taken (self, wanted, extent_of (self, wanted), error)))
+    if (!check_settings (wanted, error)
+        || (changes_caps && !renegotiate (self, wanted, extent_of (self, wanted), error)))
       return false;
     changes_buffers = wanted.live != work.in_force.live;
     work.in_force = wanted;
     return true;
   });
   if (changes_buffers)
-    begin_anew (work, work.rows.rows ());
+    restart_volume (work, work.rows.rows ());
 }
 
 /* Takes the size of the volume from the meta of the buffer if `b-scans` is 0. */
@@ -267,19 +268,19 @@ update_extent (GstOctVolume *self)
 {
   VolumeWork &work = *self->work;
   const VolumeExtent now = extent_of (self, work.in_force);
-  VolumeExtent said = now;
+  VolumeExtent meta_extent = now;
   GError *error = nullptr;
 
   if (!work.scan || !self->settings->is_started ())
     return;
-  said.repeats = std::max (1u, work.scan->repeats);
+  meta_extent.repeats = std::max (1u, work.scan->repeats);
   if (work.in_force.b_scans == 0 && work.scan->b_scans > 0)
-    said.b_scans = std::min (work.scan->b_scans, most_b_scans);
-  if (!(said != now))
+    meta_extent.b_scans = std::min (work.scan->b_scans, most_b_scans);
+  if (!(meta_extent != now))
     return;
-  if (is_taken (self, work.in_force, said, &error)) {
+  if (renegotiate (self, work.in_force, meta_extent, &error)) {
     GST_OBJECT_LOCK (self);
-    self->said = said;
+    self->meta_extent = meta_extent;
     GST_OBJECT_UNLOCK (self);
   } else {
     self->settings->warn (error);
@@ -296,7 +297,7 @@ b_scans_of (const oct::DepthLayout &layout, gsize volume_bytes)
 }
 
 static bool
-prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
+prepare_image (GstOctVolume *self, guint b_scans, GError **error)
 {
   VolumeWork &work = *self->work;
   return work.en_face.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
@@ -305,7 +306,7 @@ prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
 
 /* Returns whether the present volume continues with other caps. */
 static bool
-goes_on (const VolumeWork &work, const oct::DepthLayout &input, gsize volume_bytes,
+continues (const VolumeWork &work, const oct::DepthLayout &input, gsize volume_bytes,
     guint pixel_bytes, guint b_scans)
 {
   return input.lines == work.input.lines && input.depths == work.input.depths
@@ -321,7 +322,7 @@ gst_oct_volume_set_formats (
 {
   GstOctVolume *self = GST_OCT_VOLUME (filter);
   VolumeWork &work = *self->work;
-  const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  const GstVideoInfo *image = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   oct::DepthLayout layout;
   gsize volume_bytes = 0;
   auto outputs = [&] (const VolumeSettings &wanted) {
@@ -330,29 +331,28 @@ gst_oct_volume_set_formats (
 
   if (!oct::parse_depth_layout (input, false, layout)) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "the caps have no format of depths");
+        "unsupported caps, expected depths or B-scan images");
     return FALSE;
   }
-  if (!picture && !gst_oct_volume_get_frame_size (filter, output, &volume_bytes))
+  if (!image && !gst_oct_volume_get_frame_size (filter, output, &volume_bytes))
     return FALSE;
-  if (!opencl::adopt_for_caps (
-          *self->settings, GST_BASE_TRANSFORM (self), output, outputs, suits, error))
+  if (!opencl::adopt_for_caps (*self->settings, GST_BASE_TRANSFORM (self), output,
+          outputs, check_settings, error))
     return FALSE;
   work.in_force = self->settings->current ();
-  const guint b_scans = picture ? guint (GST_VIDEO_INFO_HEIGHT (picture))
-                                : b_scans_of (layout, volume_bytes);
-  const guint pixel_bytes =
-      picture ? guint (GST_VIDEO_INFO_COMP_DEPTH (picture, 0) / 8) : 0;
-  const bool same = goes_on (work, layout, volume_bytes, pixel_bytes, b_scans);
+  const guint b_scans =
+      image ? guint (GST_VIDEO_INFO_HEIGHT (image)) : b_scans_of (layout, volume_bytes);
+  const guint pixel_bytes = image ? guint (GST_VIDEO_INFO_COMP_DEPTH (image, 0) / 8) : 0;
+  const bool same = continues (work, layout, volume_bytes, pixel_bytes, b_scans);
   work.input = layout;
   if (same)
     return TRUE;
-  work.makes_picture = picture != nullptr;
+  work.makes_image = image != nullptr;
   work.pixel_bytes = pixel_bytes;
   work.volume_bytes = volume_bytes;
-  begin_anew (work, b_scans);
-  return work.makes_picture
-             ? prepare_picture (self, b_scans, error)
+  restart_volume (work, b_scans);
+  return work.makes_image
+             ? prepare_image (self, b_scans, error)
              : work.store.create (filter, layout, b_scans, volume_bytes, error);
 }
 
@@ -362,7 +362,7 @@ gst_oct_volume_open (GstOpenCLFilter *filter, GError **)
   GstOctVolume *self = GST_OCT_VOLUME (filter);
   self->work = new VolumeWork;
   GST_OBJECT_LOCK (self);
-  self->said = VolumeExtent ();
+  self->meta_extent = VolumeExtent ();
   GST_OBJECT_UNLOCK (self);
   return TRUE;
 }
@@ -469,7 +469,7 @@ place_of (VolumeWork &work)
 }
 
 static bool
-put_into_picture (GstOctVolume *self, const GstOpenCLFrame *input,
+put_into_image (GstOctVolume *self, const GstOpenCLFrame *input,
     const oct::VolumeRows::Step &step, cl_command_queue queue, GError **error)
 {
   VolumeWork &work = *self->work;
@@ -520,13 +520,13 @@ gst_oct_volume_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   const bool last = !work.scan || work.scan->repeat + 1 >= work.scan->repeats;
 
   *outputs = 0;
-  if (!work.makes_picture && !work.in_force.live && work.rows.leaves (place)
+  if (!work.makes_image && !work.in_force.live && work.rows.leaves (place)
       && !finish_volume (self, error))
     return FALSE;
   const oct::VolumeRows::Step step = work.rows.next (place, last, work.arrival.empty);
-  if (work.makes_picture) {
+  if (work.makes_image) {
     *outputs = 1;
-    return put_into_picture (self, input, step, queue, error);
+    return put_into_image (self, input, step, queue, error);
   }
   if (!put_into_volume (self, input, step, error))
     return FALSE;
@@ -542,7 +542,7 @@ gst_oct_volume_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *,
 {
   VolumeWork &work = *GST_OCT_VOLUME (filter)->work;
   /* Volumes are complete before, in submit. */
-  return !work.makes_picture
+  return !work.makes_image
          || work.en_face.show (output, work.in_force.range, queue, error);
 }
 
@@ -552,7 +552,7 @@ gst_oct_volume_prepare_output_buffer (
 {
   VolumeWork &work = *GST_OCT_VOLUME (base)->work;
 
-  if (work.makes_picture)
+  if (work.makes_image)
     return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
         ->prepare_output_buffer (base, input, output);
   *output = work.ready.front ();
@@ -579,7 +579,7 @@ push_rest (GstOctVolume *self)
   VolumeWork &work = *self->work;
   GError *error = nullptr;
 
-  if (work.makes_picture)
+  if (work.makes_image)
     return;
   if (!gst_opencl_filter_drain (GST_OPENCL_FILTER (self))) {
     drop_volumes (work);
@@ -613,7 +613,7 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
       GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)->sink_event (base, event);
   if (self->work && type == GST_EVENT_FLUSH_STOP && self->settings->is_started ()) {
     self->work->sequence.restart ();
-    begin_anew (*self->work, self->work->rows.rows ());
+    restart_volume (*self->work, self->work->rows.rows ());
   }
   return handled;
 }
@@ -678,7 +678,7 @@ static void
 gst_oct_volume_init (GstOctVolume *self)
 {
   self->settings = new opencl::Settings<VolumeSettings> (self, properties);
-  self->said = VolumeExtent ();
+  self->meta_extent = VolumeExtent ();
   /* QoS must not drop B-scans, since each is a row of the volume. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }

@@ -114,11 +114,11 @@
 #include <functional>
 #include <optional>
 
+#include "spectra/announcedspectra.hpp"
 #include "spectra/backgroundmean.hpp"
 #include "spectra/clockedspectra.hpp"
 #include "spectra/deferredspectra.hpp"
 #include "spectra/livecalibration.hpp"
-#include "spectra/prospectivespectra.hpp"
 #include "spectra/samplecounts.hpp"
 #include "spectra/unpacking.hpp"
 #include "elements.h"
@@ -211,9 +211,9 @@ struct CapsFormat {
   /* Returns the option of unpack.cl for this format, even if it needs no unpacking. */
   const char *unpacking () const
   {
-    static const char *const as_they_are[] = {
+    static const char *const plain_options[] = {
         "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
-    return unpack ? unpack : as_they_are[gsize (sample)];
+    return unpack ? unpack : plain_options[gsize (sample)];
   }
   /* Each A-line begins at a byte. */
   gsize line_bytes (gsize samples) const { return (samples * bits + 7) / 8; }
@@ -275,7 +275,7 @@ struct WindowInterpWork {
   std::unique_ptr<oct::BackgroundMean> mean;    /* null if no mean is subtracted */
   oct::SampleCounts counts; /* of NaN and infinite floats, or of saturated integers */
   cl_uint counts_before[2] = {};
-  bool told_of_broken = false;
+  bool warned_of_nonfinite = false;
 
   /* Memory layout of the last frame */
   gsize offset = 0;
@@ -297,7 +297,7 @@ struct PreparedStage {
   guint tables_revision = 0;
   std::shared_ptr<oct::SpectrumStage> stage;
 
-  bool suits (const WindowInterpWork &work, const WindowInterpSettings &settings) const
+  bool matches (const WindowInterpWork &work, const WindowInterpSettings &settings) const
   {
     return stage && input == work.input && samples == work.samples
            && complex == settings.complex ()
@@ -330,14 +330,12 @@ static GType
 interpolation_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Interpolation::none), "Samples as they are, whatever the calibration",
-          "none"},
+      {gint (Interpolation::none), "No interpolation; ignores the calibration", "none"},
       {gint (Interpolation::linear), "Straight line between two samples", "linear"},
       {gint (Interpolation::cubic), "Catmull-Rom curve through four samples", "cubic"},
       {gint (Interpolation::lanczos), "Windowed sinc over eight samples", "lanczos"},
       {gint (Interpolation::nufft),
-          "NUFFT: to twice as many wavenumbers, of whose depths octfft keeps half",
-          "nufft"},
+          "NUFFT with twofold oversampling; octfft keeps half of the depths", "nufft"},
       {gint (Interpolation::lanczos16), "Windowed sinc over sixteen samples",
           "lanczos16"},
       {0, nullptr, nullptr},
@@ -350,16 +348,17 @@ static GType
 window_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (WindowFunction::rectangular), "1: narrowest peak, highest side lobes",
+      {gint (WindowFunction::rectangular), "1; narrowest peak, highest side lobes",
           "rectangular"},
       {gint (WindowFunction::hann), "0.5 - 0.5 cos(2 pi u), u from 0 to 1", "hann"},
       {gint (WindowFunction::hamming), "0.54 - 0.46 cos(2 pi u)", "hamming"},
       {gint (WindowFunction::blackman), "0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)",
           "blackman"},
       {gint (WindowFunction::gaussian), "exp(-0.5 ((2 u - 1) / 0.4)^2)", "gaussian"},
-      {gint (WindowFunction::tukey), "A quarter at each end falls as hann", "tukey"},
-      {gint (WindowFunction::flattop), "Five cosine terms: exact heights, widest peak",
-          "flattop"},
+      {gint (WindowFunction::tukey),
+          "1, with a quarter of the window tapered as hann at each end", "tukey"},
+      {gint (WindowFunction::flattop),
+          "Five cosine terms; exact peak heights, widest peak", "flattop"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOctWindowFunction", values);
@@ -370,9 +369,10 @@ static GType
 clock_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Clock::none), "There is none", "none"},
-      {gint (Clock::interleaved), "Every second sample is the clock's", "interleaved"},
-      {gint (Clock::behind), "The second half of each A-line is the clock's", "behind"},
+      {gint (Clock::none), "No k-clock", "none"},
+      {gint (Clock::interleaved), "Every second sample is a clock sample", "interleaved"},
+      {gint (Clock::consecutive), "The second half of each A-line is the clock channel",
+          "behind"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOctClock", values);
@@ -383,7 +383,7 @@ static GType
 unit_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Unit::none), "Nobody knows: depths have no unit either", "none"},
+      {gint (Unit::none), "Unknown; depths then have no unit", "none"},
       {gint (Unit::nanometres), "Nanometres", "nm"},
       {gint (Unit::micrometres), "Micrometres", "um"},
       {gint (Unit::metres), "Metres", "m"},
@@ -534,7 +534,7 @@ const opencl::PropertyTable<WindowInterpSettings> properties = {
         "Maximum number of preceding frames to average; the first frame has its own mean "
         "subtracted (background=rolling)",
         &WindowInterpSettings::background_frames, {1, 1024}, opencl::playing},
-    {"settings", "WindowInterpSettings file",
+    {"settings", "Settings file",
         "Set properties of this element from a file with one NAME=VALUE per line, as "
         "written by oct-calibrate",
         [] (WindowInterpSettings &s) -> std::string & { return s.file; },
@@ -571,8 +571,7 @@ static bool
 fail_at_word (const std::string &path, const std::string &word, GError **error)
 {
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-      "settings file %s: \"%.80s\", expected NAME=VALUE of a property of "
-      "octwindowinterp a line",
+      "settings file %s: \"%.80s\", expected a property of octwindowinterp as NAME=VALUE",
       path.c_str (), word.c_str ());
   return false;
 }
@@ -588,7 +587,8 @@ read_settings (const std::string &path, Words &words, GError **error)
   if (!g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)
       || !g_file_get_contents (path.c_str (), &text, nullptr, &reason)) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-        "settings file %s: %s", path.c_str (), reason ? reason->message : "no file");
+        "settings file %s: %s", path.c_str (),
+        reason ? reason->message : "not a regular file");
     g_clear_error (&reason);
     return false;
   }
@@ -619,7 +619,7 @@ read_settings (const std::string &path, Words &words, GError **error)
 /* Sets all properties of the file together. Errors in the file are reported with the next
  * frame. */
 static void
-take_settings_file (GObject *object, GParamSpec *, gpointer)
+load_settings_file (GObject *object, GParamSpec *, gpointer)
 {
   Words words;
   GError *error = nullptr;
@@ -840,8 +840,8 @@ make_stage (GstOctWindowInterp *self, WindowInterpWork &work,
 {
   const oct::Samples used = settings.spectrum.used_of (work.samples);
   if (!tables.calibrated)
-    GST_INFO_OBJECT (self, "no calibration is set: the samples are taken as already even "
-                           "in wavenumber");
+    GST_INFO_OBJECT (
+        self, "no calibration is set, assuming samples evenly spaced in wavenumber");
 
   work.stage =
       oct::SpectrumStage::make (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
@@ -890,7 +890,7 @@ create_mean (GstOctWindowInterp *self, WindowInterpWork &work,
 
 /* Returns whether the mean of earlier frames is not valid for the new settings. */
 static bool
-mean_starts_anew (const WindowInterpSettings &before, const WindowInterpSettings &after)
+restarts_mean (const WindowInterpSettings &before, const WindowInterpSettings &after)
 {
   return before.background != after.background || before.bit_shift != after.bit_shift
          || before.background_frames != after.background_frames
@@ -952,8 +952,8 @@ read_spectra (WindowInterpWork &work, const GstOpenCLFrame *frame, cl_command_qu
 /* --- preparation in another thread, ahead of the frames --- */
 
 namespace {
-struct Prospect {
-  Prospect (const WindowInterpWork &work, const WindowInterpSettings &wanted)
+struct StageRequest {
+  StageRequest (const WindowInterpWork &work, const WindowInterpSettings &wanted)
       : input (work.input), samples (work.samples), lines (work.lines), wanted (wanted)
   {
     frame.offset[0] = work.offset;
@@ -972,10 +972,10 @@ struct Prospect {
 static bool
 prepare_downstream (GstOctWindowInterp *self, const WindowInterpWork &work)
 {
-  oct::ProspectiveSpectra spectra = {
+  oct::AnnouncedSpectra spectra = {
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.stage.get (),
       work.lines};
-  GstQuery *query = oct::new_prospect_query (spectra);
+  GstQuery *query = oct::new_announcement_query (spectra);
   gst_pad_peer_query (GST_BASE_TRANSFORM_SRC_PAD (self), query);
   gst_query_unref (query);
   return spectra.fused;
@@ -984,13 +984,13 @@ prepare_downstream (GstOctWindowInterp *self, const WindowInterpWork &work)
 /* Does the work of the first frame, but launches only compile. Errors are reported when
  * that frame arrives. */
 static void
-prepare (GstOctWindowInterp *self, const Prospect &prospect)
+prepare (GstOctWindowInterp *self, const StageRequest &request)
 {
   WindowInterpWork work;
-  work.input = prospect.input;
-  work.samples = prospect.samples;
-  work.lines = prospect.lines;
-  work.settings = prospect.wanted;
+  work.input = request.input;
+  work.samples = request.samples;
+  work.lines = request.lines;
+  work.settings = request.wanted;
   work.settings.background_frames = 1; /* kernels do not depend on it */
   work.complex = work.settings.complex ();
   oct::SpectrumTables tables;
@@ -1001,7 +1001,7 @@ prepare (GstOctWindowInterp *self, const Prospect &prospect)
       || !make_reader (self, work, work.settings, nullptr)
       || !make_stage (self, work, work.settings, tables, nullptr)
       || !create_mean (self, work, work.settings, nullptr)
-      || !read_spectra (work, &prospect.frame, nullptr, spectra, nullptr)
+      || !read_spectra (work, &request.frame, nullptr, spectra, nullptr)
       || (work.mean && !work.mean->update (spectra, nullptr, mean, nullptr)))
     return;
   if (!prepare_downstream (self, work))
@@ -1025,11 +1025,11 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   auto accept = [&] (const WindowInterpSettings &wanted, GError **error) {
     oct::SpectrumTables tables;
     bool same = wanted.tables_revision == work->settings.tables_revision
-                || self->prepared->suits (*work, wanted);
+                || self->prepared->matches (*work, wanted);
     if (!check_settings_file (wanted, error)
         || (!same && !load_tables (*work, wanted, tables, error))
         || (!makes (wanted)
-            && !opencl::is_taken_downstream (base, outputs_of (base, wanted), error)))
+            && !opencl::is_accepted_downstream (base, outputs_of (base, wanted), error)))
       return false;
     if (!same)
       work->next_tables = std::move (tables);
@@ -1039,8 +1039,10 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 
   auto ready = [&] (const WindowInterpSettings &wanted) {
     return wanted.tables_revision == work->settings.tables_revision
-           || self->preparation->is_done (filter,
-               [self, prospect = Prospect (*work, wanted)] { prepare (self, prospect); });
+           || self->preparation->is_done (
+               filter, [self, request = StageRequest (*work, wanted)] {
+                 prepare (self, request);
+               });
   };
 
   if (work && self->settings->update (accept, ready) && !makes (*work->next))
@@ -1049,7 +1051,7 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 
 /* Uses the prepared stage if there are no tables. */
 static bool
-take_or_make_stage (GstOctWindowInterp *self, const WindowInterpSettings &settings,
+set_stage (GstOctWindowInterp *self, const WindowInterpSettings &settings,
     const std::optional<oct::SpectrumTables> &tables, GError **error)
 {
   if (tables)
@@ -1068,9 +1070,9 @@ apply_changes (GstOctWindowInterp *self, GError **error)
   const bool other_tables = work.settings.tables_revision != work.next->tables_revision;
   if (other_tables
       && !(make_reader (self, work, *work.next, error)
-           && take_or_make_stage (self, *work.next, work.next_tables, error)))
+           && set_stage (self, *work.next, work.next_tables, error)))
     return FALSE;
-  if (mean_starts_anew (work.settings, *work.next)
+  if (restarts_mean (work.settings, *work.next)
       && !create_mean (self, work, *work.next, error))
     return FALSE;
   work.settings = *work.next;
@@ -1084,34 +1086,32 @@ apply_changes (GstOctWindowInterp *self, GError **error)
 static void
 warn_of_nonfinite_samples (GstOctWindowInterp *self, guint count)
 {
-  if (count == 0 || self->work->told_of_broken)
+  if (count == 0 || self->work->warned_of_nonfinite)
     return;
-  self->work->told_of_broken = true;
+  self->work->warned_of_nonfinite = true;
   GST_ELEMENT_WARNING (self, STREAM, DECODE,
-      ("%u samples of the spectra so far are not finite numbers", count),
-      ("Their A-lines have no depth, and they count as nothing in a background."));
+      ("%u samples of the spectra so far are NaN or infinite", count),
+      ("Their A-lines have no depths. A background ignores these samples."));
 }
 
 /* Warns once until saturation ends. */
 static void
-warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
+warn_of_saturation (GstOctWindowInterp *self, guint checked, guint saturated)
 {
-  if (looked_at == 0)
+  if (checked == 0)
     return;
   if (saturated > 0 && !self->is_saturated)
     GST_ELEMENT_WARNING (self, STREAM, FORMAT,
         ("%.3g %% of the samples are saturated, at %u or above",
-            100.0 * saturated / looked_at, self->work->full_scale ()),
-        ("Saturated spectra give depths that are not there: lower the light or the "
-         "exposure. One A-line in 16 of one frame in 16 is looked at, another one "
-         "each "
-         "time."));
+            100.0 * saturated / checked, self->work->full_scale ()),
+        ("Saturated spectra cause artefacts at other depths: reduce the light or the "
+         "exposure. One A-line in 16 of one frame in 16 is checked."));
   self->is_saturated = saturated > 0;
 }
 
 /* `counts` (nullable): both counts of all frames so far */
 static void
-take_counts (GstOctWindowInterp *self, const cl_uint *counts)
+report_counts (GstOctWindowInterp *self, const cl_uint *counts)
 {
   WindowInterpWork &work = *self->work;
   if (!counts)
@@ -1126,11 +1126,11 @@ take_counts (GstOctWindowInterp *self, const cl_uint *counts)
 
 /* Reads the counts of all frames, and waits for those in flight. */
 static void
-look_at_last_samples (GstOctWindowInterp *self)
+report_last_counts (GstOctWindowInterp *self)
 {
   if (self->work)
-    take_counts (self, self->work->counts.look_at_last (
-                           gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self))));
+    report_counts (self, self->work->counts.wait_for_last (
+                             gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self))));
 }
 
 static gboolean
@@ -1139,7 +1139,7 @@ gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (transform);
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     self->calibration->wait ();
-    look_at_last_samples (self);
+    report_last_counts (self);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
       ->sink_event (transform, event);
@@ -1158,7 +1158,7 @@ gst_oct_window_interp_close (GstOpenCLFilter *filter)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   self->preparation->stop ();
-  look_at_last_samples (self);
+  report_last_counts (self);
   delete self->work;
   self->work = nullptr;
   self->is_saturated = false;
@@ -1174,7 +1174,7 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   std::optional<oct::SpectrumTables> tables;
   auto accept = [&] (const WindowInterpSettings &wanted, GError **why) {
     tables.reset ();
-    if (wanted.complex () == work.complex && self->prepared->suits (work, wanted))
+    if (wanted.complex () == work.complex && self->prepared->matches (work, wanted))
       return true;
     return load_tables (work, wanted, tables.emplace (), why);
   };
@@ -1189,7 +1189,7 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   if (!work.settings.makes (work.samples, work.complex, work.points, work.step))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return make_reader (self, work, work.settings, error)
-         && take_or_make_stage (self, work.settings, tables, error)
+         && set_stage (self, work.settings, tables, error)
          && create_mean (self, work, work.settings, error);
 }
 
@@ -1201,7 +1201,7 @@ gst_oct_window_interp_set_formats (
   guint lines;
 
   self->preparation->stop (); /* it was for the previous caps */
-  look_at_last_samples (self);
+  report_last_counts (self);
   delete self->work;
   self->work = new WindowInterpWork;
   self->calibration->forget ();
@@ -1210,7 +1210,7 @@ gst_oct_window_interp_set_formats (
   const CapsFormat *made = parse_caps (output, &work.points, &lines);
   if (!work.input || !made) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "the caps have no format of spectra");
+        "unsupported caps, expected spectra");
     return FALSE;
   }
   if (!oct::check_samples (work.samples, error))
@@ -1247,17 +1247,18 @@ calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
 {
   const WindowInterpWork &work = *self->work;
   const WindowInterpSettings &settings = work.settings;
-  oct::LiveCalibration::Wish wish = {{}, settings.same_side, settings.calibration_folder};
+  oct::LiveCalibration::Request request = {
+      {}, settings.same_side, settings.calibration_folder};
   if (!wants_calibration (self))
     return true;
   self->calibrations = settings.calibrations;
   if (settings.background == BackgroundMethod::file
       && !oct::values_file_load_used (settings.spectrum.background,
-          settings.spectrum.used_of (work.samples), wish.background, error))
+          settings.spectrum.used_of (work.samples), request.background, error))
     return false;
-  return self->calibration->take (GST_ELEMENT (self),
+  return self->calibration->enqueue (GST_ELEMENT (self),
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      sample_format (work, settings), spectra, wish, queue, error);
+      sample_format (work, settings), spectra, request, queue, error);
 }
 
 static gboolean
@@ -1353,8 +1354,8 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
 
   if (!apply_changes (self, error))
     return FALSE;
-  if (!self->work->told_of_broken)
-    take_counts (self, self->work->counts.look (gst_opencl_filter_get_queue (filter)));
+  if (!self->work->warned_of_nonfinite)
+    report_counts (self, self->work->counts.poll (gst_opencl_filter_get_queue (filter)));
   if (can_defer (self, input, output))
     return defer (self, input, output, event, error);
   return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)
@@ -1372,7 +1373,7 @@ gst_oct_window_interp_init (GstOctWindowInterp *self)
   self->preparation = new opencl::Preparation;
   self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;
-  g_signal_connect (self, "notify::settings", G_CALLBACK (take_settings_file), nullptr);
+  g_signal_connect (self, "notify::settings", G_CALLBACK (load_settings_file), nullptr);
   /* QoS of a slow display must not drop frames that another branch records. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
@@ -1393,7 +1394,8 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT resampling and windowing",
       "Filter/Effect/Video",
-      "Makes raw OCT spectra even in wavenumber and windowed, on an OpenCL device",
+      "Resamples raw OCT spectra to even wavenumbers and applies a window, on an OpenCL "
+      "device",
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;

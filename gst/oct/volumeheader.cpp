@@ -46,7 +46,7 @@ bool
 fail (GError **error, const char *format, const char *name)
 {
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "a file of %s has no numbers of type %s", format, name);
+      "%s does not support type %s", format, name);
   return false;
 }
 
@@ -147,8 +147,8 @@ axes_of (const opencl::FrameFormat &format, bool growing, guint64 frames,
   if (growing)
     sizes.push_back (frames);
   for (gsize n = 0; n < sizes.size (); n++) {
-    const gsize turned = spacing.picture && n < 2 ? 1 - n : n;
-    const Along along = Along (std::min (turned, gsize (Along::nothing)));
+    const gsize turned = spacing.image && n < 2 ? 1 - n : n;
+    const Along along = Along (std::min (turned, gsize (Along::none)));
     const double step = turned < 3             ? spacing.micrometres[turned] / 1000
                         : along == Along::time ? spacing.seconds
                                                : 0;
@@ -233,7 +233,7 @@ struct NiftiHeader {
   char intent_name[16];
   char magic[4];
 };
-static_assert (sizeof (NiftiHeader) == 348, "as nifti1.h has it");
+static_assert (sizeof (NiftiHeader) == 348, "as in nifti1.h");
 
 const gsize most_nifti_axes = 7;
 const char nifti_millimetres = 2, nifti_seconds = 8;
@@ -242,18 +242,18 @@ const gint16 nifti_aligned = 2; /* NIFTI_XFORM_ALIGNED_ANAT */
 /* Sets the sform matrix. NIfTI's axes go right, anterior and superior. A file of fewer
  * than three axes keeps this orientation. */
 void
-set_places (const FileAxes &file, NiftiHeader &nifti)
+set_orientation (const FileAxes &file, NiftiHeader &nifti)
 {
   const double signs[] = {-1, -1, 1};
   for (gsize n = 0; n < 3; n++) {
     const double step = n < file.axes.size () ? file.axes[n].step : 1;
-    std::array<double, 3> way = {0, 0, 0};
+    std::array<double, 3> direction = {0, 0, 0};
     if (file.axes.size () < 3)
-      way[n] = signs[n];
+      direction[n] = signs[n];
     else
-      way = direction_of (file.axes[n].along);
+      direction = direction_of (file.axes[n].along);
     for (gsize row = 0; row < 3; row++) {
-      const double part = way[row] == 0 ? 0 : signs[row] * way[row] * step;
+      const double part = direction[row] == 0 ? 0 : signs[row] * direction[row] * step;
       nifti.srow[row][n] = float (part);
       if (n < file.axes.size () && file.axes[n].along == Along::depth)
         nifti.srow[row][3] += float (part * file.first_depth);
@@ -274,7 +274,8 @@ make_nifti_header (const FileAxes &file, std::string &header, GError **error)
     return fail (error, "NIfTI", file.number->name);
   if (file.axes.size () > most_nifti_axes) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "a file of NIfTI has %" G_GSIZE_FORMAT " axes at most", most_nifti_axes);
+        "NIfTI supports at most %" G_GSIZE_FORMAT " axes, not %" G_GSIZE_FORMAT,
+        most_nifti_axes, file.axes.size ());
     return false;
   }
   nifti.sizeof_hdr = sizeof nifti;
@@ -283,10 +284,10 @@ make_nifti_header (const FileAxes &file, std::string &header, GError **error)
   nifti.xyzt_units = file.has_lengths ? nifti_millimetres : 0;
   for (gsize n = 0; n < most_nifti_axes; n++) {
     const FileAxis axis =
-        n < file.axes.size () ? file.axes[n] : FileAxis{1, Along::nothing, false, 1};
+        n < file.axes.size () ? file.axes[n] : FileAxis{1, Along::none, false, 1};
     if (axis.size > G_MAXINT16) {
       g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-          "a file of NIfTI has %d along an axis at most, not %" G_GUINT64_FORMAT,
+          "NIfTI supports at most %d voxels along an axis, not %" G_GUINT64_FORMAT,
           G_MAXINT16, axis.size);
       return false;
     }
@@ -300,7 +301,7 @@ make_nifti_header (const FileAxes &file, std::string &header, GError **error)
   nifti.scl_slope = 1;
   strcpy (nifti.descrip, "OCT: depth, A-lines, B-scans");
   nifti.sform_code = nifti_aligned;
-  set_places (file, nifti);
+  set_orientation (file, nifti);
   strcpy (nifti.magic, "n+1");
   header.assign (values_at, '\0');
   memcpy (header.data (), &nifti, sizeof nifti);

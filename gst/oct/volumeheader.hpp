@@ -20,11 +20,11 @@ struct Spacing {
   std::array<double, 3> micrometres = {0, 0, 0};
   guint first_depth = 0; /* bin of the first voxel */
   double seconds = 0;
-  bool picture = false; /* B-scan image, whose columns are A-lines */
+  bool image = false; /* B-scan image, whose columns are A-lines */
 };
 
 /* Direction of an axis in the sample. */
-enum class Along { depth, lines, b_scans, time, nothing };
+enum class Along { depth, lines, b_scans, time, none };
 
 struct FileAxis {
   guint64 size;

@@ -44,10 +44,10 @@ text (const char *format, ...)
 {
   va_list arguments;
   va_start (arguments, format);
-  gchar *made = g_strdup_vprintf (format, arguments);
+  gchar *result = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  const std::string copy = made;
-  g_free (made);
+  const std::string copy = result;
+  g_free (result);
   return copy;
 }
 
@@ -120,7 +120,7 @@ fractional_index (guint m, guint samples)
 Values
 windowed (const Values &spectra, guint samples)
 {
-  Values made (spectra.size ()), window (samples);
+  Values result (spectra.size ()), window (samples);
   double sum = 0;
   for (guint m = 0; m < samples; m++)
     sum += window[m] = 0.5 - 0.5 * std::cos (2 * G_PI * m / (samples - 1));
@@ -129,21 +129,21 @@ windowed (const Values &spectra, guint samples)
     const guint low = std::min (guint (place), samples - 2);
     for (guint line = 0; line < lines; line++) {
       const double *x = &spectra[line * samples + low];
-      made[line * samples + m] =
+      result[line * samples + m] =
           (x[0] + (place - low) * (x[1] - x[0])) * window[m] * 2 / sum;
     }
   }
-  return made;
+  return result;
 }
 
 /* Returns the image, with a column for each A-line. Computes the bins of every n-th depth
  * by their definition. */
 Values
-picture_of (const Values &spectra, guint samples)
+image_of (const Values &spectra, guint samples)
 {
   const guint depths = samples / 2, every = samples / 256 + 1;
   std::vector<std::complex<double>> turns (samples);
-  Values picture (depths * lines, nothing);
+  Values image (depths * lines, nothing);
   for (guint n = 0; n < samples; n++)
     turns[n] = std::polar (1.0, -2 * G_PI * n / samples);
   for (guint depth = 0; depth < depths; depth += every) {
@@ -157,11 +157,11 @@ picture_of (const Values &spectra, guint samples)
       }
       const double level =
           10 * std::log10 (std::max (real * real + imaginary * imaginary, 1e-12));
-      picture[depth * lines + line] =
+      image[depth * lines + line] =
           std::clamp ((level - black) / (white - black) * 255, 0.0, 255.0);
     }
   }
-  return picture;
+  return image;
 }
 
 std::vector<Case>
@@ -170,20 +170,20 @@ depth_cases ()
   std::vector<Case> cases;
   for (guint samples : {2048, 512}) {
     const std::vector<guint16> spectra = make_spectra (samples);
-    Case made;
-    made.label = text ("%u samples", samples);
-    made.elements =
+    Case result;
+    result.label = text ("%u samples", samples);
+    result.elements =
         text ("openclupload ! octwindowinterp wavelength-min=%g wavelength-max=%g "
               "background=frame ! octfft db-min=%g db-max=%g ! "
               "video/x-raw(ANY),format=GRAY8 ! opencldownload",
             shortest_wave, longest_wave, black, white);
-    made.caps = text (
+    result.caps = text (
         "video/x-raw,format=GRAY16_LE,width=%u,height=%u,framerate=25/1", samples, lines);
-    made.input = bytes_of (spectra);
-    made.expected =
-        picture_of (windowed (without_mean (spectra, samples), samples), samples);
-    made.tolerance = 1;
-    cases.push_back (std::move (made));
+    result.input = bytes_of (spectra);
+    result.expected =
+        image_of (windowed (without_mean (spectra, samples), samples), samples);
+    result.tolerance = 1;
+    cases.push_back (std::move (result));
   }
   return cases;
 }
@@ -200,18 +200,18 @@ library_cases (const char *library)
     std::vector<float> spectra;
     for (double difference : differences)
       spectra.push_back (float (difference / samples));
-    Case made;
-    made.label = text ("%u samples", samples);
-    made.elements =
+    Case result;
+    result.label = text ("%u samples", samples);
+    result.elements =
         text ("openclupload ! octfft fused=never fft-library=%s db-min=%g db-max=%g ! "
               "video/x-raw(ANY),format=GRAY8 ! opencldownload",
             library, black, white);
-    made.caps = text ("application/x-oct,domain=wavenumber,format=F32LE,samples=%u,"
-                      "lines=%u,framerate=25/1",
+    result.caps = text ("application/x-oct,domain=wavenumber,format=F32LE,samples=%u,"
+                        "lines=%u,framerate=25/1",
         samples, lines);
-    made.input = bytes_of (spectra);
-    made.expected = picture_of (Values (spectra.begin (), spectra.end ()), samples);
-    cases.push_back (std::move (made));
+    result.input = bytes_of (spectra);
+    result.expected = image_of (Values (spectra.begin (), spectra.end ()), samples);
+    cases.push_back (std::move (result));
   }
   return cases;
 }
@@ -239,28 +239,28 @@ range_cases ()
   const guint depths = 256;
   const double full = 60, darkest = full / 20, brightest = full * 999 / 1000;
   std::vector<float> levels (depths * lines);
-  Values picture (levels.size ());
+  Values image (levels.size ());
   for (guint line = 0; line < lines; line++) {
     for (guint depth = 0; depth < depths; depth++) {
       const guint n = line * depths + depth;
       const double level = (n * 7919ul % levels.size () + 0.5) / levels.size () * full;
       levels[n] = float (level);
-      picture[depth * lines + line] =
+      image[depth * lines + line] =
           std::clamp ((level - darkest) / (brightest - darkest) * 255, 0.0, 255.0);
     }
   }
-  Case made;
-  made.label = "db-auto";
-  made.elements =
+  Case result;
+  result.label = "db-auto";
+  result.elements =
       "openclupload ! octdisplay db-auto=true ! video/x-raw(ANY),format=GRAY8 ! "
       "opencldownload";
-  made.caps = text ("application/x-oct,domain=depth,format=F32LE,quantity=decibels,"
-                    "samples=%u,lines=%u,framerate=25/1",
+  result.caps = text ("application/x-oct,domain=depth,format=F32LE,quantity=decibels,"
+                      "samples=%u,lines=%u,framerate=25/1",
       depths, lines);
-  made.input = bytes_of (levels);
-  made.expected = picture;
-  made.tolerance = 2; /* black and white are found in steps of 1/6 dB */
-  return {made};
+  result.input = bytes_of (levels);
+  result.expected = image;
+  result.tolerance = 2; /* black and white are found in steps of 1/6 dB */
+  return {result};
 }
 
 /* --- rendering: octrender --- */
@@ -272,16 +272,17 @@ const double opacity = 0.25;
 /* Returns the brightness of one ray: its maximum voxel, or all voxels composited front to
  * back */
 double
-seen (const std::vector<guint8> &volume, guint line, guint depth, bool adds)
+ray_brightness (
+    const std::vector<guint8> &volume, guint line, guint depth, bool composites)
 {
-  double greatest = 0, light = 0, passes = 1;
+  double greatest = 0, light = 0, transparency = 1;
   for (guint scan = 0; scan < side; scan++) {
     const double value = volume[(scan * side + line) * side + depth] / 255.0;
     greatest = std::max (greatest, value);
-    light += passes * opacity * value * value;
-    passes *= 1 - opacity * value;
+    light += transparency * opacity * value * value;
+    transparency *= 1 - opacity * value;
   }
-  return 255 * (adds ? light : greatest);
+  return 255 * (composites ? light : greatest);
 }
 
 std::vector<Case>
@@ -293,23 +294,23 @@ rendering_cases ()
     value = guint8 (random () % 200);
   std::vector<Case> cases;
   for (const char *mode : {"maximum", "alpha"}) {
-    Case made;
-    made.label = mode;
-    made.elements =
+    Case result;
+    result.label = mode;
+    result.elements =
         text ("openclupload ! octrender mode=%s opacity=%g zoom=%.17g ! "
               "video/x-raw(ANY),format=GRAY8,width=%u,height=%u ! opencldownload",
             mode, opacity, std::sqrt (3.0), side, side);
-    made.caps = text ("other/tensors,format=static,num_tensors=1,types=uint8,"
-                      "dimensions=(string)%u:%u:%u,framerate=25/1",
+    result.caps = text ("other/tensors,format=static,num_tensors=1,types=uint8,"
+                        "dimensions=(string)%u:%u:%u,framerate=25/1",
         side, side, side);
-    made.input = volume;
-    made.expected.assign (side * 20, nothing); /* a row has padding */
+    result.input = volume;
+    result.expected.assign (side * 20, nothing); /* a row has padding */
     for (guint depth = 0; depth < side; depth++) {
       for (guint line = 0; line < side; line++)
-        made.expected[depth * 20 + line] =
-            seen (volume, line, depth, g_str_equal (mode, "alpha"));
+        result.expected[depth * 20 + line] =
+            ray_brightness (volume, line, depth, g_str_equal (mode, "alpha"));
     }
-    cases.push_back (made);
+    cases.push_back (result);
   }
   return cases;
 }
@@ -348,12 +349,12 @@ neighbours_of (int x, int y)
 }
 
 std::vector<bool>
-keyed_pixels (const Bytes &picture)
+keyed_pixels (const Bytes &image)
 {
   const guint8 key[] = {0, 255, 0};
   std::vector<bool> keyed (columns * rows);
   for (int n = 0; n < columns * rows; n++)
-    keyed[n] = difference_of_colors (&picture[4 * n], key) < key_threshold;
+    keyed[n] = difference_of_colors (&image[4 * n], key) < key_threshold;
   iterate (keyed, 2, [] (const std::vector<bool> &before, int x, int y) {
     int count = 0;
     for (int at : neighbours_of (x, y))
@@ -366,7 +367,7 @@ keyed_pixels (const Bytes &picture)
     for (int at : neighbours_of (x, y))
       flows = flows
               || (at >= 0 && before[at]
-                  && difference_of_colors (&picture[4 * here], &picture[4 * at])
+                  && difference_of_colors (&image[4 * here], &image[4 * at])
                          < flow_threshold);
     return flows;
   });
@@ -377,7 +378,7 @@ keyed_pixels (const Bytes &picture)
 Bytes
 make_screen ()
 {
-  Bytes picture;
+  Bytes image;
   std::mt19937 random (1);
   for (int y = 0; y < rows; y++) {
     for (int x = 0; x < columns; x++) {
@@ -385,28 +386,28 @@ make_screen ()
       const bool square = x / 9 % 3 == 1 && y / 9 % 3 == 1, speck = random () % 16 == 0;
       const guint8 colors[] = {guint8 (square || speck ? 200 : noise / 3),
           guint8 (square || speck ? 90 + noise : green), guint8 (noise), 255};
-      picture.insert (picture.end (), colors, colors + 4);
+      image.insert (image.end (), colors, colors + 4);
     }
   }
-  return picture;
+  return image;
 }
 
 std::vector<Case>
 run_cases ()
 {
-  Case made;
-  made.label = "hard key";
-  made.elements = "openclupload ! chromakey tolerance=0.1 ! noisereduce iterations=2 ! "
-                  "flowkey iterations=3 tolerance=0.05 ! opencldownload";
-  made.caps =
+  Case result;
+  result.label = "hard key";
+  result.elements = "openclupload ! chromakey tolerance=0.1 ! noisereduce iterations=2 ! "
+                    "flowkey iterations=3 tolerance=0.05 ! opencldownload";
+  result.caps =
       text ("video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
-  made.input = make_screen ();
-  made.expected.assign (made.input.begin (), made.input.end ());
-  const std::vector<bool> keyed = keyed_pixels (made.input);
+  result.input = make_screen ();
+  result.expected.assign (result.input.begin (), result.input.end ());
+  const std::vector<bool> keyed = keyed_pixels (result.input);
   for (gsize n = 0; n < keyed.size (); n++)
-    made.expected[4 * n + 3] = keyed[n] ? 0 : 255;
-  made.tolerance = 0;
-  return {made};
+    result.expected[4 * n + 3] = keyed[n] ? 0 : 255;
+  result.tolerance = 0;
+  return {result};
 }
 
 /* --- methods of openclconvolve --- */
@@ -437,88 +438,89 @@ make_taps (int taps, double &sum)
 
 /* Mirrors the taps, as in mathematics. Does not compare pixels near the edge. */
 Values
-convolved (const Bytes &picture, int taps)
+convolved (const Bytes &image, int taps)
 {
   const int half = taps / 2;
-  Values made (picture.size (), nothing);
+  Values result (image.size (), nothing);
   for (int y = half; y < rows - half; y++) {
     for (int x = half; x < columns - half; x++) {
       double value = 0;
       for (int j = 0; j < taps; j++) {
         for (int i = 0; i < taps; i++)
           value += tap_at (j, taps) * tap_at (i, taps)
-                   * picture[(y + half - j) * columns + x + half - i];
+                   * image[(y + half - j) * columns + x + half - i];
       }
-      made[y * columns + x] = value;
+      result[y * columns + x] = value;
     }
   }
-  return made;
+  return result;
 }
 
 Bytes
 make_noise ()
 {
   std::mt19937 random (2);
-  Bytes picture (columns * rows);
-  for (guint8 &value : picture)
+  Bytes image (columns * rows);
+  for (guint8 &value : image)
     value = guint8 (random () % 256);
-  return picture;
+  return image;
 }
 
 /* An image convolved with the taps, divided by their sum */
 std::vector<Case>
-picture_cases (const char *method)
+image_cases (const char *method)
 {
   const int taps = 7;
   double sum;
-  Case made;
-  made.label = method;
+  Case result;
+  result.label = method;
   const std::string numbers = make_taps (taps, sum);
-  made.elements = text ("openclupload ! openclconvolve method=%s kernel=%s scale=%.17g ! "
-                        "opencldownload",
-      method, numbers.c_str (), 1 / sum);
-  made.caps =
+  result.elements =
+      text ("openclupload ! openclconvolve method=%s kernel=%s scale=%.17g ! "
+            "opencldownload",
+          method, numbers.c_str (), 1 / sum);
+  result.caps =
       text ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", columns, rows);
-  made.input = make_noise ();
-  made.expected = convolved (made.input, taps);
-  for (double &value : made.expected)
+  result.input = make_noise ();
+  result.expected = convolved (result.input, taps);
+  for (double &value : result.expected)
     value /= sum;
-  made.tolerance = 0.51; /* rounded to a level */
-  return {made};
+  result.tolerance = 0.51; /* rounded to a level */
+  return {result};
 }
 
 std::vector<Case>
 separable_cases ()
 {
-  return picture_cases ("separable");
+  return image_cases ("separable");
 }
 
 std::vector<Case>
 fft_cases ()
 {
-  return picture_cases ("fft");
+  return image_cases ("fft");
 }
 
 std::vector<Case>
 winograd_cases ()
 {
   double sum;
-  const Bytes picture = make_noise ();
+  const Bytes image = make_noise ();
   const std::string numbers = make_taps (3, sum);
-  Case made;
-  made.label = "winograd";
-  made.elements =
+  Case result;
+  result.label = "winograd";
+  result.elements =
       text ("openclupload ! openclconvolve method=winograd flip=true kernel=%s ! "
             "opencldownload",
           numbers.c_str ());
-  made.caps = text ("other/tensors,format=static,num_tensors=1,types=float32,"
-                    "dimensions=(string)%d:%d,framerate=25/1",
+  result.caps = text ("other/tensors,format=static,num_tensors=1,types=float32,"
+                      "dimensions=(string)%d:%d,framerate=25/1",
       columns, rows);
-  made.input = bytes_of (std::vector<float> (picture.begin (), picture.end ()));
-  made.expected = convolved (picture, 3);
-  made.tolerance = 1e-5 * sum * 255;
-  made.floats = true;
-  return {made};
+  result.input = bytes_of (std::vector<float> (image.begin (), image.end ()));
+  result.expected = convolved (image, 3);
+  result.tolerance = 1e-5 * sum * 255;
+  result.floats = true;
+  return {result};
 }
 
 /* --- soft key: chromakey method=chroma --- */
@@ -548,14 +550,14 @@ const int area = 12;
 Bytes
 make_areas ()
 {
-  Bytes picture;
+  Bytes image;
   for (int n = 0; n < columns * rows; n++) {
     const int which = n % columns / area + columns / area * (n / columns / area);
     const guint8 colors[] = {
         guint8 (which * 11), guint8 (255 - which * 5), guint8 (which * 37 % 128), 255};
-    picture.insert (picture.end (), colors, colors + 4);
+    image.insert (image.end (), colors, colors + 4);
   }
-  return picture;
+  return image;
 }
 
 bool
@@ -573,22 +575,23 @@ soft_cases ()
   std::vector<Case> cases;
   for (const char *refine : {"false", "true"}) {
     const bool refines = g_str_equal (refine, "true");
-    Case made;
-    made.label = text ("refine=%s", refine);
-    made.elements =
+    Case result;
+    result.label = text ("refine=%s", refine);
+    result.elements =
         text ("openclupload ! chromakey method=chroma plate=none refine=%s similarity=%g "
               "smoothness=%g ! opencldownload",
             refine, similarity, smoothness);
-    made.caps =
+    result.caps =
         text ("video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
-    made.input = refines ? make_areas () : make_screen ();
-    made.expected.assign (made.input.begin (), made.input.end ());
+    result.input = refines ? make_areas () : make_screen ();
+    result.expected.assign (result.input.begin (), result.input.end ());
     for (int n = 0; n < columns * rows; n++)
-      made.expected[4 * n + 3] = refines && !is_inside (n) ? nothing
-                                                           : alpha_of (&made.input[4 * n],
-                                                               similarity, smoothness);
-    made.tolerance = 4; /* the element's chroma has coefficients in 1/128 */
-    cases.push_back (std::move (made));
+      result.expected[4 * n + 3] =
+          refines && !is_inside (n)
+              ? nothing
+              : alpha_of (&result.input[4 * n], similarity, smoothness);
+    result.tolerance = 4; /* the element's chroma has coefficients in 1/128 */
+    cases.push_back (std::move (result));
   }
   return cases;
 }
@@ -645,7 +648,7 @@ difference_of (const Case &checked, const Bytes &output)
   }
   if (different == 0)
     return "";
-  return text ("%zu of %zu values differ, by up to %.3g where %.3g is allowed", different,
+  return text ("%zu of %zu values differ, by up to %.3g (allowed: %.3g)", different,
       compared, largest, checked.tolerance);
 }
 

@@ -7,7 +7,7 @@
 namespace opencl {
 namespace {
 GstFlowReturn
-take_buffer (GstPad *pad, GstObject *, GstBuffer *buffer)
+store_output (GstPad *pad, GstObject *, GstBuffer *buffer)
 {
   auto *output = static_cast<Bytes *> (gst_pad_get_element_private (pad));
   GstMapInfo map;
@@ -29,7 +29,7 @@ public:
   {
     gst_element_set_bus (elements, bus);
     gst_pad_set_element_private (sink, &output);
-    gst_pad_set_chain_function (sink, take_buffer);
+    gst_pad_set_chain_function (sink, store_output);
     link ("sink", source);
     link ("src", sink);
     gst_pad_set_active (sink, TRUE);
@@ -52,13 +52,13 @@ public:
     GstCaps *format = gst_caps_from_string (caps.c_str ());
     GstBuffer *buffer = gst_buffer_new_memdup (input.data (), input.size ());
     GST_BUFFER_PTS (buffer) = 0;
-    const bool taken =
+    const bool is_ready =
         gst_element_set_state (elements, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE
         && gst_pad_push_event (source, gst_event_new_stream_start ("check"))
         && gst_pad_push_event (source, gst_event_new_caps (format))
         && gst_pad_push_event (source, gst_event_new_segment (&segment));
     gst_caps_unref (format);
-    if (!taken) {
+    if (!is_ready) {
       gst_buffer_unref (buffer);
       return false;
     }

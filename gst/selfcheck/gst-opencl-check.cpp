@@ -82,7 +82,7 @@ work (const char *device, const char *engine, const char *file, int output)
   const Verdict verdict =
       has_device (device, engine, file)
           ? opencl::check_engine (engine)
-          : Verdict{Verdict::unchecked, "another process does not have the device"};
+          : Verdict{Verdict::unchecked, "the child process does not find the device"};
   const std::string text = verdict.text ();
   _exit (write (output, text.data (), text.size ()) == gssize (text.size ()) ? 0 : 1);
 }
@@ -122,8 +122,7 @@ supervise (pid_t child, int input)
     return {
         Verdict::wrong, "hangs: no result in " + std::to_string (seconds) + " seconds"};
   if (WIFSIGNALED (status))
-    return {Verdict::wrong,
-        std::string ("ends the process: ") + strsignal (WTERMSIG (status))};
+    return {Verdict::wrong, std::string ("crashes: ") + strsignal (WTERMSIG (status))};
   return opencl::parse_verdict (text);
 }
 
@@ -132,15 +131,16 @@ check_in_child (const char *device, const char *engine, const char *file)
 {
   int ends[2];
   if (pipe (ends) != 0)
-    return {Verdict::unchecked, "no pipe"};
+    return {Verdict::unchecked, "cannot create a pipe"};
   const pid_t child = fork ();
   if (child == 0) {
     close (ends[0]);
     work (device, engine, file, ends[1]);
   }
   close (ends[1]);
-  const Verdict verdict =
-      child > 0 ? supervise (child, ends[0]) : Verdict{Verdict::unchecked, "no process"};
+  const Verdict verdict = child > 0
+                              ? supervise (child, ends[0])
+                              : Verdict{Verdict::unchecked, "cannot create a process"};
   close (ends[0]);
   return verdict;
 }
@@ -160,7 +160,7 @@ main (int count, char **arguments)
   }
   signal (SIGPIPE, SIG_IGN); /* stores the verdict even if the application has ended */
   if (nice (10) == -1)       /* frames have priority */
-    std::cerr << "the priority stays as it is\n";
+    std::cerr << "cannot lower the priority\n";
   const Verdict verdict = check_in_child (arguments[1], arguments[2], arguments[3]);
   if (verdict.result == Verdict::right || verdict.result == Verdict::wrong)
     opencl::store_verdict (arguments[3], arguments[4], arguments[2], verdict);

@@ -95,14 +95,14 @@ GType
 colormap_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Colormap::none), "Gray stays gray", "none"},
-      {gint (Colormap::viridis), "Dark blue, green, yellow: luminance rises evenly",
+      {gint (Colormap::none), "No colour map", "none"},
+      {gint (Colormap::viridis), "Dark blue, green, yellow, with evenly rising luminance",
           "viridis"},
       {gint (Colormap::inferno), "Black, purple, orange, pale yellow", "inferno"},
       {gint (Colormap::turbo), "Rainbow without false edges", "turbo"},
       {gint (Colormap::hot), "Black, red, yellow, white", "hot"},
       {gint (Colormap::flow),
-          "Cyan, blue, black in the middle, red, yellow: what has a direction", "flow"},
+          "Cyan, blue, black, red, yellow: signed values such as velocity", "flow"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOpenCLColormap", values);

@@ -65,7 +65,7 @@ is_gray_only (const GstStructure *structure)
 /* Returns true for fields in separate buffers or GstVideoMetas, which are not
  * supported. */
 bool
-has_fields_apart (const GstStructure *structure)
+has_separate_fields (const GstStructure *structure)
 {
   const gchar *mode = gst_structure_get_string (structure, "interlace-mode");
   return mode && (g_str_equal (mode, "fields") || g_str_equal (mode, "alternate"));
@@ -326,14 +326,14 @@ convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
   /* Caps that pass through come first, for all structures. */
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
-    if (!has_fields_apart (structure) && (!coloring || !is_gray_only (structure)))
+    if (!has_separate_fields (structure) && (!coloring || !is_gray_only (structure)))
       append_if_new (result, gst_structure_copy (structure));
   }
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
     bool from_gray = direction == GST_PAD_SINK && is_gray_only (structure);
     bool to_gray = direction == GST_PAD_SRC && is_gray_only (structure);
-    if (!has_fields_apart (structure))
+    if (!has_separate_fields (structure))
       append_if_new (result, widened (structure, coloring && (from_gray || to_gray)));
   }
   return result;
@@ -359,7 +359,7 @@ fixate_converted_caps (GstPadDirection direction, GstCaps *caps, GstCaps *others
 }
 
 gchar *
-why_not_convertible (GstCaps *caps)
+unsupported_reason (GstCaps *caps)
 {
   if (gst_caps_is_empty (caps) || gst_caps_is_any (caps))
     return nullptr;
@@ -368,7 +368,8 @@ why_not_convertible (GstCaps *caps)
   const gchar *format = gst_structure_get_string (structure, "format");
   Format info = format_named (format);
   GstCaps *supported = gst_caps_from_string (CONVERT_CAPS);
-  bool fits = gst_caps_can_intersect (caps, supported) && !has_fields_apart (structure);
+  bool fits =
+      gst_caps_can_intersect (caps, supported) && !has_separate_fields (structure);
   gst_caps_unref (supported);
   if (fits)
     return nullptr;
@@ -376,7 +377,7 @@ why_not_convertible (GstCaps *caps)
   if (!gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY))
     return g_strdup ("memory is not on the device, expected "
                      "memory:" GST_OPENCL_MEMORY_NAME);
-  if (has_fields_apart (structure))
+  if (has_separate_fields (structure))
     return g_strdup_printf (
         "interlace-mode %s, expected progressive, interleaved or mixed",
         gst_structure_get_string (structure, "interlace-mode"));

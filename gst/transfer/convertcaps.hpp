@@ -34,5 +34,5 @@ GstCaps *fixate_converted_caps (
 
 /* Returns the reason why `caps` cannot be converted, or NULL. (transfer full)
  * (nullable) */
-gchar *why_not_convertible (GstCaps *caps);
+gchar *unsupported_reason (GstCaps *caps);
 } // namespace transfer

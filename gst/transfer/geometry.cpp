@@ -31,8 +31,8 @@ orientation_of (GstVideoOrientationMethod method)
 }
 
 /* The top and left borders are whole chroma blocks, in both fields. */
-Shown
-shown_of (const GstVideoInfo &input, const GstVideoInfo &output,
+TargetRectangle
+target_of (const GstVideoInfo &input, const GstVideoInfo &output,
     const Orientation &orientation, bool borders)
 {
   guint n, d;
@@ -47,22 +47,22 @@ shown_of (const GstVideoInfo &input, const GstVideoInfo &output,
           &n, &d, in_width, in_height, par_n, par_d, output.par_n, output.par_d))
     return {0, 0, output.width, output.height};
   const gdouble ratio = gdouble (n) / d;
-  Shown shown = {0, 0, output.width, output.height};
+  TargetRectangle target = {0, 0, output.width, output.height};
   if (output.width > ratio * output.height)
-    shown.width = std::max (1, int (std::lround (ratio * output.height)));
+    target.width = std::max (1, int (std::lround (ratio * output.height)));
   else
-    shown.height = std::max (1, int (std::lround (output.width / ratio)));
-  shown.left = (output.width - shown.width) / 2 & ~1;
-  shown.top = (output.height - shown.height) / 2 & ~3;
-  return shown;
+    target.height = std::max (1, int (std::lround (output.width / ratio)));
+  target.left = (output.width - target.width) / 2 & ~1;
+  target.top = (output.height - target.height) / 2 & ~3;
+  return target;
 }
 
 void
-to_input (const GstVideoInfo &input, const Shown &shown, const Orientation &orientation,
-    gdouble *x, gdouble *y)
+to_input (const GstVideoInfo &input, const TargetRectangle &target,
+    const Orientation &orientation, gdouble *x, gdouble *y)
 {
-  gdouble across = (*x - shown.left) / shown.width;
-  gdouble down = (*y - shown.top) / shown.height;
+  gdouble across = (*x - target.left) / target.width;
+  gdouble down = (*y - target.top) / target.height;
   if (orientation.transposed)
     std::swap (across, down);
   *x = input.width * (orientation.mirrored_x ? 1 - across : across);
@@ -70,8 +70,8 @@ to_input (const GstVideoInfo &input, const Shown &shown, const Orientation &orie
 }
 
 GstVideoRectangle
-to_output (const GstVideoInfo &input, const Shown &shown, const Orientation &orientation,
-    GstVideoRectangle region)
+to_output (const GstVideoInfo &input, const TargetRectangle &target,
+    const Orientation &orientation, GstVideoRectangle region)
 {
   gint width = input.width, height = input.height;
   if (orientation.mirrored_x)
@@ -88,9 +88,9 @@ to_output (const GstVideoInfo &input, const Shown &shown, const Orientation &ori
   auto side = [&] (gint length, gint to, gint from) {
     return std::max (scaled (length, to, from), std::min (length, 1));
   };
-  return {shown.left + scaled (region.x, shown.width, width),
-      shown.top + scaled (region.y, shown.height, height),
-      side (region.w, shown.width, width), side (region.h, shown.height, height)};
+  return {target.left + scaled (region.x, target.width, width),
+      target.top + scaled (region.y, target.height, height),
+      side (region.w, target.width, width), side (region.h, target.height, height)};
 }
 
 static void

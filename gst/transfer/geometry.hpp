@@ -25,7 +25,7 @@ struct Orientation {
 Orientation orientation_of (GstVideoOrientationMethod method);
 
 /* Rectangle of the output that shows the input. The rest is border. */
-struct Shown {
+struct TargetRectangle {
   gint left, top, width, height;
 
   bool covers (const GstVideoInfo &output) const
@@ -35,17 +35,17 @@ struct Shown {
 };
 
 /* With `borders`, the input keeps its aspect ratio. */
-Shown shown_of (const GstVideoInfo &input, const GstVideoInfo &output,
+TargetRectangle target_of (const GstVideoInfo &input, const GstVideoInfo &output,
     const Orientation &orientation, bool borders);
 
 /* Converts a point of the output to pixels of the input. */
-void to_input (const GstVideoInfo &input, const Shown &shown,
+void to_input (const GstVideoInfo &input, const TargetRectangle &target,
     const Orientation &orientation, gdouble *x, gdouble *y);
 
 /* Returns the rectangle of the output that shows @region of the input. Rounds down, as
  * GStreamer does when it scales regions of interest, but keeps sides of at least one
  * pixel. */
-GstVideoRectangle to_output (const GstVideoInfo &input, const Shown &shown,
+GstVideoRectangle to_output (const GstVideoInfo &input, const TargetRectangle &target,
     const Orientation &orientation, GstVideoRectangle region);
 
 /* Returns caps with width and height swapped. (transfer full) */

@@ -125,8 +125,7 @@ const opencl::PropertyTable<CompositorSettings> properties = {
     {"background", "Background", "Background below the lowest layer",
         &CompositorSettings::background, background_get_type, opencl::controllable},
     {"linear", "Linear",
-        "Scale and blend light instead of levels, by the transfer function of each "
-        "picture's colorimetry, as lenses mix it",
+        "Scale and blend in linear light, by the transfer function of each input",
         &CompositorSettings::linear, opencl::controllable},
 };
 
@@ -430,7 +429,7 @@ gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
 /* --- the layers of a frame --- */
 
 static bool
-is_seen (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
+is_visible (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 {
   bool changes = place.alpha > 0 || place.blend_operator == GST_OPENCL_COMPOSITOR_SOURCE;
   return changes && place.width > 0 && place.height > 0 && place.x < output.width
@@ -450,10 +449,10 @@ static gboolean
 gst_opencl_compositor_uses_pad (
     GstOpenCLAggregator *aggregator, GstOpenCLAggregatorPad *pad)
 {
-  gst_opencl_compositor_pad_see (GST_OPENCL_COMPOSITOR_PAD (pad),
+  gst_opencl_compositor_pad_read_crop (GST_OPENCL_COMPOSITOR_PAD (pad),
       gst_video_aggregator_pad_get_prepared_frame (GST_VIDEO_AGGREGATOR_PAD (pad))
           ->buffer);
-  return is_seen (place_of (aggregator, pad), GST_VIDEO_AGGREGATOR (aggregator)->info);
+  return is_visible (place_of (aggregator, pad), GST_VIDEO_AGGREGATOR (aggregator)->info);
 }
 
 /* Returns true if a frame of this size fits into the memory of `frame`. */
@@ -476,24 +475,24 @@ holds (const GstOpenCLFrame &frame, const GstVideoFormatInfo *format, gint width
 /* Checks that the frame contains the part to show. A frame may be larger than its caps,
  * which describe the part that its GstVideoCropMeta shows. */
 static bool
-has_all_that_is_shown (const Layer &layer, GError **error)
+has_visible_part (const Layer &layer, GError **error)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (layer.frame->buffer);
-  const GstVideoRectangle &shown = layer.place.shown;
+  const GstVideoRectangle &visible = layer.place.visible;
   const gint width = meta ? gint (meta->width) : layer.info->width;
   const gint height = meta ? gint (meta->height) : layer.info->height;
 
-  if (shown.x + shown.w <= width && shown.y + shown.h <= height
+  if (visible.x + visible.w <= width && visible.y + visible.h <= height
       && holds (*layer.frame, layer.info->finfo, width, height))
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "A frame of %dx%d is cropped to %dx%d from %d,%d, where it has nothing", width,
-      height, shown.w, shown.h, shown.x, shown.y);
+      "A frame of %dx%d is cropped to %dx%d at %d,%d, which is outside the frame", width,
+      height, visible.w, visible.h, visible.x, visible.y);
   return false;
 }
 
-/* The shown part of an interlaced layer starts at an even row, so that rows stay in their
- * field. */
+/* The visible part of an interlaced layer starts at an even row, so that rows stay in
+ * their field. */
 static Layer
 layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLAggregatorInput &input)
 {
@@ -501,7 +500,7 @@ layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLAggregatorInput &input
   Layer layer = {&info, &input.frame, place_of (aggregator, input.pad),
       opencl::has_two_fields (info, input.frame.buffer)};
   if (layer.interlaced)
-    layer.place.shown.y &= ~1;
+    layer.place.visible.y &= ~1;
   return layer;
 }
 
@@ -526,11 +525,12 @@ static bool
 blends_light (GstOpenCLCompositor *self, const CompositorSettings &settings)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
-  if (!settings.linear || transfer::is_light_known (self->work->layers, info))
+  if (!settings.linear
+      || transfer::are_transfer_functions_known (self->work->layers, info))
     return settings.linear;
   self->settings->warn (
       g_error_new_literal (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-          "linear=true does not know what light levels of this transfer function are"));
+          "linear=true: unknown transfer function, blending levels instead"));
   return false;
 }
 
@@ -547,7 +547,7 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   for (const GstOpenCLAggregatorInput *input = inputs; input < inputs + n_inputs;
        input++) {
     layers.push_back (layer_of (aggregator, *input));
-    if (!has_all_that_is_shown (layers.back (), error))
+    if (!has_visible_part (layers.back (), error))
       return FALSE;
   }
   flag_fields (output->buffer, layers);
@@ -573,10 +573,10 @@ push_pointer (GstElement *element, GstPad *pad, gpointer event)
       || y < place.y || x >= place.x + place.width || y >= place.y + place.height)
     return TRUE;
   GstEvent *mapped = gst_event_copy (GST_EVENT (event));
-  const GstVideoRectangle &shown = place.shown;
+  const GstVideoRectangle &visible = place.visible;
   gst_navigation_event_set_coordinates (mapped,
-      shown.x - place.origin_x + (x - place.x) * shown.w / place.width,
-      shown.y - place.origin_y + (y - place.y) * shown.h / place.height);
+      visible.x - place.origin_x + (x - place.x) * visible.w / place.width,
+      visible.y - place.origin_y + (y - place.y) * visible.h / place.height);
   gst_pad_push_event (pad, mapped);
   return TRUE;
 }
@@ -635,7 +635,8 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 
   gst_element_class_set_static_metadata (element_class, "OpenCL compositor",
       "Filter/Editor/Video/Compositor",
-      "Blends any number of video streams in device memory", "The gst-opencl developers");
+      "Scales and blends any number of video streams in device memory",
+      "The gst-opencl developers");
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
   gst_element_class_add_static_pad_template_with_gtype (

@@ -42,7 +42,7 @@ G_DECLARE_FINAL_TYPE (GstOpenCLCompositorBinPad, gst_opencl_compositor_bin_pad, 
 struct _GstOpenCLCompositorBinPad {
   GstGhostPad parent;
 
-  GstPad *place; /* (nullable): pad of the compositor */
+  GstPad *mix_pad; /* (nullable): pad of the compositor */
 };
 
 G_DEFINE_FINAL_TYPE (
@@ -52,20 +52,20 @@ static void
 gst_opencl_compositor_bin_pad_set_property (
     GObject *object, guint, const GValue *value, GParamSpec *spec)
 {
-  opencl::forward_set (GST_OPENCL_COMPOSITOR_BIN_PAD (object)->place, value, spec);
+  opencl::forward_set (GST_OPENCL_COMPOSITOR_BIN_PAD (object)->mix_pad, value, spec);
 }
 
 static void
 gst_opencl_compositor_bin_pad_get_property (
     GObject *object, guint, GValue *value, GParamSpec *spec)
 {
-  opencl::forward_get (GST_OPENCL_COMPOSITOR_BIN_PAD (object)->place, value, spec);
+  opencl::forward_get (GST_OPENCL_COMPOSITOR_BIN_PAD (object)->mix_pad, value, spec);
 }
 
 static void
 gst_opencl_compositor_bin_pad_dispose (GObject *object)
 {
-  gst_clear_object (&GST_OPENCL_COMPOSITOR_BIN_PAD (object)->place);
+  gst_clear_object (&GST_OPENCL_COMPOSITOR_BIN_PAD (object)->mix_pad);
   G_OBJECT_CLASS (gst_opencl_compositor_bin_pad_parent_class)->dispose (object);
 }
 
@@ -119,7 +119,7 @@ gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
   GstElement *convert = gst_opencl_transfer_bin_add (self, "openclconvert");
   GstElement *download = gst_opencl_transfer_bin_add (self, "opencldownload");
 
-  if (!gst_opencl_transfer_bin_is_whole (self))
+  if (!gst_opencl_transfer_bin_is_complete (self))
     return;
   g_object_set (convert, "qos", FALSE, nullptr); /* the compositor handles QoS */
   gst_element_link_many (self->mix, convert, download, nullptr);
@@ -128,30 +128,30 @@ gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
 
 /* --- pads --- */
 
-/* Adds openclupload and openclconvert in front of `place`, and returns the upload
+/* Adds openclupload and openclconvert in front of `mix_pad`, and returns the upload
  * (transfer none). */
 static GstElement *
-add_way_to (GstOpenCLCompositorBin *self, GstPad *place)
+add_input_chain (GstOpenCLCompositorBin *self, GstPad *mix_pad)
 {
   GstElement *upload = gst_opencl_transfer_bin_add (self, "openclupload");
   GstElement *convert = gst_opencl_transfer_bin_add (self, "openclconvert");
 
   gst_element_link (upload, convert);
-  gst_element_link_pads (convert, "src", self->mix, GST_OBJECT_NAME (place));
+  gst_element_link_pads (convert, "src", self->mix, GST_OBJECT_NAME (mix_pad));
   gst_element_sync_state_with_parent (convert);
   gst_element_sync_state_with_parent (upload);
   return upload;
 }
 
 static GstPad *
-new_pad (GstPadTemplate *pad_template, GstPad *place, GstElement *upload)
+new_pad (GstPadTemplate *pad_template, GstPad *mix_pad, GstElement *upload)
 {
   GstPad *target = gst_element_get_static_pad (upload, "sink");
   auto *pad = static_cast<GstOpenCLCompositorBinPad *> (
-      g_object_new (GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD, "name", GST_OBJECT_NAME (place),
+      g_object_new (GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD, "name", GST_OBJECT_NAME (mix_pad),
           "direction", GST_PAD_SINK, "template", pad_template, nullptr));
 
-  pad->place = GST_PAD (gst_object_ref (place));
+  pad->mix_pad = GST_PAD (gst_object_ref (mix_pad));
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
   gst_object_unref (target);
   return GST_PAD (pad);
@@ -163,14 +163,14 @@ gst_opencl_compositor_bin_request_new_pad (GstElement *element,
 {
   GstOpenCLCompositorBin *self = GST_OPENCL_COMPOSITOR_BIN (element);
 
-  if (!gst_opencl_transfer_bin_is_whole (self))
+  if (!gst_opencl_transfer_bin_is_complete (self))
     return nullptr;
-  GstPad *place = gst_element_request_pad (
+  GstPad *mix_pad = gst_element_request_pad (
       self->mix, gst_element_get_pad_template (self->mix, "sink_%u"), name, nullptr);
-  if (!place)
+  if (!mix_pad)
     return nullptr;
-  GstPad *pad = new_pad (pad_template, place, add_way_to (self, place));
-  gst_object_unref (place);
+  GstPad *pad = new_pad (pad_template, mix_pad, add_input_chain (self, mix_pad));
+  gst_object_unref (mix_pad);
   gst_pad_set_active (pad, TRUE);
   gst_element_add_pad (element, pad);
   gst_child_proxy_child_added (
@@ -179,7 +179,7 @@ gst_opencl_compositor_bin_request_new_pad (GstElement *element,
 }
 
 static void
-take_out (GstOpenCLCompositorBin *self, GstPad *of)
+remove_element (GstOpenCLCompositorBin *self, GstPad *of)
 {
   GstElement *part = gst_pad_get_parent_element (of);
 
@@ -194,20 +194,20 @@ static void
 gst_opencl_compositor_bin_release_pad (GstElement *element, GstPad *pad)
 {
   GstOpenCLCompositorBin *self = GST_OPENCL_COMPOSITOR_BIN (element);
-  GstPad *place = GST_OPENCL_COMPOSITOR_BIN_PAD (pad)->place;
+  GstPad *mix_pad = GST_OPENCL_COMPOSITOR_BIN_PAD (pad)->mix_pad;
   GstPad *upload = gst_ghost_pad_get_target (GST_GHOST_PAD (pad));
-  GstPad *convert = gst_pad_get_peer (place);
+  GstPad *convert = gst_pad_get_peer (mix_pad);
 
   gst_child_proxy_child_removed (
       GST_CHILD_PROXY (self), G_OBJECT (pad), GST_OBJECT_NAME (pad));
   gst_pad_set_active (pad, FALSE);
-  if (GstElement *mix = gst_pad_get_parent_element (place)) { /* NULL at dispose */
-    gst_element_release_request_pad (mix, place);
+  if (GstElement *mix = gst_pad_get_parent_element (mix_pad)) { /* NULL at dispose */
+    gst_element_release_request_pad (mix, mix_pad);
     gst_object_unref (mix);
   }
   for (GstPad *of : {upload, convert}) {
     if (of)
-      take_out (self, of);
+      remove_element (self, of);
     gst_clear_object (&of);
   }
   gst_element_remove_pad (element, pad);
@@ -246,7 +246,7 @@ gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL compositor bin",
       "Filter/Editor/Video/Compositor",
-      "Uploads streams, blends them on an OpenCL device, and downloads the picture",
+      "Uploads video streams, blends them on an OpenCL device, and downloads the result",
       "The gst-opencl developers");
   element_class->request_new_pad = gst_opencl_compositor_bin_request_new_pad;
   element_class->release_pad = gst_opencl_compositor_bin_release_pad;

@@ -122,7 +122,7 @@ struct ConvertSettings {
 struct ConvertWork {
   ConvertSettings settings;
   transfer::Orientation orientation;
-  transfer::Shown shown;
+  transfer::TargetRectangle target;
   cl_int4 border; /* samples of the border */
   opencl::ColorConversion colors;
   opencl::FrameKernel kernels[2]; /* progressive, two fields */
@@ -143,8 +143,8 @@ struct _GstOpenCLConvert {
   opencl::Settings<ConvertSettings> *settings;
   transfer::OrientationTags *tags; /* for video-direction=auto */
   bool sends_upright;              /* sends the tag as rotate-0; streaming thread */
-  GstVideoInfo filmed;             /* input; object lock, as the next two */
-  transfer::Shown shown;
+  GstVideoInfo input_info;         /* input; object lock, as the next two */
+  transfer::TargetRectangle target;
   transfer::Orientation orientation;
   ConvertWork *work; /* between set_formats and close, else null */
 };
@@ -165,11 +165,11 @@ static GType
 scale_method_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (ScaleMethod::nearest), "The nearest input pixel", "nearest"},
-      {gint (ScaleMethod::bilinear), "Straight lines between four input pixels",
-          "bilinear"},
-      {gint (ScaleMethod::area), "Mean of the input that an output pixel covers", "area"},
-      {gint (ScaleMethod::lanczos), "Lanczos' window of three lobes: sharpest, slowest",
+      {gint (ScaleMethod::nearest), "Nearest input pixel", "nearest"},
+      {gint (ScaleMethod::bilinear), "Bilinear interpolation", "bilinear"},
+      {gint (ScaleMethod::area), "Mean of the input pixels that an output pixel covers",
+          "area"},
+      {gint (ScaleMethod::lanczos), "Lanczos filter with three lobes (sharpest, slowest)",
           "lanczos"},
       {0, nullptr, nullptr},
   };
@@ -181,8 +181,8 @@ static GType
 chroma_resampler_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (ChromaResampler::nearest), "The sample that pixels share", "nearest"},
-      {gint (ChromaResampler::linear), "Interpolated and averaged as chroma-site says",
+      {gint (ChromaResampler::nearest), "Nearest chroma sample", "nearest"},
+      {gint (ChromaResampler::linear), "Linear interpolation according to chroma-site",
           "linear"},
       {0, nullptr, nullptr},
   };
@@ -194,9 +194,8 @@ static GType
 dither_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Dither::none), "The nearest level", "none"},
-      {gint (Dither::bayer), "One of the two nearest, in a pattern whose mean is right",
-          "bayer"},
+      {gint (Dither::none), "No dithering", "none"},
+      {gint (Dither::bayer), "Ordered dithering with a Bayer matrix", "bayer"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOpenCLDither", values);
@@ -206,7 +205,7 @@ dither_get_type (void)
 /* --- properties --- */
 
 const opencl::PropertyTable<ConvertSettings> properties = {
-    {"colormap", "Colour map", "Colours for gray input; the output is in colour then",
+    {"colormap", "Colour map", "Colour map for gray input (the output is then in colour)",
         &ConvertSettings::colormap, transfer::colormap_get_type, opencl::controllable},
     {"scale-method", "Scale method",
         "Scaling method (when input and output sizes differ)",
@@ -217,14 +216,15 @@ const opencl::PropertyTable<ConvertSettings> properties = {
     {"dither", "Dither", "Dithering method (when the output has fewer bits)",
         &ConvertSettings::dither, dither_get_type, opencl::controllable},
     {"video-direction", "Video direction",
-        "Rotation or mirroring of frames (auto = as the image-orientation tag says)",
+        "Rotation or mirroring of frames (auto = by the image-orientation tag)",
         &ConvertSettings::direction, gst_video_orientation_method_get_type,
         opencl::controllable},
     {"add-borders", "Add borders",
-        "Add black borders to keep the aspect ratio (when input and output differ in it)",
+        "Add black borders to keep the aspect ratio (when input and output ratios "
+        "differ)",
         &ConvertSettings::borders, opencl::controllable},
     {"alpha-only", "Alpha only",
-        "Gray output is the input's alpha, such as the matte of a key, not its luma",
+        "Output alpha, such as a matte, instead of luma (gray output)",
         &ConvertSettings::alpha_only, opencl::controllable},
 };
 
@@ -267,7 +267,7 @@ sync_sent_tags (GstOpenCLConvert *self, const ConvertSettings &settings)
 
 /* Returns `caps` after rotation, before any conversion. (transfer full) */
 static GstCaps *
-turned_caps (GstOpenCLConvert *self, const ConvertSettings &settings, GstCaps *caps)
+rotated_caps (GstOpenCLConvert *self, const ConvertSettings &settings, GstCaps *caps)
 {
   return orientation_of (self, settings).transposed ? transfer::transposed_caps (caps)
                                                     : gst_caps_ref (caps);
@@ -279,9 +279,9 @@ gst_opencl_convert_transform_caps (GstBaseTransform *transform, GstPadDirection 
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
   ConvertSettings settings = self->settings->current ();
-  GstCaps *turned = turned_caps (self, settings, caps);
-  GstCaps *result = transfer::convertible_caps (direction, turned, settings.maps ());
-  gst_caps_unref (turned);
+  GstCaps *rotated = rotated_caps (self, settings, caps);
+  GstCaps *result = transfer::convertible_caps (direction, rotated, settings.maps ());
+  gst_caps_unref (rotated);
 
   return opencl::filtered_caps (result, filter);
 }
@@ -291,11 +291,11 @@ gst_opencl_convert_fixate_caps (GstBaseTransform *transform, GstPadDirection dir
     GstCaps *caps, GstCaps *others)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
-  GstCaps *turned = turned_caps (self, self->settings->current (), caps);
-  GstCaps *fixed = transfer::fixate_converted_caps (direction, turned, others);
+  GstCaps *rotated = rotated_caps (self, self->settings->current (), caps);
+  GstCaps *fixed = transfer::fixate_converted_caps (direction, rotated, others);
   GST_DEBUG_OBJECT (
-      transform, "for %" GST_PTR_FORMAT " took %" GST_PTR_FORMAT, caps, fixed);
-  gst_caps_unref (turned);
+      transform, "chose %" GST_PTR_FORMAT " for %" GST_PTR_FORMAT, fixed, caps);
+  gst_caps_unref (rotated);
   return fixed;
 }
 
@@ -303,7 +303,7 @@ static gboolean
 gst_opencl_convert_accept_caps (
     GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps)
 {
-  gchar *reason = transfer::why_not_convertible (caps);
+  gchar *reason = transfer::unsupported_reason (caps);
   if (!reason)
     return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
         ->accept_caps (transform, direction, caps);
@@ -323,7 +323,7 @@ is_color_mapped (const ConvertSettings &settings, const GstVideoInfo &input)
 /* Returns true if the output shows the input's alpha. The kernel then reads alpha as
  * gray. */
 static bool
-takes_alpha (
+outputs_alpha (
     const ConvertSettings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
 {
   return settings.alpha_only && GST_VIDEO_INFO_HAS_ALPHA (&in)
@@ -332,18 +332,18 @@ takes_alpha (
 
 /* Returns the size to which the input is scaled, before rotation. */
 static cl_int2
-unturned_size (const ConvertWork &work)
+size_before_rotation (const ConvertWork &work)
 {
-  const transfer::Shown &shown = work.shown;
+  const transfer::TargetRectangle &target = work.target;
   if (work.orientation.transposed)
-    return {{shown.height, shown.width}};
-  return {{shown.width, shown.height}};
+    return {{target.height, target.width}};
+  return {{target.width, target.height}};
 }
 
 static bool
 is_scaled (const ConvertWork &work, const GstVideoInfo &in)
 {
-  cl_int2 size = unturned_size (work);
+  cl_int2 size = size_before_rotation (work);
   return size.s[0] != in.width || size.s[1] != in.height;
 }
 
@@ -351,7 +351,7 @@ is_scaled (const ConvertWork &work, const GstVideoInfo &in)
 static bool
 is_plain (const ConvertWork &work, const GstVideoInfo &out)
 {
-  return !work.orientation.turns () && work.shown.covers (out);
+  return !work.orientation.turns () && work.target.covers (out);
 }
 
 /* As in videoconvert, chroma is resampled only if its sampling grid changes. */
@@ -389,8 +389,8 @@ build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoIn
   bool resampled = is_chroma_resampled (work, in, out);
   std::string options;
 
-  opencl::define_samples (
-      options, "IN", in, GST_VIDEO_INFO_IS_GRAY (&in) || takes_alpha (settings, in, out));
+  opencl::define_samples (options, "IN", in,
+      GST_VIDEO_INFO_IS_GRAY (&in) || outputs_alpha (settings, in, out));
   opencl::define_samples (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
   opencl::define_chroma (options, "IN", in, resampled);
   opencl::define_chroma (options, "OUT", out, resampled);
@@ -458,10 +458,10 @@ make_taps (
 {
   if (work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in))
     return true;
-  cl_int2 size = unturned_size (work);
+  cl_int2 size = size_before_rotation (work);
   gint fields = GST_VIDEO_INFO_IS_INTERLACED (&in) && !work.orientation.turns () ? 2 : 1;
-  auto make = [&] (gint from, gint to, gint turns) {
-    std::vector<cl_float> table = transfer::lanczos_table (from, to, turns);
+  auto make = [&] (gint from, gint to, gint n_fields) {
+    std::vector<cl_float> table = transfer::lanczos_table (from, to, n_fields);
     return opencl::make_table (
         context, table.data (), table.size () * sizeof (cl_float), error);
   };
@@ -505,10 +505,10 @@ make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **err
 
   work->settings = settings;
   work->orientation = orientation_of (self, settings);
-  work->shown = transfer::shown_of (in, out, work->orientation, settings.borders);
+  work->target = transfer::target_of (in, out, work->orientation, settings.borders);
   work->border = border_of (out);
   work->colors = mapped ? opencl::choose_map_conversion (in)
-                 : takes_alpha (settings, in, out)
+                 : outputs_alpha (settings, in, out)
                      ? opencl::ColorConversion{"COLORS_COPY", {}}
                      : opencl::choose_color_conversion (in, out);
   prepare_kernels (context, *work, in, out, mapped);
@@ -519,8 +519,8 @@ make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **err
       && !make_color_table (context, settings.colormap, out, work->color_table, error))
     return FALSE;
   GST_OBJECT_LOCK (self);
-  self->filmed = in;
-  self->shown = work->shown;
+  self->input_info = in;
+  self->target = work->target;
   self->orientation = work->orientation;
   GST_OBJECT_UNLOCK (self);
   delete self->work;
@@ -530,7 +530,7 @@ make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **err
 
 /* Returns true if both settings lead to the same output caps. */
 static bool
-makes_caps_of (
+leads_to_same_caps (
     GstOpenCLConvert *self, const ConvertSettings &one, const ConvertSettings &other)
 {
   return one.maps () == other.maps ()
@@ -543,10 +543,10 @@ makes_caps_of (
 static ConvertSettings
 adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
 {
-  const ConvertSettings was = self->settings->current ();
+  const ConvertSettings previous = self->settings->current ();
   auto accept = [] (const ConvertSettings &, GError **) { return true; };
   auto fits = [&] (const ConvertSettings &wanted) {
-    return makes_caps_of (self, was, wanted);
+    return leads_to_same_caps (self, previous, wanted);
   };
   self->settings->adopt (accept, fits, nullptr);
   ConvertSettings settings = self->settings->current ();
@@ -570,7 +570,8 @@ gst_opencl_convert_set_formats (
 
   if (in->interlace_mode != out->interlace_mode) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "Fields are neither made nor woven: interlace-mode is %s, expected %s",
+        "Deinterlacing and interlacing are not supported: interlace-mode is %s, expected "
+        "%s",
         gst_video_interlace_mode_to_string (out->interlace_mode),
         gst_video_interlace_mode_to_string (in->interlace_mode));
     return FALSE;
@@ -602,15 +603,15 @@ blocks (gint side, guint subsampling, guint fields = 1)
 }
 
 static bool
-is_taken_with (
+downstream_accepts (
     GstBaseTransform *transform, const ConvertSettings &settings, GError **error)
 {
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
-  GstCaps *turned = turned_caps (GST_OPENCL_CONVERT (transform), settings, input);
-  GstCaps *outputs = transfer::convertible_caps (GST_PAD_SINK, turned, settings.maps ());
-  gst_caps_unref (turned);
+  GstCaps *rotated = rotated_caps (GST_OPENCL_CONVERT (transform), settings, input);
+  GstCaps *outputs = transfer::convertible_caps (GST_PAD_SINK, rotated, settings.maps ());
+  gst_caps_unref (rotated);
   gst_caps_unref (input);
-  return opencl::is_taken_downstream (transform, outputs, error);
+  return opencl::is_accepted_downstream (transform, outputs, error);
 }
 
 /* Called between two frames. A colormap changes the caps from gray to colour. The base
@@ -620,15 +621,17 @@ gst_opencl_convert_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   GstBaseTransform *transform = GST_BASE_TRANSFORM (filter);
-  const ConvertSettings was = self->settings->current ();
+  const ConvertSettings previous = self->settings->current ();
   auto accept = [&] (const ConvertSettings &wanted, GError **error) {
-    return makes_caps_of (self, was, wanted) || is_taken_with (transform, wanted, error);
+    return leads_to_same_caps (self, previous, wanted)
+           || downstream_accepts (transform, wanted, error);
   };
 
   if (self->settings->is_started () && self->settings->update (accept)) {
-    const ConvertSettings is = self->settings->current ();
-    if (!makes_caps_of (self, was, is) || was.direction != is.direction)
-      follow_orientation (self, is);
+    const ConvertSettings current = self->settings->current ();
+    if (!leads_to_same_caps (self, previous, current)
+        || previous.direction != current.direction)
+      follow_orientation (self, current);
   }
   sync_sent_tags (self, self->settings->current ());
 }
@@ -649,7 +652,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   ConvertWork &work = *self->work;
   opencl::VideoLayout in = opencl::layout_of (in_info, *input);
   opencl::VideoLayout out = opencl::layout_of_output (out_info, *output);
-  if (takes_alpha (settings, in_info, out_info)) {
+  if (outputs_alpha (settings, in_info, out_info)) {
     in.start.s[0] = in.start.s[3];
     in.stride.s[0] = in.stride.s[3];
   }
@@ -657,9 +660,9 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* a dummy */
   bool fields =
       opencl::has_two_fields (in_info, input->buffer) && !work.orientation.turns ();
-  const transfer::Shown &at = work.shown;
-  const cl_int4 shown = {{at.left, at.top, at.width, at.height}};
-  const cl_int4 turned = {{work.orientation.transposed, work.orientation.mirrored_x,
+  const transfer::TargetRectangle &at = work.target;
+  const cl_int4 target = {{at.left, at.top, at.width, at.height}};
+  const cl_int4 orientation = {{work.orientation.transposed, work.orientation.mirrored_x,
       work.orientation.mirrored_y, 0}};
   cl_mem across = work.across () ? work.across () : input->data; /* a dummy */
   cl_mem down = work.down () ? work.down () : input->data;
@@ -675,7 +678,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   if (!kernel
       || !kernel->set_all (error, input->data, in.size, in.start, in.stride, in.step,
           output->data, out.size, out.start, out.stride, out.step, rows[0], rows[1],
-          rows[2], colors, shown, turned, work.border, across, down, work.taps))
+          rows[2], colors, target, orientation, work.border, across, down, work.taps))
     return FALSE;
   return work.wide && !fields ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
                               : kernel->enqueue (queue, columns, lines, error);
@@ -684,7 +687,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
 /* --- metas --- */
 
 static bool
-marks_place (const GstMeta *meta)
+has_position (const GstMeta *meta)
 {
   static const GQuark tag =
       g_quark_from_static_string (GST_META_TAG_VIDEO_ORIENTATION_STR);
@@ -703,14 +706,14 @@ gst_opencl_convert_transform_meta (
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   const ConvertSettings settings = self->settings->current ();
   const transfer::Orientation orientation = orientation_of (self, settings);
-  const transfer::Shown shown =
-      transfer::shown_of (in, out, orientation, settings.borders);
+  const transfer::TargetRectangle target =
+      transfer::target_of (in, out, orientation, settings.borders);
 
   if (transfer::marks_region (meta)) {
-    transfer::add_region_meta (output, meta, {in, orientation, shown});
+    transfer::add_region_meta (output, meta, {in, orientation, target});
     return FALSE;
   }
-  if (marks_place (meta) && (orientation.turns () || !shown.covers (out)))
+  if (has_position (meta) && (orientation.turns () || !target.covers (out)))
     return FALSE;
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
       ->transform_meta (transform, output, meta, input);
@@ -725,15 +728,15 @@ with_pointer_of_input (GstOpenCLConvert *self, GstEvent *event)
   gdouble x, y;
 
   GST_OBJECT_LOCK (self);
-  const GstVideoInfo filmed = self->filmed;
-  const transfer::Shown shown = self->shown;
+  const GstVideoInfo input_info = self->input_info;
+  const transfer::TargetRectangle target = self->target;
   const transfer::Orientation orientation = self->orientation;
   GST_OBJECT_UNLOCK (self);
-  if (shown.width == 0 || gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
+  if (target.width == 0 || gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
       || !gst_navigation_event_get_coordinates (event, &x, &y))
     return event;
   event = gst_event_make_writable (event);
-  transfer::to_input (filmed, shown, orientation, &x, &y);
+  transfer::to_input (input_info, target, orientation, &x, &y);
   gst_navigation_event_set_coordinates (event, x, y);
   return event;
 }
@@ -781,7 +784,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 
   gst_element_class_set_static_metadata (element_class, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
-      "Converts raw video in device memory to another format or size, or gray to colours",
+      "Converts format, size and orientation of video in device memory",
       "The gst-opencl developers");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -49,7 +49,7 @@ gst_opencl_convert_bin_init (GstOpenCLConvertBin *self)
   GstElement *convert = gst_opencl_transfer_bin_add_part (self, "openclconvert");
   GstElement *download = gst_opencl_transfer_bin_add (self, "opencldownload");
 
-  if (!gst_opencl_transfer_bin_is_whole (self))
+  if (!gst_opencl_transfer_bin_is_complete (self))
     return;
   gst_element_link_many (upload, convert, download, nullptr);
   opencl::add_ghost_pad (self, "sink", upload, "sink");
@@ -63,12 +63,13 @@ gst_opencl_convert_bin_class_init (GstOpenCLConvertBinClass *klass)
   const GType convert = gst_opencl_convert_get_type ();
 
   gst_opencl_transfer_bin_class_forward (
-      klass, convert, 1, opencl::of_class_or_device (convert));
+      klass, convert, 1, opencl::is_class_property_or_device (convert));
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL converter bin",
       "Filter/Converter/Video/Scaler",
-      "Uploads, converts formats, colours and sizes on an OpenCL device, and downloads",
+      "Uploads video, converts format, colours and size on an OpenCL device, and "
+      "downloads the result",
       "The gst-opencl developers");
 }

@@ -45,7 +45,7 @@ gst_opencl_download_class_init (GstOpenCLDownloadClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   gst_element_class_set_static_metadata (element_class, "OpenCL downloader",
-      "Filter/Converter/Video", "Copies buffers out of OpenCL device memory",
+      "Filter/Converter/Video", "Copies buffers from OpenCL device memory",
       "The gst-opencl developers");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);

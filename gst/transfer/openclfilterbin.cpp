@@ -54,7 +54,7 @@ struct _GstOpenCLFilterBin {
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLFilterBin, gst_opencl_filter_bin,
     GST_TYPE_OPENCL_TRANSFER_BIN,
     GST_DEBUG_CATEGORY_INIT (
-        gst_opencl_filter_bin_debug, "openclfilterbin", 0, "A filter on the device"))
+        gst_opencl_filter_bin_debug, "openclfilterbin", 0, "OpenCL filter bin"))
 GST_ELEMENT_REGISTER_DEFINE (
     openclfilterbin, "openclfilterbin", GST_RANK_NONE, GST_TYPE_OPENCL_FILTER_BIN)
 
@@ -68,7 +68,7 @@ gst_opencl_filter_bin_init (GstOpenCLFilterBin *self)
 {
   self->upload = gst_opencl_transfer_bin_add_part (self, "openclupload");
   self->download = gst_opencl_transfer_bin_add (self, "opencldownload");
-  if (!gst_opencl_transfer_bin_is_whole (self))
+  if (!gst_opencl_transfer_bin_is_complete (self))
     return;
   opencl::add_ghost_pad (self, "sink", self->upload, "sink");
   opencl::add_ghost_pad (self, "src", self->download, "src");
@@ -79,7 +79,7 @@ gst_opencl_filter_bin_init (GstOpenCLFilterBin *self)
 /* Returns true if the pad accepts only raw video. Spectra and arrays are not
  * converted. */
 static bool
-has_video_alone (GstElement *element, const gchar *pad_name)
+accepts_only_video (GstElement *element, const gchar *pad_name)
 {
   GstPad *pad = gst_element_get_static_pad (element, pad_name);
   GstCaps *caps = gst_pad_query_caps (pad, nullptr);
@@ -95,7 +95,7 @@ has_video_alone (GstElement *element, const gchar *pad_name)
 }
 
 static bool
-is_a_filter (GstElement *element)
+has_filter_pads (GstElement *element)
 {
   GstPad *sink = gst_element_get_static_pad (element, "sink");
   GstPad *source = gst_element_get_static_pad (element, "src");
@@ -106,7 +106,7 @@ is_a_filter (GstElement *element)
 }
 
 static void
-take_out (GstOpenCLFilterBin *self, GstElement **part)
+remove_element (GstOpenCLFilterBin *self, GstElement **part)
 {
   if (!*part)
     return;
@@ -134,18 +134,20 @@ static void
 replace_filter (GstOpenCLFilterBin *self, GstElement *filter)
 {
   for (GstElement **part : {&self->before, &self->filter, &self->after})
-    take_out (self, part);
-  if (!filter || !gst_opencl_transfer_bin_is_whole (self))
+    remove_element (self, part);
+  if (!filter || !gst_opencl_transfer_bin_is_complete (self))
     return;
   gst_bin_add (GST_BIN (self), filter);
   self->filter = filter;
-  if (has_video_alone (filter, "sink"))
+  if (accepts_only_video (filter, "sink"))
     self->before = gst_opencl_transfer_bin_add (self, "openclconvert");
-  if (has_video_alone (filter, "src"))
+  if (accepts_only_video (filter, "src"))
     self->after = gst_opencl_transfer_bin_add (self, "openclconvert");
   if (!link_parts (self))
     GST_ELEMENT_WARNING (self, CORE, NEGOTIATION,
-        ("%s does not link with device memory", GST_OBJECT_NAME (filter)), (nullptr));
+        ("%s cannot be linked: its pads do not accept device memory",
+            GST_OBJECT_NAME (filter)),
+        (nullptr));
 }
 
 /* If the filter cannot be used, the previous one stays. */
@@ -155,8 +157,8 @@ set_filter (GstOpenCLFilterBin *self, GstElement *filter)
   const char *fault = nullptr;
 
   if (GST_STATE (self) > GST_STATE_READY)
-    fault = "cannot be changed while it plays";
-  else if (filter && !is_a_filter (filter))
+    fault = "cannot be changed while playing";
+  else if (filter && !has_filter_pads (filter))
     fault = "has no pads sink and src";
   else if (filter && GST_OBJECT_PARENT (filter))
     fault = "is in another bin";
@@ -165,7 +167,7 @@ set_filter (GstOpenCLFilterBin *self, GstElement *filter)
     return;
   }
   GST_ELEMENT_WARNING (
-      self, LIBRARY, SETTINGS, ("filter %s: the one before stays", fault), (nullptr));
+      self, LIBRARY, SETTINGS, ("filter %s: keeping the previous one", fault), (nullptr));
 }
 
 static GstStateChangeReturn
@@ -175,7 +177,7 @@ gst_opencl_filter_bin_change_state (GstElement *element, GstStateChange change)
 
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED && !self->filter) {
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
-        ("No filter: expected filter=ELEMENT, or a chain of them"), (nullptr));
+        ("filter is not set, expected an element or a chain of elements"), (nullptr));
     return GST_STATE_CHANGE_FAILURE;
   }
   return GST_ELEMENT_CLASS (gst_opencl_filter_bin_parent_class)
@@ -226,7 +228,7 @@ gst_opencl_filter_bin_class_init (GstOpenCLFilterBinClass *klass)
   object_class->get_property = gst_opencl_filter_bin_get_property;
   g_object_class_install_property (object_class, PROP_FILTER,
       g_param_spec_object ("filter", "Filter",
-          "Element on the device with pads sink and src, or a chain of such elements",
+          "Element for device memory with pads sink and src, or a chain of such elements",
           GST_TYPE_ELEMENT,
           GParamFlags (
               G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)));
@@ -236,7 +238,8 @@ gst_opencl_filter_bin_class_init (GstOpenCLFilterBinClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL filter bin",
-      "Filter/Video", "Uploads, runs a filter on an OpenCL device, and downloads",
+      "Filter/Video",
+      "Uploads buffers, runs a filter on an OpenCL device, and downloads the result",
       "The gst-opencl developers");
   element_class->change_state = gst_opencl_filter_bin_change_state;
 }

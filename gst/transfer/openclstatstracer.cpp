@@ -27,7 +27,7 @@
 
 namespace {
 /* Elements are added from any thread. */
-struct Seen {
+struct StatisticsList {
   std::mutex lock;
   std::vector<GstOpenCLStatistics *> statistics; /* owned */
 };
@@ -39,7 +39,7 @@ thread_local std::vector<GstOpenCLStatistics *> interrupted;
 struct _GstOpenCLStatsTracer {
   GstTracer parent;
   GstTracerRecord *record;
-  Seen *seen;
+  StatisticsList *known;
 };
 
 G_DEFINE_FINAL_TYPE (GstOpenCLStatsTracer, gst_opencl_stats_tracer, GST_TYPE_TRACER)
@@ -48,11 +48,11 @@ static void
 remember (GstOpenCLStatsTracer *self, GstElement *element)
 {
   GstOpenCLStatistics *statistics = gst_opencl_statistics_of (element);
-  std::lock_guard<std::mutex> guard (self->seen->lock);
-  auto &seen = self->seen->statistics;
+  std::lock_guard<std::mutex> guard (self->known->lock);
+  auto &known = self->known->statistics;
 
-  if (std::find (seen.begin (), seen.end (), statistics) == seen.end ())
-    seen.push_back (gst_opencl_statistics_ref (statistics));
+  if (std::find (known.begin (), known.end (), statistics) == known.end ())
+    known.push_back (gst_opencl_statistics_ref (statistics));
 }
 
 static void
@@ -99,7 +99,7 @@ enter_peer (GstPad *pad)
 
 /* Returns the statistics for which the thread counted before. (nullable) */
 static GstOpenCLStatistics *
-take_interrupted ()
+pop_interrupted ()
 {
   if (interrupted.empty ())
     return nullptr; /* the push began before the tracer did */
@@ -129,7 +129,7 @@ on_push (GObject *tracer, GstClockTime time, GstPad *pad, gpointer data)
 static void
 on_pushed_buffers (GObject *tracer, GstClockTime time, GstPad *pad, gint result)
 {
-  GstOpenCLStatistics *previous = take_interrupted ();
+  GstOpenCLStatistics *previous = pop_interrupted ();
   gst_opencl_statistics_leave (previous ? previous : statistics_of_pusher (pad));
 }
 
@@ -137,7 +137,7 @@ on_pushed_buffers (GObject *tracer, GstClockTime time, GstPad *pad, gint result)
 static void
 on_pushed_event (GObject *tracer, GstClockTime time, GstPad *pad, gboolean result)
 {
-  gst_opencl_statistics_leave (take_interrupted ());
+  gst_opencl_statistics_leave (pop_interrupted ());
 }
 
 struct Hook {
@@ -171,12 +171,12 @@ new_record ()
       gst_structure_new ("scope", "type", G_TYPE_GTYPE, G_TYPE_STRING, "related-to",
           GST_TYPE_TRACER_VALUE_SCOPE, GST_TRACER_VALUE_SCOPE_ELEMENT, nullptr),
       "uploads", GST_TYPE_STRUCTURE, counter_field ("host to device transfers"),
-      "upload-bytes", GST_TYPE_STRUCTURE, counter_field ("their bytes"), "downloads",
+      "upload-bytes", GST_TYPE_STRUCTURE, counter_field ("bytes uploaded"), "downloads",
       GST_TYPE_STRUCTURE, counter_field ("device to host transfers"), "download-bytes",
-      GST_TYPE_STRUCTURE, counter_field ("their bytes"), "host-waits", GST_TYPE_STRUCTURE,
-      counter_field ("times a thread was blocked because it needed data"), "throttled",
-      GST_TYPE_STRUCTURE,
-      counter_field ("times a thread was blocked to bound the run-ahead"), "launches",
+      GST_TYPE_STRUCTURE, counter_field ("bytes downloaded"), "host-waits",
+      GST_TYPE_STRUCTURE, counter_field ("times a thread was blocked to wait for data"),
+      "throttled", GST_TYPE_STRUCTURE,
+      counter_field ("times a thread was blocked to limit frames in flight"), "launches",
       GST_TYPE_STRUCTURE, counter_field ("kernels enqueued"), nullptr);
 }
 
@@ -211,11 +211,11 @@ gst_opencl_stats_tracer_finalize (GObject *object)
 {
   GstOpenCLStatsTracer *self = GST_OPENCL_STATS_TRACER (object);
 
-  for (GstOpenCLStatistics *statistics : self->seen->statistics) {
+  for (GstOpenCLStatistics *statistics : self->known->statistics) {
     log_counts (self, statistics);
     gst_opencl_statistics_unref (statistics);
   }
-  delete self->seen;
+  delete self->known;
   gst_object_unref (self->record);
   G_OBJECT_CLASS (gst_opencl_stats_tracer_parent_class)->finalize (object);
 }
@@ -229,7 +229,7 @@ gst_opencl_stats_tracer_class_init (GstOpenCLStatsTracerClass *klass)
 static void
 gst_opencl_stats_tracer_init (GstOpenCLStatsTracer *self)
 {
-  self->seen = new Seen;
+  self->known = new StatisticsList;
   self->record = new_record ();
   remember (self, nullptr); /* counts outside of elements */
   for (const Hook &hook : hooks)

@@ -62,18 +62,18 @@ imports_dma_bufs (gpointer transfer)
 /* Posts a warning with the reason. A source that queries caps first fails without sending
  * caps. */
 static void
-say_what_is_refused (gpointer element, const GstCaps *wanted)
+warn_refused_caps (gpointer element, const GstCaps *wanted)
 {
   GstOpenCLTransferPrivate *priv = private_of (element);
   const std::string refused = refused_dma_drm (wanted);
   if (refused.empty ())
     return;
   GST_OBJECT_LOCK (element);
-  const bool is_said = g_strcmp0 (priv->refused, refused.c_str ()) == 0;
+  const bool is_repeated = g_strcmp0 (priv->refused, refused.c_str ()) == 0;
   g_free (priv->refused);
   priv->refused = g_strdup (refused.c_str ());
   GST_OBJECT_UNLOCK (element);
-  if (!is_said)
+  if (!is_repeated)
     GST_ELEMENT_WARNING (GST_ELEMENT (element), CORE, NEGOTIATION,
         ("%s", refused.c_str ()), ("%" GST_PTR_FORMAT, wanted));
 }
@@ -82,14 +82,15 @@ static GstCaps *
 gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  TransferWay way = TransferWay::DOWNLOAD;
+  TransferMode mode = TransferMode::DOWNLOAD;
   if (GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads)
-    way = imports_dma_bufs (transform) ? TransferWay::IMPORT : TransferWay::UPLOAD;
-  GstCaps *result = gst_caps_is_any (caps) ? gst_caps_ref (caps)
-                                           : convert_transfer_caps (way, direction, caps);
+    mode = imports_dma_bufs (transform) ? TransferMode::IMPORT : TransferMode::UPLOAD;
+  GstCaps *result = gst_caps_is_any (caps)
+                        ? gst_caps_ref (caps)
+                        : convert_transfer_caps (mode, direction, caps);
 
   if (direction == GST_PAD_SINK && gst_caps_is_empty (result))
-    say_what_is_refused (transform, caps);
+    warn_refused_caps (transform, caps);
   return opencl::filtered_caps (result, filter);
 }
 
@@ -154,14 +155,14 @@ ensure_capacity (GstOpenCLTransfer *self, gsize size)
 }
 
 static GstFlowReturn
-acquire_as_large (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
+acquire_same_size (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
 {
   gsize size = gst_buffer_get_size (input);
 
   if (!ensure_capacity (self, size)) {
     gst_opencl_post_error (GST_ELEMENT (self),
         g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-            "No pool for a buffer of %" G_GSIZE_FORMAT " bytes", size));
+            "Cannot create a pool for buffers of %" G_GSIZE_FORMAT " bytes", size));
     return GST_FLOW_ERROR;
   }
   GstFlowReturn flow = /* the pool posts the reason */
@@ -198,7 +199,7 @@ gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *qu
 }
 
 static gboolean
-is_output_as_it_is (GstOpenCLFilter *filter, GstBuffer *input)
+is_usable_as_output (GstOpenCLFilter *filter, GstBuffer *input)
 {
   return gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter), input,
       gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
@@ -222,7 +223,8 @@ import_input (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
       info ? GST_VIDEO_INFO_FORMAT (info) : GST_VIDEO_FORMAT_UNKNOWN, &error);
   priv->is_imported = priv->can_import = *output != nullptr;
   if (error)
-    GST_WARNING_OBJECT (self, "copied from now on: %s", error->message);
+    GST_WARNING_OBJECT (
+        self, "cannot import the dma_buf, copying from now on: %s", error->message);
   g_clear_error (&error);
   return priv->is_imported;
 }
@@ -235,7 +237,7 @@ gst_opencl_transfer_prepare_output_buffer (
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (transform);
 
   if (!gst_base_transform_is_passthrough (transform)
-      && is_output_as_it_is (filter, input)) {
+      && is_usable_as_output (filter, input)) {
     *output = input; /* same buffer: the parent class works in place */
     return GST_FLOW_OK;
   }
@@ -248,7 +250,7 @@ gst_opencl_transfer_prepare_output_buffer (
     return GST_BASE_TRANSFORM_CLASS (gst_opencl_transfer_parent_class)
         ->prepare_output_buffer (transform, input, output);
 
-  GstFlowReturn flow = acquire_as_large (GST_OPENCL_TRANSFER (transform), input, output);
+  GstFlowReturn flow = acquire_same_size (GST_OPENCL_TRANSFER (transform), input, output);
   if (flow == GST_FLOW_OK)
     klass->copy_metadata (transform, input, *output);
   return flow;

@@ -53,7 +53,7 @@ gst_opencl_upload_class_init (GstOpenCLUploadClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   gst_element_class_set_static_metadata (element_class, "OpenCL uploader",
-      "Filter/Converter/Video", "Copies buffers into OpenCL device memory",
+      "Filter/Converter/Video", "Copies buffers to OpenCL device memory",
       "The gst-opencl developers");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -23,5 +23,5 @@ plugin_init (GstPlugin *plugin)
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, transferopencl,
-    "Memory on OpenCL devices", plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME,
-    PACKAGE_ORIGIN)
+    "Upload, download, conversion and composition on OpenCL devices", plugin_init,
+    PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)

@@ -67,7 +67,7 @@ add_region_meta (GstBuffer *buffer, const GstMeta *meta, const Placement &placem
 
   if (!clip (from, placement.input, at))
     return;
-  at = to_output (placement.input, placement.shown, placement.orientation, at);
+  at = to_output (placement.input, placement.target, placement.orientation, at);
   if (is_crop)
     add_crop (buffer, at);
   else

@@ -11,7 +11,7 @@ namespace transfer {
 struct Placement {
   const GstVideoInfo &input;
   Orientation orientation;
-  Shown shown;
+  TargetRectangle target;
 };
 
 /* Returns true if @meta is a GstVideoRegionOfInterestMeta or GstVideoCropMeta. */

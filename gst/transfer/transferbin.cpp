@@ -32,7 +32,7 @@ gst_opencl_transfer_bin_add_part (gpointer bin, const gchar *factory)
 }
 
 gboolean
-gst_opencl_transfer_bin_is_whole (gpointer bin)
+gst_opencl_transfer_bin_is_complete (gpointer bin)
 {
   return !private_of (bin)->missing;
 }

@@ -35,7 +35,7 @@ GstElement *gst_opencl_transfer_bin_add (gpointer bin, const gchar *factory);
  */
 GstElement *gst_opencl_transfer_bin_add_part (gpointer bin, const gchar *factory);
 
-gboolean gst_opencl_transfer_bin_is_whole (gpointer bin);
+gboolean gst_opencl_transfer_bin_is_complete (gpointer bin);
 
 G_END_DECLS
 

@@ -124,38 +124,39 @@ append_with_memory (GstCaps *result, const GstCaps *caps, guint index, Memory me
 }
 
 /* Kinds of memory for the other pad, best first */
-constexpr guint most_others = 4;
+constexpr guint max_others = 4;
 struct Conversion {
-  TransferWay way;
+  TransferMode mode;
   GstPadDirection known;
   Memory memory;
-  std::array<Memory, most_others> others; /* unused ones are OTHER */
+  std::array<Memory, max_others> others; /* unused ones are OTHER */
 };
 
 const Conversion conversions[] = {
-    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::DEVICE}},
-    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::DEVICE, {Memory::DEVICE}},
-    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::DMA_BUF, {Memory::DEVICE}},
-    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::GL, {Memory::DEVICE}},
-    {TransferWay::UPLOAD, GST_PAD_SRC, Memory::DEVICE,
+    {TransferMode::UPLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::DEVICE}},
+    {TransferMode::UPLOAD, GST_PAD_SINK, Memory::DEVICE, {Memory::DEVICE}},
+    {TransferMode::UPLOAD, GST_PAD_SINK, Memory::DMA_BUF, {Memory::DEVICE}},
+    {TransferMode::UPLOAD, GST_PAD_SINK, Memory::GL, {Memory::DEVICE}},
+    {TransferMode::UPLOAD, GST_PAD_SRC, Memory::DEVICE,
         {Memory::DEVICE, Memory::SYSTEM, Memory::DMA_BUF, Memory::GL}},
-    {TransferWay::IMPORT, GST_PAD_SRC, Memory::DEVICE,
+    {TransferMode::IMPORT, GST_PAD_SRC, Memory::DEVICE,
         {Memory::DEVICE, Memory::DMA_BUF, Memory::SYSTEM, Memory::GL}},
-    {TransferWay::DOWNLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::SYSTEM}},
-    {TransferWay::DOWNLOAD, GST_PAD_SINK, Memory::DEVICE,
+    {TransferMode::DOWNLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::SYSTEM}},
+    {TransferMode::DOWNLOAD, GST_PAD_SINK, Memory::DEVICE,
         {Memory::SYSTEM, Memory::DEVICE}},
-    {TransferWay::DOWNLOAD, GST_PAD_SRC, Memory::SYSTEM,
+    {TransferMode::DOWNLOAD, GST_PAD_SRC, Memory::SYSTEM,
         {Memory::DEVICE, Memory::SYSTEM}},
-    {TransferWay::DOWNLOAD, GST_PAD_SRC, Memory::DEVICE, {Memory::DEVICE}},
+    {TransferMode::DOWNLOAD, GST_PAD_SRC, Memory::DEVICE, {Memory::DEVICE}},
 };
 
 const Conversion *
-find_conversion (TransferWay way, GstPadDirection known, Memory memory)
+find_conversion (TransferMode mode, GstPadDirection known, Memory memory)
 {
-  if (way == TransferWay::IMPORT && known == GST_PAD_SINK)
-    way = TransferWay::UPLOAD;
+  if (mode == TransferMode::IMPORT && known == GST_PAD_SINK)
+    mode = TransferMode::UPLOAD;
   for (const Conversion &conversion : conversions) {
-    if (conversion.way == way && conversion.known == known && conversion.memory == memory)
+    if (conversion.mode == mode && conversion.known == known
+        && conversion.memory == memory)
       return &conversion;
   }
   return nullptr;
@@ -203,20 +204,20 @@ refused_dma_drm (const GstCaps *caps)
     return "";
   for (const opencl::DrmFormat &format : opencl::drm_formats)
     known += std::string (known.empty () ? "" : ", ") + format.drm;
-  return "DMABuf of drm-format=" + asked
+  return "DMABuf with drm-format=" + asked
          + " cannot be uploaded: expected linear memory (no modifier, or "
-         + (opencl::linear_modifier + 1) + ") of one of these: " + known;
+         + (opencl::linear_modifier + 1) + ") in one of these formats: " + known;
 }
 
 GstCaps *
-convert_transfer_caps (TransferWay way, GstPadDirection known, GstCaps *caps)
+convert_transfer_caps (TransferMode mode, GstPadDirection known, GstCaps *caps)
 {
   GstCaps *result = gst_caps_new_empty ();
 
-  for (guint choice = 0; choice < most_others; choice++) {
+  for (guint choice = 0; choice < max_others; choice++) {
     for (guint i = 0; i < gst_caps_get_size (caps); i++) {
       const Conversion *conversion =
-          find_conversion (way, known, memory_of (gst_caps_get_features (caps, i)));
+          find_conversion (mode, known, memory_of (gst_caps_get_features (caps, i)));
       if (conversion && conversion->others[choice] != Memory::OTHER)
         append_with_memory (result, caps, i, conversion->others[choice]);
     }

@@ -29,7 +29,7 @@ is_memory_of_others (Memory memory)
  * not linear or of unknown formats. Otherwise returns an empty string. */
 std::string refused_dma_drm (const GstCaps *caps);
 
-enum class TransferWay {
+enum class TransferMode {
   UPLOAD,
   IMPORT, /* upload that prefers to import dma_bufs */
   DOWNLOAD,
@@ -39,4 +39,4 @@ enum class TransferWay {
  * `caps` must not be ANY. All structures come in the best memory first, then all in the
  * next. Linear DMABuf of format=DMA_DRM is offered besides DMABuf of raw formats.
  * (transfer full) */
-GstCaps *convert_transfer_caps (TransferWay way, GstPadDirection known, GstCaps *caps);
+GstCaps *convert_transfer_caps (TransferMode mode, GstPadDirection known, GstCaps *caps);

@@ -1,8 +1,8 @@
 /* Depthwise convolution of adjacent channels, one per lane
  *
- * Reads the input in place. A work-item computes LANES channels of MADE columns at a
+ * Reads the input in place. A work-item computes LANES channels of COLUMNS columns at a
  * time, `run` times along a row. Neighbouring work-items compute neighbouring channels.
- * Each value that is read is used for all MADE columns. Weights are
+ * Each value that is read is used for all COLUMNS columns. Weights are
  * [line][column][filled].
  *
  * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE, DILATION, and INPUT_BYTES, the size
@@ -12,8 +12,8 @@
  */
 #include "convolve.clh"
 
-#define MADE 4
-#define REACH ((MADE - 1) * STRIDE + (TAP_COLUMNS - 1) * DILATION + 1)
+#define COLUMNS 4
+#define REACH ((COLUMNS - 1) * STRIDE + (TAP_COLUMNS - 1) * DILATION + 1)
 
 /* A row of the input, and the position of its columns */
 typedef struct {
@@ -56,7 +56,7 @@ add_line (FLOATS *sum, Line line, int x, int count, bool inside,
     if (at >= 0)
       value = channels_at (line.first + at * line.step, count);
 #pragma unroll
-    for (int m = 0; m < MADE; m++) {
+    for (int m = 0; m < COLUMNS; m++) {
       int place = i - m * STRIDE;
       if (place >= 0 && place % DILATION == 0 && place / DILATION < TAP_COLUMNS)
         sum[m] = fma (value, tap[place / DILATION], sum[m]);
@@ -86,23 +86,23 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
     int activation, global OUTPUT *output, long out_offset, long out_image, long out_line,
     long out_column, int channels, int height, int width, int run, int items)
 {
-  int n = get_global_id (0), of_line = (width + MADE * run - 1) / (MADE * run);
+  int n = get_global_id (0), of_line = (width + COLUMNS * run - 1) / (COLUMNS * run);
   if (n >= items)
     return;
   int across = filled / LANES, first = n % across * LANES, rest = n / across;
-  int begin = rest % of_line * run * MADE, row = rest / of_line;
+  int begin = rest % of_line * run * COLUMNS, row = rest / of_line;
   int y = row % height, image = row / height;
   int count = channels - first;
 
   input += in_offset + image * in_image + first * INPUT_BYTES;
   output += out_offset + image * out_image + y * out_line + first;
   weights += first;
-  for (int x = begin; x < min (begin + run * MADE, width); x += MADE) {
+  for (int x = begin; x < min (begin + run * COLUMNS, width); x += COLUMNS) {
     int from = x * STRIDE - left;
     bool inside = from >= 0 && from + REACH <= in_width && count >= LANES;
-    FLOATS sum[MADE];
+    FLOATS sum[COLUMNS];
 #pragma unroll
-    for (int m = 0; m < MADE; m++)
+    for (int m = 0; m < COLUMNS; m++)
       sum[m] = VLOAD (0, bias + first);
 #pragma unroll 1
     for (int j = 0; j < TAP_LINES; j++) {
@@ -117,7 +117,7 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
         add_line (sum, line, from, count, false, of_line, filled);
     }
 #pragma unroll
-    for (int m = 0; m < MADE; m++)
+    for (int m = 0; m < COLUMNS; m++)
       if (x + m < width)
         put_channels (
             ACTIVATE (sum[m], activation), output + (x + m) * out_column, count);

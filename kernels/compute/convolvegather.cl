@@ -13,10 +13,6 @@
  */
 #include "convolve.clh"
 
-typedef struct {
-  long image, channel, line, column; /* strides in bytes */
-} Steps;
-
 #define INPUT_PARAMETERS                                                                 \
   global const uchar *input, ulong offset, long image_step, long channel_step,           \
       long line_step, long column_step, int channels, int height, int width

@@ -16,11 +16,6 @@
  */
 #include "convolve.clh"
 
-/* Strides of an array, in elements */
-typedef struct {
-  int image, line, column;
-} Steps;
-
 #define PARAMETERS                                                                       \
   global const float *a, long a_offset, int a_batch, int a_image, int a_line,            \
       int a_column, global const int *fours, int n_fours, global const float *b,         \

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 kernel void
-multiply_spectra (global const float2 *seen, int planes, int planes_of_group,
+multiply_spectra (global const float2 *spectra, int planes, int planes_of_group,
     global const float2 *taps, int filters, int filters_of_group, int bins,
     global float2 *output, int run, int rows)
 {
@@ -15,17 +15,17 @@ multiply_spectra (global const float2 *seen, int planes, int planes_of_group,
   int image = row / filters, filter = row % filters;
   if (row >= rows)
     return;
-  seen += (long)(image * planes + filter / filters_of_group * planes_of_group) * bins;
+  spectra += (long)(image * planes + filter / filters_of_group * planes_of_group) * bins;
   taps += (long)filter * planes_of_group * bins;
   output += (long)row * bins;
   int last = min (first + run, bins);
   for (int plane = 0; plane < planes_of_group; plane++) {
     for (int bin = first; bin < last; bin++) {
-      float2 a = seen[bin], b = taps[bin]; /* a · conj (b) */
+      float2 a = spectra[bin], b = taps[bin]; /* a · conj (b) */
       float2 product = (float2)(a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y);
       output[bin] = plane == 0 ? product : output[bin] + product;
     }
-    seen += bins;
+    spectra += bins;
     taps += bins;
   }
 }

@@ -11,7 +11,7 @@
 #include "convolve.clh"
 
 #define TILE 6
-#define MADE 4
+#define OUTPUT_SIDE 4
 
 /* Channels and filters are padded to whole vectors. */
 #define READ(numbers) (*(global const FLOATS *)(numbers))
@@ -45,10 +45,10 @@
     m[3 * (step)] = difference + 8.0f * difference2 + m5;                                \
   }
 
-/* `seen`: [36][tile][depth] */
+/* `transformed_input`: [36][tile][depth] */
 kernel void
 transform_input (global const float *pixels, int lines, int columns, int depth,
-    int tiles_down, int tiles_across, int tiles, global float *seen)
+    int tiles_down, int tiles_across, int tiles, global float *transformed_input)
 {
   uint item = get_global_id (0), vectors = depth / LANES;
   int channel = item % vectors * LANES, tile = item / vectors;
@@ -57,7 +57,9 @@ transform_input (global const float *pixels, int lines, int columns, int depth,
   int across = tile % tiles_across, down = tile / tiles_across % tiles_down;
   int image = tile / tiles_across / tiles_down;
   global const float *from =
-      pixels + (((long)image * lines + down * MADE) * columns + across * MADE) * depth
+      pixels
+      + (((long)image * lines + down * OUTPUT_SIDE) * columns + across * OUTPUT_SIDE)
+            * depth
       + channel;
   FLOATS d[TILE * TILE];
 
@@ -72,10 +74,10 @@ transform_input (global const float *pixels, int lines, int columns, int depth,
 #pragma unroll
   for (int y = 0; y < TILE; y++)
     TRANSFORM_INPUT ((d + y * TILE), 1)
-  seen += (long)tile * depth + channel;
+  transformed_input += (long)tile * depth + channel;
 #pragma unroll
   for (int n = 0; n < TILE * TILE; n++)
-    WRITE (d[n], seen + (long)n * tiles * depth);
+    WRITE (d[n], transformed_input + (long)n * tiles * depth);
 }
 
 /* `products`: [36][tile][depth], where `depth` is `filters` rounded up to whole
@@ -90,9 +92,11 @@ transform_output (global const float *products, int depth, int tiles_down,
   int filter = item % vectors * LANES, tile = item / vectors;
   if (tile >= tiles)
     return;
-  int left = tile % tiles_across * MADE, top = tile / tiles_across % tiles_down * MADE;
+  int left = tile % tiles_across * OUTPUT_SIDE,
+      top = tile / tiles_across % tiles_down * OUTPUT_SIDE;
   int image = tile / tiles_across / tiles_down;
-  FLOATS m[TILE * TILE], made[MADE * MADE], biases = READ (bias + filter);
+  FLOATS m[TILE * TILE], results[OUTPUT_SIDE * OUTPUT_SIDE],
+      biases = READ (bias + filter);
 
   products += (long)tile * depth + filter;
 #pragma unroll
@@ -102,11 +106,11 @@ transform_output (global const float *products, int depth, int tiles_down,
   for (int x = 0; x < TILE; x++)
     TRANSFORM_OUTPUT ((m + x), TILE)
 #pragma unroll
-  for (int y = 0; y < MADE; y++)
+  for (int y = 0; y < OUTPUT_SIDE; y++)
     TRANSFORM_OUTPUT ((m + y * TILE), 1)
 #pragma unroll
-  for (int n = 0; n < MADE * MADE; n++)
-    made[n] = m[n / MADE * TILE + n % MADE] + biases;
+  for (int n = 0; n < OUTPUT_SIDE * OUTPUT_SIDE; n++)
+    results[n] = m[n / OUTPUT_SIDE * TILE + n % OUTPUT_SIDE] + biases;
 
   output += out_offset + image * out_image + filter * out_channel;
 #ifdef UNROLLED /* keeps the values in registers */
@@ -114,12 +118,12 @@ transform_output (global const float *products, int depth, int tiles_down,
 #else
 #pragma unroll 1
 #endif
-  for (int n = 0; n < MADE * MADE; n++) {
-    int y = top + n / MADE, x = left + n % MADE;
+  for (int n = 0; n < OUTPUT_SIDE * OUTPUT_SIDE; n++) {
+    int y = top + n / OUTPUT_SIDE, x = left + n % OUTPUT_SIDE;
     if (y >= height || x >= width)
       continue;
     global OUTPUT *to = output + y * out_line + x * out_column;
-    FLOATS value = ACTIVATE (made[n], activation);
+    FLOATS value = ACTIVATE (results[n], activation);
     if (out_channel == 1 && filter + LANES <= filters) {
       PUT_VECTOR (value, to, 0);
       continue;

@@ -90,14 +90,15 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
   __global const uchar *line = LINE (input, y);
   int4 left = 0, middle = 0;
   if (!starts) {
-    left = change_of_column (THE_FRAME (input), width, height, before, x - 1, y);
-    middle = change_of_column (THE_FRAME (input), width, height, before, x, y);
+    left = change_of_column (FRAME_ARGUMENTS (input), width, height, before, x - 1, y);
+    middle = change_of_column (FRAME_ARGUMENTS (input), width, height, before, x, y);
   }
   for (int end = min (x + 8, (int)width); x < end; x++) {
     ulong at = (ulong)y * width + x;
     int4 mean = parts_of_pixel (load_pixel (line, x));
     if (!starts) {
-      int4 right = change_of_column (THE_FRAME (input), width, height, before, x + 1, y);
+      int4 right =
+          change_of_column (FRAME_ARGUMENTS (input), width, height, before, x + 1, y);
       uint4 changes = abs (left + middle + right);
       uint change = max (max (changes.x, changes.y), max (changes.z, changes.w));
       float part = clamp (
@@ -115,7 +116,7 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
 
 /* Computes the rounded mean colour of a rectangle. One work-group. */
 __kernel void
-take_key (INPUT_FRAME (input), uint left, uint top, uint columns, uint rows,
+measure_key (INPUT_FRAME (input), uint left, uint top, uint columns, uint rows,
     __global uint *auto_key)
 {
   __local ulong sums[3 * GROUP];

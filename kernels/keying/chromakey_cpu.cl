@@ -165,7 +165,7 @@ refined (const Tile *tile, int column, float16 luma, float16 distance)
 
 INLINED void
 write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, int row,
-    bool refining, bool closing, Tile *tile)
+    bool with_refine, bool with_core, Tile *tile)
 {
   int y = place.y + row;
   int at = (row + place.reach) * LINE_COLUMNS + MARGIN;
@@ -179,11 +179,11 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
     if (keyer.spill > 0)
       here = screen_along (keyer, &segment, x, y);
     float16 distance = vload16 (0, tile->distance + at + column);
-    if (refining)
+    if (with_refine)
       distance = refined (
           tile, MARGIN + column, vload16 (0, tile->luma + at + column), distance);
     float16 core = 0;
-    if (closing)
+    if (with_core)
       core = convert_float16 (vload16 (
                  0, tile->marks + row * LINE_COLUMNS + column + MARGIN - CORE_REACH))
              / CORE_FULL;
@@ -196,26 +196,26 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
  * one work-item, which writes at most `most_rows` rows. */
 __kernel void
 key_cpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
-    uint height, KEYER, uint refining, uint closing, uint most_rows)
+    uint height, KEYER, uint with_refine, uint with_core, uint most_rows)
 {
   Tile tile;
   Keyer keyer = THE_KEYER;
   Place place = {get_global_id (0) * TILE_COLUMNS, get_global_id (1) * most_rows, width,
       height, 0, 0,
-      closing    ? CORE_REACH
-      : refining ? RADIUS
-                 : 0};
+      with_core     ? CORE_REACH
+      : with_refine ? RADIUS
+                    : 0};
   place.columns = (min (place.width - place.x, TILE_COLUMNS) + 15) / 16 * 16;
   place.rows = min (place.height - place.y, (int)most_rows);
 
   for (int row = 0; row < place.rows + 2 * place.reach; row++)
-    look_at_line (THE_FRAME (seen), place, keyer, row, closing, &tile);
-  if (closing)
+    look_at_line (FRAME_ARGUMENTS (seen), place, keyer, row, with_core, &tile);
+  if (with_core)
     close_core (place, &tile);
   for (int row = 0; row < place.rows; row++) {
-    if (refining)
+    if (with_refine)
       sum_columns (place, row + place.reach, &tile);
-    write_line (THE_FRAME (input), THE_FRAME (output), place, keyer, row, refining,
-        closing, &tile);
+    write_line (FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output), place, keyer, row,
+        with_refine, with_core, &tile);
   }
 }

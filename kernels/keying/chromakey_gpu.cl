@@ -8,15 +8,15 @@
  * the input is read little more than once, and the output is written once.
  *
  * Built for one combination of
- *   REFINING, CLOSING: 1 with edge refinement, 1 with the core matte
- *   PICTURED: 1 if the plate is an image
+ *   REFINE, CORE: 1 with edge refinement, 1 with the core matte
+ *   PLATE_IMAGE: 1 if the plate is an image
  *   TILE_COLUMNS: a multiple of 32; TILE_ROWS: a multiple of ITEM_ROWS
  */
 #define LANES 4
 #include "screenline.clh"
 
-#define REACH (CLOSING ? 2 * CORE_RADIUS : RADIUS) /* rows read above and below */
-#define MARGIN 8                                   /* columns read on each side */
+#define REACH (CORE ? 2 * CORE_RADIUS : RADIUS) /* rows read above and below */
+#define MARGIN 8                                /* columns read on each side */
 #define LOOKED_ROWS (TILE_ROWS + 2 * REACH)
 #define LOOKED_EIGHTS ((TILE_COLUMNS + 2 * MARGIN) / 8)
 
@@ -40,7 +40,7 @@
 INLINED Colors
 screen_of_four (Keyer keyer, Segment segment, int x, int y)
 {
-  if (PICTURED)
+  if (PLATE_IMAGE)
     return colors_of_pixels (((__global const Pixel4 *)PLATE_LINE (
         keyer, y))[clamp (x / 4, 0, (int)keyer.plate_stride / (4 * PIXEL_BYTES) - 1)]);
   float4 along = x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f);
@@ -132,10 +132,10 @@ look_at_eight (Pixel8 pixels, Keyer keyer, Segment segment, int x, int y, uint e
       distance_from_screen (colors[0], screen_of_four (keyer, segment, x, y), keyer),
       distance_from_screen (colors[1], screen_of_four (keyer, segment, x + 4, y), keyer)};
   uint edge_row = row - (REACH - RADIUS);
-  if (REFINING && edge_row < EDGE_ROWS)
+  if (REFINE && edge_row < EDGE_ROWS)
     keep_edges (colors, distance, eight, lumas + edge_row * EDGE_FOURS,
         distances + edge_row * EDGE_FOURS);
-  if (CLOSING)
+  if (CORE)
     keep_marks (distance, eight, (__local uchar *)(marks + row * MARKED_WORDS));
 }
 
@@ -263,12 +263,12 @@ around_first (__local const float4 *lumas, __local const float4 *distances,
   Around around = {lumas + row * EDGE_FOURS + 1 + column / 4,
       distances + row * EDGE_FOURS + 1 + column / 4, {0, 0, 0, 0, 0},
       eroded + row * MARKED_WORDS, column, 0};
-  if (REFINING) {
+  if (REFINE) {
     for (uint n = 0; n < SIDE; n++)
       add_line (&around.moments, around.lumas + n * EDGE_FOURS,
           around.distances + n * EDGE_FOURS, 0);
   }
-  if (CLOSING) {
+  if (CORE) {
     for (uint n = 0; n < CORE_SIDE; n++)
       around.left += left_of_line (around.eroded + n * MARKED_WORDS, column);
   }
@@ -278,13 +278,13 @@ around_first (__local const float4 *lumas, __local const float4 *distances,
 INLINED void
 go_down (Around *around)
 {
-  if (REFINING) {
+  if (REFINE) {
     add_line (&around->moments, around->lumas + SIDE * EDGE_FOURS,
         around->distances + SIDE * EDGE_FOURS, SIDE * EDGE_FOURS);
     around->lumas += EDGE_FOURS;
     around->distances += EDGE_FOURS;
   }
-  if (CLOSING) {
+  if (CORE) {
     around->left +=
         left_of_line (around->eroded + CORE_SIDE * MARKED_WORDS, around->column)
         - left_of_line (around->eroded, around->column);
@@ -299,13 +299,13 @@ key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
 {
   Pixel4 pixels = load_four (LINE (input, y), x, width);
   float4 distance, core = 0;
-  if (REFINING)
+  if (REFINE)
     distance = distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],
         around->distances[RADIUS * EDGE_FOURS]);
   else
     distance = distance_from_screen (
         colors_of_pixels (load_four (LINE (seen, y), x, width)), here, keyer);
-  if (CLOSING)
+  if (CORE)
     core = convert_float4 (around->left) * (1.0f / CORE_FULL);
   store_four (LINE (output, y), x, width,
       keyed (pixels, colors_of_pixels (pixels), here, distance, core, keyer));
@@ -331,8 +331,9 @@ key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
     while (y < end) {
       if ((int)y >= strip.end)
         strip = strip_at (keyer, x, y);
-      key_four (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, x, y,
-          keyer, screen_of_four (keyer, line_of_strip (strip, y), x, y), &around);
+      key_four (FRAME_ARGUMENTS (seen), FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output),
+          width, x, y, keyer, screen_of_four (keyer, line_of_strip (strip, y), x, y),
+          &around);
       if (++y < end)
         go_down (&around);
     }
@@ -341,10 +342,10 @@ key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
 
 /* The most common settings as constants, so that the compiler drops the other branches */
 #define MAIN_COMPONENT 1
-#define IS_USUAL(keyer) ((keyer).by_excess && (keyer).component == MAIN_COMPONENT)
+#define CAN_SPECIALISE(keyer) ((keyer).by_excess && (keyer).component == MAIN_COMPONENT)
 
 INLINED Keyer
-usual (Keyer keyer)
+specialised (Keyer keyer)
 {
   keyer.by_excess = 1;
   keyer.component = MAIN_COMPONENT;
@@ -356,30 +357,30 @@ __kernel void
 key_gpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, KEYER)
 {
-  __local float4 lumas[REFINING ? EDGE_ROWS * EDGE_FOURS : 1];
-  __local float4 distances[REFINING ? EDGE_ROWS * EDGE_FOURS : 1];
-  __local uint marks[CLOSING ? MARKED_WORDS * LOOKED_ROWS : 1];
-  __local uint eroded[CLOSING ? MARKED_WORDS * ERODED_ROWS : 1];
+  __local float4 lumas[REFINE ? EDGE_ROWS * EDGE_FOURS : 1];
+  __local float4 distances[REFINE ? EDGE_ROWS * EDGE_FOURS : 1];
+  __local uint marks[CORE ? MARKED_WORDS * LOOKED_ROWS : 1];
+  __local uint eroded[CORE ? MARKED_WORDS * ERODED_ROWS : 1];
   Keyer keyer = THE_KEYER;
   uint x0 = get_group_id (0) * TILE_COLUMNS;
   uint y0 = get_group_id (1) * TILE_ROWS;
-  if (REFINING || CLOSING) {
-    if (IS_USUAL (keyer))
-      look_at_tile (THE_FRAME (seen), width, height, x0, y0, usual (keyer), lumas,
-          distances, marks);
+  if (REFINE || CORE) {
+    if (CAN_SPECIALISE (keyer))
+      look_at_tile (FRAME_ARGUMENTS (seen), width, height, x0, y0, specialised (keyer),
+          lumas, distances, marks);
     else
       look_at_tile (
-          THE_FRAME (seen), width, height, x0, y0, keyer, lumas, distances, marks);
+          FRAME_ARGUMENTS (seen), width, height, x0, y0, keyer, lumas, distances, marks);
     barrier (CLK_LOCAL_MEM_FENCE);
   }
-  if (CLOSING) {
+  if (CORE) {
     erode (marks, eroded);
     barrier (CLK_LOCAL_MEM_FENCE);
   }
-  if (IS_USUAL (keyer))
-    key_tile (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, height, x0,
-        y0, usual (keyer), lumas, distances, eroded);
+  if (CAN_SPECIALISE (keyer))
+    key_tile (FRAME_ARGUMENTS (seen), FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output),
+        width, height, x0, y0, specialised (keyer), lumas, distances, eroded);
   else
-    key_tile (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, height, x0,
-        y0, keyer, lumas, distances, eroded);
+    key_tile (FRAME_ARGUMENTS (seen), FRAME_ARGUMENTS (input), FRAME_ARGUMENTS (output),
+        width, height, x0, y0, keyer, lumas, distances, eroded);
 }

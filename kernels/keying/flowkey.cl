@@ -67,10 +67,10 @@ flow_planes (__global const uint *from, __global uint *to, __global const uint *
   int word0 = (int)get_group_id (0) * (TILE_WORDS - 2) - 1;
   int y0 = (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
 
-  clear_rim (first);
-  clear_rim (second);
-  clear_rim (tile_right);
-  clear_rim (tile_down);
+  clear_margin (first);
+  clear_margin (second);
+  clear_margin (tile_right);
+  clear_margin (tile_down);
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
   {
     int word = word0 + n % TILE_WORDS;
@@ -82,8 +82,8 @@ flow_planes (__global const uint *from, __global uint *to, __global const uint *
     tile_down[n + TILE_WORDS] = there ? down[at] : 0;
   }
   barrier (CLK_LOCAL_MEM_FENCE);
-  Ways ways = {tile_right, tile_down, tile_right, false};
-  __local uint *keyed = flow (first, second, ways, iterations);
+  Connections connections = {tile_right, tile_down, tile_right, false};
+  __local uint *keyed = flow (first, second, connections, iterations);
 
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
   {

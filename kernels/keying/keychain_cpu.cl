@@ -141,7 +141,7 @@ key_line (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key
     Pixel16 pixels = pixels_of_tile (line, place.x + 16 * bit, place.width);
     keyed |= keyed_by (pixels, key, bit);
     if (KEEPING && is_in_core (core, row) && bit >= core.first && bit < core.end)
-      keep_pixels (THE_FRAME (output), place, row, bit, pixels);
+      keep_pixels (FRAME_ARGUMENTS (output), place, row, bit, pixels);
   }
   tile->keyed[row + 1] = keyed & place.columns;
 }
@@ -149,7 +149,7 @@ key_line (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key
 /* Finds keyed pixels, and where the key can flow. `kept` has the pixels of the row, and
  * afterwards those of the next one. */
 void
-find_ways_of_line (INPUT_FRAME (input), Place place, Key key, Rule rule, int row,
+find_connections_of_line (INPUT_FRAME (input), Place place, Key key, Rule rule, int row,
     Pixel16 *kept, Tile *tile)
 {
   int y = place.y + row;
@@ -177,7 +177,7 @@ find_ways_of_line (INPUT_FRAME (input), Place place, Key key, Rule rule, int row
 
 /* The same for all rows of the tile. Each row is loaded once. */
 void
-find_ways (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key,
+find_connections (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key,
     Rule rule, Tile *tile)
 {
   Pixel16 kept[VECTORS + 1]; /* the one after the last vector stays 0 */
@@ -188,8 +188,8 @@ find_ways (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key ke
   tile->down[place.begin] = 0;
   for (int row = place.begin; row < place.end; row++) {
     for (int bit = core.first; KEEPING && is_in_core (core, row) && bit < core.end; bit++)
-      keep_pixels (THE_FRAME (output), place, row, bit, kept[bit]);
-    find_ways_of_line (THE_INPUT_FRAME (input), place, key, rule, row, kept, tile);
+      keep_pixels (FRAME_ARGUMENTS (output), place, row, bit, kept[bit]);
+    find_connections_of_line (THE_INPUT_FRAME (input), place, key, rule, row, kept, tile);
   }
 }
 
@@ -304,15 +304,15 @@ run_chain_cpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint 
   Rule rule = THE_RULE;
 
   if (flows)
-    find_ways (
-        THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, rule, &tile);
+    find_connections (
+        THE_INPUT_FRAME (input), FRAME_ARGUMENTS (output), place, core, key, rule, &tile);
   else
     for (int row = place.begin; row < place.end; row++)
-      key_line (
-          THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, row, &tile);
+      key_line (THE_INPUT_FRAME (input), FRAME_ARGUMENTS (output), place, core, key, row,
+          &tile);
   for (; steps > 0; steps >>= 8)
     take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   for (int row = core.begin; row < core.stop; row++)
-    write_line (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, core,
-        row, opacity, &tile);
+    write_line (THE_INPUT_FRAME (input), FRAME_ARGUMENTS (output), THE_UNKEYED, place,
+        core, row, opacity, &tile);
 }

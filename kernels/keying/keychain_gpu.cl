@@ -88,8 +88,9 @@ take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
 {
   __local uint *keyed = planes->keyed;
   if (kind == FLOW) {
-    Ways ways = {planes->right, planes->down, planes->within, rule.limit > 0};
-    keyed = flow (keyed, planes->other, ways, iterations);
+    Connections connections = {
+        planes->right, planes->down, planes->within, rule.limit > 0};
+    keyed = flow (keyed, planes->other, connections, iterations);
   } else {
     uint flip = kind == FILL ? ~0u : 0;
     if (kind == FILL || !place.within)
@@ -140,11 +141,11 @@ run_chain_gpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint 
   Key key = THE_KEY;
   Rule rule = THE_RULE;
 
-  clear_rim (planes.keyed);
-  clear_rim (planes.other);
+  clear_margin (planes.keyed);
+  clear_margin (planes.other);
   if (flows) {
-    clear_rim (planes.right);
-    clear_rim (planes.down);
+    clear_margin (planes.right);
+    clear_margin (planes.down);
   }
   FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
   load_strip (THE_INPUT_FRAME (input), place, key, rule, flows, planes,
@@ -153,6 +154,6 @@ run_chain_gpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint 
   for (; steps > 0; steps >>= 8)
     take_step (&planes, place, rule, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   barrier (CLK_LOCAL_MEM_FENCE);
-  write_core (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, side,
+  write_core (THE_INPUT_FRAME (input), FRAME_ARGUMENTS (output), THE_UNKEYED, place, side,
       depth, opacity, planes);
 }

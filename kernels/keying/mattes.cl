@@ -7,15 +7,15 @@
 
 /* Scales a GRAY8 frame to a plane of the size of the input. */
 __kernel void
-take_matte (FRAME (const, picture), uint from_width, uint from_height, uint width,
+scale_matte (FRAME (const, image), uint from_width, uint from_height, uint width,
     uint height, __global uchar *matte)
 {
   uint x = get_global_id (0);
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  float4 level = color_between (
-      THE_FRAME (picture), 1, (uint4)(0), from_width, from_height, width, height, x, y);
+  float4 level = color_between (FRAME_ARGUMENTS (image), 1, (uint4)(0), from_width,
+      from_height, width, height, x, y);
   matte[(ulong)y * width + x] = convert_uchar_sat_rte (level.x);
 }
 

@@ -23,7 +23,7 @@ typedef uchar8 Alphas;
 /* Writes alpha (its complement if `flip` is LEVELS) to a plane of runs. Eight columns per
  * work-item. */
 __kernel void
-take_alpha (FRAME (const, input), uint width, uint height, uint flip,
+read_alpha (FRAME (const, input), uint width, uint height, uint flip,
     __global Alpha *plane, uint stride)
 {
   uint column = 8 * get_global_id (0);
@@ -125,7 +125,7 @@ feather_down (__global const float *feathered, uint stride, uint width, uint hei
 
 /* Copies the frame with the plane (its complement if `flip` is LEVELS) as alpha. */
 __kernel void
-put_alpha (FRAME (const, input), FRAME (, output), uint width, uint height,
+write_alpha (FRAME (const, input), FRAME (, output), uint width, uint height,
     __global const Alpha *plane, uint stride, uint flip)
 {
   uint x = 8 * get_global_id (0);

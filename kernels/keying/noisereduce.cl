@@ -23,8 +23,8 @@ reduce_plane (__global const uint *from, __global uint *to, uint width, uint hei
   int y0 = (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
   Place place = place_of_tile (32 * word0, y0, width, height);
 
-  clear_rim (first);
-  clear_rim (second);
+  clear_margin (first);
+  clear_margin (second);
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
   {
     int word = word0 + n % TILE_WORDS;

@@ -19,9 +19,9 @@ sum_of_group (float4 mine, __local float4 *sums)
   sums[item] = mine;
   barrier (CLK_LOCAL_MEM_FENCE);
   for (uint count = get_local_size (0); count > 1; count = (count + 1) / 2) {
-    uint half_of_them = (count + 1) / 2;
-    if (item + half_of_them < count)
-      sums[item] += sums[item + half_of_them];
+    uint half_count = (count + 1) / 2;
+    if (item + half_count < count)
+      sums[item] += sums[item + half_count];
     barrier (CLK_LOCAL_MEM_FENCE);
   }
   return sums[0];
@@ -204,10 +204,10 @@ remember_screen (
     sum += (float4)(measured[n].s3, same ? measured[n].s3 : 0, 0, 0);
   }
   sum = sum_of_group (sum, sums);
-  bool anew = starts || 2 * sum.s1 < sum.s0;
+  bool replaces = starts || 2 * sum.s1 < sum.s0;
   for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
     float4 block = measured[n];
-    if (anew)
+    if (replaces)
       known[n] = block;
     else if (block.s3 >= MOSTLY_SEEN * known[n].s3 && is_known_screen (block, known[n]))
       known[n] += LEARNT * (block - known[n]);
@@ -217,15 +217,15 @@ remember_screen (
 /* Converts an image of any size and component order to the size and pixel format of the
  * frame. Rows have `stride` bytes and are filled to their ends. */
 __kernel void
-take_plate (FRAME (const, picture), uint bytes, uint4 shifts, uint from_width,
+scale_plate (FRAME (const, image), uint bytes, uint4 shifts, uint from_width,
     uint from_height, uint width, uint height, __global uchar *plate, uint stride)
 {
   uint x = get_global_id (0);
   uint y = get_global_id (1);
   if (x >= stride / PIXEL_BYTES || y >= height)
     return;
-  float4 color = color_between (
-      THE_FRAME (picture), bytes, shifts, from_width, from_height, width, height, x, y);
+  float4 color = color_between (FRAME_ARGUMENTS (image), bytes, shifts, from_width,
+      from_height, width, height, x, y);
   uint4 levels = convert_uint4_rte (color * SCALE);
   store_pixel (plate + (ulong)y * stride, x,
       (Pixel)levels.s0 << RED | (Pixel)levels.s1 << GREEN | (Pixel)levels.s2 << BLUE

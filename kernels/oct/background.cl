@@ -147,7 +147,7 @@ add_lines (global const uchar *bytes, long stride, uint count, uint shift,
 
 /* Does the work of add_lines() for a single sample at the end of a line. */
 void
-add_lines_of_one (global const uchar *bytes, long stride, uint count, uint shift,
+add_lines_of_sample (global const uchar *bytes, long stride, uint count, uint shift,
     global SUM *sums, uint samples)
 {
   SUM sum = 0;
@@ -200,7 +200,7 @@ sum_blocks (global const uchar *restrict input, ulong input_offset, long input_s
         continue;
       }
       for (uint sample = first; sample < samples; sample++)
-        add_lines_of_one (from + sample * SAMPLE_BYTES, input_stride, count, shift,
+        add_lines_of_sample (from + sample * SAMPLE_BYTES, input_stride, count, shift,
             row + sample, samples);
     }
   }

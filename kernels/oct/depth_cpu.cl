@@ -48,7 +48,7 @@
 #else
 #define VALUES_OF_DEPTH 1
 #endif
-#define MOST_NUMBERS                                                                     \
+#define MAX_NUMBERS                                                                      \
   (NUMBERS > VALUES_OF_DEPTH * DEPTHS ? NUMBERS : VALUES_OF_DEPTH * DEPTHS)
 
 /* Points from one row to the next. With a power of two, rows would share cache sets. */
@@ -123,28 +123,28 @@ sample_of_word (WORDS word, uint n, uint shift)
 }
 
 #ifdef LOAD_F32LE
-/* Replaces infinite samples with NaN. Counts both in `broken`. */
+/* Replaces infinite samples with NaN. Counts both in `nonfinite`. */
 FLOATS
-finite_or_nan (FLOATS value, INTS *broken)
+finite_or_nan (FLOATS value, INTS *nonfinite)
 {
   INTS finite = fabs (value) <= FLT_MAX;
-  *broken -= ~finite;
+  *nonfinite -= ~finite;
   return select ((FLOATS)NAN, value, finite);
 }
 
 /* Leaves out lanes that repeat the last A-line. */
 void
-count_broken (INTS broken, uint last, global uint *counter)
+count_nonfinite (INTS nonfinite, uint last, global uint *counter)
 {
   uint sum = 0;
   for (uint lane = 0; lane < LANES && lane <= last; lane++)
-    sum += ((int *)&broken)[lane];
+    sum += ((int *)&nonfinite)[lane];
   if (counter && sum > 0)
     atomic_add (counter, sum);
 }
 #else
-#define finite_or_nan(value, broken) (value)
-#define count_broken(broken, last, counter)
+#define finite_or_nan(value, nonfinite) (value)
+#define count_nonfinite(nonfinite, last, counter)
 #endif
 
 /* Loads LANES A-lines from `input` on. Spare lanes repeat the last one. */
@@ -152,7 +152,7 @@ void
 load_samples (local FLOATS *samples, global const uchar *input, long stride, uint last,
     uint words, uint shift, global const float *background, global uint *counter)
 {
-  INTS broken = 0;
+  INTS nonfinite = 0;
   for (uint first = 0; first < NUMBERS / SAMPLES_OF_WORD; first += LANES) {
     WORDS block[LANES];
     load_block (block, input + 4 * first, stride, last, words);
@@ -162,12 +162,12 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
 #pragma unroll
       for (uint n = 0; n < SAMPLES_OF_WORD; n++) {
         uint sample = (first + w) * SAMPLES_OF_WORD + n;
-        FLOATS value = finite_or_nan (sample_of_word (block[w], n, shift), &broken);
+        FLOATS value = finite_or_nan (sample_of_word (block[w], n, shift), &nonfinite);
         samples[sample] = BACKGROUND ? value - background[sample] : value;
       }
     }
   }
-  count_broken (broken, last, counter);
+  count_nonfinite (nonfinite, last, counter);
   /* Repeat the first and the last sample beyond the ends. */
   for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
     samples[-(int)n] = samples[0];
@@ -194,8 +194,8 @@ point_of (local const FLOATS *samples, global const float *tables, uint n)
   return (Point){samples[2 * n], samples[2 * n + 1]};
 #elif COMPLEX
   FLOATS value = interpolate (samples, tables, n);
-  float2 turn = phase_at (tables, n);
-  return (Point){value * turn.x, value * turn.y};
+  float2 rotation = phase_at (tables, n);
+  return (Point){value * rotation.x, value * rotation.y};
 #else
   return (Point){
       interpolate (samples, tables, 2 * n), interpolate (samples, tables, 2 * n + 1)};
@@ -212,7 +212,7 @@ void
 transform_column (local const FLOATS *samples, local Point *points,
     global const float *restrict tables, global const float2 *restrict roots, uint column)
 {
-  Point between[ROWS];
+  Point intermediate[ROWS];
   for (uint b = 0; b < RADIX_2; b++) {
     Point x[RADIX_1];
 #pragma unroll
@@ -221,13 +221,13 @@ transform_column (local const FLOATS *samples, local Point *points,
     transform_radix (x, RADIX_1);
 #pragma unroll
     for (uint k = 0; k < RADIX_1; k++)
-      between[k * RADIX_2 + b] = k ? times (x[k], ROOT (ROWS, b * k)) : x[k];
+      intermediate[k * RADIX_2 + b] = k ? times (x[k], ROOT (ROWS, b * k)) : x[k];
   }
   for (uint k = 0; k < RADIX_1; k++) {
     Point x[RADIX_2];
 #pragma unroll
     for (uint b = 0; b < RADIX_2; b++)
-      x[b] = between[k * RADIX_2 + b];
+      x[b] = intermediate[k * RADIX_2 + b];
     transform_radix (x, RADIX_2);
 #pragma unroll
     for (uint q = 0; q < RADIX_2; q++) {
@@ -244,7 +244,7 @@ void
 transform_row (
     local const Point *points, Point *bins, global const float2 *restrict roots, uint row)
 {
-  Point between[COLUMNS];
+  Point intermediate[COLUMNS];
   for (uint b = 0; b < RADIX_4; b++) {
     Point x[RADIX_3];
 #pragma unroll
@@ -253,13 +253,13 @@ transform_row (
     transform_radix (x, RADIX_3);
 #pragma unroll
     for (uint k = 0; k < RADIX_3; k++)
-      between[k * RADIX_4 + b] = k ? times (x[k], ROOT (COLUMNS, b * k)) : x[k];
+      intermediate[k * RADIX_4 + b] = k ? times (x[k], ROOT (COLUMNS, b * k)) : x[k];
   }
   for (uint k = 0; k < RADIX_3; k++) {
     Point x[RADIX_4];
 #pragma unroll
     for (uint b = 0; b < RADIX_4; b++)
-      x[b] = between[k * RADIX_4 + b];
+      x[b] = intermediate[k * RADIX_4 + b];
     transform_radix (x, RADIX_4);
 #pragma unroll
     for (uint q = 0; q < BINS_OF_LAST; q++)
@@ -282,8 +282,8 @@ typedef struct {
 } Output;
 
 /* Factor of the bins: they are doubled if a point holds two real samples. */
-#define ENLARGED (COMPLEX ? 1.0f : 2.0f)
-#define LOG2_ENLARGED (COMPLEX ? 0.0f : 1.0f)
+#define BIN_FACTOR (COMPLEX ? 1.0f : 2.0f)
+#define LOG2_BIN_FACTOR (COMPLEX ? 0.0f : 1.0f)
 
 FLOATS
 level (Point bin, Scale scale)
@@ -293,7 +293,7 @@ level (Point bin, Scale scale)
   power = finite_power (power);
 #endif
   FLOATS value = scale.logarithmic
-                     ? log2_of (at_least (power, LEAST_POWER * ENLARGED * ENLARGED))
+                     ? log2_of (at_least (power, LEAST_POWER * BIN_FACTOR * BIN_FACTOR))
                      : sqrt (power);
   return at_least (value * scale.factor + scale.zero, scale.least);
 }
@@ -334,8 +334,8 @@ put (Output output, uint depth, Point bin)
   if (row >= output.depths)
     return;
 #ifdef BINS
-  output.values[2 * row] = bin.x * (1.0f / ENLARGED);
-  output.values[2 * row + 1] = bin.y * (1.0f / ENLARGED);
+  output.values[2 * row] = bin.x * (1.0f / BIN_FACTOR);
+  output.values[2 * row + 1] = bin.y * (1.0f / BIN_FACTOR);
 #else
   output.values[row] = level (bin, output.scale);
 #endif
@@ -412,13 +412,13 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
 /* A work-group processes `lines_of_group` A-lines, a multiple of LANES. */
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 make_depth_cpu (global const uchar *restrict input, ulong input_offset, long input_stride,
-    uint words, uint lines, uint bit_shift, global uint *broken,
+    uint words, uint lines, uint bit_shift, global uint *nonfinite,
     global const float *restrict tables, global const float *restrict background,
     uint background_offset, global const float2 *restrict roots, uint lines_of_group,
     uint first, uint depths, uint logarithmic, float factor, float zero, float least,
     global void *restrict output, ulong output_offset, int output_stride)
 {
-  local FLOATS samples[MOST_NUMBERS + 2 * EDGE];
+  local FLOATS samples[MAX_NUMBERS + 2 * EDGE];
   local Point points[ROWS * PITCH];
 #ifdef FULL
   local PIXELS tile[DEPTHS * (TILE / LANES)];
@@ -432,14 +432,14 @@ make_depth_cpu (global const uchar *restrict input, ulong input_offset, long inp
   out.first = first;
   out.depths = depths;
   out.scale.logarithmic = logarithmic;
-  out.scale.factor = logarithmic ? factor : factor / ENLARGED;
-  out.scale.zero = logarithmic ? zero - 2.0f * LOG2_ENLARGED * factor : zero;
+  out.scale.factor = logarithmic ? factor : factor / BIN_FACTOR;
+  out.scale.zero = logarithmic ? zero - 2.0f * LOG2_BIN_FACTOR * factor : zero;
   out.scale.least = least;
 
   for (uint line = begin; line < end; line += LANES) {
     load_samples (samples + EDGE, input + input_offset + line * input_stride,
         input_stride, end - 1 - line, words, bit_shift, background + background_offset,
-        broken);
+        nonfinite);
     for (uint column = 0; column < COLUMNS; column++)
       transform_column (samples + EDGE, points, tables, roots, column);
 #ifdef FULL

@@ -71,21 +71,21 @@ typedef struct {
   Scale scale;
   global const float *pattern;
   uint subtracts, empty;
-} Shown;
-#define SHOWN                                                                            \
+} LineDisplay;
+#define LINE_DISPLAY                                                                     \
   {                                                                                      \
     SCALE, given, subtracts, empty                                                       \
   }
 
 INLINED BIN
-bin_of (global const BIN *line, uint depth, Shown shown)
+bin_of (global const BIN *line, uint depth, LineDisplay display)
 {
   BIN bin = line[depth];
 #ifdef DIFFERENCE
-  if (depth < shown.empty)
+  if (depth < display.empty)
     return 0.0f;
-  if (shown.subtracts)
-    bin -= ((global const BIN *)shown.pattern)[depth];
+  if (display.subtracts)
+    bin -= ((global const BIN *)display.pattern)[depth];
 #endif
   return bin;
 }
@@ -95,48 +95,48 @@ bin_of (global const BIN *line, uint depth, Shown shown)
 /* Subtracts the pattern from bins and clears the first `empty` depths. `values` are
  * floats of an A-line from the n-th on. */
 INLINED FLOATS
-difference (FLOATS values, int n, Shown shown)
+difference (FLOATS values, int n, LineDisplay display)
 {
-  const int empty = 2 * (int)shown.empty;
-  if (shown.subtracts)
-    values -= LOAD (0, shown.pattern + n);
+  const int empty = 2 * (int)display.empty;
+  if (display.subtracts)
+    values -= LOAD (0, display.pattern + n);
   if (n >= empty)
     return values;
-  const INTS left = n + LOAD (0, lane_numbers) >= empty;
-  return select ((FLOATS)0.0f, values, left);
+  const INTS kept = n + LOAD (0, lane_numbers) >= empty;
+  return select ((FLOATS)0.0f, values, kept);
 }
 #else
-#define difference(values, n, shown) (values)
+#define difference(values, n, display) (values)
 #endif
 
 INLINED COMPONENT
-levels (global const BIN *line, uint depth, uint depths, Shown shown)
+levels (global const BIN *line, uint depth, uint depths, LineDisplay display)
 {
   if (depth + LANES <= depths) {
 #if IS_COMPLEX
     const FLOATS low =
-        difference (LOAD (0, (global const float *)(line + depth)), 2 * depth, shown);
+        difference (LOAD (0, (global const float *)(line + depth)), 2 * depth, display);
     const FLOATS high = difference (
-        LOAD (1, (global const float *)(line + depth)), 2 * depth + LANES, shown);
+        LOAD (1, (global const float *)(line + depth)), 2 * depth + LANES, display);
     return level (
-        (FLOATS)(low.even, high.even), (FLOATS)(low.odd, high.odd), shown.scale);
+        (FLOATS)(low.even, high.even), (FLOATS)(low.odd, high.odd), display.scale);
 #else
-    return level (LOAD (0, line + depth), (FLOATS)0.0f, shown.scale);
+    return level (LOAD (0, line + depth), (FLOATS)0.0f, display.scale);
 #endif
   }
   float real[LANES], imaginary[LANES];
   for (uint n = 0; n < LANES; n++) {
-    const BIN bin = bin_of (line, min (depth + n, depths - 1), shown);
+    const BIN bin = bin_of (line, min (depth + n, depths - 1), display);
     real[n] = REAL (bin);
     imaginary[n] = IMAGINARY (bin);
   }
-  return level (LOAD (0, real), LOAD (0, imaginary), shown.scale);
+  return level (LOAD (0, real), LOAD (0, imaginary), display.scale);
 }
 
 kernel void
 make_image_cpu (ARGUMENTS)
 {
-  const Shown shown = SHOWN;
+  const LineDisplay display = LINE_DISPLAY;
   const size_t first_line = get_global_id (1) * STRIP_LINES;
   const uint first_depth = get_global_id (0) * STRIP_DEPTHS;
   if (first_line >= lines || first_depth >= depths)
@@ -152,7 +152,7 @@ make_image_cpu (ARGUMENTS)
 #pragma unroll
       for (uint n = 0; n < PIXELS_OF_WORD; n++) {
         global const BIN *one = from + min (line + n, n_lines - 1) * (size_t)bin_stride;
-        words |= words_of (levels (one, depth, end, shown)) << PLACE_IN_WORD (n);
+        words |= words_of (levels (one, depth, end, display)) << PLACE_IN_WORD (n);
       }
       tile[line / PIXELS_OF_WORD][(depth - first_depth) / LANES] = words;
     }
@@ -164,10 +164,10 @@ make_image_cpu (ARGUMENTS)
 #elif defined(FULL)
 /* A-lines become columns. A work-group reads along bins and writes along image rows. */
 kernel void
-make_picture (ARGUMENTS)
+make_image (ARGUMENTS)
 {
   local float tile[TILE][TILE + 1];
-  const Shown shown = SHOWN;
+  const LineDisplay display = LINE_DISPLAY;
   size_t first_line = get_group_id (0) * TILE;
   size_t first_depth = get_group_id (1) * TILE;
   if (first_line >= lines) /* for the whole group */
@@ -176,8 +176,8 @@ make_picture (ARGUMENTS)
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
     size_t line = first_line + n / TILE, depth = first_depth + n % TILE;
     if (line < lines && depth < depths) {
-      BIN bin = bin_of (bins + first + line * bin_stride, depth, shown);
-      tile[n / TILE][n % TILE] = level (REAL (bin), IMAGINARY (bin), shown.scale);
+      BIN bin = bin_of (bins + first + line * bin_stride, depth, display);
+      tile[n / TILE][n % TILE] = level (REAL (bin), IMAGINARY (bin), display.scale);
     }
   }
   barrier (CLK_LOCAL_MEM_FENCE);

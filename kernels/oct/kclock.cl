@@ -1,7 +1,7 @@
 /* k-clock: resamples A-lines to even wavenumbers by the fringes of a clock channel
  *
  * An A-line has a sample channel and a clock channel of `samples` float32 numbers each.
- * Samples of a channel are `apart` numbers apart.
+ * Samples of a channel are `sample_step` numbers apart.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,38 +15,38 @@
  * frequencies. The filter reaches FILTER samples to either side. Samples closer to an end
  * have no output. */
 kernel void
-find_turning (global const float *restrict numbers, ulong line_numbers, uint clock,
-    uint apart, uint samples, uint lines, global const float2 *restrict weights,
-    global float2 *restrict turning)
+find_analytic_signal (global const float *restrict values, ulong line_stride, uint clock,
+    uint sample_step, uint samples, uint lines, global const float2 *restrict weights,
+    global float2 *restrict analytic)
 {
   const uint sample = get_global_id (0), line = get_global_id (1);
   if (sample < FILTER || sample + FILTER >= samples || line >= lines)
     return;
   global const float *from =
-      numbers + line * line_numbers + clock + (sample - FILTER) * apart;
+      values + line * line_stride + clock + (sample - FILTER) * sample_step;
   float2 sum = 0.0f;
   for (uint n = 0; n <= 2 * FILTER; n++)
-    sum += weights[n] * from[n * apart];
-  turning[(size_t)line * samples + sample] = sum;
+    sum += weights[n] * from[n * sample_step];
+  analytic[(size_t)line * samples + sample] = sum;
 }
 
 /* Returns the phase step from the previous sample. */
 float
-step_at (global const float2 *turning, uint sample)
+step_at (global const float2 *analytic, uint sample)
 {
-  const float2 a = turning[sample], b = turning[sample - 1];
+  const float2 a = analytic[sample], b = analytic[sample - 1];
   return atan2 (a.y * b.x - a.x * b.y, a.x * b.x + a.y * b.y);
 }
 
 /* Returns the phase step from the previous sample. Extrapolates closer to an end than the
  * filter reaches, by point reflection of the steps at the last known one. */
 float
-step_to (global const float2 *turning, uint sample, uint samples)
+step_to (global const float2 *analytic, uint sample, uint samples)
 {
   const uint first = FILTER + 1, last = samples - 1 - FILTER;
   const uint known = clamp (sample, first, last);
-  const float step = step_at (turning, known);
-  return sample == known ? step : 2.0f * step - step_at (turning, 2 * known - sample);
+  const float step = step_at (analytic, known);
+  return sample == known ? step : 2.0f * step - step_at (analytic, 2 * known - sample);
 }
 
 /* Returns the sum of the values of all lower work-items, and of all work-items. */
@@ -66,65 +66,67 @@ sums_before (local float *sums, float own)
 /* Computes each sample's position on the even wavenumber grid, minus its index. The first
  * and the last sample keep their positions. A work-group processes one A-line. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-find_places (global const float2 *restrict turning, uint samples, uint lines,
-    global float *restrict places)
+find_positions (global const float2 *restrict analytic, uint samples, uint lines,
+    global float *restrict positions)
 {
   local float sums[GROUP];
   const uint line = get_group_id (0), chunk = (samples + GROUP - 1) / GROUP;
   const uint begin = get_local_id (0) * chunk, end = min (begin + chunk, samples);
-  turning += (size_t)line * samples;
-  places += (size_t)line * samples;
+  analytic += (size_t)line * samples;
+  positions += (size_t)line * samples;
   float sum = 0.0f;
   for (uint n = begin; n < end; n++) {
-    const float step = n > 0 ? step_to (turning, n, samples) : 0.0f;
-    places[n] = step;
+    const float step = n > 0 ? step_to (analytic, n, samples) : 0.0f;
+    positions[n] = step;
     sum += step;
   }
   const float found = sums_before (sums, sum).y / (samples - 1);
   const float mean = found > 1e-3f ? found : 1.0f;
   sum = 0.0f;
   for (uint n = begin; n < end; n++) {
-    places[n] = n > 0 ? fmax (places[n] / mean, SLOWEST) - 1.0f : 0.0f;
-    sum += places[n];
+    positions[n] = n > 0 ? fmax (positions[n] / mean, SLOWEST) - 1.0f : 0.0f;
+    sum += positions[n];
   }
   float2 before = sums_before (sums, sum);
   /* Clamping to SLOWEST leaves a sum other than 0. Spread this rest evenly. */
   const float rest = before.y / (samples - 1);
   for (uint n = begin; n < end; n++) {
-    before.x += places[n];
-    places[n] = before.x - rest * n;
+    before.x += positions[n];
+    positions[n] = before.x - rest * n;
   }
 }
 
 float
-wavenumber (global const float *places, uint sample)
+wavenumber (global const float *positions, uint sample)
 {
-  return sample + places[sample];
+  return sample + positions[sample];
 }
 
 /* Resamples to even wavenumbers by Catmull-Rom interpolation. */
 kernel void
-resample (global const float *restrict numbers, uint first, ulong line_numbers,
-    uint apart, uint samples, uint lines, global const float *restrict places,
+resample (global const float *restrict values, uint first, ulong line_stride,
+    uint sample_step, uint samples, uint lines, global const float *restrict positions,
     global float *restrict output)
 {
   const uint wanted = get_global_id (0), line = get_global_id (1);
   if (wanted >= samples || line >= lines)
     return;
-  numbers += first + line * line_numbers;
-  places += (size_t)line * samples;
+  values += first + line * line_stride;
+  positions += (size_t)line * samples;
   uint low = 0, high = samples - 1;
   while (high - low > 1) {
     const uint middle = (low + high) / 2;
-    if (wavenumber (places, middle) <= wanted)
+    if (wavenumber (positions, middle) <= wanted)
       low = middle;
     else
       high = middle;
   }
-  const float from = wavenumber (places, low), to = wavenumber (places, high);
+  const float from = wavenumber (positions, low), to = wavenumber (positions, high);
   const float part = to > from ? clamp ((wanted - from) / (to - from), 0.0f, 1.0f) : 0.0f;
-  const float a = numbers[(low > 0 ? low - 1 : 0) * apart], b = numbers[low * apart];
-  const float c = numbers[high * apart], d = numbers[min (high + 1, samples - 1) * apart];
+  const float a = values[(low > 0 ? low - 1 : 0) * sample_step],
+              b = values[low * sample_step];
+  const float c = values[high * sample_step],
+              d = values[min (high + 1, samples - 1) * sample_step];
   output[(size_t)line * samples + wanted] =
       b
       + 0.5f * part

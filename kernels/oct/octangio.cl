@@ -22,7 +22,7 @@ typedef struct {
 } Repeats;
 
 #define BINS_OF(bytes, offset) (global const float2 *)((bytes) + (offset))
-#define THE_REPEATS                                                                      \
+#define REPEATS_OF_ARGUMENTS                                                             \
   {                                                                                      \
     {                                                                                    \
       BINS_OF (held0, offsets.s0), BINS_OF (held1, offsets.s1),                          \
@@ -50,7 +50,7 @@ typedef struct {
   size_t values;
 } Repeats;
 
-#define THE_REPEATS                                                                      \
+#define REPEATS_OF_ARGUMENTS                                                             \
   {                                                                                      \
     kept, (global const float2 *)(last_bytes + last_offset), repeats,                    \
         (size_t)depths *lines                                                            \
@@ -101,7 +101,7 @@ amplitude (global const float2 *bins)
 #define OUTPUT float share, uint adds, global uchar *restrict output, ulong output_offset
 
 void
-put_out (
+write_value (
     FLOATS value, size_t at, float share, uint adds, global uchar *output, ulong offset)
 {
   global float *to = (global float *)(output + offset) + at;
@@ -278,17 +278,17 @@ measure_spectrum (global const Correlation *sums, uint lines, local float *row)
 }
 
 /* Sums up the amplitudes of the correlation at CANDIDATES fractional shifts around the
- * middle lag. `turns` are phasors that move the centre of the spectrum to 0. */
+ * middle lag. `rotations` are phasors that move the centre of the spectrum to 0. */
 void
 upsample (global const Correlation *sums, uint lines, global const float *weights,
-    local const float2 *turns, local float *row)
+    local const float2 *rotations, local float *row)
 {
   for (uint n = 0; n < CANDIDATES; n++)
     row[n] = 0.0f;
   for (uint line = get_local_id (0); line < lines; line += GROUP) {
     float2 lags[LAGS];
     for (uint n = 0; n < LAGS; n++)
-      lags[n] = product (correlation_at (sums, line, LAGS, n), turns[n]);
+      lags[n] = product (correlation_at (sums, line, LAGS, n), rotations[n]);
     for (uint n = 0; n < CANDIDATES; n++) {
       /* Distance from the lag before the middle one, in units of 1 / FRACTIONS bin */
       const uint parts = (n + 1) * (FRACTIONS / STEPS), first = parts / FRACTIONS;
@@ -319,8 +319,9 @@ peak_of (local float *values, local const float *energies)
   float part = 0.0f;
   if (best > 0 && best + 1 < CANDIDATES) {
     const float below = values[best - 1], above = values[best + 1];
-    const float bend = below - 2.0f * values[best] + above;
-    part = bend < 0.0f ? clamp (0.5f * (below - above) / bend, -0.5f, 0.5f) : 0.0f;
+    const float curvature = below - 2.0f * values[best] + above;
+    part =
+        curvature < 0.0f ? clamp (0.5f * (below - above) / curvature, -0.5f, 0.5f) : 0.0f;
   }
   return (int)rint (((float)best - (STEPS - 1) + part) * (FRACTIONS / STEPS));
 }
@@ -334,7 +335,7 @@ refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
 {
   const uint item = get_local_id (0);
   local float rows[GROUP * COLUMNS], energies[LAGS];
-  local float2 turns[LAGS];
+  local float2 rotations[LAGS];
   local int at;
   measure_spectrum (sums, lines, rows + item * COLUMNS);
   add_up (rows, COLUMNS);
@@ -343,11 +344,11 @@ refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
   const float centre = atan2 (rows[LAGS + 1], rows[LAGS] - 0.5f * rows[LAGS + 2]);
   for (uint n = item; n < LAGS; n += GROUP) {
     const float angle = -centre * ((int)n - REACH);
-    turns[n] = (float2)(cos (angle), sin (angle));
+    rotations[n] = (float2)(cos (angle), sin (angle));
     energies[n] = rows[n];
   }
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
-  upsample (sums, lines, weights, turns, rows + item * COLUMNS);
+  upsample (sums, lines, weights, rotations, rows + item * COLUMNS);
   add_up (rows, COLUMNS);
   if (item == 0) {
     const int most = (int)shifts * FRACTIONS;
@@ -356,7 +357,7 @@ refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
   }
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   for (uint n = item; n < TAPS; n += GROUP)
-    taps[n] = weights[(at & (FRACTIONS - 1)) * TAPS + n] * turns[n + 1];
+    taps[n] = weights[(at & (FRACTIONS - 1)) * TAPS + n] * rotations[n + 1];
 }
 
 /* Interpolates one bin from the TAPS bins from `first` on. Bins beyond the ends of the
@@ -412,7 +413,7 @@ align (global const uchar *restrict bytes, ulong offset, uint depths, uint lines
 /* Filters the bins to one band of the spectrum. The filter has taps from -reach to reach,
  * from `first_tap` on. */
 kernel void
-take_band (global const uchar *restrict bytes, ulong offset, uint depths, uint lines,
+filter_band (global const uchar *restrict bytes, ulong offset, uint depths, uint lines,
     global const float2 *restrict taps, uint first_tap, uint reach,
     global float2 *restrict output, ulong to)
 {
@@ -436,7 +437,7 @@ take_band (global const uchar *restrict bytes, ulong offset, uint depths, uint l
 kernel void
 speckle_variance (REPEATS, OUTPUT)
 {
-  const Repeats of = THE_REPEATS;
+  const Repeats of = REPEATS_OF_ARGUMENTS;
   const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
   const size_t at = line * depths + depth;
   if (depth >= depths || line >= lines)
@@ -453,7 +454,7 @@ speckle_variance (REPEATS, OUTPUT)
   }
   const FLOATS mean = sum / (float)COUNT;
   const FLOATS variance = squares / (float)COUNT - mean * mean;
-  put_out (
+  write_value (
       variance < 0.0f ? (FLOATS)0.0f : variance, at, share, adds, output, output_offset);
 }
 
@@ -463,7 +464,7 @@ speckle_variance (REPEATS, OUTPUT)
 kernel void
 decorrelation (REPEATS, OUTPUT)
 {
-  const Repeats of = THE_REPEATS;
+  const Repeats of = REPEATS_OF_ARGUMENTS;
   const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
   const size_t at = line * depths + depth;
   if (depth >= depths || line >= lines)
@@ -477,7 +478,7 @@ decorrelation (REPEATS, OUTPUT)
     sum += power > 0.0f ? (after - before) * (after - before) / power : (FLOATS)0.0f;
     before = after;
   }
-  put_out (sum / (float)(COUNT - 1), at, share, adds, output, output_offset);
+  write_value (sum / (float)(COUNT - 1), at, share, adds, output, output_offset);
 }
 
 /* Sets values to 0 where the mean power of the repeats is below the threshold. */
@@ -485,7 +486,7 @@ kernel void
 apply_threshold (
     REPEATS, float least_power, global uchar *restrict output, ulong output_offset)
 {
-  const Repeats of = THE_REPEATS;
+  const Repeats of = REPEATS_OF_ARGUMENTS;
   const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
   const size_t at = line * depths + depth;
   if (depth >= depths || line >= lines)
@@ -508,7 +509,7 @@ apply_threshold (
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
 {
-  const Repeats of = THE_REPEATS;
+  const Repeats of = REPEATS_OF_ARGUMENTS;
   const uint line = get_group_id (0) % lines, pair = get_group_id (0) / lines;
   const uint item = get_local_id (0);
   local float2 sums[GROUP];
@@ -533,7 +534,7 @@ bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
 kernel void
 complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
 {
-  const Repeats of = THE_REPEATS;
+  const Repeats of = REPEATS_OF_ARGUMENTS;
   const size_t depth = get_global_id (0), line = get_global_id (1);
   const size_t at = line * depths + depth;
   if (depth >= depths || line >= lines)
@@ -544,13 +545,13 @@ complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
 #pragma unroll
   for (uint n = 1; n < COUNT; n++) {
     const float2 after = repeat (&of, n)[at],
-                 turn = phases[(n - 1) * (size_t)lines + line];
-    const float2 still = (float2)(after.x * turn.x + after.y * turn.y,
-        after.y * turn.x - after.x * turn.y);
-    const float2 change = still - before;
+                 rotation = phases[(n - 1) * (size_t)lines + line];
+    const float2 corrected = (float2)(after.x * rotation.x + after.y * rotation.y,
+        after.y * rotation.x - after.x * rotation.y);
+    const float2 change = corrected - before;
     sum += change.x * change.x + change.y * change.y;
     before = after;
   }
-  put_out (sum / (COUNT - 1), at, share, adds, output, output_offset);
+  write_value (sum / (COUNT - 1), at, share, adds, output, output_offset);
 }
 #endif

@@ -61,37 +61,37 @@ lines_of (uint line, uint lines, uint every, uint rolling)
   return (uint2)(from, end - from);
 }
 
-/* Adds a frame to the mean. With `gives`, also outputs the mean.
+/* Adds a frame to the mean. With `outputs`, also outputs the mean.
  *
- * picture: an A-line is a column, else a row
- * kept: planes of `plane` VALUEs each. With `sums`, one plane: the sum of the `next`
+ * image: an A-line is a column, else a row
+ * kept: planes of `plane` VALUEs each. With `keeps_sum`, one plane: the sum of the `next`
  *   earlier frames. Else a ring of one plane per frame: `next` is this frame's plane, and
  *   the mean is that of the first `frames` planes */
 kernel void
 average (global const uchar *restrict input_bytes, ulong input_offset, ulong input_pitch,
     global uchar *restrict output_bytes, ulong output_offset, ulong output_pitch,
-    uint columns, uint rows, uint picture, uint lines, uint every, uint rolling,
-    global VALUE *restrict kept, ulong plane, uint next, uint frames, uint sums,
-    uint gives)
+    uint columns, uint rows, uint image, uint lines, uint every, uint rolling,
+    global VALUE *restrict kept, ulong plane, uint next, uint frames, uint keeps_sum,
+    uint outputs)
 {
   const uint column = get_global_id (0), row = get_global_id (1);
   if (column >= columns || row >= rows)
     return;
 
-  const uint2 of = lines_of (picture ? column : row, lines, every, rolling);
-  const uint input_column = picture ? of.x : column;
-  const uint input_row = picture ? row : of.x;
+  const uint2 of = lines_of (image ? column : row, lines, every, rolling);
+  const uint input_column = image ? of.x : column;
+  const uint input_row = image ? row : of.x;
   global const INPUT *input =
       (global const INPUT *)(input_bytes + input_offset + input_row * input_pitch)
       + input_column;
-  const uint step = picture ? 1 : (uint)(input_pitch / sizeof (INPUT));
+  const uint step = image ? 1 : (uint)(input_pitch / sizeof (INPUT));
   VALUE value = mean_of_lines (input, of.y, step);
 
   global VALUE *own = kept + row * (size_t)columns + column;
-  if (sums) {
+  if (keeps_sum) {
     if (next > 0)
       value += own[0];
-    if (!gives)
+    if (!outputs)
       own[0] = value;
   } else {
     own[next * plane] = value;
@@ -99,7 +99,7 @@ average (global const uchar *restrict input_bytes, ulong input_offset, ulong inp
     for (uint n = 1; n < frames; n++)
       value += own[n * plane];
   }
-  if (gives) {
+  if (outputs) {
     global STORED *output =
         (global STORED *)(output_bytes + output_offset + row * output_pitch) + column;
     *output = stored_of (frames > 1 ? value / (float)frames : value);

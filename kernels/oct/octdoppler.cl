@@ -1,4 +1,5 @@
-/* Doppler flow in two launches for any device and window: sums over depths, then over pairs
+/* Doppler flow in two launches: sums over depths, then over pairs of A-lines. For windows
+ * of any size
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

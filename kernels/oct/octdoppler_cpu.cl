@@ -1,6 +1,6 @@
-/* Doppler flow in one launch for CPUs: one work-item a block of depths, for small windows
+/* Doppler flow of small windows in one launch, for a CPU: a work-item per block of depths
  *
- * With PIXEL and FULL defined (see rows.clh), show_flow writes a picture of
+ * With PIXEL and FULL defined (see rows.clh), show_flow writes an image of
  * flow * factor + zero. Without them, find_flow writes the flow. LANES is the length of
  * the vectors.
  *
@@ -15,9 +15,10 @@
 #include "rows.clh"
 #endif
 
-/* A work-item computes BLOCK depths of LINES A-lines. It multiplies each pair of A-lines and
- * sums it over the window's depths once. It computes powers only with a threshold. Blocks
- * are stored as whole vectors, since a CPU stalls on a load that spans two stores. */
+/* A work-item computes BLOCK depths of LINES A-lines. It multiplies each pair of A-lines
+ * and sums it over the window's depths once. It computes powers only with a threshold.
+ * Blocks are stored as whole vectors, since a CPU stalls on a load that spans two
+ * stores. */
 #define BLOCK 256
 #ifdef FULL
 #define LINES STRIP_LINES
@@ -25,10 +26,10 @@
 #define LINES 16
 #endif
 #define VECTORS (BLOCK / LANES)
-#define ALL (VECTORS + (MOST_WINDOW + LANES - 1) / LANES)
+#define ALL (VECTORS + (MAX_WINDOW + LANES - 1) / LANES)
 
 typedef FLOATS Floats;
-AT_ANY_ADDRESS (Floats)
+DECLARE_UNALIGNED (Floats)
 
 /* Products of adjacent depths */
 typedef struct {
@@ -47,8 +48,8 @@ typedef struct {
 INLINED Bins
 load_bins (global const float2 *bins)
 {
-  const Floats first = LOAD_AT_ONCE (Floats, bins);
-  const Floats second = LOAD_AT_ONCE (Floats, bins + LANES / 2);
+  const Floats first = LOAD_UNALIGNED (Floats, bins);
+  const Floats second = LOAD_UNALIGNED (Floats, bins + LANES / 2);
   return (Bins){(Floats)(first.even, second.even), (Floats)(first.odd, second.odd)};
 }
 
@@ -75,7 +76,7 @@ sum_of_depths (const Floats *of, int window)
   const float *at = (const float *)of;
   Floats sum = *of;
   for (int k = 1; k < window; k++)
-    sum += ((const ANYWHERE (Floats) *)(at + k))->all;
+    sum += ((const UNALIGNED (Floats) *)(at + k))->all;
   return sum;
 }
 
@@ -121,8 +122,8 @@ summed_depths (int depth, int depths, int window_depths)
   return TO_FLOATS (end > first ? end - first : (INTS)1);
 }
 
-/* Returns the n-th vector of flow of a block from depth `begin` on. `summed` is the number of
- * pairs of the window that lie inside the B-scan. */
+/* Returns the n-th vector of flow of a block from depth `begin` on. `summed` is the
+ * number of pairs of the window that lie inside the B-scan. */
 INLINED Floats
 flow_of_pairs (Flow flow, const Sums *sums, int summed, int n, int begin)
 {
@@ -175,7 +176,7 @@ put (Output output, int line, int n, Floats flow, int count)
 {
   global float *to = output.flow + line * output.stride + n * LANES;
   if (count >= LANES) {
-    STORE_AT_ONCE (Floats, to, flow);
+    STORE_UNALIGNED (Floats, to, flow);
     return;
   }
   float each[LANES];
@@ -192,7 +193,7 @@ find_block (Flow flow, int begin, int first_line, Output output)
 {
   const int earlier = (flow.window - 1) / 2, above = (flow.window_depths - 1) / 2;
   const int count = min (flow.depths - begin, BLOCK);
-  Sums sums[MOST_WINDOW]; /* ring, with the next one at `place` */
+  Sums sums[MAX_WINDOW]; /* ring, with the next one at `place` */
   int next = min (first_line, flow.pairs - 1) - earlier, place = 0;
   for (int line = first_line; line < min (first_line + LINES, flow.lines); line++) {
     const int first = min (line, flow.pairs - 1) - earlier, end = first + flow.window;
@@ -227,7 +228,7 @@ find_block_of_window (Flow flow, int begin, int first_line, Output output)
 
 #ifdef FULL
 kernel void
-show_flow (FLOW_ARGUMENTS, PICTURE_ARGUMENTS)
+show_flow (FLOW_ARGUMENTS, IMAGE_ARGUMENTS)
 {
   const uint begin = get_global_id (0) * BLOCK, first_line = get_global_id (1) * LINES;
   if (begin >= depths || first_line >= lines)

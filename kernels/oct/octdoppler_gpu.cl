@@ -1,6 +1,6 @@
-/* Doppler flow in one launch for GPUs: one work-item a sample, for small windows
+/* Doppler flow of small windows in one launch, for a GPU: a work-item per sample
  *
- * With PIXEL and FULL defined (see rows.clh), show_flow writes a picture of
+ * With PIXEL and FULL defined (see rows.clh), show_flow writes an image of
  * flow * factor + zero. Without them, find_flow writes the flow.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -43,7 +43,7 @@ flow_at (Flow flow, int depth, int line)
 
 #ifdef FULL
 kernel void
-show_flow (FLOW_ARGUMENTS, PICTURE_ARGUMENTS)
+show_flow (FLOW_ARGUMENTS, IMAGE_ARGUMENTS)
 {
   local float tile[TILE][TILE + 1];
   const Flow flow = FLOW_OF_ARGUMENTS;

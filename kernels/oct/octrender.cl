@@ -89,7 +89,7 @@ samples_within (float start, float step, float size)
 
 /* Returns the sample, with a fraction, at which the ray leaves a brick along one axis. */
 float
-leaves_at (float start, float step, uint brick)
+exit_at (float start, float step, uint brick)
 {
   if (fabs (step) < 1e-9f)
     return FLT_MAX;
@@ -100,12 +100,13 @@ leaves_at (float start, float step, uint brick)
 /* Casts one ray per pixel. The ray of pixel (x, y) passes through
  * origin + x * across + y * down, on the plane through the centre of the volume. Its
  * samples are `along` apart, before and behind this plane. Displays the brightest sample,
- * or with `adds` composites all samples. Then a sample of full brightness hides `opacity`
- * of what is behind it, for a step of length 1. `unit` is the length of a step. */
+ * or with `blends` composites all samples. Then a sample of full brightness hides
+ * `opacity` of what is behind it, for a step of length 1. `unit` is the length of a
+ * step. */
 kernel void
 render (global const NUMBER *restrict volume, ulong offset, uint4 size,
     global const NUMBER *restrict bounds, uint4 bricks, float4 origin, float4 across,
-    float4 down, float4 along, float black, float white, uint adds, float opacity,
+    float4 down, float4 along, float black, float white, uint blends, float opacity,
     float unit, global uchar *restrict output, ulong output_offset, uint stride,
     uint width, uint height)
 {
@@ -121,7 +122,7 @@ render (global const NUMBER *restrict volume, ulong offset, uint4 size,
   const float last = floor (fmin (of_x.y, fmin (of_y.y, of_z.y)));
   const float scale = 1.0f / (white - black);
 
-  float brightest = black, light = 0.0f, passes = 1.0f;
+  float brightest = black, light = 0.0f, transmittance = 1.0f;
   for (float n = first; n <= last;) {
     const float4 place = start + n * along;
     const uint4 brick =
@@ -129,15 +130,15 @@ render (global const NUMBER *restrict volume, ulong offset, uint4 size,
     const float bound =
         (float)bounds[(brick.z * (size_t)bricks.y + brick.y) * bricks.x + brick.x];
     if (!(bound > brightest)) {
-      const float leaves = fmin (leaves_at (start.x, along.x, brick.x),
-          fmin (leaves_at (start.y, along.y, brick.y),
-              leaves_at (start.z, along.z, brick.z)));
-      n = fmax (n, floor (leaves)) + 1.0f;
+      const float exit_sample = fmin (
+          exit_at (start.x, along.x, brick.x), fmin (exit_at (start.y, along.y, brick.y),
+                                                   exit_at (start.z, along.z, brick.z)));
+      n = fmax (n, floor (exit_sample)) + 1.0f;
       continue;
     }
     n += 1.0f;
     const float value = value_at (volume + offset, size, place);
-    if (!adds) {
+    if (!blends) {
       brightest = fmax (brightest, value);
       if (brightest >= white)
         break;
@@ -145,20 +146,21 @@ render (global const NUMBER *restrict volume, ulong offset, uint4 size,
     }
     const float part = clamp ((value - black) * scale, 0.0f, 1.0f);
     const float clear = 1.0f - opacity * part;
-    const float hides = 1.0f - (unit == 1.0f ? clear : pow (clear, unit));
-    light += passes * hides * part;
-    passes *= 1.0f - hides;
-    if (passes < 1e-3f)
+    const float alpha = 1.0f - (unit == 1.0f ? clear : pow (clear, unit));
+    light += transmittance * alpha * part;
+    transmittance *= 1.0f - alpha;
+    if (transmittance < 1e-3f)
       break;
   }
 
-  const float seen = 1.0f - passes;
-  const float gray = adds ? light : (brightest - black) * scale;
+  const float coverage = 1.0f - transmittance;
+  const float gray = blends ? light : (brightest - black) * scale;
 #ifdef COLORS
-  const float straight = adds && seen > 0.0f ? light / seen : gray;
+  const float straight = blends && coverage > 0.0f ? light / coverage : gray;
   const uchar level = (uchar)rint (255.0f * fmin (straight, 1.0f));
   global uchar *pixel = output + output_offset + y * (size_t)stride + 4 * x;
-  vstore4 ((uchar4)(level, level, level, adds ? (uchar)rint (255.0f * seen) : (uchar)255),
+  vstore4 ((uchar4)(level, level, level,
+               blends ? (uchar)rint (255.0f * coverage) : (uchar)255),
       0, pixel);
 #else
   output[output_offset + y * (size_t)stride + x] =

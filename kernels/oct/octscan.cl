@@ -6,8 +6,8 @@
  *   WHOLE: values are other integers
  *   LINEAR: interpolate between two A-lines, else use the nearer one
  *   COLUMNS: an A-line is a column, else a row
- *   TURNED: every second A-line has its values in reverse order: odd ones if 1, even ones
- *   if 0
+ *   REVERSED: every second A-line has its values in reverse order: odd ones if 1, even
+ *   ones if 0
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -27,8 +27,8 @@
 STORED
 value_of (global const STORED *input, uint pitch, uint line, uint value, uint values)
 {
-#ifdef TURNED
-  value = line % 2 == TURNED ? values - 1 - value : value;
+#ifdef REVERSED
+  value = line % 2 == REVERSED ? values - 1 - value : value;
 #endif
 #ifdef COLUMNS
   return input[value * (size_t)pitch + line];

@@ -50,8 +50,8 @@ level_around (
  * nothing: value if the slab is empty
  * plane: its `rows` values of an A-line are adjacent */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold,
-    uint reach, uint first, float nothing, global float *restrict plane, uint rows,
+project (B_SCAN, uint maximum, int start, uint slab, uint from_surface, float threshold,
+    uint reach, uint first, float empty_value, global float *restrict plane, uint rows,
     uint row)
 {
   local uint found[GROUP];
@@ -62,7 +62,7 @@ project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold
   global const INPUT *from = input + offset + min (line, lines - 1) * (size_t)line_step;
 
   long origin = 0;
-  if (finds) {
+  if (from_surface) {
     uint depth = first + part;
     while (depth < depths
            && !(level_around (from, depth_step, depths, depth, reach) > threshold))
@@ -101,20 +101,20 @@ project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold
     value = maximum ? fmax (value, values[other]) : value + values[other];
     count += counts[other];
   }
-  plane[line * (size_t)rows + row] = count == 0 ? nothing
+  plane[line * (size_t)rows + row] = count == 0 ? empty_value
                                      : maximum  ? value
                                                 : value / (float)count;
 }
 #elif defined(TILE)
 /* Copies a B-scan to contiguous A-lines of the volume, through a tile in local memory.
- * TURNED: A-lines are columns of the input. */
+ * TRANSPOSED: A-lines are columns of the input. */
 kernel __attribute__ ((reqd_work_group_size (TILE, TILE, 1))) void
 store (B_SCAN, global NUMBER *restrict volume, ulong place)
 {
   local NUMBER tile[TILE][TILE + 1];
   const uint x = get_local_id (0), y = get_local_id (1);
   const uint first_line = get_group_id (0) * TILE, first_depth = get_group_id (1) * TILE;
-#ifdef TURNED
+#ifdef TRANSPOSED
   uint line = first_line + x, depth = first_depth + y;
   if (line < lines && depth < depths)
     tile[x][y] =
@@ -135,12 +135,13 @@ store (B_SCAN, global NUMBER *restrict volume, ulong place)
 #endif
 
 #ifndef TILE
-/* Fills a row without data with `nothing`. */
+/* Fills a row without data with `empty_value`. */
 kernel void
-clear_row (global float *restrict plane, uint rows, uint row, uint lines, float nothing)
+clear_row (
+    global float *restrict plane, uint rows, uint row, uint lines, float empty_value)
 {
   const uint line = get_global_id (0);
   if (line < lines)
-    plane[line * (size_t)rows + row] = nothing;
+    plane[line * (size_t)rows + row] = empty_value;
 }
 #endif

@@ -43,7 +43,7 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
     long input_stride, uint samples, uint points, uint lines, uint shift,
     __global const float *restrict tables, __global const float *restrict background,
     uint background_offset, __global float *restrict output, ulong output_offset,
-    __global uint *broken)
+    __global uint *nonfinite)
 {
   uint m = get_global_id (0);
   uint line = get_global_id (1) * LINES;
@@ -62,7 +62,7 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
   }
 
 #if COMPLEX
-  float2 turn = phase_at (tables, m);
+  float2 rotation = phase_at (tables, m);
 #endif
 
   uint end = min (line + LINES, lines);
@@ -70,14 +70,14 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
     __global const uchar *spectrum = input + input_offset + (long)line * input_stride;
     ulong point = (ulong)line * points + m;
 #ifdef LOAD_F32LE
-    if (broken && m < samples && isnan (load_sample (spectrum, m, shift)))
-      atomic_inc (broken);
+    if (nonfinite && m < samples && isnan (load_sample (spectrum, m, shift)))
+      atomic_inc (nonfinite);
 #endif
     float y = 0.0f;
     for (int t = 0; t < TAPS; t++)
       y += weight[t] * (load_sample (spectrum, sample[t], shift) - below[t]);
 #if COMPLEX
-    ((__global float2 *)(output + output_offset))[point] = y * turn;
+    ((__global float2 *)(output + output_offset))[point] = y * rotation;
 #else
     output[output_offset + point] = y;
 #endif

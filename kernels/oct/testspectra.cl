@@ -323,14 +323,14 @@ typedef struct {
 /* Computes the scatterers of A-lines. `places` are the lateral positions of the A-lines,
  * in lines. With `advances`, all blood moves along the beam, by `flow_step` and
  * `flow_turns` from A-line to A-line, starting at `flow_start` and `flow_phase`. Without
- * it, `flow` advances the phase of blood. `turned`: A-lines are acquired from the last to
- * the first. Adjacent A-lines see the same grains, with weights that keep the mean
+ * it, `flow` advances the phase of blood. `reversed`: A-lines are acquired from the last
+ * to the first. Adjacent A-lines see the same grains, with weights that keep the mean
  * intensity, which results in speckle. Scatterers not of `kinds` have amplitude 0. */
 __kernel void
 tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
     float4 vessel, uint kinds, uint flow, uint2 displacement, uint displacement_phase,
     float gain, uint seed, uint lines, __global const float *places, uint advances,
-    ulong flow_start, ulong flow_step, uint flow_phase, uint flow_turns, uint turned,
+    ulong flow_start, ulong flow_step, uint flow_phase, uint flow_turns, uint reversed,
     Box box, __global Scatterer *scatterers)
 {
   const uint column = get_global_id (0);
@@ -341,8 +341,8 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
   const uint index = box.x + column;
   const uint line = box.z + row;
   __global Scatterer *scatterer = scatterers + (size_t)row * box.y + column;
-  const float taken = places[line];
-  const float across = (taken + 0.5f) / lines;
+  const float lateral = places[line];
+  const float across = (lateral + 0.5f) / lines;
   const float speed = 8.0f * inside_vessel (vessel, (index + 0.5f) * cell, across);
   if (!(kinds & (speed > 0.0f ? BLOOD : STILL))) {
     *scatterer = 0;
@@ -350,20 +350,20 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
   }
 
   const bool moves = advances && speed > 0.0f;
-  const uint time = turned ? lines - 1 - line : line;
+  const uint time = reversed ? lines - 1 - line : line;
   const Shift shift = {moves ? flow_start + time * flow_step : 0,
       moves ? flow_phase + time * flow_turns : 0};
-  const float place = taken * grains;
+  const float place = lateral * grains;
   const uint left = convert_uint_rtz (place);
   const float between = place - left;
   /* Index of the grain of blood that has moved to this cell */
-  const uint which = index - (uint)(shift.cells >> 32);
-  const float3 a = grain (which, left, seed, speed, flow);
-  const float3 b = grain (which, left + 1, seed, speed, flow);
+  const uint grain_index = index - (uint)(shift.cells >> 32);
+  const float3 a = grain (grain_index, left, seed, speed, flow);
+  const float3 b = grain (grain_index, left + 1, seed, speed, flow);
   const float2 field = cospi (0.5f * between) * a.xy + sinpi (0.5f * between) * b.xy;
 
-  const float on = moves ? (uint)shift.cells * 0x1p-32f : 0.0f;
-  const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between) + on) * cell;
+  const float advance = moves ? (uint)shift.cells * 0x1p-32f : 0.0f;
+  const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between) + advance) * cell;
   const float surface = layer_begins (layers[0], across);
   const float depth = surface + below;
   /* Removes the phase of the surface at the middle of the spectrum, so that a sloping
@@ -413,7 +413,7 @@ still_tissue (__global const uint8 *position, __global const Scatterer *scattere
 /* Computes the phase factor of breathing and dispersion for each sample, times the
  * spectrum of the light source. Each work-item computes one group. */
 __kernel void
-turn (__global const uint8 *position, __global const uint8 *dispersion,
+phase_factor (__global const uint8 *position, __global const uint8 *dispersion,
     __global const float8 *envelope, uint2 displacement, uint displacement_phase,
     uint groups, __global float8 *real, __global float8 *imaginary)
 {
@@ -427,15 +427,17 @@ turn (__global const uint8 *position, __global const uint8 *dispersion,
   imaginary[group] = light * cosine_of_turns (turns - 0x40000000u);
 }
 
-/* Returns the sum of a cos (phase) over the scatterers of an A-line. `bent` is the phase
- * of the dispersion. */
+/* Returns the sum of a cos (phase) over the scatterers of an A-line. `dispersion_turns`
+ * is the phase of the dispersion. */
 float8
-sum_of_fringes (__global const Scatterer *scatterers, uint count, uint8 at, uint8 bent)
+sum_of_fringes (
+    __global const Scatterer *scatterers, uint count, uint8 at, uint8 dispersion_turns)
 {
   float8 sum = 0.0f;
   for (uint i = 0; i < count; i++) {
     const Scatterer scatterer = scatterers[i];
-    const uint8 turns = turns_of_depth (scatterer.xy, at) + bent + scatterer.z;
+    const uint8 turns =
+        turns_of_depth (scatterer.xy, at) + dispersion_turns + scatterer.z;
     sum += as_float (scatterer.w) * cosine_of_turns (turns);
   }
   return sum;
@@ -445,34 +447,36 @@ sum_of_fringes (__global const Scatterer *scatterers, uint count, uint8 at, uint
  * Drexler and Fujimoto, Optical Coherence Tomography: Technology and Applications,
  * chapter 2. Interference between scatterers is left out. Moving scatterers are in `box`.
  * `reach` is the first cell and the number of cells of each A-line. Without
- * `keeps_still`, all scatterers count as moving. `turned`: A-lines are acquired from the
- * last to the first. */
+ * `keeps_still`, all scatterers count as moving. `reversed`: A-lines are acquired from
+ * the last to the first. */
 __kernel void
 layers_of_tissue (__global const uint8 *position, __global const uint8 *dispersion,
-    __global const float8 *envelope, __global const float8 *turn_real,
-    __global const float8 *turn_imaginary, uint keeps_still, __global const float8 *real,
-    __global const float8 *imaginary, uint groups, Box box, __global const uint2 *reach,
-    __global const Scatterer *scatterers, uint turned, float level, OUTPUT)
+    __global const float8 *envelope, __global const float8 *factor_real,
+    __global const float8 *factor_imaginary, uint keeps_still,
+    __global const float8 *real, __global const float8 *imaginary, uint groups, Box box,
+    __global const uint2 *reach, __global const Scatterer *scatterers, uint reversed,
+    float level, OUTPUT)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
   if (first_group * GROUP_SAMPLES >= samples || line >= lines)
     return;
 
-  const uint taken = turned ? lines - 1 - line : line;
-  const uint row = taken - box.z;
+  const uint spatial_line = reversed ? lines - 1 - line : line;
+  const uint row = spatial_line - box.z;
   const uint2 moving = row < box.w ? reach[row] : (uint2)(0, 0);
   __global const Scatterer *first = scatterers + (size_t)row * box.y + moving.x;
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
     const uint group = first_group + i;
-    const size_t place = (size_t)taken * groups + group;
+    const size_t place = (size_t)spatial_line * groups + group;
     float8 value = envelope[group];
     if (moving.y > 0)
       value +=
           value * sum_of_fringes (first, moving.y, position[group], dispersion[group]);
     if (keeps_still)
-      value += turn_real[group] * real[place] - turn_imaginary[group] * imaginary[place];
+      value +=
+          factor_real[group] * real[place] - factor_imaginary[group] * imaginary[place];
     values[i] = level * value;
   }
   finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,

@@ -37,7 +37,7 @@ place (uint4 at, ulong4 strides)
 ARRANGE (move_real, float, float, value)
 ARRANGE (move_complex, float2, float2, value)
 ARRANGE (widen, float, float2, (float2)(value, 0.0f))
-ARRANGE (take_real, float2, float, value.x)
+ARRANGE (extract_real, float2, float, value.x)
 
 /* Computes all bins of a real signal from the first half of each row: bin -b is the
  * conjugate of bin b. */

@@ -36,17 +36,17 @@
 
 /* Arguments of a layer. order: bit offsets of red, green, blue and alpha. place: x, y,
  * width and height in the output (a width of 0 disables the layer), then those of the
- * shown part of the input. how: operator; 2 for interlaced frames, else 1. curve:
+ * shown part of the input. modes: operator; 2 for interlaced frames, else 1. curve:
  * transfer function. */
-#define LAYER(n)                                                                         \
-  FRAME (const, layer##n), int4 order##n, int8 place##n, int2 how##n, float alpha##n,    \
+#define LAYER_PARAMETERS(n)                                                              \
+  FRAME (const, layer##n), int4 order##n, int8 place##n, int2 modes##n, float alpha##n,  \
       float4 curve##n
 
 #define AS_WORDS 0
 #define AS_LEVELS 1
 #define BY_MATRIX 2
 
-/* Sample layout of a layer, as in Picture, and its colour matrix */
+/* Sample layout of a layer, as in VideoFrame, and its colour matrix */
 typedef struct
 {
   ulong4 start;
@@ -54,7 +54,7 @@ typedef struct
   int4 stride, step;
   int2 size, subsampling, chroma;
   int gray, kind;
-} Look;
+} LayerFormat;
 
 typedef struct
 {
@@ -67,22 +67,22 @@ typedef struct
   float alpha;
   float4 curve;
 #if SAMPLED
-  __constant const Look *look;
+  __constant const LayerFormat *format;
 #endif
 } Layer;
 
 #if SAMPLED
-#define LOOK_ARGUMENTS , __constant const Look *looks, int first_look
-#define THE_LOOKS , looks, first_look
-#define THE_LOOK(n) , looks + first_look + n
+#define FORMAT_PARAMETERS , __constant const LayerFormat *formats, int first_format
+#define FORMAT_ARGUMENTS , formats, first_format
+#define LAYER_FORMAT(n) , formats + first_format + n
 #else
-#define LOOK_ARGUMENTS
-#define THE_LOOKS
-#define THE_LOOK(n)
+#define FORMAT_PARAMETERS
+#define FORMAT_ARGUMENTS
+#define LAYER_FORMAT(n)
 #endif
-#define THE_LAYER(n)                                                                     \
-  (Layer){THE_FRAME (layer##n), order##n, place##n, how##n.x, how##n.y, alpha##n,        \
-      curve##n THE_LOOK (n)}
+#define MAKE_LAYER(n)                                                                    \
+  (Layer){FRAME_ARGUMENTS (layer##n), order##n, place##n, modes##n.x, modes##n.y,        \
+      alpha##n, curve##n LAYER_FORMAT (n)}
 
 uint
 load_word (__global const uchar *at)
@@ -134,23 +134,25 @@ address_in (Layer layer, int x, int y)
 }
 
 #if SAMPLED
-Picture
+VideoFrame
 picture_of (Layer layer)
 {
-  __constant const Look *look = layer.look;
-  Picture picture = {look->gray, look->subsampling, look->chroma, layer.data, look->size,
-      look->start, look->stride, look->step, INTERLACED ? layer.fields : 1};
+  __constant const LayerFormat *format = layer.format;
+  VideoFrame picture = {format->gray, format->subsampling, format->chroma, layer.data,
+      format->size, format->start, format->stride, format->step,
+      INTERLACED ? layer.fields : 1};
   return picture;
 }
 
 int4
 sampled_pixel (Layer layer, int x, int y)
 {
-  Picture picture = picture_of (layer);
-  int4 pixel = pixel_of_picture (&picture, x, y);
-  if (layer.look->kind == BY_MATRIX)
-    pixel.xyz = (int3) (nearest_level (pixel, layer.look->row0),
-        nearest_level (pixel, layer.look->row1), nearest_level (pixel, layer.look->row2));
+  VideoFrame picture = picture_of (layer);
+  int4 pixel = read_pixel (&picture, x, y);
+  if (layer.format->kind == BY_MATRIX)
+    pixel.xyz = (int3) (nearest_level (pixel, layer.format->row0),
+        nearest_level (pixel, layer.format->row1),
+        nearest_level (pixel, layer.format->row2));
   return pixel;
 }
 #endif
@@ -159,7 +161,7 @@ int4
 levels_of_pixel (Layer layer, int x, int y)
 {
 #if SAMPLED
-  if (layer.look->kind != AS_WORDS)
+  if (layer.format->kind != AS_WORDS)
     return sampled_pixel (layer, x, y);
 #endif
   uint word = load_word (address_in (layer, x, y));
@@ -179,8 +181,8 @@ float
 load_alpha (Layer layer, int x, int y)
 {
 #if SAMPLED
-  if (layer.look->kind != AS_WORDS) {
-    Picture picture = picture_of (layer);
+  if (layer.format->kind != AS_WORDS) {
+    VideoFrame picture = picture_of (layer);
     return picture.step.w ? LOAD (&picture, w, x, y) / 255.0f : 1.0f;
   }
 #endif
@@ -234,10 +236,10 @@ sample_scaled (Layer layer, int x, int y)
   Corners at = corners_of (layer.place, layer.fields, x, y);
 #define CORNER(column, row) load_pixel (layer, at.columns.column, at.rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
-  float4 seen = MIXED (at, weighted (corners[0]), weighted (corners[1]),
+  float4 mean = MIXED (at, weighted (corners[0]), weighted (corners[1]),
       weighted (corners[2]), weighted (corners[3]));
   float4 plain = MIXED (at, corners[0], corners[1], corners[2], corners[3]);
-  return seen.w > 0.0f ? (float4) (seen.xyz / seen.w, seen.w) : plain;
+  return mean.w > 0.0f ? (float4) (mean.xyz / mean.w, mean.w) : plain;
 }
 
 float4
@@ -310,7 +312,8 @@ alpha_of_layer (Layer layer, int x, int y)
  * distances 0 … `radius`. Beyond an edge, its pixels repeat. */
 __kernel void
 spread_light (__global const float4 *below, int2 out_size, int4 region,
-    __global const float *weights, int radius, __global float4 *spread, LAYER (0) LOOK_ARGUMENTS)
+    __global const float *weights, int radius, __global float4 *spread,
+    LAYER_PARAMETERS (0) FORMAT_PARAMETERS)
 {
   int x = get_global_id (0);
   int y = get_global_id (1);
@@ -322,7 +325,7 @@ spread_light (__global const float4 *below, int2 out_size, int4 region,
   for (int away = -radius; away <= radius; away++) {
     int column = region.x + x + away;
     float4 light = weighted (line[clamp (column, 0, out_size.x - 1)]);
-    light.w = alpha_of_layer (THE_LAYER (0), column, region.y + y);
+    light.w = alpha_of_layer (MAKE_LAYER (0), column, region.y + y);
     sum += weights[abs (away)] * light;
   }
   spread[(ulong) y * region.z + x] = sum;
@@ -334,7 +337,7 @@ spread_light (__global const float4 *below, int2 out_size, int4 region,
  * rows are `lengths.y` long, a multiple of four. */
 __kernel void
 gather_light (__global const float4 *below, int2 out_size, int4 region, int radius,
-    int2 lengths, __global float4 *light, LAYER (0) LOOK_ARGUMENTS)
+    int2 lengths, __global float4 *light, LAYER_PARAMETERS (0) FORMAT_PARAMETERS)
 {
   int y = get_global_id (1);
   if (y >= region.w)
@@ -343,9 +346,9 @@ gather_light (__global const float4 *below, int2 out_size, int4 region, int radi
       below + (ulong) clamp (region.y + y, 0, out_size.y - 1) * out_size.x;
   for (int x = 0; x < lengths.x; x++) {
     int column = region.x - radius + x;
-    float4 seen = weighted (line[clamp (column, 0, out_size.x - 1)]);
-    seen.w = alpha_of_layer (THE_LAYER (0), column, region.y + y);
-    light[(ulong) y * lengths.x + x] = seen;
+    float4 value = weighted (line[clamp (column, 0, out_size.x - 1)]);
+    value.w = alpha_of_layer (MAKE_LAYER (0), column, region.y + y);
+    light[(ulong) y * lengths.x + x] = value;
   }
 }
 
@@ -388,15 +391,15 @@ spread_down (__global const float4 *spread, int4 region, __global const float *w
 }
 
 #if WRAP
-#define WRAP_ARGUMENTS                                                                   \
+#define WRAP_PARAMETERS                                                                  \
   , __global const float4 *spread, int4 region, __global const float *weights,           \
       int radius, float wrap
-#define THE_WRAP , spread, region, weights, radius, wrap
+#define WRAP_ARGUMENTS , spread, region, weights, radius, wrap
 
 /* Screens the light from below onto the layer's colours, where blurred alpha is less than
  * 1. */
 float4
-lit_from_below (float4 pixel, int x, int y WRAP_ARGUMENTS)
+lit_from_below (float4 pixel, int x, int y WRAP_PARAMETERS)
 {
   __global const float4 *middle =
       spread + (ulong) (y - region.y) * region.z + (x - region.x);
@@ -409,19 +412,19 @@ lit_from_below (float4 pixel, int x, int y WRAP_ARGUMENTS)
 }
 
 float4
-add_lit_layer (float4 below, int x, int y, Layer layer WRAP_ARGUMENTS)
+add_lit_layer (float4 below, int x, int y, Layer layer WRAP_PARAMETERS)
 {
   if (!is_covered (layer.place, x, y))
     return below;
   float4 pixel = pixel_of_layer (layer, x, y);
   if (pixel.w > 0.0f)
-    pixel = lit_from_below (pixel, x, y THE_WRAP);
+    pixel = lit_from_below (pixel, x, y WRAP_ARGUMENTS);
   pixel.w *= layer.alpha;
   return blend (below, pixel, layer.operator);
 }
 #else
+#define WRAP_PARAMETERS
 #define WRAP_ARGUMENTS
-#define THE_WRAP
 #endif
 
 /* --- a launch --- */
@@ -443,20 +446,23 @@ background_at (int background, int x, int y)
 }
 
 /* `last`: store bytes instead of passing the pixel on in `carried`. */
-#define ARGUMENTS                                                                        \
+#define PARAMETERS                                                                       \
   FRAME (, output), int4 order, int2 out_size, float4 curve, int background, int last,   \
-      __global float4 *carried, LAYER (0), LAYER (1), LAYER (2), LAYER (3), LAYER (4),   \
-      LAYER (5), LAYER (6), LAYER (7) LOOK_ARGUMENTS WRAP_ARGUMENTS
-#define AS_ARGUMENTS(n)                                                                  \
-  THE_FRAME (layer##n), order##n, place##n, how##n, alpha##n, curve##n
-#define THE_ARGUMENTS                                                                    \
-  THE_FRAME (output), order, out_size, curve, background, last, carried,                 \
-      AS_ARGUMENTS (0), AS_ARGUMENTS (1), AS_ARGUMENTS (2), AS_ARGUMENTS (3),            \
-      AS_ARGUMENTS (4), AS_ARGUMENTS (5), AS_ARGUMENTS (6), AS_ARGUMENTS (7) THE_LOOKS THE_WRAP
+      __global float4 *carried, LAYER_PARAMETERS (0), LAYER_PARAMETERS (1),              \
+      LAYER_PARAMETERS (2), LAYER_PARAMETERS (3), LAYER_PARAMETERS (4),                  \
+      LAYER_PARAMETERS (5), LAYER_PARAMETERS (6),                                        \
+      LAYER_PARAMETERS (7) FORMAT_PARAMETERS WRAP_PARAMETERS
+#define LAYER_ARGUMENTS(n)                                                               \
+  FRAME_ARGUMENTS (layer##n), order##n, place##n, modes##n, alpha##n, curve##n
+#define ARGUMENTS                                                                        \
+  FRAME_ARGUMENTS (output), order, out_size, curve, background, last, carried,           \
+      LAYER_ARGUMENTS (0), LAYER_ARGUMENTS (1), LAYER_ARGUMENTS (2),                     \
+      LAYER_ARGUMENTS (3), LAYER_ARGUMENTS (4), LAYER_ARGUMENTS (5),                     \
+      LAYER_ARGUMENTS (6), LAYER_ARGUMENTS (7) FORMAT_ARGUMENTS WRAP_ARGUMENTS
 #define FOR_UPPER_LAYERS(DO) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
 
 void
-composite_pixel (int x, int y, ARGUMENTS)
+composite_pixel (int x, int y, PARAMETERS)
 {
   ulong index = (ulong) y * out_size.x + x;
   float4 pixel = background == BACKGROUND_CARRIED
@@ -464,9 +470,9 @@ composite_pixel (int x, int y, ARGUMENTS)
                      : light_of_pixel (background_at (background, x, y), curve);
 #define ADD(n)                                                                           \
   if (place##n.s2 > 0)                                                                   \
-    pixel = add_layer (pixel, x, y, THE_LAYER (n));
+    pixel = add_layer (pixel, x, y, MAKE_LAYER (n));
 #if WRAP
-  pixel = add_lit_layer (pixel, x, y, THE_LAYER (0) THE_WRAP);
+  pixel = add_lit_layer (pixel, x, y, MAKE_LAYER (0) WRAP_ARGUMENTS);
 #else
   ADD (0)
 #endif
@@ -484,12 +490,12 @@ composite_pixel (int x, int y, ARGUMENTS)
 }
 
 __kernel void
-composite (ARGUMENTS)
+composite (PARAMETERS)
 {
   int x = get_global_id (0);
   int y = get_global_id (1);
   if (x < out_size.x && y < out_size.y)
-    composite_pixel (x, y, THE_ARGUMENTS);
+    composite_pixel (x, y, ARGUMENTS);
 }
 
 #if WIDE
@@ -553,12 +559,12 @@ wide_part_of (Layer layer)
   if (is_scaled (place))
     return place.s6 <= place.s2 * (STRIP / COLUMNS - 1) ? part : (int2) (INT_MAX);
 #if SAMPLED
-  if (layer.look->kind != AS_WORDS) {
+  if (layer.format->kind != AS_WORDS) {
     int beside = place.s0 - place.s4; /* column of the output for the input's first */
     if (beside & 1)
       return (int2) (INT_MAX);
     part.x = max (part.x, beside + CHROMA_REACH);
-    part.y = min (part.y, beside + layer.look->size.x - CHROMA_REACH);
+    part.y = min (part.y, beside + layer.format->size.x - CHROMA_REACH);
   }
 #endif
   return part;
@@ -583,12 +589,12 @@ floats_of_words (uint16 words, int4 order)
 INLINED Pixels
 wide_samples (Layer layer, int x, int y)
 {
-  Picture picture = picture_of (layer);
-  Pixels pixels = pixels_of_picture (&picture, x, y);
-  if (layer.look->kind == AS_LEVELS)
+  VideoFrame picture = picture_of (layer);
+  Pixels pixels = read_pixels (&picture, x, y);
+  if (layer.format->kind == AS_LEVELS)
     return pixels;
-  Pixels made = {color_wide (pixels, layer.look->row0),
-      color_wide (pixels, layer.look->row1), color_wide (pixels, layer.look->row2),
+  Pixels made = {color_wide (pixels, layer.format->row0),
+      color_wide (pixels, layer.format->row1), color_wide (pixels, layer.format->row2),
       pixels.w};
   return made;
 }
@@ -685,11 +691,11 @@ INLINED void
 load_strip (Layer layer, int from, int to, int line, uint *strip)
 {
 #if SAMPLED
-  if (layer.look->kind != AS_WORDS) {
+  if (layer.format->kind != AS_WORDS) {
     uint4 bits = convert_uint4 (layer.order);
     for (int x = from; x <= to;) {
       if (!(x & 1) && x >= CHROMA_REACH
-          && x + COLUMNS + CHROMA_REACH <= layer.look->size.x) {
+          && x + COLUMNS + CHROMA_REACH <= layer.format->size.x) {
         vstore16 (words_of_pixels (wide_samples (layer, x, line), bits), 0, strip + x - from);
         x += COLUMNS;
       } else {
@@ -745,15 +751,15 @@ sample_wide (Layer layer, int x, int y)
 #define ALPHA_WIDE(n) (LEVELS (n, w) * (1.0f / 255.0f))
   float16 alphas[4] = {ALPHA_WIDE (0), ALPHA_WIDE (1), ALPHA_WIDE (2), ALPHA_WIDE (3)};
   pixels.alpha = MIXED_WIDE (alphas[0], alphas[1], alphas[2], alphas[3]);
-  int16 is_seen = pixels.alpha > 0.0f;
+  int16 is_visible = pixels.alpha > 0.0f;
 #define WEIGHTED(n, component) LEVELS (n, component) * alphas[n]
-#define SEEN(component)                                                                  \
+#define UNWEIGHTED(component)                                                            \
   (MIXED_WIDE (WEIGHTED (0, component), WEIGHTED (1, component),                         \
        WEIGHTED (2, component), WEIGHTED (3, component))                                 \
       / pixels.alpha)
-  pixels.red = select (pixels.red, SEEN (x), is_seen);
-  pixels.green = select (pixels.green, SEEN (y), is_seen);
-  pixels.blue = select (pixels.blue, SEEN (z), is_seen);
+  pixels.red = select (pixels.red, UNWEIGHTED (x), is_visible);
+  pixels.green = select (pixels.green, UNWEIGHTED (y), is_visible);
+  pixels.blue = select (pixels.blue, UNWEIGHTED (z), is_visible);
   return pixels;
 }
 
@@ -762,7 +768,7 @@ INLINED Layer
 in_order (Layer layer)
 {
 #if SAMPLED
-  if (layer.look->kind != AS_WORDS)
+  if (layer.format->kind != AS_WORDS)
     layer.order = (int4) (0, 8, 16, 24);
 #endif
   return layer;
@@ -775,7 +781,7 @@ words_of_layer (Layer layer, int x, int y)
   int8 place = layer.place;
   int2 at = (int2) (place.s4 + x - place.s0, place.s5 + y - place.s1);
 #if SAMPLED
-  if (layer.look->kind != AS_WORDS)
+  if (layer.format->kind != AS_WORDS)
     return words_of_pixels (
         wide_samples (layer, at.x, at.y), convert_uint4 (in_order (layer).order));
 #endif
@@ -843,7 +849,7 @@ store_carried (__global float4 *at, int4 order, WidePixels pixels)
 #if WRAP
 /* lit_from_below() for sixteen columns, whose light is blurred in both directions */
 INLINED void
-light_wide (WidePixels *pixels, int x, int y WRAP_ARGUMENTS)
+light_wide (WidePixels *pixels, int x, int y WRAP_PARAMETERS)
 {
   WidePixels light =
       load_carried (spread + (ulong) (y - region.y) * region.z + (x - region.x));
@@ -868,15 +874,15 @@ store_wide (__global uchar *at, int4 order, WidePixels pixels)
 }
 
 __kernel void
-composite_cpu (ARGUMENTS)
+composite_cpu (PARAMETERS)
 {
   int y = get_global_id (1);
   if (y >= out_size.y)
     return;
   /* With a loop over this array, the blending code is compiled once instead of eight
    * times. */
-  const Layer layers[LAYERS] = {THE_LAYER (0), THE_LAYER (1), THE_LAYER (2), THE_LAYER (3),
-      THE_LAYER (4), THE_LAYER (5), THE_LAYER (6), THE_LAYER (7)};
+  const Layer layers[LAYERS] = {MAKE_LAYER (0), MAKE_LAYER (1), MAKE_LAYER (2),
+      MAKE_LAYER (3), MAKE_LAYER (4), MAKE_LAYER (5), MAKE_LAYER (6), MAKE_LAYER (7)};
   int here[LAYERS], count = 0; /* layers on this row */
   int2 covered[LAYERS], wide[LAYERS];
   for (int n = 0; n < LAYERS; n++) {
@@ -896,7 +902,7 @@ composite_cpu (ARGUMENTS)
                   || (x >= wide[n].x && end <= wide[n].y));
     if (!plain) {
       for (int at = x; at < min (end, out_size.x); at++)
-        composite_pixel (at, y, THE_ARGUMENTS);
+        composite_pixel (at, y, ARGUMENTS);
       continue;
     }
     __global float4 *at_carried = carried + (ulong) y * out_size.x + x;
@@ -912,12 +918,12 @@ composite_cpu (ARGUMENTS)
         add_wide_words (&pixels, in_order (layer), order, words_of_layer (layer, x, y));
         continue;
       }
-      WidePixels shown = floats_of_layer (layer, x, y);
+      WidePixels layer_pixels = floats_of_layer (layer, x, y);
 #if WRAP
       if (lit)
-        light_wide (&shown, x, y THE_WRAP);
+        light_wide (&layer_pixels, x, y WRAP_ARGUMENTS);
 #endif
-      add_wide_floats (&pixels, shown, layer, order);
+      add_wide_floats (&pixels, layer_pixels, layer, order);
     }
     if (last)
       store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);

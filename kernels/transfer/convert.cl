@@ -46,9 +46,9 @@ typedef struct
 /* Samples the input at the position of an output pixel. */
 #if SCALING == SCALE_NONE
 int4
-sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
+sample (const VideoFrame *in, const Taps *taps, int2 out_size, int x, int y)
 {
-  return pixel_of_picture (in, x, y);
+  return read_pixel (in, x, y);
 }
 #else
 #if SCALING == SCALE_NEAREST
@@ -59,27 +59,27 @@ nearest (Place place)
 }
 
 int4
-sample_at (const Picture *in, Place columns, Place lines, int field)
+sample_at (const VideoFrame *in, Place columns, Place lines, int field)
 {
-  return pixel_of_picture (in, nearest (columns), FIELDS * nearest (lines) + field);
+  return read_pixel (in, nearest (columns), FIELDS * nearest (lines) + field);
 }
 #elif SCALING == SCALE_BILINEAR
 int4
-sample_at (const Picture *in, Place columns, Place lines, int field)
+sample_at (const VideoFrame *in, Place columns, Place lines, int field)
 {
   float share_x, share_y;
   int2 column = neighbours (columns, &share_x);
   int2 row = FIELDS * neighbours (lines, &share_y) + field;
-  float4 above = mix (convert_float4 (pixel_of_picture (in, column.x, row.x)),
-      convert_float4 (pixel_of_picture (in, column.y, row.x)), share_x);
-  float4 below = mix (convert_float4 (pixel_of_picture (in, column.x, row.y)),
-      convert_float4 (pixel_of_picture (in, column.y, row.y)), share_x);
+  float4 above = mix (convert_float4 (read_pixel (in, column.x, row.x)),
+      convert_float4 (read_pixel (in, column.y, row.x)), share_x);
+  float4 below = mix (convert_float4 (read_pixel (in, column.x, row.y)),
+      convert_float4 (read_pixel (in, column.y, row.y)), share_x);
   return convert_int4_rte (mix (above, below, share_y));
 }
 #elif SCALING == SCALE_LANCZOS
 /* Beyond an edge of the input, its samples repeat. */
 int4
-weighted (const Picture *in, const Taps *taps, int x, int y, int field)
+weighted (const VideoFrame *in, const Taps *taps, int x, int y, int field)
 {
   __global const float *across = taps->across + x * (taps->count.x + 1);
   __global const float *down = taps->down + y * (taps->count.y + 1);
@@ -90,7 +90,7 @@ weighted (const Picture *in, const Taps *taps, int x, int y, int field)
     float4 of_line = 0;
     for (int column = 0; column < taps->count.x; column++)
       of_line += across[1 + column]
-                 * convert_float4 (pixel_of_picture (in,
+                 * convert_float4 (read_pixel (in,
                      clamp ((int) across[0] + column, 0, in->size.x - 1), line));
     sum += down[1 + row] * of_line;
   }
@@ -117,7 +117,7 @@ coverage (int i, int2 range, int unit)
 }
 
 int4
-sample_at (const Picture *in, Place columns, Place lines, int field)
+sample_at (const VideoFrame *in, Place columns, Place lines, int field)
 {
   int2 across = covered (columns, 1, in->size.x);
   int2 down = covered (lines, FIELDS, in->size.y);
@@ -126,7 +126,7 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
     float4 line = (float4) (0.0f);
     for (int column = across.x / columns.unit; column * columns.unit < across.y; column++)
       line += coverage (column, across, columns.unit)
-              * convert_float4 (pixel_of_picture (in, column, FIELDS * row + field));
+              * convert_float4 (read_pixel (in, column, FIELDS * row + field));
     sum += coverage (row, down, lines.unit) * line;
   }
   return convert_int4_rte (sum);
@@ -135,7 +135,7 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
 
 /* A frame of one row has only one field. */
 int4
-sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
+sample (const VideoFrame *in, const Taps *taps, int2 out_size, int x, int y)
 {
   int field = min (FIELD_OF (y), in->size.y - 1);
 #if SCALING == SCALE_LANCZOS
@@ -210,7 +210,7 @@ convert_pixel (int4 pixel, const Colors *colors, int2 at)
 #endif
 }
 
-/* Output frame, the counterpart of Picture for writing */
+/* Output frame, the counterpart of VideoFrame for writing */
 typedef struct
 {
   __global uchar *data;
@@ -218,10 +218,10 @@ typedef struct
   ulong4 start;
   int4 stride;
   int4 step;
-  uint4 *words; /* OUT_V210: words of the current six pixels */
-  int4 shown;   /* ORIENTED: left, top, width and height of the image */
-  int4 turned;  /* swap columns and rows, reverse columns, reverse rows */
-  int4 border;  /* samples of the border */
+  uint4 *words;     /* OUT_V210: words of the current six pixels */
+  int4 target;      /* ORIENTED: left, top, width and height of the image */
+  int4 orientation; /* swap columns and rows, reverse columns, reverse rows */
+  int4 border;      /* samples of the border */
   Taps taps;
 } Canvas;
 
@@ -255,19 +255,19 @@ store_v210 (uint4 *words, int value, int at, int first, int step, int count)
 
 /* Returns the pixel of the output at `at`. */
 int4
-pixel_at (const Picture *in, const Canvas *out, const Colors *colors, int2 at)
+pixel_at (const VideoFrame *in, const Canvas *out, const Colors *colors, int2 at)
 {
 #if ORIENTED
-  int2 place = at - out->shown.xy, size = out->shown.zw;
+  int2 place = at - out->target.xy, size = out->target.zw;
   if (place.x < 0 || place.y < 0 || place.x >= size.x || place.y >= size.y)
     return out->border;
-  if (out->turned.x) {
+  if (out->orientation.x) {
     place = place.yx;
     size = size.yx;
   }
-  if (out->turned.y)
+  if (out->orientation.y)
     place.x = size.x - 1 - place.x;
-  if (out->turned.z)
+  if (out->orientation.z)
     place.y = size.y - 1 - place.y;
   return convert_pixel (sample (in, &out->taps, size, place.x, place.y), colors, at);
 #else
@@ -310,7 +310,7 @@ between_lines (int2 above, int2 below, int y)
 
 /* Converts the block that begins at column x. */
 void
-convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x,
+convert_block (const VideoFrame *in, const Canvas *out, const Colors *colors, int x,
     int block)
 {
   int y = first_line (block);
@@ -368,22 +368,22 @@ convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x
 #endif
 }
 
-#define ARGUMENTS                                                                        \
+#define PARAMETERS                                                                       \
   __global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,          \
       int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,           \
       int4 out_stride, int4 out_step, long4 row0, long4 row1, long4 row2,                \
-      __global const float *map, int4 shown, int4 turned, int4 border,                    \
+      __global const float *map, int4 target, int4 orientation, int4 border,             \
       __global const float *across, __global const float *down, int2 taps
-#define THE_PICTURES                                                                     \
-  Picture in = {in_data, in_size, in_start, in_stride, in_step, FIELDS};                 \
-  Canvas out = {out_data, out_size, out_start, out_stride, out_step, 0, shown, turned,   \
-      border, {across, down, taps}};                                                     \
+#define DECLARE_FRAMES                                                                   \
+  VideoFrame in = {in_data, in_size, in_start, in_stride, in_step, FIELDS};              \
+  Canvas out = {out_data, out_size, out_start, out_stride, out_step, 0, target,          \
+      orientation, border, {across, down, taps}};                                        \
   Colors colors = {row0, row1, row2, map}
 
 __kernel void
-convert (ARGUMENTS)
+convert (PARAMETERS)
 {
-  THE_PICTURES;
+  DECLARE_FRAMES;
   int block = get_global_id (1);
 #if OUT_V210
   int x = get_global_id (0) * 6;
@@ -414,7 +414,7 @@ INLINED void
 store_eight (__global uchar *at, int step, uchar8 values)
 {
   if (step == 1) {
-    STORE_AT_ONCE (HalfBytes, at, values);
+    STORE_UNALIGNED (HalfBytes, at, values);
     return;
   }
   uchar each[8];
@@ -427,7 +427,7 @@ INLINED void
 store_columns (__global uchar *at, int step, uchar16 values)
 {
   if (step == 1) {
-    STORE_AT_ONCE (Bytes, at, values);
+    STORE_UNALIGNED (Bytes, at, values);
     return;
   }
   store_eight (at, step, values.lo);
@@ -435,9 +435,9 @@ store_columns (__global uchar *at, int step, uchar16 values)
 }
 
 INLINED Pixels
-converted_wide (const Picture *in, const Colors *colors, int x, int y)
+converted_wide (const VideoFrame *in, const Colors *colors, int x, int y)
 {
-  Pixels pixels = pixels_of_picture (in, x, y);
+  Pixels pixels = read_pixels (in, x, y);
 #if COLORS == COLORS_MATRIX
   Pixels made = {color_wide (pixels, colors->row0), color_wide (pixels, colors->row1),
       color_wide (pixels, colors->row2), pixels.w};
@@ -468,7 +468,7 @@ store_chroma_wide (
     uchar16 both;
     both.even = convert_uchar8 (other > at ? results[0] : results[1]);
     both.odd = convert_uchar8 (other > at ? results[1] : results[0]);
-    STORE_AT_ONCE (Bytes, other > at ? at : other, both);
+    STORE_UNALIGNED (Bytes, other > at ? at : other, both);
     return;
   }
   store_eight (at, out->step.y, convert_uchar8 (results[0]));
@@ -483,7 +483,8 @@ store_chroma_wide (
 
 /* Returns the chroma of the column before x, for all rows of a block. */
 int2
-chroma_before (const Picture *in, const Canvas *out, const Colors *colors, int x, int y)
+chroma_before (
+    const VideoFrame *in, const Canvas *out, const Colors *colors, int x, int y)
 {
   int2 left = PIXEL (x - 1, y).yz;
 #if CHROMA_OUT_V == CHROMA_CENTRED
@@ -495,7 +496,7 @@ chroma_before (const Picture *in, const Canvas *out, const Colors *colors, int x
 
 /* Replaces `before` by the chroma to the left of the next sixteen columns. */
 INLINED void
-convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, int x,
+convert_wide_block (const VideoFrame *in, const Canvas *out, const Colors *colors, int x,
     int block, int2 *before)
 {
   int y = block << OUT_H_SUB;
@@ -503,7 +504,7 @@ convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, 
   Pixels pixels = converted_wide (in, colors, x, y);
   uint4 bits = convert_uint4 (out->start & 3) << 3;
   __global uchar *line = out->data + (out->start.x & ~3UL) + (ulong) y * out->stride.x;
-  STORE_AT_ONCE (
+  STORE_UNALIGNED (
       WideWords, (__global uint *) line + x, words_of_pixels (pixels, bits));
 #else
   int16 first, second;
@@ -527,9 +528,9 @@ convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, 
 }
 
 __kernel void
-convert_cpu (ARGUMENTS)
+convert_cpu (PARAMETERS)
 {
-  THE_PICTURES;
+  DECLARE_FRAMES;
   in.step = (int4) (IN_STEPS); /* constants, so that the compiler drops unused code */
   out.step = (int4) (OUT_STEPS);
   int block = get_global_id (1);

@@ -23,9 +23,9 @@ key_at (global const uchar4 *frame, int x, int y, int width, int height, uchar o
   return x < 0 || y < 0 || x >= width || y >= height ? outside : frame[y * width + x].w;
 }
 
-/* Each makes `to` of `from`; `filmed` is the picture without a key. */
+/* Each kernel reads `from` and writes `to`; `unkeyed` is the frame before keying. */
 kernel void
-chromakey (global const uchar4 *filmed, global const uchar4 *from, global uchar4 *to,
+chromakey (global const uchar4 *unkeyed, global const uchar4 *from, global uchar4 *to,
     global const int *size, global const int *limit)
 {
   const int at = get_global_id (1) * size[0] + get_global_id (0);
@@ -36,7 +36,7 @@ chromakey (global const uchar4 *filmed, global const uchar4 *from, global uchar4
 }
 
 kernel void
-noisereduce (global const uchar4 *filmed, global const uchar4 *from, global uchar4 *to,
+noisereduce (global const uchar4 *unkeyed, global const uchar4 *from, global uchar4 *to,
     global const int *size, global const int *limit)
 {
   const int x = get_global_id (0), y = get_global_id (1), w = size[0], h = size[1];
@@ -51,7 +51,7 @@ noisereduce (global const uchar4 *filmed, global const uchar4 *from, global ucha
 }
 
 kernel void
-flowkey (global const uchar4 *filmed, global const uchar4 *from, global uchar4 *to,
+flowkey (global const uchar4 *unkeyed, global const uchar4 *from, global uchar4 *to,
     global const int *size, global const int *limit)
 {
   const int x = get_global_id (0), y = get_global_id (1), w = size[0], h = size[1];
@@ -59,7 +59,7 @@ flowkey (global const uchar4 *filmed, global const uchar4 *from, global uchar4 *
   uchar4 pixel = from[y * w + x];
   for (int i = 0; i < 4; i++)
     if (pixel.w != 0 && key_at (from, x + dx[i], y + dy[i], w, h, 255) == 0
-        && difference (filmed[y * w + x], filmed[(y + dy[i]) * w + x + dx[i]]) < *limit)
+        && difference (unkeyed[y * w + x], unkeyed[(y + dy[i]) * w + x + dx[i]]) < *limit)
       pixel.w = 0;
   to[y * w + x] = pixel;
 }
@@ -77,10 +77,10 @@ public:
   Chain (GstOpenCLContext *context, unsigned width, unsigned height, GError **error);
 
   explicit operator bool () const { return !*error; }
-  bool run (const void *picture);
+  bool run (const void *frame);
 
 private:
-  bool step (const char *name, const void *picture);
+  bool step (const char *name, const void *frame);
   cl::Buffer buffer (size_t bytes, const void *data);
   bool check (cl_int code, const char *call)
   {
@@ -123,14 +123,14 @@ Chain::buffer (size_t bytes, const void *data)
 }
 
 bool
-Chain::step (const char *name, const void *picture)
+Chain::step (const char *name, const void *frame)
 {
   cl_int code;
   cl::Kernel kernel (program, name, &code);
   if (!check (code, "clCreateKernel"))
     return false;
   const cl::Buffer to = buffer (state.size (), nullptr);
-  const cl::Buffer arguments[] = {buffer (state.size (), picture),
+  const cl::Buffer arguments[] = {buffer (state.size (), frame),
       buffer (state.size (), state.data ()), to, buffer (sizeof size, size),
       buffer (sizeof limit, &limit)};
   if (*error)
@@ -145,12 +145,12 @@ Chain::step (const char *name, const void *picture)
 }
 
 bool
-Chain::run (const void *picture)
+Chain::run (const void *frame)
 {
-  memcpy (state.data (), picture, state.size ());
+  memcpy (state.data (), frame, state.size ());
   for (const auto &which : steps)
     for (unsigned i = 0; i < which.times; i++)
-      if (!step (which.kernel, picture))
+      if (!step (which.kernel, frame))
         return false;
   return true;
 }
@@ -158,11 +158,11 @@ Chain::run (const void *picture)
 
 void
 measure_blocking_keying (GstOpenCLContext *context, unsigned width, unsigned height,
-    const Buffer &picture, const Timing &timing, Result &result)
+    const Buffer &frame, const Timing &timing, Result &result)
 {
   GError *error = nullptr;
   GstMapInfo map;
-  if (!gst_buffer_map (picture.get (), &map, GST_MAP_READ))
+  if (!gst_buffer_map (frame.get (), &map, GST_MAP_READ))
     return;
   {
     Chain chain (context, width, height, &error);
@@ -172,6 +172,6 @@ measure_blocking_keying (GstOpenCLContext *context, unsigned width, unsigned hei
   if (error)
     result.error = error->message;
   g_clear_error (&error);
-  gst_buffer_unmap (picture.get (), &map);
+  gst_buffer_unmap (frame.get (), &map);
 }
 } // namespace bench

@@ -1,10 +1,10 @@
-"""Measures a convolution in onnxruntime and scipy: one line a window, in calls per second.
+"""Measures a convolution in onnxruntime and scipy. Prints calls per second, one line per window.
 
 usage: python3 baseline-convolve.py WARM-UP SECONDS WINDOWS LIBRARY SIDE CHANNELS FILTERS
        TAPS STRIDE GROUPS
 
-opencl-bench has it within itself and runs it with the interpreter that GST_OPENCL_PYTHON
-names, else python3; `pip install onnx onnxruntime scipy` brings what it needs.
+opencl-bench contains this script and runs it with the interpreter of GST_OPENCL_PYTHON (default:
+python3). Needs `pip install onnx onnxruntime scipy`.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -13,7 +13,7 @@ import time
 
 
 def layer(side, channels, filters, taps, stride, groups):
-    """onnxruntime on two threads, as it comes."""
+    """Returns a function that runs onnxruntime with default options on two threads."""
     import numpy as np
     import onnx
     import onnxruntime
@@ -40,7 +40,7 @@ def layer(side, channels, filters, taps, stride, groups):
 
 
 def picture(side, taps):
-    """scipy's, in single precision, on two threads."""
+    """Returns a function that runs scipy's fftconvolve in single precision on two threads."""
     import numpy as np
     import scipy.fft
     import scipy.signal

@@ -1,9 +1,9 @@
-"""Measures the same work in numba: one line a window, in calls per second.
+"""Measures the same work in numba. Prints calls per second, one line per window.
 
 usage: python3 baseline-numba.py WARM-UP SECONDS WINDOWS CASE SIDE
 
-opencl-bench has it within itself and runs it with the interpreter that GST_OPENCL_PYTHON
-names, else python3; numba comes with `pip install numba`.
+opencl-bench contains this script and runs it with the interpreter of GST_OPENCL_PYTHON (default:
+python3). Needs `pip install numba`.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """

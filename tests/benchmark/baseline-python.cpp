@@ -46,23 +46,23 @@ measure_python (const char *script, const std::vector<std::string> &arguments,
     const Timing &timing, Result &result)
 {
   GError *reason = nullptr;
-  gchar *output = nullptr, *said = nullptr;
+  gchar *output = nullptr, *messages = nullptr;
   GSubprocess *process = start (script, arguments, timing, &reason);
 
   if (process
       && g_subprocess_communicate_utf8 (
-          process, nullptr, nullptr, &output, &said, &reason)) {
+          process, nullptr, nullptr, &output, &messages, &reason)) {
     std::istringstream lines (output);
     for (double rate; lines >> rate;)
       result.rates.push_back (rate);
     if (result.rates.empty ())
-      result.error = std::string ("python: ") + (said ? said : "no output");
+      result.error = std::string ("python: ") + (messages ? messages : "no output");
   } else {
     result.error = std::string ("python: ") + (reason ? reason->message : "did not run");
   }
   g_clear_error (&reason);
   g_clear_object (&process);
   g_free (output);
-  g_free (said);
+  g_free (messages);
 }
 } // namespace bench

@@ -69,12 +69,12 @@ struct Method {
 };
 
 constexpr Method methods[] = {
-    {"auto", "method=auto", "the method that is chosen"},
-    {"direct", "method=direct", "as the sum that it is"},
-    {"separable", "method=separable", "lines, then columns"},
-    {"winograd", "method=winograd", "after Winograd"},
-    {"im2col", "method=im2col", "unfolded into a matrix product"},
-    {"fft", "method=fft", "by way of spectra"},
+    {"auto", "method=auto", "the method that auto chooses"},
+    {"direct", "method=direct", "direct sum"},
+    {"separable", "method=separable", "rows, then columns"},
+    {"winograd", "method=winograd", "Winograd algorithm"},
+    {"im2col", "method=im2col", "im2col and matrix product"},
+    {"fft", "method=fft", "Fourier transform"},
 };
 
 bool
@@ -285,8 +285,7 @@ void
 keep_choice (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint,
     GObject *, GstDebugMessage *message, gpointer choice)
 {
-  const char *const begins = "method=auto takes ",
-                    *text = gst_debug_message_get (message);
+  const char *const begins = "method=auto uses ", *text = gst_debug_message_get (message);
   if (g_str_has_prefix (text, begins))
     *static_cast<std::string *> (choice) = text + strlen (begins);
 }
@@ -420,7 +419,7 @@ convolutions_of_compute ()
     const std::string name = std::string ("convolve-") + size.name;
     const bool layer = is_layer (size);
     cases.push_back ({kept_name (name),
-        layer ? "openclconvolve, a layer" : "openclconvolve, a gray picture",
+        layer ? "openclconvolve, a layer" : "openclconvolve, a gray image",
         convolve (size, "method=auto")});
     cases.push_back ({kept_name ("baseline-" + name),
         layer ? "onnxruntime on two threads" : "scipy's fftconvolve on two threads",
@@ -442,7 +441,7 @@ all_methods ()
           convolve (size, method.properties)});
       if (method.name == std::string ("im2col"))
         cases.push_back ({kept_name ("baseline-clblast-" + name),
-            "CLBlast's product of these matrices alone", product_alone (size)});
+            "CLBlast's product of the same matrices", product_alone (size)});
     }
   return cases;
 }
@@ -452,7 +451,7 @@ with_choices (std::vector<Case> cases)
 {
   auto add = [&] (const Size &size) {
     cases.push_back ({kept_name (std::string ("choice-") + size.name),
-        "what auto takes, and each method in turn", choose (size)});
+        "the method that auto chooses, and each method", choose (size)});
   };
   for (const Size &size : sizes)
     add (size);

@@ -69,6 +69,6 @@ const std::vector<Case> fft_cases = {
     {"clfft-real", "with clFFT", transform ({"clfft", 16384, false})},
     {"clfft-complex", "with clFFT", transform ({"clfft", 16384, true})},
     {"auto-real-60", "octfft, 60 real lines", transform ({"auto", 60, false})},
-    {"baseline-fftw", "FFTW alone on two threads, complex", run_fftw},
+    {"baseline-fftw", "FFTW on two threads, complex", run_fftw},
 };
 } // namespace bench

@@ -67,12 +67,12 @@ run_host (Session &session, const std::string &what, const Size &fallback,
 /* Runs a chain on the device. The limit is that of reading and writing one frame. */
 void
 run_on_device (Session &session, const std::string &what, const Size &size,
-    const Feed &filmed, const std::string &chain)
+    const Feed &screen, const std::string &chain)
 {
   Result result = frames_result (session, what, size);
   Feed held;
   result.limit = session.ceilings.memory_limit (2 * rgba_bytes (size));
-  if (hold_on_device (filmed, held, result.error))
+  if (hold_on_device (screen, held, result.error))
     measure (
         {"benchmarksource name=source ! " + chain + " ! " + sink, {{"source", held}}, 1},
         session.options.timing, result);
@@ -161,9 +161,9 @@ run_blocking (Session &session, const std::string &what, const Size &fallback)
 {
   const Size size = size_or (session, fallback);
   Result result = frames_result (session, what, size);
-  const Feed filmed = green_screen (size.width, size.height);
+  const Feed screen = green_screen (size.width, size.height);
   measure_blocking_keying (session.context, size.width, size.height,
-      filmed.frames.front (), session.options.timing, result);
+      screen.frames.front (), session.options.timing, result);
   session.print (result);
 }
 
@@ -186,23 +186,23 @@ run_alpha (Session &session, const std::string &what)
 {
   const Size size = size_or (session, hd);
   Result result = frames_result (session, what, size);
-  Feed filmed = green_screen (size.width, size.height);
+  Feed screen = green_screen (size.width, size.height);
   result.device = "CPU";
   measure ({std::string ("benchmarksource name=source ! alpha method=green ! "
                          "video/x-raw,format=AYUV ! ")
                    + sink,
-               {{"source", filmed}}, 1},
+               {{"source", screen}}, 1},
       session.options.timing, result);
   session.print (result);
 }
 } // namespace
 
 const std::vector<Case> keying_cases = {
-    {"host", "3840x2160 RGBA host to host, pinned: the whole run",
+    {"host", "3840x2160 RGBA host to host, pinned: the whole chain",
         [] (Session &session, const std::string &what) {
           run_host (session, what, uhd, keying_chain);
         }},
-    {"composited", "3840x2160 NV12 to NV12, over a background that is on the device",
+    {"composited", "3840x2160 NV12 to NV12, over a background on the device",
         [] (Session &session, const std::string &what) {
           run_camera (session, what, uhd, keying_chain);
         }},
@@ -218,7 +218,7 @@ const std::vector<Case> keying_cases = {
         [] (Session &session, const std::string &what) {
           run_line (session, what, conversion_line, false);
         }},
-    {"soft", "1280x720 RGBA on the device: a soft key, refined, its core and spill",
+    {"soft", "1280x720 RGBA on the device: soft key with refine, core and spill",
         [] (Session &session, const std::string &what) {
           run_soft (session, what, half_hd);
         }},
@@ -226,25 +226,25 @@ const std::vector<Case> keying_cases = {
         [] (Session &session, const std::string &what) {
           run_soft (session, what, uhd);
         }},
-    {"device", "3840x2160 RGBA that is and stays on the device: the whole run",
-        run_device},
-    {"convergence", "1920x1080 on the device: flowkey until nothing changes, 1000 deep",
+    {"device", "3840x2160 RGBA device to device: the whole chain", run_device},
+    {"convergence",
+        "1920x1080 on the device: flowkey until nothing changes, after 1000 steps",
         run_convergence},
     {"hd-chromakey", "1920x1080 RGBA host to host, pinned: chromakey alone",
         [] (Session &session, const std::string &what) {
           run_host (session, what, hd, "chromakey");
         }},
-    {"hd-host", "1920x1080 RGBA host to host, pinned: the whole run",
+    {"hd-host", "1920x1080 RGBA host to host, pinned: the whole chain",
         [] (Session &session, const std::string &what) {
           run_host (session, what, hd, keying_chain);
         }},
     {"latency", "one frame of 1920x1080 at a time, host to host", run_latency},
-    {"first-frame", "process start to first frame: without kernel caches, then with",
+    {"first-frame", "process start to first frame, without and with kernel caches",
         [] (Session &session, const std::string &what) {
           const Size size = size_or (session, hd);
           measure_first_frames (session, what, picture_size (size.width, size.height));
         }},
-    {"baseline-blocking", "3840x2160: a launch, buffers and a blocking read a step",
+    {"baseline-blocking", "3840x2160: a launch, buffers and a blocking read per step",
         [] (Session &session, const std::string &what) {
           run_blocking (session, what, uhd);
         }},

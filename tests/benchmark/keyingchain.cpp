@@ -85,16 +85,16 @@ namespace {
 const std::string on_device = "video/x-raw(memory:OpenCLMemory),format=";
 const GstClockTime frame_duration = GST_SECOND / 30;
 
-/* Converts `filmed` to `format` in host memory. */
+/* Converts `camera` to `format` in host memory. */
 bool
-as_format (const char *format, const Feed &filmed, Feed::Kind kind, Feed &made,
+as_format (const char *format, const Feed &camera, Feed::Kind kind, Feed &made,
     std::string &error)
 {
   return hold_frame ("benchmarksource name=source ! openclupload ! openclconvert ! "
                          + on_device + format
                          + " ! opencldownload ! video/x-raw ! appsink name=sink "
                            "sync=false",
-             {{"source", filmed}}, made, error)
+             {{"source", camera}}, made, error)
          && to_host (made, kind, 1, error);
 }
 
@@ -114,62 +114,62 @@ bool
 camera_line (const std::string &keyer, unsigned width, unsigned height, Line &line,
     std::string &error)
 {
-  Feed filmed, background;
-  if (!as_format ("NV12", green_screen (width, height), Feed::POOL, filmed, error)
+  Feed camera, background;
+  if (!as_format ("NV12", green_screen (width, height), Feed::POOL, camera, error)
       || !hold_on_device (long_flow (width, height, 100), background, error))
     return false;
-  filmed.duration = background.duration = frame_duration;
+  camera.duration = background.duration = frame_duration;
   line.text = "openclcompositor name=mix background=transparent ! openclconvert ! "
               + on_device + "NV12 ! opencldownload ! " + queued_sink
               + " benchmarksource name=behind ! mix.sink_0 "
                 "benchmarksource name=source ! openclupload ! "
               + keyer + " ! mix.sink_1";
-  line.feeds = {{"source", filmed}, {"behind", background}};
+  line.feeds = {{"source", camera}, {"behind", background}};
   return true;
 }
 
 bool
 cpu_camera_line (unsigned width, unsigned height, Line &line, std::string &error)
 {
-  Feed filmed, background;
-  if (!as_format ("NV12", green_screen (width, height), Feed::HELD, filmed, error)
+  Feed camera, background;
+  if (!as_format ("NV12", green_screen (width, height), Feed::HELD, camera, error)
       || !as_ayuv (long_flow (width, height, 100), background, error))
     return false;
-  filmed.duration = background.duration = frame_duration;
+  camera.duration = background.duration = frame_duration;
   line.text = std::string ("compositor name=mix max-threads=2 background=transparent ! "
                            "videoconvert n-threads=2 ! video/x-raw,format=NV12 ! ")
               + queued_sink
               + " benchmarksource name=behind ! mix.sink_0 "
                 "benchmarksource name=source ! videoconvert n-threads=2 ! "
                 "alpha method=green ! mix.sink_1";
-  line.feeds = {{"source", filmed}, {"behind", background}};
+  line.feeds = {{"source", camera}, {"behind", background}};
   return true;
 }
 
 bool
 conversion_line (unsigned width, unsigned height, Line &line, std::string &error)
 {
-  Feed filmed;
-  if (!as_format ("NV12", green_screen (width, height), Feed::POOL, filmed, error))
+  Feed camera;
+  if (!as_format ("NV12", green_screen (width, height), Feed::POOL, camera, error))
     return false;
   line.text = "benchmarksource name=source ! openclupload ! openclconvert ! " + on_device
               + "RGBA ! openclconvert ! " + on_device + "NV12 ! opencldownload ! "
               + queued_sink;
-  line.feeds = {{"source", filmed}};
+  line.feeds = {{"source", camera}};
   return true;
 }
 
 bool
 cpu_conversion_line (unsigned width, unsigned height, Line &line, std::string &error)
 {
-  Feed filmed;
-  if (!as_format ("NV12", green_screen (width, height), Feed::HELD, filmed, error))
+  Feed camera;
+  if (!as_format ("NV12", green_screen (width, height), Feed::HELD, camera, error))
     return false;
   line.text = std::string ("benchmarksource name=source ! videoconvert n-threads=2 ! "
                            "video/x-raw,format=RGBA ! videoconvert n-threads=2 ! "
                            "video/x-raw,format=NV12 ! ")
               + queued_sink;
-  line.feeds = {{"source", filmed}};
+  line.feeds = {{"source", camera}};
   return true;
 }
 } // namespace bench

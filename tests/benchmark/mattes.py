@@ -2,19 +2,19 @@
 # Compares mattes of chromakey with those of FFmpeg's and GStreamer's keyers
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Puts pictures whose exact matte is known before a green screen, tunes each keyer's
-parameters on those with odd numbers, by the same search for all, and prints how far its
-mattes of those with even numbers are from the exact ones: the mean of all.
+"""Composites images with a known matte over a green screen. Tunes each keyer's parameters on the
+images with odd numbers, with the same search for all keyers. Prints the mean square error of its
+mattes on the images with even numbers.
 
     mattes.py FOLDER [PICTURES]
     mattes.py --smoothness FOLDER [PICTURES]
 
-With --smoothness it prints the error of chromakey's default similarity at several values of
-smoothness instead, on the pictures with odd numbers and on those with even numbers.
+With --smoothness it instead prints the error of chromakey with default similarity at several values
+of smoothness, for the images with odd and with even numbers.
 
-FOLDER has, as the low-resolution training set of alphamatting.com, input_training_lowres/
-and gt_training_lowres/ with GT01.png, GT02.png, …; of them the first PICTURES are taken
-(without: all). Needs ffmpeg, python3-numpy, python3-gi and the built plugins (meson devenv).
+FOLDER contains the low-resolution training set of alphamatting.com: input_training_lowres/ and
+gt_training_lowres/ with GT01.png, GT02.png, …. PICTURES limits their number (default: all).
+Needs ffmpeg, python3-numpy, python3-gi and the built plugins (meson devenv).
 """
 import itertools
 import pathlib
@@ -58,7 +58,7 @@ def halved(image):
 
 
 def spread(sums):
-    """Weighted colours, where there is no weight from ever wider around."""
+    """Divides sums of colours by their weights. Fills pixels without weight from coarser levels."""
     if min(sums.shape[:2]) <= 1:
         return sums[..., :3] / np.maximum(sums[..., 3:], 1e-9)
     wide = spread(halved(sums)).repeat(2, 0).repeat(2, 1)
@@ -68,7 +68,7 @@ def spread(sums):
 
 
 def foreground(picture, matte):
-    """Opaque pixels keep their colour; others get the colour of opaque pixels around them."""
+    """Returns the foreground colour: that of opaque pixels, spread to all other pixels."""
     weight = (matte > 0.98)[..., None].astype(float)
     return spread(np.concatenate([picture * weight, weight], -1))
 
@@ -85,9 +85,9 @@ def levels_of(light):
 
 
 class Shot:
-    """A picture before a screen that is 1.5 times as bright in one corner as in the
-    opposite one, with noise: its levels mixed, or what light they are, as a lens does it;
-    and, of levels, as a camera's chroma and a JPEG leave it."""
+    """An image over a screen that is 1.5 times as bright in one corner as in the opposite one, with
+    noise. Mixed in encoded levels, the same after chroma subsampling and JPEG, or mixed in linear
+    light as by a lens."""
 
     KINDS = {"uneven light": "levels", "uneven light, JPEG": "jpeg",
              "uneven light, mixed as light": "light"}
@@ -126,7 +126,7 @@ def with_jpeg(picture):
 
 
 class FFmpeg:
-    """A filter of similarity and blend."""
+    """Keyer of FFmpeg with the options similarity and blend"""
 
     ranges = {"similarity": (0.01, 0.4), "blend": (0.0, 0.5)}
 
@@ -149,7 +149,7 @@ class FFmpeg:
 
 
 class Pipeline:
-    """One of a size, for frames that come one by one."""
+    """Pipeline for single frames of one size"""
 
     def __init__(self, launch, shape):
         self.shape = (*shape, 4)
@@ -175,7 +175,7 @@ class Pipeline:
 
 
 class GStreamer:
-    """An element whose properties change from one frame to the next."""
+    """Keyer element whose properties may change with each frame"""
 
     def __init__(self, name, launch, ranges, alpha):
         self.name = name
@@ -227,7 +227,7 @@ def mean_error(keyer, shots, parameters):
 
 
 def tune(keyer, shots):
-    """The best of a coarse grid, and then of ever finer ones around the best so far."""
+    """Returns the best parameters: searches a coarse grid, then finer grids around the best."""
     names = list(keyer.ranges)
     steps = 4 if len(names) == 2 else 2
     best = None
@@ -281,7 +281,7 @@ def main():
         shots = {n: Shot(folder, n, kind) for n in numbers}
         odd = [shots[n] for n in numbers if n % 2]
         even = [shots[n] for n in numbers if n % 2 == 0]
-        print("%s: tuned on %d pictures, judged on %d, MSE*1e3" % (title, len(odd), len(even)))
+        print("%s: tuned on %d images, tested on %d, MSE*1e3" % (title, len(odd), len(even)))
         compare(odd, even)
 
 

@@ -176,12 +176,13 @@ live (Where where, bool wide = false)
 
 const std::vector<Case> neighbour_cases = {
     {"alone", "a live pipeline of 30 frames/s", live (Where::NOWHERE)},
-    {"narrow", "beside a pipeline with a kernel of 0.43 s, one work-item",
+    {"narrow", "the same next to a pipeline with a kernel of 0.43 s, one work-item",
         live (Where::PIPELINE)},
-    {"wide", "beside one with a kernel of 0.43 s that fills the device",
+    {"wide", "next to a pipeline with a kernel of 0.43 s that fills the device",
         live (Where::PIPELINE, true)},
-    {"busy", "beside one that uploads and downloads as fast as it can", beside_busy},
-    {"branch", "its branch of a tee, beside a branch with the narrow kernel",
+    {"busy", "next to a pipeline that uploads and downloads as fast as it can",
+        beside_busy},
+    {"branch", "as a branch of a tee, with the narrow kernel in another branch",
         live (Where::BRANCH)},
     {"branch-wide", "the same with the wide kernel", live (Where::BRANCH, true)},
 };

@@ -11,31 +11,30 @@
 namespace bench {
 namespace {
 const char *const summary =
-    "Measures GStreamer pipelines on an OpenCL device against what the device allows.\n"
+    "Measures GStreamer pipelines on an OpenCL device, relative to the device's limits.\n"
     "\n"
     "Commands:\n"
-    "  oct       spectra to pictures: octwindowinterp and octfft\n"
-    "  keying    green screens: chromakey, noisereduce, flowkey and what goes with them\n"
+    "  oct       spectra to images: octwindowinterp, octfft and the elements after them\n"
+    "  keying    green screens: chromakey, noisereduce, flowkey and compositing\n"
     "  transfer  openclupload and opencldownload\n"
     "  fft       octfft alone, with each Fourier transform library\n"
-    "  compute   openclkernel, openclkernelsrc and openclconvolve, beside numba,\n"
+    "  compute   openclkernel, openclkernelsrc and openclconvolve, compared with numba,\n"
     "            CLBlast, onnxruntime and scipy\n"
-    "  convolve  openclconvolve by each of its methods, and CLBlast's products alone\n"
-    "  neighbours  a live pipeline beside slow kernels of other threads\n"
+    "  convolve  openclconvolve with each method, and CLBlast's matrix products\n"
+    "  neighbours  a live pipeline while other threads run slow kernels\n"
     "  stages [oct|nufft|average|angiography|doppler|fixed-pattern|keying|soft|camera]\n"
-    "            where the time goes: each kernel and transfer, by the device's clock\n"
+    "            device time of each kernel and transfer\n"
     "  first-frame [oct|keying]\n"
-    "            one frame, then the end: what oct and keying start to time a cold start";
+    "            one frame, then exit; oct and keying start it to time a cold start";
 
 const char *const description =
     "Every line of output is a JSON object. \"rate\" is the median of the windows,\n"
-    "\"least\" and \"greatest\" are their range; \"of_limit\" is the rate over what\n"
-    "this process's own measurement of the link (pinned memory) or of the device's\n"
-    "memory (a copy) allows; latencies are from the source's push to the sink, which "
-    "has\n"
-    "the bytes by then. A case that cannot run has \"error\" instead of \"rate\", and\n"
-    "the exit status is 1. Baselines, what other programs reach, are cases named\n"
-    "baseline-*\n"
+    "\"least\" and \"greatest\" are their range. \"of_limit\" is the rate relative to "
+    "the\n"
+    "limit, which is measured first: the link (pinned memory) or the device memory (a\n"
+    "copy). Latencies are from the source's push until the sink has the bytes. A case\n"
+    "that cannot run has \"error\" instead of \"rate\", and the exit status is 1.\n"
+    "Baselines are cases named baseline-*\n"
     "\n"
     "  opencl-bench oct --list\n"
     "  opencl-bench oct --device gpu --case 'host*'\n"
@@ -65,22 +64,22 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
       {"device", 'd', 0, G_OPTION_ARG_STRING, &raw.device,
           "auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name", "DEVICE"},
       {"case", 'c', 0, G_OPTION_ARG_STRING, &raw.cases,
-          "Only cases of these names; * and ? stand for others", "PATTERN,…"},
-      {"no-baselines", 'n', 0, G_OPTION_ARG_NONE, &raw.no_baselines,
-          "Leave out what other programs reach", nullptr},
-      {"list", 'L', 0, G_OPTION_ARG_NONE, &raw.list, "Name the cases and end", nullptr},
+          "Run only these cases (wildcards * and ?)", "PATTERN,…"},
+      {"no-baselines", 'n', 0, G_OPTION_ARG_NONE, &raw.no_baselines, "Skip baselines",
+          nullptr},
+      {"list", 'L', 0, G_OPTION_ARG_NONE, &raw.list, "List the cases and exit", nullptr},
       {"samples", 0, 0, G_OPTION_ARG_INT, &raw.samples,
-          "oct, fft: samples of an A-line (2048)", "N"},
+          "Samples per A-line (oct, fft; default: 2048)", "N"},
       {"lines", 0, 0, G_OPTION_ARG_INT, &raw.lines,
-          "oct, fft: A-lines of a frame, instead of each case's own", "N"},
+          "A-lines per frame (oct, fft; default: depends on the case)", "N"},
       {"size", 0, 0, G_OPTION_ARG_STRING, &raw.size,
-          "keying, transfer, compute: size of a picture, instead of each case's own",
-          "WxH"},
-      {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &raw.seconds, "Length of a window (1)",
-          "S"},
-      {"windows", 'w', 0, G_OPTION_ARG_INT, &raw.windows, "Windows of a case (5)", "N"},
+          "Frame size (keying, transfer, compute; default: depends on the case)", "WxH"},
+      {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &raw.seconds,
+          "Length of a window in seconds (default: 1)", "S"},
+      {"windows", 'w', 0, G_OPTION_ARG_INT, &raw.windows,
+          "Number of windows per case (default: 5)", "N"},
       {"warm-up", 0, 0, G_OPTION_ARG_DOUBLE, &raw.warm_up,
-          "Seconds before the first window (1)", "S"},
+          "Seconds before the first window (default: 1)", "S"},
       {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_STRING_ARRAY, &raw.rest, nullptr, nullptr},
       {nullptr, 0, 0, G_OPTION_ARG_NONE, nullptr, nullptr, nullptr}};
   GOptionContext *context = g_option_context_new ("COMMAND");
@@ -101,7 +100,7 @@ is_one_of (const gchar *word, const gchar *const *words)
 
 /* Fills `options`. Returns the error in `raw`, or nullptr. */
 const char *
-take (const Raw &raw, Options &options)
+fill_options (const Raw &raw, Options &options)
 {
   static const gchar *const commands[] = {"oct", "keying", "transfer", "fft", "compute",
       "convolve", "neighbours", "stages", "first-frame", nullptr};
@@ -121,7 +120,7 @@ take (const Raw &raw, Options &options)
   if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";
   if (raw.rest[1] && (!of_field || raw.rest[2]))
-    return "too many words";
+    return "too many arguments";
   if (raw.samples < 8 || raw.samples > 65536)
     return "--samples: expected 8 to 65536";
   if (raw.lines < 0 || raw.lines > 1 << 20)
@@ -153,7 +152,7 @@ parse_options (int argc, char **argv, Options &options)
 
   if (!parse_arguments (argc, argv, raw, &error))
     g_printerr ("opencl-bench: %s (see --help)\n", error->message);
-  else if ((wrong = take (raw, options)))
+  else if ((wrong = fill_options (raw, options)))
     g_printerr ("opencl-bench: %s (see --help)\n", wrong);
   const bool good = !error && !wrong;
   g_clear_error (&error);

@@ -171,7 +171,7 @@ benchmark_source_class_init (BenchmarkSourceClass *klass)
 
   G_OBJECT_CLASS (klass)->finalize = benchmark_source_finalize;
   gst_element_class_set_static_metadata (element_class, "Benchmark source", "Source",
-      "Gives frames as fast as they are taken", "GStreamer OpenCL developers");
+      "Pushes frames as fast as downstream accepts them", "GStreamer OpenCL developers");
   gst_element_class_add_static_pad_template (element_class, &src_template);
   source_class->get_caps = benchmark_source_get_caps;
   source_class->unlock = benchmark_source_unlock;

@@ -3,9 +3,8 @@
 
 usage: table.py [COMMAND...] [-- OPTION...]
 
-COMMAND is oct, keying, transfer, fft, compute, convolve, stages oct or stages keying; without
-any, all are run. The options go to opencl-bench, which is taken from the build folder "build" or, where
-there is none, from PATH.
+COMMAND is oct, keying, transfer, fft, compute, convolve, stages oct or stages keying (default:
+all). The options are passed to opencl-bench of the folder "build" or, if there is none, of PATH.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -68,7 +67,7 @@ def parse(arguments):
 
 
 def quantity(value, unit):
-    """Four digits, with a prefix where there are many before the point."""
+    """Formats a value with four digits and, for rates of bytes and lines, an SI prefix."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor and unit in ("B/s", "A-lines/s", "lines/s"):
             return f"{value / factor:.4g} {prefix}"
@@ -113,7 +112,7 @@ def run(command, options):
 
 
 def baseline_of(other, rates, results):
-    """The rate of a baseline in the unit of what it is compared with."""
+    """Returns the rate of a baseline in the unit of the case that it is compared with."""
     rate = rates.get(other)
     if rate and results[other]["unit"] == "A-lines/s" and "60" in other:
         return rate / results[other]["sizes"]["lines"]

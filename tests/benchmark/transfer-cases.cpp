@@ -8,43 +8,44 @@
 namespace bench {
 namespace {
 /* Differences between the cases */
-struct Way {
+struct Transfer {
   Feed::Kind from;
   bool up, down;
 };
 
 bool
-make_line (
-    const Way &way, unsigned width, unsigned height, Line &line, std::string &error)
+make_line (const Transfer &transfer, unsigned width, unsigned height, Line &line,
+    std::string &error)
 {
   Feed feed = green_screen (width, height);
-  feed.kind = way.from;
-  if (way.from == Feed::HELD && way.up)
+  feed.kind = transfer.from;
+  if (transfer.from == Feed::HELD && transfer.up)
     for (unsigned i = 1; i < 8; i++) /* an application's buffers in flight */
       feed.frames.push_back (hold (gst_buffer_copy_deep (feed.frames[0].get ())));
-  if (!way.up
+  if (!transfer.up
       && !hold_frame (
           "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
           {{"source", feed}}, feed, error))
     return false;
   line.text = std::string ("benchmarksource name=source ! ")
-              + (way.up ? "openclupload ! " : "") + (way.down ? "opencldownload ! " : "")
-              + (way.down ? queued_sink : sink);
+              + (transfer.up ? "openclupload ! " : "")
+              + (transfer.down ? "opencldownload ! " : "")
+              + (transfer.down ? queued_sink : sink);
   line.feeds = {{"source", feed}};
   line.amount = gst_buffer_get_size (feed.frames[0].get ());
   return true;
 }
 
 std::function<void (Session &, const std::string &)>
-transfer (const Way &way)
+transfer (const Transfer &transfer)
 {
-  return [way] (Session &session, const std::string &what) {
+  return [transfer] (Session &session, const std::string &what) {
     const unsigned width = session.options.width ? session.options.width : 3840;
     const unsigned height = session.options.height ? session.options.height : 2160;
     Result result = session.result (what, picture_size (width, height), "B/s");
     Line line;
-    result.limit = session.ceilings.link_limit (way.up, way.down);
-    if (make_line (way, width, height, line, result.error))
+    result.limit = session.ceilings.link_limit (transfer.up, transfer.down);
+    if (make_line (transfer, width, height, line, result.error))
       measure (line, session.options.timing, result);
     session.print (result);
   };
@@ -52,14 +53,14 @@ transfer (const Way &way)
 } // namespace
 
 const std::vector<Case> transfer_cases = {
-    {"upload-pinned", "openclupload, a source that fills the pool it is offered",
+    {"upload-pinned", "openclupload, source writes to pinned memory",
         transfer ({Feed::POOL, true, false})},
-    {"upload-pageable", "openclupload, an application's ordinary memory",
+    {"upload-pageable", "openclupload, source memory is pageable",
         transfer ({Feed::HELD, true, false})},
     {"download", "opencldownload", transfer ({Feed::HELD, false, true})},
     {"both-pinned", "openclupload and opencldownload, pinned",
         transfer ({Feed::POOL, true, true})},
-    {"both-pageable", "openclupload and opencldownload, ordinary memory",
+    {"both-pageable", "openclupload and opencldownload, pageable",
         transfer ({Feed::HELD, true, true})},
 };
 } // namespace bench

@@ -10,10 +10,10 @@
 
 #include <cstdlib>
 
-static const bool says_gpu = check::around_each_test (
+static const bool reports_gpu = check::around_each_test (
     [] {
       const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
       if (std::getenv ("GST_OPENCL_TEST_AS_GPU"))
-        counting::let_devices_say (CL_DEVICE_TYPE, &gpu, sizeof gpu);
+        counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);
     },
     nullptr);

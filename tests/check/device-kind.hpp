@@ -39,9 +39,9 @@ has_one_place_for_a_buffer (GstOpenCLContext *context)
 inline bool
 shares_memory ()
 {
-  const gchar *said = g_getenv ("GST_OPENCL_SHARE_MEMORY");
-  if (said && *said)
-    return strcmp (said, "0") != 0;
+  const gchar *value = g_getenv ("GST_OPENCL_SHARE_MEMORY");
+  if (value && *value)
+    return strcmp (value, "0") != 0;
   GError *error = nullptr;
   GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");

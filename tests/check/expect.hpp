@@ -30,7 +30,7 @@ namespace check {
 /* Returns `value` as text for a failure message. */
 template <typename T>
 std::string
-shown (const T &value)
+to_text (const T &value)
 {
   std::ostringstream text;
   text.precision (17);
@@ -71,8 +71,8 @@ difference (
 {
   if (are_equal (got, expected))
     return "";
-  return (label.empty () ? "" : label + ": ") + what + " is " + shown (got)
-         + ", expected " + shown (expected);
+  return (label.empty () ? "" : label + ": ") + what + " is " + to_text (got)
+         + ", expected " + to_text (expected);
 }
 
 template <typename A, typename B>
@@ -107,13 +107,13 @@ expect_near (
     }
   }
   fail_unless (worst <= tolerance, "%s: value %zu is %s, expected %s within %g",
-      what.c_str (), at, shown (got[at]).c_str (), shown (expected[at]).c_str (),
+      what.c_str (), at, to_text (got[at]).c_str (), to_text (expected[at]).c_str (),
       tolerance);
 }
 
 /* Fails unless `text` contains all `parts`. */
 inline void
-expect_says (const std::string &text, const std::vector<std::string> &parts)
+expect_contains (const std::string &text, const std::vector<std::string> &parts)
 {
   for (const std::string &part : parts)
     fail_unless (text.find (part) != std::string::npos, "\"%s\" is not in: %s",

@@ -18,9 +18,9 @@ class Folder {
 public:
   Folder ()
   {
-    Owned<gchar> made = g_dir_make_tmp ("gst-opencl-XXXXXX", nullptr);
-    fail_unless (made != nullptr, "no folder for files of a test");
-    path = made;
+    Owned<gchar> created = g_dir_make_tmp ("gst-opencl-XXXXXX", nullptr);
+    fail_unless (created != nullptr, "cannot create a temporary folder");
+    path = created;
   }
   ~Folder ()
   {
@@ -38,7 +38,7 @@ public:
     const std::string location = file (name);
     fail_unless (g_file_set_contents (
                      location.c_str (), bytes.data (), gssize (bytes.size ()), nullptr),
-        "%s cannot be written", location.c_str ());
+        "cannot write %s", location.c_str ());
     return location;
   }
 
@@ -61,7 +61,7 @@ contents_of (const std::string &location)
   Owned<gchar> bytes;
   gsize size = 0;
   fail_unless (g_file_get_contents (location.c_str (), bytes.out (), &size, nullptr),
-      "%s cannot be read", location.c_str ());
+      "cannot read %s", location.c_str ());
   return std::string (bytes, size);
 }
 } // namespace check

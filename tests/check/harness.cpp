@@ -36,7 +36,7 @@ Outcome::expect_one_error (const std::vector<std::string> &parts) const
 {
   fail_unless (errors.size () == 1, "%zu errors, expected one: %s", errors.size (),
       line ().c_str ());
-  expect_says (errors[0], parts);
+  expect_contains (errors[0], parts);
 }
 
 static const GstMessageType endings =
@@ -79,12 +79,14 @@ void
 expect_warnings (
     GstBus *bus, const std::string &when, const std::vector<std::string> &expected)
 {
-  const Outcome said = collect (bus);
-  fail_unless (said.errors.empty (), "%s: %s", when.c_str (), said.line ().c_str ());
-  expect_equal (said.warnings.size (), expected.size (),
-      when + (said.warnings.empty () ? "" : ": " + said.warnings.back ()));
+  const Outcome messages = collect (bus);
+  fail_unless (
+      messages.errors.empty (), "%s: %s", when.c_str (), messages.line ().c_str ());
+  expect_equal (messages.warnings.size (), expected.size (),
+      when + (messages.warnings.empty () ? "" : ": " + messages.warnings.back ()));
   for (gsize n = 0; n < expected.size (); n++) {
-    std::string message = said.warnings[n].substr (said.warnings[n].find (": ") + 2);
+    std::string message =
+        messages.warnings[n].substr (messages.warnings[n].find (": ") + 2);
     fail_unless (message.compare (0, expected[n].size (), expected[n]) == 0,
         "%s: warning \"%s\", expected \"%s…\"", when.c_str (), message.c_str (),
         expected[n].c_str ());
@@ -247,7 +249,7 @@ Owned<GstBuffer>
 Harness::pull ()
 {
   Owned<GstBuffer> buffer = gst_harness_pull (harness);
-  fail_unless (buffer, "nothing came: %s", said ().line ().c_str ());
+  fail_unless (buffer, "no buffer arrived: %s", messages ().line ().c_str ());
   return buffer;
 }
 
@@ -255,8 +257,8 @@ Owned<GstBuffer>
 Harness::pass (GstBuffer *buffer)
 {
   GstFlowReturn flow = push (buffer);
-  fail_unless (
-      flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow), said ().line ().c_str ());
+  fail_unless (flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow),
+      messages ().line ().c_str ());
   return pull ();
 }
 
@@ -307,7 +309,7 @@ LoneElement::~LoneElement ()
 }
 
 bool
-LoneElement::goes_to (GstState state)
+LoneElement::reaches_state (GstState state)
 {
   return gst_element_set_state (element, state) == GST_STATE_CHANGE_SUCCESS;
 }
@@ -342,7 +344,7 @@ play (GstElement *pipeline)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstMessage *first = gst_bus_timed_pop_filtered (bus, timeout, endings);
-  fail_unless (first != nullptr, "neither EOS nor an error within a minute");
+  fail_unless (first != nullptr, "timeout: no EOS and no error");
   add_message (outcome, first);
   GstClockTime wait = outcome.errors.empty () ? 0 : 100 * GST_MSECOND;
   while (GstMessage *next = gst_bus_timed_pop_filtered (bus, wait, endings))
@@ -381,11 +383,11 @@ Pipeline::set_state (GstState state)
   GstStateChangeReturn reached =
       gst_element_get_state (pipeline, nullptr, nullptr, timeout);
   fail_unless (reached != GST_STATE_CHANGE_FAILURE && reached != GST_STATE_CHANGE_ASYNC,
-      "not in %s: %s", gst_element_state_get_name (state), said ().line ().c_str ());
+      "not in %s: %s", gst_element_state_get_name (state), messages ().line ().c_str ());
 }
 
 void
-Pipeline::play_to_the_end ()
+Pipeline::play_to_eos ()
 {
   const Outcome outcome = play ();
   fail_unless (outcome.eos && outcome.errors.empty (), "%s", outcome.line ().c_str ());
@@ -418,7 +420,7 @@ watch (GstPad *pad, GstPadProbeType type, Look look)
 }
 
 void
-set_while_caps_are_agreed (GstElement *element, const std::string &settings)
+set_during_negotiation (GstElement *element, const std::string &settings)
 {
   Owned<GstPad> pad = gst_element_get_static_pad (element, "src");
   Owned<GstPad> behind = gst_pad_get_peer (pad);
@@ -432,10 +434,10 @@ set_while_caps_are_agreed (GstElement *element, const std::string &settings)
       });
 }
 
-Offered
-ask_allocation (Harness &harness, const std::string &caps)
+Allocation
+query_allocation (Harness &harness, const std::string &caps)
 {
-  Offered offered;
+  Allocation offered;
   offered.query = gst_query_new_allocation (caps_of (caps), TRUE);
   fail_unless (gst_pad_peer_query (harness->srcpad, offered.query));
   if (gst_query_get_n_allocation_pools (offered.query) > 0)
@@ -445,7 +447,7 @@ ask_allocation (Harness &harness, const std::string &caps)
 }
 
 Owned<GstBuffer>
-filled_of (GstBufferPool *pool, const Bytes &bytes)
+filled_buffer (GstBufferPool *pool, const Bytes &bytes)
 {
   Owned<GstBuffer> buffer;
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));

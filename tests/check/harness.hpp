@@ -20,7 +20,7 @@ using Bytes = std::vector<guint8>;
 /* Returns true if the tracer `leaks` is active (tests/run.sh --leaks). Tests with an
  * explained leak are skipped then. */
 inline bool
-looks_for_leaks ()
+checks_leaks ()
 {
   const char *tracers = g_getenv ("GST_TRACERS");
   return tracers && strstr (tracers, "leaks");
@@ -116,7 +116,7 @@ public:
   void restart (const std::string &caps);
 
   /* Returns the messages since the last call. */
-  Outcome said () { return collect (bus); }
+  Outcome messages () { return collect (bus); }
 
   GstHarness *harness;
   Owned<GstBus> bus;
@@ -136,8 +136,8 @@ public:
     return reinterpret_cast<Other *> (element.operator->());
   }
   /* Returns true if the element reaches `state`. */
-  bool goes_to (GstState state);
-  Outcome said () { return collect (bus); }
+  bool reaches_state (GstState state);
+  Outcome messages () { return collect (bus); }
 
   Owned<GstElement> element;
   Owned<GstBus> bus;
@@ -175,8 +175,8 @@ public:
   void set_state (GstState state);
   Outcome play () { return check::play (pipeline); }
   /* Plays until EOS; an error fails the test. */
-  void play_to_the_end ();
-  Outcome said () { return collect (bus); }
+  void play_to_eos ();
+  Outcome messages () { return collect (bus); }
 
   /* Returns the next sample of an appsink, or nothing at EOS. */
   Owned<GstSample> pull (const std::string &sink = "out") const;
@@ -197,18 +197,18 @@ gulong watch (GstPad *pad, GstPadProbeType type, Look look);
 
 /* Sets the properties once, when the element queries downstream caps, like a user who
  * changes them during negotiation. */
-void set_while_caps_are_agreed (GstElement *element, const std::string &settings);
+void set_during_negotiation (GstElement *element, const std::string &settings);
 
 /* Allocation that the upstream element offers for frames of these caps */
-struct Offered {
+struct Allocation {
   Owned<GstQuery> query;
   Owned<GstBufferPool> pool;
   guint size = 0, min = 0, max = 0;
 };
-Offered ask_allocation (Harness &harness, const std::string &caps);
+Allocation query_allocation (Harness &harness, const std::string &caps);
 
 /* Returns a buffer of `pool` with these bytes. */
-Owned<GstBuffer> filled_of (GstBufferPool *pool, const Bytes &bytes);
+Owned<GstBuffer> filled_buffer (GstBufferPool *pool, const Bytes &bytes);
 
 /* Offers `pool` in reply to ALLOCATION queries that reach the test's sink pad. */
 void offer_pool (Harness &harness, GstBufferPool *pool, guint size);

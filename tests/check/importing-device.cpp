@@ -56,7 +56,7 @@ enqueue (cl_command_queue queue, const std::vector<Mapping> &of, const cl_mem *b
  * released out of turn. */
 template <typename Step>
 bool
-take_in_turn (cl_uint n, const cl_mem *buffers, std::vector<Mapping> &of, Step step)
+update_each (cl_uint n, const cl_mem *buffers, std::vector<Mapping> &of, Step step)
 {
   std::lock_guard<std::mutex> guard (lock);
   for (cl_uint i = 0; i < n; i++) {
@@ -74,7 +74,7 @@ acquire (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
   if (const cl_int failure = acquire_code.exchange (CL_SUCCESS))
     return failure;
   std::vector<Mapping> of;
-  if (!take_in_turn (n, buffers, of, [] (cl_mem of) { return held.insert (of).second; }))
+  if (!update_each (n, buffers, of, [] (cl_mem of) { return held.insert (of).second; }))
     return CL_INVALID_OPERATION;
   n_acquired += n;
   return enqueue (queue, of, buffers, n_waits, waits, event,
@@ -89,7 +89,7 @@ release (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
     const cl_event *waits, cl_event *event)
 {
   std::vector<Mapping> of;
-  if (!take_in_turn (n, buffers, of, [] (cl_mem of) { return held.erase (of) > 0; }))
+  if (!update_each (n, buffers, of, [] (cl_mem of) { return held.erase (of) > 0; }))
     return CL_INVALID_OPERATION;
   n_released += n;
   return enqueue (queue, of, buffers, n_waits, waits, event,
@@ -152,13 +152,13 @@ namespace check {
 ImportingDevice::ImportingDevice (const std::string &extensions)
 {
   n_imported = n_acquired = n_released = 0;
-  counting::let_devices_say (
+  counting::override_device_info (
       CL_DEVICE_EXTENSIONS, extensions.c_str (), extensions.size () + 1);
 }
 
 ImportingDevice::~ImportingDevice ()
 {
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 unsigned
@@ -180,13 +180,13 @@ ImportingDevice::released () const
 }
 
 void
-ImportingDevice::let_import_fail (cl_int code)
+ImportingDevice::fail_import (cl_int code)
 {
   import_code = code;
 }
 
 void
-ImportingDevice::let_acquire_fail (cl_int code)
+ImportingDevice::fail_acquire (cl_int code)
 {
   acquire_code = code;
 }

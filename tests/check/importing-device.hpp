@@ -26,8 +26,8 @@ struct ImportingDevice {
   unsigned released () const;
 
   /* Makes the next call return `code`. */
-  void let_import_fail (cl_int code);
-  void let_acquire_fail (cl_int code);
+  void fail_import (cl_int code);
+  void fail_acquire (cl_int code);
 };
 
 /* Memory with a file descriptor (memfd) in place of a dma_buf. It can be mapped like

@@ -10,7 +10,7 @@
 
 namespace check {
 namespace {
-struct Known {
+struct RegisteredTest {
   const char *name;
   void (*run) (int);
   Labels labels;
@@ -18,14 +18,14 @@ struct Known {
 
 /* Filled before main(), by the TEST macros */
 struct Program {
-  std::vector<Known> tests;
+  std::vector<RegisteredTest> tests;
   void (*before) () = nullptr;
   void (*after) () = nullptr;
   double seconds = 0;
   bool forks = false;
-  /* Arguments of only_with() */
+  /* Arguments of require_argument() */
   std::string argument, beginning;
-  bool (*is_there) () = nullptr;
+  bool (*is_available) () = nullptr;
 };
 
 Program &
@@ -36,7 +36,7 @@ program ()
 }
 
 bool
-is_special (const Known &test)
+is_special (const RegisteredTest &test)
 {
   const std::string &beginning = program ().beginning;
   return !beginning.empty () && g_str_has_prefix (test.name, beginning.c_str ());
@@ -44,7 +44,7 @@ is_special (const Known &test)
 
 /* Check keeps pointers to the names and does not copy them. */
 void
-add (TCase *tcase, const Known &test)
+add (TCase *tcase, const RegisteredTest &test)
 {
   static std::deque<std::string> names;
 
@@ -79,7 +79,7 @@ private:
 } // namespace
 
 bool
-know (const char *name, void (*run) (int), Labels labels)
+register_test (const char *name, void (*run) (int), Labels labels)
 {
   program ().tests.push_back ({name, run, std::move (labels)});
   return true;
@@ -94,25 +94,25 @@ around_each_test (void (*before) (), void (*after) ())
 }
 
 bool
-each_test_may_take (double seconds)
+set_test_timeout (double seconds)
 {
   program ().seconds = seconds;
   return true;
 }
 
 bool
-each_test_in_its_own_process ()
+fork_each_test ()
 {
   program ().forks = true;
   return true;
 }
 
 bool
-only_with (const char *argument, const char *beginning, bool (*is_there) ())
+require_argument (const char *argument, const char *beginning, bool (*is_available) ())
 {
   program ().argument = argument;
   program ().beginning = beginning;
-  program ().is_there = is_there;
+  program ().is_available = is_available;
   return true;
 }
 
@@ -124,7 +124,7 @@ data_path (const char *variable, const std::string &name)
 }
 
 void
-not_checked (const std::string &why)
+report_skip (const std::string &why)
 {
   g_print ("NOT CHECKED: %s\n", why.c_str ());
 }
@@ -134,7 +134,7 @@ has_folder (const std::string &path)
 {
   const bool has = g_file_test (path.c_str (), G_FILE_TEST_IS_DIR);
   if (!has)
-    not_checked ("no " + path);
+    report_skip ("no " + path);
   return has;
 }
 
@@ -166,7 +166,7 @@ main (int argc, char **argv)
   gst_check_init (&argc, &argv);
   g_autofree gchar *name = g_path_get_basename (argv[0]);
   const bool special = argc > 1 && program ().argument == argv[1];
-  if (special && !program ().is_there ())
+  if (special && !program ().is_available ())
     return 77; /* meson's exit status for skipped tests */
   Suite *suite = suite_create (name);
   TCase *tcase = tcase_create ("general");
@@ -175,7 +175,7 @@ main (int argc, char **argv)
     tcase_add_checked_fixture (tcase, program ().before, program ().after);
   if (program ().seconds > 0)
     tcase_set_timeout (tcase, program ().seconds);
-  for (const Known &test : program ().tests)
+  for (const RegisteredTest &test : program ().tests)
     if (special == is_special (test))
       add (tcase, test);
   if (program ().forks)

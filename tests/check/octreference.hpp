@@ -190,7 +190,7 @@ depths_of (const Line &spectrum)
 
 /* Returns the position of each wavelength on the grid of even wavenumbers, from 0 on. */
 inline Values
-places_of (const Values &wavelengths)
+grid_positions (const Values &wavelengths)
 {
   const gsize last = wavelengths.size () - 1;
   const double first = 1 / wavelengths[0], span = 1 / wavelengths[last] - first;

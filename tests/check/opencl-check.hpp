@@ -78,7 +78,7 @@ public:
     clFlush (queue);
   }
   void open () { set_status (CL_COMPLETE); }
-  void let_fail () { set_status (-5); }
+  void fail_call () { set_status (-5); }
 
   cl_event event;
 
@@ -93,7 +93,7 @@ private:
 
 /* Sets the context of an element, as an application does. */
 inline void
-give_context (GstElement *element, GstOpenCLContext *context)
+set_context (GstElement *element, GstOpenCLContext *context)
 {
   Owned<GstContext> given = gst_opencl_context_to_gst_context (context);
   gst_element_set_context (element, given);

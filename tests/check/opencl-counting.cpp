@@ -29,8 +29,8 @@ std::atomic<int> buffers_left{-1}; /* until allocation fails; -1: never */
 std::atomic<int> filling{-1};      /* byte of new buffers; -1: not filled */
 std::atomic<bool> platforms_hidden{false};
 
-std::mutex sayings_lock;
-std::map<cl_device_info, std::vector<char>> sayings;
+std::mutex overrides_lock;
+std::map<cl_device_info, std::vector<char>> overrides;
 std::atomic<int> buffers_held{0};
 
 /* Existing queues and contexts, and those of a lost device */
@@ -108,14 +108,14 @@ held_buffers ()
 }
 
 void
-let_fail (Call call, unsigned n, cl_int code)
+fail_call (Call call, unsigned n, cl_int code)
 {
   counters[call].code = code;
   counters[call].fail_at = counters[call].calls + n;
 }
 
 void
-let_fail_for_good (Call call, cl_int code)
+fail_always (Call call, cl_int code)
 {
   counters[call].code_for_good = code;
 }
@@ -133,18 +133,18 @@ fill_new_buffers (int byte)
 }
 
 void
-let_devices_say (cl_device_info name, const void *value, size_t size)
+override_device_info (cl_device_info name, const void *value, size_t size)
 {
   auto *bytes = static_cast<const char *> (value);
-  std::lock_guard<std::mutex> guard (sayings_lock);
-  sayings[name] = std::vector<char> (bytes, bytes + size);
+  std::lock_guard<std::mutex> guard (overrides_lock);
+  overrides[name] = std::vector<char> (bytes, bytes + size);
 }
 
 void
-let_devices_say_the_truth ()
+restore_device_info ()
 {
-  std::lock_guard<std::mutex> guard (sayings_lock);
-  sayings.clear ();
+  std::lock_guard<std::mutex> guard (overrides_lock);
+  overrides.clear ();
 }
 
 void
@@ -178,11 +178,11 @@ cl_int
 clGetDeviceInfo (
     cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size)
 {
-  std::lock_guard<std::mutex> guard (sayings_lock);
-  auto said = sayings.find (name);
-  if (said == sayings.end ())
+  std::lock_guard<std::mutex> guard (overrides_lock);
+  auto found = overrides.find (name);
+  if (found == overrides.end ())
     return REAL (clGetDeviceInfo) (device, name, room, value, size);
-  const std::vector<char> &bytes = said->second;
+  const std::vector<char> &bytes = found->second;
   if (value && room < bytes.size ())
     return CL_INVALID_VALUE;
   if (value)
@@ -298,8 +298,8 @@ static bool
 has_local_memory_for (cl_command_queue queue, cl_kernel kernel)
 {
   {
-    std::lock_guard<std::mutex> guard (sayings_lock);
-    if (!sayings.count (CL_DEVICE_LOCAL_MEM_SIZE))
+    std::lock_guard<std::mutex> guard (overrides_lock);
+    if (!overrides.count (CL_DEVICE_LOCAL_MEM_SIZE))
       return true;
   }
   cl_device_id device;

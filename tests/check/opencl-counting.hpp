@@ -43,10 +43,10 @@ int held_buffers ();
 
 /* The n-th `call` from now on (1 is the next) returns `code` and does nothing; one
  * failure is pending at a time for each call. */
-void let_fail (Call call, unsigned n, cl_int code);
+void fail_call (Call call, unsigned n, cl_int code);
 
 /* Every `call` from now on returns `code` and does nothing; CL_SUCCESS ends that. */
-void let_fail_for_good (Call call, cl_int code);
+void fail_always (Call call, cl_int code);
 
 /* clCreateBuffer succeeds `n` more times and then fails, as on a device without free
  * memory. -1 ends that. */
@@ -56,8 +56,8 @@ void fail_buffers_after (int n);
 void fill_new_buffers (int byte);
 
 /* Makes every device report `value` for `name`, until the true values are restored. */
-void let_devices_say (cl_device_info name, const void *value, size_t size);
-void let_devices_say_the_truth ();
+void override_device_info (cl_device_info name, const void *value, size_t size);
+void restore_device_info ();
 
 /* Hides all OpenCL platforms while `hidden`. */
 void hide_platforms (bool hidden);

@@ -26,25 +26,26 @@ namespace check {
 using Labels = std::function<std::vector<std::string> ()>;
 
 /* Registers one test, or one for each label. */
-bool know (const char *name, void (*run) (int), Labels labels);
+bool register_test (const char *name, void (*run) (int), Labels labels);
 void begin (const char *name, const char *file, int line);
 void end ();
 
 /* For all tests of the program: functions called around each test, and a timeout in
  * seconds that replaces that of the environment */
 bool around_each_test (void (*before) (), void (*after) ());
-bool each_test_may_take (double seconds);
+bool set_test_timeout (double seconds);
 /* Runs each test in its own process, even with CK_FORK=no. For tests that count objects
  * of the process, such as contexts, or break it. */
-bool each_test_in_its_own_process ();
+bool fork_each_test ();
 /* Runs tests whose names start with `beginning` only if `argument` is passed to the
- * program, and then only these. They are skipped unless `is_there` returns true. */
-bool only_with (const char *argument, const char *beginning, bool (*is_there) ());
+ * program, and then only these. They are skipped unless `is_available` returns true. */
+bool require_argument (
+    const char *argument, const char *beginning, bool (*is_available) ());
 
 /* Path of `name` in the data folder that the environment variable `variable` names */
 std::string data_path (const char *variable, const std::string &name = "");
 /* Says why tests are skipped; tests/allowed-skips.txt lists the allowed reasons. */
-void not_checked (const std::string &why);
+void report_skip (const std::string &why);
 /* Prints a message before it returns false. */
 bool has_folder (const std::string &path);
 
@@ -95,14 +96,14 @@ labels_of (const Rows &rows)
 
 #define TEST(name)                                                                       \
   static void name ();                                                                   \
-  static void name##_as_check_runs_it (int)                                              \
+  static void name##_run (int)                                                           \
   {                                                                                      \
     check::begin (#name, __FILE__, __LINE__);                                            \
     name ();                                                                             \
     check::end ();                                                                       \
   }                                                                                      \
-  [[maybe_unused]] static const bool name##_is_known =                                   \
-      check::know (#name, name##_as_check_runs_it, nullptr);                             \
+  [[maybe_unused]] static const bool name##_is_registered =                              \
+      check::register_test (#name, name##_run, nullptr);                                 \
   static void name ()
 
 /* The rows (in braces, an array or a std::vector) are built when the program starts. */
@@ -113,12 +114,12 @@ labels_of (const Rows &rows)
     return made;                                                                         \
   }                                                                                      \
   static void name (const std::decay_t<decltype (name##_rows ())>::value_type &row);     \
-  static void name##_as_check_runs_it (int n)                                            \
+  static void name##_run (int n)                                                         \
   {                                                                                      \
     check::begin (#name, __FILE__, __LINE__);                                            \
     name (name##_rows ()[n]);                                                            \
     check::end ();                                                                       \
   }                                                                                      \
-  [[maybe_unused]] static const bool name##_is_known = check::know (                     \
-      #name, name##_as_check_runs_it, [] { return check::labels_of (name##_rows ()); }); \
+  [[maybe_unused]] static const bool name##_is_registered = check::register_test (       \
+      #name, name##_run, [] { return check::labels_of (name##_rows ()); });              \
   static void name (const std::decay_t<decltype (name##_rows ())>::value_type &row)

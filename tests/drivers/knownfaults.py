@@ -108,10 +108,11 @@ def tests_of(said, failure):
     return checks - failures - errors, faults
 
 
-TAKEN = re.compile(r"^\S.*\(taken\)\n(?: .*\n)*? +version +(?:.*driver )?(.*)$", re.MULTILINE)
+SELECTED = re.compile(r"^\S.*\(selected\)\n(?: .*\n)*? +version +(?:.*driver )?(.*)$",
+                      re.MULTILINE)
 
 
 def version_of(devices):
     """The driver's version of the device that elements take, from opencl-devices' output."""
-    found = TAKEN.search(devices)
+    found = SELECTED.search(devices)
     return found.group(1) if found else ""

@@ -39,7 +39,7 @@ SPECTRA = "octtestsrc num-buffers=5 pattern=mirrors ! " \
 TISSUE = "octtestsrc num-buffers=5 ! video/x-raw(memory:OpenCLMemory),width=512,height=32"
 CHAIN = "octwindowinterp wavelength-min=1187 wavelength-max=1433"
 PICTURE = "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=RGBA,width=96,height=64"
-FILMED = PICTURE.replace("RGBA", "NV12") + " ! openclupload"
+CAMERA = PICTURE.replace("RGBA", "NV12") + " ! openclupload"
 SCREEN = "solid-color foreground-color=0xff209038"
 MATTE = "videotestsrc num-buffers=5 ! video/x-raw,format=GRAY8,width=48,height=40"
 KEYS = "chromakey ! noisereduce ! flowkey"
@@ -81,17 +81,17 @@ PIPELINES = {
     "keying-fused": f"{PICTURE} ! openclupload ! {KEYS}{OUT}",
     "keying-plain": f"{PICTURE} ! openclupload ! chromakey method=chroma spill=1 ! "
         f"splashkey ! matteshape grow=2 feather=2 ! keyfill{OUT}",
-    "keying-filmed": f"{FILMED} ! {KEYS}{OUT}",
-    "keying-filmed-soft": f"{FILMED.replace('ball', SCREEN)} ! chromakey method=difference linear=true quiet=true core=true "
+    "keying-filmed": f"{CAMERA} ! {KEYS}{OUT}",
+    "keying-filmed-soft": f"{CAMERA.replace('ball', SCREEN)} ! chromakey method=difference linear=true quiet=true core=true "
         f"spill=1 auto-key=screen{OUT}",
     "keying-deep": f"{PICTURE.replace('RGBA', 'RGBA64_LE')} ! openclupload ! {KEYS} ! "
         f"matteshape grow=1{OUT}",
-    "keying-splash": f"{FILMED} ! splashkey{OUT}",
-    "keying-mattes": f"{FILMED} ! chromakey name=key method=chroma{OUT} "
+    "keying-splash": f"{CAMERA} ! splashkey{OUT}",
+    "keying-mattes": f"{CAMERA} ! chromakey name=key method=chroma{OUT} "
         f"{MATTE} ! key.garbage {MATTE} ! openclupload ! key.holdout",
-    **{f"keying-plate-{plate}": f"{FILMED} ! chromakey method=difference plate={plate}{OUT}"
+    **{f"keying-plate-{plate}": f"{CAMERA} ! chromakey method=difference plate={plate}{OUT}"
        for plate in ("measured", "frozen")},
-    "keying-plate-file": f"{FILMED} ! chromakey name=key method=difference plate=file{OUT} "
+    "keying-plate-file": f"{CAMERA} ! chromakey name=key method=difference plate=file{OUT} "
         f"{PICTURE} ! key.plate",
     "keying-bin": f"{PICTURE.replace('ball', SCREEN)} ! greenscreenbin background-color=0xff2040c0 ! video/x-raw,format=RGBA ! "
         "filesink buffer-mode=unbuffered location={out}",

@@ -18,7 +18,7 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   fuzz::Input input (data, size);
   const std::string text = input.take_text (), log = input.take_text ();
   const std::string source = opencl::source_of_text (text.c_str ());
-  const std::string named = opencl::name_lines (log, source);
+  const std::string named = opencl::map_log_lines (log, source);
 
   promise (log.find ("<kernel>:") != std::string::npos || named == log,
       "a log without places stays as it is");

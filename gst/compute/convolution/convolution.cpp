@@ -43,13 +43,13 @@ constexpr Components orders[] = {
 };
 
 bool
-take_video (const ConvolutionSettings &settings, const Stream &input,
+set_video_input (const ConvolutionSettings &settings, const Stream &input,
     GstVideoFormat format, Convolution &convolution, GError **error)
 {
   auto order = std::find_if (std::begin (orders), std::end (orders),
       [=] (const Components &one) { return one.format == format; });
   if (order == std::end (orders))
-    return fail (error, "video of format %s is not convolved, expected gray or RGB",
+    return fail (error, "video format %s is not supported, expected gray or RGB",
         gst_video_format_to_string (format));
   const bool all = settings.alpha && order->other >= 0;
   convolution.video = true;
@@ -64,7 +64,7 @@ take_video (const ConvolutionSettings &settings, const Stream &input,
 /* Accepts (height, width), (height, width, channels) and (images, height, width,
  * channels), or the same with channels first (NCHW). */
 bool
-take_tensor (const ConvolutionSettings &settings, const Stream &input,
+set_tensor_input (const ConvolutionSettings &settings, const Stream &input,
     Convolution &convolution, GError **error)
 {
   std::vector<gsize> shape = input.array.shape;
@@ -73,8 +73,7 @@ take_tensor (const ConvolutionSettings &settings, const Stream &input,
   while (shape.size () > 4 && shape.front () == 1)
     shape.erase (shape.begin ());
   if (shape.size () < 2 || shape.size () > 4)
-    return fail (error,
-        "an array of dimensions %s is not convolved, expected 2 to 4 of them",
+    return fail (error, "array of dimensions %s: expected 2 to 4 dimensions",
         opencl::dimensions_text (input.array.shape).c_str ());
   if (shape.size () == 2)
     shape.insert (nchw ? shape.begin () : shape.end (), 1);
@@ -132,25 +131,30 @@ choose_kernel (const ConvolutionSettings &settings, const std::vector<gsize> &sh
   kernel = any && !fits (before, channels, settings.groups) ? other : before;
   if (fits (kernel, channels, settings.groups))
     return true;
+  const std::string of_group = std::to_string (MAX (channels / settings.groups, 1));
+  const std::string oihw_text = "(filters, " + of_group + ", height, width)";
+  const std::string hwio_text = "(height, width, " + of_group + ", filters)";
   return fail (error,
-      "kernel of shape %s does not fit %" G_GSIZE_FORMAT " channels in %u groups; "
-      "expected (filters, %" G_GSIZE_FORMAT ", height, width)%s",
+      "kernel of shape %s does not fit %" G_GSIZE_FORMAT
+      " channels in %u groups, expected %s",
       opencl::npy_shape_text (shape).c_str (), channels, settings.groups,
-      MAX (channels / settings.groups, 1),
-      any ? ", or (height, width, channels, filters)" : "");
+      (any       ? oihw_text + " or " + hwio_text
+          : hwio ? hwio_text
+                 : oihw_text)
+          .c_str ());
 }
 
 /* Kernels of rank 1 and 2 are used for every channel. Rank 3 has one plane per
  * channel. */
 bool
-take_planes (const std::vector<gsize> &shape, gsize channels, Convolution &convolution,
+set_planes (const std::vector<gsize> &shape, gsize channels, Convolution &convolution,
     KernelShape &kernel, GError **error)
 {
   kernel = shape_of_kernel (shape, false);
   if (shape.size () == 3 && kernel.length[0] != channels)
     return fail (error,
-        "kernel of shape %s has %" G_GSIZE_FORMAT " planes, expected one for each of "
-        "%" G_GSIZE_FORMAT " channels",
+        "kernel of shape %s has %" G_GSIZE_FORMAT
+        " planes, expected one per channel (%" G_GSIZE_FORMAT ")",
         opencl::npy_shape_text (shape).c_str (), kernel.length[0], channels);
   kernel.length[0] = channels;
   convolution.groups = channels;
@@ -158,8 +162,7 @@ take_planes (const std::vector<gsize> &shape, gsize channels, Convolution &convo
 }
 
 bool
-take_kernel (
-    const ConvolutionSettings &settings, Convolution &convolution, GError **error)
+set_kernel (const ConvolutionSettings &settings, Convolution &convolution, GError **error)
 {
   const gsize channels = convolution.input.channels;
   const std::vector<gsize> &shape = convolution.kernel.shape;
@@ -168,9 +171,11 @@ take_kernel (
   if (shape.empty () || shape.size () > (convolution.video ? 3 : 4))
     return fail (error, "kernel has shape %s, expected %s",
         opencl::npy_shape_text (shape).c_str (),
-        convolution.video ? "(height, width)" : "(filters, channels, height, width)");
+        convolution.video ? "(height, width) or (channels, height, width)"
+                          : "(height, width), (channels, height, width) or (filters, "
+                            "channels, height, width)");
   convolution.groups = settings.groups;
-  if (!(shape.size () < 4 ? take_planes (shape, channels, convolution, kernel, error)
+  if (!(shape.size () < 4 ? set_planes (shape, channels, convolution, kernel, error)
                           : choose_kernel (settings, shape, channels, kernel, error)))
     return false;
   convolution.tap_lines = kernel.length[2];
@@ -192,8 +197,8 @@ check_bias (const Convolution &convolution, GError **error)
   if (convolution.bias.text.empty () || count == filters || count == 1)
     return true;
   return fail (error,
-      "bias has %" G_GSIZE_FORMAT " numbers, expected one for each of %" G_GSIZE_FORMAT
-      " filters, or one for all",
+      "bias has %" G_GSIZE_FORMAT " numbers, expected one per filter (%" G_GSIZE_FORMAT
+      "), or one for all",
       count, filters);
 }
 
@@ -201,26 +206,26 @@ check_bias (const Convolution &convolution, GError **error)
 
 /* Finds the output length and the padding before the input, along one axis. */
 bool
-take_size (const ConvolutionSettings &settings, const char *axis, gsize input, gsize taps,
+set_size (const ConvolutionSettings &settings, const char *axis, gsize input, gsize taps,
     gsize &output, gsize &before, GError **error)
 {
-  const gsize seen = (taps - 1) * settings.dilation + 1;
+  const gsize span = (taps - 1) * settings.dilation + 1;
   const gsize stride = settings.stride;
 
   if (settings.padding < 0) {
     output = (input + stride - 1) / stride;
-    const gsize needed = (output - 1) * stride + seen;
+    const gsize needed = (output - 1) * stride + span;
     before = needed > input ? (needed - input) / 2 : 0;
     return true;
   }
   before = gsize (settings.padding);
   const gsize padded = input + 2 * before;
-  if (padded < seen)
+  if (padded < span)
     return fail (error,
-        "kernel is %" G_GSIZE_FORMAT " %s (dilation %u), more than the %" G_GSIZE_FORMAT
-        " of the input with padding",
-        seen, axis, settings.dilation, padded);
-  output = (padded - seen) / stride + 1;
+        "kernel spans %" G_GSIZE_FORMAT
+        " %s (dilation %u), but the input with padding has %" G_GSIZE_FORMAT,
+        span, axis, settings.dilation, padded);
+  output = (padded - span) / stride + 1;
   return true;
 }
 
@@ -233,7 +238,7 @@ fits_into_int (const Convolution &convolution, GError **error)
   if (convolution.output.count () <= most && padded <= most / planes
       && convolution.input.count () <= most)
     return true;
-  return fail (error, "arrays of more than %u numbers are not convolved", guint (most));
+  return fail (error, "arrays of more than %u elements are not supported", guint (most));
 }
 
 void
@@ -299,13 +304,13 @@ make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
 
   convolution.kernel = kernel;
   convolution.bias = bias;
-  if (!(input.is_video ? take_video (settings, input, format, convolution, error)
-                       : take_tensor (settings, input, convolution, error))
-      || !take_kernel (settings, convolution, error) || !check_bias (convolution, error)
-      || !take_size (settings, "lines", convolution.input.height, convolution.tap_lines,
+  if (!(input.is_video ? set_video_input (settings, input, format, convolution, error)
+                       : set_tensor_input (settings, input, convolution, error))
+      || !set_kernel (settings, convolution, error) || !check_bias (convolution, error)
+      || !set_size (settings, "rows", convolution.input.height, convolution.tap_lines,
           made.height, convolution.top, error)
-      || !take_size (settings, "columns", convolution.input.width,
-          convolution.tap_columns, made.width, convolution.left, error))
+      || !set_size (settings, "columns", convolution.input.width, convolution.tap_columns,
+          made.width, convolution.left, error))
     return false;
   made.images = convolution.input.images;
   convolution.stride = settings.stride;

@@ -140,7 +140,7 @@ Convolver::create (
       continue;
     std::unique_ptr<Convolver> made = maker.make (context, convolution, filters, error);
     if (made)
-      made->made_by = method;
+      made->used_method = method;
     return made;
   }
   g_return_val_if_reached (nullptr);

@@ -34,10 +34,10 @@ public:
   /* Takes effect with the next frame. Methods for arrays ignore it. */
   virtual void set_levels (const Levels &) {}
 
-  Method method () const { return made_by; }
+  Method method () const { return used_method; }
 
 private:
-  Method made_by = Method::direct;
+  Method used_method = Method::direct;
 };
 
 /* Posts one warning per process for each method that failed the self-check on the device.

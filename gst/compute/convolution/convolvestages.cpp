@@ -216,7 +216,7 @@ Multiplication::set_fours (std::vector<cl_int> steps, GError **error)
 }
 
 bool
-Multiplication::take_weights (const std::vector<cl_float> &panels,
+Multiplication::upload_weights (const std::vector<cl_float> &panels,
     const std::vector<cl_float> &biases, GError **error)
 {
   weights = make_table (context, panels, error);
@@ -407,8 +407,9 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
         break;
       if (rows_of_item == 1) {
         g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-            "kernel of %" G_GSIZE_FORMAT " lines of %" G_GSIZE_FORMAT
-            " needs %" G_GSIZE_FORMAT " bytes of local memory, %s has %" G_GSIZE_FORMAT,
+            "kernel of %" G_GSIZE_FORMAT " rows and %" G_GSIZE_FORMAT
+            " columns needs %" G_GSIZE_FORMAT
+            " bytes of local memory, but %s has %" G_GSIZE_FORMAT,
             task.tap_lines, task.tap_columns, bytes,
             gst_opencl_context_get_device_name (context), room);
         return false;

@@ -104,7 +104,7 @@ public:
               cl_float (of (n, k, c));
       }
     }
-    return take_weights (panels, biases, error);
+    return upload_weights (panels, biases, error);
   }
 
   /* Offsets and steps are in elements. Ignores `a_steps.channel`. */
@@ -116,7 +116,7 @@ private:
   gsize n_panels () const { return (width + panel - 1) / panel; }
   gsize padded_depth () const { return (depth + step - 1) / step * step; }
   bool create_parts (gsize rows, opencl::NumberType output, GError **error);
-  bool take_weights (const std::vector<cl_float> &panels,
+  bool upload_weights (const std::vector<cl_float> &panels,
       const std::vector<cl_float> &biases, GError **error);
 
   GstOpenCLContext *context;

@@ -14,7 +14,7 @@ namespace {
 #define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvedepthwise.cl"
 
 /* Columns that a work-item computes at a time, as in the kernel */
-const gsize made_at_once = 4;
+const gsize columns_at_once = 4;
 
 /* Fewer channels leave lanes idle. Wider kernels need too many registers. */
 const gsize least_channels = 4, most_columns = 15;
@@ -36,17 +36,17 @@ public:
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
       GError **error) override
   {
-    const Extent &seen = convolution.input, &made = convolution.output;
+    const Extent &input_extent = convolution.input, &made = convolution.output;
     const Placement &from = input.place;
     const Steps to = steps_of (output.place, convolution.output_type);
-    const gsize at_once = (made.width + made_at_once - 1) / made_at_once;
+    const gsize at_once = (made.width + columns_at_once - 1) / columns_at_once;
     const gsize run = in_lanes ? at_once : 1;
     const gsize items = filled / lanes * (at_once / run) * made.height * made.images;
     if (!kernel.set_all (error, input.data, cl_ulong (from.offset), cl_long (from.image),
-            cl_long (from.line), cl_long (from.column), cl_int (seen.height),
-            cl_int (seen.width), cl_int (convolution.top), cl_int (convolution.left),
-            cl_int (convolution.border), weights (), cl_int (filled), bias (),
-            cl_int (convolution.activation), output.data,
+            cl_long (from.line), cl_long (from.column), cl_int (input_extent.height),
+            cl_int (input_extent.width), cl_int (convolution.top),
+            cl_int (convolution.left), cl_int (convolution.border), weights (),
+            cl_int (filled), bias (), cl_int (convolution.activation), output.data,
             cl_long (
                 output.place.offset / opencl::info_of (convolution.output_type).size),
             cl_long (to.image), cl_long (to.line), cl_long (to.column),

@@ -106,19 +106,19 @@ private:
   Multiplication product;
 };
 
-template <typename Made>
+template <typename Kind>
 std::unique_ptr<Convolver>
 make (GstOpenCLContext *context, const Convolution &convolution, const Filters &filters,
     GError **error)
 {
-  auto made = std::make_unique<Made> ();
+  auto made = std::make_unique<Kind> ();
   if (!made->create (context, convolution, filters, error))
     return nullptr;
   return made;
 }
 
 /* Filters per group from which on the matrix product is faster */
-const gsize least_filters = 6;
+const gsize min_filters = 6;
 } // namespace
 
 std::unique_ptr<Convolver>
@@ -127,7 +127,7 @@ make_direct (GstOpenCLContext *context, const Convolution &convolution,
 {
   if (is_depthwise (convolution))
     return make_depthwise (context, convolution, filters, error);
-  return !convolution.video && convolution.filters_of_group () >= least_filters
+  return !convolution.video && convolution.filters_of_group () >= min_filters
              ? make<DirectPixels> (context, convolution, filters, error)
              : make<DirectPlanes> (context, convolution, filters, error);
 }

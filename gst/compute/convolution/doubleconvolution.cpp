@@ -23,13 +23,13 @@ public:
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
       GError **error) override
   {
-    const Extent &seen = convolution.input, &made = convolution.output;
+    const Extent &input_extent = convolution.input, &made = convolution.output;
     const Placement &from = input.place, &to = output.place;
     const gssize size = sizeof (cl_double);
     const gsize items = fours () * made.pixels () * made.images;
     return kernel.launch (queue, items, 1, error, input.data, cl_long (from.offset),
         cl_long (from.image), cl_long (from.channel), cl_long (from.line),
-        cl_long (from.column), cl_int (seen.height), cl_int (seen.width),
+        cl_long (from.column), cl_int (input_extent.height), cl_int (input_extent.width),
         cl_int (convolution.top), cl_int (convolution.left), cl_int (convolution.border),
         weights (), cl_int (convolution.tap_lines), cl_int (convolution.tap_columns),
         cl_int (convolution.stride), cl_int (convolution.dilation),
@@ -121,14 +121,14 @@ make_double (GstOpenCLContext *context, const Convolution &convolution, GError *
 {
   if (convolution.method != Method::automatic && convolution.method != Method::direct) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "method=%s computes in float32, expected direct or auto for arrays of float64",
+        "method=%s computes in float32, expected direct or auto for float64 arrays",
         name_of (convolution.method));
     return nullptr;
   }
   if (!opencl::has_double (context)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%s has no double precision for arrays of float64, expected float32 or another "
-        "device",
+        "%s does not support double precision (float64 arrays), expected float32 or "
+        "another device",
         gst_opencl_context_get_device_name (context));
     return nullptr;
   }

@@ -60,8 +60,8 @@ public:
     const gsize run = in_lanes ? 2048 : 1;
     return gathering.enqueue (queue, input, error)
            && gst_opencl_fft_enqueue (
-               forward.get (), queue, gathering.data (), seen (), error)
-           && kernel.set_all (error, seen (), cl_int (channels),
+               forward.get (), queue, gathering.data (), spectra (), error)
+           && kernel.set_all (error, spectra (), cl_int (channels),
                cl_int (channels / groups), taps (), cl_int (filters),
                cl_int (filters / groups), cl_int (bins ()), products (), cl_int (run),
                cl_int (images * filters))
@@ -117,8 +117,8 @@ private:
   bool create_memory (GstOpenCLContext *context, GError **error)
   {
     const gsize bin = sizeof (cl_float2);
-    seen = opencl::make_buffer (context, images * channels * bins () * bin, error);
-    if (!seen ())
+    spectra = opencl::make_buffer (context, images * channels * bins () * bin, error);
+    if (!spectra ())
       return false;
     products = opencl::make_buffer (context, images * filters * bins () * bin, error);
     if (!products ())
@@ -178,7 +178,7 @@ private:
   bool in_lanes;
   Gathering gathering;
   Plan forward, inverse;
-  cl::Buffer seen, taps, products, planes;
+  cl::Buffer spectra, taps, products, planes;
   opencl::Kernel kernel;
   PlaneTaps ending;
   KeptComponent kept;

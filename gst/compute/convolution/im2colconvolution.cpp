@@ -53,9 +53,9 @@ public:
 private:
   bool set_fours (GstOpenCLContext *context, GError **error)
   {
-    const std::vector<cl_int> seen = fours_of_taps (convolution, gathering);
-    fours =
-        opencl::make_table (context, seen.data (), seen.size () * sizeof (cl_int), error);
+    const std::vector<cl_int> offsets = fours_of_taps (convolution, gathering);
+    fours = opencl::make_table (
+        context, offsets.data (), offsets.size () * sizeof (cl_int), error);
     return fours () != nullptr;
   }
 
@@ -125,7 +125,7 @@ make_im2col (GstOpenCLContext *context, const Convolution &convolution,
 {
   if (convolution.video) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "method=im2col is for arrays, expected direct, separable or fft for video");
+        "method=im2col does not support video, expected auto, direct, separable or fft");
     return nullptr;
   }
   auto made = std::make_unique<Unfolded> ();

@@ -171,10 +171,9 @@ make_separable (GstOpenCLContext *context, const Convolution &convolution,
   if (convolution.channels_of_group () != 1
       || !find_products (convolution, filters, downs, acrosses)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "method=separable: %s, expected a kernel that is a column times a line, and each "
-        "channel by itself",
-        convolution.channels_of_group () != 1 ? "filters of several channels"
-                                              : "the kernel is no such product");
+        "method=separable: %s, expected a separable kernel and one channel per group",
+        convolution.channels_of_group () != 1 ? "the filters have several channels"
+                                              : "the kernel is not separable");
     return nullptr;
   }
   return made->create (context, convolution, downs, acrosses,

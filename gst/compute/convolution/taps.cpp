@@ -107,7 +107,8 @@ read_list (const char *property, const std::string &text, Reader &reader, GError
   if (reader.read ())
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "%s=%.200s is no array of numbers, expected such as <<0,1,0>,<1,-4,1>,<0,1,0>>",
+      "%s=%.200s is not an array of numbers, expected for example "
+      "<<0,1,0>,<1,-4,1>,<0,1,0>>",
       property, text.c_str ());
   return false;
 }
@@ -192,7 +193,7 @@ read_values (const char *property, const TapsSource &source, std::vector<Number>
   if (all_finite && !values.empty ())
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "%s: %.200s has no numbers, or some that are not finite", property,
+      "%s: %.200s is empty or has NaN or infinite values", property,
       source.text.c_str ());
   return false;
 }

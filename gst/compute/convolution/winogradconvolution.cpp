@@ -53,9 +53,9 @@ public:
     return gathering.enqueue (queue, input, error)
            && first.set_all (error, gathering.data (), cl_int (gathering.lines ()),
                cl_int (gathering.columns ()), cl_int (depth), cl_int (down),
-               cl_int (across), cl_int (tiles), seen ())
+               cl_int (across), cl_int (tiles), transformed_input ())
            && enqueue_gpu (first, queue, depth / lanes_in, error)
-           && product.enqueue (queue, {1, 1, tiles}, seen (), 0,
+           && product.enqueue (queue, {1, 1, tiles}, transformed_input (), 0,
                {0, 1, 0, cl_int (depth)}, tiles * depth, products (), 0,
                {0, 1, 0, cl_int (filled)}, tiles * filled, error)
            && enqueue_last (queue, output, error);
@@ -111,8 +111,8 @@ private:
     const gsize places = tile * tile * tiles * sizeof (cl_float);
     std::vector<cl_float> biases = filters.biases_in_order (convolution);
     biases.resize (filled, 0);
-    seen = opencl::make_buffer (context, places * gathering.depth (), error);
-    if (!seen ())
+    transformed_input = opencl::make_buffer (context, places * gathering.depth (), error);
+    if (!transformed_input ())
       return false;
     products = opencl::make_buffer (context, places * filled, error);
     if (!products ())
@@ -148,7 +148,7 @@ private:
   Gathering gathering;
   opencl::Kernel first, last;
   Multiplication product;
-  cl::Buffer seen, products, bias;
+  cl::Buffer transformed_input, products, bias;
 };
 } // namespace
 
@@ -166,12 +166,13 @@ make_winograd (GstOpenCLContext *context, const Convolution &convolution,
 {
   if (!is_winograd (convolution)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "method=winograd is for arrays and filters of 3x3 taps, stride 1, dilation 1 and "
-        "one group; these are %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
+        "method=winograd supports arrays and 3x3 kernels with stride 1, dilation 1 and "
+        "one group, not %s and a kernel of %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
         ", stride %" G_GSIZE_FORMAT ", dilation %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT
         " groups",
-        convolution.tap_lines, convolution.tap_columns, convolution.stride,
-        convolution.dilation, convolution.groups);
+        convolution.video ? "video" : "arrays", convolution.tap_lines,
+        convolution.tap_columns, convolution.stride, convolution.dilation,
+        convolution.groups);
     return nullptr;
   }
   auto made = std::make_unique<Winograd> ();

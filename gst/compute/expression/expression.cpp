@@ -494,7 +494,7 @@ check_name (const std::string &name, GError **error)
   if (is_name (name))
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "\"%s\" is no name in an expression, expected letters, digits and _",
+      "\"%s\" is not a valid name in an expression, expected letters, digits and _",
       name.c_str ());
   return false;
 }
@@ -586,7 +586,7 @@ make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
   if (without_leading_ones (is_source ? whole : shape) == without_leading_ones (made))
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "The expression makes an array of shape %s, but the output's is %s",
+      "The expression has the shape %s, but the output has the shape %s",
       opencl::npy_shape_text (shape).c_str (), opencl::npy_shape_text (made).c_str ());
   return false;
 }
@@ -610,7 +610,7 @@ choose_precision (Plan &plan, const ExpressionDevice &device, GError **error)
   if (name.empty () || device.has_double)
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "expression: %s is float64, which the device does not have", name.c_str ());
+      "expression: %s is float64, which the device does not support", name.c_str ());
   return false;
 }
 

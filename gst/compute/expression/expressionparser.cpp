@@ -232,7 +232,7 @@ Parser::binary (int precedence)
     const Value right = binary (found->precedence + 1);
     if (found->takes_integers && (value.is_real () || right.is_real ()))
       return fail (
-          symbol, quoted (symbol) + " takes integers, a cast such as (int) x makes one");
+          symbol, quoted (symbol) + " needs integers, use a cast such as (int) x");
     value = keep (found->apply (symbol.text, value, right));
   }
   return value;
@@ -253,8 +253,7 @@ Parser::unary ()
   Value value = is_cast () ? parse_cast () : primary ();
   for (; !found.empty (); found.pop_back ()) {
     if (found.back ().text == "~" && value.is_real ())
-      return fail (
-          found.back (), "'~' takes an integer, a cast such as (int) x makes one");
+      return fail (found.back (), "'~' needs an integer, use a cast such as (int) x");
     value = keep (apply_unary (found.back ().text, value));
   }
   return value;
@@ -279,7 +278,7 @@ Parser::parse_cast ()
   const opencl::NumberInfo *type = type_named (name.text);
 
   if (is_vector_type (name.text))
-    return fail (name, quoted (name) + ": an expression has no vectors");
+    return fail (name, quoted (name) + ": vectors are not supported");
   expect (")");
   if (depth == deepest)
     return fail (name, "nested too deeply");
@@ -325,12 +324,13 @@ Parser::number (const Token &where)
   errno = 0;
   if (is_real) {
     g_ascii_strtod (digits.c_str (), &end);
-    return *end ? fail (where, quoted (where) + " is no number")
+    return *end ? fail (where, quoted (where) + " is not a number")
                 : real_value ("REAL (" + digits + (has_point ? ")" : ".0)"));
   }
   const guint64 integer = g_ascii_strtoull (digits.c_str (), &end, 0);
   if (*end || errno == ERANGE)
-    return fail (where, quoted (where) + (*end ? " is no number" : " exceeds 64 bits"));
+    return fail (
+        where, quoted (where) + (*end ? " is not a number" : " exceeds 64 bits"));
   return integer_constant (Number (integer));
 }
 
@@ -391,17 +391,17 @@ Parser::macro (const Token &where, const std::string &replacement)
   text = replacement;
   token = token_at (text, 0);
   const Value value = conditional ();
-  const bool is_whole = token.kind == Token::END;
+  const bool is_complete = token.kind == Token::END;
   text = outer;
   if (!failure.empty ()) {
     failure.clear ();
-    return fail (
-        where, quoted (where) + " is \"" + replacement + "\", which is no expression");
+    return fail (where,
+        quoted (where) + " is \"" + replacement + "\", which is not an expression");
   }
   token = next;
-  return is_whole ? value
-                  : fail (where, quoted (where) + " is \"" + replacement
-                                     + "\", which is no expression");
+  return is_complete ? value
+                     : fail (where, quoted (where) + " is \"" + replacement
+                                        + "\", which is not an expression");
 }
 } // namespace
 

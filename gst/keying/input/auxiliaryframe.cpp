@@ -11,8 +11,8 @@
 namespace keying {
 bool
 AuxiliaryFrame::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
-    const std::string &name, GstClockTime time, cl_command_queue queue, const Take &take,
-    GError **error)
+    const std::string &name, GstClockTime time, cl_command_queue queue,
+    const Process &process, GError **error)
 {
   std::shared_ptr<AuxiliaryStream> found = streams.find (name);
 
@@ -21,15 +21,15 @@ AuxiliaryFrame::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
   stream = found;
   if (!found)
     return true;
-  const AuxiliaryStream::Picture &picture = found->picture_at (time);
-  if (picture.number == number)
+  const AuxiliaryStream::Frame &current = found->frame_at (time);
+  if (current.number == number)
     return true;
-  GstBuffer *buffer = gst_opencl_filter_import (filter, picture.buffer, error);
+  GstBuffer *buffer = gst_opencl_filter_import (filter, current.buffer, error);
   ReadFrame frame;
-  bool taken = buffer && frame.map (buffer, &picture.info, queue, error)
-               && take (frame.frame (), &picture.info);
+  bool processed = buffer && frame.map (buffer, &current.info, queue, error)
+                   && process (frame.frame (), &current.info);
   gst_clear_buffer (&buffer);
-  number = taken ? picture.number : 0;
-  return taken;
+  number = processed ? current.number : 0;
+  return processed;
 }
 } // namespace keying

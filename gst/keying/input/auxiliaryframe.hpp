@@ -14,13 +14,13 @@ namespace keying {
 /* Current frame of an auxiliary stream. Lets the element process each frame once. */
 class AuxiliaryFrame {
 public:
-  using Take = std::function<bool (const GstOpenCLFrame *, const GstVideoInfo *)>;
+  using Process = std::function<bool (const GstOpenCLFrame *, const GstVideoInfo *)>;
 
-  /* Calls `take` if the frame at `time` is not that of the previous call. */
+  /* Calls `process` if the frame at `time` is not that of the previous call. */
   bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
       const std::string &name, GstClockTime time, cl_command_queue queue,
-      const Take &take, GError **error);
-  bool is_there () const { return number > 0; }
+      const Process &process, GError **error);
+  bool exists () const { return number > 0; }
 
 private:
   guint number = 0; /* of the frame, 0 = none */

@@ -40,11 +40,11 @@ AuxiliaryStream::~AuxiliaryStream ()
 GstFlowReturn
 AuxiliaryStream::chain (GstPad *pad, GstObject *, GstBuffer *buffer)
 {
-  return stream_of (pad)->take (buffer);
+  return stream_of (pad)->store (buffer);
 }
 
 GstFlowReturn
-AuxiliaryStream::take (GstBuffer *buffer)
+AuxiliaryStream::store (GstBuffer *buffer)
 {
   std::unique_lock<std::mutex> lock (mutex);
 
@@ -53,7 +53,7 @@ AuxiliaryStream::take (GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return flushing ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
-  next = {buffer, format, ++pictures};
+  next = {buffer, format, ++frames};
   may_warn = false;
   next_begin =
       gst_segment_to_running_time (&segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
@@ -65,13 +65,13 @@ AuxiliaryStream::take (GstBuffer *buffer)
 gboolean
 AuxiliaryStream::event (GstPad *pad, GstObject *, GstEvent *event)
 {
-  stream_of (pad)->take_event (event);
+  stream_of (pad)->handle_event (event);
   gst_event_unref (event);
   return TRUE;
 }
 
 void
-AuxiliaryStream::take_event (GstEvent *event)
+AuxiliaryStream::handle_event (GstEvent *event)
 {
   GstCaps *caps;
   GstClockTime begin, duration;
@@ -147,7 +147,7 @@ AuxiliaryStream::next_is_due (GstClockTime time) const
 }
 
 bool
-AuxiliaryStream::needs_no_other (GstClockTime time) const
+AuxiliaryStream::must_not_wait (GstClockTime time) const
 {
   bool is_known = GST_CLOCK_TIME_IS_VALID (time) && time < known_until;
   return next.buffer || ended || flushing || interrupted || is_known
@@ -162,7 +162,7 @@ AuxiliaryStream::warn (std::unique_lock<std::mutex> &lock)
   lock.unlock ();
   if (GstElement *element = gst_pad_get_parent_element (pad_)) {
     GST_ELEMENT_WARNING (element, CORE, PAD,
-        ("No frame comes to pad %s, and the main video waits for it. If both come from "
+        ("No frame arrives on pad %s, and the main video waits for it. If both come from "
          "one tee, put a queue behind each of its pads",
             GST_OBJECT_NAME (pad_)),
         (nullptr));
@@ -171,14 +171,14 @@ AuxiliaryStream::warn (std::unique_lock<std::mutex> &lock)
   lock.lock ();
 }
 
-const AuxiliaryStream::Picture &
-AuxiliaryStream::picture_at (GstClockTime time)
+const AuxiliaryStream::Frame &
+AuxiliaryStream::frame_at (GstClockTime time)
 {
   std::unique_lock<std::mutex> lock (mutex);
 
   for (;;) {
     if (!next_is_due (time)) {
-      if (needs_no_other (time))
+      if (must_not_wait (time))
         return current;
       if (!may_warn)
         changed.wait (lock);

@@ -26,14 +26,14 @@ public:
 
   /* --- the element's streaming thread --- */
 
-  struct Picture {
+  struct Frame {
     GstBuffer *buffer = nullptr; /* (nullable): valid until the next call */
     GstVideoInfo info;
     guint number = 0; /* counts the frames, from 1 */
   };
   /* Waits for the frame of `time`, the running time of the input frame. Posts one WARNING
    * if the first frame takes more than five seconds. */
-  const Picture &picture_at (GstClockTime time);
+  const Frame &frame_at (GstClockTime time);
 
   /* --- other threads --- */
 
@@ -45,11 +45,11 @@ private:
   static gboolean event (GstPad *pad, GstObject *parent, GstEvent *event);
   static gboolean activate (
       GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active);
-  GstFlowReturn take (GstBuffer *buffer);
-  void take_event (GstEvent *event);
+  GstFlowReturn store (GstBuffer *buffer);
+  void handle_event (GstEvent *event);
   void flush (bool is);
   bool next_is_due (GstClockTime time) const;
-  bool needs_no_other (GstClockTime time) const;
+  bool must_not_wait (GstClockTime time) const;
   void warn (std::unique_lock<std::mutex> &lock);
 
   GstPad *const pad_;
@@ -58,10 +58,10 @@ private:
   GstSegment segment;
   GstVideoInfo format; /* current caps */
   bool has_format = false;
-  Picture current, next;
+  Frame current, next;
   GstClockTime next_begin = GST_CLOCK_TIME_NONE;
   GstClockTime known_until = 0; /* running time until which `current` is valid */
-  guint pictures = 0;
+  guint frames = 0;
   bool ended = false, flushing = true, interrupted = false;
   bool may_warn = true; /* until the first frame or a WARNING */
 };

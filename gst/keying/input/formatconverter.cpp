@@ -19,22 +19,21 @@ FormatConverter::prepare (GstOpenCLContext *of, const InputFormat &of_camera)
 }
 
 bool
-FormatConverter::take (const GstOpenCLFrame *input, GstOpenCLFrame *made,
+FormatConverter::convert (const GstOpenCLFrame *input, GstOpenCLFrame *result,
     cl_command_queue queue, GError **error)
 {
-  const GstVideoInfo &picture = format.output ();
-  const gsize columns = (gsize (picture.width) + 7) / 8;
-  const gsize stride = work_stride_of (&picture);
+  const GstVideoInfo &info = format.output ();
+  const gsize columns = (gsize (info.width) + 7) / 8;
+  const gsize stride = work_stride_of (&info);
 
-  if (!pixels ()
-      && !opencl::make_buffer (context, stride * picture.height, pixels, error))
+  if (!pixels () && !opencl::make_buffer (context, stride * info.height, pixels, error))
     return false;
-  *made = {};
-  made->buffer = input->buffer;
-  made->data = pixels ();
-  made->stride[0] = gint (stride);
-  const GstOpenCLFrame *output = made;
-  return kernel.launch (queue, columns, picture.height, error, format.of (input), output,
-      cl_uint (picture.width), cl_uint (picture.height));
+  *result = {};
+  result->buffer = input->buffer;
+  result->data = pixels ();
+  result->stride[0] = gint (stride);
+  const GstOpenCLFrame *output = result;
+  return kernel.launch (queue, columns, info.height, error, format.of (input), output,
+      cl_uint (info.width), cl_uint (info.height));
 }
 } // namespace keying

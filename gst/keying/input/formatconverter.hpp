@@ -10,16 +10,16 @@
 
 namespace keying {
 /* Converts a frame once for kernels that read it several times. All work uses one
- * in-order queue. The next frame overwrites the buffer, so take it after all work on this
- * one is enqueued. */
+ * in-order queue. The next frame overwrites the buffer, so convert it after all work on
+ * this one is enqueued. */
 class FormatConverter {
 public:
   /* The kernel is built when it is first needed. */
   void prepare (GstOpenCLContext *of, const InputFormat &format);
-  /* Sets `made` to the converted frame, which is valid during the lifetime of this
+  /* Sets `result` to the converted frame, which is valid during the lifetime of this
    * object. */
-  bool take (const GstOpenCLFrame *input, GstOpenCLFrame *made, cl_command_queue queue,
-      GError **error);
+  bool convert (const GstOpenCLFrame *input, GstOpenCLFrame *result,
+      cl_command_queue queue, GError **error);
 
 private:
   GstOpenCLContext *context = nullptr; /* outlives this object */

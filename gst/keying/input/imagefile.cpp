@@ -11,7 +11,7 @@ const GstClockTime timeout = 10 * GST_SECOND;
 
 /* Sets `error` from the error message on the bus. */
 void
-take_reason (GstElement *pipeline, const std::string &path, GError **error)
+set_decode_error (GstElement *pipeline, const std::string &path, GError **error)
 {
   GstBus *bus = gst_element_get_bus (pipeline);
   GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
@@ -22,8 +22,8 @@ take_reason (GstElement *pipeline, const std::string &path, GError **error)
     gst_message_unref (message);
   }
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-      "%s: no picture that can be decoded: %s", path.c_str (),
-      reason ? reason->message : "it does not end or has no frame");
+      "%s: could not decode an image: %s", path.c_str (),
+      reason ? reason->message : "no frame within 10 s");
   g_clear_error (&reason);
   gst_object_unref (bus);
 }
@@ -44,7 +44,7 @@ first_sample (GstElement *pipeline)
 } // namespace
 
 GstSample *
-load_picture (const std::string &path, GError **error)
+load_image (const std::string &path, GError **error)
 {
   GstElement *pipeline =
       gst_parse_launch ("filesrc name=file ! decodebin ! videoconvert ! "
@@ -57,7 +57,7 @@ load_picture (const std::string &path, GError **error)
   gst_object_unref (file);
   GstSample *sample = first_sample (pipeline);
   if (!sample)
-    take_reason (pipeline, path, error);
+    set_decode_error (pipeline, path, error);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
   return sample;

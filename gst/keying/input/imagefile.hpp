@@ -11,5 +11,5 @@
 namespace keying {
 /* (transfer full) (nullable): the first frame of the file, as RGBA or RGBA64_LE in system
  * memory */
-GstSample *load_picture (const std::string &path, GError **error);
+GstSample *load_image (const std::string &path, GError **error);
 } // namespace keying

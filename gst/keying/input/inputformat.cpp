@@ -24,10 +24,10 @@ InputFormat::InputFormat (const GstVideoInfo &input, const GstVideoInfo &output)
 }
 
 bool
-InputFormat::shows_the_same (const InputFormat &other) const
+InputFormat::is_equivalent (const InputFormat &other) const
 {
-  return keying::shows_the_same (&input_, &other.input_)
-         && keying::shows_the_same (&output_, &other.output_)
+  return keying::is_equivalent (&input_, &other.input_)
+         && keying::is_equivalent (&output_, &other.output_)
          && input_.interlace_mode == other.input_.interlace_mode;
 }
 

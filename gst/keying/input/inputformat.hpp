@@ -26,7 +26,7 @@ public:
   /* Format of the keyed frame */
   const GstVideoInfo &output () const { return output_; }
   /* Returns whether statistics of one format are valid for the other. */
-  bool shows_the_same (const InputFormat &other) const;
+  bool is_equivalent (const InputFormat &other) const;
   /* Build options of kernels that read and write such frames */
   std::string options () const;
 

@@ -16,13 +16,13 @@
   "framerate=(fraction)[0/1, 2147483647/1]"
 #define KEYED "{RGBA, BGRA, ARGB, ABGR}"
 #define DEEP "RGBA64_LE"
-#define FILMED "{NV12, NV21, I420, YV12, YUY2, UYVY}"
+#define CAMERA "{NV12, NV21, I420, YV12, YUY2, UYVY}"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (DEEP)));
-static GstStaticPadTemplate filming_sink_template =
+static GstStaticPadTemplate camera_sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (FILMED) ";" CAPS (DEEP)));
+        GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (CAMERA) ";" CAPS (DEEP)));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (DEEP)));
 
@@ -88,7 +88,7 @@ scale_of (const GstVideoInfo *info)
 }
 
 bool
-shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b)
+is_equivalent (const GstVideoInfo *a, const GstVideoInfo *b)
 {
   return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width
          && a->height == b->height && a->chroma_site == b->chroma_site
@@ -199,33 +199,33 @@ caps_of_formats (GstCaps *caps, const gchar *formats)
 /* Frames that already have alpha keep their byte order. Camera formats become any of
  * them. */
 static GstCaps *
-transform_filmed_caps (
+transform_camera_caps (
     GstBaseTransform *, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
   static GstStaticCaps keyed_caps = GST_STATIC_CAPS (CAPS (KEYED));
-  static GstStaticCaps filmed_caps = GST_STATIC_CAPS (CAPS (FILMED));
+  static GstStaticCaps camera_caps = GST_STATIC_CAPS (CAPS (CAMERA));
   static GstStaticCaps deep_caps = GST_STATIC_CAPS (CAPS (DEEP));
   const bool forth = direction == GST_PAD_SINK;
   GstCaps *keyed = gst_static_caps_get (&keyed_caps);
-  GstCaps *filmed = gst_static_caps_get (&filmed_caps);
+  GstCaps *camera = gst_static_caps_get (&camera_caps);
   GstCaps *deep = gst_static_caps_get (&deep_caps);
 
   GstCaps *result = gst_caps_intersect_full (caps, keyed, GST_CAPS_INTERSECT_FIRST);
   GstCaps *others =
-      gst_caps_intersect_full (caps, forth ? filmed : keyed, GST_CAPS_INTERSECT_FIRST);
-  GstCaps *made = caps_of_formats (others, forth ? KEYED : FILMED);
+      gst_caps_intersect_full (caps, forth ? camera : keyed, GST_CAPS_INTERSECT_FIRST);
+  GstCaps *made = caps_of_formats (others, forth ? KEYED : CAMERA);
   result = gst_caps_merge (result, made);
   result = gst_caps_merge (
       result, gst_caps_intersect_full (caps, deep, GST_CAPS_INTERSECT_FIRST));
   gst_caps_unref (others);
   gst_caps_unref (keyed);
-  gst_caps_unref (filmed);
+  gst_caps_unref (camera);
   gst_caps_unref (deep);
   return opencl::filtered_caps (result, filter);
 }
 
 static GstCaps *
-fixate_filmed_caps (
+fixate_camera_caps (
     GstBaseTransform *, GstPadDirection direction, GstCaps *caps, GstCaps *others)
 {
   GstCaps *same = gst_caps_intersect (others, caps);
@@ -258,10 +258,10 @@ set_up_class (GstOpenCLFilterClass *klass)
 }
 
 void
-set_up_filming_class (GstOpenCLFilterClass *klass)
+set_up_camera_class (GstOpenCLFilterClass *klass)
 {
-  set_up_with (klass, &filming_sink_template);
-  GST_BASE_TRANSFORM_CLASS (klass)->transform_caps = transform_filmed_caps;
-  GST_BASE_TRANSFORM_CLASS (klass)->fixate_caps = fixate_filmed_caps;
+  set_up_with (klass, &camera_sink_template);
+  GST_BASE_TRANSFORM_CLASS (klass)->transform_caps = transform_camera_caps;
+  GST_BASE_TRANSFORM_CLASS (klass)->fixate_caps = fixate_camera_caps;
 }
 } // namespace keying

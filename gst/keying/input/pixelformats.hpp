@@ -39,7 +39,7 @@ guint levels_of (const GstVideoInfo *info);
 guint scale_of (const GstVideoInfo *info);
 
 /* Returns whether statistics of one format are valid for the other. */
-bool shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b);
+bool is_equivalent (const GstVideoInfo *a, const GstVideoInfo *b);
 
 /* Mask of the components that `channel` compares */
 cl_uint component_mask (const GstVideoInfo *info, Channel channel);
@@ -63,7 +63,7 @@ bool parse_key_event (GstEvent *event, guint *key);
 /* Adds the pad templates. For class_init. */
 void set_up_class (GstOpenCLFilterClass *klass);
 /* The same for an element that also accepts camera formats, and converts them to RGBA. */
-void set_up_filming_class (GstOpenCLFilterClass *klass);
+void set_up_camera_class (GstOpenCLFilterClass *klass);
 /* Flags of every property of the keying elements. Lax validation clamps values to the
  * range of the property. */
 const GParamFlags playing_flags =

@@ -20,12 +20,12 @@ range_given (const Calibration &calibration)
 }
 
 bool
-check_one_way (const Calibration &calibration, GError **error)
+check_single_kind (const Calibration &calibration, GError **error)
 {
   const struct {
     bool given;
     const char *name;
-  } ways[] = {
+  } kinds[] = {
       {calibration.wavelengths.given (), "wavelengths"},
       {range_given (calibration), "wavelength-min/wavelength-max"},
       {calibration.resample_map.given (), "resample-map"},
@@ -34,15 +34,15 @@ check_one_way (const Calibration &calibration, GError **error)
   };
   std::string names;
   guint count = 0;
-  for (const auto &way : ways) {
-    if (!way.given)
+  for (const auto &kind : kinds) {
+    if (!kind.given)
       continue;
     names += count++ ? " and " : "";
-    names += way.name;
+    names += kind.name;
   }
   if (count > 1)
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "%s are set, expected one calibration at most", names.c_str ());
+        "%s are set, expected at most one of them", names.c_str ());
   return count <= 1;
 }
 
@@ -54,8 +54,8 @@ check_range (const Calibration &calibration, GError **error)
           && calibration.wavelength_min != calibration.wavelength_max))
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "wavelength-min %.9g and wavelength-max %.9g: expected both to be set, and to "
-      "differ",
+      "wavelength-min %.9g and wavelength-max %.9g: expected two different values above "
+      "0",
       calibration.wavelength_min, calibration.wavelength_max);
   return false;
 }
@@ -79,9 +79,9 @@ check_monotone (const std::string &of, const std::vector<double> &values,
     if (rising ? values[j] > values[j - 1] : values[j] < values[j - 1])
       continue;
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-        "%s: value %" G_GSIZE_FORMAT
-        " is %.9g after %.9g, expected %s that %s from one to the next, as the ends do",
-        of.c_str (), j, values[j], values[j - 1], quantity, rising ? "rise" : "fall");
+        "%s: value %" G_GSIZE_FORMAT " is %.9g after %.9g, expected strictly %s %s",
+        of.c_str (), j, values[j], values[j - 1], rising ? "rising" : "falling",
+        quantity);
     return false;
   }
   return true;
@@ -116,7 +116,7 @@ check_wavelengths (
   for (gsize j = 1; j < wavelengths.size (); j++) {
     if (two_pi / wavelengths[j] == two_pi / wavelengths[j - 1])
       return fail_at_value (
-          of, j, wavelengths[j], "a wavelength further from the one before", error);
+          of, j, wavelengths[j], "a larger step from the previous wavelength", error);
   }
   return true;
 }
@@ -158,7 +158,7 @@ parse_polynomial (
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
       "resample-polynomial \"%.80s\": expected up to %" G_GSIZE_FORMAT
-      " numbers with commas between them",
+      " numbers separated by commas",
       text.c_str (), most_coefficients);
   return false;
 }
@@ -244,7 +244,7 @@ resample_map_of_wavelengths (const std::vector<double> &wavelengths)
 bool
 calibration_check (const Calibration &calibration, GError **error)
 {
-  return check_one_way (calibration, error) && check_range (calibration, error)
+  return check_single_kind (calibration, error) && check_range (calibration, error)
          && values_file_check (calibration.wavelengths, error)
          && values_file_check (calibration.resample_map, error)
          && values_file_check (calibration.chirp, error);

@@ -13,9 +13,8 @@ dispersion_check (const Dispersion &dispersion, GError **error)
 {
   if (dispersion.phase.given () && (dispersion.a2 != 0 || dispersion.a3 != 0)) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "dispersion-phase %s and dispersion-a2 %.9g, dispersion-a3 %.9g are set, "
-        "expected "
-        "either the file or the coefficients",
+        "dispersion-phase %s is set together with dispersion-a2 %.9g and dispersion-a3 "
+        "%.9g, expected either the file or the coefficients",
         dispersion.phase.path.c_str (), dispersion.a2, dispersion.a3);
     return false;
   }

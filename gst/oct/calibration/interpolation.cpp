@@ -65,7 +65,7 @@ const Kind kinds[] = {
 };
 
 Taps
-samples_as_they_are (gsize samples)
+unchanged_samples (gsize samples)
 {
   Taps taps{1, std::vector<gint> (samples), std::vector<double> (samples, 1.0)};
   for (gsize m = 0; m < samples; m++)
@@ -80,7 +80,7 @@ interpolation_taps (
 {
   const Kind &kind = kinds[static_cast<int> (interpolation)];
   if (map.empty () || !kind.weights)
-    return samples_as_they_are (samples);
+    return unchanged_samples (samples);
 
   Taps taps{kind.count, std::vector<gint> (samples),
       std::vector<double> (kind.count * samples)};

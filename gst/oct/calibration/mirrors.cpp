@@ -57,10 +57,10 @@ transform_from (const Complex *x, gsize n, gsize step, const Line &roots, Comple
   transform_from (x + step, n / 2, 2 * step, roots, bins + n / 2);
   for (gsize b = 0; b < n / 2; b++) {
     const Complex a = bins[b], z = bins[b + n / 2], root = roots[b * apart];
-    const Complex turned (z.real () * root.real () - z.imag () * root.imag (),
+    const Complex rotated (z.real () * root.real () - z.imag () * root.imag (),
         z.real () * root.imag () + z.imag () * root.real ());
-    bins[b] = a + turned;
-    bins[b + n / 2] = a - turned;
+    bins[b] = a + rotated;
+    bins[b + n / 2] = a - rotated;
   }
 }
 
@@ -249,7 +249,7 @@ bool
 fail (const std::string &why, GError **error)
 {
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-      "spectra of mirrors: %s", why.c_str ());
+      "mirror spectra: %s", why.c_str ());
   return false;
 }
 
@@ -262,9 +262,7 @@ map_of_phase (const Values &phase, Values &map, GError **error)
   gsize j = 0;
   for (gsize n = 1; n <= last; n++) {
     if (!(sign * (phase[n] - phase[n - 1]) > 0))
-      return fail ("the phase of the fringe goes back and forth, expected one that turns "
-                   "one way",
-          error);
+      return fail ("the phase of the fringe is not monotone", error);
   }
   for (gsize m = 0; m <= last; m++) {
     const double wanted =
@@ -409,7 +407,7 @@ Estimate::check_depths (gsize n, GError **error) const
   }
   if (least >= Filter::narrowest && most <= samples / 2 - Filter::narrowest)
     return true;
-  return fail ("the fringe of mirror " + std::to_string (n + 1) + " reaches from depth "
+  return fail ("the fringe of mirror " + std::to_string (n + 1) + " extends from depth "
                    + std::to_string (gint (std::floor (least))) + " to "
                    + std::to_string (gint (std::ceil (most))) + ", expected depths from "
                    + std::to_string (gint (Filter::narrowest)) + " to "
@@ -437,14 +435,14 @@ Estimate::check (MirrorCalibration &found, GError **error) const
     double before = 0, after = 0;
     char text[128];
     if (mirrors[n].fringe.share < least_share)
-      return fail ("no fringe stands out of what else is there", error);
+      return fail ("no fringe found above the noise", error);
     if (!check_depths (n, error))
       return false;
     measure (mirrors[n], before, after);
     if (!(after <= most_growth * before)) {
       g_snprintf (text, sizeof text,
-          "the peak of mirror %d gets wider, from %.2f to %.2f depths", int (n + 1),
-          before, after);
+          "the calibration widens the peak of mirror %d from %.2f to %.2f depths",
+          int (n + 1), before, after);
       return fail (text, error);
     }
     if (n == 0) {
@@ -498,15 +496,15 @@ sharpness_of (
     const std::vector<Line> &lines, const Line &roots, SharpestDispersion dispersion)
 {
   double sharpness = 0;
-  Line turns, bins (roots.size ());
+  Line rotations, bins (roots.size ());
   for (gsize m = 0; m < roots.size (); m++) {
     const double q = double (m) - double (roots.size ()) / 2;
-    turns.push_back (std::polar (1.0, -(dispersion.a2 + dispersion.a3 * q) * q * q));
+    rotations.push_back (std::polar (1.0, -(dispersion.a2 + dispersion.a3 * q) * q * q));
   }
   for (Line line : lines) {
     double sum = 0, squares = 0;
     for (gsize m = 0; m < line.size (); m++)
-      line[m] = line[m].real () * turns[m];
+      line[m] = line[m].real () * rotations[m];
     transform_from (line.data (), line.size (), 1, roots, bins.data ());
     for (gsize b = least_depth; b < line.size () / 2; b++) {
       const double power = std::norm (bins[b]);
@@ -529,7 +527,7 @@ sharpest_dispersion (const Values &lines, const Values &map)
   const Line roots = roots_of (map.size (), -1);
   SharpestDispersion best;
   double most = sharpness_of (chosen, roots, best);
-  auto look = [&] (int which, double change) {
+  auto try_change = [&] (int which, double change) {
     SharpestDispersion tried = best;
     (which ? tried.a3 : tried.a2) += change * steps[which];
     const double sharpness = sharpness_of (chosen, roots, tried);
@@ -555,7 +553,7 @@ sharpest_dispersion (const Values &lines, const Values &map)
       moved = 0;
       for (int which : {0, 1}) {
         for (double change : {step, -step})
-          moved += look (which, change);
+          moved += try_change (which, change);
       }
     }
   }
@@ -597,7 +595,13 @@ calibration_of_mirrors (const Values &first, const Values &second, bool opposite
     MirrorCalibration &found, GError **error)
 {
   if (first.size () < 64 || (!second.empty () && second.size () != first.size ()))
-    return fail ("expected 64 samples or more, and as many of both", error);
+    return fail (second.empty ()
+                     ? std::to_string (first.size ()) + " samples, expected at least 64"
+                     : std::to_string (first.size ()) + " and "
+                           + std::to_string (second.size ())
+                           + " samples, expected at least 64, and the same number in "
+                             "both spectra",
+        error);
   found = MirrorCalibration ();
   Estimate estimate (first, second, opposite);
   for (guint round = 0; round < rounds; round++) {

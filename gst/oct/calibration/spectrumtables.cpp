@@ -65,9 +65,9 @@ append_spectrum (const SpectrumSettings &settings, const Taps &taps,
   tables.points =
       settings.oversampling () * std::max<gsize> (samples, settings.padded_samples);
   if (complex) {
-    std::vector<double> turns = oversampled (phase, points);
-    turns.resize (tables.points);
-    append_phase (tables.words, turns);
+    std::vector<double> angles = oversampled (phase, points);
+    angles.resize (tables.points);
+    append_phase (tables.words, angles);
   }
   append_taps (tables.words, taps,
       scaled_window_function (settings.window, samples, settings.oversampling ()),
@@ -83,7 +83,8 @@ check_background_values (const SpectrumSettings &settings,
     if (std::abs (background[j]) <= FLT_MAX)
       continue;
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-        "%s: value %" G_GSIZE_FORMAT " is %g, expected a number that a float holds",
+        "%s: value %" G_GSIZE_FORMAT
+        " is %g, expected a number within the range of float32",
         settings.background.described ().c_str (), j, background[j]);
     return false;
   }
@@ -96,8 +97,7 @@ check_clock (const SpectrumSettings &settings, GError **error)
   if (settings.clock == Clock::none || !settings.calibration.given ())
     return true;
   g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "k-clock and a calibration are set, expected one of them: a clock tells where each "
-      "sample lies");
+      "k-clock is set together with a calibration, expected only one of them");
   return false;
 }
 
@@ -109,7 +109,7 @@ check_background (const SpectrumSettings &settings, GError **error)
   if (settings.background.given ())
     return values_file_check (settings.background, error);
   g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "background is file and background-file is not set, expected the path of a file");
+      "background-file is not set, expected the path of a file for background=file");
   return false;
 }
 } // namespace
@@ -129,8 +129,7 @@ spectrum_samples_check (const SpectrumSettings &settings, gsize samples, GError 
   const gsize used = settings.used_of (samples).used;
   if (settings.gridded () && settings.points_of (samples) > most_samples) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "interpolation is nufft with %" G_GSIZE_FORMAT
-        " wavenumbers, expected %u at most",
+        "interpolation=nufft: %" G_GSIZE_FORMAT " wavenumbers, expected at most %u",
         settings.points_of (samples) / gridding_oversampling,
         most_samples / gridding_oversampling);
     return false;
@@ -147,8 +146,9 @@ spectrum_samples_check (const SpectrumSettings &settings, gsize samples, GError 
       && (settings.padded_samples == 0 || settings.padded_samples >= used))
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "first-sample is %u, samples is %u and padded-samples is %u, expected %u or more "
-      "among the %" G_GSIZE_FORMAT " of an A-line, and no fewer padded than those",
+      "first-sample %u, samples %u, padded-samples %u: expected at least %u samples "
+      "within the %" G_GSIZE_FORMAT
+      " of an A-line, and padded-samples 0 or at least that number",
       settings.first_sample, settings.samples, settings.padded_samples, least_samples,
       samples);
   return false;

@@ -18,7 +18,7 @@ namespace oct {
 enum class Clock {
   none,
   interleaved, /* one after each sample of the first channel */
-  behind,      /* all after the samples of the first channel */
+  consecutive, /* all after the samples of the first channel */
 };
 
 /* Minimum number of samples per channel that the filter of a k-clock needs */

@@ -90,7 +90,7 @@ bool
 fail_at_line (const ValuesFile &file, gsize n, const std::string &is, GError **error)
 {
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-      "%s: line %" G_GSIZE_FORMAT " is %s, expected one number a line, or .npy",
+      "%s: line %" G_GSIZE_FORMAT " is %s, expected one number per line, or a .npy file",
       file.described ().c_str (), n, is.c_str ());
   return false;
 }
@@ -133,11 +133,11 @@ open_file (const ValuesFile &file, RegularFile &opened, GError **error)
 }
 
 /* Format of the numbers in a file */
-enum class Numbers { NPY, TEXT, BARE };
+enum class Format { NPY, TEXT, BARE };
 
 bool
-find_numbers (
-    const ValuesFile &file, RegularFile &opened, Numbers &numbers, GError **error)
+detect_format (
+    const ValuesFile &file, RegularFile &opened, Format &format, GError **error)
 {
   char begin[64] = {};
   gsize done;
@@ -146,11 +146,11 @@ find_numbers (
   const bool text = std::all_of (begin, begin + done,
       [] (char character) { return character >= '\t' && character <= '~'; });
   if (memcmp (begin, opencl::npy_magic, sizeof opencl::npy_magic) == 0)
-    numbers = Numbers::NPY;
+    format = Format::NPY;
   else if (file.bare && !text)
-    numbers = Numbers::BARE;
+    format = Format::BARE;
   else
-    numbers = Numbers::TEXT;
+    format = Format::TEXT;
   return true;
 }
 
@@ -235,12 +235,12 @@ values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error)
 {
   RegularFile opened;
-  Numbers numbers = Numbers::TEXT;
+  Format format = Format::TEXT;
   values.clear ();
-  if (!open_file (file, opened, error) || !find_numbers (file, opened, numbers, error))
+  if (!open_file (file, opened, error) || !detect_format (file, opened, format, error))
     return false;
-  const bool loaded = numbers == Numbers::NPY ? load_npy (file, samples, values, error)
-                      : numbers == Numbers::BARE
+  const bool loaded = format == Format::NPY ? load_npy (file, samples, values, error)
+                      : format == Format::BARE
                           ? load_bare (file, opened, samples, values, error)
                           : load_text (file, opened, samples + 1, values, error);
   return loaded && check_values (file, samples, values, error);

@@ -75,9 +75,9 @@ local_bytes (const EngineFormat &format, const Layout &layout)
   gsize samples = std::max<gsize> (format.samples * (pairs ? 2 : 1), values)
                   + 2 * edge_of (format.taps);
   gsize points = layout.steps->rows () * (layout.steps->columns () + 1);
-  gsize picture = layout.tile * format.depths () * value.bytes;
+  gsize image = layout.tile * format.depths () * value.bytes;
   return (samples + 2 * points) * layout.lanes * sizeof (cl_float)
-         + (value.full > 0 ? picture : 0);
+         + (value.full > 0 ? image : 0);
 }
 
 /* Chooses the number of lanes: that of the device's vectors, or fewer if the samples or
@@ -143,9 +143,9 @@ DepthCpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError 
   Layout layout;
   if (!plan (context, wanted, layout)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%u samples per A-line, expected a power of two from 64 to 16384 of which the "
-        "local memory of %s holds %u A-lines",
-        wanted.samples, gst_opencl_context_get_device_name (context), least_lanes);
+        "%u samples per A-line, expected a power of two from 64 to 16384, with %u "
+        "A-lines that fit the local memory of %s",
+        wanted.samples, least_lanes, gst_opencl_context_get_device_name (context));
     return false;
   }
   format = wanted;

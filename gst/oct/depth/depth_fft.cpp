@@ -38,8 +38,8 @@ DepthFft::create (GstOpenCLContext *context, const EngineFormat &wanted, GError 
   gsize stride = gst_opencl_fft_get_output_stride (fft.get ());
   return opencl::make_buffer (
              context, stride * format.lines * sizeof (cl_float2), bins, error)
-         && opencl::make_buffer (context, bytes_of_spectra (format), aside, error)
-         && display.create (context, Numbers::complex, format.output, error);
+         && opencl::make_buffer (context, bytes_of_spectra (format), spectra_copy, error)
+         && display.create (context, ValueType::complex, format.output, error);
 }
 
 /* The FFT library reads its input from the start of a cl_mem. Other spectra are
@@ -49,7 +49,7 @@ DepthFft::transform (cl_command_queue queue, const RawSpectra &spectra, GError *
 {
   cl_mem from = spectra.data;
   if (spectra.offset > 0) {
-    from = aside ();
+    from = spectra_copy ();
     cl_int code = clEnqueueCopyBuffer (queue, spectra.data, from, spectra.offset, 0,
         bytes_of_spectra (format), 0, nullptr, nullptr);
     if (!gst_opencl_check (code, "clEnqueueCopyBuffer", error))
@@ -62,9 +62,9 @@ bool
 DepthFft::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem, cl_mem,
     cl_uint, const DepthOutput &output, GError **error)
 {
-  const Shown shown = {
+  const DisplayInput values = {
       bins (), 0, guint (gst_opencl_fft_get_output_stride (fft.get ())), format.lines};
   return transform (queue, spectra, error)
-         && display.enqueue (queue, shown, output, error);
+         && display.enqueue (queue, values, output, error);
 }
 } // namespace oct

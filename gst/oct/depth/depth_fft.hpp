@@ -30,7 +30,7 @@ private:
 
   EngineFormat format;
   std::unique_ptr<GstOpenCLFFT, Free> fft;
-  cl::Buffer aside; /* copy of spectra that have an offset in their cl_mem */
+  cl::Buffer spectra_copy; /* copy of spectra that have an offset in their cl_mem */
   cl::Buffer bins;
   Display display;
 };

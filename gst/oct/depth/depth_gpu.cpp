@@ -24,7 +24,7 @@ const gsize shortest_segment = 4;
 const struct {
   gsize segment;
   bool halves;
-} all_turns[] = {
+} memory_plans[] = {
     {16, false}, {12, false}, {16, true}, {8, false}, {8, true}, {4, false}, {4, true}};
 
 /* Work-groups per compute unit, so that one can compute while another waits */
@@ -90,8 +90,8 @@ local_bytes (const EngineFormat &format, const Layout &layout)
       (format.length () + format.length () / 16 + edges) * (layout.halves ? 4 : 8);
   gsize transform = layout.shared ? std::max (samples, places) : samples + places;
   const DepthValue &value = value_of (format);
-  gsize picture = layout.lines * (format.depths () + 8) * value.bytes;
-  return layout.transforms * transform + (value.full > 0 ? picture : 0);
+  gsize image = layout.lines * (format.depths () + 8) * value.bytes;
+  return layout.transforms * transform + (value.full > 0 ? image : 0);
 }
 
 bool
@@ -100,9 +100,10 @@ fit (const EngineFormat &format, gsize memory, Layout &layout)
   const DepthValue &value = value_of (format);
   gsize pixel = value.full > 0 ? value.bytes : 1;
   layout.step = std::max (2 * layout.transforms, shortest_segment / pixel);
-  for (const auto &turns : all_turns) {
-    layout.lines = std::max<gsize> (turns.segment / pixel / layout.step, 1) * layout.step;
-    layout.halves = turns.halves;
+  for (const auto &memory_plan : memory_plans) {
+    layout.lines =
+        std::max<gsize> (memory_plan.segment / pixel / layout.step, 1) * layout.step;
+    layout.halves = memory_plan.halves;
     for (bool shared : {false, true}) {
       layout.shared = shared;
       if (local_bytes (format, layout) <= memory)
@@ -133,7 +134,7 @@ build_options (const EngineFormat &format, const Layout &layout)
   gchar *options =
       g_strdup_printf ("-cl-mad-enable -DSAMPLES=%u -DGRID=%u -DOVERSAMPLING=%u "
                        "-DPOINTS=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
-                       "-DRADIX_4=%u -DSIDE_BY_SIDE=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
+                       "-DRADIX_4=%u -DTRANSFORMS=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
                        "-DCOMPLEX=%d -DTILE=%u -DSHARED=%d -DHALVES=%d %s",
           format.samples, format.length (), format.oversampling, layout.steps->points,
           radix[0], radix[1], radix[2], radix[3], guint (layout.transforms),
@@ -174,8 +175,8 @@ DepthGpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError 
   Layout layout;
   if (!plan (context, wanted, layout)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%u samples per A-line, expected a power of two from 64 to 16384 of which the "
-        "local memory of %s holds two A-lines",
+        "%u samples per A-line, expected a power of two from 64 to 16384, with two "
+        "A-lines that fit the local memory of %s",
         wanted.samples, gst_opencl_context_get_device_name (context));
     return false;
   }
@@ -191,8 +192,8 @@ DepthGpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError 
   if (kernel.allows (group))
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "%u samples per A-line take work-groups of %" G_GSIZE_FORMAT
-      " work-items, which are too many for %s",
+      "%u samples per A-line need work-groups of %" G_GSIZE_FORMAT
+      " work-items, more than %s supports",
       format.samples, group, gst_opencl_context_get_device_name (context));
   return false;
 }

@@ -13,35 +13,35 @@
 
 namespace oct {
 namespace {
-struct Form {
+struct EngineType {
   bool (*is_faster) (GstOpenCLContext *context, const EngineFormat &format);
   std::unique_ptr<DepthEngine> (*make) (
       GstOpenCLContext *context, const EngineFormat &format, GError **error);
 };
 
-const Form groups = {DepthGpu::is_faster, DepthGpu::make};
-const Form lanes = {DepthCpu::is_faster, DepthCpu::make};
+const EngineType groups = {DepthGpu::is_faster, DepthGpu::make};
+const EngineType lanes = {DepthCpu::is_faster, DepthCpu::make};
 
-const Form &
-form_of (GstOpenCLContext *context, const EngineFormat &format)
+const EngineType &
+engine_type_of (GstOpenCLContext *context, const EngineFormat &format)
 {
-  if (format.form == DepthForm::suiting)
+  if (format.form == DepthForm::automatic)
     return opencl::is_cpu (context) ? lanes : groups;
   return format.form == DepthForm::lanes ? lanes : groups;
 }
 } // namespace
 
 bool
-DepthEngine::is_faster_in_one (GstOpenCLContext *context, const EngineFormat &format)
+DepthEngine::is_fused_faster (GstOpenCLContext *context, const EngineFormat &format)
 {
-  return form_of (context, format).is_faster (context, format);
+  return engine_type_of (context, format).is_faster (context, format);
 }
 
 std::unique_ptr<DepthEngine>
-DepthEngine::make_in_one (
+DepthEngine::make_fused (
     GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
-  return form_of (context, format).make (context, format, error);
+  return engine_type_of (context, format).make (context, format, error);
 }
 
 bool
@@ -49,12 +49,12 @@ DepthEngine::wants_fused_engine (
     GstOpenCLContext *context, const EngineFormat &format, Fused fused)
 {
   return fused != Fused::never && format.library == GST_OPENCL_FFT_LIBRARY_AUTO
-         && is_faster_in_one (context, format);
+         && is_fused_faster (context, format);
 }
 
 /* Fused::always concerns only raw spectra. Other spectra can use the FFT library. */
 bool
-DepthEngine::wants_one_launch (
+DepthEngine::tries_fused (
     GstOpenCLContext *context, const EngineFormat &format, Fused fused)
 {
   if (fused == Fused::always && format.from_raw ())
@@ -69,10 +69,10 @@ DepthEngine::choose (GstOpenCLContext *context, const EngineFormat &format, Fuse
 {
   GError *reason = nullptr;
   engine.reset ();
-  if (wants_one_launch (context, format, fused)) {
+  if (tries_fused (context, format, fused)) {
     if (!gst_opencl_context_require_engine (context, fused_engine, error))
       return false;
-    engine = make_in_one (context, format, &reason);
+    engine = make_fused (context, format, &reason);
     if (engine)
       return true;
     if (fused == Fused::always
@@ -81,7 +81,7 @@ DepthEngine::choose (GstOpenCLContext *context, const EngineFormat &format, Fuse
       return false;
     }
     /* The compiled kernel does not fit the device. */
-    GST_INFO ("in two steps: %s", reason->message);
+    GST_INFO ("using separate kernels: %s", reason->message);
     g_clear_error (&reason);
   }
   if (format.from_raw ())

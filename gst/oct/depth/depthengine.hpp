@@ -20,9 +20,9 @@ enum class DepthFormat {
 
 /* Work distribution of fused engines */
 enum class DepthForm {
-  suiting, /* lanes on a CPU, otherwise groups */
-  groups,  /* a work-group computes an A-line, in registers and local memory */
-  lanes,   /* a work-item computes one A-line per vector lane */
+  automatic, /* lanes on a CPU, otherwise groups */
+  groups,    /* a work-group computes an A-line, in registers and local memory */
+  lanes,     /* a work-item computes one A-line per vector lane */
 };
 
 /* Whether octfft uses a fused kernel, together with an octwindowinterp upstream */
@@ -44,7 +44,7 @@ struct EngineFormat {
   bool complex = false;    /* the tables have a phase, or the spectra are complex */
   bool background = false; /* a background is subtracted */
   gsize local_memory = 0;  /* maximum per work-group in bytes; 0: that of the device */
-  DepthForm form = DepthForm::suiting;
+  DepthForm form = DepthForm::automatic;
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
 
   /* Whether the input is raw spectra, which are resampled and windowed first */
@@ -97,16 +97,16 @@ public:
 
   /* Returns whether choose() tries a fused engine: after its self-check has passed, or
    * for raw spectra with Fused::always. */
-  static bool wants_one_launch (
+  static bool tries_fused (
       GstOpenCLContext *context, const EngineFormat &format, Fused fused);
 
   /* Returns whether the device supports a fused engine for `format` and is faster with
    * it. */
-  static bool is_faster_in_one (GstOpenCLContext *context, const EngineFormat &format);
+  static bool is_fused_faster (GstOpenCLContext *context, const EngineFormat &format);
 
   /* Creates a fused engine, even if it is slower. Returns null with an error if the
    * device does not support it. */
-  static std::unique_ptr<DepthEngine> make_in_one (
+  static std::unique_ptr<DepthEngine> make_fused (
       GstOpenCLContext *context, const EngineFormat &format, GError **error);
 
   virtual ~DepthEngine () = default;

@@ -148,10 +148,10 @@ copy_field (
 
 /* Converts caps of depths to those of images, or back: (transfer full) (nullable) */
 GstStructure *
-shown (const GstStructure *from, bool true_scale, bool to_output)
+image_caps_of (const GstStructure *from, bool true_scale, bool to_output)
 {
-  const bool picture = gst_structure_has_name (from, "video/x-raw");
-  if (picture == to_output)
+  const bool image = gst_structure_has_name (from, "video/x-raw");
+  if (image == to_output)
     return nullptr;
   GstStructure *to = gst_structure_from_string (
       to_output
@@ -176,17 +176,17 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
 {
   const char *needed = to_output ? change.from : change.to;
   const char *made = to_output ? change.to : change.from;
-  const bool picture = gst_structure_has_name (from, "video/x-raw");
+  const bool image = gst_structure_has_name (from, "video/x-raw");
 
-  if (change.shows)
-    return shown (from, change.true_scale, to_output);
-  if ((picture && (change.from || change.to)) || !can_have_format (from, needed))
+  if (change.makes_image)
+    return image_caps_of (from, change.true_scale, to_output);
+  if ((image && (change.from || change.to)) || !can_have_format (from, needed))
     return nullptr;
   GstStructure *to = gst_structure_copy (from);
   change_lines (to, change, to_output);
   change_rate (to, change, to_output);
   change_steps (to, change, to_output);
-  if (picture)
+  if (image)
     return to;
   if (made)
     gst_structure_set (to, "format", G_TYPE_STRING, made, nullptr);
@@ -216,7 +216,7 @@ other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
 /* Limits both terms of the ratio. Sinks multiply them with frame sizes in 32 bits and
  * refuse caps with larger terms. */
 void
-set_true_scale (GstStructure *picture, double line_step, double depth_step)
+set_true_scale (GstStructure *image, double line_step, double depth_step)
 {
   const double most = 10000;
   if (!(line_step > 0) || !(depth_step > 0))
@@ -226,7 +226,7 @@ set_true_scale (GstStructure *picture, double line_step, double depth_step)
   const gint numerator = gint (ratio < 1 ? lesser : std::lround (lesser * ratio));
   const gint denominator = gint (ratio < 1 ? std::lround (lesser / ratio) : lesser);
   gst_structure_set (
-      picture, "pixel-aspect-ratio", GST_TYPE_FRACTION, numerator, denominator, nullptr);
+      image, "pixel-aspect-ratio", GST_TYPE_FRACTION, numerator, denominator, nullptr);
 }
 
 bool
@@ -235,7 +235,7 @@ DepthChange::operator== (const DepthChange &other) const
   return frames == other.frames && lines == other.lines && parts == other.parts
          && dropped == other.dropped && wanted == other.wanted && rows == other.rows
          && line_step == other.line_step && b_scan_step == other.b_scan_step
-         && shows == other.shows && true_scale == other.true_scale
+         && makes_image == other.makes_image && true_scale == other.true_scale
          && g_strcmp0 (from, other.from) == 0 && g_strcmp0 (to, other.to) == 0
          && g_strcmp0 (quantity, other.quantity) == 0;
 }
@@ -280,7 +280,7 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
 
   layout = DepthLayout ();
   layout.video = gst_structure_has_name (structure, "video/x-raw");
-  layout.picture = layout.video && !rows;
+  layout.image = layout.video && !rows;
   layout.complex = g_strcmp0 (format, "CF32LE") == 0;
   for (const StoredFormat &known : stored_formats) {
     if (g_strcmp0 (format, known.name) != 0)
@@ -293,7 +293,7 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
   if (layout.bytes == 0
       || !gst_structure_get_int (structure, lines_field (structure, rows), &lines)
       || !gst_structure_get_int (structure,
-          layout.picture ? "height"
+          layout.image   ? "height"
           : layout.video ? "width"
                          : "samples",
           &depths))
@@ -312,24 +312,26 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
 }
 
 bool
-check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error)
+check_frame_alignment (const GstOpenCLFrame *frame, gsize bytes, GError **error)
 {
   if (frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0)
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "a buffer begins at byte %" G_GSIZE_FORMAT " and has lines of %d bytes, expected "
+      "a buffer begins at byte %" G_GSIZE_FORMAT
+      " and has a stride of %d bytes, expected "
       "multiples of %" G_GSIZE_FORMAT,
       frame->offset[0], frame->stride[0], bytes);
   return false;
 }
 
 bool
-takes_input (const DepthFilter &filter, const DepthChange &change, GError **error)
+check_change (const DepthFilter &filter, const DepthChange &change, GError **error)
 {
   if (!change.from || filter.input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))
     return !filter.scan || ScanGroups::check (*filter.scan, change.frames, error);
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "what comes in is not complex: expected %s of domain=depth", change.from);
+      "the input is %s, expected %s of domain=depth",
+      filter.input.complex ? "complex" : "not complex", change.from);
   return false;
 }
 
@@ -348,10 +350,10 @@ using oct::FrameSequence;
 
 typedef struct {
   DepthFilter *work;
-  bool prepared; /* prepare() was called for the settings in force */
-  bool agrees;   /* the settings in force match the negotiated caps */
-  bool lost;     /* frames before the next one were lost */
-  bool outdated; /* frames kept so far cannot be used with the next one */
+  bool prepared;   /* prepare() was called for the settings in force */
+  bool caps_match; /* the settings in force match the negotiated caps */
+  bool lost;       /* frames before the next one were lost */
+  bool outdated;   /* frames kept so far cannot be used with the next one */
   bool break_in_output;
   bool began;     /* a frame has arrived whose scan fits the groups */
   bool is_misfit; /* the scan of the last frame does not fit them */
@@ -476,18 +478,18 @@ gst_oct_depth_filter_set_formats (
   if (!oct::parse_depth_layout (input, rows, priv.work->input)
       || !oct::parse_depth_layout (output, rows, priv.work->output)) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "the caps have no format of depths");
+        "unsupported caps, expected depths, B-scan images or spectra");
     return FALSE;
   }
-  bool broken = false;
-  if (!priv.work->adopt (broken, error))
+  bool breaks_group = false;
+  if (!priv.work->adopt (breaks_group, error))
     return FALSE;
   /* Settings changed since these caps were negotiated. The first frame renegotiates. */
-  priv.agrees =
-      opencl::are_agreed (oct::other_side (input, priv.work->change (), true), output);
-  if (!priv.agrees)
+  priv.caps_match = opencl::match_negotiated_caps (
+      oct::other_side (input, priv.work->change (), true), output);
+  if (!priv.caps_match)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (filter));
-  if (broken || (priv.input_caps && !gst_caps_is_equal (priv.input_caps, input)))
+  if (breaks_group || (priv.input_caps && !gst_caps_is_equal (priv.input_caps, input)))
     break_group (priv);
   gst_caps_replace (&priv.input_caps, input);
   set_grouping (priv);
@@ -512,13 +514,13 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
 /* --- frames --- */
 
 static void
-take_up_settings (GstOctDepthFilterPrivate &priv)
+apply_settings (GstOctDepthFilterPrivate &priv)
 {
-  bool broken = false;
+  bool breaks_group = false;
 
-  if (priv.work->update (broken))
+  if (priv.work->update (breaks_group))
     priv.prepared = false;
-  if (!broken)
+  if (!breaks_group)
     return;
   break_group (priv);
   set_grouping (priv);
@@ -537,7 +539,7 @@ gst_oct_depth_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   work.scan.reset ();
   if (gst_buffer_get_oct_scan (input, &scan))
     work.scan = scan;
-  take_up_settings (priv);
+  apply_settings (priv);
   priv.arrival.time = GST_BUFFER_PTS (input);
   priv.arrival.duration = GST_BUFFER_DURATION (input);
   priv.arrival.lost =
@@ -570,8 +572,8 @@ fits_scan (GstOpenCLFilter *filter, GstOctDepthFilterPrivate &priv, GError **err
     return false;
   }
   if (!priv.is_misfit)
-    GST_ELEMENT_WARNING (
-        filter, LIBRARY, SETTINGS, ("%s; leaving them out", reason->message), (nullptr));
+    GST_ELEMENT_WARNING (filter, LIBRARY, SETTINGS,
+        ("%s; dropping these frames", reason->message), (nullptr));
   g_error_free (reason);
   priv.is_misfit = priv.arrival.empty = true;
   return true;
@@ -587,7 +589,7 @@ gst_oct_depth_filter_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
   *outputs = 0;
   if (!fits_scan (filter, priv, error))
     return FALSE;
-  if (priv.agrees) {
+  if (priv.caps_match) {
     if (!priv.prepared && !work.prepare (gst_opencl_filter_get_context (filter), error))
       return FALSE;
     priv.prepared = true;
@@ -655,11 +657,12 @@ static bool
 can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
 {
   const DepthFilter &work = *private_of (filter).work;
-  auto lies_well = [] (GstBuffer *buffer, gsize bytes) {
+  auto is_aligned = [] (GstBuffer *buffer, gsize bytes) {
     return gst_opencl_memory_get_offset (gst_buffer_peek_memory (buffer, 0)) % bytes == 0;
   };
   return work.can_defer () && gst_opencl_filter_can_defer (filter, input, output)
-         && lies_well (input, work.input.bytes) && lies_well (output, work.output.bytes);
+         && is_aligned (input, work.input.bytes)
+         && is_aligned (output, work.output.bytes);
 }
 
 static gboolean
@@ -692,12 +695,13 @@ gst_oct_depth_filter_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), work.output.size (),
           buffer, queue, GST_MAP_WRITE, error))
     return GST_OPENCL_MERGE_FAILED;
-  const bool shown =
+  const bool displayed =
       work.show (gst_oct_deferred_depths_get (GST_OCT_DEFERRED_DEPTHS (pending)), &output,
           queue, error);
   GstOpenCLFrame from = *gst_opencl_deferred_get_source (pending);
-  return gst_opencl_frames_unmap (queue, &from, &output, event, shown ? error : nullptr)
-                 && shown
+  return gst_opencl_frames_unmap (
+             queue, &from, &output, event, displayed ? error : nullptr)
+                 && displayed
              ? GST_OPENCL_MERGED
              : GST_OPENCL_MERGE_FAILED;
 }

@@ -20,7 +20,7 @@
   "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                       \
   "domain=(string)depth, format=(string)" formats ", samples=(int)[1, 2147483647], "     \
   "lines=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
-#define OCT_PICTURE_CAPS                                                                 \
+#define OCT_IMAGE_CAPS                                                                   \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
   "format=(string){GRAY8, GRAY16_LE}, width=(int)[1, 2147483647], "                      \
   "height=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
@@ -28,7 +28,7 @@
 namespace oct {
 /* Layout of a B-scan, from its caps */
 struct DepthLayout {
-  bool picture = false; /* columns are A-lines; otherwise A-lines are contiguous */
+  bool image = false; /* columns are A-lines; otherwise A-lines are contiguous */
   bool video = false;
   bool swapped = false; /* 16 bits, big-endian */
   bool complex = false;
@@ -55,11 +55,11 @@ struct DepthLayout {
 bool parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout);
 
 /* Checks that offset and stride are multiples of `bytes`, the size of a value. */
-bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
+bool check_frame_alignment (const GstOpenCLFrame *frame, gsize bytes, GError **error);
 
 /* Sets the pixel aspect ratio from the steps between A-lines and depths, if both are
  * known. */
-void set_true_scale (GstStructure *picture, double line_step, double depth_step);
+void set_true_scale (GstStructure *image, double line_step, double depth_step);
 
 /* Difference between the input caps and the output caps */
 struct DepthChange {
@@ -71,7 +71,7 @@ struct DepthChange {
   bool rows = false;    /* A-lines are the rows of raw video */
   double line_step = 0; /* µm; 0: that of the input */
   double b_scan_step = 0;
-  bool shows = false;             /* the output is an image of the input values */
+  bool makes_image = false;       /* the output is an image of the input values */
   bool true_scale = false;        /* set its pixel-aspect-ratio from the steps */
   const char *from = nullptr;     /* required input format; null: any of the template */
   const char *to = nullptr;       /* output format; null: that of the input */
@@ -88,10 +88,10 @@ public:
   /* Returns the change that the properties require. Any thread may call it. */
   virtual DepthChange change () const = 0;
   /* Applies new settings between two frames. Returns whether there were any. Sets
-   * `broken` if the frames kept so far cannot be used with them. */
-  virtual bool update (bool &broken) = 0;
-  /* Applies settings with new caps. Sets `broken` as update() does. */
-  virtual bool adopt (bool &broken, GError **error) = 0;
+   * `breaks_group` if the frames kept so far cannot be used with them. */
+  virtual bool update (bool &breaks_group) = 0;
+  /* Applies settings with new caps. Sets `breaks_group` as update() does. */
+  virtual bool adopt (bool &breaks_group, GError **error) = 0;
   virtual void stop () = 0;
   /* Releases the objects of prepare(). All enqueued work has finished. */
   virtual void release () = 0;
@@ -156,33 +156,34 @@ public:
 
   DepthChange change () const override { return change_of (settings->current ()); }
 
-  bool update (bool &broken) override
+  bool update (bool &breaks_group) override
   {
     if (!settings->is_started ())
       return false;
     return settings->update ([&] (const Values &wanted, GError **error) {
-      if (!suits (wanted, error))
+      if (!accepts (wanted, error))
         return false;
       if (!(change_of (wanted) == change_of (in_force))) {
-        if (!opencl::is_taken_downstream (base, outputs_with (wanted), error))
+        if (!opencl::is_accepted_downstream (base, outputs_with (wanted), error))
           return false;
         gst_base_transform_reconfigure_src (base);
       }
-      broken = breaks (wanted);
+      breaks_group = breaks (wanted);
       in_force = wanted;
       return true;
     });
   }
 
-  bool adopt (bool &broken, GError **error) override
+  bool adopt (bool &breaks_group, GError **error) override
   {
     const bool started = settings->is_started ();
-    auto accept = [this] (
-                      const Values &wanted, GError **why) { return suits (wanted, why); };
+    auto accept = [this] (const Values &wanted, GError **why) {
+      return accepts (wanted, why);
+    };
     auto fits = [this] (const Values &wanted) { return change_of (wanted) == change (); };
     if (!settings->adopt (accept, fits, error))
       return false;
-    broken = started && breaks (settings->current ());
+    breaks_group = started && breaks (settings->current ());
     in_force = settings->current ();
     return true;
   }
@@ -205,7 +206,7 @@ protected:
   Values in_force;
 
 private:
-  bool suits (const Values &wanted, GError **error) const;
+  bool accepts (const Values &wanted, GError **error) const;
   GstCaps *outputs_with (const Values &wanted) const;
 
   GstBaseTransform *base;
@@ -213,15 +214,15 @@ private:
 };
 
 /* For DepthFilterOf: checks that `change` fits the filter's input and its scan. */
-bool takes_input (const DepthFilter &filter, const DepthChange &change, GError **error);
+bool check_change (const DepthFilter &filter, const DepthChange &change, GError **error);
 /* (transfer full): the output caps for the current input caps */
 GstCaps *changed_caps (GstBaseTransform *base, const DepthChange &change);
 
 template <typename Values>
 bool
-DepthFilterOf<Values>::suits (const Values &wanted, GError **error) const
+DepthFilterOf<Values>::accepts (const Values &wanted, GError **error) const
 {
-  return takes_input (*this, change_of (wanted), error) && check (wanted, error);
+  return check_change (*this, change_of (wanted), error) && check (wanted, error);
 }
 
 template <typename Values>

@@ -19,7 +19,7 @@ GType scale_get_type (void);
 const double least_db = -1000, most_db = 1000;
 
 /* Quantity of the values to display */
-enum class Numbers {
+enum class ValueType {
   complex,
   amplitudes,
   powers,
@@ -27,7 +27,7 @@ enum class Numbers {
 };
 
 /* Memory layout of the values to display */
-struct Shown {
+struct DisplayInput {
   cl_mem data;
   gsize offset; /* in values, as is `stride`, from A-line to A-line */
   guint stride;
@@ -49,17 +49,17 @@ public:
   static constexpr guint most_samples = 1 << 16; /* for an automatic range */
 
   /* Creates the kernel for these values and this output format. */
-  bool create (
-      GstOpenCLContext *context, Numbers numbers, DepthFormat format, GError **error);
-
-  /* Neither allocates nor waits. If `output` is logarithmic, levels, black and white are
-   * in decibels. Numbers::values are never converted. */
-  bool enqueue (cl_command_queue queue, const Shown &shown, const DepthOutput &output,
+  bool create (GstOpenCLContext *context, ValueType value_type, DepthFormat format,
       GError **error);
 
-  /* As enqueue(), for Numbers::complex less a background. The first call builds the
+  /* Neither allocates nor waits. If `output` is logarithmic, levels, black and white are
+   * in decibels. ValueType::values are never converted. */
+  bool enqueue (cl_command_queue queue, const DisplayInput &values,
+      const DepthOutput &output, GError **error);
+
+  /* As enqueue(), for ValueType::complex less a background. The first call builds the
    * kernel. */
-  bool enqueue_difference (cl_command_queue queue, const Shown &shown,
+  bool enqueue_difference (cl_command_queue queue, const DisplayInput &values,
       const Difference &difference, const DepthOutput &output, GError **error);
 
   /* For kernels of other classes that write an image: build options, scale, and launch
@@ -68,32 +68,29 @@ public:
   DepthScaling scaling_of (const DepthOutput &output) const;
   GstOpenCLContext *get_context () const { return context; }
   gsize bytes_of_pixel () const;
-  bool enqueue_picture (cl_command_queue queue, opencl::Kernel &kernel, gsize lines,
+  bool enqueue_image (cl_command_queue queue, opencl::Kernel &kernel, gsize lines,
       gsize depths, GError **error) const;
 
   /* As enqueue(), with black and white from this image and earlier ones: 1 in 20 pixels
-   * is below black, 1 in 1000 above white. Needs create_range() first. Numbers::values
+   * is below black, 1 in 1000 above white. Needs create_range() first. ValueType::values
    * must be decibels. */
   bool create_range (GError **error);
   bool has_range () const { return counts () != nullptr; }
-  bool enqueue_in_range (cl_command_queue queue, const Shown &shown,
+  bool enqueue_in_range (cl_command_queue queue, const DisplayInput &values,
       const DepthOutput &output, GError **error);
 
 private:
   bool is_logarithmic (const DepthOutput &output) const
   {
-    return output.logarithmic && numbers != Numbers::values;
+    return output.logarithmic && value_type != ValueType::values;
   }
-  const char *picture_kernel () const
-  {
-    return strips ? "make_image_cpu" : "make_picture";
-  }
-  bool launch (opencl::Kernel &kernel, cl_command_queue queue, const Shown &shown,
+  const char *image_kernel () const { return strips ? "make_image_cpu" : "make_image"; }
+  bool launch (opencl::Kernel &kernel, cl_command_queue queue, const DisplayInput &values,
       const Difference &given, const DepthOutput &output, GError **error);
 
   GstOpenCLContext *context = nullptr;
 
-  Numbers numbers = Numbers::complex;
+  ValueType value_type = ValueType::complex;
   DepthFormat format = DepthFormat::gray8;
   bool strips = false; /* images are written in strips (CPU) */
   opencl::Kernel kernel, kernel_of_difference;

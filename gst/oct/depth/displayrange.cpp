@@ -10,17 +10,17 @@ namespace oct {
 namespace {
 /* The last entry applies to caps without a known quantity. */
 const Quantity quantities[] = {
-    {"amplitude", Numbers::amplitudes, true, 0, 0},
-    {"variance", Numbers::powers, true, 0, 0},
-    {"decorrelation", Numbers::values, false, 0, 1},
-    {"phase", Numbers::values, false, -G_PI, G_PI},
-    {"velocity", Numbers::values, false, -10, 10},
-    {"decibels", Numbers::values, true, 0, 0},
+    {"amplitude", ValueType::amplitudes, true, 0, 0},
+    {"variance", ValueType::powers, true, 0, 0},
+    {"decorrelation", ValueType::values, false, 0, 1},
+    {"phase", ValueType::values, false, -G_PI, G_PI},
+    {"velocity", ValueType::values, false, -10, 10},
+    {"decibels", ValueType::values, true, 0, 0},
 };
 
-const Quantity complex_numbers = {"", Numbers::complex, true, 0, 0};
-const Quantity bytes = {"", Numbers::values, false, 0, G_MAXUINT8};
-const Quantity words = {"", Numbers::values, false, 0, G_MAXUINT16};
+const Quantity complex_values = {"", ValueType::complex, true, 0, 0};
+const Quantity bytes = {"", ValueType::values, false, 0, G_MAXUINT8};
+const Quantity words = {"", ValueType::values, false, 0, G_MAXUINT16};
 } // namespace
 
 const Quantity &
@@ -29,7 +29,7 @@ quantity_of (const DepthLayout &input)
   if (input.video)
     return input.bytes == 1 ? bytes : words;
   if (input.complex)
-    return complex_numbers;
+    return complex_values;
   for (const Quantity &entry : quantities) {
     if (input.quantity == entry.name)
       return entry;
@@ -50,19 +50,19 @@ DisplayRange::check (GError **error) const
 }
 
 void
-DisplayRange::set (const Quantity &shown, DepthOutput &picture) const
+DisplayRange::set (const Quantity &quantity, DepthOutput &image) const
 {
-  picture.logarithmic = scale == Scale::log || shown.numbers == Numbers::values;
-  picture.black = db_min;
-  picture.white = db_max;
-  if (!shown.decibels) {
-    const bool told = min < max;
-    picture.black = told ? min : shown.min;
-    picture.white = told ? max : shown.max;
-  } else if (!picture.logarithmic) {
-    const double tenfold = shown.numbers == Numbers::powers ? 10 : 20;
-    picture.black = std::pow (10, db_min / tenfold);
-    picture.white = std::pow (10, db_max / tenfold);
+  image.logarithmic = scale == Scale::log || quantity.value_type == ValueType::values;
+  image.black = db_min;
+  image.white = db_max;
+  if (!quantity.decibels) {
+    const bool is_set = min < max;
+    image.black = is_set ? min : quantity.min;
+    image.white = is_set ? max : quantity.max;
+  } else if (!image.logarithmic) {
+    const double tenfold = quantity.value_type == ValueType::powers ? 10 : 20;
+    image.black = std::pow (10, db_min / tenfold);
+    image.white = std::pow (10, db_max / tenfold);
   }
 }
 } // namespace oct

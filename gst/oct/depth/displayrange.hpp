@@ -11,7 +11,7 @@ namespace oct {
 /* How values are displayed whose caps have this `quantity` */
 struct Quantity {
   const char *name;
-  Numbers numbers;
+  ValueType value_type;
   bool decibels; /* displayed in decibels */
   double min, max;
 };
@@ -27,8 +27,8 @@ struct DisplayRange {
   double max = 0;
 
   bool check (GError **error) const;
-  /* Sets black, white and scale of `picture`. Input in decibels is never converted. */
-  void set (const Quantity &shown, DepthOutput &picture) const;
+  /* Sets black, white and scale of `image`. Input in decibels is never converted. */
+  void set (const Quantity &quantity, DepthOutput &image) const;
 };
 
 /* Properties of an element's display range. Its Values have a DisplayRange `range`. */
@@ -44,18 +44,18 @@ display_range_properties ()
     };
   };
   return {
-      {"scale", "Scale", "How what is shown in decibels is scaled",
+      {"scale", "Scale", "Scale of quantities that are displayed in decibels",
           part (&DisplayRange::scale), scale_get_type, opencl::playing},
-      {"db-min", "Black level", "Level that is black, in dB; below db-max",
+      {"db-min", "Black level", "Level shown as black in dB, below db-max",
           part (&DisplayRange::db_min), {least_db, most_db}, opencl::controllable},
-      {"db-max", "White level", "Level that is white, in dB; above db-min",
+      {"db-max", "White level", "Level shown as white in dB, above db-min",
           part (&DisplayRange::db_max), {least_db, most_db}, opencl::controllable},
-      {"min", "Least number",
+      {"min", "Minimum value",
           "Value shown as black, for input that is not in decibels (min and max 0 = the "
-          "full range of the caps' quantity)",
+          "default range of the caps' quantity)",
           part (&DisplayRange::min), {-most_value, most_value}, opencl::controllable},
-      {"max", "Greatest number",
-          "Value shown as white, for input that is not in decibels; above min",
+      {"max", "Maximum value",
+          "Value shown as white, above min, for input that is not in decibels",
           part (&DisplayRange::max), {-most_value, most_value}, opencl::controllable},
   };
 }

@@ -12,7 +12,7 @@ namespace {
 const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl";
 
 /* Value of pixels without data. Display shows it as black in any range. */
-const cl_float nothing = -FLT_MAX;
+const cl_float missing_value = -FLT_MAX;
 } // namespace
 
 GType
@@ -32,9 +32,9 @@ PlacedBScan::PlacedBScan (const GstOpenCLFrame *frame, const DepthLayout &layout
       depths (cl_uint (layout.depths)), lines (cl_uint (layout.lines))
 {
   const cl_uint stride =
-      cl_uint (layout.picture ? gsize (frame->stride[0]) / layout.bytes : layout.depths);
-  line_step = layout.picture ? 1 : stride;
-  depth_step = layout.picture ? stride : 1;
+      cl_uint (layout.image ? gsize (frame->stride[0]) / layout.bytes : layout.depths);
+  line_step = layout.image ? 1 : stride;
+  depth_step = layout.image ? stride : 1;
 }
 
 std::string
@@ -48,13 +48,13 @@ bool
 EnFace::create_project (GstOpenCLContext *context, GError **error)
 {
   const bool alone = opencl::is_cpu (context);
-  group_lines = input.picture ? 16 : alone ? 1 : 4;
-  group_parts = alone ? 1 : input.picture ? 8 : 32;
+  group_lines = input.image ? 16 : alone ? 1 : 4;
+  group_parts = alone ? 1 : input.image ? 8 : 32;
   while (group_parts > 1 && group_lines * group_parts > opencl::largest_group (context))
     group_parts /= 2;
   const std::string options =
       options_of (input) + " -DLINES=" + std::to_string (group_lines)
-      + " -DPARTS=" + std::to_string (group_parts) + (input.picture ? "" : " -DALONG");
+      + " -DPARTS=" + std::to_string (group_parts) + (input.image ? "" : " -DALONG");
   return project.create (context, kernels, "project", options.c_str (), error);
 }
 
@@ -66,13 +66,13 @@ EnFace::create (GstOpenCLContext *context, const DepthLayout &of, guint b_scans,
   rows = b_scans;
   quantity = quantity_of (input);
   if (input.complex) { /* the plane contains amplitudes */
-    quantity.numbers = Numbers::amplitudes;
+    quantity.value_type = ValueType::amplitudes;
     quantity.decibels = true;
   }
   return create_project (context, error)
          && clear_one.create (
              context, kernels, "clear_row", options_of (input).c_str (), error)
-         && display.create (context, quantity.numbers,
+         && display.create (context, quantity.value_type,
              pixel_bytes == 1 ? DepthFormat::gray8 : DepthFormat::gray16, error)
          && opencl::make_buffer (
              context, input.lines * rows * sizeof (cl_float), plane, error);
@@ -83,7 +83,7 @@ EnFace::clear_row (guint row, cl_command_queue queue, GError **error)
 {
   return clear_one.launch (queue, input.lines, 1, error, plane (), cl_uint (rows),
       cl_uint (row), cl_uint (input.lines),
-      quantity.numbers == Numbers::values ? nothing : 0.0f);
+      quantity.value_type == ValueType::values ? missing_value : 0.0f);
 }
 
 bool
@@ -92,7 +92,7 @@ EnFace::clear (cl_command_queue queue, GError **error)
   /* All rows together are cleared as one long row. */
   const gsize values = input.lines * rows;
   return clear_one.launch (queue, values, 1, error, plane (), cl_uint (1), cl_uint (0),
-      cl_uint (values), quantity.numbers == Numbers::values ? nothing : 0.0f);
+      cl_uint (values), quantity.value_type == ValueType::values ? missing_value : 0.0f);
 }
 
 bool
@@ -101,25 +101,25 @@ EnFace::put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
 {
   const PlacedBScan from (frame, input);
   const gsize groups = (input.lines + group_lines - 1) / group_lines;
-  return check_places (frame, input.bytes, error)
+  return check_frame_alignment (frame, input.bytes, error)
          && project.launch_groups (queue, groups, gsize (group_lines) * group_parts,
              error, from.data, from.offset, from.line_step, from.depth_step, from.depths,
              from.lines, cl_uint (slab.projection == Projection::maximum),
              cl_int (slab.start), cl_uint (slab.depths > 0 ? slab.depths : CL_UINT_MAX),
              cl_uint (slab.surface), cl_float (slab.threshold),
              cl_uint ((slab.smooth - 1) / 2), cl_uint (slab.surface_from),
-             quantity.numbers == Numbers::values ? nothing : 0.0f, plane (),
+             quantity.value_type == ValueType::values ? missing_value : 0.0f, plane (),
              cl_uint (rows), cl_uint (row));
 }
 
 bool
-EnFace::show (const GstOpenCLFrame *picture, const DisplayRange &range,
+EnFace::show (const GstOpenCLFrame *image, const DisplayRange &range,
     cl_command_queue queue, GError **error)
 {
   DepthOutput output = {};
-  output.data = picture->data;
-  output.offset = picture->offset[0];
-  output.stride = picture->stride[0];
+  output.data = image->data;
+  output.offset = image->offset[0];
+  output.stride = image->stride[0];
   output.depths = rows;
   range.set (quantity, output);
   return display.enqueue (

@@ -50,7 +50,7 @@ public:
   bool clear_row (guint row, cl_command_queue queue, GError **error);
   bool put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
       cl_command_queue queue, GError **error);
-  bool show (const GstOpenCLFrame *picture, const DisplayRange &range,
+  bool show (const GstOpenCLFrame *image, const DisplayRange &range,
       cl_command_queue queue, GError **error);
 
 private:

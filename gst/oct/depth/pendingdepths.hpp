@@ -21,7 +21,7 @@ public:
   virtual bool make (
       cl_command_queue queue, cl_mem data, gsize offset, GError **error) = 0;
   /* Writes the image that `display` would make of the depths, instead of the depths. */
-  virtual bool show (Display &display, cl_command_queue queue, const DepthOutput &picture,
+  virtual bool show (Display &display, cl_command_queue queue, const DepthOutput &image,
       GError **error) = 0;
 };
 } // namespace oct

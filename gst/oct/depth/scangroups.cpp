@@ -35,7 +35,7 @@ ScanGroups::check (const GstOctScan &scan, guint frames, GError **error)
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
       "groups of %u frames, but a volume of the scan has %" G_GUINT64_FORMAT
-      ": expected at most that",
+      ": expected at most that many frames",
       frames, frames_of_volume (scan));
   return false;
 }

@@ -22,23 +22,23 @@ copy_steps (GstStructure *to, const GstStructure *from)
 
 /* (transfer full) */
 GstStructure *
-picture_of (const GstStructure *input, const VolumeExtent &extent, bool true_scale)
+image_of (const GstStructure *input, const VolumeExtent &extent, bool true_scale)
 {
   const bool video = gst_structure_has_name (input, "video/x-raw");
   double line_step = 0, b_scan_step = 0;
-  GstStructure *picture = gst_structure_from_string (
+  GstStructure *image = gst_structure_from_string (
       "video/x-raw, format=(string){GRAY8, GRAY16_LE}", nullptr);
 
   if (const GValue *lines = gst_structure_get_value (input, video ? "width" : "lines"))
-    gst_structure_set_value (picture, "width", lines);
-  gst_structure_set (picture, "height", G_TYPE_INT, gint (extent.b_scans), nullptr);
+    gst_structure_set_value (image, "width", lines);
+  gst_structure_set (image, "height", G_TYPE_INT, gint (extent.b_scans), nullptr);
   if (const GValue *rate = gst_structure_get_value (input, "framerate"))
-    gst_structure_set_value (picture, "framerate", rate);
+    gst_structure_set_value (image, "framerate", rate);
   gst_structure_get_double (input, "line-step", &line_step);
   gst_structure_get_double (input, "b-scan-step", &b_scan_step);
   if (true_scale)
-    set_true_scale (picture, line_step, b_scan_step);
-  return picture;
+    set_true_scale (image, line_step, b_scan_step);
+  return image;
 }
 
 /* (transfer full): caps of any volume if the input caps are not fixed */
@@ -78,7 +78,7 @@ volume_outputs_of (
     GstCapsFeatures *features = gst_caps_get_features (inputs, n);
     const GstStructure *input = gst_caps_get_structure (inputs, n);
     for (GstStructure *output :
-        {picture_of (input, extent, true_scale), volume_of (inputs, n, extent, live)})
+        {image_of (input, extent, true_scale), volume_of (inputs, n, extent, live)})
       gst_caps_append_structure_full (outputs, output, gst_caps_features_copy (features));
   }
   return outputs;

@@ -47,7 +47,7 @@ bool
 VolumeStore::fail_without_memory (GError **error) const
 {
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-      "a volume of %" G_GSIZE_FORMAT " bytes cannot be had", bytes);
+      "failed to allocate a volume of %" G_GSIZE_FORMAT " bytes", bytes);
   return false;
 }
 
@@ -66,7 +66,7 @@ VolumeStore::create (GstOpenCLFilter *filter, const DepthLayout &of, guint b_sca
     return fail_without_memory (error);
   for (tile = largest_tile; tile > 1 && tile * tile > opencl::largest_group (context);)
     tile /= 2;
-  const std::string options = options_of (input) + (input.picture ? " -DTURNED" : "")
+  const std::string options = options_of (input) + (input.image ? " -DTRANSPOSED" : "")
                               + " -DTILE=" + std::to_string (tile);
   return store.create (context, kernels, "store", options.c_str (), error);
 }
@@ -159,7 +159,7 @@ VolumeStore::put (const GstOpenCLFrame *b_scan, guint row, GError **error)
       (input.lines + tile - 1) / tile, (input.depths + tile - 1) / tile};
   const gsize number = opencl::info_of (volume_type_of (input)).size;
 
-  return check_places (b_scan, input.bytes, error)
+  return check_frame_alignment (b_scan, input.bytes, error)
          && change (
              [&] (const GstOpenCLFrame &frame, GError **why) {
                const cl_ulong place = (frame.offset[0] + row * (bytes / rows)) / number;
@@ -181,9 +181,9 @@ VolumeStore::take ()
 GstBuffer *
 VolumeStore::share () const
 {
-  GstBuffer *shown = gst_buffer_new ();
-  gst_buffer_append_memory (shown, gst_memory_ref (gst_buffer_peek_memory (volume, 0)));
-  gst_buffer_add_parent_buffer_meta (shown, volume);
-  return shown;
+  GstBuffer *shared = gst_buffer_new ();
+  gst_buffer_append_memory (shared, gst_memory_ref (gst_buffer_peek_memory (volume, 0)));
+  gst_buffer_add_parent_buffer_meta (shared, volume);
+  return shared;
 }
 } // namespace oct

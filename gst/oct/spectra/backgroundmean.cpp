@@ -86,7 +86,7 @@ BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_sampl
 }
 
 BackgroundMean::Kernels *
-BackgroundMean::suiting (const RawSpectra &spectra, GError **error)
+BackgroundMean::kernels_for (const RawSpectra &spectra, GError **error)
 {
   const Shares shares = shares_of (context);
   const gsize bytes = sample_of (input).bytes;
@@ -112,7 +112,7 @@ BackgroundMean::update (const RawSpectra &spectra, cl_command_queue queue,
     std::shared_ptr<cl::Buffer> &mean, GError **error)
 {
   const Shares shares = shares_of (context);
-  Kernels *made = suiting (spectra, error);
+  Kernels *made = kernels_for (spectra, error);
   if (!made || !(mean = backgrounds.unused (context, sizeof (float) * samples, error))
       || !made->sum_blocks.launch_groups (queue,
           parts_of (gsize (workers) * blocks, shares.group), shares.group, error,

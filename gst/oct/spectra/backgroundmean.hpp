@@ -34,7 +34,7 @@ private:
     opencl::Kernel find_background;
   };
 
-  Kernels *suiting (const RawSpectra &spectra, GError **error);
+  Kernels *kernels_for (const RawSpectra &spectra, GError **error);
 
   GstOpenCLContext *context = nullptr; /* owned by the element, which outlives this */
   SampleFormat input = SampleFormat::u16le;

@@ -59,8 +59,9 @@ ClockedSpectra::create (
   return weights ()
          && unpacking.create (
              of, (option + " -DTO_FLOAT").c_str (), SampleFormat::f32le, error)
-         && find_turning.create (of, KERNELS, "find_turning", options.c_str (), error)
-         && find_places.create (of, KERNELS, "find_places", options.c_str (), error)
+         && find_analytic_signal.create (
+             of, KERNELS, "find_analytic_signal", options.c_str (), error)
+         && find_positions.create (of, KERNELS, "find_positions", options.c_str (), error)
          && resample.create (of, KERNELS, "resample", options.c_str (), error);
 }
 
@@ -70,8 +71,8 @@ ClockedSpectra::make_room (gsize numbers, GError **error)
   if (numbers == room)
     return true;
   room = 0;
-  if (!opencl::make_buffer (context, numbers * sizeof (cl_float2), turning, error)
-      || !opencl::make_buffer (context, numbers * sizeof (cl_float), places, error))
+  if (!opencl::make_buffer (context, numbers * sizeof (cl_float2), analytic, error)
+      || !opencl::make_buffer (context, numbers * sizeof (cl_float), positions, error))
     return false;
   room = numbers;
   return true;
@@ -81,25 +82,28 @@ bool
 ClockedSpectra::enqueue (cl_command_queue queue, guint all, guint first, guint samples,
     RawSpectra &spectra, GError **error)
 {
-  const bool beside = clock == Clock::interleaved;
-  const cl_uint apart = beside ? 2 : 1;
-  const cl_ulong line = 2 * (beside ? samples : all);
+  const bool interleaved = clock == Clock::interleaved;
+  const cl_uint sample_step = interleaved ? 2 : 1;
+  const cl_ulong line = 2 * (interleaved ? samples : all);
   const gsize numbers = gsize (samples) * spectra.lines;
   /* Interleaved channels: only the samples in use are unpacked. */
-  if (!unpacking.enqueue (queue, beside ? 2 * first : 0, guint (line), spectra, error)
+  if (!unpacking.enqueue (
+          queue, interleaved ? 2 * first : 0, guint (line), spectra, error)
       || !make_room (numbers, error))
     return false;
-  const cl_uint begin = beside ? 0 : first;
-  const cl_uint behind = beside ? 1 : all + first;
+  const cl_uint begin = interleaved ? 0 : first;
+  const cl_uint clock_begin = interleaved ? 1 : all + first;
   std::shared_ptr<cl::Buffer> output =
       made.unused (context, numbers * sizeof (cl_float), error);
   if (!output
-      || !find_turning.launch (queue, samples, spectra.lines, error, spectra.data, line,
-          behind, apart, cl_uint (samples), spectra.lines, weights (), turning ())
-      || !find_places.launch_groups (queue, spectra.lines, group, error, turning (),
-          cl_uint (samples), spectra.lines, places ())
+      || !find_analytic_signal.launch (queue, samples, spectra.lines, error, spectra.data,
+          line, clock_begin, sample_step, cl_uint (samples), spectra.lines, weights (),
+          analytic ())
+      || !find_positions.launch_groups (queue, spectra.lines, group, error, analytic (),
+          cl_uint (samples), spectra.lines, positions ())
       || !resample.launch (queue, samples, spectra.lines, error, spectra.data, begin,
-          line, apart, cl_uint (samples), spectra.lines, places (), (*output) ()))
+          line, sample_step, cl_uint (samples), spectra.lines, positions (),
+          (*output) ()))
     return false;
   spectra.data = (*output) ();
   spectra.stride = cl_long (samples * sizeof (cl_float));

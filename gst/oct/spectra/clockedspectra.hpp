@@ -27,10 +27,10 @@ private:
   GstOpenCLContext *context = nullptr; /* owned by the element, which outlives this */
   Clock clock = Clock::none;
   Unpacking unpacking;
-  opencl::Kernel find_turning, find_places, resample;
+  opencl::Kernel find_analytic_signal, find_positions, resample;
   gsize group = 1;
-  cl::Buffer weights, turning, places;
-  gsize room = 0; /* capacity of `turning` and `places`, in samples */
+  cl::Buffer weights, analytic, positions;
+  gsize room = 0; /* capacity of `analytic` and `positions`, in samples */
   FrameBuffers made;
 };
 } // namespace oct

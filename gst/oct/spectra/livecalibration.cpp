@@ -18,9 +18,9 @@ namespace oct {
 struct LiveCalibration::Mirrors {
   std::mutex in_order; /* held by the calibrating thread, to calibrate frames in order */
   std::mutex mutex;
-  std::condition_variable told;
+  std::condition_variable finished;
   std::deque<std::unique_ptr<Job>> waiting;
-  guint under_way = 0;
+  guint unfinished = 0;
   std::vector<double> before; /* previous mirror's spectrum, or empty */
 };
 
@@ -31,18 +31,18 @@ struct LiveCalibration::Job {
   std::shared_ptr<BackgroundMean> owner;
   std::shared_ptr<cl::Buffer> mean;
   gsize samples = 0;
-  Wish wish;
+  Request request;
 
   explicit Job (std::shared_ptr<Mirrors> of) : mirrors (std::move (of))
   {
     std::lock_guard<std::mutex> lock (mirrors->mutex);
-    mirrors->under_way++;
+    mirrors->unfinished++;
   }
   ~Job ()
   {
     std::lock_guard<std::mutex> lock (mirrors->mutex);
-    mirrors->under_way--;
-    mirrors->told.notify_all ();
+    mirrors->unfinished--;
+    mirrors->finished.notify_all ();
   }
 };
 
@@ -104,21 +104,22 @@ LiveCalibration::calibrate (GstElement *element, gpointer data)
   mirrors->waiting.pop_front ();
   lock.unlock ();
 
-  const Wish &wish = job->wish;
+  const Request &request = job->request;
   GError *error = nullptr;
   Values mirror (job->samples);
   MirrorCalibration found;
   std::string settings;
-  bool good = read_mean (job->queue (), (*job->mean) (), wish.background, mirror, &error);
+  bool good =
+      read_mean (job->queue (), (*job->mean) (), request.background, mirror, &error);
   if (good) {
     lock.lock ();
     const Values before = std::exchange (mirrors->before, mirror);
     lock.unlock ();
     good = calibration_of_mirrors (before.empty () ? mirror : before,
-               before.empty () ? before : mirror, !wish.same_side, found, &error)
-           && (wish.folder.empty ()
+               before.empty () ? before : mirror, !request.same_side, found, &error)
+           && (request.folder.empty ()
                || write_calibration (
-                   wish.folder, found, !before.empty (), settings, &error));
+                   request.folder, found, !before.empty (), settings, &error));
   }
   if (good)
     post (element, found);
@@ -128,7 +129,7 @@ LiveCalibration::calibrate (GstElement *element, gpointer data)
     mirrors->before.clear ();
     lock.unlock ();
     GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS,
-        ("No calibration was found in this frame: %s", error->message), (nullptr));
+        ("Calibration from this frame failed: %s", error->message), (nullptr));
   }
   g_clear_error (&error);
 }
@@ -150,17 +151,18 @@ void
 LiveCalibration::wait ()
 {
   std::unique_lock<std::mutex> lock (mirrors->mutex);
-  mirrors->told.wait (lock, [this] { return mirrors->under_way == 0; });
+  mirrors->finished.wait (lock, [this] { return mirrors->unfinished == 0; });
 }
 
 bool
-LiveCalibration::take (GstElement *element, GstOpenCLContext *context, SampleFormat input,
-    const RawSpectra &spectra, const Wish &wish, cl_command_queue queue, GError **error)
+LiveCalibration::enqueue (GstElement *element, GstOpenCLContext *context,
+    SampleFormat input, const RawSpectra &spectra, const Request &request,
+    cl_command_queue queue, GError **error)
 {
   auto job = std::make_unique<Job> (mirrors);
   job->owner = std::make_shared<BackgroundMean> ();
   job->samples = spectra.samples;
-  job->wish = wish;
+  job->request = request;
   job->queue = opencl::retained<cl::CommandQueue> (queue, error);
   if (!job->queue ()
       || !job->owner->create (context, input, spectra.samples, spectra.lines, 0, error)

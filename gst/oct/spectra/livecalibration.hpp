@@ -12,7 +12,7 @@ namespace oct {
 /* Calibrates from the mean spectra of a frame and of the previous mirror, if any. */
 class LiveCalibration {
 public:
-  struct Wish {
+  struct Request {
     std::vector<double> background; /* spectrum without the mirror, or empty */
     bool same_side;                 /* both mirrors are on the same side of zero delay */
     std::string folder;             /* folder for calibration files, or empty */
@@ -29,8 +29,8 @@ public:
 
   /* Enqueues the mean of `spectra`. Another thread reads it, calibrates, and posts the
    * result as a message of `element`, or a WARNING if it fails. */
-  bool take (GstElement *element, GstOpenCLContext *context, SampleFormat input,
-      const RawSpectra &spectra, const Wish &wish, cl_command_queue queue,
+  bool enqueue (GstElement *element, GstOpenCLContext *context, SampleFormat input,
+      const RawSpectra &spectra, const Request &request, cl_command_queue queue,
       GError **error);
 
 private:

@@ -54,7 +54,7 @@ SampleCounts::count_saturated (cl_command_queue queue, guint first, guint sample
 
 /* GstOpenCLStatistics does not count this read, which is not frame data. */
 const cl_uint *
-SampleCounts::look (cl_command_queue queue)
+SampleCounts::poll (cl_command_queue queue)
 {
   if (!counter_)
     return nullptr;
@@ -66,7 +66,7 @@ SampleCounts::look (cl_command_queue queue)
 }
 
 const cl_uint *
-SampleCounts::look_at_last (cl_command_queue queue)
+SampleCounts::wait_for_last (cl_command_queue queue)
 {
   return counter_ && counts.read (queue, (*counter_) (), nullptr) ? counts.wait (nullptr)
                                                                   : nullptr;

@@ -33,9 +33,9 @@ public:
       guint full_scale, RawSpectra &spectra, GError **error);
 
   /* Call before each frame. Returns both counts when a read has finished, else null. */
-  const cl_uint *look (cl_command_queue queue);
+  const cl_uint *poll (cl_command_queue queue);
   /* Call after the last frame. Waits for both counts; returns null if there are none. */
-  const cl_uint *look_at_last (cl_command_queue queue);
+  const cl_uint *wait_for_last (cl_command_queue queue);
 
 private:
   std::shared_ptr<cl::Buffer> counter_;

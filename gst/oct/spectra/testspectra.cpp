@@ -25,7 +25,7 @@ constexpr gsize group_samples = 8;    /* GROUP_SAMPLES of the kernels */
 constexpr gsize cpu_groups = 8;       /* groups per work-item; 1 on a GPU */
 constexpr guint still = 1, blood = 2; /* STILL and BLOOD of the kernels */
 constexpr double two_pi = 6.283185307179586476925;
-constexpr double turn = 4294967296.0; /* one turn, in the kernels' phase units */
+constexpr double one_turn = 4294967296.0; /* one turn, in the kernels' phase units */
 
 const char resource[] = "/org/freedesktop/gstreamer/opencl/oct/testspectra.cl";
 
@@ -67,14 +67,14 @@ cl_uint
 turns_from_double (double turns)
 {
   return cl_uint (
-      static_cast<guint64> (std::llround ((turns - std::floor (turns)) * turn)));
+      static_cast<guint64> (std::llround ((turns - std::floor (turns)) * one_turn)));
 }
 
 /* Converts to a fixed-point number in units of 2^-32. Negative numbers wrap around. */
 cl_ulong
 fixed_number (double number)
 {
-  return static_cast<guint64> (std::llround (number * turn));
+  return static_cast<guint64> (std::llround (number * one_turn));
 }
 
 cl_uint2
@@ -135,8 +135,8 @@ setting_error (GError **error, const char *format, ...)
 gsize
 find_largest_plane (GstOpenCLContext *context)
 {
-  const gchar *said = g_getenv ("GST_OPENCL_KEEP_TISSUE");
-  if (said && strcmp (said, "0") == 0)
+  const gchar *value = g_getenv ("GST_OPENCL_KEEP_TISSUE");
+  if (value && strcmp (value, "0") == 0)
     return 0;
   return std::min (opencl::device_info<cl_ulong> (context, CL_DEVICE_GLOBAL_MEM_SIZE) / 8,
       opencl::device_info<cl_ulong> (context, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
@@ -149,8 +149,7 @@ oct_test_settings_validate (const OctTestSettings &settings, GError **error)
   if (!(settings.wavelength_min > 0 && settings.wavelength_max > 0
           && settings.wavelength_min != settings.wavelength_max))
     return setting_error (error,
-        "wavelength-min %g and wavelength-max %g: expected both to be more than 0, and "
-        "to differ",
+        "wavelength-min %g and wavelength-max %g: expected two different values above 0",
         settings.wavelength_min, settings.wavelength_max);
   if (settings.depths.size () != settings.amplitudes.size ())
     return setting_error (error,
@@ -207,7 +206,7 @@ OctTestSpectra::open (GstOpenCLContext *from, GError **error)
   return mirrors.create (from, resource, "mirrors", options.c_str (), error)
          && tissue.create (from, resource, "tissue", options.c_str (), error)
          && still_tissue.create (from, resource, "still_tissue", options.c_str (), error)
-         && turn.create (from, resource, "turn", options.c_str (), error)
+         && phase_factor.create (from, resource, "phase_factor", options.c_str (), error)
          && layers_of_tissue.create (
              from, resource, "layers_of_tissue", options.c_str (), error);
 }
@@ -340,7 +339,7 @@ OctTestSpectra::configure_still (GError **error)
   const gsize plane = groups * group_samples * sizeof (cl_float);
   still_is_made = false;
   keeps_still = plane * lines <= largest_plane;
-  return allocate (turn_real, plane, error) && allocate (turn_imaginary, plane, error)
+  return allocate (factor_real, plane, error) && allocate (factor_imaginary, plane, error)
          && allocate (still_real, keeps_still ? plane * lines : 0, error)
          && allocate (still_imaginary, keeps_still ? plane * lines : 0, error);
 }
@@ -400,7 +399,7 @@ OctTestSpectra::enqueue_scatterers (cl_command_queue queue, guint seed, guint ki
       cl_uint (G_N_ELEMENTS (tissue_layers)), cell, grains, place, cl_uint (kinds),
       motion.flow, motion.displacement, motion.displacement_phase, cl_float (tissue_gain),
       cl_uint (seed), cl_uint (lines), places (), motion.advances, motion.start,
-      motion.step, motion.start_phase, motion.step_phase, motion.turned, box, to);
+      motion.step, motion.start_phase, motion.step_phase, motion.reversed, box, to);
 }
 
 /* Processes strips of A-lines, so that their scatterers take little memory. */
@@ -438,7 +437,7 @@ OctTestSpectra::motion_at (
   Motion motion;
   motion.displacement = fixed_depth (displacement);
   motion.displacement_phase = turns_from_double (displacement * turns_per_bin);
-  motion.turned = settings.bidirectional && moment.frame % 2;
+  motion.reversed = settings.bidirectional && moment.frame % 2;
   if (settings.velocity == 0) {
     motion.flow = turns_from_double (flow_turns_per_second * moment.seconds);
     return motion;
@@ -464,9 +463,9 @@ OctTestSpectra::enqueue_tissue (const OctTestSettings &settings,
 {
   const Motion motion = motion_at (settings, moment);
   return enqueue_still (queue, settings.seed, motion.advances, error)
-         && turn.launch (queue, groups, 1, error, position (), dispersion (), envelope (),
-             motion.displacement, motion.displacement_phase, cl_uint (groups),
-             turn_real (), turn_imaginary ())
+         && phase_factor.launch (queue, groups, 1, error, position (), dispersion (),
+             envelope (), motion.displacement, motion.displacement_phase,
+             cl_uint (groups), factor_real (), factor_imaginary ())
          && enqueue_scatterers (queue, settings.seed, keeps_still ? blood : still | blood,
              motion, moving, moving_scatterers (), error);
 }
@@ -478,7 +477,7 @@ OctTestSpectra::enqueue (const OctTestSettings &settings, const OctTestMoment &m
   const gsize sample_size = sizeof (cl_ushort);
   if (frame.offset[0] % sample_size || frame.stride[0] % sample_size)
     return setting_error (error,
-        "offset %" G_GSIZE_FORMAT ", stride %d: expected whole samples of 2 bytes",
+        "offset %" G_GSIZE_FORMAT ", stride %d: expected multiples of 2 bytes",
         frame.offset[0], frame.stride[0]);
 
   const gsize items = groups / groups_per_item;
@@ -493,7 +492,7 @@ OctTestSpectra::enqueue (const OctTestSettings &settings, const OctTestMoment &m
         frame.data);
   return enqueue_tissue (settings, moment, frame.queue, error)
          && layers_of_tissue.launch (frame.queue, items, lines, error, position (),
-             dispersion (), envelope (), turn_real (), turn_imaginary (),
+             dispersion (), envelope (), factor_real (), factor_imaginary (),
              cl_uint (keeps_still), still_real (), still_imaginary (), cl_uint (groups),
              moving, reach (), moving_scatterers (),
              cl_uint (settings.bidirectional && moment.frame % 2), level, noise, seed,

@@ -74,7 +74,7 @@ private:
     cl_uint advances = 0;
     cl_ulong start = 0, step = 0; /* depth cells, in units of 2^-32 */
     cl_uint start_phase = 0, step_phase = 0;
-    cl_uint turned = 0; /* A-lines are acquired from the last to the first */
+    cl_uint reversed = 0; /* A-lines are acquired from the last to the first */
   };
 
   bool upload (cl::Buffer &buffer, const void *data, gsize size, GError **error);
@@ -98,7 +98,7 @@ private:
 
   GstOpenCLContext *context = nullptr; /* outlives this */
   gsize largest_plane = 0;             /* maximum bytes of a plane of static tissue */
-  opencl::Kernel mirrors, tissue, still_tissue, turn, layers_of_tissue;
+  opencl::Kernel mirrors, tissue, still_tissue, phase_factor, layers_of_tissue;
   gsize groups_per_item = 1;
 
   OctTestPattern pattern = OCT_TEST_PATTERN_MIRRORS;
@@ -115,7 +115,7 @@ private:
   cl::Buffer layers;
   std::vector<cl_float> line_places; /* lateral positions of A-lines, in lines */
   cl::Buffer places;
-  cl::Buffer turn_real, turn_imaginary;
+  cl::Buffer factor_real, factor_imaginary;
   bool keeps_still = false;
   bool still_is_made = false;
   guint still_seed = 0;

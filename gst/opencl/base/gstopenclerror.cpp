@@ -19,7 +19,7 @@ gst_opencl_error_get_type (void)
   static const GEnumValue values[] = {
       {GST_OPENCL_ERROR_FAILED, "A call failed", "failed"},
       {GST_OPENCL_ERROR_NO_DEVICE, "No such device", "no-device"},
-      {GST_OPENCL_ERROR_BUILD, "A program does not build", "build"},
+      {GST_OPENCL_ERROR_BUILD, "A program cannot be built", "build"},
       {GST_OPENCL_ERROR_NO_MEMORY, "Out of memory", "no-memory"},
       {GST_OPENCL_ERROR_UNSUPPORTED, "Not supported", "unsupported"},
       {0, nullptr, nullptr},
@@ -99,7 +99,7 @@ const NamedCode named_codes[] = {
     NAMED (CL_INVALID_LINKER_OPTIONS),
     NAMED (CL_INVALID_DEVICE_PARTITION_COUNT),
     {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
-    {opencl::no_answer, "the device does not answer, and GST_OPENCL_TIMEOUT is over"},
+    {opencl::timed_out, "no answer from the device within GST_OPENCL_TIMEOUT"},
 };
 #undef NAMED
 

@@ -16,7 +16,7 @@
 
 namespace opencl {
 /* Result of a wait that exceeded GST_OPENCL_TIMEOUT (no OpenCL error code) */
-constexpr cl_int no_answer = -99999;
+constexpr cl_int timed_out = -99999;
 
 /* Returns a wrapper with its own reference to an object of another owner, or an empty
  * wrapper if the driver refuses it. A copied wrapper would not report that, and would

@@ -33,7 +33,7 @@ CopyThreads::~CopyThreads ()
     std::lock_guard<std::mutex> guard (lock);
     stopping = true;
   }
-  work_came.notify_all ();
+  work_added.notify_all ();
   for (GThread *thread : threads)
     g_thread_join (thread);
 }
@@ -83,7 +83,7 @@ CopyThreads::share (Job &job)
   job.open = true;
   if (sleeping > 0) {
     std::lock_guard<std::mutex> guard (lock);
-    work_came.notify_all ();
+    work_added.notify_all ();
   }
   job.copy_parts ();
   job.open = false;
@@ -147,7 +147,7 @@ CopyThreads::sleep ()
 {
   std::unique_lock<std::mutex> guard (lock);
   sleeping++;
-  work_came.wait (guard, [this] { return has_work (); });
+  work_added.wait (guard, [this] { return has_work (); });
   sleeping--;
 }
 } // namespace opencl

@@ -58,7 +58,7 @@ private:
   std::atomic<bool> stopping{false};
   std::atomic<guint> sleeping{0};
   std::mutex lock; /* used only for sleeping */
-  std::condition_variable work_came;
+  std::condition_variable work_added;
   std::vector<GThread *> threads;
 };
 } // namespace opencl

@@ -96,8 +96,8 @@ type_named (const char *choice)
 std::string
 fault_for (const DeviceDescription &device, const char *choice)
 {
-  const bool is_asked_for = strcmp (choice, GST_OPENCL_DEVICE_DEFAULT) != 0;
-  if (!device.fault.empty () || device.has_compiler || is_asked_for)
+  const bool is_named = strcmp (choice, GST_OPENCL_DEVICE_DEFAULT) != 0;
+  if (!device.fault.empty () || device.has_compiler || is_named)
     return device.fault;
   return "has no compiler";
 }

@@ -26,8 +26,8 @@ ExternalCalls::find (GstOpenCLContext *context, ExternalCalls &calls, GError **e
   if (calls.create_buffer && calls.acquire && calls.release)
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "%s of %s has no %s",
-      calls.create_buffer ? "The driver" : "The OpenCL loader in front",
+      "%s of %s does not have %s",
+      calls.create_buffer ? "The driver" : "The OpenCL loader",
       gst_opencl_context_get_device_name (context),
       !calls.create_buffer ? "clCreateBufferWithProperties"
       : !calls.acquire     ? "clEnqueueAcquireExternalMemObjectsKHR"

@@ -60,13 +60,13 @@ struct ContextState {
   std::map<cl_command_queue, std::unique_ptr<opencl::Reaper>> reapers;
 
   bool stages_uploads = false;
-  std::once_flag copy_threads_made;
+  std::once_flag copy_threads_once;
   std::unique_ptr<opencl::CopyThreads> copy_threads;
 
   GWeakRef allocators[2]; /* device, host */
 
   std::shared_ptr<opencl::AcquiredBuffers> acquired_buffers;
-  std::once_flag acquired_buffers_made;
+  std::once_flag acquired_buffers_once;
 };
 } // namespace
 
@@ -244,7 +244,7 @@ is_wanted (const char *variable, bool otherwise)
 
 /* Comes before the creation of thread queues, which may have a staging ring. */
 void
-set_ways_to_host_memory (ContextState &state)
+choose_host_memory_access (ContextState &state)
 {
   state.shares_host_memory = is_wanted ("GST_OPENCL_SHARE_MEMORY",
       state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ()
@@ -265,13 +265,13 @@ make_queues (GstOpenCLContext *self, cl::CommandQueue supplied, GError **error)
   state.pinning_queue = new_queue (state, code);
   if (!gst_opencl_check (code, "clCreateCommandQueue", error))
     return false;
-  set_ways_to_host_memory (state);
+  choose_host_memory_access (state);
   state.application_queues = make_thread_queues (self);
   for (GstOpenCLQueue which :
       {GST_OPENCL_QUEUE_COMPUTE, GST_OPENCL_QUEUE_UPLOAD, GST_OPENCL_QUEUE_DOWNLOAD}) {
-    const bool takes_supplied = which == GST_OPENCL_QUEUE_COMPUTE;
+    const bool uses_supplied = which == GST_OPENCL_QUEUE_COMPUTE;
     if (!state.application_queues->set (
-            which, takes_supplied ? std::move (supplied) : cl::CommandQueue (), error))
+            which, uses_supplied ? std::move (supplied) : cl::CommandQueue (), error))
       return false;
   }
   if (!is_supplied) {
@@ -421,7 +421,7 @@ static bool
 fail_as_foreign (const char *what, GError **error)
 {
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "The %s is none of this OpenCL context, expected one of the same cl_context", what);
+      "The %s belongs to another cl_context", what);
   return false;
 }
 
@@ -455,7 +455,7 @@ gst_opencl_context_check_buffer (GstOpenCLContext *context, cl_mem buffer, gsize
   if (bytes >= size)
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "The %s has %" G_GSIZE_FORMAT " bytes: expected %" G_GSIZE_FORMAT " at least", what,
+      "The %s has %" G_GSIZE_FORMAT " bytes, expected at least %" G_GSIZE_FORMAT, what,
       bytes, size);
   return false;
 }
@@ -483,7 +483,7 @@ gst_opencl_context_get_copy_threads (GstOpenCLContext *context)
 {
   ContextState &state = *context->state;
 
-  std::call_once (state.copy_threads_made, [&state] {
+  std::call_once (state.copy_threads_once, [&state] {
     const guint most = 8; /* more are not faster: memory is the limit */
     const guint cores = std::clamp (std::thread::hardware_concurrency (), 1u, most);
     state.copy_threads = std::make_unique<opencl::CopyThreads> (cores - 1);
@@ -508,7 +508,8 @@ gst_opencl_context_check_device (GstOpenCLContext *context)
     return;
   if (!state.lost.exchange (true))
     GST_ERROR_OBJECT (context,
-        "the device is lost: %s (%d) of an empty command; a new run gets a new context",
+        "the device is lost: an empty command failed with %s (%d); restart the pipeline "
+        "for a new context",
         gst_opencl_error_name (code), code);
 }
 
@@ -527,7 +528,7 @@ gst_opencl_context_give_up (cl_context handle)
   context->state->lost = true;
   if (!context->state->given_up.exchange (true))
     GST_ERROR_OBJECT (context,
-        "the device does not answer and is given up; a new run gets a new context");
+        "the device does not answer, so its context is lost; restart the pipeline");
   gst_object_unref (context);
 }
 
@@ -571,7 +572,7 @@ opencl::AcquiredBuffers &
 gst_opencl_context_get_acquired_buffers (
     GstOpenCLContext *context, std::shared_ptr<opencl::AcquiredBuffers> (*make) ())
 {
-  std::call_once (context->state->acquired_buffers_made,
+  std::call_once (context->state->acquired_buffers_once,
       [&] { context->state->acquired_buffers = make (); });
   return *context->state->acquired_buffers;
 }
@@ -630,7 +631,7 @@ build_program (GstOpenCLContext *self, cl::Program &program, const std::string &
       clBuildProgram (program (), 1, &device, options.c_str (), nullptr, nullptr);
   if (code == CL_COMPILER_NOT_AVAILABLE) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%s has no compiler, expected a program that was compiled elsewhere (location of "
+        "%s has no compiler: use a program that was compiled elsewhere (location of "
         "openclkernel)",
         state.name.c_str ());
     return FALSE;
@@ -642,7 +643,7 @@ build_program (GstOpenCLContext *self, cl::Program &program, const std::string &
         "A kernel does not build on %s: clBuildProgram failed: %s (%d), expected OpenCL "
         "C 1.2\noptions: %s\n%s",
         state.name.c_str (), gst_opencl_error_name (code), code, options.c_str (),
-        opencl::name_lines (log, source).c_str ());
+        opencl::map_log_lines (log, source).c_str ());
     return FALSE;
   }
   GST_DEBUG_OBJECT (self, "built a program in %" GST_TIME_FORMAT " (options %s)",
@@ -717,7 +718,7 @@ struct Search {
 /* Returns FALSE, which ends the iteration, once a neighbour has a context that the
  * element can use. */
 static gboolean
-ask_peer (GstElement *element, GstPad *pad, gpointer user_data)
+query_peer (GstElement *element, GstPad *pad, gpointer user_data)
 {
   auto *search = static_cast<Search *> (user_data);
   GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
@@ -730,18 +731,18 @@ ask_peer (GstElement *element, GstPad *pad, gpointer user_data)
     taken =
         gst_opencl_handle_set_context (element, found, search->device, search->context);
     GST_CAT_INFO_OBJECT (GST_CAT_CONTEXT, element, "%s %" GST_PTR_FORMAT " of %s:%s",
-        taken ? "took" : "left", found, GST_DEBUG_PAD_NAME (pad));
+        taken ? "accepted" : "ignored", found, GST_DEBUG_PAD_NAME (pad));
   }
   gst_query_unref (query);
   return !taken;
 }
 
 static void
-ask_neighbours (GstElement *element, ForeachPad foreach_pad, const gchar *device,
+query_neighbours (GstElement *element, ForeachPad foreach_pad, const gchar *device,
     GstOpenCLContext **context)
 {
   Search search = {device, context};
-  foreach_pad (element, ask_peer, &search);
+  foreach_pad (element, query_peer, &search);
 }
 
 /* Returns TRUE if a context is set. First drops a context whose device was lost. */
@@ -762,7 +763,7 @@ is_set (GstElement *element, GstOpenCLContext **context)
 /* Takes the context that the application or a bin set on the element, which applies to
  * every run. Contexts of linked elements are queried again in each run and not kept. */
 static void
-take_what_was_given (GstElement *element, const gchar *device, GstOpenCLContext **context)
+use_given_context (GstElement *element, const gchar *device, GstOpenCLContext **context)
 {
   GstContext *given = gst_element_get_context (element, GST_OPENCL_CONTEXT_TYPE);
   if (!given)
@@ -772,7 +773,7 @@ take_what_was_given (GstElement *element, const gchar *device, GstOpenCLContext 
 }
 
 static gboolean
-make_and_announce (
+create_and_announce (
     GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
 {
   GstOpenCLContext *made = gst_opencl_context_new (device, error);
@@ -795,14 +796,14 @@ gst_opencl_ensure_context_alone (
     GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
 {
   if (!is_set (element, context))
-    take_what_was_given (element, device, context);
+    use_given_context (element, device, context);
   if (is_set (element, context))
     return TRUE;
   gst_element_post_message (element,
       gst_message_new_need_context (GST_OBJECT (element), GST_OPENCL_CONTEXT_TYPE));
   if (is_set (element, context))
     return TRUE;
-  return make_and_announce (element, device, context, error);
+  return create_and_announce (element, device, context, error);
 }
 
 gboolean
@@ -814,11 +815,11 @@ gst_opencl_ensure_context (
 
   gst_opencl_statistics_mark (gst_opencl_statistics_of (element));
   if (!is_set (element, context))
-    take_what_was_given (element, device, context);
+    use_given_context (element, device, context);
   if (!is_set (element, context))
-    ask_neighbours (element, gst_element_foreach_src_pad, device, context);
+    query_neighbours (element, gst_element_foreach_src_pad, device, context);
   if (!is_set (element, context))
-    ask_neighbours (element, gst_element_foreach_sink_pad, device, context);
+    query_neighbours (element, gst_element_foreach_sink_pad, device, context);
   return gst_opencl_ensure_context_alone (element, device, context, error);
 }
 

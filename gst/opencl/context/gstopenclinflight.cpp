@@ -50,7 +50,7 @@ gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight, guint depth, GError **
 
   auto &frames = in_flight->frames;
   while (frames.size () >= depth
-         || (!frames.empty () && frames.front ().is_known_to_be_over ())) {
+         || (!frames.empty () && frames.front ().is_known_complete ())) {
     if (!finish_oldest (in_flight, error))
       return FALSE;
   }
@@ -80,6 +80,6 @@ gst_opencl_wait (cl_event event, gboolean *is_over, GError **error)
   if (status > CL_COMPLETE)
     status = tracked.wait ();
   if (is_over)
-    *is_over = tracked.is_known_to_be_over ();
+    *is_over = tracked.is_known_complete ();
   return gst_opencl_check (status, "a command on the device", error);
 }

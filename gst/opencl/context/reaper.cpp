@@ -48,10 +48,10 @@ Reaper::run (std::shared_ptr<State> state)
     guard.unlock ();
     cl_int status =
         entry.event.wait (); /* the thread that enqueued it reports a failure */
-    if (entry.event.is_known_to_be_over ())
+    if (entry.event.is_known_complete ())
       entry.notify (entry.user_data);
     else
-      GST_ERROR ("memory that the device may still use is not freed: %s (%d)",
+      GST_ERROR ("memory is not freed, because the device may still use it: %s (%d)",
           gst_opencl_error_name (status), status);
     guard.lock ();
   }

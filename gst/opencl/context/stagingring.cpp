@@ -16,14 +16,14 @@ namespace opencl {
 StagingRing::StagingRing (GstOpenCLContext *context) : context (context)
 {
   GST_DEBUG_CATEGORY_INIT (
-      gst_opencl_staging_debug, "openclstaging", 0, "OpenCL uploads of ordinary memory");
+      gst_opencl_staging_debug, "openclstaging", 0, "OpenCL uploads of pageable memory");
 }
 
 StagingRing::~StagingRing ()
 {
   for (Slot &slot : slots) {
     slot.transfer.wait (); /* even if it fails */
-    if (!slot.transfer.is_known_to_be_over ())
+    if (!slot.transfer.is_known_complete ())
       (void)slot.block.release (); /* lost: the device may still read it */
   }
 }
@@ -49,7 +49,7 @@ StagingRing::make ()
   }
   if (error)
     GST_WARNING_OBJECT (context,
-        "%u of %u staging blocks, so uploads of ordinary memory are slower: %s",
+        "only %u of %u staging blocks, so uploads of pageable memory are slower: %s",
         guint (slots.size ()), n_blocks, error->message);
   g_clear_error (&error);
 }
@@ -83,8 +83,8 @@ StagingRing::fill (const guint8 *from, gsize size, GError **error)
   if (slot.transfer.status () > CL_COMPLETE) {
     gst_opencl_count_throttled ();
     cl_int status = slot.transfer.wait (); /* readers of the data see a failure */
-    if (!slot.transfer.is_known_to_be_over ()) {
-      gst_opencl_check (status, "a wait for an earlier upload", error);
+    if (!slot.transfer.is_known_complete ()) {
+      gst_opencl_check (status, "waiting for an earlier upload", error);
       put_back (slot);
       return nullptr;
     }

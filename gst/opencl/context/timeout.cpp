@@ -16,8 +16,8 @@ gint64
 timeout ()
 {
   static const gint64 microseconds = [] {
-    const gchar *said = g_getenv ("GST_OPENCL_TIMEOUT");
-    const gdouble seconds = said ? g_ascii_strtod (said, nullptr) : 0;
+    const gchar *value = g_getenv ("GST_OPENCL_TIMEOUT");
+    const gdouble seconds = value ? g_ascii_strtod (value, nullptr) : 0;
     return seconds > 0 && seconds < 1e9 ? gint64 (seconds * G_TIME_SPAN_SECOND) : 0;
   }();
   return microseconds;
@@ -34,7 +34,7 @@ context_of (cl_event event)
 /* OpenCL has no wait with a timeout, so this polls the event. A device that was given up
  * once is not waited for again. */
 cl_int
-ask_until_over (cl_event event, gint64 limit)
+poll_until_complete (cl_event event, gint64 limit)
 {
   constexpr gulong shortest = 20, longest = 500; /* µs */
   const cl_context context = context_of (event);
@@ -52,7 +52,7 @@ ask_until_over (cl_event event, gint64 limit)
     g_usleep (pause);
   }
   gst_opencl_context_give_up (context);
-  return no_answer;
+  return timed_out;
 }
 } // namespace
 
@@ -60,7 +60,7 @@ cl_int
 wait_with_timeout (cl_event event)
 {
   const gint64 limit = timeout ();
-  return limit > 0 ? ask_until_over (event, limit) : clWaitForEvents (1, &event);
+  return limit > 0 ? poll_until_complete (event, limit) : clWaitForEvents (1, &event);
 }
 
 cl_int

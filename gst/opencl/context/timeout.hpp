@@ -11,7 +11,7 @@
 
 namespace opencl {
 /* Blocks until `event` has completed or failed. Its queue must have been flushed. Returns
- * the code of the wait, or no_answer after a timeout. */
+ * the code of the wait, or timed_out after a timeout. */
 cl_int wait_with_timeout (cl_event event);
 
 /* clFinish() with the same timeout */

@@ -43,7 +43,7 @@ TrackedEvent::TrackedEvent (cl_event event)
 /* Queries the driver and returns the code of the query. On failure, `answer` is the last
  * known status. */
 cl_int
-TrackedEvent::ask (cl_int *answer) const
+TrackedEvent::query (cl_int *answer) const
 {
   cl_int now;
   cl_int code = state->event.getInfo (CL_EVENT_COMMAND_EXECUTION_STATUS, &now);
@@ -56,10 +56,10 @@ TrackedEvent::ask (cl_int *answer) const
 cl_int
 TrackedEvent::status () const
 {
-  if (is_known_to_be_over ())
+  if (is_known_complete ())
     return last_status ();
   cl_int now;
-  ask (&now);
+  query (&now);
   return now;
 }
 
@@ -73,18 +73,18 @@ TrackedEvent::wait () const
   constexpr gulong pause = 1000; /* µs */
   constexpr int tries = 10;
 
-  for (int failures = 0; !is_known_to_be_over ();) {
+  for (int failures = 0; !is_known_complete ();) {
     cl_int waited = wait_with_timeout (state->event ());
-    if (waited == no_answer)
-      return no_answer;
+    if (waited == timed_out)
+      return timed_out;
     cl_int now;
-    cl_int asked = ask (&now);
+    cl_int query_code = query (&now);
     if (now <= CL_COMPLETE)
       break;
-    if (asked != CL_SUCCESS && ++failures == tries) {
+    if (query_code != CL_SUCCESS && ++failures == tries) {
       if (waited == CL_SUCCESS)
-        state->seen = asked; /* over, with unknown result */
-      return asked;
+        state->seen = query_code; /* over, with unknown result */
+      return query_code;
     }
     g_usleep (pause);
   }

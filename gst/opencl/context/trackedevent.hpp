@@ -29,18 +29,18 @@ public:
   /* Returns the last known status, of any copy. */
   cl_int last_status () const { return state ? state->seen.load () : CL_COMPLETE; }
   /* Blocks until the command is over. Returns CL_COMPLETE or its negative error. Returns
-   * no_answer after a timeout, or the driver's error if the status cannot be queried. If
-   * is_known_to_be_over() is then false, memory that the command uses must be kept. */
+   * timed_out after a timeout, or the driver's error if the status cannot be queried. If
+   * is_known_complete() is then false, memory that the command uses must be kept. */
   cl_int wait () const;
   /* Does not query the driver. An empty object counts as over. */
-  bool is_known_to_be_over () const { return last_status () <= CL_COMPLETE; }
+  bool is_known_complete () const { return last_status () <= CL_COMPLETE; }
 
 private:
   struct State {
     cl::Event event;
     std::atomic<cl_int> seen{CL_QUEUED};
   };
-  cl_int ask (cl_int *answer) const;
+  cl_int query (cl_int *answer) const;
 
   std::shared_ptr<State> state;
 };

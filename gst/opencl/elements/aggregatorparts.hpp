@@ -91,7 +91,7 @@ template <typename Base> struct AggregatorParts {
     Counting counting (Base::core (aggregator));
 
     Base::core (aggregator).drain ();
-    Base::core (aggregator).start_afresh ();
+    Base::core (aggregator).reset_failures ();
     Base::drop_inputs (aggregator);
     return Base::parent ()->flush ? Base::parent ()->flush (aggregator) : GST_FLOW_OK;
   }

@@ -96,8 +96,7 @@ ElementCore::install_properties (GObjectClass *klass)
       g_param_spec_string ("device", "Device",
           "Device to run on: auto (the neighbours' device, else GST_OPENCL_DEVICE, else "
           "the best GPU, else the CPU), gpu, cpu, accelerator, PLATFORM:DEVICE by index, "
-          "or "
-          "part of the device's name",
+          "or part of the device's name",
           GST_OPENCL_DEVICE_DEFAULT, GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property (klass, PROP_ASYNC_DEPTH,
       g_param_spec_uint ("async-depth", "Async depth",
@@ -196,7 +195,7 @@ ElementCore::ref_context ()
 /* Elements start from the sink. An element with a named device must choose it when a
  * neighbour asks, before elements with device=auto choose another one. */
 void
-ElementCore::settle_on_named_device ()
+ElementCore::use_named_device ()
 {
   gchar *wanted = dup_device ();
 
@@ -231,7 +230,7 @@ ElementCore::answer_context_query (GstQuery *query)
     return false;
   GstOpenCLContext *context = ref_context ();
   if (!context) {
-    settle_on_named_device ();
+    use_named_device ();
     context = ref_context ();
   }
   const bool answered = gst_opencl_handle_context_query (element, query, context);
@@ -269,7 +268,7 @@ ElementCore::open (GError **error)
 {
   gchar *wanted = dup_device ();
 
-  start_afresh ();
+  reset_failures ();
   statistics_ = gst_opencl_statistics_of (element);
   drop_context_of_another_device (wanted);
   const bool found = gst_opencl_ensure_context (element, wanted, &context_, error);
@@ -305,7 +304,8 @@ void
 ElementCore::report (GError *error)
 {
   g_return_if_fail (error != nullptr); /* a subclass failed without an error */
-  post (error, error->domain == GST_OPENCL_ERROR ? Told::DEVICE_FAILURE : Told::FAILURE);
+  post (error,
+      error->domain == GST_OPENCL_ERROR ? Reported::DEVICE_FAILURE : Reported::FAILURE);
 }
 
 gboolean
@@ -313,7 +313,7 @@ ElementCore::report_unless_negotiated (gboolean agreed, GstPad *source)
 {
   if (!agreed && !GST_PAD_IS_FLUSHING (source))
     report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION,
-        "The caps of %s and of the elements behind it have nothing in common",
+        "%s and the elements downstream have no caps in common",
         GST_OBJECT_NAME (element)));
   return agreed;
 }
@@ -321,45 +321,45 @@ ElementCore::report_unless_negotiated (gboolean agreed, GstPad *source)
 void
 ElementCore::report_lost_frame (GError *error)
 {
-  post (error, Told::DEVICE_FAILURE);
+  post (error, Reported::DEVICE_FAILURE);
 }
 
 void
 ElementCore::forget_failure ()
 {
-  Told failure = Told::FAILURE;
-  inputs_.see_frame ();
-  told.compare_exchange_strong (failure, Told::NOTHING);
+  Reported failure = Reported::FAILURE;
+  inputs_.mark_frame_seen ();
+  reported.compare_exchange_strong (failure, Reported::NOTHING);
 }
 
 void
-ElementCore::start_afresh ()
+ElementCore::reset_failures ()
 {
-  if (told.exchange (Told::NOTHING) == Told::DEVICE_FAILURE)
+  if (reported.exchange (Reported::NOTHING) == Reported::DEVICE_FAILURE)
     unmark_streams (element);
 }
 
 bool
 ElementCore::has_failed ()
 {
-  if (told != Told::DEVICE_FAILURE)
+  if (reported != Reported::DEVICE_FAILURE)
     return has_failed_stream (element);
-  std::lock_guard<std::recursive_mutex> guard (telling); /* a thread may be posting */
+  std::lock_guard<std::recursive_mutex> guard (report_lock); /* a thread may be posting */
   return true;
 }
 
 /* The second thread returns only after the first one has posted the error. Otherwise
  * the application could see EOS, or an error without a cause, first. */
 void
-ElementCore::post (GError *error, Told what)
+ElementCore::post (GError *error, Reported what)
 {
   GstOpenCLContext *context =
       error->domain == GST_OPENCL_ERROR ? ref_context () : nullptr;
   {
-    std::lock_guard<std::recursive_mutex> guard (telling);
-    const Told before = told.load ();
-    told = std::max (before, what);
-    if (before == Told::NOTHING) {
+    std::lock_guard<std::recursive_mutex> guard (report_lock);
+    const Reported before = reported.load ();
+    reported = std::max (before, what);
+    if (before == Reported::NOTHING) {
       gst_opencl_post_error (element, error);
     } else {
       GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
@@ -367,7 +367,7 @@ ElementCore::post (GError *error, Told what)
     }
     /* Last, because other elements stop when they see it, and their sources post errors
      * that name no cause. */
-    if (what == Told::DEVICE_FAILURE)
+    if (what == Reported::DEVICE_FAILURE)
       mark_streams_failed (element);
   }
   if (context)
@@ -380,9 +380,9 @@ ElementCore::post (GError *error, Told what)
 bool
 ElementCore::admit (GError **error)
 {
-  if (told == Told::DEVICE_FAILURE) {
+  if (reported == Reported::DEVICE_FAILURE) {
     g_set_error (
-        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The device has failed before");
+        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The device failed earlier");
     return false;
   }
   queues_->enter (context_);
@@ -421,27 +421,28 @@ ElementCore::drain_for_caps ()
 /* --- pools --- */
 
 static void
-put_pool_first (GstQuery *query, GstBufferPool *pool, gsize size, guint in_turn)
+put_pool_first (GstQuery *query, GstBufferPool *pool, gsize size, guint min_buffers)
 {
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_set_nth_allocation_pool (query, 0, pool, size_in_config (size), in_turn, 0);
+    gst_query_set_nth_allocation_pool (
+        query, 0, pool, size_in_config (size), min_buffers, 0);
   else
-    gst_query_add_allocation_pool (query, pool, size_in_config (size), in_turn, 0);
+    gst_query_add_allocation_pool (query, pool, size_in_config (size), min_buffers, 0);
 }
 
 static bool
-configure_pool (GstBufferPool *pool, GstCaps *caps, gsize size, guint in_turn)
+configure_pool (GstBufferPool *pool, GstCaps *caps, gsize size, guint min_buffers)
 {
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (config, caps, size_in_config (size), in_turn, 0);
+  gst_buffer_pool_config_set_params (config, caps, size_in_config (size), min_buffers, 0);
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   return gst_buffer_pool_set_config (pool, config);
 }
 
 GstBufferPool *
-ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
+ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint min_buffers)
 {
   GstOpenCLContext *context = ref_context ();
   GstBufferPool *pool =
@@ -450,7 +451,7 @@ ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
   gst_clear_object (&context);
   if (!pool)
     return nullptr;
-  configure_pool (pool, caps, size, in_turn);
+  configure_pool (pool, caps, size, min_buffers);
   pool_reports_to (pool, std::make_shared<FrameOwner> (element, report_as_owner));
   return pool;
 }
@@ -458,18 +459,17 @@ ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
 /* Upstream fills one buffer of host memory while the device still reads those of the
  * frames in flight. */
 static guint
-in_turn_for_upstream (const Format &format, guint in_turn, guint async_depth)
+min_buffers_for_upstream (const Format &format, guint min_buffers, guint async_depth)
 {
-  return format.is_device_memory
-             ? in_turn
-             : MAX (async_depth + 1, guint (GST_OPENCL_BUFFERS_IN_TURN));
+  return format.is_device_memory ? min_buffers
+                                 : MAX (async_depth + 1, guint (GST_OPENCL_MIN_BUFFERS));
 }
 
 /* Offers pinned memory to upstream elements that work in system memory, as it transfers
  * fastest. If the device works in host memory, offers device memory. */
 void
 ElementCore::propose_pool (
-    GstQuery *query, GstCaps *caps, const Format &format, guint in_turn)
+    GstQuery *query, GstCaps *caps, const Format &format, guint min_buffers)
 {
   GstOpenCLContext *context = ref_context ();
   if (!context) /* upstream queries while this element stops */
@@ -477,9 +477,10 @@ ElementCore::propose_pool (
   if (format.size > 0) {
     const bool host =
         !format.is_device_memory && !gst_opencl_context_shares_host_memory (context);
-    in_turn = in_turn_for_upstream (format, in_turn, async_depth ());
-    GstBufferPool *pool = make_pool (host, caps, format.size, in_turn);
-    gst_query_add_allocation_pool (query, pool, size_in_config (format.size), in_turn, 0);
+    min_buffers = min_buffers_for_upstream (format, min_buffers, async_depth ());
+    GstBufferPool *pool = make_pool (host, caps, format.size, min_buffers);
+    gst_query_add_allocation_pool (
+        query, pool, size_in_config (format.size), min_buffers, 0);
     gst_clear_object (&pool);
   }
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -499,32 +500,33 @@ is_usable_pool (GstBufferPool *pool, GstOpenCLContext *context, bool host)
 
 bool
 ElementCore::decide_pool (
-    GstQuery *query, GstCaps *caps, gsize size, bool host, guint in_turn)
+    GstQuery *query, GstCaps *caps, gsize size, bool host, guint min_buffers)
 {
   GstBufferPool *pool = nullptr;
-  guint proposed_size = 0, proposed_in_turn = 0;
+  guint proposed_size = 0, proposed_min_buffers = 0;
 
   if (gst_query_get_n_allocation_pools (query) > 0)
     gst_query_parse_nth_allocation_pool (
-        query, 0, &pool, &proposed_size, &proposed_in_turn, nullptr);
+        query, 0, &pool, &proposed_size, &proposed_min_buffers, nullptr);
   if (is_usable_pool (pool, context_, host)) {
     size = MAX (size, gsize (proposed_size));
-    in_turn = MAX (in_turn, proposed_in_turn);
+    min_buffers = MAX (min_buffers, proposed_min_buffers);
   } else {
     gst_clear_object (&pool);
   }
   if (size == 0) /* buffers differ in size, and no pool was offered */
     return true;
-  if (!pool || !configure_pool (pool, caps, size, in_turn) || !pool_holds (pool, size)) {
+  if (!pool || !configure_pool (pool, caps, size, min_buffers)
+      || !pool_holds (pool, size)) {
     gst_clear_object (&pool);
-    pool = make_pool (host, caps, size, in_turn);
+    pool = make_pool (host, caps, size, min_buffers);
   }
   if (!pool) {
     report (g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-        "No pool for frames of %" G_GSIZE_FORMAT " bytes", size));
+        "Cannot create a buffer pool for frames of %" G_GSIZE_FORMAT " bytes", size));
     return false;
   }
-  put_pool_first (query, pool, size, in_turn);
+  put_pool_first (query, pool, size, min_buffers);
   gst_object_unref (pool);
   return true;
 }

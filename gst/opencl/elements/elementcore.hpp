@@ -3,7 +3,7 @@
  * Chooses the context, limits and drains the frames in flight, negotiates buffer pools,
  * copies input that is in other memory, and reports errors.
  *
- * Not installed: public headers have no C++ types.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -83,15 +83,15 @@ public:
    * Returns `agreed`. */
   gboolean report_unless_negotiated (gboolean agreed, GstPad *source);
   /* Reports a failure that another element saw, such as a frame that it failed to map.
-   * The element takes no more frames until start_afresh(). */
+   * The element takes no more frames until reset_failures(). */
   void report_lost_frame (GError *error);
   /* Called when a frame has succeeded. The next failure is then reported again, unless
    * the device has failed. */
   void forget_failure ();
   /* Forgets all failures. Called at a flush and at new caps. */
-  void start_afresh ();
+  void reset_failures ();
   /* Returns whether a device error of any element in the pipeline has ended the stream.
-   * Then no buffer may be sent until start_afresh() of the element that failed. */
+   * Then no buffer may be sent until reset_failures() of the element that failed. */
   bool has_failed ();
 
   /* --- frames in flight --- */
@@ -108,19 +108,21 @@ public:
 
   /* --- buffers --- */
 
-  /* Minimum number of buffers (`in_turn`) for device memory that is written and read on
-   * one queue: the pool allocates only as many as are in use. */
+  /* Value of `min_buffers` for device memory that is written and read on one queue: the
+   * pool allocates only as many as are in use. */
   static constexpr guint as_needed = 0;
 
-  /* Answers an ALLOCATION query from upstream with a pool for `caps`. `in_turn` applies
-   * to device memory only. */
-  void propose_pool (GstQuery *query, GstCaps *caps, const Format &format, guint in_turn);
+  /* Answers an ALLOCATION query from upstream with a pool for `caps`. `min_buffers`
+   * applies to device memory only. */
+  void propose_pool (
+      GstQuery *query, GstCaps *caps, const Format &format, guint min_buffers);
   /* Puts the pool to use first in downstream's answer to an ALLOCATION query. Uses the
    * pool that downstream offers if it has the right memory (`host` or not) in this
    * context, else a new one. Reports an error if there is none. */
-  bool decide_pool (GstQuery *query, GstCaps *caps, gsize size, bool host, guint in_turn);
+  bool decide_pool (
+      GstQuery *query, GstCaps *caps, gsize size, bool host, guint min_buffers);
   /* (transfer full) (nullable): a pool whose failures the element reports */
-  GstBufferPool *make_pool (bool host, GstCaps *caps, gsize size, guint in_turn);
+  GstBufferPool *make_pool (bool host, GstCaps *caps, gsize size, guint min_buffers);
 
   /* Reports that `pool` (nullable) has no buffer, unless the pool reports that itself. */
   void report_no_buffer (GstBufferPool *pool, gsize size);
@@ -147,7 +149,7 @@ private:
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec);
   gchar *dup_device ();
   void warn_of_memory_mismatch ();
-  void settle_on_named_device ();
+  void use_named_device ();
   void drop_context_of_another_device (const gchar *wanted);
   bool ensure_import_pool (gsize size, GError **error);
 
@@ -156,10 +158,10 @@ private:
   gchar *device;                        /* (nullable); object lock */
   guint async_depth_;                   /* object lock */
   std::atomic<bool> opened{false};      /* written with the object lock */
-  enum class Told { NOTHING, FAILURE, DEVICE_FAILURE };
-  void post (GError *error, Told what);
-  std::recursive_mutex telling; /* held while a failure is reported */
-  std::atomic<Told> told{Told::NOTHING};
+  enum class Reported { NOTHING, FAILURE, DEVICE_FAILURE };
+  void post (GError *error, Reported what);
+  std::recursive_mutex report_lock; /* held while a failure is reported */
+  std::atomic<Reported> reported{Reported::NOTHING};
   InputWatch inputs_;
   const std::shared_ptr<ElementQueues> queues_ = std::make_shared<ElementQueues> ();
   GstOpenCLInFlight *const in_flight;

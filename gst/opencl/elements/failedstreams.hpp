@@ -5,7 +5,7 @@
  * EOS. A stream is identified by the group id of its STREAM_START event, which is the
  * same in all branches. Streams without a group id are not tracked.
  *
- * Not installed: public headers have no C++ types.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

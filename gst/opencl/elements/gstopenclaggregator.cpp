@@ -320,7 +320,7 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
     priv->core->report (error);
     return FALSE;
   }
-  priv->core->start_afresh ();
+  priv->core->reset_failures ();
   return TRUE;
 }
 

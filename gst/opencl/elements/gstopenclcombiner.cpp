@@ -20,9 +20,9 @@ using opencl::Format;
 struct _GstOpenCLCombinerPad {
   GstAggregatorPad parent;
 
-  GstCaps *caps;    /* (nullable): of the next buffer; streaming thread */
-  GstBuffer *shown; /* (nullable): current buffer; object lock */
-  GstCaps *shown_caps;
+  GstCaps *caps;      /* (nullable): of the next buffer; streaming thread */
+  GstBuffer *current; /* (nullable): current buffer; object lock */
+  GstCaps *current_caps;
 };
 
 G_DEFINE_FINAL_TYPE (
@@ -30,23 +30,23 @@ G_DEFINE_FINAL_TYPE (
 
 /* Replaces the current buffer by `buffer` (transfer full) (nullable). */
 static void
-show (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
+set_current (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
 {
   GST_OBJECT_LOCK (pad);
-  GstBuffer *before = pad->shown;
-  pad->shown = buffer;
+  GstBuffer *before = pad->current;
+  pad->current = buffer;
   GST_OBJECT_UNLOCK (pad);
   gst_clear_buffer (&before);
   if (buffer)
-    gst_caps_replace (&pad->shown_caps, pad->caps);
+    gst_caps_replace (&pad->current_caps, pad->caps);
 }
 
 /* (transfer full) (nullable): another thread may flush the pad meanwhile */
 static GstBuffer *
-ref_shown (GstOpenCLCombinerPad *pad)
+ref_current (GstOpenCLCombinerPad *pad)
 {
   GST_OBJECT_LOCK (pad);
-  GstBuffer *buffer = pad->shown ? gst_buffer_ref (pad->shown) : nullptr;
+  GstBuffer *buffer = pad->current ? gst_buffer_ref (pad->current) : nullptr;
   GST_OBJECT_UNLOCK (pad);
   return buffer;
 }
@@ -54,7 +54,7 @@ ref_shown (GstOpenCLCombinerPad *pad)
 static GstFlowReturn
 gst_opencl_combiner_pad_flush (GstAggregatorPad *pad, GstAggregator *aggregator)
 {
-  show (GST_OPENCL_COMBINER_PAD (pad), nullptr);
+  set_current (GST_OPENCL_COMBINER_PAD (pad), nullptr);
   return GST_FLOW_OK;
 }
 
@@ -62,9 +62,9 @@ static void
 gst_opencl_combiner_pad_finalize (GObject *object)
 {
   GstOpenCLCombinerPad *pad = GST_OPENCL_COMBINER_PAD (object);
-  show (pad, nullptr);
+  set_current (pad, nullptr);
   gst_clear_caps (&pad->caps);
-  gst_clear_caps (&pad->shown_caps);
+  gst_clear_caps (&pad->current_caps);
   G_OBJECT_CLASS (gst_opencl_combiner_pad_parent_class)->finalize (object);
 }
 
@@ -117,7 +117,7 @@ G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
     GstOpenCLCombiner, gst_opencl_combiner, GST_TYPE_AGGREGATOR,
     G_ADD_PRIVATE (GstOpenCLCombiner);
     GST_DEBUG_CATEGORY_INIT (gst_opencl_combiner_debug, "openclcombiner", 0,
-        "Base class of mixers on OpenCL devices"))
+        "Base class of combiners on OpenCL devices"))
 
 static GstOpenCLCombinerPrivate *
 private_of (gpointer combiner)
@@ -162,12 +162,12 @@ collect_pads (GstOpenCLCombiner *self, Inputs &inputs)
 }
 
 static void
-show_nothing (GstOpenCLCombiner *self)
+clear_current (GstOpenCLCombiner *self)
 {
   Inputs inputs;
   collect_pads (self, inputs);
   for (gsize n = 0; n < inputs.pads.size (); n++)
-    show (inputs.pad (n), nullptr);
+    set_current (inputs.pad (n), nullptr);
 }
 
 static bool
@@ -199,7 +199,7 @@ struct Base {
   }
   static void drop_inputs (gpointer combiner)
   {
-    show_nothing (GST_OPENCL_COMBINER (combiner));
+    clear_current (GST_OPENCL_COMBINER (combiner));
   }
   static bool get_format (gpointer combiner, GstCaps *caps, Format &format)
   {
@@ -213,13 +213,13 @@ using Parts = opencl::AggregatorParts<Base>;
 
 /* An empty GAP buffer does not replace the current one. */
 static void
-show_unless_gap (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
+set_current_unless_gap (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
 {
   if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
       && gst_buffer_get_size (buffer) == 0)
     gst_buffer_unref (buffer);
   else
-    show (pad, buffer);
+    set_current (pad, buffer);
 }
 
 /* Returns the running time of the start or the `end` of a buffer, GST_CLOCK_TIME_NONE if
@@ -247,20 +247,20 @@ advance_first (GstOpenCLCombinerPad *pad)
     return gst_aggregator_pad_is_eos (GST_AGGREGATOR_PAD (pad))
                ? GST_FLOW_EOS
                : GST_AGGREGATOR_FLOW_NEED_DATA;
-  show_unless_gap (pad, next);
+  set_current_unless_gap (pad, next);
   return GST_FLOW_OK;
 }
 
 /* Returns whether the current buffer of the pad is still the one at `time`. `next`
  * (nullable) is the buffer after it. */
 static bool
-is_shown_still (GstOpenCLCombinerPad *pad, GstBuffer *next, GstClockTime time)
+is_still_current (GstOpenCLCombinerPad *pad, GstBuffer *next, GstClockTime time)
 {
-  GstBuffer *shown = ref_shown (pad);
-  if (!shown)
+  GstBuffer *current = ref_current (pad);
+  if (!current)
     return false;
-  const GstClockTime end = running_time (pad, shown, true);
-  gst_buffer_unref (shown);
+  const GstClockTime end = running_time (pad, current, true);
+  gst_buffer_unref (current);
   const GstClockTime start = next ? running_time (pad, next, false) : GST_CLOCK_TIME_NONE;
   if (next)
     return GST_CLOCK_TIME_IS_VALID (start) && GST_CLOCK_TIME_IS_VALID (time)
@@ -277,7 +277,7 @@ advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
 
   for (;;) {
     GstBuffer *next = gst_aggregator_pad_peek_buffer (of);
-    const bool still = is_shown_still (pad, next, time);
+    const bool still = is_still_current (pad, next, time);
     const bool has_no_time =
         next
         && (!GST_CLOCK_TIME_IS_VALID (time)
@@ -287,15 +287,17 @@ advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
     if (still)
       return GST_FLOW_OK;
     if (!is_next && (timeout || gst_aggregator_pad_is_eos (of))) {
-      GstBuffer *shown = ref_shown (pad);
-      const bool shows = shown != nullptr;
-      gst_clear_buffer (&shown);
-      return shows ? GST_FLOW_OK : timeout ? GST_AGGREGATOR_FLOW_NEED_DATA : GST_FLOW_EOS;
+      GstBuffer *current = ref_current (pad);
+      const bool has_current = current != nullptr;
+      gst_clear_buffer (&current);
+      return has_current ? GST_FLOW_OK
+             : timeout   ? GST_AGGREGATOR_FLOW_NEED_DATA
+                         : GST_FLOW_EOS;
     }
     if (!is_next)
       return GST_AGGREGATOR_FLOW_NEED_DATA;
-    if (GstBuffer *taken = gst_aggregator_pad_pop_buffer (of)) /* NULL if flushed */
-      show_unless_gap (pad, taken);
+    if (GstBuffer *popped = gst_aggregator_pad_pop_buffer (of)) /* NULL if flushed */
+      set_current_unless_gap (pad, popped);
     if (has_no_time)
       return GST_FLOW_OK;
   }
@@ -318,9 +320,10 @@ choose_buffers (Inputs &inputs, bool timeout)
   if (flow == GST_FLOW_OK)
     flow = advance_first (inputs.pad (0));
   for (gsize n = 0; flow == GST_FLOW_OK && n < inputs.pads.size (); n++) {
-    inputs.buffers.push_back (ref_shown (inputs.pad (n)));
-    inputs.all_caps.push_back (
-        inputs.pad (n)->shown_caps ? gst_caps_ref (inputs.pad (n)->shown_caps) : nullptr);
+    inputs.buffers.push_back (ref_current (inputs.pad (n)));
+    inputs.all_caps.push_back (inputs.pad (n)->current_caps
+                                   ? gst_caps_ref (inputs.pad (n)->current_caps)
+                                   : nullptr);
     if (!inputs.buffers.back () || !inputs.all_caps.back ())
       flow = GST_AGGREGATOR_FLOW_NEED_DATA; /* flushed meanwhile */
   }
@@ -399,14 +402,14 @@ gst_opencl_combiner_negotiated_src_caps (GstAggregator *aggregator, GstCaps *cap
     priv->core->report (error);
     return FALSE;
   }
-  priv->core->start_afresh ();
+  priv->core->reset_failures ();
   return parent_of_all ()->negotiated_src_caps (aggregator, caps);
 }
 
 /* Negotiates output caps if the input caps have changed, or if settings require
  * others. */
 static bool
-agree_on_caps (GstOpenCLCombiner *self, const Inputs &inputs)
+negotiate_caps (GstOpenCLCombiner *self, const Inputs &inputs)
 {
   GstOpenCLCombinerPrivate *priv = private_of (self);
   GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
@@ -494,7 +497,7 @@ make_frame (GstOpenCLCombiner *self, Inputs &inputs)
 {
   GstBuffer *output = nullptr;
 
-  if (!agree_on_caps (self, inputs))
+  if (!negotiate_caps (self, inputs))
     return GST_PAD_IS_FLUSHING (GST_AGGREGATOR_SRC_PAD (self)) ? GST_FLOW_FLUSHING
            : private_of (self)->refused                        ? GST_FLOW_ERROR
                                                                : GST_FLOW_NOT_NEGOTIATED;

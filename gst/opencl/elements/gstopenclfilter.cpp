@@ -70,7 +70,7 @@ clear_submitted (gpointer filter)
 }
 
 static void
-set_taken_caps (gpointer filter, GstCaps *input, GstCaps *output)
+set_current_caps (gpointer filter, GstCaps *input, GstCaps *output)
 {
   gst_caps_replace (&private_of (filter)->input_caps, input);
   gst_caps_replace (&private_of (filter)->output_caps, output);
@@ -123,7 +123,7 @@ close_filter (GstOpenCLFilter *self)
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
   clear_submitted (self);
-  set_taken_caps (self, nullptr, nullptr);
+  set_current_caps (self, nullptr, nullptr);
   /* Called after success and failure of @open, so that @close can undo a partial
    * @open. */
   if (core_of (self).is_open () && klass->close)
@@ -179,12 +179,13 @@ static gboolean
 find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
 {
   GstOpenCLFilterPrivate *priv = private_of (self);
-  Format taken, made;
+  Format input_format, output_format;
 
-  if (!get_format (self, input, &taken) || !get_format (self, output, &made))
+  if (!get_format (self, input, &input_format)
+      || !get_format (self, output, &output_format))
     return FALSE;
-  priv->input = taken;
-  priv->output = made;
+  priv->input = input_format;
+  priv->output = output_format;
   return TRUE;
 }
 
@@ -201,23 +202,23 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
     return FALSE;
   if (!find_formats (self, input, output)) {
     GST_INFO_OBJECT (
-        self, "cannot take %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, input, output);
+        self, "cannot convert %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, input, output);
     return FALSE;
   }
   if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
     core.report (error);
-    set_taken_caps (self, nullptr, nullptr);
+    set_current_caps (self, nullptr, nullptr);
     return FALSE;
   }
-  set_taken_caps (self, input, output);
-  core.start_afresh ();
+  set_current_caps (self, input, output);
+  core.reset_failures ();
   return TRUE;
 }
 
 /* After refused caps, the pads still have the previous ones. The parent class does not
  * set these again when they come again, so this function does. */
 static gboolean
-has_taken_caps_of_pads (GstBaseTransform *transform)
+ensure_caps_set (GstBaseTransform *transform)
 {
   if (private_of (transform)->input_caps)
     return TRUE;
@@ -269,12 +270,12 @@ deferral_of (GstOpenCLFilter *self)
 /* A filter with a process() of its own may use any queue, and must overlap with other
  * threads. */
 static guint
-buffers_in_turn (GstOpenCLFilter *self)
+get_min_buffers (GstOpenCLFilter *self)
 {
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
   return klass->process == gst_opencl_filter_process || klass->deferral
              ? ElementCore::as_needed
-             : guint (GST_OPENCL_BUFFERS_IN_TURN);
+             : guint (GST_OPENCL_MIN_BUFFERS);
 }
 
 static gboolean
@@ -296,7 +297,7 @@ gst_opencl_filter_propose_allocation (
   gst_query_parse_allocation (query, &caps, nullptr);
   if (!caps || !core.is_open () || !get_format (self, caps, &format))
     return FALSE;
-  core.propose_pool (query, caps, format, buffers_in_turn (self));
+  core.propose_pool (query, caps, format, get_min_buffers (self));
   const GstOpenCLDeferral *deferral = deferral_of (self);
   if (deferral && deferral->can_merge && deferral->can_merge (self))
     gst_query_add_allocation_meta (query, deferral_api_type (deferral), nullptr);
@@ -319,7 +320,7 @@ gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *quer
   gst_query_parse_allocation (query, &caps, nullptr);
   return core.is_open () && caps && get_format (self, caps, &format)
          && core.decide_pool (
-             query, caps, format.size, !format.is_device_memory, buffers_in_turn (self))
+             query, caps, format.size, !format.is_device_memory, get_min_buffers (self))
          && GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                 ->decide_allocation (transform, query);
 }
@@ -329,7 +330,7 @@ gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *quer
 namespace {
 /* Subjects of a meta, from its tags */
 struct Subject {
-  bool picture = false; /* positions in it, or its orientation */
+  bool geometry = false; /* positions or orientation */
   bool size = false;
   bool colors = false;
   bool other = false;
@@ -344,9 +345,9 @@ subject_of (const GstMetaInfo *info)
 
   for (; tags && *tags; tags++) {
     if (g_str_equal (*tags, GST_META_TAG_VIDEO_SIZE_STR))
-      subject.size = subject.picture = true;
+      subject.size = subject.geometry = true;
     else if (g_str_equal (*tags, GST_META_TAG_VIDEO_ORIENTATION_STR))
-      subject.picture = true;
+      subject.geometry = true;
     else if (g_str_equal (*tags, GST_META_TAG_VIDEO_COLORSPACE_STR))
       subject.colors = true;
     else if (!g_str_equal (*tags, GST_META_TAG_VIDEO_STR))
@@ -374,7 +375,7 @@ gst_opencl_filter_transform_meta (
 
   if (subject.other)
     return FALSE;
-  if (!subject.picture && !subject.colors)
+  if (!subject.geometry && !subject.colors)
     return TRUE;
   if (!from || !to || (subject.colors && !has_same_colors (from, to)))
     return FALSE;
@@ -703,7 +704,7 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
       GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class);
   GstFlowReturn flow = GST_FLOW_OK;
 
-  if (!has_taken_caps_of_pads (transform)) {
+  if (!ensure_caps_set (transform)) {
     gst_clear_buffer (&transform->queued_buf);
     return GST_FLOW_NOT_NEGOTIATED;
   }
@@ -753,7 +754,7 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
   }
   if (type == GST_EVENT_FLUSH_STOP) {
     clear_submitted (transform);
-    core.start_afresh ();
+    core.reset_failures ();
   }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
       ->sink_event (transform, event);
@@ -815,7 +816,7 @@ GstBufferPool *
 gst_opencl_filter_new_pool (GstOpenCLFilter *filter, gboolean host, gsize size)
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
-  return core_of (filter).make_pool (host, nullptr, size, GST_OPENCL_BUFFERS_IN_TURN);
+  return core_of (filter).make_pool (host, nullptr, size, GST_OPENCL_MIN_BUFFERS);
 }
 
 GstBuffer *

@@ -230,8 +230,8 @@ make_device_pool (GstOpenCLSrcPrivate *priv, GstCaps *caps)
   gst_caps_set_features_simple (
       on_device, gst_caps_features_new_single (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY));
   release_device_pool (priv);
-  priv->device_pool = priv->core->make_pool (
-      false, on_device, priv->format.size, GST_OPENCL_BUFFERS_IN_TURN);
+  priv->device_pool =
+      priv->core->make_pool (false, on_device, priv->format.size, GST_OPENCL_MIN_BUFFERS);
   gst_caps_unref (on_device);
   return priv->device_pool && gst_buffer_pool_set_active (priv->device_pool, TRUE);
 }
@@ -247,7 +247,7 @@ gst_opencl_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
 
   gst_query_parse_allocation (query, &caps, nullptr);
   return priv->core->decide_pool (query, caps, priv->format.size, host,
-             host ? GST_OPENCL_BUFFERS_IN_TURN : ElementCore::as_needed)
+             host ? GST_OPENCL_MIN_BUFFERS : ElementCore::as_needed)
          && (!host || make_device_pool (priv, caps));
 }
 
@@ -358,7 +358,7 @@ gst_opencl_src_is_seekable (GstBaseSrc *base)
 /* Recomputes num_buffers_left after a seek: GstBaseSrc would still count the skipped
  * frames. */
 static void
-count_anew (GstOpenCLSrc *self, bool backwards)
+update_frames_left (GstOpenCLSrc *self, bool backwards)
 {
   const gint64 frames = count_of_frames (self);
   const Timeline &timeline = *private_of (self)->timeline;
@@ -380,7 +380,7 @@ gst_opencl_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   Counting counting (*priv->core);
 
   priv->core->drain ();
-  priv->core->start_afresh ();
+  priv->core->reset_failures ();
   segment->time = segment->start;
   if (backwards && GST_CLOCK_TIME_IS_VALID (duration))
     segment->position = MIN (segment->position, duration);
@@ -389,7 +389,7 @@ gst_opencl_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   GST_OBJECT_LOCK (self);
   priv->timeline->seek (segment->position, backwards);
   GST_OBJECT_UNLOCK (self);
-  count_anew (self, backwards);
+  update_frames_left (self, backwards);
   return TRUE;
 }
 

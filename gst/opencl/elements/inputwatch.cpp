@@ -185,7 +185,7 @@ InputWatch::check ()
   const gchar *waiting = GST_OBJECT_NAME (stall.waiting);
   if (is_main (stall.missing) && !gst_pad_is_linked (stall.missing)) {
     ElementCore::of (element)->report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_PAD,
-        "Pad %s is not linked, and pad %s waits for it: link the main input, as in "
+        "Pad %s is not linked, but pad %s waits for it: link the main input, as in "
         "\"... ! openclupload ! %s.%s\"",
         missing, waiting, GST_OBJECT_NAME (element), missing));
     return false;
@@ -193,7 +193,7 @@ InputWatch::check ()
   if (is_first)
     return true;
   GST_ELEMENT_WARNING (element, CORE, PAD,
-      ("No data comes to pad %s, and pad %s waits for it: %s", missing, waiting,
+      ("Pad %s receives no data, but pad %s waits for it: %s", missing, waiting,
           cause_of (stall.missing).c_str ()),
       (nullptr));
   return false;

@@ -1,6 +1,6 @@
 /* Reports an input without data, which other inputs of the element wait for
  *
- * Not installed: public headers have no C++ types.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -26,7 +26,7 @@ public:
   void start ();
   void stop ();
   /* Called for each frame in the streaming thread: no input is missing. */
-  void see_frame () { has_frame.store (true, std::memory_order_relaxed); }
+  void mark_frame_seen () { has_frame.store (true, std::memory_order_relaxed); }
 
   /* Called by the timer. Returns whether another check is needed. */
   bool check ();

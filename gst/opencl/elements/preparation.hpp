@@ -1,6 +1,6 @@
 /* Prepares new settings in a thread while frames use the old ones
  *
- * Not installed: public headers have no C++ types.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

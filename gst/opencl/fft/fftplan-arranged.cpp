@@ -112,11 +112,11 @@ steps_for_strides (const FFTLibrary &library, const FFTShape &shape)
 {
   Steps steps;
   steps.inner = shape;
-  if (!library.takes_input (shape)) {
+  if (!library.supports_input (shape)) {
     steps.before = shape.real_input () ? "move_real" : "move_complex";
     steps.inner.input = packed_strides (shape, shape.input_columns ());
   }
-  if (!library.takes_output (shape)) {
+  if (!library.supports_output (shape)) {
     steps.after = shape.real_output () ? "move_real" : "move_complex";
     steps.inner.output = packed_strides (shape, shape.output_columns ());
   }
@@ -132,7 +132,7 @@ steps_for_complex (const FFTShape &shape)
   steps.inner.real = false;
   steps.inner.input = steps.inner.output = packed_strides (shape, shape.lengths[0]);
   steps.before = shape.inverse ? "complete" : "widen";
-  steps.after = shape.inverse ? "take_real" : "move_complex";
+  steps.after = shape.inverse ? "extract_real" : "move_complex";
   return steps;
 }
 
@@ -165,7 +165,7 @@ make_fft_plan (const FFTLibrary &library, GstOpenCLContext *context,
     g_propagate_error (error, g_steal_pointer (&refusal));
     return nullptr;
   }
-  GST_DEBUG ("A complex transform instead: %s", refusal->message);
+  GST_DEBUG ("using a complex transform instead: %s", refusal->message);
   return make_with_steps (library, context, shape, steps_for_complex (shape), error);
 }
 

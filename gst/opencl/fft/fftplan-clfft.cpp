@@ -193,7 +193,7 @@ accepts (gsize length)
 }
 
 bool
-takes_any_strides (const FFTShape &shape)
+supports_any_strides (const FFTShape &shape)
 {
   return true;
 }
@@ -212,6 +212,6 @@ make (GstOpenCLContext *context, const FFTShape &shape, GError **error)
 
 const FFTLibrary clfft_library = {GST_OPENCL_FFT_LIBRARY_CLFFT, "clFFT",
     "prime factors must be at most 13; use fft-library=vkfft or auto", accepts,
-    takes_any_strides, takes_any_strides, make};
+    supports_any_strides, supports_any_strides, make};
 
 } // namespace opencl

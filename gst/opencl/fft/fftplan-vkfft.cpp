@@ -211,7 +211,7 @@ private:
     return check (shape_.real_output () && is_long
                       ? VKFFT_ERROR_UNSUPPORTED_FFT_LENGTH_R2C
                       : VKFFT_SUCCESS,
-        "An inverse of several launches", shape_, error);
+        "An inverse transform in several launches", shape_, error);
   }
 
   const VkFFTPlan *plan () const
@@ -260,22 +260,22 @@ accepts (gsize length)
 /* VkFFT transforms long real lines as pairs of samples, as if these were complex.
  * Therefore strides must be whole pairs. */
 bool
-takes_strides (const FFTShape &shape, const GstOpenCLFFTStrides &strides, bool real)
+supports_strides (const FFTShape &shape, const GstOpenCLFFTStrides &strides, bool real)
 {
   const bool pairs = real && shape.lengths[0] % 2 == 0;
   return strides.sample == 1 && !(pairs && (strides.row % 2 || strides.transform % 2));
 }
 
 bool
-takes_input (const FFTShape &shape)
+supports_input (const FFTShape &shape)
 {
-  return takes_strides (shape, shape.input, shape.real_input ());
+  return supports_strides (shape, shape.input, shape.real_input ());
 }
 
 bool
-takes_output (const FFTShape &shape)
+supports_output (const FFTShape &shape)
 {
-  return takes_strides (shape, shape.output, shape.real_output ());
+  return supports_strides (shape, shape.output, shape.real_output ());
 }
 
 FFTPlanPointer
@@ -288,6 +288,6 @@ make (GstOpenCLContext *context, const FFTShape &shape, GError **error)
 } // namespace
 
 const FFTLibrary vkfft_library = {GST_OPENCL_FFT_LIBRARY_VKFFT, "VkFFT",
-    "a line has 2 samples or more", accepts, takes_input, takes_output, make};
+    "expected at least 2 samples", accepts, supports_input, supports_output, make};
 
 } // namespace opencl

@@ -51,10 +51,10 @@ using FFTPlanPointer = std::unique_ptr<FFTPlan>;
 struct FFTLibrary {
   GstOpenCLFFTLibrary library;
   const char *name;
-  const char *takes;
+  const char *requirement;
   bool (*accepts) (gsize length);
-  bool (*takes_input) (const FFTShape &shape);
-  bool (*takes_output) (const FFTShape &shape);
+  bool (*supports_input) (const FFTShape &shape);
+  bool (*supports_output) (const FFTShape &shape);
   FFTPlanPointer (*make) (
       GstOpenCLContext *context, const FFTShape &shape, GError **error);
 };

@@ -143,7 +143,7 @@ find_right_library (GstOpenCLContext *context, const GstOpenCLFFTDescription &wa
         || !is_candidate (entry, wanted.library)
         || opencl::is_faulty_engine (context, engine_of (entry)))
       continue;
-    GST_WARNING ("%s computes wrong on %s: using %s", first->name,
+    GST_WARNING ("results of %s are wrong on %s: using %s", first->name,
         gst_opencl_context_get_device_name (context), entry->name);
     return entry;
   }
@@ -170,12 +170,12 @@ refuse_library (const GstOpenCLFFTDescription &description, GError **error)
   if (!entry && description.library == GST_OPENCL_FFT_LIBRARY_CLFFT)
     return refuse (error, "Built without clFFT: use fft-library=vkfft or auto");
   if (!entry)
-    return refuse (error, "No FFT library has the number %d", description.library);
+    return refuse (error, "Unknown FFT library %d", description.library);
 
   const gsize *ends = description.lengths + description.dimensions;
   const gsize *length = std::find_if_not (description.lengths, ends, entry->accepts);
   return refuse (error, "%s cannot transform %" G_GSIZE_FORMAT " samples: %s",
-      entry->name, *length, entry->takes);
+      entry->name, *length, entry->requirement);
 }
 
 void
@@ -254,7 +254,7 @@ check_kind (const GstOpenCLFFTDescription &description, GError **error)
         error, "Transforms of %u dimensions: expected 1 or 2", description.dimensions);
   if (description.direction != GST_OPENCL_FFT_FORWARD
       && description.direction != GST_OPENCL_FFT_INVERSE)
-    return refuse (error, "No transform has the direction %d", description.direction);
+    return refuse (error, "Unknown transform direction %d", description.direction);
   return true;
 }
 
@@ -276,7 +276,7 @@ check_sizes (const FFTShape &shape, GError **error)
   return refuse (error,
       "Output strides %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT
       " of %" G_GSIZE_FORMAT " transforms of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
-      ": samples would lie one over the other",
+      ": output samples overlap",
       output.sample, output.row, output.transform, shape.batch, shape.output_columns (),
       shape.lengths[1]);
 }
@@ -309,11 +309,11 @@ GType
 gst_opencl_fft_library_get_type (void)
 {
   static const GEnumValue values[] = {
-      {GST_OPENCL_FFT_LIBRARY_AUTO, "VkFFT where it takes the length, else clFFT",
+      {GST_OPENCL_FFT_LIBRARY_AUTO, "VkFFT if it supports the length, else clFFT",
           "auto"},
       {GST_OPENCL_FFT_LIBRARY_CLFFT, "clFFT: lengths whose prime factors are at most 13",
           "clfft"},
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, "VkFFT: every length", "vkfft"},
+      {GST_OPENCL_FFT_LIBRARY_VKFFT, "VkFFT: all lengths", "vkfft"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOpenCLFFTLibrary", values);
@@ -439,7 +439,7 @@ gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
   if (opencl::compiles_only ())
     return fft->plan->enqueue (queue, input, output, error);
   if (input == output)
-    return refuse (error, "A transform in place: input and output must be two buffers");
+    return refuse (error, "Input and output of a transform must be different buffers");
   return gst_opencl_context_check_queue (fft->context, queue, error)
          && gst_opencl_context_check_buffer (
              fft->context, input, fft->input_bytes, "input of a transform", error)

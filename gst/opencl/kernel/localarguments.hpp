@@ -54,8 +54,8 @@ LocalArguments::set (cl_kernel kernel, cl_device_id device, cl_uint index,
     others += other == index ? 0 : size;
   if (bytes + others > most) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-        "The argument %s takes %.0Lf bytes of local memory and the rest of the kernel "
-        "%.0Lf, but the device has %" G_GUINT64_FORMAT " bytes for a work-group",
+        "The argument %s needs %.0Lf bytes of local memory and the rest of the kernel "
+        "%.0Lf, but a work-group has only %" G_GUINT64_FORMAT " bytes on the device",
         name.c_str (), bytes, others, guint64 (most));
     return false;
   }

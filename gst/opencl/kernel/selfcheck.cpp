@@ -89,13 +89,13 @@ run_check (const cl::Device &device, const std::string &engine)
   g_clear_error (&error);
   g_free (output);
   if (verdict.result == Verdict::pending)
-    verdict = {Verdict::unchecked, "gst-opencl-check gave no answer"};
+    verdict = {Verdict::unchecked, "gst-opencl-check printed no verdict"};
   GST_INFO (
       "%s on device %s: %s", engine.c_str (), index.c_str (), verdict.text ().c_str ());
   return verdict;
 }
 
-enum class Ask {
+enum class Lookup {
   peek,  /* return what is known */
   start, /* start the check if needed */
   wait,  /* wait for the verdict */
@@ -112,12 +112,12 @@ public:
     return *only;
   }
 
-  Verdict ask (const cl::Device &device, const std::string &engine, Ask how)
+  Verdict get_verdict (const cl::Device &device, const std::string &engine, Lookup lookup)
   {
     const Task task = {device (), engine};
-    const bool waits = how == Ask::wait;
+    const bool waits = lookup == Lookup::wait;
     std::unique_lock<std::mutex> guard (lock);
-    if (how == Ask::peek && verdicts.find (task) == verdicts.end ())
+    if (lookup == Lookup::peek && verdicts.find (task) == verdicts.end ())
       return {};
     const auto [at, is_new] = verdicts.try_emplace (task);
     Verdict &verdict = at->second;
@@ -171,7 +171,7 @@ private:
   void give_up ()
   {
     for (const Task &task : tasks)
-      verdicts[task] = {Verdict::unchecked, "there is no thread for it"};
+      verdicts[task] = {Verdict::unchecked, "cannot create a thread"};
     tasks.clear ();
   }
 
@@ -203,12 +203,12 @@ is_off ()
 }
 
 Verdict
-verdict_of (GstOpenCLContext *context, const char *engine, Ask how)
+verdict_of (GstOpenCLContext *context, const char *engine, Lookup lookup)
 {
   if (is_off ())
     return {Verdict::unchecked, "GST_OPENCL_SELF_CHECK is 0"};
   const cl::Device device (gst_opencl_context_get_device (context), true);
-  return SelfChecks::get ().ask (device, engine, how);
+  return SelfChecks::get ().get_verdict (device, engine, lookup);
 }
 
 std::string
@@ -237,7 +237,7 @@ is_first_warning (GstOpenCLContext *context, const char *engine)
 bool
 is_faulty_engine (GstOpenCLContext *context, const char *engine)
 {
-  return verdict_of (context, engine, Ask::start).result == Verdict::wrong;
+  return verdict_of (context, engine, Lookup::start).result == Verdict::wrong;
 }
 } // namespace opencl
 
@@ -245,7 +245,7 @@ gboolean
 gst_opencl_context_trusts_engine (GstOpenCLContext *context, const gchar *engine)
 {
   const opencl::Verdict verdict =
-      opencl::verdict_of (context, engine, opencl::Ask::start);
+      opencl::verdict_of (context, engine, opencl::Lookup::start);
   return verdict.result == opencl::Verdict::right
          || verdict.result == opencl::Verdict::unchecked;
 }
@@ -254,7 +254,8 @@ gboolean
 gst_opencl_context_require_engine (
     GstOpenCLContext *context, const gchar *engine, GError **error)
 {
-  const opencl::Verdict verdict = opencl::verdict_of (context, engine, opencl::Ask::wait);
+  const opencl::Verdict verdict =
+      opencl::verdict_of (context, engine, opencl::Lookup::wait);
   if (verdict.result != opencl::Verdict::wrong)
     return TRUE;
   g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
@@ -266,7 +267,8 @@ gboolean
 gst_opencl_context_warn_of_engine (GstOpenCLContext *context, const gchar *engine,
     GstElement *element, const gchar *instead)
 {
-  const opencl::Verdict verdict = opencl::verdict_of (context, engine, opencl::Ask::peek);
+  const opencl::Verdict verdict =
+      opencl::verdict_of (context, engine, opencl::Lookup::peek);
   if (verdict.result != opencl::Verdict::wrong)
     return FALSE;
   const std::string fault = opencl::fault_text (context, engine, verdict);
@@ -296,12 +298,12 @@ gst_opencl_get_engines (void)
 }
 
 gchar *
-gst_opencl_device_get_verdict (gpointer handle, const gchar *engine, gboolean anew)
+gst_opencl_device_get_verdict (gpointer handle, const gchar *engine, gboolean rerun)
 {
   const cl::Device device (static_cast<cl_device_id> (handle), true);
   const opencl::Verdict verdict =
-      anew ? opencl::run_check (device, engine)
-           : opencl::load_verdict (
-               opencl::path_of_verdict (device, engine), opencl::build_id ());
+      rerun ? opencl::run_check (device, engine)
+            : opencl::load_verdict (
+                opencl::path_of_verdict (device, engine), opencl::build_id ());
   return g_strdup (verdict.text ().c_str ());
 }

@@ -42,9 +42,10 @@ GST_OPENCL_API guint gst_opencl_get_n_verdicts (void);
 GST_OPENCL_API gchar **gst_opencl_get_engines (void);
 
 /* Returns "right", "wrong: DIFFERENCE", "unchecked: REASON" or "pending". The verdict is
- * that of the cache, or if `anew` of a check that this call waits for. (transfer full) */
+ * that of the cache, or with `rerun` that of a new check, for which this call waits.
+ * (transfer full) */
 GST_OPENCL_API gchar *gst_opencl_device_get_verdict (
-    gpointer device, const gchar *engine, gboolean anew);
+    gpointer device, const gchar *engine, gboolean rerun);
 G_END_DECLS
 
 namespace opencl {

@@ -18,9 +18,9 @@ namespace opencl {
  * a wait costs less than a query. An event that is seen again may have completed long
  * ago, or failed. */
 bool
-AccessEvents::Pending::is_in_the_way_of (cl_command_queue other)
+AccessEvents::Pending::needs_wait_on (cl_command_queue other)
 {
-  if (queue == other || event.is_known_to_be_over ())
+  if (queue == other || event.is_known_complete ())
     return false;
   return !std::exchange (was_waited_for, true) || event.status () > CL_COMPLETE;
 }
@@ -40,8 +40,8 @@ wait_on_host (const TrackedEvent &event, GError **error)
     gst_opencl_count_throttled ();
     status = event.wait ();
   }
-  return event.is_known_to_be_over ()
-         || gst_opencl_check (status, "a wait before an upload", error);
+  return event.is_known_complete ()
+         || gst_opencl_check (status, "waiting before an upload", error);
 }
 
 bool
@@ -71,7 +71,7 @@ AccessEvents::collect_waits (
     cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error)
 {
   auto add = [&] (Pending &pending) {
-    return !pending.is_in_the_way_of (queue) || waits.add (pending.event, error);
+    return !pending.needs_wait_on (queue) || waits.add (pending.event, error);
   };
 
   if (!add (write))
@@ -91,46 +91,48 @@ AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError 
 }
 
 bool
-AccessEvents::Pending::is_elsewhere (const ThreadQueues &queues) const
+AccessEvents::Pending::is_pending_outside (const ThreadQueues &queues) const
 {
   return queue && !queues.contains (queue) && event.status () > CL_COMPLETE;
 }
 
 bool
-AccessEvents::Pending::is_beside (cl_command_queue other) const
+AccessEvents::Pending::is_pending_on_other_queue (cl_command_queue other) const
 {
   return queue && queue != other && event.status () > CL_COMPLETE;
 }
 
 bool
-AccessEvents::delay_upload () const
+AccessEvents::would_delay_upload () const
 {
-  return write.is_beside (upload_queue)
-         || std::any_of (reads.begin (), reads.end (),
-             [this] (const Pending &read) { return read.is_beside (upload_queue); });
+  return write.is_pending_on_other_queue (upload_queue)
+         || std::any_of (reads.begin (), reads.end (), [this] (const Pending &read) {
+              return read.is_pending_on_other_queue (upload_queue);
+            });
 }
 
 bool
-AccessEvents::are_known_to_be_over () const
+AccessEvents::are_known_complete () const
 {
-  return write.event.is_known_to_be_over ()
+  return write.event.is_known_complete ()
          && std::all_of (reads.begin (), reads.end (),
-             [] (const Pending &read) { return read.event.is_known_to_be_over (); });
+             [] (const Pending &read) { return read.event.is_known_complete (); });
 }
 
 bool
-AccessEvents::are_elsewhere (const ThreadQueues &queues) const
+AccessEvents::are_pending_outside (const ThreadQueues &queues) const
 {
-  return write.is_elsewhere (queues)
-         || std::any_of (reads.begin (), reads.end (),
-             [&queues] (const Pending &read) { return read.is_elsewhere (queues); });
+  return write.is_pending_outside (queues)
+         || std::any_of (reads.begin (), reads.end (), [&queues] (const Pending &read) {
+              return read.is_pending_outside (queues);
+            });
 }
 
 cl_command_queue
 AccessEvents::last_queue () const
 {
   for (auto read = reads.rbegin (); read != reads.rend (); ++read) {
-    if (read->queue && !read->event.is_known_to_be_over ())
+    if (read->queue && !read->event.is_known_complete ())
       return read->queue;
   }
   return write.queue;
@@ -190,9 +192,9 @@ wait_sync (const Waits &waits, bool &blocked, GError **error)
 }
 
 bool
-are_over (const Waits &waits)
+are_complete (const Waits &waits)
 {
   return std::all_of (waits.begin (), waits.end (),
-      [] (const TrackedEvent &event) { return event.is_known_to_be_over (); });
+      [] (const TrackedEvent &event) { return event.is_known_complete (); });
 }
 } // namespace opencl

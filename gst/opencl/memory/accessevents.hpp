@@ -63,14 +63,14 @@ public:
    * nullptr for a queue that no frame uses. */
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
 
-  bool are_known_to_be_over () const;
+  bool are_known_complete () const;
   /* Returns whether a pending command is on a queue other than `queues`. Queries the
    * driver. */
-  bool are_elsewhere (const ThreadQueues &queues) const;
+  bool are_pending_outside (const ThreadQueues &queues) const;
   /* Returns whether the memory was uploaded to on a queue that all threads share. */
-  bool were_uploads () const { return upload_queue != nullptr; }
+  bool was_uploaded () const { return upload_queue != nullptr; }
   /* Returns whether the host would wait before the next upload. Queries the driver. */
-  bool delay_upload () const;
+  bool would_delay_upload () const;
   /* Returns the queue of a pending read, else of the last write. */
   cl_command_queue last_queue () const;
 
@@ -87,9 +87,9 @@ private:
     bool was_waited_for = false; /* by a queue */
     bool matters = true;         /* a failure makes the contents invalid */
 
-    bool is_in_the_way_of (cl_command_queue other);
-    bool is_elsewhere (const ThreadQueues &queues) const;
-    bool is_beside (cl_command_queue other) const;
+    bool needs_wait_on (cl_command_queue other);
+    bool is_pending_outside (const ThreadQueues &queues) const;
+    bool is_pending_on_other_queue (cl_command_queue other) const;
   };
   Pending write;
   std::vector<Pending> reads; /* one per queue */
@@ -104,5 +104,5 @@ bool wait_sync (const Waits &waits, bool &blocked, GError **error);
 
 /* To be called after wait_sync(). False means that a wait was given up: the device may
  * still use the memory, which must not be freed. */
-bool are_over (const Waits &waits);
+bool are_complete (const Waits &waits);
 } // namespace opencl

@@ -37,7 +37,7 @@ AcquiredBuffers::ensure_acquired (Entry &entry, GstOpenCLContext *context, cl_me
 {
   if (entry.storage && entry.storage->size < size) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "The buffer is acquired with %" G_GSIZE_FORMAT
+        "The buffer was acquired with %" G_GSIZE_FORMAT
         " bytes, expected at least %" G_GSIZE_FORMAT,
         entry.storage->size, size);
     return false;

@@ -15,7 +15,7 @@ public:
   /* `error` is (transfer full). */
   using Report = void (*) (GstElement *owner, GError *error);
 
-  FrameOwner (GstElement *owner, Report report) : report (report)
+  FrameOwner (GstElement *owner, Report callback) : callback (callback)
   {
     g_weak_ref_init (&element, owner);
   }
@@ -24,20 +24,20 @@ public:
   FrameOwner &operator= (const FrameOwner &) = delete;
 
   /* Reports `error` (transfer full). Returns false if the element no longer exists. */
-  bool tell (GError *error)
+  bool report (GError *error)
   {
     auto *owner = static_cast<GstElement *> (g_weak_ref_get (&element));
     if (!owner) {
       g_error_free (error);
       return false;
     }
-    report (owner, error);
+    callback (owner, error);
     gst_object_unref (owner);
     return true;
   }
 
 private:
   GWeakRef element;
-  const Report report;
+  const Report callback;
 };
 } // namespace opencl

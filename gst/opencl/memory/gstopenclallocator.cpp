@@ -186,7 +186,7 @@ fail_to_map (GstMemory *memory, GstMapInfo *info, GError *error)
   guint8 *zeros = nullptr;
 
   GST_ERROR_OBJECT (memory->allocator, "cannot map: %s", error->message);
-  if (storage.tell_owner (error) && !(info->flags & GST_MAP_WRITE))
+  if (storage.report_to_owner (error) && !(info->flags & GST_MAP_WRITE))
     zeros = storage.zeros (memory->maxsize);
   if (!zeros)
     return nullptr;
@@ -222,7 +222,7 @@ fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
   finish_with_timeout (queue);
   gst_opencl_check (code, "clEnqueueBarrierWithWaitList", &error);
   GST_ERROR_OBJECT (memory->allocator, "cannot unmap: %s", error->message);
-  storage_of (memory).tell_owner (error);
+  storage_of (memory).report_to_owner (error);
 }
 
 static void

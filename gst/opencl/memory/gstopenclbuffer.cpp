@@ -44,7 +44,7 @@ map_for_cpu (GstBuffer *buffer, GstMapFlags access, GError **error)
   if (!gst_buffer_map (buffer, &mapped->map, access)) {
     if (error && !*error)
       g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-          "A frame's memory cannot be mapped for the CPU");
+          "Cannot map a frame's memory for the CPU");
     return nullptr;
   }
   mapped->buffer = gst_buffer_ref (buffer);
@@ -158,7 +158,7 @@ struct Origin {
 };
 
 cl_int
-enqueue_lines (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
+enqueue_rows (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
     const End &from, const PlaneLayout &from_plane, gsize lines)
 {
   const Origin target (to, to_plane), start (from, from_plane);
@@ -181,7 +181,7 @@ enqueue_plane (cl_command_queue queue, const End &to, const PlaneLayout &to_plan
 {
   gsize last = from_plane.rows - 1;
   if (last > 0) {
-    cl_int code = enqueue_lines (queue, to, to_plane, from, from_plane, last);
+    cl_int code = enqueue_rows (queue, to, to_plane, from, from_plane, last);
     if (code != CL_SUCCESS)
       return code;
   }
@@ -217,7 +217,7 @@ enqueue_copy (const Copy &copy, cl_command_queue queue, const End &to, const End
   for (guint p = 0; p < copy.from.n_planes; p++) {
     const PlaneLayout &from_plane = copy.from.planes[p], &to_plane = copy.to.planes[p];
     if (!gst_opencl_check (enqueue_plane (queue, to, to_plane, from, from_plane, &done),
-            "a copy by lines", error))
+            "a copy of rows", error))
       return false;
     keep_last (event, done);
     count_copy (to, from, from_plane.row_bytes * from_plane.rows);
@@ -376,7 +376,7 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
 /* Copies from one device memory whose plane layout differs from that of the
  * destination. */
 bool
-copy_lines_from_device (const Copy &copy, cl_event *event, GError **error)
+copy_rows_from_device (const Copy &copy, cl_event *event, GError **error)
 {
   GstMemory *source = gst_buffer_peek_memory (copy.source, 0);
   cl_command_queue queue = gst_opencl_context_get_thread_queue (
@@ -405,7 +405,7 @@ copy_on_cpu (const Copy &copy, GError **error)
   GstMapInfo to;
   if (!gst_memory_map (copy.destination, &to, GST_MAP_WRITE)) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
-        "A frame's memory cannot be mapped for the CPU");
+        "Cannot map a frame's memory for the CPU");
     return false;
   }
   if (copy.as_is)
@@ -428,7 +428,7 @@ check_destination (GstOpenCLContext *context, GstBuffer *destination, GError **e
   if (memory && is_in_context (memory, context))
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "A copy cannot go to %u memories of type %s: expected one of device memory or "
+      "Cannot copy to %u memories of type %s: expected one of device memory or "
       "pinned host memory of the context on %s",
       n, memory ? memory->allocator->mem_type : "various",
       gst_opencl_context_get_device_name (context));
@@ -489,7 +489,7 @@ gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
   if (transferable && copy.as_is)
     copied = transfer_memories (copy, event, error);
   else if (transferable && is_one_device_memory (copy))
-    copied = copy_lines_from_device (copy, event, error);
+    copied = copy_rows_from_device (copy, event, error);
   else if (gst_is_opencl_memory (copy.destination))
     copied = upload_from_cpu (copy, event, error);
   else

@@ -11,14 +11,14 @@
 G_BEGIN_DECLS
 
 /**
- * GST_OPENCL_BUFFERS_IN_TURN:
+ * GST_OPENCL_MIN_BUFFERS:
  *
  * Minimum number of buffers with which upload, compute and download overlap: one buffer
  * is written, one is processed and one is read. A buffer returns to its pool while the
  * device still reads it, and the next writer waits for that. A pool allocates buffers on
  * demand. It reuses none before it has allocated the `min_buffers` of its configuration.
  */
-#define GST_OPENCL_BUFFERS_IN_TURN 3
+#define GST_OPENCL_MIN_BUFFERS 3
 
 /**
  * gst_opencl_buffer_pool_new_configured:
@@ -31,7 +31,7 @@ G_BEGIN_DECLS
  * configuration means @size.
  *
  * Returns: (transfer full) (nullable): a configured, inactive pool with at least
- *   %GST_OPENCL_BUFFERS_IN_TURN buffers, which adds #GstVideoMeta if @caps are raw video;
+ *   %GST_OPENCL_MIN_BUFFERS buffers, which adds #GstVideoMeta if @caps are raw video;
  *   %NULL if @caps are invalid
  */
 GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new_configured (

@@ -23,18 +23,18 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_buffer_pool_debug);
 #define GST_CAT_DEFAULT gst_opencl_buffer_pool_debug
 
 namespace {
-/* Maximum number of idle buffers that are passed over. It is a multiple of any usual
+/* Maximum number of idle buffers that are skipped. It is a multiple of any usual
  * async-depth, the number of frames in flight of a slow branch. */
-constexpr gsize most_passed_over = 64;
+constexpr gsize max_skipped = 64;
 
 /* Number of buffers, and the error of a failed allocation with the element that reports
  * it */
 struct Growth {
-  std::atomic<guint> made{0};
-  std::atomic<guint> in_turn{0};    /* minimum before one is used again */
-  std::atomic<bool> is_full{false}; /* no memory for another buffer */
-  std::mutex lock;                  /* protects `error` */
-  GError *error = nullptr;          /* (nullable): of the last allocation that failed */
+  std::atomic<guint> n_buffers{0};
+  std::atomic<guint> min_buffers{0}; /* minimum before one is used again */
+  std::atomic<bool> is_full{false};  /* no memory for another buffer */
+  std::mutex lock;                   /* protects `error` */
+  GError *error = nullptr;           /* (nullable): of the last allocation that failed */
   std::shared_ptr<opencl::FrameOwner> owner; /* (nullable) */
 };
 } // namespace
@@ -44,7 +44,7 @@ struct _GstOpenCLBufferPool {
   GstOpenCLContext *context;
   gboolean host;
   Growth *growth;
-  gsize large; /* size that G_MAXUINT means in a configuration, or 0 */
+  gsize large_size; /* size that G_MAXUINT means in a configuration, or 0 */
   /* as configured */
   gsize size;
   gboolean adds_video_meta;
@@ -99,8 +99,8 @@ gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
   if (!gst_buffer_pool_config_get_params (
           config, &caps, &size, &min_buffers, &max_buffers))
     return FALSE;
-  self->size = size == G_MAXUINT && self->large > 0 ? self->large : size;
-  self->growth->in_turn = min_buffers;
+  self->size = size == G_MAXUINT && self->large_size > 0 ? self->large_size : size;
+  self->growth->min_buffers = min_buffers;
   self->growth->is_full = false;
   self->adds_video_meta = FALSE;
   self->has_padding = FALSE;
@@ -143,7 +143,7 @@ report_error (GstOpenCLBufferPool *self)
     std::swap (error, growth.error);
   }
   if (error && growth.owner)
-    growth.owner->tell (g_steal_pointer (&error));
+    growth.owner->report (g_steal_pointer (&error));
   g_clear_error (&error);
 }
 
@@ -151,11 +151,11 @@ static GstFlowReturn
 acquire_idle_or_new (GstBufferPool *pool, GstBuffer **buffer, bool *is_new,
     GstBufferPoolAcquireParams *params)
 {
-  std::atomic<guint> &made = GST_OPENCL_BUFFER_POOL (pool)->growth->made;
-  const guint before = made;
+  std::atomic<guint> &n_buffers = GST_OPENCL_BUFFER_POOL (pool)->growth->n_buffers;
+  const guint before = n_buffers;
   GstFlowReturn flow = GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)
                            ->acquire_buffer (pool, buffer, params);
-  *is_new = made != before;
+  *is_new = n_buffers != before;
   return flow;
 }
 
@@ -174,8 +174,8 @@ delays_writer (GstBuffer *buffer)
 /* A buffer returns to the pool while the device still uses it, and its next writer waits
  * for that. So the pool allocates new buffers before it reuses one: up to the minimum of
  * the configuration, and further while the idle ones would make an upload wait on the
- * host, or any writer wait for another thread, which may be slow. It passes over at most
- * `most_passed_over` idle buffers. If there is no memory for more, the pool reuses the
+ * host, or any writer wait for another thread, which may be slow. It skips at most
+ * `max_skipped` idle buffers. If there is no memory for more, the pool reuses the
  * buffers that it has. */
 static GstFlowReturn
 gst_opencl_buffer_pool_acquire_buffer (
@@ -186,10 +186,9 @@ gst_opencl_buffer_pool_acquire_buffer (
   std::vector<GstBuffer *> idle;
   bool is_new;
   GstFlowReturn flow = acquire_idle_or_new (pool, buffer, &is_new, params);
-  auto is_passed_over = [&] {
-    return growth.made < growth.in_turn
-           || (!growth.is_full && idle.size () < most_passed_over
-               && delays_writer (*buffer));
+  auto is_skipped = [&] {
+    return growth.n_buffers < growth.min_buffers
+           || (!growth.is_full && idle.size () < max_skipped && delays_writer (*buffer));
   };
 
   GstBufferPoolAcquireParams without_waiting = {};
@@ -197,14 +196,14 @@ gst_opencl_buffer_pool_acquire_buffer (
     without_waiting = *params;
   without_waiting.flags = GstBufferPoolAcquireFlags (
       without_waiting.flags | GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT);
-  while (flow == GST_FLOW_OK && !is_new && is_passed_over ()) {
+  while (flow == GST_FLOW_OK && !is_new && is_skipped ()) {
     idle.push_back (*buffer);
     flow = acquire_idle_or_new (pool, buffer, &is_new, &without_waiting);
   }
   if (flow != GST_FLOW_OK && !idle.empty ()) {
-    GST_INFO_OBJECT (self, "no room for more than %u buffers", growth.made.load ());
+    GST_INFO_OBJECT (self, "no room for more than %u buffers", growth.n_buffers.load ());
     if (flow == GST_FLOW_ERROR) {
-      growth.in_turn = growth.made.load ();
+      growth.min_buffers = growth.n_buffers.load ();
       growth.is_full = true;
     }
     *buffer = idle.front ();
@@ -221,7 +220,7 @@ gst_opencl_buffer_pool_acquire_buffer (
 static void
 gst_opencl_buffer_pool_free_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
-  GST_OPENCL_BUFFER_POOL (pool)->growth->made--;
+  GST_OPENCL_BUFFER_POOL (pool)->growth->n_buffers--;
   GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)->free_buffer (pool, buffer);
 }
 
@@ -243,7 +242,7 @@ gst_opencl_buffer_pool_alloc_buffer (
     return GST_FLOW_ERROR;
   }
 
-  self->growth->made++;
+  self->growth->n_buffers++;
   opencl::storage_of (memory).set_owner (self->growth->owner);
   *buffer = gst_buffer_new ();
   gst_buffer_append_memory (*buffer, memory);
@@ -354,9 +353,9 @@ gst_opencl_buffer_pool_new_configured (
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
   if (size > G_MAXUINT)
-    GST_OPENCL_BUFFER_POOL (pool)->large = size;
+    GST_OPENCL_BUFFER_POOL (pool)->large_size = size;
   gst_buffer_pool_config_set_params (
-      config, caps, opencl::size_in_config (size), GST_OPENCL_BUFFERS_IN_TURN, 0);
+      config, caps, opencl::size_in_config (size), GST_OPENCL_MIN_BUFFERS, 0);
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {

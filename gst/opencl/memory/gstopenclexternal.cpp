@@ -28,7 +28,7 @@ struct HandleType {
 const HandleType handle_types[] = {
     {GST_OPENCL_HANDLE_OPAQUE_FD, "cl_khr_external_memory_opaque_fd", "an opaque",
         ExternalCalls::opaque_fd, false},
-    {GST_OPENCL_HANDLE_DMA_BUF, "cl_khr_external_memory_dma_buf", "a dma_buf's",
+    {GST_OPENCL_HANDLE_DMA_BUF, "cl_khr_external_memory_dma_buf", "a dma_buf",
         ExternalCalls::dma_buf, true},
 };
 
@@ -56,7 +56,7 @@ const HandleType *
 check_type (GstOpenCLContext *context, GstOpenCLHandleTypes type, GError **error)
 {
   const GstOpenCLHandleTypes known = gst_opencl_context_get_import_types (context);
-  const char *title = "such a";
+  const char *title = "this type of";
 
   for (const HandleType &row : handle_types) {
     if (row.type == type && (known & type))
@@ -65,7 +65,7 @@ check_type (GstOpenCLContext *context, GstOpenCLHandleTypes type, GError **error
       title = row.title;
   }
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "%s does not import memory by %s file descriptor",
+      "%s cannot import memory from %s file descriptor",
       gst_opencl_context_get_device_name (context), title);
   return nullptr;
 }
@@ -76,7 +76,7 @@ check_descriptor (const Descriptor &own, int fd, GError **error)
   if (own.get () >= 0)
     return true;
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-      "Memory cannot be imported by file descriptor %d: %s", fd, g_strerror (errno));
+      "Cannot import memory from file descriptor %d: %s", fd, g_strerror (errno));
   return false;
 }
 
@@ -98,8 +98,8 @@ GType
 gst_opencl_handle_types_get_type (void)
 {
   static const GFlagsValue values[] = {
-      {GST_OPENCL_HANDLE_OPAQUE_FD, "A file descriptor of CUDA or Vulkan", "opaque-fd"},
-      {GST_OPENCL_HANDLE_DMA_BUF, "A file descriptor of a dma_buf", "dma-buf"},
+      {GST_OPENCL_HANDLE_OPAQUE_FD, "Opaque file descriptor (CUDA, Vulkan)", "opaque-fd"},
+      {GST_OPENCL_HANDLE_DMA_BUF, "dma_buf file descriptor", "dma-buf"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_flags_register_static ("GstOpenCLHandleTypes", values);

@@ -20,7 +20,7 @@ HostStorage::~HostStorage ()
   bool blocked;
   events.append_waits (GST_MAP_READWRITE, waits);
   wait_sync (waits, blocked, nullptr);
-  if (!are_over (waits))
+  if (!are_complete (waits))
     (void)block.release (); /* lost: the device may still use it */
 }
 

@@ -120,9 +120,9 @@ check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
   if (offset <= memory->size && size <= memory->size - offset)
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "A memory has %" G_GSIZE_FORMAT " bytes, a copy wants %" G_GSIZE_FORMAT
-      " from %" G_GSIZE_FORMAT " on",
-      memory->size, size, offset);
+      "Cannot copy %" G_GSIZE_FORMAT " bytes at offset %" G_GSIZE_FORMAT
+      ": the memory has %" G_GSIZE_FORMAT " bytes",
+      size, offset, memory->size);
   return false;
 }
 } // namespace

@@ -56,7 +56,7 @@ find_memory_mismatch (GstPad *source)
   GstCaps *taken = gst_pad_query_caps (peer, nullptr);
   if (is_only_device_memory (given) && has_no_device_memory (taken))
     text = name_of_parent (source) + " sends frames in OpenCL memory, which "
-           + name_of_parent (peer) + " does not take: put opencldownload between them";
+           + name_of_parent (peer) + " does not accept: add opencldownload between them";
   gst_caps_unref (taken);
   gst_caps_unref (given);
   gst_object_unref (peer);

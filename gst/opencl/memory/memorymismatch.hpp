@@ -1,6 +1,6 @@
 /* Finds a linked element that does not take OpenCL memory
  *
- * Not installed: public headers have no C++ types.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -24,7 +24,7 @@ PlaneLayouts::bytes_needed () const
   for (guint p = 0; p < n_planes; p++) {
     const PlaneLayout &plane = planes[p];
     needed = std::max (
-        needed, end_of_lines (plane.offset, plane.stride, plane.rows, plane.row_bytes));
+        needed, end_of_rows (plane.offset, plane.stride, plane.rows, plane.row_bytes));
   }
   return needed;
 }
@@ -107,14 +107,14 @@ is_format_of (const GstVideoMeta *meta, const GstVideoInfo *info)
 
 /* A decoded frame may be larger than the caps say, as for gst_video_frame_map(). */
 static bool
-meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
+meta_matches (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
 {
   if (is_format_of (meta, info) && meta->width >= guint (GST_VIDEO_INFO_WIDTH (info))
       && meta->height >= guint (GST_VIDEO_INFO_HEIGHT (info))
       && meta->n_planes == GST_VIDEO_INFO_N_PLANES (info))
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "The frame's GstVideoMeta says %s %ux%u, expected %s %dx%d from the caps",
+      "The frame's GstVideoMeta has %s %ux%u, expected %s %dx%d from the caps",
       gst_video_format_to_string (meta->format), meta->width, meta->height,
       GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
       GST_VIDEO_INFO_HEIGHT (info));
@@ -187,7 +187,7 @@ layout_of (
     GstBuffer *buffer, const GstVideoInfo *info, PlaneLayouts &layout, GError **error)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  if (meta && !meta_agrees (meta, info, error))
+  if (meta && !meta_matches (meta, info, error))
     return false;
 
   layout.n_planes = GST_VIDEO_INFO_N_PLANES (info);

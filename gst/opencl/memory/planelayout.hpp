@@ -11,7 +11,7 @@ namespace opencl {
 /* Returns offset + stride * (rows - 1) + row_bytes, the end of the last row. On overflow
  * returns G_MAXSIZE, which is larger than any buffer. */
 inline gsize
-end_of_lines (gsize offset, gsize stride, gsize rows, gsize row_bytes)
+end_of_rows (gsize offset, gsize stride, gsize rows, gsize row_bytes)
 {
   gsize end;
   if (rows == 0)

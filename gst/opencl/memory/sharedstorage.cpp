@@ -111,7 +111,7 @@ private:
    * come after slow kernels, and the other threads would wait for them. */
   bool end_mapping (cl_command_queue queue, GError **error)
   {
-    const bool is_apart = is_shared && events.are_known_to_be_over ();
+    const bool is_apart = is_shared && events.are_known_complete ();
     if (is_apart)
       queue = gst_opencl_context_get_pinning_queue (context);
     else if (!events.enqueue_waits (queue, GST_MAP_READWRITE, error))

@@ -23,7 +23,7 @@ public:
     bool blocked;
     staging_events.append_waits (GST_MAP_READWRITE, waits);
     wait_sync (waits, blocked, nullptr);
-    if (!are_over (waits))
+    if (!are_complete (waits))
       (void)staging.release (); /* lost: the device may still use it */
   }
 

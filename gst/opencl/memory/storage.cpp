@@ -21,10 +21,10 @@ Storage::~Storage ()
 }
 
 bool
-Storage::tell_owner (GError *error)
+Storage::report_to_owner (GError *error)
 {
   if (owner)
-    return owner->tell (error);
+    return owner->report (error);
   g_error_free (error);
   return false;
 }
@@ -33,9 +33,9 @@ guint8 *
 Storage::zeros (gsize size)
 {
   std::lock_guard<std::mutex> guard (lock);
-  if (!blank)
-    blank.reset (static_cast<guint8 *> (g_try_malloc0 (size)));
-  return blank.get ();
+  if (!zero_bytes)
+    zero_bytes.reset (static_cast<guint8 *> (g_try_malloc0 (size)));
+  return zero_bytes.get ();
 }
 
 bool
@@ -46,11 +46,11 @@ Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
 }
 
 bool
-Storage::is_used_elsewhere ()
+Storage::is_used_by_other_threads ()
 {
   ThreadQueues &own = gst_opencl_context_get_thread_queues (context);
   std::lock_guard<std::mutex> guard (lock);
-  return events.are_elsewhere (own);
+  return events.are_pending_outside (own);
 }
 
 bool
@@ -58,10 +58,10 @@ Storage::delays_writer ()
 {
   {
     std::lock_guard<std::mutex> guard (lock);
-    if (events.were_uploads ())
-      return events.delay_upload ();
+    if (events.was_uploaded ())
+      return events.would_delay_upload ();
   }
-  return is_used_elsewhere ();
+  return is_used_by_other_threads ();
 }
 
 DeviceStorage::DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)

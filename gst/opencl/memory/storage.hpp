@@ -42,12 +42,12 @@ public:
   void set_owner (std::shared_ptr<FrameOwner> element) { owner = std::move (element); }
   /* Passes `error` (transfer full) to the owner, which reports it. Returns false if there
    * is no owner. */
-  bool tell_owner (GError *error);
+  bool report_to_owner (GError *error);
   /* Marks the memory as used by several threads, until invalidate(). None of them may
    * then wait for unrelated work on another thread's queue. */
   void mark_shared () { is_shared = true; }
   /* Returns whether pending commands on queues of other threads use the memory. */
-  bool is_used_elsewhere ();
+  bool is_used_by_other_threads ();
   /* Returns whether the next writer in this thread would wait for a command of another
    * thread. After an upload, the next writer is assumed to be an upload too: returns
    * whether the host would wait. */
@@ -64,7 +64,7 @@ protected:
 
 private:
   std::shared_ptr<FrameOwner> owner;
-  std::unique_ptr<guint8, decltype (&g_free)> blank{nullptr, g_free};
+  std::unique_ptr<guint8, decltype (&g_free)> zero_bytes{nullptr, g_free};
 };
 
 /* Storage in a cl_mem. Subclasses implement CPU access. */

@@ -1,6 +1,6 @@
 /* Kernel arguments and build options for video frames of any format (videoframe.clh)
  *
- * Not installed: public headers have no C++ types.
+ * Not installed: public headers contain no C++ types.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

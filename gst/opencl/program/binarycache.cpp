@@ -84,7 +84,7 @@ binary_of (const std::string &path, const std::string &key)
       && header_of (key, bytes + start, size - start) == std::string (bytes, start))
     binary.assign (bytes + start, bytes + size);
   else
-    GST_INFO ("%s is damaged or of another driver, and will be replaced", path.c_str ());
+    GST_INFO ("%s is damaged or belongs to another driver; replacing it", path.c_str ());
   g_free (bytes);
   return binary;
 }
@@ -172,7 +172,7 @@ BinaryCache::load (const cl::Context &context, const std::string &source,
   if (code == CL_SUCCESS && status == CL_SUCCESS)
     code = clBuildProgram (program (), 1, &handle, options.c_str (), nullptr, nullptr);
   if (code != CL_SUCCESS || status != CL_SUCCESS) {
-    GST_INFO ("the driver refuses the program in %s", path.c_str ());
+    GST_INFO ("the driver rejects the program in %s", path.c_str ());
     return cl::Program ();
   }
   std::error_code ignored; /* the time of the last use */
@@ -197,7 +197,7 @@ BinaryCache::store (const cl::Program &program, const std::string &source,
   GError *error = nullptr;
   g_mkdir_with_parents (folder.c_str (), 0700);
   if (!g_file_set_contents (path.c_str (), file.data (), gssize (file.size ()), &error)) {
-    GST_INFO ("a compiled program is not kept: %s", error->message);
+    GST_INFO ("cannot store a compiled program: %s", error->message);
     g_error_free (error);
   }
   remove_oldest ();

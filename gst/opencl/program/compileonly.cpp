@@ -124,7 +124,7 @@ run (const Task &task, const std::atomic<bool> &cancelled)
       || fwrite (task.source.data (), 1, task.source.size (), source.get ())
              != task.source.size ()
       || fflush (source.get ()) != 0 || fseek (source.get (), 0, SEEK_SET) != 0) {
-    GST_INFO ("%s was not found or cannot be told its source", compiler);
+    GST_INFO ("%s was not found, or its source cannot be written", compiler);
     return;
   }
   const pid_t child = start (path, task, fileno (source.get ()));

@@ -114,7 +114,7 @@ main (int count, char **arguments)
   }
   alarm (timeout);
   if (nice (10) == -1) /* frames have priority */
-    std::cerr << "the priority stays as it is\n";
+    std::cerr << "cannot lower the priority\n";
   const std::string source (std::istreambuf_iterator<char> (std::cin), {});
   const cl::NDRange group (
       number_of (arguments[4]), number_of (arguments[5]), number_of (arguments[6]));

@@ -43,8 +43,8 @@ read_from_disk (const std::string &path, std::string &text, GError **error)
   /* Reading a pipe would block. */
   if (g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
       && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (
-        error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s is no regular file", path.c_str ());
+    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s is not a regular file",
+        path.c_str ());
     return false;
   }
   if (!g_file_get_contents (path.c_str (), &contents, &size, error))
@@ -188,7 +188,7 @@ place_of_line (const std::string &source, gulong wanted)
 }
 
 std::string
-name_lines (const std::string &log, const std::string &source)
+map_log_lines (const std::string &log, const std::string &source)
 {
   static const std::string mark = "<kernel>:";
   std::string named;

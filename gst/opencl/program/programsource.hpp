@@ -19,5 +19,5 @@ std::string source_of_text (const char *text);
 
 /* Returns the build log of `source` with the original files and lines. NVIDIA's compiler
  * ignores `#line` and counts the lines of the expanded source: "<kernel>:25". */
-std::string name_lines (const std::string &log, const std::string &source);
+std::string map_log_lines (const std::string &log, const std::string &source);
 } // namespace opencl

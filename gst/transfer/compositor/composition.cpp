@@ -66,28 +66,28 @@ whole_size (const Layer &layer)
               : cl_int2{{layer.info->width, layer.info->height}};
 }
 
-Look
-look_of (const Layer &layer, const GstVideoInfo &output)
+LayerFormat
+format_of (const Layer &layer, const GstVideoInfo &output)
 {
   const GstVideoInfo &info = *layer.info;
   const bool copied = opencl::is_copy (info, output);
-  Look look = {};
+  LayerFormat format = {};
 
   if (copied && is_of_words (info))
-    return look;
+    return format;
   const opencl::ColorConversion colors = opencl::choose_color_conversion (info, output);
   const opencl::VideoLayout layout = opencl::layout_of (info, *layer.frame);
   const opencl::ChromaFilter chroma = opencl::chroma_filter (info, true);
-  look.kind = copied ? AS_LEVELS : BY_MATRIX;
-  std::copy (std::begin (colors.rows), std::end (colors.rows), look.rows);
-  look.start = layout.start;
-  look.stride = layout.stride;
-  look.step = layout.step;
-  look.size = whole_size (layer);
-  look.subsampling = {{cl_int (info.finfo->w_sub[2]), cl_int (info.finfo->h_sub[2])}};
-  look.chroma = {{cl_int (chroma.across), cl_int (chroma.down)}};
-  look.gray = GST_VIDEO_INFO_IS_GRAY (&info);
-  return look;
+  format.kind = copied ? AS_LEVELS : BY_MATRIX;
+  std::copy (std::begin (colors.rows), std::end (colors.rows), format.rows);
+  format.start = layout.start;
+  format.stride = layout.stride;
+  format.step = layout.step;
+  format.size = whole_size (layer);
+  format.subsampling = {{cl_int (info.finfo->w_sub[2]), cl_int (info.finfo->h_sub[2])}};
+  format.chroma = {{cl_int (chroma.across), cl_int (chroma.down)}};
+  format.gray = GST_VIDEO_INFO_IS_GRAY (&info);
+  return format;
 }
 
 opencl::TransferFunction
@@ -105,7 +105,7 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
 {
   cl_int4 order = {};
   cl_int8 place = {};
-  cl_int2 how = {};
+  cl_int2 modes = {};
   cl_float alpha = 0;
   opencl::TransferFunction curve;
 
@@ -113,14 +113,14 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
     const GstOpenCLCompositorPlace &to = layer->place;
     order = order_of (*layer->info);
     curve = curve_of (*layer->info);
-    place = {{to.x, to.y, to.width, to.height, to.shown.x, to.shown.y, to.shown.w,
-        to.shown.h}};
-    how = {{cl_int (to.blend_operator), layer->interlaced ? 2 : 1}};
+    place = {{to.x, to.y, to.width, to.height, to.visible.x, to.visible.y, to.visible.w,
+        to.visible.h}};
+    modes = {{cl_int (to.blend_operator), layer->interlaced ? 2 : 1}};
     alpha = cl_float (to.alpha);
   }
   return kernel.set (index, layer ? layer->frame : unused, error)
          && kernel.set (index, order, error) && kernel.set (index, place, error)
-         && kernel.set (index, how, error) && kernel.set (index, alpha, error)
+         && kernel.set (index, modes, error) && kernel.set (index, alpha, error)
          && kernel.set (index, curve, error);
 }
 
@@ -135,7 +135,8 @@ region_of (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 } // namespace
 
 bool
-is_light_known (const std::vector<Layer> &layers, const GstVideoInfo &output)
+are_transfer_functions_known (
+    const std::vector<Layer> &layers, const GstVideoInfo &output)
 {
   opencl::TransferFunction curve;
   bool known = opencl::transfer_function_of (&output, curve);
@@ -212,21 +213,21 @@ Composition::choose_kernel (const Frame &frame, guint abilities, GError **error)
 }
 
 bool
-Composition::ensure_looks (const Frame &frame, GError **error)
+Composition::ensure_formats (const Frame &frame, GError **error)
 {
-  std::vector<Look> wanted;
+  std::vector<LayerFormat> wanted;
 
   if (!(frame.abilities & SAMPLED))
     return true;
   for (const Layer &layer : frame.layers)
-    wanted.push_back (look_of (layer, frame.info));
-  const gsize bytes = wanted.size () * sizeof (Look);
-  if (look_table () && looks.size () == wanted.size ()
-      && std::memcmp (looks.data (), wanted.data (), bytes) == 0)
+    wanted.push_back (format_of (layer, frame.info));
+  const gsize bytes = wanted.size () * sizeof (LayerFormat);
+  if (format_table () && formats.size () == wanted.size ()
+      && std::memcmp (formats.data (), wanted.data (), bytes) == 0)
     return true;
-  look_table = opencl::make_table (context, wanted.data (), bytes, error);
-  looks = std::move (wanted);
-  return look_table () != nullptr;
+  format_table = opencl::make_table (context, wanted.data (), bytes, error);
+  formats = std::move (wanted);
+  return format_table () != nullptr;
 }
 
 bool
@@ -235,7 +236,7 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
   const guint abilities = frame.abilities | (what.wraps ? WRAP : 0);
   opencl::Kernel *kernel = choose_kernel (frame, abilities, error);
   const cl_int below = cl_int (what.below), last = what.last;
-  const cl_mem handed_on = carried () ? carried () : frame.output.data; /* a dummy */
+  const cl_mem carried_or_dummy = carried () ? carried () : frame.output.data;
   const GstOpenCLFrame *output = &frame.output;
   const cl_int2 size = {{frame.info.width, frame.info.height}};
   cl_uint index = 0;
@@ -245,7 +246,7 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
       || !kernel->set (index, size, error)
       || !kernel->set (index, curve_of (frame.info), error)
       || !kernel->set (index, below, error) || !kernel->set (index, last, error)
-      || !kernel->set (index, handed_on, error))
+      || !kernel->set (index, carried_or_dummy, error))
     return false;
   for (gsize i = what.first; i < what.first + layers_of_launch; i++) {
     const Layer *layer = i < what.end ? &frame.layers[i] : nullptr;
@@ -253,7 +254,7 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
       return false;
   }
   if (abilities & SAMPLED
-      && (!kernel->set (index, look_table (), error)
+      && (!kernel->set (index, format_table (), error)
           || !kernel->set (index, cl_int (what.first), error)))
     return false;
   if (what.wraps) {
@@ -305,7 +306,7 @@ Composition::set_lit_layer (
 {
   return set_layer (kernel, index, &frame.layers[lit], nullptr, error)
          && (!(frame.abilities & SAMPLED)
-             || (kernel.set (index, look_table (), error)
+             || (kernel.set (index, format_table (), error)
                  && kernel.set (index, cl_int (lit), error)));
 }
 
@@ -409,9 +410,9 @@ Composition::abilities_for (
 {
   guint abilities = linear ? LINEAR : 0;
   for (const Layer &layer : layers) {
-    const bool as_it_lies =
+    const bool is_direct_copy =
         is_of_words (*layer.info) && opencl::is_copy (*layer.info, output);
-    abilities |= (layer.interlaced ? INTERLACED : 0) | (as_it_lies ? 0 : SAMPLED);
+    abilities |= (layer.interlaced ? INTERLACED : 0) | (is_direct_copy ? 0 : SAMPLED);
   }
   return abilities;
 }
@@ -425,7 +426,7 @@ Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
   CompositorBackground below = background;
   gsize first = 0;
 
-  if (!ensure_carried (frame, error) || !ensure_looks (frame, error))
+  if (!ensure_carried (frame, error) || !ensure_formats (frame, error))
     return false;
   do {
     const bool lit = first < layers.size () && is_lit (layers[first], info);

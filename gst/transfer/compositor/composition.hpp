@@ -33,17 +33,18 @@ struct Layer {
 };
 
 /* Sample layout and colour conversion of a layer, as in the kernel */
-struct Look {
+struct LayerFormat {
   cl_ulong4 start;
   opencl::FixedPointRow rows[3];
   cl_int4 stride, step;
   cl_int2 size, subsampling, chroma;
   cl_int gray, kind;
 };
-static_assert (sizeof (Look) == 192);
+static_assert (sizeof (LayerFormat) == 192);
 
 /* Returns true if light can be blended: all transfer functions are known. */
-bool is_light_known (const std::vector<Layer> &layers, const GstVideoInfo &output);
+bool are_transfer_functions_known (
+    const std::vector<Layer> &layers, const GstVideoInfo &output);
 
 /* Blends up to eight layers in one launch. Further launches blend more layers, and get
  * the previous result in floats. A layer with light wrap is the first of its launch. */
@@ -75,7 +76,7 @@ private:
       gsize lit, GError **error);
   bool ensure_carried (const Frame &frame, GError **error);
   bool ensure_weights (guint radius, GError **error);
-  bool ensure_looks (const Frame &frame, GError **error);
+  bool ensure_formats (const Frame &frame, GError **error);
 
   GstOpenCLContext *context = nullptr;
   bool is_cpu = false;
@@ -98,7 +99,7 @@ private:
     cl_int4 region;
     cl_int radius;
   } lighting = {};
-  cl::Buffer look_table; /* `looks` on the device, if a layer is SAMPLED */
-  std::vector<Look> looks;
+  cl::Buffer format_table; /* `formats` on the device, if a layer is SAMPLED */
+  std::vector<LayerFormat> formats;
 };
 } // namespace transfer

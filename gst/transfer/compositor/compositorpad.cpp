@@ -31,9 +31,9 @@ static GType
 operator_get_type (void)
 {
   static const GEnumValue values[] = {
-      {GST_OPENCL_COMPOSITOR_SOURCE, "In place of what is below", "source"},
-      {GST_OPENCL_COMPOSITOR_OVER, "Over what is below, as alpha says", "over"},
-      {GST_OPENCL_COMPOSITOR_ADD, "Colours as with over, alphas added", "add"},
+      {GST_OPENCL_COMPOSITOR_SOURCE, "Replace the layers below", "source"},
+      {GST_OPENCL_COMPOSITOR_OVER, "Blend over the layers below by alpha", "over"},
+      {GST_OPENCL_COMPOSITOR_ADD, "Blend colours as over, and add alphas", "add"},
       {0, nullptr, nullptr},
   };
   static const GType type =
@@ -46,9 +46,9 @@ sizing_get_type (void)
 {
   static const GEnumValue values[] = {
       {GST_OPENCL_COMPOSITOR_SIZING_NONE,
-          "Scaled to width and height, whatever its shape", "none"},
+          "Scale to width and height, ignoring the aspect ratio", "none"},
       {GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO,
-          "As large as fits into width and height in its own shape, in their middle",
+          "Fit into width and height, centred, keeping the aspect ratio",
           "keep-aspect-ratio"},
       {0, nullptr, nullptr},
   };
@@ -58,39 +58,40 @@ sizing_get_type (void)
 }
 
 const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
-    {"xpos", "X position", "Column of the output where the picture begins",
+    {"xpos", "X position", "Left edge of the frame in the output, in pixels",
         &GstOpenCLCompositorPlace::x, {-LARGEST_SIDE, LARGEST_SIDE},
         opencl::controllable},
-    {"ypos", "Y position", "Line of the output where the picture begins",
+    {"ypos", "Y position", "Top edge of the frame in the output, in pixels",
         &GstOpenCLCompositorPlace::y, {-LARGEST_SIDE, LARGEST_SIDE},
         opencl::controllable},
-    {"width", "Width", "Columns that the picture is scaled to (-1 or 0: as it comes)",
+    {"width", "Width",
+        "Width of the frame in the output, in pixels (-1 or 0 = input width)",
         &GstOpenCLCompositorPlace::width, {-1, LARGEST_SIDE}, opencl::controllable},
-    {"height", "Height", "Lines that the picture is scaled to (-1 or 0: as it comes)",
+    {"height", "Height",
+        "Height of the frame in the output, in pixels (-1 or 0 = input height)",
         &GstOpenCLCompositorPlace::height, {-1, LARGEST_SIDE}, opencl::controllable},
-    {"crop-left", "Crop left", "Columns of the picture that are not shown at its left",
+    {"crop-left", "Crop left", "Pixels to crop at the left",
         &GstOpenCLCompositorPlace::crop_left, {0, LARGEST_SIDE}, opencl::controllable},
-    {"crop-right", "Crop right", "Columns of the picture that are not shown at its right",
+    {"crop-right", "Crop right", "Pixels to crop at the right",
         &GstOpenCLCompositorPlace::crop_right, {0, LARGEST_SIDE}, opencl::controllable},
-    {"crop-top", "Crop top", "Lines of the picture that are not shown at its top",
+    {"crop-top", "Crop top", "Pixels to crop at the top",
         &GstOpenCLCompositorPlace::crop_top, {0, LARGEST_SIDE}, opencl::controllable},
-    {"crop-bottom", "Crop bottom",
-        "Lines of the picture that are not shown at its bottom",
+    {"crop-bottom", "Crop bottom", "Pixels to crop at the bottom",
         &GstOpenCLCompositorPlace::crop_bottom, {0, LARGEST_SIDE}, opencl::controllable},
-    {"alpha", "Alpha", "By how much the picture's own alpha is multiplied",
+    {"alpha", "Alpha", "Factor for the alpha of the frame",
         &GstOpenCLCompositorPlace::alpha, {0, 1}, opencl::controllable},
     {"operator", "Operator", "Operator that blends the frame with the layers below",
         &GstOpenCLCompositorPlace::blend_operator, operator_get_type,
         opencl::controllable},
     {"sizing-policy", "Sizing policy",
-        "How to fit a frame whose aspect ratio differs from width and height",
+        "Scaling of a frame whose aspect ratio differs from that of width and height",
         &GstOpenCLCompositorPlace::sizing, sizing_get_type, opencl::controllable},
     {"light-wrap", "Light wrap",
         "Strength of the light wrap from the layers below (0 = none)",
         &GstOpenCLCompositorPlace::light_wrap, {0, 1}, opencl::controllable},
     {"light-wrap-radius", "Light wrap radius",
-        "How far into the picture that light reaches, in pixels of the output: two "
-        "deviations of a Gaussian blur",
+        "Radius of the light wrap in output pixels (two standard deviations of a "
+        "Gaussian blur)",
         &GstOpenCLCompositorPlace::light_wrap_radius, {1, FARTHEST_WRAP},
         opencl::controllable},
 };
@@ -99,16 +100,16 @@ using Place = GstOpenCLCompositorPlace;
 
 /* Crops the frame by its meta, and the rest by the properties. */
 static GstVideoRectangle
-shown_of (const Place &place, const GstVideoInfo &info, const Cropped &cropped)
+visible_part_of (const Place &place, const GstVideoInfo &info, const Cropped &cropped)
 {
-  GstVideoRectangle shown = cropped.to;
-  if (shown.w < 0)
-    shown = {0, 0, info.width, info.height};
-  shown.x += place.crop_left;
-  shown.y += place.crop_top;
-  shown.w -= place.crop_left + place.crop_right;
-  shown.h -= place.crop_top + place.crop_bottom;
-  return shown;
+  GstVideoRectangle visible = cropped.to;
+  if (visible.w < 0)
+    visible = {0, 0, info.width, info.height};
+  visible.x += place.crop_left;
+  visible.y += place.crop_top;
+  visible.w -= place.crop_left + place.crop_right;
+  visible.h -= place.crop_top + place.crop_bottom;
+  return visible;
 }
 
 static gint
@@ -121,12 +122,12 @@ scaled_side (gint side, guint n, guint d)
 /* Neither width nor height is set. As in `compositor`, one of them stays: the height, if
  * both are possible, for the sake of interlaced video. */
 static void
-take_natural_size (Place &place, guint n, guint d)
+set_natural_size (Place &place, guint n, guint d)
 {
-  place.width = place.shown.w;
-  place.height = place.shown.h;
+  place.width = place.visible.w;
+  place.height = place.visible.h;
   if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
-    return; /* keep_shape () fits it */
+    return; /* keep_aspect_ratio () fits it */
   if (guint (place.height) % n != 0 && guint (place.width) % d == 0)
     place.height = scaled_side (place.width, d, n);
   else
@@ -135,7 +136,7 @@ take_natural_size (Place &place, guint n, guint d)
 
 /* Fits the frame into its place, and keeps its aspect ratio. */
 static void
-keep_shape (Place &place, guint n, guint d)
+keep_aspect_ratio (Place &place, guint n, guint d)
 {
   const gint width =
       gint (gst_util_uint64_scale_int_round (place.height, gint (n), gint (d)));
@@ -150,20 +151,20 @@ keep_shape (Place &place, guint n, guint d)
   }
 }
 
-/* `n` / `d`: aspect ratio of the shown part, in pixels of the output */
+/* `n` / `d`: aspect ratio of the visible part, in pixels of the output */
 static void
-take_size (Place &place, guint n, guint d)
+set_size (Place &place, guint n, guint d)
 {
   if (place.width <= 0 && place.height <= 0)
-    take_natural_size (place, n, d);
+    set_natural_size (place, n, d);
   else if (place.width <= 0)
-    place.width = scaled_side (place.shown.h, n, d);
+    place.width = scaled_side (place.visible.h, n, d);
   else if (place.height <= 0)
-    place.height = place.shown.h;
+    place.height = place.visible.h;
   place.right = place.x + place.width;
   place.bottom = place.y + place.height;
   if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
-    keep_shape (place, n, d);
+    keep_aspect_ratio (place, n, d);
 }
 
 GstOpenCLCompositorPlace
@@ -179,21 +180,21 @@ gst_opencl_compositor_pad_get_place (GstOpenCLCompositorPad *pad, gint par_n, gi
   guint n, d;
 
   if (known)
-    place.shown = shown_of (place, info, cropped);
+    place.visible = visible_part_of (place, info, cropped);
   if (cropped.is_all)
     place.origin_x = cropped.to.x, place.origin_y = cropped.to.y;
-  if (place.shown.w <= 0 || place.shown.h <= 0
-      || !gst_video_calculate_display_ratio (&n, &d, guint (place.shown.w),
-          guint (place.shown.h), GST_VIDEO_INFO_PAR_N (&info),
+  if (place.visible.w <= 0 || place.visible.h <= 0
+      || !gst_video_calculate_display_ratio (&n, &d, guint (place.visible.w),
+          guint (place.visible.h), GST_VIDEO_INFO_PAR_N (&info),
           GST_VIDEO_INFO_PAR_D (&info), par_n, par_d))
     place.width = place.height = 0;
   else
-    take_size (place, n, d);
+    set_size (place, n, d);
   return place;
 }
 
 void
-gst_opencl_compositor_pad_see (GstOpenCLCompositorPad *pad, GstBuffer *frame)
+gst_opencl_compositor_pad_read_crop (GstOpenCLCompositorPad *pad, GstBuffer *frame)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (pad)->info;
   const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);

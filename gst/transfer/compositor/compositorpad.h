@@ -31,7 +31,7 @@ typedef enum {
  * @width: 0 if the pad has no caps, or if its frame is cropped completely
  * @right: right edge of the place before the sizing policy fits the frame into it
  * @bottom: bottom edge of that place
- * @shown: part of the pad's frame that is shown
+ * @visible: part of the pad's frame that is visible
  * @origin_x: column of the frame where the area of the caps begins
  * @origin_y: row of the frame where the area of the caps begins
  *
@@ -48,17 +48,17 @@ struct GstOpenCLCompositorPlace {
   guint light_wrap_radius = 10;
 
   gint right = 0, bottom = 0;
-  GstVideoRectangle shown = {0, 0, 0, 0};
+  GstVideoRectangle visible = {0, 0, 0, 0};
   gint origin_x = 0, origin_y = 0;
 };
 
 /**
- * gst_opencl_compositor_pad_see:
+ * gst_opencl_compositor_pad_read_crop:
  * @frame: the next frame of the pad
  *
  * Reads the GstVideoCropMeta of @frame for gst_opencl_compositor_pad_get_place().
  */
-void gst_opencl_compositor_pad_see (GstOpenCLCompositorPad *pad, GstBuffer *frame);
+void gst_opencl_compositor_pad_read_crop (GstOpenCLCompositorPad *pad, GstBuffer *frame);
 
 /**
  * gst_opencl_compositor_pad_get_place:
@@ -66,7 +66,7 @@ void gst_opencl_compositor_pad_see (GstOpenCLCompositorPad *pad, GstBuffer *fram
  * @par_d: denominator of the output's pixel-aspect-ratio
  *
  * Returns: the place for the current properties. An unset width or height is that of the
- *   shown part, in pixels of the output
+ *   visible part, in pixels of the output
  */
 GstOpenCLCompositorPlace gst_opencl_compositor_pad_get_place (
     GstOpenCLCompositorPad *pad, gint par_n, gint par_d);

@@ -24,7 +24,7 @@ frames_of (const std::string &line)
   pipeline.start ();
   while (Owned<GstSample> sample = pipeline.pull ())
     frames.push_back (read_buffer (gst_sample_get_buffer (sample)));
-  fail_unless (pipeline.said ().errors.empty (), "%s", line.c_str ());
+  fail_unless (pipeline.messages ().errors.empty (), "%s", line.c_str ());
   return frames;
 }
 
@@ -139,11 +139,11 @@ TEST (test_openclfilterbin_leaves_spectra_as_they_are)
 TEST (test_openclfilterbin_without_a_filter_says_so)
 {
   LoneElement bin ("openclfilterbin");
-  fail_if (bin.goes_to (GST_STATE_PAUSED));
-  bin.said ().expect_one_error ({"No filter"});
+  fail_if (bin.reaches_state (GST_STATE_PAUSED));
+  bin.messages ().expect_one_error ({"filter is not set"});
 }
 
-TEST (test_openclfilterbin_refuses_what_is_no_filter_and_keeps_the_one_before)
+TEST (test_openclfilterbin_rejects_other_elements_and_keeps_its_filter)
 {
   LoneElement bin ("openclfilterbin");
   Owned<GstElement> filter = hold (launch ("openclconvert"));
@@ -156,7 +156,7 @@ TEST (test_openclfilterbin_refuses_what_is_no_filter_and_keeps_the_one_before)
   fail_unless (kept == filter);
 }
 
-TEST (test_openclfilterbin_changes_its_filter_between_runs_and_not_while_playing)
+TEST (test_openclfilterbin_changes_filter_only_between_runs)
 {
   const std::string caps = "video/x-raw, format=RGBA, width=8, height=8, framerate=25/1";
   Harness harness ("openclfilterbin filter=\"openclkernel expression=1-x\"", caps);
@@ -167,7 +167,7 @@ TEST (test_openclfilterbin_changes_its_filter_between_runs_and_not_while_playing
 
   g_object_set (bin, "filter", launch ("openclkernel expression=x"), nullptr);
   expect_warnings (
-      harness.bus, "while playing", {"filter cannot be changed while it plays"});
+      harness.bus, "while playing", {"filter cannot be changed while playing"});
   assert_same (result (), Bytes (bytes.size (), 245), "as before");
 
   gst_element_set_state (harness.element (), GST_STATE_READY);
@@ -185,7 +185,7 @@ TEST (test_bins_in_a_row_stay_on_the_device)
   Owned<GstCaps> caps = gst_pad_get_current_caps (pipeline.pad ("second", "sink"));
   fail_unless (gst_caps_features_contains (
       gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY));
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   expect_equal (counts_of (part_of (pipeline["second"], "openclupload")).uploads, 0u);
 }
 
@@ -203,7 +203,7 @@ TEST (test_openclcompositorbin_is_the_compositor_of_streams_of_any_format)
           + "openclupload ! openclconvert ! mix.sink_1");
 }
 
-TEST (test_openclcompositorbin_has_the_properties_of_openclcompositor_and_its_pads)
+TEST (test_openclcompositorbin_forwards_properties_and_pads)
 {
   LoneElement bin ("openclcompositorbin");
   fail_unless (count_forwarded (bin, "openclcompositor") >= 2);
@@ -229,7 +229,7 @@ TEST (test_openclcompositorbin_has_the_properties_of_openclcompositor_and_its_pa
 TEST (test_openclcompositorbin_gives_back_what_a_pad_took)
 {
   LoneElement bin ("openclcompositorbin");
-  fail_unless (bin.goes_to (GST_STATE_READY));
+  fail_unless (bin.reaches_state (GST_STATE_READY));
   const gint before = GST_BIN_NUMCHILDREN (bin.element.operator->());
   for (guint i = 0; i < 3; i++) {
     Owned<GstPad> first = gst_element_request_pad_simple (bin, "sink_%u");
@@ -262,5 +262,5 @@ TEST (test_openclcompositorbin_takes_a_stream_while_it_plays)
     return bytes[0] < 16 && bytes[1] < 16 && bytes[2] > 240;
   };
   fail_unless (soon (is_blue));
-  fail_unless (pipeline.said ().errors.empty ());
+  fail_unless (pipeline.messages ().errors.empty ());
 }

@@ -141,7 +141,7 @@ interpolate (const Taps &taps, const Values &x, gsize m)
 }
 } // namespace
 
-TEST (test_calibration_of_rising_and_falling_wavelengths_brackets_the_wavenumber)
+TEST (test_calibration_rising_and_falling_wavelengths)
 {
   for (gsize samples : {2, 64, 999, 2048}) {
     Values rising = spectrometer (samples);
@@ -214,7 +214,7 @@ TEST (test_calibration_range_must_be_one)
   fail_unless_bad (of_range (0, 800), 64, {"800", "both"});
 }
 
-TEST (test_calibration_file_errors_name_the_file_the_value_and_what_was_expected)
+TEST (test_calibration_file_errors_name_file_value_and_expectation)
 {
   struct {
     std::string contents;
@@ -232,10 +232,10 @@ TEST (test_calibration_file_errors_name_the_file_the_value_and_what_was_expected
       {npy_of ({1, 2, 3, 4}).substr (0, 150), "truncated", ".npy"},
       {"1\n2\nnan\n4\n", "value 2 is nan", "finite"},
       {npy_of ({1, 2, 3, INFINITY}), "value 3 is inf", "finite"},
-      {text_of ({1, 2, 2, 3}), "value 2 is 2", "rise"},
-      {text_of ({1, 4, 2, 3}), "value 2 is 2", "rise"},
-      {text_of ({4, 3, 3.5, 1}), "value 2 is 3.5", "fall"},
-      {text_of ({3, 3, 3, 3}), "value 1 is 3", "fall"},
+      {text_of ({1, 2, 2, 3}), "value 2 is 2", "strictly rising"},
+      {text_of ({1, 4, 2, 3}), "value 2 is 2", "strictly rising"},
+      {text_of ({4, 3, 3.5, 1}), "value 2 is 3.5", "strictly falling"},
+      {text_of ({3, 3, 3, 3}), "value 1 is 3", "strictly falling"},
       {text_of ({0, 1, 2, 3}), "value 0 is 0", "above 0"},
       {text_of ({3, 2, 1, -1}), "value 3 is -1", "above 0"},
   };
@@ -262,10 +262,11 @@ TEST (test_calibration_map_must_be_monotone)
 {
   TemporaryFile falling (text_of ({3, 2, 1, 0})), back (text_of ({0, 2, 1, 3}));
   fail_unless (load_map (of_map (falling.path), 4) == Values ({3, 2, 1, 0}));
-  fail_unless_bad (of_map (back.path), 4, {"value 2 is 1 after 2", "samples that rise"});
+  fail_unless_bad (
+      of_map (back.path), 4, {"value 2 is 1 after 2", "strictly rising samples"});
 }
 
-TEST (test_calibration_that_is_missing_is_found_before_the_samples_are_known)
+TEST (test_calibration_missing_file_is_reported_before_caps)
 {
   GError *error = nullptr;
   bool good = calibration_check (of_map ("/no/such"), &error);

@@ -261,7 +261,7 @@ screen_behind_red (int width, int height, const Pixel &key)
 
 /* Key colour of a message, or 0 */
 static guint
-told_key (GstBus *bus)
+posted_key (GstBus *bus)
 {
   guint key = 0;
   GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT);
@@ -285,12 +285,13 @@ TEST (test_chromakey_auto_key_finds_the_screen_wherever_it_is_and_tells)
       Picture picture = screen_behind_red (333, 201, key);
       Picture result = element.run (picture, format);
       gst_harness_push_event (element.get_harness (), gst_event_new_eos ());
-      guint told = told_key (bus);
+      guint posted = posted_key (bus);
       gst_element_set_bus (chromakey, nullptr);
-      Pixel taken = {uint8_t (told >> 16), uint8_t (told >> 8), uint8_t (told), 255};
+      Pixel taken = {
+          uint8_t (posted >> 16), uint8_t (posted >> 8), uint8_t (posted), 255};
       fail_unless (abs (taken.red - key.red) <= 4 && abs (taken.green - key.green) <= 4
                        && abs (taken.blue - key.blue) <= 4,
-          "told %x for %d,%d,%d", told, key.red, key.green, key.blue);
+          "posted %x for %d,%d,%d", posted, key.red, key.green, key.blue);
       fail_unless (result.at (20, 100).alpha <= 2 && result.at (200, 100).alpha == 255
                        && result.at (20, 5).alpha == 255,
           "alpha %d, %d, %d", result.at (20, 100).alpha, result.at (200, 100).alpha,
@@ -308,9 +309,9 @@ TEST (test_chromakey_auto_key_keys_nothing_where_no_screen_is_seen)
   Picture picture (40, 30, {200, 60, 50, 255});
   assert_same (element.run (picture), picture, "no screen");
   gst_harness_push_event (element.get_harness (), gst_event_new_eos ());
-  guint told = told_key (bus);
+  guint posted = posted_key (bus);
   gst_element_set_bus (chromakey, nullptr);
-  fail_unless (told == 0, "told %x", told);
+  fail_unless (posted == 0, "posted %x", posted);
 }
 
 TEST (test_chromakey_properties_change_while_it_plays)
@@ -465,7 +466,7 @@ TEST (test_chromakey_soft_methods_are_their_formulas)
   }
 }
 
-TEST (test_chromakey_balance_weighs_what_the_screens_component_is_compared_with)
+TEST (test_chromakey_balance_weighs_the_other_two_components)
 {
   ElementUnderTest element ("chromakey");
   const Pixel keys[] = {{0xbb, 0xfe, 0x3c, 255}, {20, 200, 120, 255}, {30, 60, 190, 255},
@@ -481,7 +482,7 @@ TEST (test_chromakey_balance_weighs_what_the_screens_component_is_compared_with)
   }
 }
 
-TEST (test_chromakey_balance_of_the_default_keeps_what_the_larger_alone_makes_transparent)
+TEST (test_chromakey_balance_default_skin_edge)
 {
   ElementUnderTest element ("chromakey method=difference adaptive=false refine=false "
                             "key-color=0xff3ba245");
@@ -727,7 +728,7 @@ luma (const Pixel &pixel)
   return 0.299 * pixel.red + 0.587 * pixel.green + 0.114 * pixel.blue;
 }
 
-TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma_where_opaque)
+TEST (test_chromakey_spill_keeps_luma_of_opaque_pixels)
 {
   ElementUnderTest element (
       "chromakey spill=1 adaptive=false refine=false key-color=0xff3ba245");
@@ -751,7 +752,7 @@ TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma_where_opaq
   }
 }
 
-TEST (test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back)
+TEST (test_chromakey_spill_restores_grey_of_hair)
 {
   ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
                             "key-color=0xff3ba245");
@@ -854,7 +855,7 @@ pumping (const char *plate)
   return worst;
 }
 
-TEST (test_chromakey_measured_plate_keeps_a_still_edge_still_while_something_passes)
+TEST (test_chromakey_measured_plate_still_edge_is_stable)
 {
   int measured = pumping ("measured"), adaptive = pumping ("adaptive");
   fail_unless (measured <= 3 && adaptive > 8, "%d levels, %d if measured in each frame",
@@ -862,7 +863,7 @@ TEST (test_chromakey_measured_plate_keeps_a_still_edge_still_while_something_pas
 }
 
 /* A subject of nearly the screen's colour comes and stays. */
-TEST (test_chromakey_measured_plate_does_not_learn_a_subject_of_nearly_its_colour)
+TEST (test_chromakey_measured_plate_ignores_similar_subject)
 {
   const Pixel screen = {0x3c, 0x96, 0x3c, 255};
   for (const Pixel &subject :
@@ -907,7 +908,7 @@ TEST (test_chromakey_measured_plate_follows_the_light)
   }
 }
 
-TEST (test_chromakey_frozen_plate_is_what_was_measured_whatever_is_seen_then)
+TEST (test_chromakey_frozen_plate_does_not_change)
 {
   const Pixel key = {40, 150, 60, 255};
   ElementUnderTest element ("chromakey method=difference refine=false similarity=0.1 "
@@ -991,7 +992,7 @@ TEST (test_chromakey_plate_of_a_file_is_the_screens_colour_at_each_pixel)
   g_free (path);
 }
 
-TEST (test_chromakey_plate_that_cannot_be_read_leaves_the_one_before_with_a_warning)
+TEST (test_chromakey_unreadable_plate_keeps_previous_with_warning)
 {
   ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
   Owned<GstElement> chromakey = element.element ("chromakey");

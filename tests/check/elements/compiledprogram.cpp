@@ -32,7 +32,7 @@ const char *const shifted = /* the same with an argument of its own */
 
 std::atomic<bool> describes_arguments{true};
 std::atomic<int> binaries_loaded{0};
-std::string il_given; /* to clCreateProgramWithIL */
+std::string il_program; /* to clCreateProgramWithIL */
 
 cl_program
 program_of_source (cl_context context, const char *source)
@@ -103,13 +103,13 @@ error_of (const std::string &location, const std::string &more = "",
   Chain chain ("openclkernel name=k location=" + location + " " + more, caps);
   chain.start ();
   chain.push (Bytes (size, 1));
-  const Said said = said_on (chain.bus, 30 * GST_SECOND);
-  fail_unless_equals_int (int (said.errors.size ()), 1);
-  return said.errors[0];
+  const Messages messages = messages_on (chain.bus, 30 * GST_SECOND);
+  fail_unless_equals_int (int (messages.errors.size ()), 1);
+  return messages.errors[0];
 }
 
 void
-expect_says (const std::string &text, const std::vector<std::string> &parts)
+expect_contains (const std::string &text, const std::vector<std::string> &parts)
 {
   for (const std::string &part : parts)
     fail_unless (text.find (part) != std::string::npos, "no \"%s\" in: %s", part.c_str (),
@@ -206,7 +206,7 @@ TEST (test_openclkernel_binds_a_described_binary_by_name)
   const std::string binary = binary_of (negative);
   const std::string location = folder.write ("negative.bin", binary);
   if (!is_described (binary)) {
-    expect_says (error_of (location), {"negative", "set `parameters`"});
+    expect_contains (error_of (location), {"negative", "set `parameters`"});
     return;
   }
   const Bytes input = frame (1);
@@ -248,8 +248,8 @@ TEST (test_openclkernel_loads_a_program_binary_once_and_at_reload)
   folder.write ("k.bin", std::string ("\0no program", 11));
   g_signal_emit_by_name (element, "reload");
   fail_unless_equals_int (chain.run (input).bytes[5], guint8 (input[5] + 4));
-  const Said said = said_on (chain.bus);
-  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+  const Messages messages = messages_on (chain.bus);
+  fail_unless (messages.errors.empty () && messages.warnings.size () == 1);
   g_object_set (element, "arguments", nullptr, "parameters", video_parameters, nullptr);
   folder.write ("k.bin", binary_of (negative));
   g_signal_emit_by_name (element, "reload");
@@ -263,10 +263,10 @@ TEST (test_openclkernel_names_a_binary_of_another_driver)
   const std::string assembly =
       "//\n// for a GPU\n//\n\n.version 7.1\n.target sm_52, texmode\n"
       ".address_size 64\n\n.visible .entry k () { ret; }\n";
-  expect_says (error_of (folder.write ("elf", program)),
+  expect_contains (error_of (folder.write ("elf", program)),
       {"/elf does not build on ", platform_name (), "CL_INVALID_BINARY"});
   if (platform_name ().find ("NVIDIA") == std::string::npos)
-    expect_says (error_of (folder.write ("ptx", assembly)),
+    expect_contains (error_of (folder.write ("ptx", assembly)),
         {"/ptx does not build on ", "CL_INVALID_BINARY"});
 }
 
@@ -277,7 +277,7 @@ TEST (test_openclkernel_tells_that_arguments_are_not_described)
   describes_arguments = false;
   const std::string error = error_of (location);
   describes_arguments = true;
-  expect_says (error, {"\"negative\"", "does not describe", "-cl-kernel-arg-info"});
+  expect_contains (error, {"\"negative\"", "does not report", "-cl-kernel-arg-info"});
 }
 
 static const struct {
@@ -287,11 +287,13 @@ static const struct {
         "2 are declared (__global const uchar *input, __global uchar *output), but the "
         "kernel "
         "has 3"},
-    {"global const uchar *input,, int stride", "\"\" is no parameter"},
+    {"global const uchar *input,, int stride", "\"\" is not a parameter"},
     {"global const uchar *input, global uchar *output, stride",
-        "\" stride\" is no number or pointer"},
-    {"global const uchar *input, uchar *output, int stride", "is no number or pointer"},
-    {"global const uchar *input, global image2d_t output, int stride", "is no number or"},
+        "\" stride\" is neither a number nor a pointer"},
+    {"global const uchar *input, uchar *output, int stride",
+        "is neither a number nor a pointer"},
+    {"global const uchar *input, global image2d_t output, int stride",
+        "is neither a number nor"},
     {"global const uchar *input, global uchar *output, int 4",
         "no value for its argument"},
 };
@@ -300,7 +302,8 @@ TEST_ROWS (test_openclkernel_refuses_wrong_parameters, wrong_parameters)
 {
   Folder folder;
   const std::string location = folder.write ("k.bin", binary_of (negative));
-  expect_says (error_of (location, std::string ("parameters=\"") + row.parameters + "\""),
+  expect_contains (
+      error_of (location, std::string ("parameters=\"") + row.parameters + "\""),
       {row.error});
 }
 
@@ -314,8 +317,8 @@ static const char *const spellings[] = {
 TEST (test_openclkernel_refuses_parameters_of_opencl_c)
 {
   Folder folder;
-  expect_says (error_of (folder.write ("k.cl", negative),
-                   "parameters=\"global const uchar *other, global uchar *output\""),
+  expect_contains (error_of (folder.write ("k.cl", negative),
+                       "parameters=\"global const uchar *other, global uchar *output\""),
       {"parameters is set", "OpenCL C", "unset it"});
 }
 
@@ -337,7 +340,7 @@ TEST (test_openclkernel_asks_for_the_size_of_a_binary_over_an_array)
                        " { size_t i = get_global_id (0); output[i] = 2 * input[i]; }";
   Folder folder;
   const std::string location = folder.write ("k.bin", binary_of (source));
-  expect_says (
+  expect_contains (
       error_of (location, array_parameters, tensors ("int32", "7"), 28), {"global-size"});
   Chain chain ("openclkernel global-size=count location=" + location + array_parameters,
       tensors ("int32", "7"));
@@ -350,7 +353,7 @@ TEST (test_openclkernel_asks_for_the_size_of_a_binary_over_an_array)
 
 namespace {
 bool
-driver_takes_spirv ()
+driver_accepts_spirv ()
 {
   Owned<GstOpenCLContext> context = gst_opencl_context_new (nullptr, nullptr);
   char versions[256] = "";
@@ -363,7 +366,7 @@ driver_takes_spirv ()
 cl_program
 create_with_il (cl_context context, const void *il, size_t size, cl_int *code)
 {
-  il_given.assign (static_cast<const char *> (il), size);
+  il_program.assign (static_cast<const char *> (il), size);
   *code = CL_SUCCESS;
   return program_of_source (context, negative);
 }
@@ -383,18 +386,18 @@ TEST (test_openclkernel_hands_spirv_to_the_driver)
 {
   const char versions[] = "SPIR-V_1.0 SPIR-V_1.2";
   Folder folder;
-  counting::let_devices_say (CL_DEVICE_IL_VERSION_KHR, versions, sizeof versions);
+  counting::override_device_info (CL_DEVICE_IL_VERSION_KHR, versions, sizeof versions);
   has_translator = true;
   for (bool swapped : {false, true}) {
     const Bytes input = frame (4 + swapped);
     const std::string location = folder.write ("negative.spv", words (swapped));
     Chain chain ("openclkernel name=k location=" + location, gray);
-    il_given.clear ();
+    il_program.clear ();
     expect_negative (chain.run (input).bytes, input);
-    fail_unless (il_given == words (false));
+    fail_unless (il_program == words (false));
   }
   has_translator = false;
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 /* Tests the driver itself. */
@@ -402,8 +405,8 @@ TEST (test_openclkernel_runs_spirv_or_names_the_driver)
 {
   Folder folder;
   const std::string location = folder.write ("negative.spv", words (false));
-  if (!driver_takes_spirv ()) {
-    expect_says (error_of (location),
+  if (!driver_accepts_spirv ()) {
+    expect_contains (error_of (location),
         {"negative.spv is SPIR-V", platform_name (), "cl_khr_il_program"});
     return;
   }

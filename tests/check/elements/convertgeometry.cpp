@@ -100,7 +100,7 @@ caps_of (const char *launch_line, const char *in)
   return caps;
 }
 
-TEST (test_convert_turned_to_its_side_has_the_other_size_and_shape_of_pixels)
+TEST (test_convert_rotation_by_90_swaps_size_and_pixel_aspect_ratio)
 {
   GstCaps *caps = caps_of ("openclconvert video-direction=90r",
       "video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,height=48,framerate=25/1,"
@@ -472,7 +472,7 @@ keep_navigation (GstPad *pad, GstPadProbeInfo *info, gpointer place)
 }
 
 /* The top left corner of a frame turned to the right was at the bottom left. */
-TEST (test_convert_tells_where_the_pointer_is_before_the_picture_was_turned)
+TEST (test_convert_navigation_events_use_input_orientation)
 {
   GstVideoInfo in = info_of ("RGBA", 40, 24), out = info_of ("RGBA", 24, 40);
   Picture picture (in);

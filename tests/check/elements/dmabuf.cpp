@@ -52,7 +52,7 @@ features_of (const Owned<GstCaps> &caps)
 
 /* Input caps of the element, in its order of preference */
 std::vector<std::string>
-taken_features (Harness &chain)
+accepted_features (Harness &chain)
 {
   Owned<GstCaps> video = gst_caps_from_string ("video/x-raw(ANY), format=GRAY8");
   Owned<GstCaps> caps = gst_pad_peer_query_caps (chain->srcpad, video);
@@ -117,7 +117,7 @@ TEST_ROWS (test_dma_bufs_are_read_where_they_are, {dma_buf_gray, system_gray})
   expect_equal (device.imported (), 1u);
   expect_equal (device.acquired (), 1u);
   expect_equal (counts_of (chain.find ("openclupload")).uploads, 0u);
-  fail_unless (chain.said ().is_clean ());
+  fail_unless (chain.messages ().is_clean ());
 }
 
 TEST (test_padded_lines_in_an_imported_dma_buf_are_honoured)
@@ -324,7 +324,7 @@ TEST (test_openclupload_shares_a_dma_buf_between_branches)
   for (guint i = 0; i < 30; i++)
     for (const char *sink : {"out", "other"}) {
       Owned<GstSample> sample = pipeline.pull (sink);
-      fail_unless (sample, "%s", pipeline.said ().line ().c_str ());
+      fail_unless (sample, "%s", pipeline.messages ().line ().c_str ());
       check_pattern (gst_sample_get_buffer (sample), gray_size, 3);
     }
   for (const char *name : {"a", "b"})
@@ -361,12 +361,12 @@ TEST (test_what_the_device_refuses_is_copied_without_an_error)
   ImportingDevice device;
   Chain chain ("openclupload", dma_buf_gray);
   Camera camera (pattern (gray_size, 4));
-  device.let_import_fail (CL_INVALID_OPERATION);
+  device.fail_import (CL_INVALID_OPERATION);
   for (guint i = 0; i < 3; i++)
     check_pattern (chain.pass (camera.frame ()), gray_size, 4);
   expect_equal (device.imported (), 0u);
   expect_equal (counts_of (chain.find ("openclupload")).uploads, 3u);
-  fail_unless (chain.said ().is_clean ());
+  fail_unless (chain.messages ().is_clean ());
 }
 
 TEST (test_planes_with_a_descriptor_each_are_copied_as_one_frame)
@@ -396,11 +396,11 @@ TEST (test_a_dma_buf_is_preferred_where_it_is_imported)
   {
     ImportingDevice device ("cl_khr_fp64");
     Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
-    fail_unless (taken_features (chain) == copying);
+    fail_unless (accepted_features (chain) == copying);
   }
   ImportingDevice device;
   Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
-  fail_unless (taken_features (chain) == importing);
+  fail_unless (accepted_features (chain) == importing);
 }
 
 TEST (test_only_video_comes_as_dma_buf_or_texture)
@@ -440,7 +440,7 @@ TEST (test_textures_that_can_be_read_are_taken)
 TEST (test_no_pool_is_offered_for_memory_of_others)
 {
   Chain chain ("openclupload", dma_buf_gray);
-  const Offered offered = ask_allocation (chain, dma_buf_gray);
+  const Allocation offered = query_allocation (chain, dma_buf_gray);
   fail_if (offered.pool);
   fail_unless (
       gst_query_find_allocation_meta (offered.query, GST_VIDEO_META_API_TYPE, nullptr));
@@ -493,7 +493,7 @@ check_linear_formats (bool imports)
       expect_equal (gst_structure_get_string (made, "format"), row.raw);
       fail_if (gst_structure_has_field (made, "drm-format"));
       expect_equal (device.imported (), imports ? 1u : 0u);
-      fail_unless (chain.said ().is_clean ());
+      fail_unless (chain.messages ().is_clean ());
     }
   }
 }
@@ -506,7 +506,7 @@ text_of (const Owned<GstCaps> &caps)
 }
 
 Owned<GstCaps>
-taken_of (Harness &chain, const std::string &caps)
+accepted_of (Harness &chain, const std::string &caps)
 {
   Owned<GstCaps> filter = gst_caps_from_string (caps.c_str ());
   return gst_pad_peer_query_caps (chain->srcpad, filter);
@@ -565,30 +565,30 @@ TEST (test_only_linear_dma_drm_is_offered)
 {
   Chain chain ("openclupload");
   Owned<GstCaps> taken =
-      taken_of (chain, "video/x-raw(memory:DMABuf), format=DMA_DRM, "
-                       "drm-format=(string){NV12:0x0100000000000001, "
-                       "NV12, NV12:0x0000000000000000}; video/x-raw, format=NV12");
+      accepted_of (chain, "video/x-raw(memory:DMABuf), format=DMA_DRM, "
+                          "drm-format=(string){NV12:0x0100000000000001, "
+                          "NV12, NV12:0x0000000000000000}; video/x-raw, format=NV12");
   Owned<GstCaps> expected = gst_caps_from_string (
       "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string){NV12, "
       "NV12:0x0000000000000000}; video/x-raw, format=NV12");
   expect_equal (text_of (taken), text_of (expected));
   Chain behind ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory), "
                 "format=RGBA\"");
-  taken = taken_of (behind, "video/x-raw(memory:DMABuf), format=DMA_DRM");
+  taken = accepted_of (behind, "video/x-raw(memory:DMABuf), format=DMA_DRM");
   expected = gst_caps_from_string ("video/x-raw(memory:DMABuf), format=DMA_DRM, "
                                    "drm-format=(string){AB24, AB24:0x0000000000000000}");
   expect_equal (text_of (taken), text_of (expected));
 }
 
 /* A source that queries caps first sends nothing, so the element posts a warning. */
-TEST (test_a_source_of_tiles_alone_is_told)
+TEST (test_tiled_dma_drm_source_warning)
 {
   Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
   for (int i = 0; i < 3; i++) {
-    Owned<GstCaps> taken = taken_of (chain, drm_caps ("NV12:0x0100000000000001"));
+    Owned<GstCaps> taken = accepted_of (chain, drm_caps ("NV12:0x0100000000000001"));
     fail_unless (gst_caps_is_empty (taken));
   }
-  const Outcome outcome = chain.said ();
+  const Outcome outcome = chain.messages ();
   expect_equal (outcome.warnings.size (), gsize (1));
   fail_unless (outcome.warnings[0].find ("NV12:0x0100000000000001") != std::string::npos);
   fail_unless (outcome.errors.empty ());
@@ -607,7 +607,8 @@ TEST (test_dma_drm_codes_are_gstreamers)
     Chain chain (std::string ("openclupload ! capsfilter caps=\"video/x-raw("
                               "memory:OpenCLMemory), format=")
                  + gst_video_format_to_string (format) + "\"");
-    Owned<GstCaps> taken = taken_of (chain, "video/x-raw(memory:DMABuf), format=DMA_DRM");
+    Owned<GstCaps> taken =
+        accepted_of (chain, "video/x-raw(memory:DMABuf), format=DMA_DRM");
     if (code == 0 || gst_caps_is_empty (taken))
       continue;
     Owned<gchar> name = gst_video_dma_drm_fourcc_to_string (code, 0);

@@ -181,7 +181,7 @@ TEST (test_flowkey_properties_change_while_it_plays)
 }
 
 /* A pale and a saturated screen, which chromakey finds in the frame */
-TEST (test_flowkey_takes_the_key_of_chromakey_and_measures_by_its_saturation)
+TEST (test_flowkey_uses_key_and_saturation_of_chromakey)
 {
   for (const Pixel &key : {Pixel{120, 170, 130, 255}, Pixel{20, 200, 40, 255}}) {
     ElementUnderTest element ("chromakey auto-key=top-left tolerance=0.004 ! flowkey "

@@ -48,7 +48,7 @@ struct Case {
   gsize output_offset = 0;
   gsize output_gap = 0;
   gsize local_memory = 0;
-  DepthForm form = DepthForm::suiting;
+  DepthForm form = DepthForm::automatic;
 
   bool gridded () const { return interpolation == Interpolation::nufft; }
   guint wanted_depths () const { return depths ? depths : samples / 2 - first; }
@@ -336,7 +336,7 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
       of.wanted_depths (), of.logarithmic, black, white};
 
   GError *error = nullptr;
-  auto depth = DepthEngine::make_in_one (
+  auto depth = DepthEngine::make_fused (
       device.context, format_of (of, tables.taps, guint (tables.points)), &error);
   fail_unless (depth
                    && depth->enqueue (device.queue, raw, table (), table (),
@@ -400,7 +400,7 @@ fits (const Device &device, const Case &of)
 {
   GError *error = nullptr;
   Tables tables (of);
-  bool fits = DepthEngine::make_in_one (device.context,
+  bool fits = DepthEngine::make_fused (device.context,
                   format_of (of, tables.taps, guint (tables.points)), &error)
               != nullptr;
   if (!fits)
@@ -849,8 +849,8 @@ TEST (test_other_lengths_are_refused_by_name)
       of.samples = samples;
       of.form = form;
       GError *error = nullptr;
-      fail_if (DepthEngine::is_faster_in_one (device.context, format_of (of, 2)));
-      fail_if (DepthEngine::make_in_one (device.context, format_of (of, 2), &error));
+      fail_if (DepthEngine::is_fused_faster (device.context, format_of (of, 2)));
+      fail_if (DepthEngine::make_fused (device.context, format_of (of, 2), &error));
       fail_unless (strstr (error->message, std::to_string (samples).c_str ()) != nullptr);
       fail_unless (strstr (error->message, "power of two") != nullptr);
       g_error_free (error);
@@ -866,13 +866,13 @@ TEST (test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups)
       sizeof type, &type, nullptr);
   const bool cpu = type & CL_DEVICE_TYPE_CPU;
   Case of;
-  fail_unless (DepthEngine::is_faster_in_one (device.context, format_of (of, 2)));
+  fail_unless (DepthEngine::is_fused_faster (device.context, format_of (of, 2)));
   of.form = DepthForm::lanes;
   fail_unless_equals_int (
-      DepthEngine::is_faster_in_one (device.context, format_of (of, 2)), cpu);
+      DepthEngine::is_fused_faster (device.context, format_of (of, 2)), cpu);
   of.form = DepthForm::groups;
   fail_unless_equals_int (
-      DepthEngine::is_faster_in_one (device.context, format_of (of, 2)), !cpu);
+      DepthEngine::is_fused_faster (device.context, format_of (of, 2)), !cpu);
 }
 
 TEST (test_values_that_are_not_aligned_are_refused)
@@ -884,7 +884,7 @@ TEST (test_values_that_are_not_aligned_are_refused)
   Tables tables (of);
   cl::Buffer buffer = device.buffer (tables.words.data (), 4 * tables.words.size ());
   GError *error = nullptr;
-  auto depth = DepthEngine::make_in_one (device.context, format_of (of, 2), &error);
+  auto depth = DepthEngine::make_fused (device.context, format_of (of, 2), &error);
   fail_unless (depth != nullptr);
   RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0, nullptr};
   DepthOutput where = {buffer (), 2, 128, 0, 32, true, black, white};

@@ -79,7 +79,7 @@ const char *const without_frames[] = {
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;
 
 bool
-stands_in (const char *const *begin, const char *const *end, const std::string &name)
+is_in (const char *const *begin, const char *const *end, const std::string &name)
 {
   return std::any_of (begin, end, [&] (const char *entry) { return name == entry; });
 }
@@ -201,7 +201,7 @@ public:
   {
     for (bool found = false; !found;) {
       GstEvent *event = gst_harness_pull_event (harness);
-      fail_unless (event != nullptr, "%s: no %s comes out", name.c_str (),
+      fail_unless (event != nullptr, "%s: no %s arrived", name.c_str (),
           gst_event_type_get_name (type));
       found = GST_EVENT_TYPE (event) == type;
       gst_event_unref (event);
@@ -229,7 +229,7 @@ check_each (Promise promise)
   guint tested = 0;
   for (const std::string &name : element_names ()) {
     if (!template_of (name, GST_PAD_SINK)
-        || stands_in (std::begin (without_frames), std::end (without_frames), name))
+        || is_in (std::begin (without_frames), std::end (without_frames), name))
       continue;
     GST_INFO ("%s", name.c_str ());
     Tested element (name);
@@ -251,7 +251,7 @@ flush (Tested &element)
 }
 
 void
-keep_the_promise_of_a_flush (Tested &element)
+check_flush (Tested &element)
 {
   for (guint round = 0; round < 3; round++) {
     for (guint n = 0; n < 4; n++)
@@ -270,7 +270,7 @@ keep_the_promise_of_a_flush (Tested &element)
 
 /* GstBaseTransform ignores caps that equal the current caps of its pads. */
 void
-keep_the_promise_of_refused_caps (Tested &element)
+check_refused_caps (Tested &element)
 {
   if (element.aggregates) /* outputs a frame when the next one arrives */
     return;
@@ -292,7 +292,7 @@ keep_the_promise_of_refused_caps (Tested &element)
 }
 
 void
-keep_the_promise_of_a_gap (Tested &element)
+check_gap (Tested &element)
 {
   element.push (0);
   gst_harness_push_event (element.harness, gst_event_new_gap (frame_time, frame_time));
@@ -305,7 +305,7 @@ keep_the_promise_of_a_gap (Tested &element)
 }
 
 void
-keep_the_promise_of_a_segment (Tested &element)
+check_segment (Tested &element)
 {
   GstSegment segment;
   const GstSegment *got;
@@ -338,7 +338,7 @@ keep_the_promise_of_a_segment (Tested &element)
 
 /* A QoS event reports a frame as an hour late; all measurements must still be output. */
 void
-keep_the_promise_of_qos (Tested &element)
+check_qos (Tested &element)
 {
   element.push (0);
   if (element.aggregates) /* in its own thread: before the event arrives */
@@ -354,13 +354,13 @@ keep_the_promise_of_qos (Tested &element)
     frames++;
     gst_buffer_unref (buffer);
   }
-  fail_unless (frames >= 1, "%s gives nothing more", element.name.c_str ());
+  fail_unless (frames >= 1, "%s: no further output", element.name.c_str ());
   if (g_str_has_prefix (element.name.c_str (), "oct"))
     fail_unless (frames == 4, "%s leaves measurements out", element.name.c_str ());
 }
 
 void
-keep_the_promise_of_latency (Tested &element)
+check_latency (Tested &element)
 {
   gst_harness_set_live (element.harness, TRUE);
   gst_harness_set_upstream_latency (element.harness, 70 * GST_MSECOND);
@@ -417,7 +417,7 @@ guint controlled_properties = 0;
 
 /* A frame sets controlled properties to the values of its time. */
 void
-keep_the_promise_of_controllers (Tested &element)
+check_controllers (Tested &element)
 {
   GstElement *tested = element.harness->element;
   std::map<std::string, gdouble> expected;
@@ -472,7 +472,7 @@ use_pool (Tested &element, GstBufferPool *pool, guint size)
 }
 
 void
-keep_the_promise_of_allocation (Tested &element)
+check_allocation (Tested &element)
 {
   GstCaps *caps = gst_caps_from_string (element.frames->caps);
 
@@ -495,7 +495,7 @@ keep_the_promise_of_allocation (Tested &element)
 
 /* GstBaseTransform would keep an answer given after the pad has stopped for good. */
 void
-keep_the_promise_of_a_pad_that_stops (Tested &element)
+check_stopping_pad (Tested &element)
 {
   if (!GST_IS_BASE_TRANSFORM (element.harness->element))
     return;
@@ -519,7 +519,7 @@ is_own (GParamSpec *spec)
       "GstBaseTransform", "GstAggregator", "GstAggregatorPad", "GstVideoAggregator",
       "GstVideoAggregatorPad", "GstBin"};
   return (spec->flags & G_PARAM_WRITABLE) && !(spec->flags & G_PARAM_CONSTRUCT_ONLY)
-         && !stands_in (
+         && !is_in (
              std::begin (others), std::end (others), g_type_name (spec->owner_type));
 }
 
@@ -688,7 +688,7 @@ set_while_playing (Tested &element, gpointer object)
 }
 
 void
-keep_the_promise_of_extremes (Tested &element)
+check_extremes (Tested &element)
 {
   set_while_playing (element, element.harness->element);
   if (!element.aggregates)
@@ -711,7 +711,7 @@ clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devic
       reinterpret_cast<decltype (&clBuildProgram)> (dlsym (loader, "clBuildProgram"));
   fail_unless (
       std::regex_match (options ? options : "", plain_options) || has_own_options,
-      "a compiler is told: %s", options);
+      "unexpected build options: %s", options);
   builds++;
   return next (program, n_devices, devices, options, notify, user_data);
 }
@@ -737,59 +737,59 @@ TEST (test_generic_plugins_have_names_of_their_own)
     const std::string origin = gst_plugin_get_origin (plugin);
     fail_unless (!origin.empty () && origin.find ("freedesktop.org") == std::string::npos
                      && origin.find ("nknown") == std::string::npos,
-        "%s is said to come from %s", name, origin.c_str ());
+        "%s has origin %s", name, origin.c_str ());
   }
 }
 
 TEST (test_generic_flush_leaves_an_element_as_new)
 {
-  check_each (keep_the_promise_of_a_flush);
+  check_each (check_flush);
 }
 
 TEST (test_generic_caps_that_are_refused_leave_those_before)
 {
-  check_each (keep_the_promise_of_refused_caps);
+  check_each (check_refused_caps);
 }
 
 TEST (test_generic_gap_passes_between_frames)
 {
-  check_each (keep_the_promise_of_a_gap);
+  check_each (check_gap);
 }
 
 TEST (test_generic_segment_is_kept)
 {
-  check_each (keep_the_promise_of_a_segment);
+  check_each (check_segment);
 }
 
 TEST (test_generic_qos_stops_nothing)
 {
-  check_each (keep_the_promise_of_qos);
+  check_each (check_qos);
 }
 
 TEST (test_generic_latency_is_passed_on)
 {
-  check_each (keep_the_promise_of_latency);
+  check_each (check_latency);
 }
 
 TEST (test_generic_controlled_properties_follow_their_controllers)
 {
-  check_each (keep_the_promise_of_controllers);
+  check_each (check_controllers);
   fail_unless (controlled_properties >= 30, "%u", controlled_properties);
 }
 
 TEST (test_generic_pools_that_are_offered_work)
 {
-  check_each (keep_the_promise_of_allocation);
+  check_each (check_allocation);
 }
 
 TEST (test_generic_pads_that_stop_answer_for_no_allocation)
 {
-  check_each (keep_the_promise_of_a_pad_that_stops);
+  check_each (check_stopping_pad);
 }
 
 TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_names ())
 {
-  if (stands_in (std::begin (without_frames), std::end (without_frames), row))
+  if (is_in (std::begin (without_frames), std::end (without_frames), row))
     return;
   Owned<GstElement> element = gst_element_factory_make (row.c_str (), nullptr);
   try_extremes (element.operator->(),
@@ -798,7 +798,7 @@ TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_n
 
 TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)
 {
-  check_each (keep_the_promise_of_extremes);
+  check_each (check_extremes);
 }
 
 namespace {
@@ -869,11 +869,11 @@ expect_an_end (const std::string &line)
   Owned<GstBus> bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   fail_unless (soon ([&] {
-    const Outcome said = collect (bus);
+    const Outcome messages = collect (bus);
     outcome.warnings.insert (
-        outcome.warnings.end (), said.warnings.begin (), said.warnings.end ());
-    outcome.errors = said.errors;
-    return said.eos || !said.errors.empty ();
+        outcome.warnings.end (), messages.warnings.begin (), messages.warnings.end ());
+    outcome.errors = messages.errors;
+    return messages.eos || !messages.errors.empty ();
   }),
       "it hangs: %s", line.c_str ());
   gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -936,12 +936,12 @@ TEST (test_generic_pipelines_without_opencldownload_end_and_say_why)
     if (name == "openclupload")
       continue;
     for (const Frames &frames : all_frames) {
-      const Outcome said =
+      const Outcome messages =
           expect_an_end (source_of (frames, frames.caps) + " ! " + described (name)
                          + " ! capsfilter name=late ! fakesink");
-      const bool is_refused = has_text (said.errors, "Internal data stream error");
-      fail_unless (!is_refused || has_text (said.warnings, "opencldownload"), "%s: %s",
-          name.c_str (), said.line ().c_str ());
+      const bool is_refused = has_text (messages.errors, "Internal data stream error");
+      fail_unless (!is_refused || has_text (messages.warnings, "opencldownload"),
+          "%s: %s", name.c_str (), messages.line ().c_str ());
       refused += is_refused;
     }
   }

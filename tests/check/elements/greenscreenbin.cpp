@@ -12,7 +12,7 @@ using namespace check;
 
 namespace {
 /* A screen of 16,160,48 with a white square in columns 64 to 95 and rows 32 to 63 */
-#define FILMED                                                                           \
+#define FOREGROUND                                                                       \
   "compositor name=film sink_1::xpos=64 sink_1::ypos=32 "                                \
   "videotestsrc num-buffers=5 pattern=solid-color foreground-color=0xff10a030 ! "        \
   "video/x-raw,width=160,height=96,framerate=25/1 ! film.sink_0 "                        \
@@ -196,29 +196,30 @@ struct Played {
 TEST (test_greenscreenbin_puts_the_picture_over_a_colour_in_every_format)
 {
   for (const char *format : {"I420", "NV12", "YUY2", "RGBA", "BGRx"}) {
-    std::string launch = std::string (FILMED "film. ! videoconvert ! video/x-raw,format=")
-                         + format + " ! greenscreenbin background-color=0xff2040c0" END;
+    std::string launch =
+        std::string (FOREGROUND "film. ! videoconvert ! video/x-raw,format=") + format
+        + " ! greenscreenbin background-color=0xff2040c0" END;
     expect_square_before (result_of (launch), blue, blue);
   }
 }
 
 TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
 {
-  Result result = result_of (
-      FILMED "film. ! greenscreenbin background-color=0 ! video/x-raw,format=RGBA" END);
+  Result result = result_of (FOREGROUND
+      "film. ! greenscreenbin background-color=0 ! video/x-raw,format=RGBA" END);
   fail_unless (result.at (20, 20)[3] == 0 && result.at (80, 48)[3] == 255);
 }
 
 /* An endless background of another size */
 TEST (test_greenscreenbin_shows_what_comes_in_on_its_background_pad)
 {
-  Result result =
-      result_of (FILMED "film. ! queue ! greenscreenbin name=key" END
-                        "compositor name=behind sink_1::xpos=20 ! queue ! key.background "
-                        "videotestsrc pattern=solid-color foreground-color=0xff2040c0 ! "
-                        "video/x-raw,width=40,height=30,framerate=25/1 ! behind.sink_0 "
-                        "videotestsrc pattern=solid-color foreground-color=0xffc81428 ! "
-                        "video/x-raw,width=20,height=30,framerate=25/1 ! behind.sink_1");
+  Result result = result_of (
+      FOREGROUND "film. ! queue ! greenscreenbin name=key" END
+                 "compositor name=behind sink_1::xpos=20 ! queue ! key.background "
+                 "videotestsrc pattern=solid-color foreground-color=0xff2040c0 ! "
+                 "video/x-raw,width=40,height=30,framerate=25/1 ! behind.sink_0 "
+                 "videotestsrc pattern=solid-color foreground-color=0xffc81428 ! "
+                 "video/x-raw,width=20,height=30,framerate=25/1 ! behind.sink_1");
   expect_square_before (result, blue, red);
 }
 
@@ -243,12 +244,12 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
     for (const std::string &location : {picture, film})
       expect_square_before (
           result_of (
-              FILMED "film. ! greenscreenbin background-location=" + location + END),
+              FOREGROUND "film. ! greenscreenbin background-location=" + location + END),
           blue, blue);
   }
 }
 
-TEST (test_greenscreenbin_that_began_with_a_colour_keeps_it_until_the_next_start)
+TEST (test_greenscreenbin_started_with_colour_keeps_it_until_restart)
 {
   Folder folder;
   Played played ("background-color", "0xff2040c0");
@@ -332,7 +333,7 @@ TEST_ROWS (test_greenscreenbin_prefers_formats_that_players_show, consumers)
   Pipeline pipeline (std::string ("videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,"
                                   "width=64,height=48 ! greenscreenbin name=key ")
                      + row.settings + " ! " + row.downstream + " ! fakesink");
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   const std::string format = format_of (pipeline);
   fail_unless (std::find (row.expected.begin (), row.expected.end (), format)
                    != row.expected.end (),
@@ -345,7 +346,7 @@ TEST (test_greenscreenbin_over_a_moving_background_is_opaque)
       "videotestsrc num-buffers=2 ! video/x-raw,width=64,height=48 ! "
       "greenscreenbin name=key background-color=0 ! videoconvert ! " ENCODER
       " ! fakesink videotestsrc num-buffers=2 ! key.background");
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   fail_unless (g_str_equal (format_of (pipeline), "I420")
                    || g_str_equal (format_of (pipeline), "NV12"),
       "%s", format_of (pipeline));
@@ -416,7 +417,7 @@ TEST (test_greenscreenbin_has_the_properties_of_chromakey)
   g_object_set (bin, "similarity", 0.31, nullptr);
   g_object_get (bin, "similarity", &similarity, nullptr);
   fail_unless (similarity == 0.31);
-  Result result = result_of (FILMED
+  Result result = result_of (FOREGROUND
       "film. ! greenscreenbin auto-key=none key-color=0xffff0000 method=distance" END);
   expect_color (result, 20, 20, {16, 160, 48, 255});
 }
@@ -428,9 +429,9 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
   /* videotestsrc accepts full range but does not write it, so it must not be asked for
    * it. */
   Owned<GstElement> writing =
-      gst_parse_launch ((FILMED "film. ! video/x-raw,format=RGBA ! videoconvert ! "
-                                "video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
-                                "jpegenc quality=95 ! avimux ! filesink location="
+      gst_parse_launch ((FOREGROUND "film. ! video/x-raw,format=RGBA ! videoconvert ! "
+                                    "video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
+                                    "jpegenc quality=95 ! avimux ! filesink location="
                             + film)
                             .c_str (),
           nullptr);
@@ -457,7 +458,7 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
 TEST_ROWS (test_greenscreenbin_is_a_filter_of_camerabin,
     {"viewfinder-filter", "video-source-filter"})
 {
-  if (looks_for_leaks ())
+  if (checks_leaks ())
     return;
   Owned<GstElement> camera = gst_element_factory_make ("camerabin", nullptr);
   GstElement *source = gst_element_factory_make ("wrappercamerabinsrc", nullptr);

@@ -130,7 +130,7 @@ TEST_ROWS (test_each_a_line_is_even_by_its_own_clock,
     const double worst = worst_of (chain.pass_bytes (frame), expected, lines);
     fail_unless (worst < 0.02, "%s: %g of the largest", row.label.c_str (), worst);
   }
-  fail_unless (chain.harness.said ().is_clean ());
+  fail_unless (chain.harness.messages ().is_clean ());
 }
 
 /* The clock's filter leaves no phase for 20 samples at each end. If the step of a sweep
@@ -189,14 +189,14 @@ TEST (test_a_clock_comes_and_goes_while_it_plays)
   check::set_together (
       chain.find ("octwindowinterp"), "wavelength-min=1 wavelength-max=2");
   fail_unless (worst_of (chain.pass_bytes (frame), expected, lines) < 0.02);
-  fail_unless_equals_int (chain.harness.said ().warnings.size (), 1);
+  fail_unless_equals_int (chain.harness.messages ().warnings.size (), 1);
   check::set_together (
       chain.find ("octwindowinterp"), "wavelength-min=0 wavelength-max=0 k-clock=none");
   fail_unless_equals_int (chain.pass_bytes (frame).size (), before);
 }
 
 /* Depths may be invalid, but frames continue, and those of the next frame are right. */
-TEST (test_a_clock_that_stands_still_ends_nothing)
+TEST (test_k_clock_without_progress_does_not_stop_the_stream)
 {
   DepthChain chain ("k-clock=behind", "", 2 * samples, lines);
   const Values nothing (2 * samples * lines);

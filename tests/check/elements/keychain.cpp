@@ -245,7 +245,7 @@ TEST (test_keychain_is_right_where_tiles_meet)
 TEST (test_keychain_is_right_in_the_narrow_tiles_of_little_local_memory)
 {
   const cl_ulong size = 16384;
-  counting::let_devices_say (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
+  counting::override_device_info (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
   Runs runs;
   Chain limited = the_whole_run ();
   limited.rule.limit = 0.3;
@@ -280,7 +280,7 @@ TEST (test_keychain_is_right_for_random_settings)
 
 /* Pixels keyed by flow, by fills or by the key itself, and then made opaque again. A
  * pixel whose alpha was 0 at the input has no alpha to restore. */
-TEST (test_keychain_what_is_taken_back_has_the_alpha_that_was_there)
+TEST (test_keychain_restores_alpha)
 {
   Runs runs;
   Picture picture (40, 30, {90, 90, 90, 128});

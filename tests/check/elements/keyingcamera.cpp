@@ -177,7 +177,7 @@ TEST_ROWS (test_camera_links_to_a_keyer_through_other_elements,
       + row
       + " chromakey ! tee name=t ! queue ! noisereduce ! opencldownload ! "
         "video/x-raw,format=RGBA ! fakesink t. ! queue ! fakesink");
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
 }
 
 /* RGBA is preferred if it is offered. */
@@ -196,7 +196,7 @@ TEST (test_keyer_prefers_rgba_of_a_source_that_has_everything)
     }
     return GST_PAD_PROBE_OK;
   });
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   fail_unless (format.find ("RGB") != format.npos || format.find ("BGR") != format.npos,
       "%s", format.c_str ());
 }

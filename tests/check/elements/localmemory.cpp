@@ -31,10 +31,10 @@ check_fits (const std::string &elements, cl_ulong least = 16384)
 {
   const std::string right = frame_of (elements);
   for (cl_ulong size = 32768; size >= least; size /= 2) {
-    counting::let_devices_say (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
+    counting::override_device_info (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
     fail_unless (frame_of (elements) == right, "%s with %u bytes of local memory",
         elements.c_str (), guint (size));
-    counting::let_devices_say_the_truth ();
+    counting::restore_device_info ();
   }
 }
 } // namespace
@@ -61,14 +61,14 @@ void
 check_fits_as_gpu (const std::string &elements)
 {
   const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-  counting::let_devices_say (CL_DEVICE_TYPE, &gpu, sizeof gpu);
+  counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);
   const std::string right = frame_of (elements);
   for (cl_ulong size : {32768, 16384}) {
-    counting::let_devices_say (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
+    counting::override_device_info (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
     fail_unless (frame_of (elements) == right, "%s with %u bytes of local memory",
         elements.c_str (), guint (size));
   }
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 /* A CPU uses tiles of another size instead of local memory. */
@@ -80,9 +80,9 @@ TEST (test_soft_keys_are_the_same_on_a_cpu_and_a_gpu)
            "method=difference core=true refine=false plate=none"}) {
     const std::string elements = std::string ("chromakey ") + options;
     const std::string one = frame_of (elements);
-    counting::let_devices_say (CL_DEVICE_TYPE, &gpu, sizeof gpu);
+    counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);
     const std::string other = frame_of (elements);
-    counting::let_devices_say_the_truth ();
+    counting::restore_device_info ();
     int largest = 0;
     for (size_t n = 0; n < one.size (); n++)
       largest = std::max (largest, abs (guint8 (one[n]) - guint8 (other[n])));

@@ -22,7 +22,7 @@ const gsize samples = 1024;
 
 /* Position of a sample on the even grid, off by some percent, and its inverse */
 double
-place_of (double sample)
+grid_position (double sample)
 {
   const double u = sample / (samples - 1);
   return (samples - 1) * (u + 0.12 * u * (1 - u) + 0.03 * u * (1 - u) * (1 - 2 * u));
@@ -34,7 +34,7 @@ sample_of (double place)
   double low = -1, high = samples;
   for (int n = 0; n < 60; n++) {
     const double middle = (low + high) / 2;
-    (place_of (middle) < place ? low : high) = middle;
+    (grid_position (middle) < place ? low : high) = middle;
   }
   return low;
 }
@@ -54,7 +54,8 @@ mirror (double depth, int side, guint seed)
   std::normal_distribution<double> noise (0, 0.002);
   Values x;
   for (gsize j = 0; j < samples; j++) {
-    const double u = 2.0 * double (j) / (samples - 1) - 1, place = place_of (double (j));
+    const double u = 2.0 * double (j) / (samples - 1) - 1,
+                 place = grid_position (double (j));
     x.push_back (
         std::exp (-1.5 * u * u)
             * std::cos (2 * G_PI * depth * place / samples + side * dispersion_of (place))
@@ -148,17 +149,18 @@ TEST (test_two_mirrors_tell_map_and_dispersion_apart)
     fail_unless (width < 1.05 * peak_width (ideal), "%g depths, expected %g", width,
         peak_width (ideal));
     fail_unless (raw > 1.5 * width && std::abs (width - found.width_after) < 0.2,
-        "%g depths as it was, %g calibrated, %g as told", raw, width, found.width_after);
+        "width %g uncalibrated, %g calibrated, %g reported", raw, width,
+        found.width_after);
   }
 }
 
-TEST (test_one_mirror_without_dispersion_tells_the_map)
+TEST (test_one_mirror_without_dispersion_gives_the_map)
 {
   Values x;
   for (gsize j = 0; j < samples; j++) {
     const double u = 2.0 * double (j) / (samples - 1) - 1;
     x.push_back (std::exp (-1.5 * u * u)
-                 * std::cos (2 * G_PI * 80 * place_of (double (j)) / samples));
+                 * std::cos (2 * G_PI * 80 * grid_position (double (j)) / samples));
   }
   const MirrorCalibration found = found_of (x, {}, true);
   fail_unless (difference (found.map, true_map ()) < 0.05, "%g samples",
@@ -167,7 +169,7 @@ TEST (test_one_mirror_without_dispersion_tells_the_map)
 }
 
 /* Layers of tissue, blurred by a dispersion of 25 rad */
-TEST (test_the_sharpest_picture_tells_the_dispersion)
+TEST (test_sharpest_image_gives_the_dispersion)
 {
   const double a2 = 25 / 512.0 / 512, a3 = -6 / 512.0 / 512 / 512;
   std::mt19937 random{11};
@@ -465,10 +467,12 @@ TEST (test_a_peak_that_gets_wider_is_an_error)
     GError *error = nullptr;
     fail_if (calibration_of_mirrors (rippled_mirror (), second, true, found, &error));
     double before = 0, after = 0;
-    const char *widths = strstr (error->message, "wider, from ");
-    fail_unless (
-        widths && sscanf (widths, "wider, from %lf to %lf", &before, &after) == 2, "%s",
-        error->message);
+    const char *widths = strstr (error->message, "widens the peak of mirror 1 from ");
+    fail_unless (widths
+                     && sscanf (widths, "widens the peak of mirror 1 from %lf to %lf",
+                            &before, &after)
+                            == 2,
+        "%s", error->message);
     fail_unless (
         std::abs (before - peak_width (rippled_mirror ())) < 0.01 && after > 1.1 * before,
         "%s", error->message);
@@ -557,7 +561,7 @@ TEST (test_octwindowinterp_calibrates_by_the_mirrors_that_play)
   calibrate (chain);
   chain.pass (lines_with (mirror (60, 1, 1), without, 4));
   check::Owned<GstMessage> message = next_message (chain, GST_MESSAGE_ELEMENT);
-  fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
+  fail_unless (message != nullptr, "%s", chain.harness.messages ().line ().c_str ());
   const GstStructure *found = gst_message_get_structure (message);
   int mirrors = 0;
   fail_unless (gst_structure_has_name (found, "octwindowinterp-calibration"));
@@ -568,7 +572,7 @@ TEST (test_octwindowinterp_calibrates_by_the_mirrors_that_play)
   calibrate (chain);
   chain.pass (lines_with (mirror (130, -1, 2), without, 4));
   message = next_message (chain, GST_MESSAGE_ELEMENT);
-  fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
+  fail_unless (message != nullptr, "%s", chain.harness.messages ().line ().c_str ());
   found = gst_message_get_structure (message);
   double width = 0;
   fail_unless (gst_structure_get_int (found, "mirrors", &mirrors) && mirrors == 2);
@@ -590,7 +594,7 @@ TEST (test_octwindowinterp_calibrates_by_the_mirrors_that_play)
   check::set_together (chain.find ("octwindowinterp"),
       "calibrate=false settings=" + folder.file ("settings.txt"));
   chain.pass (lines_with (mirror (60, 1, 1), without, 4));
-  fail_unless (chain.harness.said ().is_clean ());
+  fail_unless (chain.harness.messages ().is_clean ());
 }
 
 TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
@@ -607,7 +611,7 @@ TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
       next_message (chain, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT));
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
   chain.pass (x);
-  fail_unless (chain.harness.said ().is_clean ());
+  fail_unless (chain.harness.messages ().is_clean ());
 
   /* This frame is not the first of a pair. */
   calibrate (chain);
@@ -646,7 +650,7 @@ TEST (test_octwindowinterp_calibrates_by_dispersed_mirrors)
     play_mirrors (chain, of.spectrum (0), of.spectrum (1));
     next_message (chain, GST_MESSAGE_ELEMENT);
     const check::Owned<GstMessage> message = next_message (chain, GST_MESSAGE_ELEMENT);
-    fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
+    fail_unless (message != nullptr, "%s", chain.harness.messages ().line ().c_str ());
     const GstStructure *found = gst_message_get_structure (message);
     const Values map = array_of (found, "resample-map");
     const Values phase = array_of (found, "dispersion-phase");
@@ -666,8 +670,9 @@ TEST (test_octwindowinterp_warns_of_a_calibration_that_widens_the_peak)
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
   check::Owned<GError> error;
   gst_message_parse_warning (message, error.out (), nullptr);
-  fail_unless (strstr (error->message, "wider, from ") != nullptr, "%s", error->message);
-  fail_unless (chain.harness.said ().is_clean ());
+  fail_unless (strstr (error->message, "widens the peak of mirror ") != nullptr, "%s",
+      error->message);
+  fail_unless (chain.harness.messages ().is_clean ());
 }
 
 /* --- maps in other formats --- */
@@ -689,7 +694,7 @@ TEST (test_a_chirp_is_a_map_turned_round)
   Values places, expected;
   std::string bare;
   for (gsize j = 0; j < samples; j++) {
-    places.push_back (place_of (double (j)));
+    places.push_back (grid_position (double (j)));
     guint8 bytes[4];
     GST_WRITE_FLOAT_LE (bytes, float (places.back ()));
     bare.append (reinterpret_cast<const char *> (bytes), sizeof bytes);
@@ -745,13 +750,13 @@ data_folder ()
 }
 
 static bool
-data_is_there ()
+data_is_available ()
 {
   return check::has_folder (data_folder ());
 }
 
-static const bool data_are_asked_for =
-    check::only_with ("data", "test_measured_", data_is_there);
+static const bool data_is_required =
+    check::require_argument ("data", "test_measured_", data_is_available);
 
 namespace {
 /* Spectra with mirror 1 or 2 and without it */
@@ -820,7 +825,7 @@ TEST (test_measured_mirrors_calibrate_while_they_play)
         "calibrate=true background=file background-file=" + background.path);
     chain.pass (all);
     message = next_message (chain, GST_MESSAGE_ELEMENT);
-    fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
+    fail_unless (message != nullptr, "%s", chain.harness.messages ().line ().c_str ());
   }
   const GstStructure *found = gst_message_get_structure (message);
   int count = 0;

@@ -73,7 +73,7 @@ island (int width, int height)
   return picture;
 }
 
-TEST (test_noisereduce_an_island_is_gone_after_as_many_iterations_as_it_is_deep)
+TEST (test_noisereduce_removes_an_island_in_as_many_iterations_as_its_depth)
 {
   ElementUnderTest element ("noisereduce");
   const int islands[][2] = {{2, 2}, {2, 9}, {3, 3}, {10, 7}, {33, 65}, {64, 2}, {90, 41}};

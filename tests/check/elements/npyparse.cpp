@@ -88,9 +88,9 @@ frame_of (GstBuffer *buffer)
 
 /* A source also posts an error when an element after it fails. */
 void
-expect_no_error (const Outcome &said)
+expect_no_error (const Outcome &messages)
 {
-  for (const std::string &error : said.errors)
+  for (const std::string &error : messages.errors)
     fail_if (g_str_has_prefix (error.c_str (), "npyparse"), "%s", error.c_str ());
 }
 
@@ -319,7 +319,7 @@ TEST (test_npyparse_gives_the_same_for_any_block_size)
     parser.end ();
     std::vector<Frame> frames = parser.frames ();
     expect_equal (frames.size (), 7);
-    expect_no_error (parser.said ());
+    expect_no_error (parser.messages ());
     if (whole.empty ())
       whole = frames;
     fail_unless (frames == whole, "blocks of %zu bytes give something else", size);
@@ -450,7 +450,7 @@ TEST (test_npyparse_flush_starts_over)
   std::vector<Frame> frames = parser.frames ();
   expect_frames (frames, split (bytes_of (counted (24)), 16));
   expect_equal (frames[0].time, 0);
-  expect_no_error (parser.said ());
+  expect_no_error (parser.messages ());
 }
 
 TEST (test_npyparse_goes_on_at_the_next_whole_frame_after_a_jump)
@@ -468,7 +468,7 @@ TEST (test_npyparse_goes_on_at_the_next_whole_frame_after_a_jump)
   std::vector<Frame> frames = parser.frames ();
   expect_frames (frames, {bytes_of (counted (24)).substr (32)});
   expect_equal (frames[0].time, 2 * frame_time);
-  expect_no_error (parser.said ());
+  expect_no_error (parser.messages ());
 }
 
 /* Pipelines */
@@ -484,7 +484,7 @@ TEST (test_npyparse_reads_a_file_in_blocks_of_any_size)
                   + " " + between + "! npyparse");
 
       expect_frames (run.play_frames (), split (bytes_of (counted (24)), 16));
-      expect_no_error (run.said ());
+      expect_no_error (run.messages ());
     }
   }
 }
@@ -510,7 +510,7 @@ TEST (test_npyparse_reads_many_files)
     expect_frames (frames, expected);
     for (gsize i = 0; i < frames.size (); i++)
       expect_equal (frames[i].time, i * frame_time);
-    expect_no_error (run.said ());
+    expect_no_error (run.messages ());
   }
 }
 
@@ -525,9 +525,9 @@ TEST (test_npyparse_a_short_file_is_not_filled_up_with_the_next)
   Player run ("multifilesrc location=" + folder.path
               + "/%d.npy caps=application/x-npy ! npyparse name=npyparse");
   expect_frames (run.play_frames (), {bytes_of (counted (8))});
-  Outcome said = run.said ();
-  said.errors = said.errors_of ("npyparse");
-  said.expect_one_error ({"14 bytes of data are there, expected 16"});
+  Outcome messages = run.messages ();
+  messages.errors = messages.errors_of ("npyparse");
+  messages.expect_one_error ({"only 14 bytes of data available, expected 16"});
 }
 
 TEST (test_npy_files_are_recognised)
@@ -594,7 +594,7 @@ TEST (test_npyparse_seeks_to_the_frame)
       fail_unless (frames[i].bytes == on_disk.all[(target + i) % 10]);
     }
   }
-  expect_no_error (run.said ());
+  expect_no_error (run.messages ());
 }
 
 TEST (test_npyparse_stops_where_a_seek_says)
@@ -605,11 +605,11 @@ TEST (test_npyparse_stops_where_a_seek_says)
   std::vector<Frame> frames = frames_of_segment (run, 1.0, 2, 5);
   expect_equal (frames.size (), 3);
   expect_equal (frames[0].time, 2 * frame_time);
-  expect_no_error (run.said ());
+  expect_no_error (run.messages ());
 }
 
 /* One pipeline reads parts of the file on demand, the other pushes them. */
-static const char *ways_of_reading[] = {" ! npyparse", " ! queue ! npyparse"};
+static const char *read_modes[] = {" ! npyparse", " ! queue ! npyparse"};
 
 static void
 expect_backward (const std::vector<Frame> &frames, const std::vector<std::string> &all,
@@ -623,7 +623,7 @@ expect_backward (const std::vector<Frame> &frames, const std::vector<std::string
   }
 }
 
-TEST_ROWS (test_npyparse_plays_backward, ways_of_reading)
+TEST_ROWS (test_npyparse_plays_backward, read_modes)
 {
   TenFrames on_disk;
   const struct {
@@ -641,7 +641,7 @@ TEST_ROWS (test_npyparse_plays_backward, ways_of_reading)
       expect_backward (
           frames_of_segment (run, rate, first, asked_end), on_disk.all, first, end);
     expect_equal (frames_of_segment (run, 1.0, 8, -1).size (), 2);
-    expect_no_error (run.said ());
+    expect_no_error (run.messages ());
   }
 }
 
@@ -662,10 +662,10 @@ TEST (test_npyparse_plays_files_behind_each_other_backward)
   std::vector<Frame> forward = frames_of_segment (run, 1.0, 3, -1);
   expect_frames (forward, {all[3], all[4]});
   expect_equal (forward[0].time, 3 * frame_time);
-  expect_no_error (run.said ());
+  expect_no_error (run.messages ());
 }
 
-TEST_ROWS (test_npyparse_follows_a_scrub, ways_of_reading)
+TEST_ROWS (test_npyparse_follows_a_scrub, read_modes)
 {
   TenFrames on_disk;
   std::mt19937 random (7);
@@ -688,11 +688,11 @@ TEST_ROWS (test_npyparse_follows_a_scrub, ways_of_reading)
     fail_unless (shown.bytes == on_disk.all[frame], "seek %d to %d", i, int (frame));
     expect_equal (shown.time, frame * frame_time);
   }
-  expect_no_error (run.said ());
+  expect_no_error (run.messages ());
 }
 
 /* As an application plays a loop: the first seek flushes, later ones do not. */
-TEST_ROWS (test_npyparse_loops_over_a_segment, ways_of_reading)
+TEST_ROWS (test_npyparse_loops_over_a_segment, read_modes)
 {
   TenFrames on_disk;
   Player run ("filesrc blocksize=50 location=" + on_disk.file + row);
@@ -712,10 +712,10 @@ TEST_ROWS (test_npyparse_loops_over_a_segment, ways_of_reading)
     expect_equal (GST_MESSAGE_TYPE (message), GST_MESSAGE_SEGMENT_DONE);
     flags = GST_SEEK_FLAG_SEGMENT;
   }
-  expect_no_error (run.said ());
+  expect_no_error (run.messages ());
 }
 
-TEST_ROWS (test_npyparse_says_how_long_a_file_is, ways_of_reading)
+TEST_ROWS (test_npyparse_says_how_long_a_file_is, read_modes)
 {
   TenFrames on_disk;
   Player run ("filesrc location=" + on_disk.file + row + " framerate=30/1");
@@ -751,7 +751,7 @@ TEST (test_npyparse_answers_while_streams_begin)
 
 /* Downstream that accepts no more data */
 
-TEST_ROWS (test_npyparse_is_silent_when_downstream_ends_first, ways_of_reading)
+TEST_ROWS (test_npyparse_is_silent_when_downstream_ends_first, read_modes)
 {
   TenFrames on_disk;
 
@@ -760,11 +760,11 @@ TEST_ROWS (test_npyparse_is_silent_when_downstream_ends_first, ways_of_reading)
                 + on_disk.file + row + " name=npyparse ! identity eos-after=3");
 
     expect_equal (run.play_frames ().size (), 2);
-    expect_no_error (run.said ());
+    expect_no_error (run.messages ());
   }
 }
 
-TEST_ROWS (test_npyparse_is_silent_when_the_application_ends_the_stream, ways_of_reading)
+TEST_ROWS (test_npyparse_is_silent_when_the_application_ends_the_stream, read_modes)
 {
   Folder folder;
   std::string file = folder.write ("a.npy", u16_file ("(5000, 2, 4)", counted (40000)));
@@ -780,7 +780,7 @@ TEST_ROWS (test_npyparse_is_silent_when_the_application_ends_the_stream, ways_of
   fail_unless (
       gst_pad_query_position (run.pad ("slow", "src"), GST_FORMAT_DEFAULT, &passed));
   fail_unless (passed < 5000);
-  expect_no_error (run.said ());
+  expect_no_error (run.messages ());
 }
 
 TEST (test_npyparse_is_refused_before_it_collects_a_frame)
@@ -791,7 +791,7 @@ TEST (test_npyparse_is_refused_before_it_collects_a_frame)
 
   expect_equal (parser.push (file.substr (0, 128)), GST_FLOW_NOT_NEGOTIATED);
   parser.end ();
-  expect_no_error (parser.said ());
+  expect_no_error (parser.messages ());
 }
 
 /* Refused seeks */
@@ -815,30 +815,30 @@ refused_streams ()
   std::string long_header = std::string ("\x93NUMPY\x02\0\xff\xff\xff\xff{", 13);
 
   return {
-      {"", "0 bytes of it are there, expected 8", 0},
-      {frame.substr (0, 3), "3 bytes of it are there, expected 8", 0},
-      {frame.substr (0, 50), "50 bytes of it are there, expected 128", 0},
-      {frame.substr (0, 128), "0 bytes of data are there, expected 16", 0},
-      {three_frames ().substr (0, 128 + 40), "40 bytes of data are there, expected 48",
-          2},
-      {frame + frame.substr (0, 139), "11 bytes of data are there, expected 16", 1},
+      {"", "only 0 bytes available, expected 8", 0},
+      {frame.substr (0, 3), "only 3 bytes available, expected 8", 0},
+      {frame.substr (0, 50), "only 50 bytes available, expected 128", 0},
+      {frame.substr (0, 128), "only 0 bytes of data available, expected 16", 0},
+      {three_frames ().substr (0, 128 + 40),
+          "only 40 bytes of data available, expected 48", 2},
+      {frame + frame.substr (0, 139), "only 11 bytes of data available, expected 16", 1},
       {frame + "trailing bytes",
           "at byte 144: not a .npy file: it begins with \"traili\"", 1},
       {"1.5\n2.5\n3.5\n", "it begins with \"1.5\\n2.\"", 0},
-      {array ("|O", "(2, 4)"), "'|O', which is Python objects, expected '<u2'", 0},
+      {array ("|O", "(2, 4)"), "'|O' (Python objects), expected '<u2'", 0},
       {array ("<i8", "(2, 4)"), "'<i8', expected u1, i1, u2, i2, u4, i4, f4 or f8", 0},
       {header ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"),
           "'descr' is the record [('a', '<f4')]", 0},
       {array ("<u2", "(2, 4)", "True"),
           "(2, 4) has 'fortran_order': True, expected False", 0},
       {array ("<u2", "(3, 2, 4)", "True"), "(3, 2, 4) has 'fortran_order': True", 0},
-      {array ("<u2", "(1, 3, 2, 4)"), "shape (1, 3, 2, 4) has another number", 0},
-      {array ("<u2", "()"), "shape () has another number of dimensions", 0},
+      {array ("<u2", "(1, 3, 2, 4)"), "shape (1, 3, 2, 4) has the wrong number", 0},
+      {array ("<u2", "()"), "shape () has the wrong number of dimensions", 0},
       {array ("<u2", "(2, 0)"), "shape (2, 0) is empty", 0},
       {array ("<u2", "(0, 2, 4)"), "shape (0, 2, 4) is empty", 0},
       {array ("<u2", "(2, 3000000000)"), "shape (2, 3000000000) has more than", 0},
       {array ("<u2", "(3000000000, 2)"), "shape (3000000000, 2) has more than", 0},
-      {array ("<f8", "(99999999, 999999999, 999999999)"), "larger than any memory", 0},
+      {array ("<f8", "(99999999, 999999999, 999999999)"), "does not fit into memory", 0},
       {array ("<u2", "(99999999999999999999999, 2)"), "dimension that fits", 0},
       {array ("<u2", "(-2, 4)"), "found \"-2, 4), }\", expected a dimension of 0", 0},
       {array ("<u2", "(8)"), "expected \",\" after the first dimension", 0},
@@ -865,7 +865,7 @@ expect_refused (Parser &parser, const Refused &refused, gsize block)
 {
   parser.push_in_blocks (refused.bytes, block);
   parser.end ();
-  parser.said ().expect_one_error ({refused.label});
+  parser.messages ().expect_one_error ({refused.label});
   expect_equal (parser.frames ().size (), refused.frames);
 }
 
@@ -889,7 +889,7 @@ TEST_ROWS (test_npyparse_works_again_after_an_error_and_ready, refused_streams (
   expect_equal (parser.push (three_frames ()), GST_FLOW_OK);
   parser.end ();
   expect_frames (parser.frames (), split (bytes_of (counted (24)), 16));
-  expect_no_error (parser.said ());
+  expect_no_error (parser.messages ());
 }
 
 TEST (test_npyparse_refuses_early_what_cannot_be_in_the_file)
@@ -897,12 +897,12 @@ TEST (test_npyparse_refuses_early_what_cannot_be_in_the_file)
   Folder folder;
   std::string file = folder.write ("a.npy",
       header (dictionary ("<u2", "(2000000000, 1000)")) + std::string (5000, 'x'));
-  Outcome said = run (
+  Outcome messages = run (
       "filesrc blocksize=512 location=" + file + " ! npyparse name=npyparse ! fakesink");
 
-  said.errors = said.errors_of ("npyparse");
-  said.expect_one_error ({"ends at byte 5128 in frame 1 of a .npy file, expected "
-                          "4000000000128 bytes"});
+  messages.errors = messages.errors_of ("npyparse");
+  messages.expect_one_error ({"ends at byte 5128 in frame 1 of a .npy file, expected "
+                              "4000000000128 bytes"});
 }
 
 TEST (test_npyparse_survives_damaged_streams)
@@ -921,7 +921,7 @@ TEST (test_npyparse_survives_damaged_streams)
     bad.resize (random () % 3 ? bad.size () : random () % bad.size ());
     parser.push_in_blocks (bad, 1 + random () % 200);
     parser.end ();
-    int errors = parser.said ().errors.size ();
+    int errors = parser.messages ().errors.size ();
     gsize frames = parser.frames ().size ();
 
     fail_unless (errors <= 1, "round %d: %d errors", round, errors);
@@ -1043,7 +1043,7 @@ TEST_ROWS (test_npyparse_refuses_what_is_no_array, files_of_no_array ())
 {
   ArrayParser parser (row.launch);
   expect_equal (parser.push (row.file), GST_FLOW_ERROR);
-  parser.said ().expect_one_error ({row.label});
+  parser.messages ().expect_one_error ({row.label});
 }
 
 /* Downstream that accepts both spectra and arrays */
@@ -1051,12 +1051,12 @@ TEST_ROWS (test_npyparse_refuses_what_is_no_array, files_of_no_array ())
 namespace {
 /* Returns true if the element posted an INFO message. */
 bool
-said_info (const Parser &parser)
+posted_info (const Parser &parser)
 {
-  bool said = false;
+  bool posted = false;
   while (Owned<GstMessage> message = gst_bus_pop_filtered (parser.bus, GST_MESSAGE_INFO))
-    said = true;
-  return said;
+    posted = true;
+  return posted;
 }
 
 const struct {
@@ -1081,7 +1081,7 @@ TEST_ROWS (test_npyparse_keeps_float64_where_arrays_are_taken, takers_of_both)
         GST_FLOW_OK);
     expect_frames (parser.frames (), {values});
     parser.expect_caps ("types=float64, dimensions=(string)2:3", "other/tensors");
-    fail_if (said_info (parser));
+    fail_if (posted_info (parser));
   }
 }
 
@@ -1126,9 +1126,9 @@ TEST (test_npyparse_says_that_it_rounds_float64)
     expect_equal (parser.push (file), GST_FLOW_OK);
     expect_frames (parser.frames (), {bytes_of (rounded)});
     parser.expect_caps ("format=F32LE, samples=2, lines=3");
-    expect_equal (said_info (parser), row.rounds);
+    expect_equal (posted_info (parser), row.rounds);
     expect_equal (parser.push (file), GST_FLOW_OK);
-    fail_if (said_info (parser), "said twice");
+    fail_if (posted_info (parser), "posted twice");
   }
 }
 

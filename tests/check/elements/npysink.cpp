@@ -222,7 +222,8 @@ TEST (test_a_growing_file_is_an_array_at_any_moment)
     }
     fail_unless (there, "no array of shape %s", shape.c_str ());
     fail_unless (read_npy (files_like (file + ".*")[0]).values == patterns (300, frames));
-    fail_unless (files_like (file).empty (), "it has its name before it is whole");
+    fail_unless (files_like (file).empty (),
+        "the final file name exists before the file is complete");
   }
   /* Stopping a recording completes its file. */
   writer.stop ();
@@ -238,16 +239,16 @@ TEST (test_a_full_disk_is_one_error_and_leaves_what_was_there_readable)
   room = 1000;
   for (guint n = 0; n < 5; n++)
     writer.push (300, n);
-  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
   room = -1;
-  fail_unless (said.errors.size () == 1, "%d errors", int (said.errors.size ()));
-  fail_unless (said.errors[0].find ("3 frames are whole in ") == 0
-                   && said.errors[0].find ("No space left") != std::string::npos,
-      "%s", said.errors[0].c_str ());
+  fail_unless (messages.errors.size () == 1, "%d errors", int (messages.errors.size ()));
+  fail_unless (messages.errors[0].find (" has 3 complete frames; ") != std::string::npos
+                   && messages.errors[0].find ("No space left") != std::string::npos,
+      "%s", messages.errors[0].c_str ());
   writer.stop ();
   const auto files = files_like (file + ".*");
   fail_unless_equals_int (int (files.size ()), 1);
-  fail_unless (said.errors[0].find (files[0]) != std::string::npos);
+  fail_unless (messages.errors[0].find (files[0] + " has 3") == 0);
   const Saved saved = read_npy (folder.file (files[0].substr (folder.path.size () + 1)));
   assert_header (saved, "|u1", "(3, 300)");
   fail_unless (saved.values == patterns (300, 3));
@@ -261,9 +262,9 @@ TEST (test_a_full_disk_leaves_the_files_of_the_frames_before)
   room = 1000;
   for (guint n = 0; n < 5; n++)
     writer.push (300, n);
-  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
   room = -1;
-  fail_unless_equals_int (int (said.errors.size ()), 1);
+  fail_unless_equals_int (int (messages.errors.size ()), 1);
   writer.stop ();
   fail_unless_equals_int (int (files_like (folder.path + "/*").size ()), 3);
   for (const char *name : {"f0.npy", "f1.npy", "f2.npy"})
@@ -282,9 +283,10 @@ TEST (test_what_cannot_be_written_is_one_error)
   for (const Row &row : rows) {
     Writer writer (tensors ("uint8", "3"), row.location);
     writer.push (3, 0);
-    const Said said = said_on (writer.bus, 20 * GST_SECOND);
-    fail_unless_equals_int (int (said.errors.size ()), 1);
-    fail_unless (said.errors[0].find (row.expected) == 0, "%s", said.errors[0].c_str ());
+    const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
+    fail_unless_equals_int (int (messages.errors.size ()), 1);
+    fail_unless (
+        messages.errors[0].find (row.expected) == 0, "%s", messages.errors[0].c_str ());
   }
 }
 
@@ -298,9 +300,9 @@ TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
   gst_app_src_set_caps (GST_APP_SRC (writer.in), other);
   gst_caps_unref (other);
   writer.push (4, 0);
-  const Said said = said_on (writer.bus, 20 * GST_SECOND);
-  fail_unless_equals_int (int (said.errors.size ()), 1);
-  fail_unless (said.errors[0].find ("frames of another shape") != std::string::npos);
+  const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (messages.errors.size ()), 1);
+  fail_unless (messages.errors[0].find ("frames of another shape") != std::string::npos);
   for (const std::string &left : files_like (file + ".*"))
     unlink (left.c_str ());
 }
@@ -367,11 +369,11 @@ void
 expect_refused (const std::string &location, const std::vector<std::string> &parts)
 {
   Writer writer (tensors ("uint8", "3"), location);
-  const Said said = said_on (writer.bus, 20 * GST_SECOND);
-  fail_unless_equals_int (int (said.errors.size ()), 1);
+  const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (messages.errors.size ()), 1);
   for (const std::string &part : parts)
-    fail_unless (said.errors[0].find (part) != std::string::npos, "%s, expected %s",
-        said.errors[0].c_str (), part.c_str ());
+    fail_unless (messages.errors[0].find (part) != std::string::npos, "%s, expected %s",
+        messages.errors[0].c_str (), part.c_str ());
 }
 } // namespace
 
@@ -400,11 +402,11 @@ TEST (test_npysink_refuses_a_special_file_among_numbered_ones)
   Writer writer (tensors ("uint8", "3"), folder.path + "/f%d.npy");
   for (guint n = 0; n < 3; n++)
     writer.push (3, n);
-  const Said said = said_on (writer.bus, 20 * GST_SECOND);
-  fail_unless_equals_int (int (said.errors.size ()), 1);
-  fail_unless (said.errors[0].find (fifo) != std::string::npos
-                   && said.errors[0].find ("a FIFO") != std::string::npos,
-      "%s", said.errors[0].c_str ());
+  const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (messages.errors.size ()), 1);
+  fail_unless (messages.errors[0].find (fifo) != std::string::npos
+                   && messages.errors[0].find ("a FIFO") != std::string::npos,
+      "%s", messages.errors[0].c_str ());
   writer.stop ();
   fail_unless (folder.names () == std::vector<std::string> ({"f0.npy", "f1.npy"}));
   fail_unless (S_ISFIFO (status_of (fifo).st_mode));
@@ -420,8 +422,8 @@ TEST (test_npysink_leaves_a_special_file_made_while_it_records)
   fail_unless (check::soon ([&] { return files_like (file + ".*").size () == 1; }));
   fail_unless_equals_int (mkfifo (file.c_str (), 0644), 0);
   gst_app_src_end_of_stream (GST_APP_SRC (writer.in));
-  const Said said = said_on (writer.bus, 20 * GST_SECOND);
-  fail_unless_equals_int (int (said.errors.size ()), 1);
+  const Messages messages = messages_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (messages.errors.size ()), 1);
   writer.stop ();
   fail_unless (S_ISFIFO (status_of (file).st_mode));
   assert_header (read_npy (files_like (file + ".*")[0]), "|u1", "(1, 3)");

@@ -185,7 +185,7 @@ TEST (test_nufft_suppresses_the_mirror_term)
   for (const auto &of : cases) {
     TableFile file (of.wavelengths);
     const double bin = std::round (of.depth * samples / 2);
-    const Values x = fringe (reference::places_of (of.wavelengths), bin);
+    const Values x = fringe (reference::grid_positions (of.wavelengths), bin);
     const fourier::Line expected =
         reference::depths_of (reference::spectrum_of ({}, even_fringe (samples, bin)));
     for (const char *way : ways) {
@@ -208,7 +208,7 @@ TEST (test_lanczos16_suppresses_the_mirror_term)
   const double bin = std::round (0.78 * samples / 2);
   const Values wavelengths = evenly_spaced (samples);
   TableFile file (wavelengths);
-  const Values x = fringe (reference::places_of (wavelengths), bin);
+  const Values x = fringe (reference::grid_positions (wavelengths), bin);
   const fourier::Line expected =
       reference::depths_of (reference::spectrum_of ({}, even_fringe (samples, bin)));
   for (const char *way : ways) {
@@ -228,7 +228,7 @@ TEST (test_nufft_shows_mirrors_of_all_lengths)
       if (falling)
         std::reverse (wavelengths.begin (), wavelengths.end ());
       TableFile file (wavelengths);
-      const Values second = mirrors_at (reference::places_of (wavelengths));
+      const Values second = mirrors_at (reference::grid_positions (wavelengths));
       Values x = noise (samples);
       x.insert (x.end (), second.begin (), second.end ());
       for (const char *way : ways) {
@@ -248,7 +248,7 @@ TEST (test_nufft_with_dispersion_and_background_shows_mirrors)
 {
   const gsize samples = 1024;
   const Values wavelengths = spectrometer (samples);
-  const Values places = reference::places_of (wavelengths);
+  const Values places = reference::grid_positions (wavelengths);
   TableFile file (wavelengths), background (Values (samples, 12.5));
   reference::Chain expected;
   expected.window = "blackman";
@@ -274,7 +274,7 @@ TEST (test_nufft_of_a_map_is_that_of_its_wavelengths)
   const gsize samples = 2048;
   const Values wavelengths = spectrometer (samples);
   TableFile file (wavelengths), map_file (reference::map_of (wavelengths));
-  Values x = mirrors_at (reference::places_of (wavelengths));
+  Values x = mirrors_at (reference::grid_positions (wavelengths));
   DepthChain by_map ("interpolation=nufft resample-map=" + map_file.path, "", samples, 1);
   DepthChain exact ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
   double worst = worst_difference (by_map.pass (x), exact.pass (x));
@@ -287,7 +287,7 @@ TEST (test_nufft_keeps_nearly_even_fringes_to_all_depths)
 {
   const gsize samples = 2048;
   const Values wavelengths = nearly_even (samples);
-  const Values places = reference::places_of (wavelengths);
+  const Values places = reference::grid_positions (wavelengths);
   TableFile file (wavelengths);
   DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
   DepthChain linear ("interpolation=linear wavelengths=" + file.path, "", samples, 1);
@@ -329,7 +329,7 @@ TEST (test_padded_samples_give_depths_between_the_depths)
     fail_unless (worst < exact, "linear, %s: %g", way, worst);
     DepthChain nufft ("interpolation=nufft " + settings + file.path, way, samples, 1);
     worst = worst_difference (
-        nufft.pass (mirrors_at (reference::places_of (wavelengths))), uneven);
+        nufft.pass (mirrors_at (reference::grid_positions (wavelengths))), uneven);
     fail_unless (worst < of_grid, "nufft, %s: %g", way, worst);
   }
 }
@@ -342,7 +342,7 @@ TEST (test_only_the_samples_that_are_wanted_are_used)
   const Values used (
       wavelengths.begin () + first, wavelengths.begin () + first + samples);
   TableFile whole_file (wavelengths), used_file (used);
-  const Values second = mirrors_at (reference::places_of (used));
+  const Values second = mirrors_at (reference::grid_positions (used));
   Values x = noise (2 * all);
   std::copy (second.begin (), second.end (), x.begin () + gssize (all + first));
   reference::Chain chain;
@@ -366,7 +366,7 @@ TEST (test_only_the_samples_that_are_wanted_are_used)
   }
 }
 
-TEST (test_the_window_stands_where_it_is_wanted)
+TEST (test_nufft_window_position)
 {
   const gsize samples = 512;
   const Values x = noise (samples);
@@ -420,7 +420,7 @@ TEST (test_nufft_comes_and_goes_with_the_next_frame)
 {
   const gsize samples = 1000;
   const Values wavelengths = spectrometer (samples);
-  const Values places = reference::places_of (wavelengths);
+  const Values places = reference::grid_positions (wavelengths);
   TableFile file (wavelengths);
   const Values x = mirrors_at (places);
   reference::Chain linear;
@@ -446,7 +446,7 @@ TEST (test_nufft_comes_and_goes_with_the_next_frame)
         }
       }
     }
-    fail_unless (chain.harness.said ().is_clean ());
+    fail_unless (chain.harness.messages ().is_clean ());
   }
 }
 
@@ -455,7 +455,7 @@ TEST (test_a_settings_file_sets_what_is_in_it)
 {
   const gsize samples = 512;
   const Values wavelengths = spectrometer (samples);
-  const Values x = mirrors_at (reference::places_of (wavelengths));
+  const Values x = mirrors_at (reference::grid_positions (wavelengths));
   TableFile file (wavelengths), settings ({}), wrong ({});
   const std::string text =
       "# found\ninterpolation=nufft\n\nwavelengths=" + file.path + "\n";
@@ -464,13 +464,14 @@ TEST (test_a_settings_file_sets_what_is_in_it)
   const fourier::Line expected = depths_of_mirrors (samples);
   DepthChain chain ("settings=" + settings.path, "", samples, 1);
   fail_unless (worst_difference (chain.pass (x), expected) < of_grid);
-  fail_unless (chain.harness.said ().is_clean ());
+  fail_unless (chain.harness.messages ().is_clean ());
   for (const std::string &path : {std::string ("/no/such"), wrong.path}) {
     check::set_together (chain.find ("octwindowinterp"), "settings=" + path);
     fail_unless (worst_difference (chain.pass (x), expected) < of_grid);
-    check::Outcome said = chain.harness.said ();
-    fail_unless_equals_int (said.warnings.size (), 1);
-    fail_unless (said.warnings[0].find ("settings file " + path) != std::string::npos);
+    check::Outcome messages = chain.harness.messages ();
+    fail_unless_equals_int (messages.warnings.size (), 1);
+    fail_unless (
+        messages.warnings[0].find ("settings file " + path) != std::string::npos);
   }
 }
 
@@ -487,7 +488,7 @@ TEST (test_samples_that_are_not_there_leave_the_last_ones_in_force)
           "window=hann window-width=0.3 window-centre=1 samples=20"}) {
     check::set_together (chain.find ("octwindowinterp"), set);
     fail_unless (worst_difference (chain.pass (x), before) < 1e-9);
-    fail_unless_equals_int (chain.harness.said ().warnings.size (), 1);
+    fail_unless_equals_int (chain.harness.messages ().warnings.size (), 1);
   }
 }
 
@@ -507,9 +508,9 @@ TEST (test_spectra_of_16_to_65536_samples_have_depths)
     if (samples > 1000)
       continue;
     DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
-    worst =
-        worst_difference (nufft.pass (mirrors_at (reference::places_of (wavelengths))),
-            depths_of_mirrors (samples));
+    worst = worst_difference (
+        nufft.pass (mirrors_at (reference::grid_positions (wavelengths))),
+        depths_of_mirrors (samples));
     fail_unless (worst < 0.1, "nufft, %d: %g", int (samples), worst);
   }
 }
@@ -521,5 +522,6 @@ TEST (test_nufft_says_which_spectra_are_too_long)
       "interpolation=nufft wavelength-min=800 wavelength-max=900", "", 65536, 1);
   fail_unless (
       nufft.harness.push (check::buffer_of (check::Bytes (4 * 65536))) != GST_FLOW_OK);
-  nufft.harness.said ().expect_one_error ({"65536 wavenumbers, expected 32768 at most"});
+  nufft.harness.messages ().expect_one_error (
+      {"65536 wavenumbers, expected 32768 at most"});
 }

@@ -170,7 +170,7 @@ TEST_ROWS (test_octangio_takes_any_number_of_repeats, {2u, 3u, 8u})
   }
 }
 
-TEST_ROWS (test_octangio_tells_vessel_from_tissue, methods)
+TEST_ROWS (test_octangio_separates_vessel_from_tissue, methods)
 {
   Harness harness ("octangio method=" + row.label, frame_caps ("CF32LE"));
   push_place (harness, 0, {0, 1, 2, 3});
@@ -397,7 +397,7 @@ angiogram_in_air (const std::string &settings)
 }
 } // namespace
 
-TEST_ROWS (test_octangio_threshold_tells_vessel_from_air, methods)
+TEST_ROWS (test_octangio_threshold_separates_vessel_from_air, methods)
 {
   for (const char *more : {"", " axial-shift=2", " bands=2", " axial-shift=1 bands=2"}) {
     const std::string settings = "method=" + row.label + more;

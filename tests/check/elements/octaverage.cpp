@@ -208,7 +208,7 @@ numbered (guint n, guint flags = 0)
 }
 
 Values
-means_that_came (Harness &harness)
+received_means (Harness &harness)
 {
   Values means;
   while (waiting (harness) > 0)
@@ -239,7 +239,7 @@ TEST_ROWS (test_octaverage_mixes_no_frames_over_a_loss,
     harness.push (numbered (frame, frame == expected ? 0 : GST_BUFFER_FLAG_DISCONT));
     expected = frame + 1;
   }
-  expect_near (means_that_came (harness), row.means, 1e-5, row.label);
+  expect_near (received_means (harness), row.means, 1e-5, row.label);
 }
 
 TEST (test_octaverage_takes_no_values_from_a_gap)
@@ -247,7 +247,7 @@ TEST (test_octaverage_takes_no_values_from_a_gap)
   Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
   for (guint n = 0; n < 6; n++)
     harness.push (numbered (n, n == 2 ? GST_BUFFER_FLAG_GAP : 0));
-  expect_near (means_that_came (harness), Values{0.5, 4.5}, 1e-5, "gap");
+  expect_near (received_means (harness), Values{0.5, 4.5}, 1e-5, "gap");
 }
 
 TEST (test_octaverage_marks_the_mean_after_a_loss)
@@ -262,7 +262,7 @@ TEST (test_octaverage_marks_the_mean_after_a_loss)
   fail_unless (breaks == std::vector<bool> ({false, false, true, false}));
 }
 
-TEST (test_octaverage_begins_anew_after_a_flush)
+TEST (test_octaverage_restarts_after_a_flush)
 {
   Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
   harness.push (numbered (0));
@@ -270,7 +270,7 @@ TEST (test_octaverage_begins_anew_after_a_flush)
   harness.start_segment ();
   for (guint n : {10, 11})
     harness.push (numbered (n));
-  expect_near (means_that_came (harness), Values{10.5}, 1e-5, "after a flush");
+  expect_near (received_means (harness), Values{10.5}, 1e-5, "after a flush");
 }
 
 /* A group that began with other caps is dropped; the positions of later groups do not
@@ -361,7 +361,7 @@ TEST_ROWS (test_octaverage_refuses_groups_that_no_volume_holds,
       row.repeats > 1 ? "repeats each B-scan 3 times" : "a volume of the scan has 3";
   Harness refused (text ("octaverage frames=%u", row.frames), frame_caps ("F32LE"));
   refused.push (scanned (0, row.repeats, row.b_scans));
-  refused.said ().expect_one_error ({"groups of 4 frames", reason});
+  refused.messages ().expect_one_error ({"groups of 4 frames", reason});
 
   Harness playing ("octaverage frames=3", frame_caps ("F32LE"));
   for (guint n = 0; n < 9; n++) {
@@ -369,7 +369,7 @@ TEST_ROWS (test_octaverage_refuses_groups_that_no_volume_holds,
       set_together (playing.find ("octaverage"), "frames=4");
     playing.push (scanned (n, row.repeats, row.b_scans));
   }
-  expect_near (means_that_came (playing), Values{1, 4, 7}, 1e-5, row.label);
+  expect_near (received_means (playing), Values{1, 4, 7}, 1e-5, row.label);
   expect_warnings (playing.bus, row.label, {"groups of 4 frames"});
 }
 
@@ -379,7 +379,7 @@ TEST (test_octaverage_waits_for_volumes_that_hold_a_group)
   Harness harness ("octaverage frames=4", frame_caps ("F32LE"));
   for (guint n = 0; n < 24; n++)
     harness.push (scanned (n, 1, n < 8 || n >= 16 ? 8 : 2));
-  expect_near (means_that_came (harness), Values{1.5, 5.5, 17.5, 21.5}, 1e-5, "volumes");
+  expect_near (received_means (harness), Values{1.5, 5.5, 17.5, 21.5}, 1e-5, "volumes");
   expect_warnings (harness.bus, "volumes of 2", {"groups of 4 frames"});
 }
 
@@ -422,7 +422,7 @@ TEST (test_octaverage_takes_knobs_between_two_frames)
   expect_warnings (harness.bus, "knobs", {});
 }
 
-TEST (test_octaverage_keeps_what_is_in_force_where_numbers_are_not_complex)
+TEST (test_octaverage_keeps_settings_if_numbers_are_not_complex)
 {
   Harness harness ("octaverage frames=1", frame_caps ("F32LE"));
   const Values frame = real_of (speckle (3));
@@ -432,7 +432,7 @@ TEST (test_octaverage_keeps_what_is_in_force_where_numbers_are_not_complex)
     Owned<GstBuffer> out = harness.pass (timed (bytes_of<float> (frame), n));
     expect_near (numbers_in<float> (read_buffer (out)), frame, 0, "values");
   }
-  expect_warnings (harness.bus, "mean=complex", {"what comes in is not complex"});
+  expect_warnings (harness.bus, "mean=complex", {"the input is not complex"});
 }
 
 TEST (test_octaverage_ends_a_chain_of_octfft)

@@ -200,7 +200,7 @@ TEST (test_octbackground_recorded_stays_until_it_is_set_again)
       expected[n] = 0;
   }
   assert_near (pull_pairs (harness), expected, "DC alone");
-  fail_unless (harness.said ().is_clean ());
+  fail_unless (harness.messages ().is_clean ());
 }
 
 /* A complex pattern in a file, as npysink writes it */
@@ -226,7 +226,7 @@ TEST (test_octbackground_takes_what_a_file_has_away)
   set_together (harness.find ("octbackground"), "location=" + other.path);
   harness.push (complex_frame (frame, 2));
   assert_near (pull_pairs (harness), without (frame, mean), "of the file before");
-  fail_unless_equals_int (harness.said ().warnings.size (), 1);
+  fail_unless_equals_int (harness.messages ().warnings.size (), 1);
   set_together (
       harness.find ("octbackground"), "method=minimum-variance segment-lines=8");
   harness.push (complex_frame (frame, 3));
@@ -246,18 +246,19 @@ caps_from (guint first, gsize depths = 16)
 } // namespace
 
 /* A pattern does not apply to depths with another start. */
-TEST (test_octbackground_records_anew_when_the_first_depth_changes)
+TEST (test_octbackground_records_again_when_the_first_depth_changes)
 {
   const struct {
     std::string caps, warning;
   } changes[] = {
-      {caps_from (9), "method=recorded: the pattern is of 16 depths from 5 on, but 16 "
-                      "from 9 on come; recording it anew"},
-      {frame_caps ("CF32LE", 24, 16), "method=recorded: the pattern is of 16 depths from "
-                                      "5 on, but 16 from 0 on come; recording it anew"},
+      {caps_from (9), "method=recorded: the pattern has 16 depths from bin 5 on, but "
+                      "the input has 16 from bin 9 on; recording it again"},
+      {frame_caps ("CF32LE", 24, 16), "method=recorded: the pattern has 16 depths from "
+                                      "bin 5 on, but the input has 16 from bin 0 on; "
+                                      "recording it again"},
       {caps_from (5, 12),
-          "method=recorded: the pattern is of 16 depths from 5 on, but 12 "
-          "from 5 on come; recording it anew"},
+          "method=recorded: the pattern has 16 depths from bin 5 on, but the input "
+          "has 12 from bin 5 on; recording it again"},
   };
   for (const auto &change : changes) {
     Harness harness ("octbackground method=recorded segment-lines=8", caps_from (5));
@@ -299,16 +300,16 @@ TEST (test_octbackground_subtracts_a_file_from_its_own_depths_alone)
   expect_next (1, frame, "from 9 on");
   expect_next (2, frame, "still");
   expect_warnings (harness.bus, "other depths",
-      {"method=file: the pattern is of 16 depths from 5 on, but 16 from 9 on come; "
-       "subtracting nothing until location is set again"});
+      {"method=file: the pattern has 16 depths from bin 5 on, but the input has 16 from "
+       "bin 9 on; subtracting nothing until location is set again"});
   harness.set_caps (caps_from (5));
   expect_next (3, without (frame, line), "from 5 on again");
   harness.set_caps (caps_from (9));
   set_together (harness.find ("octbackground"), "location=" + file.path);
   expect_next (4, without (frame, line), "set again");
-  harness.said ();
+  harness.messages ();
   expect_next (5, without (frame, line), "and stays");
-  fail_unless (harness.said ().is_clean ());
+  fail_unless (harness.messages ().is_clean ());
 }
 
 /* A NaN in an A-line stays there and does not affect other A-lines. */
@@ -324,7 +325,7 @@ TEST (test_octbackground_a_broken_line_is_in_no_pattern)
     fail_unless_equals_int (std::isfinite (found[n].real ()), n / 16 != 5);
 }
 
-TEST (test_octbackground_waits_for_nothing_and_allocates_nothing_per_frame)
+TEST (test_octbackground_no_waits_and_no_allocations_per_frame)
 {
   Harness harness ("octbackground", frame_caps ("CF32LE", many, deep));
   const Pairs frame = on_a_pattern (1, deep, many);

@@ -139,7 +139,7 @@ TEST (test_octdoppler_needs_a_rate_for_a_velocity)
   Harness harness ("octdoppler");
   harness.set_caps (frame_caps ("CF32LE", n_lines, n_depths, "0/1"));
   harness.push (complex_frame (speckle (1), 0));
-  harness.said ().expect_one_error ({"no framerate", "line-rate"});
+  harness.messages ().expect_one_error ({"no framerate", "line-rate"});
 }
 
 TEST (test_octdoppler_is_nothing_below_the_threshold)

@@ -439,7 +439,7 @@ TEST (test_octfft_silence_is_minus_120_db)
     fail_unless (std::abs (value.real () + 120) < 1e-4, "%g dB", value.real ());
 }
 
-TEST (test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude)
+TEST (test_octfft_mirror_peak_depth_and_amplitude)
 {
   const gsize samples = 2048;
   const double amplitude = 37.5;
@@ -927,8 +927,7 @@ TEST (test_octfft_does_not_start_with_depths_that_lie_outside)
   };
   for (const auto &entry : cases) {
     std::string error = std::string (entry.values)
-                        + ", expected depths among the 500 that 1000 samples per A-line "
-                          "give";
+                        + ", expected depths within the 500 of 1000 samples per A-line";
     check_failure (
         make_noise (1000, 3), entry.bad, "depth-start=0 depth-count=0", error.c_str ());
   }
@@ -977,7 +976,7 @@ check_turns (const std::vector<Turn> &turns)
   }
 }
 
-TEST (test_octfft_display_range_turned_knob_by_knob_keeps_the_last_valid_one)
+TEST (test_octfft_display_range_changed_one_by_one_keeps_last_valid)
 {
   check_turns ({
       turn ("db-min=70", "db-min is 70 and db-max is 60, expected db-min below", 0, 60),
@@ -990,14 +989,14 @@ TEST (test_octfft_display_range_turned_knob_by_knob_keeps_the_last_valid_one)
   });
 }
 
-TEST (test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones)
+TEST (test_octfft_depths_changed_one_by_one_keep_last_valid)
 {
   check_turns ({
       turn ("depth-start=500", "depth-start is 500 and depth-count is 0", 0, 60),
       turn ("depth-start=450", nullptr, 0, 60, 450, 50),
       turn ("depth-count=100",
           "depth-start is 450 and depth-count is 100, expected depths "
-          "among the 500 that 1000 samples",
+          "within the 500 of 1000 samples",
           0, 60, 450, 50),
       turn ("db-max=90", nullptr, 0, 60, 450, 50), /* the reason was already reported */
       turn ("depth-start=400", nullptr, 0, 90, 400, 100),
@@ -1036,7 +1035,7 @@ TEST (test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_back)
   }
 }
 
-TEST (test_octfft_depths_refused_before_are_taken_with_caps_that_have_them)
+TEST (test_octfft_rejected_depths_apply_with_matching_caps)
 {
   Spectra few = make_noise (500, 5), many = make_noise (1000, 5);
   Element octfft;
@@ -1067,7 +1066,7 @@ turn_quickly (gpointer data)
   return nullptr;
 }
 
-TEST (test_octfft_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
+TEST (test_octfft_rapid_changes_never_mix_settings)
 {
   Spectra spectra = make_noise (1000, 5);
   Element octfft;

@@ -100,7 +100,7 @@ expect_first_error (const Outcome &outcome, const std::vector<std::string> &part
 {
   const std::vector<std::string> errors = outcome.errors_of ("out");
   fail_if (errors.empty ());
-  expect_says (errors[0], parts);
+  expect_contains (errors[0], parts);
   for (const std::string &error : errors)
     expect_equal (error, errors[0]);
 }
@@ -192,7 +192,8 @@ TEST_ROWS (test_octfilesink_writes_numbers_of_each_type, kinds)
     const Read read = read_file (folder.file (name));
     assert_same (read.values, patterns (row.size, 2), name);
     if (g_str_has_suffix (name, "nrrd"))
-      expect_says (read.header, {row.nrrd, "\nencoding: raw\n", "\nendian: little\n"});
+      expect_contains (
+          read.header, {row.nrrd, "\nencoding: raw\n", "\nendian: little\n"});
     else
       expect_nifti (read.header, row.dim, row.nifti, row.bits, {1, 1, 1},
           row.dim.size () < 3                              ? flat
@@ -209,10 +210,11 @@ TEST (test_octfilesink_says_in_nrrd_how_far_apart_voxels_are)
   writer.push (96, 2);
   fail_unless (writer.end ().eos);
   const std::string header = read_file (file).header;
-  expect_says (header, {"\nspace: left-posterior-superior\nspace directions: "
-                        "(0,0,-0.0025) (0.007,0,0) (0,-0.001,0)\nspace origin: (0,0,0)\n"
-                        "space units: \"mm\" \"mm\" \"mm\"\n",
-                           "\nkinds: domain domain domain\n"});
+  expect_contains (
+      header, {"\nspace: left-posterior-superior\nspace directions: "
+               "(0,0,-0.0025) (0.007,0,0) (0,-0.001,0)\nspace origin: (0,0,0)\n"
+               "space units: \"mm\" \"mm\" \"mm\"\n",
+                  "\nkinds: domain domain domain\n"});
   /* NRRD does not allow these for an axis with a direction. */
   for (const char *field : {"spacings", "\nunits"})
     fail_unless (header.find (field) == std::string::npos, "%s", header.c_str ());
@@ -227,7 +229,7 @@ TEST (test_octfilesink_says_where_the_first_depth_is)
     writer.push (96, 2);
     fail_unless (writer.end ().eos);
   }
-  expect_says (
+  expect_contains (
       read_file (folder.file ("a.nrrd")).header, {"\nspace origin: (0,0,-0.1)\n"});
   const std::string header = read_file (folder.file ("a.nii")).header;
   for (gsize row = 0; row < 3; row++)
@@ -273,7 +275,7 @@ TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_on_a_full_disk,
   writer.push (96, 5);
   const Outcome outcome = writer.pipeline.play ();
   room = -1;
-  expect_first_error (outcome, {"3 frames are whole in ", "No space left"});
+  expect_first_error (outcome, {" has 3 complete frames; ", "No space left"});
   writer.pipeline.set_state (GST_STATE_NULL);
   const std::vector<std::string> names = folder.names ();
   expect_equal (names.size (), gsize (1));
@@ -283,7 +285,7 @@ TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_on_a_full_disk,
   if (row == "nii")
     expect_nifti (read.header, {8, 3, 3}, 16, 32, {0.0025f, 0.007f, 0.001f}, volume);
   else
-    expect_says (read.header, {"\nsizes: 8 3 3\n"});
+    expect_contains (read.header, {"\nsizes: 8 3 3\n"});
 }
 
 /* Prefix for a program that is not ours but loads plugins built with a sanitizer */
@@ -323,7 +325,7 @@ TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_when_it_is_killed,
   });
   kill (child, SIGKILL);
   waitpid (child, nullptr, 0);
-  fail_unless (written, "nothing was written");
+  fail_unless (written, "no file was written");
   const Read read = read_file (folder.file (folder.names ()[0]));
   const gsize frames =
       row == "nii" ? gsize (number_at<gint16> (read.header, 46))

@@ -14,7 +14,7 @@ using namespace check;
 
 namespace {
 /* Each row compiles kernels. */
-const bool may_take_long = each_test_may_take (60);
+const bool may_take_long = set_test_timeout (60);
 
 const guint n_frames = 44, group = 4;
 const GstClockTime each = GST_SECOND / 10;
@@ -351,9 +351,10 @@ run_with (const Knob &knob, const std::string &chain, const std::string &first,
     if (is_complete (chain, output.to))
       outputs.push_back (output);
   }
-  const Outcome said = pipeline.said ();
-  fail_unless (said.is_clean (), "%s: %s %s", knob.label.c_str (), said.line ().c_str (),
-      said.warnings.empty () ? "" : said.warnings[0].c_str ());
+  const Outcome messages = pipeline.messages ();
+  fail_unless (messages.is_clean (), "%s: %s %s", knob.label.c_str (),
+      messages.line ().c_str (),
+      messages.warnings.empty () ? "" : messages.warnings[0].c_str ());
   return outputs;
 }
 
@@ -432,10 +433,10 @@ TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
     bool is_mixed = output.is_incomplete;
     for (guint change : changes)
       is_mixed = is_mixed || (output.from < change * each && output.to > change * each);
-    fail_unless (is_mixed || whole.count (output.from), "%s: %s should not be there",
+    fail_unless (is_mixed || whole.count (output.from), "%s: unexpected output %s",
         row.label.c_str (), name_of (output).c_str ());
     fail_unless (output.from <= end + 10 || output.is_break || is_en_face (chain),
-        "%s: %s come after a gap without DISCONT", row.label.c_str (),
+        "%s: no DISCONT on %s after a gap", row.label.c_str (),
         name_of (output).c_str ());
     end = output.to;
   }
@@ -444,7 +445,7 @@ TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
                    || olds[n].scan != news[n].scan;
   const bool names_a_file = row.name == "location";
   fail_unless (differences > 0 || names_a_file || olds.size () != news.size (),
-      "%s changes nothing: the test says nothing", row.label.c_str ());
+      "%s has no effect, so the test is not valid", row.label.c_str ());
 }
 
 /* Frames from a file have no timestamps: they are counted, and a change is not a loss. */

@@ -111,20 +111,20 @@ expect_same_pictures (const Left &row, const Size &size, gsize bytes)
 }
 } // namespace
 
-TEST_ROWS (test_octdisplay_shows_depths_that_are_left_to_it_as_those_that_were_made, rows)
+TEST_ROWS (test_octdisplay_deferred_depths_equal_computed_ones, rows)
 {
   for (const Size &size : sizes)
     for (gsize bytes : {1, 2})
       expect_same_pictures (row, size, bytes);
 }
 
-TEST_ROWS (test_a_gpu_shows_depths_that_are_left_to_it_as_those_that_were_made, rows)
+TEST_ROWS (test_gpu_deferred_depths_equal_computed_ones, rows)
 {
   const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-  counting::let_devices_say (CL_DEVICE_TYPE, &gpu, sizeof gpu);
+  counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);
   for (const Size &size : {sizes[1], sizes[3]})
     expect_same_pictures (row, size, 1);
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 TEST_ROWS (test_octdisplay_takes_depths_in_as_few_launches_as_it_promises, rows)
@@ -149,7 +149,7 @@ TEST_ROWS (test_octdisplay_takes_depths_in_as_few_launches_as_it_promises, rows)
 
 /* An element that keeps frames and reads them after later ones; deferred work must use
  * the pattern of its own frame. */
-TEST_ROWS (test_depths_that_were_left_are_those_of_their_frame_whenever_they_are_read,
+TEST_ROWS (test_deferred_depths_belong_to_their_frame,
     std::vector<const char *> (
         {"octbackground", "octbackground method=recorded", "octdoppler quantity=phase"}))
 {

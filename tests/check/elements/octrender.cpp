@@ -173,7 +173,7 @@ void
 check_picture (const Volume &volume, const View &view, gsize width, gsize height,
     double black, double white, const Check &check)
 {
-  guint seen_something = 0;
+  guint has_visible_pixels = 0;
   cast (volume, view, width, height,
       [&] (gsize pixel, const Point &start, const Point &along) {
         Seen least = {1e9, 1e9}, most = {-1e9, -1e9};
@@ -184,9 +184,9 @@ check_picture (const Volume &volume, const View &view, gsize width, gsize height
           most = {std::max (most.light, seen.light), std::max (most.hidden, seen.hidden)};
         }
         check (pixel, least, most);
-        seen_something += most.light > 0.05;
+        has_visible_pixels += most.light > 0.05;
       });
-  fail_unless (seen_something > width * height / 20, "there is nothing to be seen");
+  fail_unless (has_visible_pixels > width * height / 20, "the image is empty");
 }
 
 void
@@ -366,7 +366,7 @@ TEST (test_octrender_turns_with_each_picture)
   fail_unless (gst_caps_can_intersect (harness.caps (), expected));
 }
 
-TEST (test_octrender_tells_the_rate_of_pictures_set_while_caps_are_agreed_on)
+TEST (test_octrender_framerate_set_during_negotiation)
 {
   const Volume volume = some_volume (usual_size, 255);
   Harness harness (render_line ("frames=1"));
@@ -383,11 +383,11 @@ TEST (test_octrender_tells_the_rate_of_pictures_set_while_caps_are_agreed_on)
     fail_unless (gst_caps_can_intersect (harness.caps (), expected), "not %d/s", rate);
   };
 
-  set_while_caps_are_agreed (render, "frames=3");
+  set_during_negotiation (render, "frames=3");
   harness.set_caps (volume_caps (volume, "uint8"));
   expect_frames (0, 3, 30);
   set_together (render, "frames=2");
-  set_while_caps_are_agreed (render, "frames=4");
+  set_during_negotiation (render, "frames=4");
   expect_frames (1, 2, 20);
   expect_frames (2, 4, 40);
 }
@@ -422,7 +422,7 @@ TEST (test_octrender_refuses_what_is_no_volume)
   harness.set_caps ("other/tensors(memory:OpenCLMemory),format=static,num_tensors=1,"
                     "types=uint8,dimensions=(string)2:3:4:5,framerate=10/1");
   harness.push (buffer_of (Bytes (120)));
-  harness.said ().expect_one_error ({"2:3:4:5", "depth:lines:b-scans"});
+  harness.messages ().expect_one_error ({"2:3:4:5", "depth:lines:b-scans"});
 }
 
 /* The order of the device's commands is that of the queue. */

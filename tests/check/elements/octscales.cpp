@@ -117,7 +117,7 @@ TEST (test_octscales_a_mirror_is_where_the_depth_step_says)
       "%g µm, expected %g", found, depth);
 }
 
-TEST (test_octscales_nothing_is_told_that_nobody_knows)
+TEST (test_octscales_no_scale_without_known_values)
 {
   for (const char *settings :
       {"wavelength-min=1187 wavelength-max=1433", "wavelength-unit=nm"}) {
@@ -290,7 +290,7 @@ TEST (test_octscales_other_depths_mix_with_none_before)
 }
 
 /* The row before the change is empty after it, wherever it is. */
-TEST (test_octscales_other_depths_begin_a_live_volume_anew)
+TEST (test_octscales_other_depths_restart_a_live_volume)
 {
   const std::string volume = floats
                              + "octvolume b-scans=2 live=true ! "

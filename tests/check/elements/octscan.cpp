@@ -151,7 +151,7 @@ expect_lines (const Kind &kind, GstBuffer *buffer, gsize lines, const Value &val
 
 /* Value of a sample, different in each A-line and sample within 8 bits */
 double
-told (gsize line, gsize sample)
+marker (gsize line, gsize sample)
 {
   return double (line * 11 + sample);
 }
@@ -160,7 +160,7 @@ GstOctScan
 scan_of (GstBuffer *buffer)
 {
   GstOctScan scan = {};
-  fail_unless (gst_buffer_get_oct_scan (buffer, &scan), "nobody says which B-scan it is");
+  fail_unless (gst_buffer_get_oct_scan (buffer, &scan), "no B-scan number");
   return scan;
 }
 
@@ -176,20 +176,20 @@ element_for (const Kind &kind, const std::string &settings)
 
 /* --- A-lines --- */
 
-TEST_ROWS (test_octscan_leaves_all_as_it_is_unless_told, kinds)
+TEST_ROWS (test_octscan_default_passes_frames_unchanged, kinds)
 {
   Harness harness (element_for (row, ""), caps_of (row, lines_there));
-  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
-  expect_lines (row, out, lines_there, told);
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, marker), 0));
+  expect_lines (row, out, lines_there, marker);
 }
 
 TEST_ROWS (test_octscan_drops_the_flyback, kinds)
 {
   Harness harness (
       element_for (row, "flyback=6 first-line=2 delay=3"), caps_of (row, lines_there));
-  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, marker), 0));
   expect_lines (row, out, lines_there - 8,
-      [] (gsize line, gsize sample) { return told (line + 2 + 3, sample); });
+      [] (gsize line, gsize sample) { return marker (line + 2 + 3, sample); });
 }
 
 /* A sample of 16 positions is scanned forward and back. A-line t of a buffer was taken at
@@ -204,10 +204,10 @@ TEST_ROWS (test_octscan_turns_what_comes_back_round, kinds)
       const gsize time = line - delay;
       if (line < delay || time >= sweep)
         return 255.0;
-      return told (n % 2 ? sweep - 1 - time : time, sample);
+      return marker (n % 2 ? sweep - 1 - time : time, sample);
     };
     Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, taken), n));
-    expect_lines (row, out, sweep, told);
+    expect_lines (row, out, sweep, marker);
     expect_equal (scan_of (out).reversed, n % 2 == 1);
   }
 }
@@ -223,12 +223,12 @@ TEST (test_octscan_has_the_same_places_both_ways)
       const gsize time = line - delay;
       if (line < delay)
         return 60000.0;
-      return told (n % 2 ? time : lines_there - 1 - time, sample);
+      return marker (n % 2 ? time : lines_there - 1 - time, sample);
     };
     Owned<GstBuffer> out =
         harness.pass (timed (frame_of (spectra, lines_there, taken), n));
     expect_lines (spectra, out, lines_there - 2 * delay,
-        [] (gsize line, gsize sample) { return told (line + delay, sample); });
+        [] (gsize line, gsize sample) { return marker (line + delay, sample); });
   }
 }
 
@@ -238,24 +238,24 @@ TEST_ROWS (test_octscan_turns_samples_of_every_second_line_round, kinds)
     Harness harness (
         element_for (row, odd ? "reverse-samples=odd" : "reverse-samples=even"),
         caps_of (row, lines_there));
-    Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
+    Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, marker), 0));
     expect_lines (row, out, lines_there, [&] (gsize line, gsize sample) {
-      return told (line, (line % 2 == 1) == odd ? n_samples - 1 - sample : sample);
+      return marker (line, (line % 2 == 1) == odd ? n_samples - 1 - sample : sample);
     });
   }
 }
 
-TEST_ROWS (test_octscan_tells_b_scans_of_a_buffer_apart, kinds)
+TEST_ROWS (test_octscan_separates_b_scans_of_a_buffer, kinds)
 {
   Harness harness (
       element_for (row, "b-scans-per-buffer=3 flyback=1"), caps_of (row, lines_there));
   for (guint n = 0; n < 2; n++) {
-    harness.push (timed (frame_of (row, lines_there, told), n));
+    harness.push (timed (frame_of (row, lines_there, marker), n));
     expect_equal (waiting (harness), 3u);
     for (guint part = 0; part < 3; part++) {
       Owned<GstBuffer> out = harness.pull ();
       expect_lines (row, out, 5,
-          [&] (gsize line, gsize sample) { return told (6 * part + line, sample); });
+          [&] (gsize line, gsize sample) { return marker (6 * part + line, sample); });
       expect_equal (scan_of (out).frame, guint64 (3 * n + part));
       expect_equal (GST_BUFFER_PTS (out), n * each + part * each / 3);
     }
@@ -305,10 +305,10 @@ TEST_ROWS (test_octscan_takes_what_is_between_two_lines, kinds)
 {
   Harness harness (element_for (row, "flyback=4 delay=1.25 interpolation=linear"),
       caps_of (row, lines_there));
-  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, marker), 0));
   expect_lines (
       row, out, lines_there - 4,
-      [&] (gsize line, gsize sample) { return told (line, sample) + 1.25 * 11; },
+      [&] (gsize line, gsize sample) { return marker (line, sample) + 1.25 * 11; },
       row.bytes < 4 || row.whole ? 0.5 : 1e-4);
 }
 
@@ -319,18 +319,18 @@ TEST (test_octscan_takes_the_nearer_line)
     Harness harness (
         text ("octscan flyback=4 delay=%g", delay), caps_of (spectra, lines_there));
     Owned<GstBuffer> out =
-        harness.pass (timed (frame_of (spectra, lines_there, told), 0));
+        harness.pass (timed (frame_of (spectra, lines_there, marker), 0));
     const gsize from = expected;
     expect_lines (spectra, out, lines_there - 4,
-        [&] (gsize line, gsize sample) { return told (line + from, sample); });
+        [&] (gsize line, gsize sample) { return marker (line + from, sample); });
   }
 }
 
-TEST (test_octscan_needs_the_lines_that_it_is_told_of)
+TEST (test_octscan_requires_the_number_of_lines)
 {
   Harness harness ("octscan flyback=6 delay=8 lines=13", caps_of (spectra, lines_there));
-  harness.push (timed (frame_of (spectra, lines_there, told), 0));
-  harness.said ().expect_one_error ({"20 lines of a B-scan, expected 21"});
+  harness.push (timed (frame_of (spectra, lines_there, marker), 0));
+  harness.messages ().expect_one_error ({"B-scans have 20 A-lines, expected 21"});
 }
 
 TEST (test_octscan_takes_knobs_between_two_frames)
@@ -339,9 +339,9 @@ TEST (test_octscan_takes_knobs_between_two_frames)
   GstElement *element = harness.find ("octscan");
   auto pass = [&] (guint n, gsize lines, gsize first) {
     Owned<GstBuffer> out =
-        harness.pass (timed (frame_of (spectra, lines_there, told), n));
+        harness.pass (timed (frame_of (spectra, lines_there, marker), n));
     expect_lines (spectra, out, lines,
-        [&] (gsize line, gsize sample) { return told (line + first, sample); });
+        [&] (gsize line, gsize sample) { return marker (line + first, sample); });
   };
   pass (0, lines_there, 0);
   set_together (element, "flyback=5 first-line=1");
@@ -360,7 +360,7 @@ TEST (test_octscan_counts_repeats_b_scans_and_volumes)
   Harness harness ("octscan repeats=2 b-scans=3", caps_of (spectra, lines_there));
   for (guint n = 0; n < 14; n++) {
     Owned<GstBuffer> out =
-        harness.pass (timed (frame_of (spectra, lines_there, told), n));
+        harness.pass (timed (frame_of (spectra, lines_there, marker), n));
     expect_equal (scan_text (scan_of (out)),
         text ("frame %u volume %u b-scan %u/3 repeat %u/2", n, n / 6, n / 2 % 3, n % 2));
   }
@@ -386,7 +386,7 @@ TEST_ROWS (test_octscan_counts_what_was_lost,
   Harness harness (
       "octscan repeats=2 b-scans=3 reverse=odd", caps_of (spectra, lines_there));
   auto pass = [&] (guint n, guint flags) {
-    GstBuffer *buffer = timed (frame_of (spectra, lines_there, told), n, flags);
+    GstBuffer *buffer = timed (frame_of (spectra, lines_there, marker), n, flags);
     if (!row.timed)
       GST_BUFFER_PTS (buffer) = GST_CLOCK_TIME_NONE;
     return harness.pass (buffer);
@@ -400,7 +400,7 @@ TEST_ROWS (test_octscan_counts_what_was_lost,
           n % 2 ? " reversed" : ""),
       row.label);
   expect_lines (spectra, out, lines_there, [&] (gsize line, gsize sample) {
-    return told (n % 2 ? lines_there - 1 - line : line, sample);
+    return marker (n % 2 ? lines_there - 1 - line : line, sample);
   });
 }
 
@@ -409,11 +409,11 @@ TEST (test_octscan_counts_back_before_its_first_frame)
 {
   Harness harness ("octscan repeats=2 b-scans=3", caps_of (spectra, lines_there));
   for (guint n : {10, 11})
-    harness.pass (timed (frame_of (spectra, lines_there, told), n));
+    harness.pass (timed (frame_of (spectra, lines_there, marker), n));
   harness.flush ();
   harness.start_segment ();
   Owned<GstBuffer> out =
-      harness.pass (timed (frame_of (spectra, lines_there, told), 10 - 7));
+      harness.pass (timed (frame_of (spectra, lines_there, marker), 10 - 7));
   expect_equal (scan_of (out).b_scan, 2u);
   expect_equal (scan_of (out).repeat, 1u);
 }
@@ -442,7 +442,7 @@ TEST (test_octscan_is_remembered_down_the_chain)
 
 namespace {
 GstBuffer *
-told_repeat (guint frame)
+marked_repeat (guint frame)
 {
   GstBuffer *buffer = complex_frame (speckle (frame), frame);
   const GstOctScan scan = {frame, 0, frame / 2, frame % 2, 0, 2, FALSE};
@@ -465,7 +465,7 @@ TEST (test_octscan_lets_no_angiogram_be_of_two_places)
 {
   Harness harness ("octangio repeats=2", frame_caps ("CF32LE"));
   for (guint n : {1, 2, 3, 4, 7, 8, 9})
-    harness.push (told_repeat (n));
+    harness.push (marked_repeat (n));
   for (guint first : {2, 8}) {
     Owned<GstBuffer> out = harness.pull ();
     expect_equal (scan_of (out).frame, guint64 (first / 2));
@@ -480,8 +480,9 @@ TEST (test_octscan_lets_no_angiogram_be_of_two_places)
 TEST (test_octscan_meta_is_a_structure)
 {
   Harness harness ("octscan b-scans=4", caps_of (spectra, lines_there));
-  harness.pass (timed (frame_of (spectra, lines_there, told), 0));
-  Owned<GstBuffer> out = harness.pass (timed (frame_of (spectra, lines_there, told), 1));
+  harness.pass (timed (frame_of (spectra, lines_there, marker), 0));
+  Owned<GstBuffer> out =
+      harness.pass (timed (frame_of (spectra, lines_there, marker), 1));
   Owned<GstBuffer> copy = gst_buffer_copy (out);
   GstCustomMeta *meta = gst_buffer_get_custom_meta (copy, "GstOctScanMeta");
   fail_unless (meta != nullptr);
@@ -519,9 +520,9 @@ TEST (test_octscan_moves_packed_lines_as_they_are)
     set_together (harness.find ("octscan"), "interpolation=linear");
     harness.push (buffer_of (frame));
     read_buffer (harness.pull ());
-    const Outcome said = harness.said ();
-    fail_unless (said.warnings.size () == 1
-                     && said.warnings[0].find ("packed") != std::string::npos,
-        "%s", said.line ().c_str ());
+    const Outcome messages = harness.messages ();
+    fail_unless (messages.warnings.size () == 1
+                     && messages.warnings[0].find ("packed") != std::string::npos,
+        "%s", messages.line ().c_str ());
   }
 }

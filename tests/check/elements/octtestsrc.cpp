@@ -67,73 +67,40 @@ frame_of_sample (GstSample *sample)
 }
 
 /* A pipeline of an octtestsrc named "source" and an appsink */
-class Pipeline {
+class SourcePipeline : public check::Pipeline {
 public:
-  Pipeline (const std::string &properties, const std::string &caps)
+  SourcePipeline (const std::string &properties, const std::string &caps)
+      : check::Pipeline ("octtestsrc name=source " + properties
+                         + " ! capsfilter name=filter caps=\"" + caps
+                         + "\" ! appsink name=sink sync=false max-buffers=2"),
+        source ((*this)["source"]), filter ((*this)["filter"]), sink ((*this)["sink"])
   {
-    GError *error = nullptr;
-    const std::string text = "octtestsrc name=source " + properties
-                             + " ! capsfilter "
-                               "name=filter caps=\""
-                             + caps + "\" ! appsink name=sink sync=false max-buffers=2";
-    pipeline = gst_parse_launch (text.c_str (), &error);
-    fail_unless (error == nullptr, "%s", error ? error->message : "");
-    source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
-    filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
-    sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   }
-  ~Pipeline ()
-  {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (source);
-    gst_object_unref (filter);
-    gst_object_unref (sink);
-    gst_object_unref (pipeline);
-  }
-  void play () { gst_element_set_state (pipeline, GST_STATE_PLAYING); }
 
   /* Returns the next frame; false at EOS and after an error. */
   bool pull (Frame &frame)
   {
-    GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
-    if (!sample)
-      return false;
-    frame = frame_of_sample (sample);
-    gst_sample_unref (sample);
-    return true;
+    const check::Owned<GstSample> sample = check::Pipeline::pull ("sink");
+    if (sample)
+      frame = frame_of_sample (sample);
+    return sample != nullptr;
   }
 
   /* Waits for an error, stops, and returns all errors. */
   std::vector<std::string> errors_when_stopped ()
   {
-    GstBus *bus = gst_element_get_bus (pipeline);
     GstMessage *first =
         gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GST_MESSAGE_ERROR);
     fail_unless (first != nullptr);
     gst_bus_post (bus, first);
-    gst_object_unref (bus);
     gst_element_set_state (pipeline, GST_STATE_READY);
     /* An appsink keeps EOS until it is in NULL. */
     gst_element_set_state (sink, GST_STATE_NULL);
-    return errors ();
+    return messages ().errors;
   }
 
-  std::vector<std::string> errors ()
-  {
-    std::vector<std::string> messages;
-    GstBus *bus = gst_element_get_bus (pipeline);
-    while (GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
-      GError *error = nullptr;
-      gst_message_parse_error (message, &error, nullptr);
-      messages.push_back (error->message);
-      g_error_free (error);
-      gst_message_unref (message);
-    }
-    gst_object_unref (bus);
-    return messages;
-  }
-
-  GstElement *pipeline, *source, *filter, *sink;
+  /* Owned by the pipeline */
+  GstElement *const source, *const filter, *const sink;
 };
 
 std::string
@@ -146,13 +113,13 @@ sized (const char *caps, guint width, guint height, const char *framerate = "30/
 std::vector<Frame>
 frames_of (const std::string &properties, const std::string &caps, guint n)
 {
-  Pipeline pipeline (properties + " num-buffers=" + std::to_string (n), caps);
+  SourcePipeline pipeline (properties + " num-buffers=" + std::to_string (n), caps);
   std::vector<Frame> frames;
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   while (pipeline.pull (frame))
     frames.push_back (frame);
-  for (const std::string &error : pipeline.errors ())
+  for (const std::string &error : pipeline.messages ().errors)
     ck_abort_msg ("%s", error.c_str ());
   fail_unless_equals_int (frames.size (), n);
   return frames;
@@ -518,12 +485,12 @@ const char no_mirrors[] = "pattern=mirrors depths=\"<>\" amplitudes=\"<>\" level
 GstOpenCLCounts
 counts_after (const char *caps, const char *pattern, guint n)
 {
-  Pipeline pipeline (std::string (pattern) + " num-buffers=" + std::to_string (n),
+  SourcePipeline pipeline (std::string (pattern) + " num-buffers=" + std::to_string (n),
       sized (caps, 256, 16));
   GstOpenCLCounts counts;
   Frame frame;
   guint pulled = 0;
-  pipeline.play ();
+  pipeline.start ();
   while (pipeline.pull (frame))
     pulled++;
   fail_unless_equals_int (pulled, n);
@@ -696,10 +663,10 @@ TEST (test_timestamps_are_exact_over_many_frames)
 
 TEST (test_another_framerate_goes_on_where_the_old_one_ended)
 {
-  Pipeline pipeline (std::string (no_mirrors), sized (device_caps, 64, 2, "30/1"));
+  SourcePipeline pipeline (std::string (no_mirrors), sized (device_caps, 64, 2, "30/1"));
   const auto steady = frames_of (no_mirrors, sized (device_caps, 64, 2, "30/1"), 60);
   std::vector<Frame> frames (60);
-  pipeline.play ();
+  pipeline.start ();
   for (guint n = 0; n < frames.size (); n++) {
     fail_unless (pipeline.pull (frames[n]));
     fail_unless (frames[n].samples == steady[n].samples);
@@ -718,14 +685,14 @@ TEST (test_another_framerate_goes_on_where_the_old_one_ended)
 
 TEST (test_a_still_is_one_frame)
 {
-  Pipeline pipeline ("", sized (device_caps, 64, 4, "0/1"));
+  SourcePipeline pipeline ("", sized (device_caps, 64, 4, "0/1"));
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   fail_unless_equals_uint64 (frame.pts, 0);
   fail_unless_equals_uint64 (frame.duration, GST_CLOCK_TIME_NONE);
   fail_if (pipeline.pull (frame));
-  fail_unless (pipeline.errors ().empty ());
+  fail_unless (pipeline.messages ().errors.empty ());
 }
 
 TEST (test_live_frames_come_when_the_clock_reaches_their_time)
@@ -753,13 +720,13 @@ TEST (test_live_frames_come_when_the_clock_reaches_their_time)
 TEST (test_latency_is_a_frame_and_live_when_live)
 {
   for (bool live : {false, true}) {
-    Pipeline pipeline (
+    SourcePipeline pipeline (
         live ? "is-live=true" : "is-live=false", sized (device_caps, 64, 2, "25/1"));
     GstQuery *query = gst_query_new_latency ();
     gboolean answered_live;
     GstClockTime least, most;
     Frame frame;
-    pipeline.play ();
+    pipeline.start ();
     fail_unless (pipeline.pull (frame));
     fail_unless (gst_element_query (pipeline.source, query));
     gst_query_parse_latency (query, &answered_live, &least, &most);
@@ -773,9 +740,9 @@ TEST (test_a_seek_gives_the_frame_of_that_time)
 {
   const std::string caps = sized (device_caps, 64, 2, "30/1");
   const auto all = frames_of ("pattern=layers", caps, 35);
-  Pipeline pipeline ("pattern=layers", caps);
+  SourcePipeline pipeline ("pattern=layers", caps);
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   fail_unless (gst_element_seek_simple (pipeline.pipeline, GST_FORMAT_TIME,
       static_cast<GstSeekFlags> (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE),
@@ -800,9 +767,9 @@ TEST (test_backwards_the_frames_come_in_descending_time)
 {
   const std::string caps = sized (device_caps, 64, 2, "30/1");
   const auto all = frames_of ("pattern=layers", caps, 20);
-  Pipeline pipeline ("pattern=layers num-buffers=20", caps);
+  SourcePipeline pipeline ("pattern=layers num-buffers=20", caps);
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   /* From the middle of frame 14, between two frames, and from the known end. */
   struct {
@@ -827,7 +794,7 @@ TEST (test_scrubbing_shows_the_frame_of_each_time)
 {
   const std::string caps = sized (device_caps, 64, 2, "30/1");
   const auto all = frames_of ("pattern=layers", caps, 30);
-  Pipeline pipeline ("pattern=layers num-buffers=30", caps);
+  SourcePipeline pipeline ("pattern=layers num-buffers=30", caps);
   gst_element_set_state (pipeline.pipeline, GST_STATE_PAUSED);
   gst_element_get_state (pipeline.pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
   for (int n : {29, 3, 4, 4, 17, 0}) {
@@ -845,10 +812,10 @@ TEST (test_scrubbing_shows_the_frame_of_each_time)
 
 TEST (test_num_buffers_ends_the_stream_and_gives_a_duration)
 {
-  Pipeline pipeline ("num-buffers=45", sized (device_caps, 64, 2, "30/1"));
+  SourcePipeline pipeline ("num-buffers=45", sized (device_caps, 64, 2, "30/1"));
   Frame frame;
   gint64 duration;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   fail_unless (
       gst_element_query_duration (pipeline.pipeline, GST_FORMAT_TIME, &duration));
@@ -863,8 +830,8 @@ TEST (test_num_buffers_ends_the_stream_and_gives_a_duration)
   fail_unless (gst_app_sink_is_eos (GST_APP_SINK (pipeline.sink)));
   fail_unless_equals_int (frames_of ("", sized (system_caps, 64, 2), 4).size (), 4);
 
-  Pipeline endless ("", sized (device_caps, 64, 2, "30/1"));
-  endless.play ();
+  SourcePipeline endless ("", sized (device_caps, 64, 2, "30/1"));
+  endless.start ();
   fail_unless (endless.pull (frame));
   fail_if (gst_element_query_duration (endless.pipeline, GST_FORMAT_TIME, &duration)
            && duration >= 0);
@@ -932,10 +899,10 @@ TEST (test_the_smallest_and_the_largest_frames_show_tissue)
 
 TEST (test_without_wishes_frames_are_in_device_memory)
 {
-  Pipeline pipeline ("num-buffers=1", "video/x-raw,height=2;"
-                                      "video/x-raw(memory:OpenCLMemory),height=2");
+  SourcePipeline pipeline ("num-buffers=1", "video/x-raw,height=2;"
+                                            "video/x-raw(memory:OpenCLMemory),height=2");
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   fail_unless (frame.device_memory);
   fail_unless_equals_int (frame.width, 2048);
@@ -966,9 +933,9 @@ TEST (test_nothing_is_uploaded_for_a_frame_and_nobody_waits)
 
 TEST (test_the_context_is_shared_with_whoever_asks)
 {
-  Pipeline pipeline ("", sized (device_caps, 64, 2));
+  SourcePipeline pipeline ("", sized (device_caps, 64, 2));
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
   GstContext *context = nullptr;
@@ -984,9 +951,9 @@ TEST (test_bad_settings_are_one_error_that_names_the_value)
     const char *properties, *named, *expected;
   };
   const Case cases[] = {
-      {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "to differ"},
-      {"wavelength-min=0", "wavelength-min 0", "more than 0"},
-      {"wavelength-max=0", "wavelength-max 0", "more than 0"},
+      {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "two different"},
+      {"wavelength-min=0", "wavelength-min 0", "above 0"},
+      {"wavelength-max=0", "wavelength-max 0", "above 0"},
       {"pattern=mirrors depths=\"<10,20>\" amplitudes=\"<100>\"", "amplitudes: 1 values",
           "expected 2"},
       {"pattern=mirrors depths=\"<10,32.5>\" amplitudes=\"<100,100>\"", "depths: 32.5",
@@ -995,9 +962,9 @@ TEST (test_bad_settings_are_one_error_that_names_the_value)
           "0 to 32 "},
   };
   for (const Case &bad : cases) {
-    Pipeline pipeline (bad.properties, sized (device_caps, 64, 2));
+    SourcePipeline pipeline (bad.properties, sized (device_caps, 64, 2));
     Frame frame;
-    pipeline.play ();
+    pipeline.start ();
     const auto errors = pipeline.errors_when_stopped ();
     fail_unless_equals_int (errors.size (), 1);
     fail_unless (
@@ -1010,20 +977,20 @@ TEST (test_bad_settings_are_one_error_that_names_the_value)
         pipeline.source, "wavelength-min", 1187.0, "wavelength-max", 1433.0, nullptr);
     gst_util_set_object_arg (G_OBJECT (pipeline.source), "depths", "<10, 20.5>");
     gst_util_set_object_arg (G_OBJECT (pipeline.source), "amplitudes", "<100, 200>");
-    pipeline.play ();
+    pipeline.start ();
     const bool came = pipeline.pull (frame);
-    for (const std::string &error : pipeline.errors ())
+    for (const std::string &error : pipeline.messages ().errors)
       ck_abort_msg ("%s", error.c_str ());
     fail_unless (came, "%s", bad.properties);
   }
 }
 
-TEST (test_no_memory_for_a_frame_is_said_in_words)
+TEST (test_out_of_memory_error_message)
 {
   for (const char *caps : {device_caps, system_caps}) {
     counting::fail_buffers_after (0);
-    Pipeline pipeline ("", sized (caps, 64, 2));
-    pipeline.play ();
+    SourcePipeline pipeline ("", sized (caps, 64, 2));
+    pipeline.start ();
     const auto errors = pipeline.errors_when_stopped ();
     counting::fail_buffers_after (-1);
     fail_unless_equals_int (errors.size (), 1);
@@ -1035,11 +1002,12 @@ TEST (test_no_memory_for_a_frame_is_said_in_words)
 
 TEST (test_settings_that_change_while_playing_show_in_the_frames_after)
 {
-  Pipeline pipeline (property_of ({{20, 900}}) + "noise=0", sized (device_caps, 64, 2));
+  SourcePipeline pipeline (
+      property_of ({{20, 900}}) + "noise=0", sized (device_caps, 64, 2));
   Spectrometer spectrometer;
   spectrometer.samples = 64;
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 20000) <= 0.52);
   g_object_set (pipeline.source, "level", 30000.0, "dispersion-a2", 0.01, nullptr);
@@ -1051,7 +1019,7 @@ TEST (test_settings_that_change_while_playing_show_in_the_frames_after)
 
 /* Skips frames that were made before a change. */
 static void
-pull_until_sized (Pipeline &pipeline, guint samples, Frame &frame)
+pull_until_sized (SourcePipeline &pipeline, guint samples, Frame &frame)
 {
   do
     fail_unless (pipeline.pull (frame));
@@ -1060,12 +1028,11 @@ pull_until_sized (Pipeline &pipeline, guint samples, Frame &frame)
 
 TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
 {
-  Pipeline pipeline (
+  SourcePipeline pipeline (
       property_of ({{20, 900}, {50, 500}}) + "noise=0", sized (device_caps, 128, 2));
   Spectrometer spectrometer;
-  GstBus *bus = gst_element_get_bus (pipeline.pipeline);
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   for (guint samples : {64, 128}) {
     const bool deep = samples == 128;
@@ -1076,11 +1043,10 @@ TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
     const std::vector<Mirror> mirrors =
         deep ? std::vector<Mirror>{{20, 900}, {50, 500}} : std::vector<Mirror>{{20, 900}};
     fail_unless (worst_difference (frame, spectrometer, mirrors, 20000) <= 0.52);
-    check::expect_warnings (bus, "new caps",
+    check::expect_warnings (pipeline.bus, "new caps",
         deep ? std::vector<std::string> ()
              : std::vector<std::string>{"depths: 50, expected 0 to 32 (half of 64"});
   }
-  gst_object_unref (bus);
 }
 
 /* Magnitudes of a B-scan of the tissue, in the order [line][depth] */
@@ -1142,11 +1108,11 @@ TEST (test_tissue_is_the_sum_of_its_scatterers)
 
 TEST (test_another_seed_while_playing_is_another_tissue)
 {
-  Pipeline pipeline ("pattern=layers noise=0 seed=3", sized (device_caps, 128, 50));
+  SourcePipeline pipeline ("pattern=layers noise=0 seed=3", sized (device_caps, 128, 50));
   Spectrometer spectrometer;
   spectrometer.samples = 128;
   Frame frame;
-  pipeline.play ();
+  pipeline.start ();
   fail_unless (pipeline.pull (frame));
   assert_tissue (frame, spectrometer, 3, 20000);
   g_object_set (pipeline.source, "seed", 4, "level", 10000.0, nullptr);

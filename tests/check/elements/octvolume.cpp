@@ -302,7 +302,7 @@ TEST_ROWS (test_octvolume_gives_the_live_volume_after_each_b_scan, kinds)
   }
 }
 
-TEST (test_octvolume_leaves_a_live_volume_to_who_holds_it)
+TEST (test_octvolume_live_volume_is_not_changed_while_held)
 {
   Harness harness (volume_line ("b-scans=5 live=true"), frame_caps ("F32LE"));
   std::vector<Values> rows (n_rows), then;
@@ -320,7 +320,7 @@ TEST (test_octvolume_leaves_a_live_volume_to_who_holds_it)
 }
 
 /* The part is a sub-memory, which has no reference to the buffer. */
-TEST (test_octvolume_leaves_a_live_volume_to_who_holds_its_memory)
+TEST (test_octvolume_live_volume_is_not_changed_while_memory_is_held)
 {
   Harness harness (volume_line ("b-scans=5 live=true"), frame_caps ("F32LE"));
   std::vector<Values> rows (n_rows), then;
@@ -474,7 +474,7 @@ TEST (test_octvolume_ends_a_volume_whose_end_is_lost)
   expect_volume (levels, harness.pull (), {{}, {}, next, {}, {}}, "what came until EOS");
 }
 
-TEST (test_octvolume_begins_anew_after_a_flush)
+TEST (test_octvolume_restarts_after_a_flush)
 {
   Harness harness (volume_line (), frame_caps ("F32LE"));
   for (guint n = 0; n < 3; n++)
@@ -659,7 +659,7 @@ TEST (test_octvolume_has_no_middle_of_an_even_number_of_depths)
 }
 
 /* B-scans keep their numbers: the second one is the last of a volume of two. */
-TEST (test_octvolume_becomes_as_long_as_it_is_told)
+TEST (test_octvolume_length_is_set_by_its_property)
 {
   Harness harness (volume_line (), frame_caps ("F32LE"));
   std::vector<Values> rows;
@@ -676,7 +676,7 @@ TEST (test_octvolume_becomes_as_long_as_it_is_told)
   expect_volume (levels, harness.pull (), {rows[2], rows[3]}, "of two");
 }
 
-TEST (test_octvolume_becomes_as_long_as_it_is_told_while_caps_are_agreed_on)
+TEST (test_octvolume_length_set_during_negotiation)
 {
   Harness harness (volume_line ("b-scans=2"));
   Owned<GstElement> volume = harness.find ("octvolume");
@@ -690,11 +690,11 @@ TEST (test_octvolume_becomes_as_long_as_it_is_told_while_caps_are_agreed_on)
     expect_volume (levels, harness.pull (), rows, what);
   };
 
-  set_while_caps_are_agreed (volume, "b-scans=6");
+  set_during_negotiation (volume, "b-scans=6");
   harness.set_caps (frame_caps ("F32LE"));
   expect_rows (0, 6, "at the start");
   set_together (volume, "b-scans=2");
-  set_while_caps_are_agreed (volume, "b-scans=5");
+  set_during_negotiation (volume, "b-scans=5");
   harness.push (frame_of (levels, b_scan_of (levels, 0), n++)); /* the first row of two */
   /* B-scans 5 to 9, of which 5 and 6 were rows of other volumes */
   expect_rows (2, 5, "while it plays");
@@ -710,7 +710,7 @@ TEST (test_octvolume_keeps_its_length_where_downstream_takes_no_other)
   harness.pass (frame_of (levels, b_scan_of (levels, 0), 0));
   set_together (harness.find ("octvolume"), "b-scans=7");
   harness.pass (frame_of (levels, b_scan_of (levels, 1), 1));
-  expect_warnings (harness.bus, "another height", {"downstream does not take"});
+  expect_warnings (harness.bus, "another height", {"downstream does not accept"});
 }
 
 TEST (test_octvolume_goes_on_with_b_scans_of_another_size)

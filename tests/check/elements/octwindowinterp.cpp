@@ -423,7 +423,7 @@ TEST (test_octwindowinterp_resamples_a_range_of_even_wavelengths)
       "wavelength-min=790 wavelength-max=910", make_frame ("GRAY16_LE", 512, 2), chain);
 }
 
-TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little)
+TEST (test_octwindowinterp_map_slightly_outside_the_samples)
 {
   Chain chain;
   chain.window = "rectangular";
@@ -449,7 +449,7 @@ make_broken_frame ()
   return frame;
 }
 
-TEST (test_octwindowinterp_what_is_not_finite_counts_as_nothing_in_a_mean)
+TEST (test_octwindowinterp_mean_ignores_nonfinite_samples)
 {
   Frame frame = make_broken_frame ();
   Chain chain;
@@ -575,7 +575,7 @@ TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
   }
 }
 
-TEST (test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resampling)
+TEST (test_octwindowinterp_subtracts_frame_mean_before_resampling)
 {
   for (const char *format : all_formats) {
     for (gsize lines : {1, 2, 17, 1025}) {
@@ -602,7 +602,7 @@ TEST (test_octwindowinterp_subtracts_a_file_after_the_shift)
       "bit-shift=4 background=file background-file=" + file.path, frame, chain);
 }
 
-TEST (test_octwindowinterp_rolling_background_is_the_mean_of_preceding_frames)
+TEST (test_octwindowinterp_rolling_background_is_mean_of_previous_frames)
 {
   Element element ("octwindowinterp background=rolling background-frames=3");
   std::vector<Frame> frames;
@@ -620,7 +620,7 @@ TEST (test_octwindowinterp_rolling_background_is_the_mean_of_preceding_frames)
   }
 }
 
-TEST (test_octwindowinterp_rolling_background_starts_anew_with_new_samples)
+TEST (test_octwindowinterp_rolling_background_restarts_with_new_samples)
 {
   Element element ("octwindowinterp background=rolling");
   Frame first = make_frame ("GRAY16_LE", 100, 5, 1);
@@ -794,7 +794,7 @@ TEST (test_octwindowinterp_follows_caps_in_mid_stream)
   }
 }
 
-TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
+TEST (test_octwindowinterp_invalid_settings_one_error_and_recovery)
 {
   Values wavelengths = make_wavelengths (128), not_finite = wavelengths,
          bent = wavelengths;
@@ -813,7 +813,8 @@ TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
       {{{"wavelengths", short_file.path}},
           {short_file.path, "127 values", "expected 128"}},
       {{{"wavelengths", nan_file.path}}, {nan_file.path, "value 7 is nan", "finite"}},
-      {{{"wavelengths", bent_file.path}}, {bent_file.path, "value 41", "rise"}},
+      {{{"wavelengths", bent_file.path}},
+          {bent_file.path, "value 41", "strictly rising"}},
       {{{"wavelengths", negative_file.path}}, {negative_file.path, "value 0 is -1.5"}},
       {{{"resample-map", negative_file.path}}, {"value 0 is -1.5", "from -1 to 128"}},
       {{{"wavelength-min", "900"}}, {"900", "both"}},
@@ -905,13 +906,13 @@ with_map (const Values &wavelengths)
   return chain;
 }
 
-TEST (test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_last_range)
+TEST (test_octwindowinterp_wavelengths_changed_one_by_one_keep_last_valid_range)
 {
   Chain low = with_map (even_wavelengths (800, 900, 128));
   Chain high = with_map (even_wavelengths (950, 1000, 128));
   Chain falling = with_map (even_wavelengths (1433, 1187, 128));
   check_turns ({
-      {"wavelength-min=800", "wavelength-min 800 and wavelength-max 0: expected both",
+      {"wavelength-min=800", "wavelength-min 800 and wavelength-max 0: expected two",
           Chain ()},
       {"wavelength-max=900", nullptr, low},
       {"wavelength-min=900", "wavelength-min 900 and wavelength-max 900: expected", low},
@@ -923,7 +924,7 @@ TEST (test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_last_range)
   });
 }
 
-TEST (test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force)
+TEST (test_octwindowinterp_invalid_files_keep_previous_ones)
 {
   Values wavelengths = make_wavelengths (128), phase (128), background (128);
   for (gsize m = 0; m < 128; m++) {
@@ -953,10 +954,10 @@ TEST (test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force)
       {"dispersion-a2=0.001", "dispersion-phase ", complex},
       {"dispersion-a2=0", nullptr, complex},
       {"dispersion-phase=", nullptr, resampled},
-      {"background=file", "background is file and background-file is not", resampled},
+      {"background=file", "background-file is not set, expected the path", resampled},
       {"background-file=" + shorter.path, wrong_background.c_str (), resampled},
       {"background-file=" + background_file.path, nullptr, dark},
-      {"background-file=", "background is file and background-file is not set", dark},
+      {"background-file=", "background-file is not set, expected the path", dark},
       {"background=none", nullptr, resampled},
   });
 }
@@ -976,7 +977,7 @@ turn_quickly (gpointer data)
   return nullptr;
 }
 
-TEST (test_octwindowinterp_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
+TEST (test_octwindowinterp_rapid_changes_never_mix_settings)
 {
   Element element ("octwindowinterp wavelength-min=800 wavelength-max=1000");
   Frame frame = make_frame ("GRAY8", 128, 3);
@@ -995,7 +996,7 @@ TEST (test_octwindowinterp_set_ten_thousand_times_while_playing_is_always_one_of
   expect_warnings (element.bus, "ten thousand sets", {});
 }
 
-TEST (test_octwindowinterp_calibration_of_the_next_caps_may_be_set_before_them)
+TEST (test_octwindowinterp_calibration_set_before_its_caps)
 {
   Element element ("octwindowinterp");
   Frame frame = make_frame ("GRAY8", 128, 3), longer = make_frame ("GRAY8", 200, 3);
@@ -1065,7 +1066,7 @@ TEST (test_octwindowinterp_says_that_it_has_no_calibration)
   gst_debug_remove_log_function (count_uncalibrated);
 }
 
-TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame)
+TEST (test_octwindowinterp_no_transfers_and_no_waits_per_frame)
 {
   const struct {
     const char *launch;

@@ -289,7 +289,7 @@ public:
   Picture picture ()
   {
     Owned<GstSample> sample = pull ();
-    fail_unless (sample, "no output: %s", said ().line ().c_str ());
+    fail_unless (sample, "no output: %s", messages ().line ().c_str ());
     return picture_of (sample);
   }
 
@@ -363,10 +363,10 @@ void
 as_cpu_and_gpu (Check check)
 {
   for (const cl_device_type type : {CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU}) {
-    counting::let_devices_say (CL_DEVICE_TYPE, &type, sizeof type);
+    counting::override_device_info (CL_DEVICE_TYPE, &type, sizeof type);
     check ();
   }
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 const char *const formats[] = {"RGBA", "BGRA", "ARGB", "ABGR"};
@@ -492,7 +492,7 @@ TEST (test_compositor_light_wrap_leaves_the_inside_alone)
   fail_unless (View (composed (layers, "")).at (0, 0, 0) == 51);
 }
 
-TEST (test_compositor_light_wrap_of_what_is_outside_or_all_cropped_is_nothing)
+TEST (test_compositor_light_wrap_ignores_cropped_and_outside_pixels)
 {
   const struct {
     int x, y;
@@ -607,7 +607,7 @@ TEST_ROWS (test_compositor_scales_many_columns_at_once, operators)
   as_cpu_and_gpu ([&] { check_blend (layers, composed (layers, ""), "checker"); });
 }
 
-TEST (test_compositor_scales_opaque_pictures_and_what_cameras_give_alike)
+TEST (test_compositor_scales_opaque_and_camera_formats_like_openclconvert)
 {
   for (const int width : {300, 64, 44}) {
     Layer layer = layer_of (random_picture ("RGBx", 130, 21, unsigned (width)));
@@ -624,7 +624,7 @@ TEST (test_compositor_scales_opaque_pictures_and_what_cameras_give_alike)
 
 /* In an area of 60 × 50 at 3, 4: full width and 40 high, full height and half as wide,
  * … */
-TEST (test_compositor_sizing_policy_keeps_the_shape_in_the_middle_of_the_place)
+TEST (test_compositor_sizing_policy_keeps_aspect_ratio_centred)
 {
   const struct {
     int width, height, par;
@@ -810,7 +810,7 @@ filmed (const char *format, int width, int height, const char *colors, const cha
 }
 
 /* Output must be equal bit for bit. */
-TEST_ROWS (test_compositor_takes_what_cameras_give_as_openclconvert_would, camera_formats)
+TEST_ROWS (test_compositor_reads_camera_formats_like_openclconvert, camera_formats)
 {
   check_as_converted ({filmed (row, 64, 34, "bt709", "mpeg2")}, "");
 }
@@ -830,8 +830,7 @@ TEST_ROWS (test_openclcompositor_channel_order, camera_formats)
 
 /* Overlapping inputs of odd sizes and strides, scaled, cropped, with other colorimetry
  * and chroma sites */
-TEST_ROWS (
-    test_compositor_blends_what_cameras_give_as_openclconvert_would, kinds_of_camera)
+TEST_ROWS (test_compositor_blends_camera_formats_like_openclconvert, kinds_of_camera)
 {
   std::vector<Layer> layers = {filmed (row, 71, 33, "bt601", "mpeg2", 5),
       filmed (row, 53, 40, "1:3:5:1", "jpeg"), filmed ("BGRA", 30, 30, "", ""),
@@ -922,8 +921,7 @@ static const struct {
     {"! " DEVICE ",width=[1,30],height=[20,40] ", 30, 20}};
 
 /* Scaled if the element can scale, otherwise cropped */
-TEST_ROWS (
-    test_compositor_output_is_the_union_of_its_pictures_or_next_to_it, {0, 1, 2, 3, 4})
+TEST_ROWS (test_compositor_output_size_is_the_union_of_its_inputs, {0, 1, 2, 3, 4})
 {
   Mix mix ("openclcompositor name=mix sink_1::xpos=30 sink_1::ypos=5 sink_1::width=16 "
            "sink_1::height=12 "
@@ -933,7 +931,7 @@ TEST_ROWS (
              "openclupload ! mix.sink_0 "
              "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=8,height=8 ! "
              "openclupload ! mix.sink_1");
-  mix.play_to_the_end ();
+  mix.play_to_eos ();
   const GstVideoInfo info = output_of (mix);
   expect_equal (info.width, sizes_behind[row].width);
   expect_equal (info.height, sizes_behind[row].height);
@@ -946,8 +944,7 @@ static const char *const shapes[] = {"720,height=576,pixel-aspect-ratio=16/15",
 
 /* Compared with GStreamer's compositor, for square and other pixels. It rounds down sizes
  * that keep their aspect ratio. */
-TEST_ROWS (
-    test_compositor_gives_pixels_of_another_shape_the_size_that_compositor_gives, shapes)
+TEST_ROWS (test_compositor_pixel_aspect_ratio_size, shapes)
 {
   for (const char *output : {"", ",pixel-aspect-ratio=1/1", ",pixel-aspect-ratio=4/3"})
     for (const char *policy : {"none", "keep-aspect-ratio"}) {
@@ -959,8 +956,8 @@ TEST_ROWS (
           source + "compositor name=mix" + pads + "video/x-raw" + output + " ! fakesink");
       Mix ours (source + "openclupload ! openclcompositor name=mix" + pads + DEVICE
                 + output + " ! fakesink");
-      theirs.play_to_the_end ();
-      ours.play_to_the_end ();
+      theirs.play_to_eos ();
+      ours.play_to_eos ();
       const GstVideoInfo got = output_of (ours), wanted = output_of (theirs);
       expect_near (std::array{got.width, got.height},
           std::array{wanted.width, wanted.height}, g_str_equal (policy, "none") ? 0 : 1,
@@ -1113,7 +1110,7 @@ TEST (test_compositor_takes_two_live_inputs)
 }
 
 /* Everything stays on the device, and the host never waits for data. */
-TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
+TEST (test_compositor_no_transfers_and_no_waits)
 {
   const int frames = 20;
   Mix mix ("openclcompositor name=mix async-depth=64 sink_1::alpha=0.5 ! "
@@ -1122,7 +1119,7 @@ TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
            "openclupload ! mix.sink_0 "
            "videotestsrc num-buffers=20 ! video/x-raw,format=BGRA,width=64,height=64 ! "
            "openclupload ! mix.sink_1");
-  mix.play_to_the_end ();
+  mix.play_to_eos ();
   const GstOpenCLCounts counts = counts_of (mix["mix"]);
   expect_equal (counts.launches, frames);
   expect_equal (counts.uploads, 0);
@@ -1223,7 +1220,7 @@ TEST (test_compositor_works_again_after_ready)
            "video/x-raw,format=RGBA,width=16,height=16 ! openclupload ! mix.");
   for (int run = 0; run < 3; run++) {
     Owned<GstSample> sample;
-    mix.play_to_the_end ();
+    mix.play_to_eos ();
     g_object_get (mix["out"], "last-sample", sample.out (), nullptr);
     fail_unless (sample);
     check_blend ({layer_of (even_picture (16, 16, {1, 0, 0, 1}))},
@@ -1332,7 +1329,7 @@ using Points = std::vector<std::pair<double, double>>;
 
 /* Two inputs; the second has pixels of 2/1, is twice as large and partly covers the
  * first. */
-TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
+TEST (test_compositor_navigation_events_reach_pads_under_the_pointer)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 100, 80, 1)),
       layer_of (random_picture ("RGBA", 20, 10, 2))};

@@ -1222,23 +1222,23 @@ TEST (test_convert_says_why_it_refuses)
 
 TEST (test_convert_keeps_the_interlace_mode)
 {
-#define FILMED ",format=I420,width=320,height=240,framerate=25/1"
-  check_negotiated (DEVICE FILMED
+#define CAMERA ",format=I420,width=320,height=240,framerate=25/1"
+  check_negotiated (DEVICE CAMERA
       ",interlace-mode=interleaved,field-order=top-field-first",
       DEVICE ",width=640,format=RGBA",
       DEVICE ",width=640,interlace-mode=interleaved,field-order=top-field-first");
-  check_negotiated (DEVICE FILMED ",interlace-mode=mixed", DEVICE ",format=BGRA",
+  check_negotiated (DEVICE CAMERA ",interlace-mode=mixed", DEVICE ",format=BGRA",
       DEVICE ",interlace-mode=mixed");
-  check_negotiated (DEVICE FILMED,
+  check_negotiated (DEVICE CAMERA,
       DEVICE ",format=RGBA,interlace-mode={interleaved,progressive}",
       DEVICE ",interlace-mode=progressive");
-  fail_unless (negotiated ("openclconvert", DEVICE FILMED ",interlace-mode=interleaved",
+  fail_unless (negotiated ("openclconvert", DEVICE CAMERA ",interlace-mode=interleaved",
                    DEVICE ",format=RGBA,interlace-mode=progressive")
                == nullptr);
-  fail_unless (negotiated ("openclconvert", DEVICE FILMED,
+  fail_unless (negotiated ("openclconvert", DEVICE CAMERA,
                    DEVICE ",format=RGBA,interlace-mode=interleaved")
                == nullptr);
-#undef FILMED
+#undef CAMERA
 }
 
 /* --- events from downstream --- */

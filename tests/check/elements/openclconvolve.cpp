@@ -18,7 +18,7 @@ using opencl::NumberType;
 using reference::Case;
 
 namespace {
-const bool takes_long = check::each_test_may_take (300);
+const bool takes_long = check::set_test_timeout (300);
 
 /* Random numbers between -1 and 1 */
 class Random {
@@ -334,10 +334,10 @@ keep_message (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, g
 }
 
 /* One line for each chosen method, with GST_DEBUG=openclconvolve:4 */
-TEST (test_what_auto_takes_is_told)
+TEST (test_auto_logs_the_chosen_method)
 {
-  static std::vector<std::string> told;
-  gst_debug_add_log_function (keep_message, &told, nullptr);
+  static std::vector<std::string> logged;
+  gst_debug_add_log_function (keep_message, &logged, nullptr);
   gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
   Case of = plane (21, 20, 3, 3);
   of.channels = of.filters = 32;
@@ -346,10 +346,10 @@ TEST (test_what_auto_takes_is_told)
   of.filters = of.groups = of.channels;
   check_layer (of, random_layer (of, 7), "auto", 1e-4);
   gst_debug_remove_log_function (keep_message);
-  const std::vector<std::string> expected = {"method=auto takes winograd",
-      "method=direct takes direct", "method=auto takes direct"};
+  const std::vector<std::string> expected = {"method=auto uses winograd",
+      "method=direct uses direct", "method=auto uses direct"};
   std::vector<std::string> methods;
-  for (const std::string &line : told)
+  for (const std::string &line : logged)
     if (line.rfind ("method=", 0) == 0)
       methods.push_back (line);
   fail_unless (methods == expected, "%d lines", int (methods.size ()));
@@ -358,16 +358,16 @@ TEST (test_what_auto_takes_is_told)
 /* Building the plan of an FFT takes long. */
 TEST (test_what_is_made_is_made_once)
 {
-  static std::vector<std::string> told;
-  gst_debug_add_log_function (keep_message, &told, nullptr);
+  static std::vector<std::string> logged;
+  gst_debug_add_log_function (keep_message, &logged, nullptr);
   gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
   Chain chain (
       "openclconvolve name=k kernel=<<1,2,1>> method=fft", tensors ("float32", "8:6"));
   const Bytes input = bytes_of (std::vector<float> (48, 1));
   auto made = [] {
-    const gsize lines = gsize (std::count_if (told.begin (), told.end (),
+    const gsize lines = gsize (std::count_if (logged.begin (), logged.end (),
         [] (const std::string &line) { return line.rfind ("method=", 0) == 0; }));
-    told.clear ();
+    logged.clear ();
     return int (lines);
   };
   chain.run (input);
@@ -572,9 +572,9 @@ error_of_float64 (const std::string &more)
   Chain chain ("openclconvolve kernel=\"<<1>>\" " + more, tensors ("float64", "4:4"));
   chain.start ();
   chain.push (bytes_of (Doubles (16, 1)));
-  const Said said = said_on (chain.bus, 20 * GST_SECOND);
-  fail_unless_equals_uint64 (said.errors.size (), 1);
-  return said.errors[0];
+  const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
+  fail_unless_equals_uint64 (messages.errors.size (), 1);
+  return messages.errors[0];
 }
 
 TEST (test_openclconvolve_float64_with_a_method_in_float)
@@ -589,11 +589,11 @@ TEST (test_openclconvolve_float64_with_a_method_in_float)
 TEST (test_openclconvolve_float64_without_double_precision)
 {
   const cl_device_fp_config none = 0;
-  counting::let_devices_say (CL_DEVICE_DOUBLE_FP_CONFIG, &none, sizeof none);
+  counting::override_device_info (CL_DEVICE_DOUBLE_FP_CONFIG, &none, sizeof none);
   const std::string error = error_of_float64 ("");
   fail_unless (strstr (error.c_str (), "float64") && strstr (error.c_str (), "float32"),
       "%s", error.c_str ());
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 /* A float16 is 2^(exponent - 15) · (1 + fraction / 1024). */
@@ -901,7 +901,7 @@ TEST (test_settings_change_between_two_frames)
   output = chain.pull ();
   fail_unless (strstr (output.caps.c_str (), "width=(int)8"));
   fail_unless_equals_int (gray_of (output)[9], 120);
-  fail_unless_equals_uint64 (said_on (chain.bus).warnings.size (), 0);
+  fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
 }
 
 TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
@@ -920,11 +920,12 @@ TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
       chain.push (frame);
       fail_unless_equals_int (gray_of (chain.pull ())[5], 80);
     }
-    const Said said = said_on (chain.bus);
-    fail_unless (said.warnings.size () == 1 && said.errors.empty (), "%s=%s: %d warnings",
-        set[0].c_str (), set[1].c_str (), int (said.warnings.size ()));
-    fail_unless (g_str_has_prefix (said.warnings[0].c_str (), set[0].c_str ()), "%s",
-        said.warnings[0].c_str ());
+    const Messages messages = messages_on (chain.bus);
+    fail_unless (messages.warnings.size () == 1 && messages.errors.empty (),
+        "%s=%s: %d warnings", set[0].c_str (), set[1].c_str (),
+        int (messages.warnings.size ()));
+    fail_unless (g_str_has_prefix (messages.warnings[0].c_str (), set[0].c_str ()), "%s",
+        messages.warnings[0].c_str ());
     g_object_set (chain.element (), "kernel", "<2>", "bias", "", nullptr);
     chain.push (frame);
     fail_unless_equals_int (gray_of (chain.pull ())[5], 80);
@@ -1001,11 +1002,11 @@ TEST (test_openclconvolve_reads_files_with_caps_and_settings)
   save_kernel (4, 2); /* a file of another shape is read only when its property is set */
   gst_util_set_object_arg (G_OBJECT (chain.element ()), "border", "mirror");
   fail_unless_equals_float (number_of (chain), 3);
-  const Said said = said_on (chain.bus);
-  fail_unless_equals_uint64 (said.warnings.size (), 1);
+  const Messages messages = messages_on (chain.bus);
+  fail_unless_equals_uint64 (messages.warnings.size (), 1);
   fail_unless (
-      strstr (said.warnings[0].c_str (), "changed its shape from (1, 1) to (1, 2)"), "%s",
-      said.warnings[0].c_str ());
+      strstr (messages.warnings[0].c_str (), "changed its shape from (1, 1) to (1, 2)"),
+      "%s", messages.warnings[0].c_str ());
   g_object_set (chain.element (), "kernel", folder.file ("kernel.npy").c_str (), nullptr);
   fail_unless_equals_float (number_of (chain), 8);
 
@@ -1030,7 +1031,7 @@ TEST (test_openclconvolve_changes_scale_without_its_file)
     g_object_set (chain.element (), "scale", 0.5, "offset", 7.0, nullptr);
     chain.push (frame);
     fail_unless_equals_int (gray_of (chain.pull ())[5], 47);
-    fail_unless_equals_uint64 (said_on (chain.bus).warnings.size (), 0);
+    fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
     g_assert_cmpint (g_rename (folder.file ("away").c_str (), kernel.c_str ()), ==, 0);
   }
 }
@@ -1050,9 +1051,9 @@ TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
       {kernel, "5:8:8", "kernel of shape (4, 3, 3, 3) does not fit 5 channels"},
       {kernel + " groups=3", "3:8:8", "in 3 groups"},
       {kernel + " bias=<1,2>", "3:8:8", "bias has 2 numbers"},
-      {kernel + " padding=0", "3:8:2", "3 lines"},
-      {kernel + " dilation=9 padding=1", "3:8:8", "19 lines"},
-      {kernel, "3", "an array of dimensions 3"},
+      {kernel + " padding=0", "3:8:2", "3 rows"},
+      {kernel + " dilation=9 padding=1", "3:8:8", "19 rows"},
+      {kernel, "3", "array of dimensions 3"},
       {"kernel=<<<<<1>>>>>", "3:8:8", "kernel="},
   };
   for (const auto &one : wrong) {
@@ -1060,10 +1061,10 @@ TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
     chain.start ();
     GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 4 * 3 * 64 * 5, nullptr);
     gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
-    const Said said = said_on (chain.bus, 20 * GST_SECOND);
-    fail_unless (said.errors.size () == 1, "%s: %d errors", one[2].c_str (),
-        int (said.errors.size ()));
-    fail_unless (strstr (said.errors[0].c_str (), one[2].c_str ()), "%s: %s",
-        one[2].c_str (), said.errors[0].c_str ());
+    const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
+    fail_unless (messages.errors.size () == 1, "%s: %d errors", one[2].c_str (),
+        int (messages.errors.size ()));
+    fail_unless (strstr (messages.errors[0].c_str (), one[2].c_str ()), "%s: %s",
+        one[2].c_str (), messages.errors[0].c_str ());
   }
 }

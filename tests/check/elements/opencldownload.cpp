@@ -193,7 +193,7 @@ TEST (test_system_memory_passes_through)
   fail_unless (output == buffer);
 }
 
-TEST (test_device_memory_passes_through_to_who_takes_nothing_else)
+TEST (test_device_memory_passes_through_if_required_downstream)
 {
   Owned<GstOpenCLContext> context = new_context ();
   Chain chain ("opencldownload");
@@ -204,7 +204,7 @@ TEST (test_device_memory_passes_through_to_who_takes_nothing_else)
   fail_unless (output == buffer);
 }
 
-TEST (test_who_takes_anything_gets_system_memory)
+TEST (test_downstream_with_any_caps_gets_system_memory)
 {
   for (const char *line :
       {"opencldownload", "openclupload ! opencldownload ! openclupload ! opencldownload",
@@ -240,7 +240,7 @@ TEST (test_a_frame_comes_back_as_the_device_promises)
 }
 
 /* Without GstVideoMeta downstream, rows are copied on any device. */
-TEST (test_padded_lines_are_passed_to_who_knows_of_video_meta_and_no_one_else)
+TEST (test_padded_rows_are_passed_only_with_video_meta_support)
 {
   const bool shares = shares_memory ();
   Owned<GstOpenCLContext> context = new_context ();
@@ -444,7 +444,7 @@ TEST (test_seeking_in_mid_stream)
     Owned<GstSample> sample = pipeline.pull ();
     expect_equal (GST_BUFFER_PTS (gst_sample_get_buffer (sample)), i * GST_SECOND);
   }
-  fail_unless (pipeline.said ().errors.empty ());
+  fail_unless (pipeline.messages ().errors.empty ());
 }
 
 /* Frames that are kept do not change, and do not block new ones. */
@@ -457,7 +457,7 @@ TEST (test_an_application_may_keep_all_frames)
         "videotestsrc pattern=ball num-buffers=60 ! video/x-raw,format=GRAY8,width=64,"
         "height=32 ! %s appsink name=out sync=false wait-on-eos=false",
         between));
-    pipeline.play_to_the_end ();
+    pipeline.play_to_eos ();
     while (Owned<GstSample> sample = pipeline.pull ())
       samples.push_back (std::move (sample));
     return samples;
@@ -479,7 +479,7 @@ TEST (test_what_one_branch_writes_the_other_does_not_see)
       "height=32 ! openclupload ! opencldownload ! tee name=t "
       "t. ! queue ! videobalance brightness=-1 ! fakesink async=false "
       "t. ! queue ! appsink name=out sync=false wait-on-eos=false");
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   guint n_frames = 0;
   while (Owned<GstSample> sample = pipeline.pull ()) {
     Bytes luma = read_buffer (gst_sample_get_buffer (sample));
@@ -520,16 +520,16 @@ TEST (test_downstream_changes_its_mind)
       fail_unless (sample);
       GstBuffer *buffer = gst_sample_get_buffer (sample);
       bool on_device = gst_is_opencl_memory (gst_buffer_peek_memory (buffer, 0));
-      bool says_so = gst_caps_features_contains (
+      bool has_feature = gst_caps_features_contains (
           gst_caps_get_features (gst_sample_get_caps (sample), 0),
           GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
       /* Memory that host and device share is both. */
-      fail_unless (on_device == (says_so || shares));
-      is_changed = says_so == (i % 2 == 1);
+      fail_unless (on_device == (has_feature || shares));
+      is_changed = has_feature == (i % 2 == 1);
     }
     fail_unless (is_changed, "still not %s", wanted[i % 2]);
   }
-  fail_unless (pipeline.said ().errors.empty ());
+  fail_unless (pipeline.messages ().errors.empty ());
 }
 
 /* --- errors --- */
@@ -542,7 +542,7 @@ TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
     chain.push (device_pattern (context, gray_size, 1));
     GstBuffer *bad = size ? device_pattern (context, size, 2) : gst_buffer_new ();
     expect_equal (chain.push (bad), GST_FLOW_ERROR);
-    chain.said ().expect_one_error ({std::to_string (size), "2048"});
+    chain.messages ().expect_one_error ({std::to_string (size), "2048"});
     check_pattern (chain.pull (), gray_size, 1);
   }
 }
@@ -558,7 +558,7 @@ TEST (test_no_pinned_memory_is_one_error)
   GstFlowReturn flow = chain.push (input);
   counting::fail_buffers_after (-1);
   expect_equal (flow, GST_FLOW_ERROR);
-  chain.said ().expect_one_error ();
+  chain.messages ().expect_one_error ();
 }
 
 /* With some memory left, playback continues with fewer buffers. Without any, each element
@@ -579,10 +579,10 @@ TEST (test_a_pipeline_without_device_memory_fails_and_works_after_ready)
       errors.push_back (error);
     expect_equal (errors.size (), failed ? 1 : 0);
     if (failed)
-      expect_says (errors[0], {"No memory for a frame of "});
+      expect_contains (errors[0], {"No memory for a frame of "});
     (failed ? refused : done)++;
     pipeline.set_state (GST_STATE_READY);
-    pipeline.play_to_the_end ();
+    pipeline.play_to_eos ();
     pipeline.set_state (GST_STATE_READY);
   }
   fail_unless (refused >= 1 && done >= 1, "%u refused, %u done", refused, done);

@@ -240,7 +240,7 @@ TEST (test_groups_that_are_not_asked_for_divide_the_work)
   }
 }
 
-TEST (test_the_size_of_the_work_is_told_by_names)
+TEST (test_global_size_uses_names)
 {
   const char *source =
       "kernel void k (global const int *input, global int *output, int shape0) { size_t "
@@ -406,7 +406,7 @@ TEST_ROWS (test_expressions_broadcast_as_numpy_does, broadcasts)
   if (!*row.result) {
     chain.start ();
     chain.push (bytes_of (x));
-    fail_unless (!said_on (chain.bus, 10 * GST_SECOND).errors.empty ());
+    fail_unless (!messages_on (chain.bus, 10 * GST_SECOND).errors.empty ());
     return;
   }
   const std::vector<gsize> result = lengths_of (row.result);
@@ -539,7 +539,7 @@ TEST (test_indices_of_an_expression_are_exact_beyond_2_24)
 TEST (test_expressions_of_a_device_without_float64_are_of_float32)
 {
   const cl_device_fp_config none = 0;
-  counting::let_devices_say (CL_DEVICE_DOUBLE_FP_CONFIG, &none, sizeof none);
+  counting::override_device_info (CL_DEVICE_DOUBLE_FP_CONFIG, &none, sizeof none);
   {
     Chain chain (
         "openclkernel name=k expression=\"x / 2 + 0.25\"", tensors ("int32", "2"));
@@ -552,13 +552,14 @@ TEST (test_expressions_of_a_device_without_float64_are_of_float32)
         std::string ("openclkernel name=k ") + properties, tensors ("float32", "2"));
     chain.start ();
     chain.push (Bytes (8));
-    const Said said = said_on (chain.bus, 10 * GST_SECOND);
-    fail_unless (said.errors.size () == 1
-                     && said.errors[0].find ("is float64, which the device does not have")
-                            != std::string::npos,
+    const Messages messages = messages_on (chain.bus, 10 * GST_SECOND);
+    fail_unless (
+        messages.errors.size () == 1
+            && messages.errors[0].find ("is float64, which the device does not support")
+                   != std::string::npos,
         "%s", properties);
   }
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 /* A compiler knows the value, and its conversion would be undefined. */
@@ -711,7 +712,7 @@ TEST (test_arrays_are_broadcast_over_video)
   }
 }
 
-TEST (test_an_expression_knows_where_an_element_stands_and_when)
+TEST (test_an_expression_has_index_and_time)
 {
   Chain chain (
       "openclkernel name=k expression=\"x + i0 + 10 * i1 + 100 * i2 + 1000 * frame "
@@ -808,7 +809,7 @@ const Mistake mistakes[] = {
     {"source=\"kernel void a (global int *output) { } kernel void b (global int *output) "
      "{ "
      "}\"",
-        "`kernel` says which: a, b"},
+        "set `kernel` to one of: a, b"},
     {"kernel=c source=\"kernel void a (global int *output) { }\"",
         "no kernel \"c\"; its kernels: a"},
     {SOURCE ("global const int *input", ""),
@@ -819,9 +820,9 @@ const Mistake mistakes[] = {
     {COPY (", float gain") "arguments=a,gain=1,gian=2",
         "no argument \"gian\"; the kernel's"},
     {COPY (", float gain") "arguments=a,gain=much", "\"gain\" is set to a gchararray"},
-    {COPY (", int n") "arguments=a,n=2.5", "int n: 2.5 is none of its numbers"},
-    {COPY (", uchar n") "arguments=a,n=256", "uchar n: 256 is none of its numbers"},
-    {COPY (", uint n") "arguments=a,n=-1", "uint n: -1 is none of its numbers"},
+    {COPY (", int n") "arguments=a,n=2.5", "int n: the type cannot hold 2.5"},
+    {COPY (", uchar n") "arguments=a,n=256", "uchar n: the type cannot hold 256"},
+    {COPY (", uint n") "arguments=a,n=-1", "uint n: the type cannot hold -1"},
     {COPY (", float4 v") "arguments=a,v=<1,2,3>", "float4 v: 3 numbers, expected 4"},
     {COPY (", float4 v") "arguments=a,v=1", "float4 v: 1 numbers, expected 4"},
     {COPY (", global const float *w"), "no array for its argument \"w\""},
@@ -830,33 +831,34 @@ const Mistake mistakes[] = {
     {COPY (", global const float *w") "arguments=a,w=/no/such.npy", "/no/such.npy"},
     {COPY (", global const float *w") "arguments=a,w=F", "not a .npy file"},
     {COPY (", global const double *w") "arguments=a,w=W",
-        "holds an array of shape (3,) of '<f4', which is no array for the argument "
+        "holds an array of shape (3,) and type '<f4', which does not fit the argument "
         "\"__global const double *w\""},
     {COPY (", global const float2 *w") "arguments=a,w=W", "const float2 *w"},
     {COPY (", local float *tile"), "no value for its argument \"tile\""},
     {COPY (", local float *tile") "arguments=a,tile=much", "\"tile\" is local memory"},
     {COPY (", local float *tile") "arguments=a,tile=2.5", "\"tile\" is local memory"},
     {COPY (", local float *tile") "arguments=a,tile=1000000000",
-        "\"tile\" takes 4000000000 bytes of local memory"},
+        "\"tile\" needs 4000000000 bytes of local memory"},
     {COPY (", local long *tile") "arguments=\"a,tile=(guint64)4611686018427387904\"",
-        "\"tile\" takes 36893488147419103232 bytes of local memory"},
-    {COPY ("") "arguments=a,input=W", "\"input\" is what flows, and cannot be set"},
-    {COPY (", image2d_t i"), "\"i\" is of a kind that is not supported"},
-    {COPY ("") "local-size=7", "The work of 20 does not divide into groups of 7"},
+        "\"tile\" needs 36893488147419103232 bytes of local memory"},
+    {COPY ("") "arguments=a,input=W",
+        "\"input\" is an input or the output, and cannot be set"},
+    {COPY (", image2d_t i"), "\"i\" is not supported, expected a number"},
+    {COPY ("") "local-size=7", "global-size 20 is not a multiple of local-size 7"},
     {COPY ("") "global-size=20,3 local-size=4,2",
-        "of 20x3 does not divide into groups of 4x2"},
+        "global-size 20x3 is not a multiple of local-size 4x2"},
     {COPY ("") "local-size=1000000 global-size=1000000",
-        "A group of 1000000 is too large"},
+        "A work-group of 1000000 is too large"},
     {COPY ("") "global-size=0", "global-size=\"0\": expected one to three"},
     {COPY ("") "global-size=depth", "global-size=\"depth\": expected one to three"},
     {COPY ("") "local-size=1,1,1,1", "local-size=\"1,1,1,1\": expected one to three"},
     {"local-size=2 source=\"kernel __attribute__ ((reqd_work_group_size (4, 1, 1))) void "
      "k "
      "(global int *output) { }\"",
-        "is written for groups of 4x1x1"},
+        "requires work-groups of 4x1x1"},
     {"source=\"kernel __attribute__ ((reqd_work_group_size (8, 1, 1))) void k "
      "(global int *output) { }\"",
-        "The work of 20x1x1 does not divide into groups of 8x1x1"},
+        "global-size 20x1x1 is not a multiple of local-size 8x1x1"},
     {"expression=\"x + nothing\"",
         "expression:1:5: unknown name 'nothing', expected one of frame, i0, i1, i2, i3, "
         "time, x"},
@@ -865,13 +867,14 @@ const Mistake mistakes[] = {
     {"expression=\"2 * sqroot (x)\"", "expression:1:5: unknown function 'sqroot'"},
     {"expression=\"pow (x)\"", "expression:1:1: 'pow' takes 2 arguments, not 1"},
     {"expression=\"x + (float4) x\"",
-        "expression:1:6: 'float4': an expression has no vectors"},
-    {"expression=\"x / 2 & 1\"", "expression:1:7: '&' takes integers, a cast such as"},
-    {"expression=\"x + 1.5.2\"", "expression:1:5: '1.5.2' is no number"},
+        "expression:1:6: 'float4': vectors are not supported"},
+    {"expression=\"x / 2 & 1\"",
+        "expression:1:7: '&' needs integers, use a cast such as"},
+    {"expression=\"x + 1.5.2\"", "expression:1:5: '1.5.2' is not a number"},
     {"expression=\"18446744073709551616\"",
         "expression:1:1: '18446744073709551616' exceeds 64 bits"},
     {"expression=\"x * GAIN\" options=\"-DGAIN=2+\"",
-        "expression:1:5: 'GAIN' is \"2+\", which is no expression"},
+        "expression:1:5: 'GAIN' is \"2+\", which is not an expression"},
     {"expression=\"x + w\" arguments=a,w=W",
         "cannot be broadcast together: x (20,), w (3,)"},
     {"expression=\"x + w\" arguments=a,w=/no/such.npy", "/no/such.npy"},
@@ -894,14 +897,15 @@ with_files (const char *properties, Folder &folder)
 }
 
 void
-assert_said (const std::vector<std::string> &said, const Mistake &mistake)
+assert_one_message (const std::vector<std::string> &messages, const Mistake &mistake)
 {
-  fail_unless (said.size () == 1, "%s: said %d times, expected once: %s",
-      mistake.properties, int (said.size ()), said.empty () ? "" : said.back ().c_str ());
-  const gsize end = said[0].find ('\n');
-  fail_unless (said[0].substr (0, end).find (mistake.expected) != std::string::npos
-                   && said[0].find (mistake.debug, end) != std::string::npos,
-      "%s: \"%s\", expected \"%s\" and \"%s\"", mistake.properties, said[0].c_str (),
+  fail_unless (messages.size () == 1, "%s: %d messages, expected one: %s",
+      mistake.properties, int (messages.size ()),
+      messages.empty () ? "" : messages.back ().c_str ());
+  const gsize end = messages[0].find ('\n');
+  fail_unless (messages[0].substr (0, end).find (mistake.expected) != std::string::npos
+                   && messages[0].find (mistake.debug, end) != std::string::npos,
+      "%s: \"%s\", expected \"%s\" and \"%s\"", mistake.properties, messages[0].c_str (),
       mistake.expected, mistake.debug);
 }
 } // namespace
@@ -918,7 +922,7 @@ TEST_ROWS (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong, mis
   chain.start ();
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 80, nullptr);
   gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
-  assert_said (said_on (chain.bus, 20 * GST_SECOND).errors, row);
+  assert_one_message (messages_on (chain.bus, 20 * GST_SECOND).errors, row);
   fail_unless (other.run (input).bytes == twice, "%s", row.properties);
 }
 
@@ -949,9 +953,9 @@ TEST_ROWS (test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on, 
   gst_object_unref (mistaken);
   for (int n = 0; n < 3; n++)
     fail_unless (chain.run (input).bytes == expected, "%s", row.properties);
-  const Said said = said_on (chain.bus);
-  fail_unless (said.errors.empty (), "%s", row.properties);
-  assert_said (said.warnings, row);
+  const Messages messages = messages_on (chain.bus);
+  fail_unless (messages.errors.empty (), "%s", row.properties);
+  assert_one_message (messages.warnings, row);
 
   g_object_freeze_notify (element);
   for (const char *name : names)
@@ -988,15 +992,15 @@ TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
   g_signal_emit_by_name (element, "reload");
   fail_unless_equals_int (made (), 20);
   fail_unless_equals_int (made (), 20);
-  Said said = said_on (chain.bus);
-  fail_unless (said.errors.empty () && said.warnings.size () == 1);
-  fail_unless (said.warnings[0].find ("k.cl:4:") != std::string::npos, "%s",
-      said.warnings[0].c_str ());
+  Messages messages = messages_on (chain.bus);
+  fail_unless (messages.errors.empty () && messages.warnings.size () == 1);
+  fail_unless (messages.warnings[0].find ("k.cl:4:") != std::string::npos, "%s",
+      messages.warnings[0].c_str ());
   write ("gain + input[0]");
   fail_unless_equals_int (made (), 20);
   g_signal_emit_by_name (element, "reload");
   fail_unless_equals_int (made (), 9);
-  fail_unless (said_on (chain.bus).warnings.empty ());
+  fail_unless (messages_on (chain.bus).warnings.empty ());
 }
 
 /* After an error the element works again, and others on the device are not affected. */
@@ -1010,7 +1014,8 @@ TEST (test_a_mistake_leaves_others_on_the_device_alone)
   fail_unless (other.run (input).bytes == twice);
   chain.start ();
   chain.push (input);
-  fail_unless_equals_int (int (said_on (chain.bus, 20 * GST_SECOND).errors.size ()), 1);
+  fail_unless_equals_int (
+      int (messages_on (chain.bus, 20 * GST_SECOND).errors.size ()), 1);
   fail_unless (other.run (input).bytes == twice);
   gst_element_set_state (chain.pipeline, GST_STATE_NULL);
   g_object_set (chain.element (), "source", nullptr, "expression", "x * 2", nullptr);
@@ -1041,7 +1046,7 @@ TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
         gst_structure_new_from_string ("a,rounds=1"), nullptr);
     for (int n = 0; n < 20; n++)
       chain.pull ();
-    fail_unless (said_on (chain.bus).errors.empty ());
+    fail_unless (messages_on (chain.bus).errors.empty ());
   }
   fail_unless (other.run (input).bytes == twice);
 }
@@ -1075,7 +1080,7 @@ TEST (test_arguments_and_programs_change_between_two_frames)
   fail_unless (made () == 8);
   g_signal_emit_by_name (chain.element (), "reload");
   fail_unless (made () == 7);
-  fail_unless (said_on (chain.bus).warnings.empty ());
+  fail_unless (messages_on (chain.bus).warnings.empty ());
 }
 
 TEST (test_output_caps_change_between_two_frames)
@@ -1095,10 +1100,10 @@ TEST (test_output_caps_change_between_two_frames)
     fail_unless (
         output.caps.find ("dimensions=(string)" + dimensions) != std::string::npos);
   }
-  fail_unless (said_on (chain.bus).warnings.empty ());
+  fail_unless (messages_on (chain.bus).warnings.empty ());
 }
 
-TEST (test_output_caps_set_while_caps_are_agreed_on_are_those_of_the_next_frame)
+TEST (test_output_caps_set_during_negotiation_apply_to_next_frame)
 {
   const char *source = "kernel void k (global const uchar *input, global uchar *output) "
                        "{ output[get_global_id (0)] = input[get_global_id (0)] + 1; }";
@@ -1107,7 +1112,7 @@ TEST (test_output_caps_set_while_caps_are_agreed_on_are_those_of_the_next_frame)
   const Bytes input = pattern (10);
   expect_equal (chain.run (input).bytes.size (), gsize (5));
   check::set_together (chain.element (), caps + "3");
-  check::set_while_caps_are_agreed (chain.element (), caps + "7");
+  check::set_during_negotiation (chain.element (), caps + "7");
   expect_equal (chain.run (input).bytes.size (), gsize (3));
   expect_equal (chain.run (input).bytes.size (), gsize (7));
 }

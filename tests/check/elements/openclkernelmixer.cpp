@@ -56,9 +56,9 @@ public:
   {
     Output output;
     if (!pull (output)) {
-      for (const std::string &text : said_on (bus).errors)
+      for (const std::string &text : messages_on (bus).errors)
         fprintf (stderr, "error: %s\n", text.c_str ());
-      ck_abort_msg ("no frame came");
+      ck_abort_msg ("no frame arrived");
     }
     return values_of<gint32> (output.bytes);
   }
@@ -171,7 +171,7 @@ TEST (test_a_mistake_at_the_start_is_one_error)
     /* Sources may report the failed stream before the mixer reports the reason. */
     std::vector<std::string> of_mixer, all;
     for (int times = 0; times < 3 && of_mixer.empty (); times++)
-      for (const std::string &text : said_on (mix.bus, 20 * GST_SECOND).errors) {
+      for (const std::string &text : messages_on (mix.bus, 20 * GST_SECOND).errors) {
         all.push_back (text);
         if (text.find ("/GstOpenCLKernelMixer:m") != std::string::npos)
           of_mixer.push_back (text);
@@ -202,8 +202,8 @@ TEST (test_knobs_turn_while_it_plays)
   fail_unless (numbers_later (mix) == (Numbers{31, 31}));
   gst_util_set_object_arg (element, "expression", "a + nothing");
   fail_unless (numbers_later (mix) == (Numbers{31, 31}));
-  const Said said = said_on (mix.bus);
-  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+  const Messages messages = messages_on (mix.bus);
+  fail_unless (messages.errors.empty () && messages.warnings.size () == 1);
   gst_util_set_object_arg (element, "expression", "b - a");
   fail_unless (numbers_later (mix) == (Numbers{9, 9}));
   gst_util_set_object_arg (element, "output-caps", "other/tensors,types=int16");
@@ -211,7 +211,7 @@ TEST (test_knobs_turn_while_it_plays)
   numbers_later (mix);
   fail_unless (mix.pull (output));
   fail_unless (values_of<gint16> (output.bytes) == (std::vector<gint16>{9, 9}));
-  fail_unless (said_on (mix.bus).warnings.empty ());
+  fail_unless (messages_on (mix.bus).warnings.empty ());
 }
 
 /* An input may change its shape while it plays. */

@@ -83,8 +83,9 @@ TEST (test_an_array_without_a_size_is_one_error)
     Chain chain (
         std::string ("openclkernelsrc expression=0 output-caps=\"") + caps + "\"");
     chain.start ();
-    const Said said = said_on (chain.bus, 20 * GST_SECOND);
-    fail_unless (said.errors.size () == 1, "%d errors", int (said.errors.size ()));
+    const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
+    fail_unless (
+        messages.errors.size () == 1, "%d errors", int (messages.errors.size ()));
   }
 }
 
@@ -95,9 +96,9 @@ TEST (test_a_mistake_at_the_start_is_one_error)
           "source=\"kernel void k (global int *output, int n) { }\""}) {
     Chain chain (std::string ("openclkernelsrc ") + four + properties);
     chain.start ();
-    const Said said = said_on (chain.bus, 20 * GST_SECOND);
-    fail_unless (
-        said.errors.size () == 1, "%s: %d errors", properties, int (said.errors.size ()));
+    const Messages messages = messages_on (chain.bus, 20 * GST_SECOND);
+    fail_unless (messages.errors.size () == 1, "%s: %d errors", properties,
+        int (messages.errors.size ()));
   }
 }
 
@@ -120,15 +121,15 @@ TEST (test_knobs_turn_while_it_plays)
   fail_unless_equals_int (number_of (pull_later (chain), 3) % 1000, 21);
   gst_util_set_object_arg (source, "arguments", "a,step=0.5");
   fail_unless_equals_int (number_of (pull_later (chain), 3) % 1000, 21);
-  const Said said = said_on (chain.bus);
-  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+  const Messages messages = messages_on (chain.bus);
+  fail_unless (messages.errors.empty () && messages.warnings.size () == 1);
   gst_util_set_object_arg (source, "arguments", "a,step=3");
   gst_util_set_object_arg (
       source, "output-caps", "other/tensors,types=int32,dimensions=(string)3:3");
   fail_unless_equals_uint64 (pull_later (chain).bytes.size (), 36);
   gst_util_set_object_arg (source, "arguments", "a,step=2");
   fail_unless_equals_int (number_of (pull_later (chain), 8) % 1000, 16);
-  fail_unless (said_on (chain.bus).warnings.empty ());
+  fail_unless (messages_on (chain.bus).warnings.empty ());
 }
 
 TEST (test_caps_that_downstream_refuses_leave_those_before)
@@ -139,8 +140,8 @@ TEST (test_caps_that_downstream_refuses_leave_those_before)
   gst_util_set_object_arg (G_OBJECT (chain.element ()), "output-caps",
       "other/tensors,types=int32,dimensions=(string)5");
   fail_unless_equals_uint64 (pull_later (chain).bytes.size (), 16);
-  const Said said = said_on (chain.bus);
-  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+  const Messages messages = messages_on (chain.bus);
+  fail_unless (messages.errors.empty () && messages.warnings.size () == 1);
 }
 
 TEST (test_a_live_source_gives_each_frame_at_its_time)

@@ -27,12 +27,12 @@ TEST (test_every_video_format_comes_back_as_it_was)
       gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
       GstBuffer *input = pattern_buffer (info.size, i);
       fail_unless (chain.push (input) == GST_FLOW_OK, "%s: %s",
-          GST_VIDEO_INFO_NAME (&info), chain.said ().errors[0].c_str ());
+          GST_VIDEO_INFO_NAME (&info), chain.messages ().errors[0].c_str ());
       Owned<GstBuffer> output = gst_harness_pull (chain.harness);
       check_pattern (output, info.size, i);
     }
   }
-  fail_unless (chain.said ().errors.empty ());
+  fail_unless (chain.messages ().errors.empty ());
 }
 
 static const char *const linear_formats[] = {"GRAY8", "GRAY16_LE", "I420", "NV12", "NV21",
@@ -54,7 +54,7 @@ TEST (test_padded_lines_and_gaps_between_planes_are_honoured)
         check_lines (chain.pass (padded_buffer (info, layout, seed)), info, layout, seed);
       }
     }
-    fail_unless (chain.said ().errors.empty ());
+    fail_unless (chain.messages ().errors.empty ());
   }
 }
 
@@ -161,11 +161,11 @@ TEST (test_buffers_of_any_size_come_back_as_they_were)
       seed++;
       check_pattern (chain.pass (pattern_buffer (size, seed)), size, seed);
     }
-    fail_unless (chain.said ().errors.empty ());
+    fail_unless (chain.messages ().errors.empty ());
   }
 }
 
-TEST (test_buffers_that_are_still_held_keep_their_bytes_when_larger_ones_come)
+TEST (test_held_buffers_keep_their_bytes_when_larger_ones_arrive)
 {
   Chain chain ("openclupload", "application/octet-stream");
   const gsize sizes[] = {10, 1000, 100, 50000, 7};
@@ -285,7 +285,7 @@ TEST (test_device_memory_passes_through)
 /* --- pinned memory, and calls that do not wait --- */
 
 static bool
-is_of_the_host (const Offered &offered)
+is_of_the_host (const Allocation &offered)
 {
   return gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (offered.pool));
 }
@@ -294,7 +294,7 @@ is_of_the_host (const Offered &offered)
 TEST (test_a_pool_is_offered_upstream)
 {
   Chain chain ("openclupload", system_gray);
-  const Offered offered = ask_allocation (chain, system_gray);
+  const Allocation offered = query_allocation (chain, system_gray);
 
   fail_unless (GST_IS_OPENCL_BUFFER_POOL (offered.pool));
   expect_equal (is_of_the_host (offered), !shares_memory ());
@@ -323,7 +323,7 @@ TEST (test_a_source_fills_the_memory_that_it_is_offered)
         return GST_PAD_PROBE_OK;
       });
 
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   expect_equal (counts[1], 30);
   expect_equal (counts[0], 0);
 }
@@ -333,15 +333,15 @@ TEST (test_everyone_who_asks_is_offered_the_same)
   Chain chain ("openclupload ! openclupload", system_gray);
   for (guint i = 0; i < 3; i++)
     expect_equal (
-        is_of_the_host (ask_allocation (chain, system_gray)), !shares_memory ());
+        is_of_the_host (query_allocation (chain, system_gray)), !shares_memory ());
 }
 
 /* A frame in a buffer of the offered pool */
 static GstBuffer *
 frame_of_offered_pool (Chain &chain, guint seed)
 {
-  const Offered offered = ask_allocation (chain, system_gray);
-  return filled_of (offered.pool, pattern (gray_size, seed)).give ();
+  const Allocation offered = query_allocation (chain, system_gray);
+  return filled_buffer (offered.pool, pattern (gray_size, seed)).give ();
 }
 
 /* One upload of the frame's bytes, or none and the same memory if it is shared. */
@@ -530,7 +530,7 @@ TEST (test_caps_change_in_mid_stream)
       }
     }
   }
-  fail_unless (chain.said ().errors.empty ());
+  fail_unless (chain.messages ().errors.empty ());
 }
 
 /* --- errors --- */
@@ -542,7 +542,7 @@ TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
     expect_equal (chain.push (pattern_buffer (gray_size, i)), GST_FLOW_OK);
   expect_equal (chain.push (pattern_buffer (gray_size - 1, 9)), GST_FLOW_ERROR);
 
-  chain.said ().expect_one_error ({"2047", "2048"});
+  chain.messages ().expect_one_error ({"2047", "2048"});
   for (guint i = 0; i < 2; i++) {
     Owned<GstBuffer> earlier = gst_harness_pull (chain.harness);
     check_pattern (earlier, gray_size, i);
@@ -555,7 +555,7 @@ TEST (test_a_frame_may_end_with_padding)
   for (gsize padding : {1, 64, 2047}) {
     Chain chain ("openclupload ! opencldownload", system_gray);
     check_pattern (chain.pass (pattern_buffer (gray_size + padding, 1)), gray_size, 1);
-    fail_unless (chain.said ().is_clean ());
+    fail_unless (chain.messages ().is_clean ());
   }
 }
 
@@ -567,7 +567,7 @@ TEST (test_a_frame_with_a_meta_may_be_part_of_a_larger_buffer)
   gst_buffer_add_video_meta (
       buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 64, 32);
   check_pattern (chain.pass (buffer), gray_size, 1);
-  fail_unless (chain.said ().is_clean ());
+  fail_unless (chain.messages ().is_clean ());
 }
 
 struct Unallocatable {
@@ -587,19 +587,19 @@ TEST (test_no_device_memory_is_one_error_and_ready_mends_it)
     GstFlowReturn flow = chain.push (pattern_buffer (frame.size, 1));
     counting::fail_buffers_after (-1);
     expect_equal (flow, GST_FLOW_ERROR);
-    chain.said ().expect_one_error ({frame.named});
+    chain.messages ().expect_one_error ({frame.named});
 
     chain.restart (frame.caps);
     Owned<GstBuffer> output = chain.pass (pattern_buffer (frame.size, 2));
     check_pattern (output, frame.size, 2);
-    fail_unless (chain.said ().errors.empty ());
+    fail_unless (chain.messages ().errors.empty ());
   }
 }
 
 /* Later frames fail too: no earlier frame is lost, and nothing hangs. */
 TEST (test_device_memory_that_runs_out_later_loses_no_earlier_frame)
 {
-  const guint room = GST_OPENCL_BUFFERS_IN_TURN;
+  const guint room = GST_OPENCL_MIN_BUFFERS;
   Chain chain ("openclupload", system_gray);
   counting::fail_buffers_after (room);
   for (guint i = 0; i < room + 2; i++)
@@ -619,12 +619,13 @@ TEST_ROWS (test_an_unknown_device_is_one_error_that_names_it, {"environment", "p
     g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
   else
     g_object_set (static_cast<GstElement *> (upload), "device", "nonsense", nullptr);
-  fail_if (upload.goes_to (GST_STATE_PAUSED));
-  upload.said ().expect_one_error ({"nonsense"});
+  fail_if (upload.reaches_state (GST_STATE_PAUSED));
+  upload.messages ().expect_one_error ({"nonsense"});
 
   g_unsetenv ("GST_OPENCL_DEVICE");
   g_object_set (static_cast<GstElement *> (upload), "device", "0:0", nullptr);
-  fail_unless (upload.goes_to (GST_STATE_NULL) && upload.goes_to (GST_STATE_PAUSED));
+  fail_unless (
+      upload.reaches_state (GST_STATE_NULL) && upload.reaches_state (GST_STATE_PAUSED));
 }
 
 TEST (test_the_environment_names_the_device_by_index_and_by_name)
@@ -633,7 +634,7 @@ TEST (test_the_environment_names_the_device_by_index_and_by_name)
   for (const gchar *choice : {"0:0", gst_opencl_context_get_device_name (context)}) {
     g_setenv ("GST_OPENCL_DEVICE", choice, TRUE);
     LoneElement upload ("openclupload");
-    fail_unless (upload.goes_to (GST_STATE_PAUSED));
+    fail_unless (upload.reaches_state (GST_STATE_PAUSED));
   }
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
@@ -648,5 +649,5 @@ TEST (test_a_video_meta_that_contradicts_the_caps_is_one_error)
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_FORMAT_GRAY8, 64, 31, 1, offset, stride);
   expect_equal (chain.push (buffer), GST_FLOW_ERROR);
-  chain.said ().expect_one_error ();
+  chain.messages ().expect_one_error ();
 }

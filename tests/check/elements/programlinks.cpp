@@ -17,7 +17,7 @@ using check::Owned;
 using check::Pipeline;
 using opencl::NumberType;
 
-static const bool alone = check::each_test_in_its_own_process ();
+static const bool alone = check::fork_each_test ();
 
 namespace {
 #define DEVICE "(memory:OpenCLMemory)"
@@ -51,7 +51,7 @@ check_stays_on_the_device (
 {
   for (const char *name : names) {
     const GstOpenCLCounts counts = counts_of (pipeline[name]);
-    fail_unless (counts.launches > 0, "%s launched nothing", name);
+    fail_unless (counts.launches > 0, "%s: no kernel launch", name);
     fail_unless (counts.downloads == 0 && counts.host_waits == 0,
         "%s: %d downloads, %d waits", name, int (counts.downloads),
         int (counts.host_waits));
@@ -84,7 +84,7 @@ write_power (guint frames, const std::string &file)
         "float *input, global float *output) { size_t n = get_global_id (0); output[n] = "
         "exp10 (input[n] / 10); }\" ! npysink location="
       + file);
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   check_stays_on_the_device (pipeline, {"fft", "k"});
   return counts_of (pipeline["window"]).upload_bytes
          + counts_of (pipeline["fft"]).upload_bytes
@@ -223,7 +223,7 @@ TEST (test_arguments_that_overlap_in_memory_are_one_error)
       "get_global_id (0); output[n] = input[n] + 1; }\" ! appsink name=out "
       "sync=false enable-last-sample=false");
   const gsize size = 16 * sizeof (gint32);
-  check::give_context (pipeline, context);
+  check::set_context (pipeline, context);
   cl_mem first = nullptr;
   GstMemory *memory = gst_opencl_memory_new (context, size, nullptr);
   check::write_memory (memory, bytes_of (std::vector<gint32> (16, 5)));
@@ -244,14 +244,15 @@ TEST (test_arguments_that_overlap_in_memory_are_one_error)
       first = gst_opencl_memory_get_handle (gst_buffer_peek_memory (made, 0));
     memory = gst_opencl_memory_new_wrapped (context, first, size, nullptr, nullptr);
   }
-  const Outcome outcome = pipeline.said ();
+  const Outcome outcome = pipeline.messages ();
   fail_unless (outcome.errors_of ("k").size () == 1, "%s", outcome.line ().c_str ());
-  const std::string said = outcome.errors_of ("k")[0];
+  const std::string messages = outcome.errors_of ("k")[0];
   fail_unless (
-      said.find ("The arguments \"input\" and \"output\" overlap in memory; the kernel's "
-                 "arguments: __global const int *input, __global int *output")
+      messages.find (
+          "The arguments \"input\" and \"output\" overlap in memory; the kernel's "
+          "arguments: __global const int *input, __global int *output")
           != std::string::npos,
-      "%s", said.c_str ());
+      "%s", messages.c_str ());
 }
 
 /* --- kernels that do not terminate --- */
@@ -289,7 +290,7 @@ seconds_since (gint64 start)
  * new pipelines continue. Objects that such a kernel may still use are not released. */
 TEST (test_a_kernel_that_does_not_end_is_one_error_in_time)
 {
-  if (check::looks_for_leaks ())
+  if (check::checks_leaks ())
     return;
   g_setenv ("GST_OPENCL_TIMEOUT", "1", TRUE);
   const gint64 start = g_get_monotonic_time ();
@@ -318,7 +319,7 @@ TEST (test_a_kernel_that_does_not_end_is_one_error_in_time)
 /* The user stops the pipeline while the kernel runs. */
 TEST (test_a_stop_does_not_wait_for_a_kernel_that_does_not_end)
 {
-  if (check::looks_for_leaks ())
+  if (check::checks_leaks ())
     return;
   g_setenv ("GST_OPENCL_TIMEOUT", "1", TRUE);
   gint64 start;

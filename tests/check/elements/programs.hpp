@@ -92,14 +92,14 @@ save (const check::Folder &folder, const std::string &name, opencl::NumberType t
 }
 
 /* Messages of the elements: text, line break, debug text */
-struct Said {
+struct Messages {
   std::vector<std::string> errors, warnings;
 };
 
-inline Said
-said_on (GstBus *bus, GstClockTime wait = 0)
+inline Messages
+messages_on (GstBus *bus, GstClockTime wait = 0)
 {
-  Said said;
+  Messages messages;
   const auto types = GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
 
   while (GstMessage *message = gst_bus_timed_pop_filtered (bus, wait, types)) {
@@ -113,13 +113,13 @@ said_on (GstBus *bus, GstClockTime wait = 0)
     const std::string text = std::string (error->message) + "\n" + (debug ? debug : "");
     /* appsrc also posts an error when an element after it fails. */
     if (!g_str_has_prefix (GST_MESSAGE_SRC_NAME (message), "in"))
-      (is_error ? said.errors : said.warnings).push_back (text);
+      (is_error ? messages.errors : messages.warnings).push_back (text);
     wait = MIN (wait, 100 * GST_MSECOND);
     g_error_free (error);
     g_free (debug);
     gst_message_unref (message);
   }
-  return said;
+  return messages;
 }
 
 struct Output {
@@ -196,10 +196,10 @@ public:
   {
     GstSample *sample = pull_in_time (out);
     if (!sample) {
-      Said said = said_on (bus);
-      for (const std::string &text : said.errors)
+      Messages messages = messages_on (bus);
+      for (const std::string &text : messages.errors)
         fprintf (stderr, "error: %s\n", text.c_str ());
-      ck_abort_msg ("no frame came");
+      ck_abort_msg ("no frame arrived");
     }
     return output_of (sample);
   }

@@ -245,8 +245,8 @@ TEST_ROWS (test_screen_is_keyed_within_ten_frames_of_its_appearance, streams)
     if (frame >= row.appears + 10)
       expect_keyed (keyed, when);
   }
-  const Outcome said = keyer.harness.said ();
-  fail_unless (said.is_clean (), "%s", said.line ().c_str ());
+  const Outcome messages = keyer.harness.messages ();
+  fail_unless (messages.is_clean (), "%s", messages.line ().c_str ());
 }
 
 TEST_ROWS (test_screen_that_is_missing_is_warned_of_once_after_a_second,
@@ -256,27 +256,27 @@ TEST_ROWS (test_screen_that_is_missing_is_warned_of_once_after_a_second,
     Keyer keyer (row);
     for (int frame = 0; frame < 80; frame++) {
       expect_opaque (keyer.run (card (black), timed), "black");
-      const auto warnings = keyer.harness.said ().warnings;
+      const auto warnings = keyer.harness.messages ().warnings;
       expect_equal (warnings.size (), frame == 30 ? 1 : 0);
       if (frame == 30)
-        expect_says (warnings[0], {"No green or blue screen", "auto-key=none"});
+        expect_contains (warnings[0], {"No green or blue screen", "auto-key=none"});
     }
     for (int frame = 0; frame < 11; frame++)
       keyer.run (scene (green), timed);
     expect_keyed (keyer.run (scene (green), timed), "at last");
     keyer.harness.send (gst_event_new_eos ());
-    fail_unless (keyer.harness.said ().is_clean ());
+    fail_unless (keyer.harness.messages ().is_clean ());
   }
 }
 
 /* A stream of one frame */
-TEST (test_screen_that_is_missing_in_a_short_stream_is_warned_of_at_its_end)
+TEST (test_screen_missing_in_short_stream_warns_at_eos)
 {
   Keyer keyer (soft);
   expect_opaque (keyer.run (card (skin)), "skin");
-  fail_unless (keyer.harness.said ().is_clean ());
+  fail_unless (keyer.harness.messages ().is_clean ());
   keyer.harness.send (gst_event_new_eos ());
-  expect_equal (keyer.harness.said ().warnings.size (), 1u);
+  expect_equal (keyer.harness.messages ().warnings.size (), 1u);
 }
 
 TEST (test_screen_of_the_first_frame_stays_the_key)
@@ -348,7 +348,7 @@ TEST (test_screen_missing_is_opaque_whatever_alpha_is_asked_for)
 {
   Keyer keyer ("method=chroma invert=true spill=1 core=true quiet=true");
   const Picture picture = with_noise (card (skin), 9, 1);
-  keying_frames::assert_same (keyer.run (picture), picture, "nothing is keyed");
+  keying_frames::assert_same (keyer.run (picture), picture, "no pixel is keyed");
 }
 
 /* A fused run of elements, which initially has no key colour */
@@ -389,13 +389,13 @@ data_folder ()
 }
 
 static bool
-data_is_there ()
+data_is_available ()
 {
   return check::has_folder (data_folder ());
 }
 
-static const bool data_are_asked_for =
-    check::only_with ("data", "test_filmed_", data_is_there);
+static const bool data_is_required =
+    check::require_argument ("data", "test_footage_", data_is_available);
 
 namespace {
 /* Left, top, right and bottom, in hundredths of the frame */
@@ -455,7 +455,7 @@ exposed (Picture picture, double part)
 }
 } // namespace
 
-TEST_ROWS (test_filmed_screen_is_keyed_within_ten_frames_of_its_appearance, filmed)
+TEST_ROWS (test_footage_is_keyed_within_ten_frames, filmed)
 {
   const Picture picture = load (row.label);
   const struct {

@@ -10,7 +10,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 namespace {
 const char *const source =
@@ -118,7 +118,7 @@ TEST (test_binary_cache_compiles_what_the_driver_refuses)
 {
   Cache cache;
   compiled_for (3);
-  counting::let_fail (counting::BUILD_PROGRAM, 1, CL_INVALID_BINARY);
+  counting::fail_call (counting::BUILD_PROGRAM, 1, CL_INVALID_BINARY);
   expect_equal (compiled_for (3), 1u);
 }
 
@@ -126,9 +126,9 @@ TEST (test_binary_cache_ignores_files_of_another_driver_version)
 {
   Cache cache;
   const char version[] = "0.1 of another driver";
-  counting::let_devices_say (CL_DRIVER_VERSION, version, sizeof version);
+  counting::override_device_info (CL_DRIVER_VERSION, version, sizeof version);
   expect_equal (compiled_for (3), 1u);
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
   const std::string other = contents_of (cache.only_file ());
   expect_equal (compiled_for (3), 1u);
   expect_equal (cache.names ().size (), gsize (2));

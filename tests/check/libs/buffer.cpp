@@ -282,7 +282,7 @@ TEST (test_copy_of_more_than_fits_names_both_sizes)
     fail_if (gst_opencl_buffer_copy_async (
         contexts.own, destination, source, nullptr, &event, error.out ()));
     fail_unless (event == nullptr);
-    expect_says (error->message, {"151", "150"});
+    expect_contains (error->message, {"151", "150"});
     assert_same (read_buffer (destination), Bytes (150, 0x55), what.c_str ());
   });
 }
@@ -338,7 +338,7 @@ TEST (test_copy_of_a_short_video_frame_names_both_sizes)
     cl_event event = nullptr;
     fail_if (gst_opencl_buffer_copy_async (
         contexts.own, destination, source, &info, &event, error.out ()));
-    expect_says (error->message, {"119 bytes", "190"});
+    expect_contains (error->message, {"119 bytes", "190"});
     /* A destination that is too short */
     fail_if (gst_opencl_buffer_copy_async (
         contexts.own, destination, source, &info, &event, error.out ()));
@@ -360,7 +360,7 @@ TEST (test_copy_refuses_a_video_meta_that_contradicts_the_caps)
   add_meta (source, other, layout);
   fail_if (gst_opencl_buffer_copy_async (
       contexts.own, destination, source, &info, &event, error.out ()));
-  expect_says (error->message, {"10x6", "20x6"});
+  expect_contains (error->message, {"10x6", "20x6"});
 }
 
 /* offset + stride * 5 + 20 is 4, 1 or 0 where it wraps. */
@@ -549,7 +549,7 @@ TEST (test_copy_keeps_the_source_until_the_device_has_read_it)
   g_free (data);
 }
 
-TEST (test_copy_that_cannot_be_enqueued_says_so_and_lets_go)
+TEST (test_copy_enqueue_failure_is_reported_and_released)
 {
   Contexts contexts;
   Owned<GstBuffer> source = make_buffer (contexts, sources[0], Bytes (100, 7));
@@ -559,11 +559,11 @@ TEST (test_copy_that_cannot_be_enqueued_says_so_and_lets_go)
   Owned<GError> error;
   cl_event event = nullptr;
 
-  counting::let_fail (counting::ENQUEUE_WRITE, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (counting::ENQUEUE_WRITE, 1, CL_OUT_OF_RESOURCES);
   fail_if (gst_opencl_buffer_copy_async (
       contexts.own, destination, source, nullptr, &event, error.out ()));
   fail_unless (event == nullptr);
-  expect_says (error->message, {"CL_OUT_OF_RESOURCES"});
+  expect_contains (error->message, {"CL_OUT_OF_RESOURCES"});
   expect_equal (GST_MINI_OBJECT_REFCOUNT_VALUE (source), 1);
   copy (contexts, destination, source, nullptr, "again");
   assert_same (read_buffer (destination), Bytes (100, 7), "again");

@@ -12,7 +12,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 namespace {
 GstBufferPool *
@@ -168,15 +168,15 @@ TEST (test_pool_without_room_gives_an_error_and_works_later)
 {
   Owned<GstOpenCLContext> context = new_context ();
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 1000);
-  GstBuffer *buffer = nullptr, *in_turn[GST_OPENCL_BUFFERS_IN_TURN];
+  GstBuffer *buffer = nullptr, *buffers[GST_OPENCL_MIN_BUFFERS];
 
-  for (GstBuffer *&made_ahead : in_turn)
+  for (GstBuffer *&made_ahead : buffers)
     made_ahead = acquire (pool);
-  counting::let_fail (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  counting::fail_call (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   expect_equal (gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_ERROR);
   buffer = acquire (pool);
   gst_buffer_unref (buffer);
-  for (GstBuffer *made_ahead : in_turn)
+  for (GstBuffer *made_ahead : buffers)
     gst_buffer_unref (made_ahead);
   stop (pool);
 }
@@ -237,7 +237,7 @@ TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
   fail_unless (gst_opencl_memory_copy_async (host, 0, memory, 0, 256, nullptr, nullptr));
   buffer = nullptr;
 
-  for (int others = 0; others < GST_OPENCL_BUFFERS_IN_TURN - 1; others++)
+  for (int others = 0; others < GST_OPENCL_MIN_BUFFERS - 1; others++)
     gst_buffer_unref (acquire (pool));
   buffer = acquire (pool);
   memory = gst_buffer_peek_memory (buffer, 0);

@@ -20,7 +20,7 @@ malloc_trim (size_t)
   return 0;
 }
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 /* --- an element that only has a context --- */
 
@@ -210,7 +210,8 @@ TEST (test_context_of_a_type_is_made_only_where_there_is_such_a_device)
     if (machine_has (type.type))
       assert_choice_works (type.name);
     else
-      expect_says (error_of_choice (type.name), {std::string ("device=") + type.name});
+      expect_contains (
+          error_of_choice (type.name), {std::string ("device=") + type.name});
   }
 }
 
@@ -220,7 +221,7 @@ TEST (test_context_of_no_such_device_lists_those_there_are)
   std::string name = gst_opencl_context_get_device_name (context);
 
   for (const gchar *device : {"nonsense", "0:99", "77:0", "0:0:0", ":", "-1:0"}) {
-    expect_says (error_of_choice (device), {device, name, "0:0"});
+    expect_contains (error_of_choice (device), {device, name, "0:0"});
     fail_if (gst_opencl_context_matches (context, device));
   }
 }
@@ -229,12 +230,12 @@ TEST (test_context_default_comes_from_the_environment)
 {
   g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
   for (const gchar *open : {(const gchar *)nullptr, "", "auto"})
-    expect_says (error_of_choice (open), {"nonsense"});
+    expect_contains (error_of_choice (open), {"nonsense"});
   assert_choice_works ("0:0"); /* a named device ignores the default */
   g_setenv ("GST_OPENCL_DEVICE", "0:0", TRUE);
   Owned<GstOpenCLContext> context = new_context ();
   context = nullptr;
-  expect_says (error_of_choice ("nonsense"), {"nonsense"});
+  expect_contains (error_of_choice ("nonsense"), {"nonsense"});
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
 
@@ -242,7 +243,7 @@ TEST (test_context_without_any_device_says_so)
 {
   counting::hide_platforms (true);
   for (const gchar *device : {(const gchar *)nullptr, "gpu", "0:0", "nonsense"})
-    expect_says (error_of_choice (device), {"No OpenCL device"});
+    expect_contains (error_of_choice (device), {"No OpenCL device"});
   counting::hide_platforms (false);
 }
 
@@ -255,9 +256,9 @@ assert_not_chosen (const gchar *fault)
     Owned<GError> error;
     fail_unless (gst_opencl_context_new (device, error.out ()) == nullptr);
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
-    expect_says (error->message, {fault, "0:0 "});
+    expect_contains (error->message, {fault, "0:0 "});
   }
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
   gst_object_unref (new_context ());
 }
 } // namespace
@@ -266,14 +267,14 @@ TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
 {
   const cl_bool no = CL_FALSE;
 
-  counting::let_devices_say (CL_DEVICE_AVAILABLE, &no, sizeof no);
+  counting::override_device_info (CL_DEVICE_AVAILABLE, &no, sizeof no);
   assert_not_chosen ("is not available");
   for (const char *version : {"OpenCL 1.1 Old", "OpenCL 1.0", "OpenGL 4.6", ""}) {
-    counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
+    counting::override_device_info (CL_DEVICE_VERSION, version, strlen (version) + 1);
     assert_not_chosen ("expected OpenCL 1.2 or later");
   }
   for (const char *version : {"OpenCL 1.2", "OpenCL 2.0 x", "OpenCL 10.0"}) {
-    counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
+    counting::override_device_info (CL_DEVICE_VERSION, version, strlen (version) + 1);
     gst_object_unref (new_context ());
   }
 }
@@ -282,30 +283,30 @@ TEST (test_context_of_an_accelerator_is_made_where_a_device_is_one)
 {
   const cl_device_type accelerator = CL_DEVICE_TYPE_ACCELERATOR;
 
-  counting::let_devices_say (CL_DEVICE_TYPE, &accelerator, sizeof accelerator);
+  counting::override_device_info (CL_DEVICE_TYPE, &accelerator, sizeof accelerator);
   for (const gchar *device : {"accelerator", "auto"}) /* if there is no other device */
     assert_choice_works (device);
-  expect_says (error_of_choice ("cpu"), {"device=cpu", "accelerator", "0:0 "});
+  expect_contains (error_of_choice ("cpu"), {"device=cpu", "accelerator", "0:0 "});
   g_setenv ("GST_OPENCL_DEVICE", "accelerator", TRUE);
   assert_choice_works ("auto");
   g_unsetenv ("GST_OPENCL_DEVICE");
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
 }
 
 TEST (test_context_without_a_compiler_is_made_by_name)
 {
   const cl_bool no = CL_FALSE;
 
-  counting::let_devices_say (CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no);
-  expect_says (error_of_choice ("auto"), {"has no compiler", "0:0 "});
+  counting::override_device_info (CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no);
+  expect_contains (error_of_choice ("auto"), {"has no compiler", "0:0 "});
   Owned<GError> error;
   Owned<GstOpenCLContext> context = gst_opencl_context_new ("0:0", error.out ());
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");
-  counting::let_fail (counting::BUILD_PROGRAM, 1, CL_COMPILER_NOT_AVAILABLE);
+  counting::fail_call (counting::BUILD_PROGRAM, 1, CL_COMPILER_NOT_AVAILABLE);
   fail_if (gst_opencl_context_get_program (
       context, "kernel void k () {}", nullptr, error.out ()));
-  expect_says (error->message, {"has no compiler"});
-  counting::let_devices_say_the_truth ();
+  expect_contains (error->message, {"has no compiler"});
+  counting::restore_device_info ();
 }
 
 TEST (test_context_of_names_that_are_not_text)
@@ -316,7 +317,7 @@ TEST (test_context_of_names_that_are_not_text)
   fail_unless (gst_opencl_context_new ("\xff\xfe", error.out ()) == nullptr);
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
   fail_unless (g_utf8_validate (error->message, -1, nullptr));
-  counting::let_devices_say (CL_DEVICE_NAME, name, sizeof name);
+  counting::override_device_info (CL_DEVICE_NAME, name, sizeof name);
   Owned<GstOpenCLContext> context = gst_opencl_context_new ("ger", error.out ());
   fail_unless (context != nullptr, "%s", error ? error->message : "");
   fail_unless (
@@ -335,9 +336,9 @@ TEST (test_context_that_cannot_be_made_names_the_call)
   for (auto &one : calls)
     for (unsigned n = 1; n <= (one.call == counting::CREATE_QUEUE ? 4u : 1u); n++) {
       Owned<GError> error;
-      counting::let_fail (one.call, n, CL_OUT_OF_HOST_MEMORY);
+      counting::fail_call (one.call, n, CL_OUT_OF_HOST_MEMORY);
       fail_unless (gst_opencl_context_new (nullptr, error.out ()) == nullptr);
-      expect_says (error->message, {one.name, "CL_OUT_OF_HOST_MEMORY"});
+      expect_contains (error->message, {one.name, "CL_OUT_OF_HOST_MEMORY"});
     }
   Owned<GstOpenCLContext> context = new_context ();
 }
@@ -403,7 +404,7 @@ TEST (test_context_of_a_neighbour_on_another_device_is_left_alone)
   fail_if (gst_opencl_ensure_context (GST_ELEMENT (chain.first), chain.first->device,
       &chain.first->context, error.out ()));
   fail_unless (chain.first->context == nullptr);
-  expect_says (error->message, {"nonsense"});
+  expect_contains (error->message, {"nonsense"});
 }
 
 TEST (test_context_that_nobody_has_is_made_and_announced)
@@ -432,14 +433,14 @@ TEST (test_context_can_be_given_by_the_application_beforehand)
   Owned<GstOpenCLContext> registered = new_context ();
   Owned<GstOpenCLContext> own = new_other_context (registered);
 
-  give_context (chain.pipeline, own);
+  set_context (chain.pipeline, own);
   fail_unless (chain.first->context == own && chain.last->context == own);
   ensure (chain.first);
   fail_unless (chain.first->context == own);
 }
 
 static GstBusSyncReply
-give_when_asked (GstBus *bus, GstMessage *message, gpointer given)
+provide_context (GstBus *bus, GstMessage *message, gpointer given)
 {
   const gchar *type;
   if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_NEED_CONTEXT
@@ -458,7 +459,7 @@ TEST (test_context_can_be_given_by_the_application_when_asked)
   Owned<GstContext> given = gst_opencl_context_to_gst_context (own);
   Owned<GstBus> bus = gst_element_get_bus (chain.pipeline);
 
-  gst_bus_set_sync_handler (bus, give_when_asked, given, nullptr);
+  gst_bus_set_sync_handler (bus, provide_context, given, nullptr);
   ensure (chain.first);
   fail_unless (chain.first->context == own);
   expect_equal (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
@@ -541,14 +542,14 @@ TEST (test_context_refuses_queues_that_it_cannot_use)
   fail_unless (gst_opencl_context_new_wrapped (
                    gst_opencl_context_get_handle (first), device, queue, error.out ())
                == nullptr);
-  expect_says (error->message, {"out of order"});
+  expect_contains (error->message, {"out of order"});
   clReleaseCommandQueue (queue);
 
   /* A queue of another cl_context */
   fail_unless (gst_opencl_context_new_wrapped (gst_opencl_context_get_handle (first),
                    device, queue_of (second), error.out ())
                == nullptr);
-  expect_says (error->message, {"context"});
+  expect_contains (error->message, {"context"});
 }
 
 /* --- programs --- */
@@ -603,13 +604,13 @@ TEST (test_program_that_does_not_build_gives_the_log)
   std::string message = error->message;
   auto line_end = message.find ('\n');
   fail_unless (line_end != std::string::npos);
-  expect_says (message.substr (0, line_end), {"does not build"});
+  expect_contains (message.substr (0, line_end), {"does not build"});
   fail_unless (message.find ("undeclared") > line_end);
-  expect_says (message.substr (line_end), {"undeclared", "-DONE=1"});
+  expect_contains (message.substr (line_end), {"undeclared", "-DONE=1"});
 
   /* This failure is not cached: a later build may have the memory that this one
    * lacked. */
-  counting::let_fail (counting::BUILD_PROGRAM, 1, CL_OUT_OF_HOST_MEMORY);
+  counting::fail_call (counting::BUILD_PROGRAM, 1, CL_OUT_OF_HOST_MEMORY);
   fail_unless (
       gst_opencl_context_get_program (context, change_source, nullptr, error.out ())
       == nullptr);
@@ -656,7 +657,7 @@ TEST (test_release_after_waits_for_the_event)
   fail_unless (soon ([&] { return released == 1; }));
   /* A failed command counts as finished. */
   gst_opencl_context_release_after (context, failing.event, add_one, &released);
-  failing.let_fail ();
+  failing.fail_call ();
   fail_unless (soon ([&] { return released == 2; }));
 }
 
@@ -666,20 +667,20 @@ TEST (test_release_after_keeps_what_it_cannot_wait_for)
   std::atomic<int> released{0};
   Gate gate (context), unknown (context);
 
-  counting::let_fail (counting::WAIT_FOR_EVENTS, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (counting::WAIT_FOR_EVENTS, 1, CL_OUT_OF_RESOURCES);
   gst_opencl_context_release_after (context, gate.event, add_one, &released);
   g_usleep (50000);
   expect_equal (released, 0);
   gate.open ();
   fail_unless (soon ([&] { return released == 1; }));
   /* The state of this command is unknown. */
-  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
-  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
+  counting::fail_always (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
+  counting::fail_always (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
   gst_opencl_context_release_after (context, unknown.event, add_one, &released);
   context = nullptr;
   expect_equal (released, 1);
-  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
-  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
+  counting::fail_always (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
+  counting::fail_always (counting::GET_EVENT_INFO, CL_SUCCESS);
 }
 
 TEST (test_release_after_is_done_before_the_context_goes)
@@ -756,9 +757,9 @@ static void
 show_platforms ()
 {
   counting::hide_platforms (false);
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
 
-static const bool each_begins_anew =
+static const bool resets_each_test =
     check::around_each_test (show_platforms, show_platforms);

@@ -139,7 +139,7 @@ TEST (test_deferred_contents_are_there_for_a_part_that_is_shared)
   expect_equal (deferred.calls, 1);
 }
 
-TEST (test_deferred_work_that_is_taken_over_is_never_done)
+TEST (test_merged_deferred_work_is_not_executed)
 {
   Deferred deferred;
   GstOpenCLDeferred *work = gst_opencl_memory_ref_deferred (deferred.memory);
@@ -196,7 +196,7 @@ TEST (test_deferred_work_that_fails_has_failed_for_every_reader)
   fail_unless (has_pattern (deferred.memory, size));
 }
 
-TEST (test_deferred_contents_are_whole_for_every_thread_that_comes_at_once)
+TEST (test_deferred_contents_are_complete_for_concurrent_readers)
 {
   Deferred deferred;
   for (int round = 0; round < 50; round++) {

@@ -107,24 +107,24 @@ TEST (test_imported_memory_has_the_bytes_of_its_descriptor)
   }
 }
 
-TEST (test_what_the_device_writes_is_the_other_sides_when_it_is_told)
+TEST (test_device_writes_are_visible_after_release)
 {
   Import import;
-  std::atomic<int> told{0};
-  GstMemory *memory = import.memory (&told, count_call);
+  std::atomic<int> notified{0};
+  GstMemory *memory = import.memory (&notified, count_call);
   import.add_on_device (memory, 7);
   gst_memory_unref (memory);
-  fail_unless (soon ([&] { return told == 1; }));
+  fail_unless (soon ([&] { return notified == 1; }));
   assert_same (import.pages.bytes (), added (pattern (size, 1), 7), "shared pages");
   expect_equal (import.device.acquired (), 1u);
   expect_equal (import.device.released (), 1u);
 }
 
-TEST (test_imported_memory_is_released_only_when_the_device_has_done_with_it)
+TEST (test_imported_memory_is_released_after_device_use)
 {
   Import import;
-  std::atomic<int> told{0};
-  GstMemory *memory = import.memory (&told, count_call);
+  std::atomic<int> notified{0};
+  GstMemory *memory = import.memory (&notified, count_call);
   Gate gate (import.context);
   cl_command_queue queue = queue_of (import.context, GST_OPENCL_QUEUE_DOWNLOAD);
   fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READ, nullptr));
@@ -132,9 +132,9 @@ TEST (test_imported_memory_is_released_only_when_the_device_has_done_with_it)
   gst_opencl_memory_end (memory, queue, GST_MAP_READ, gate.event);
   gst_memory_unref (memory);
   g_usleep (100000);
-  expect_equal (told.load (), 0);
+  expect_equal (notified.load (), 0);
   gate.open ();
-  fail_unless (soon ([&] { return told == 1; }));
+  fail_unless (soon ([&] { return notified == 1; }));
 }
 
 TEST (test_memory_acquired_around_a_buffer_of_another_context)
@@ -148,22 +148,22 @@ TEST (test_memory_acquired_around_a_buffer_of_another_context)
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
 }
 
-TEST (test_memory_that_comes_again_is_imported_once_and_acquired_each_time)
+TEST (test_memory_reused_is_imported_once_and_acquired_each_time)
 {
   Import import;
   Owned<GError> error;
   OwnedCL<cl_mem> handle = gst_opencl_context_import_fd (
       import.context, GST_OPENCL_HANDLE_DMA_BUF, import.pages.fd (), size, error.out ());
   fail_unless (handle, "%s", error ? error->message : "no error");
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   for (int i = 0; i < 5; i++) {
     import.pages.fill (pattern (size, i));
     GstMemory *memory = gst_opencl_memory_new_acquired (
-        import.context, handle, size, &told, count_call, error.out ());
+        import.context, handle, size, &notified, count_call, error.out ());
     fail_unless (memory, "%s", error ? error->message : "no error");
     assert_same (read_memory (memory), pattern (size, i), "frame");
     gst_memory_unref (memory);
-    fail_unless (soon ([&] { return told == i + 1; }));
+    fail_unless (soon ([&] { return notified == i + 1; }));
   }
   expect_equal (import.device.imported (), 1u);
   expect_equal (import.device.acquired (), 5u);
@@ -183,11 +183,11 @@ struct Acquiring : Import {
   }
 
   /* (transfer full) */
-  GstMemory *acquire (std::atomic<int> &told)
+  GstMemory *acquire (std::atomic<int> &notified)
   {
     Owned<GError> error;
     GstMemory *memory = gst_opencl_memory_new_acquired (
-        context, handle, size, &told, count_call, error.out ());
+        context, handle, size, &notified, count_call, error.out ());
     fail_unless (memory, "%s", error ? error->message : "no error");
     return memory;
   }
@@ -198,17 +198,18 @@ struct Acquiring : Import {
 TEST (test_memory_acquired_twice_is_shared)
 {
   Acquiring import;
-  std::atomic<int> first_told{0}, second_told{0};
-  GstMemory *first = import.acquire (first_told), *second = import.acquire (second_told);
+  std::atomic<int> first_notified{0}, second_notified{0};
+  GstMemory *first = import.acquire (first_notified),
+            *second = import.acquire (second_notified);
   import.add_on_device (first, 3);
   assert_same (read_memory (second), added (pattern (size, 1), 3), "second");
   gst_memory_unref (first);
-  fail_unless (soon ([&] { return first_told == 1; }));
+  fail_unless (soon ([&] { return first_notified == 1; }));
   expect_equal (import.device.released (), 0u);
   import.add_on_device (second, 4);
   assert_same (read_memory (second), added (pattern (size, 1), 7), "second");
   gst_memory_unref (second);
-  fail_unless (soon ([&] { return second_told == 1; }));
+  fail_unless (soon ([&] { return second_notified == 1; }));
   assert_same (import.pages.bytes (), added (pattern (size, 1), 7), "shared pages");
   expect_equal (import.device.acquired (), 1u);
   expect_equal (import.device.released (), 1u);
@@ -218,17 +219,17 @@ TEST (test_memory_acquired_twice_is_shared)
 TEST (test_part_of_acquired_memory_keeps_it_acquired)
 {
   Acquiring import;
-  std::atomic<int> told{0};
-  GstMemory *memory = import.acquire (told);
+  std::atomic<int> notified{0};
+  GstMemory *memory = import.acquire (notified);
   Owned<GstMemory> part = gst_memory_share (memory, 10, 20);
   gst_memory_unref (memory);
-  gst_memory_unref (import.acquire (told));
-  fail_unless (soon ([&] { return told == 1; }));
+  gst_memory_unref (import.acquire (notified));
+  fail_unless (soon ([&] { return notified == 1; }));
   expect_equal (import.device.released (), 0u);
   const Bytes all = pattern (size, 1);
   assert_same (read_memory (part), Bytes (all.begin () + 10, all.begin () + 30), "part");
   gst_memory_unref (part.give ());
-  fail_unless (soon ([&] { return told == 2; }));
+  fail_unless (soon ([&] { return notified == 2; }));
   expect_equal (import.device.acquired (), 1u);
   expect_equal (import.device.released (), 1u);
 }
@@ -237,9 +238,9 @@ TEST (test_part_of_acquired_memory_keeps_it_acquired)
 TEST (test_shared_memory_is_given_back_when_the_device_has_done_with_it)
 {
   Acquiring import;
-  std::atomic<int> first_told{0}, second_told{0};
-  GstMemory *first = import.acquire (first_told);
-  Owned<GstMemory> second = import.acquire (second_told);
+  std::atomic<int> first_notified{0}, second_notified{0};
+  GstMemory *first = import.acquire (first_notified);
+  Owned<GstMemory> second = import.acquire (second_notified);
   Gate gate (import.context);
   cl_command_queue queue = queue_of (import.context, GST_OPENCL_QUEUE_DOWNLOAD);
   fail_unless (gst_opencl_memory_begin (first, queue, GST_MAP_READ, nullptr));
@@ -247,33 +248,33 @@ TEST (test_shared_memory_is_given_back_when_the_device_has_done_with_it)
   clFlush (queue);
   gst_memory_unref (first);
   g_usleep (100000);
-  expect_equal (first_told.load (), 0);
+  expect_equal (first_notified.load (), 0);
   gate.open ();
-  fail_unless (soon ([&] { return first_told == 1; }));
-  expect_equal (second_told.load (), 0);
+  fail_unless (soon ([&] { return first_notified == 1; }));
+  expect_equal (second_notified.load (), 0);
 }
 
 TEST (test_memory_is_acquired_and_shared_by_several_threads)
 {
   Acquiring import;
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   together (4, [&] (guint) {
     for (int i = 0; i < 200; i++)
-      gst_memory_unref (import.acquire (told));
+      gst_memory_unref (import.acquire (notified));
   });
-  fail_unless (soon ([&] { return told == 800; }));
+  fail_unless (soon ([&] { return notified == 800; }));
   expect_equal (import.device.acquired (), import.device.released ());
 }
 
 TEST (test_acquired_memory_is_not_shared_beyond_its_size)
 {
   Acquiring import;
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   Owned<GstMemory> memory = gst_opencl_memory_new_acquired (
-      import.context, import.handle, size - 1, &told, count_call, nullptr);
+      import.context, import.handle, size - 1, &notified, count_call, nullptr);
   Owned<GError> error;
   fail_if (gst_opencl_memory_new_acquired (
-      import.context, import.handle, size, &told, count_call, error.out ()));
+      import.context, import.handle, size, &notified, count_call, error.out ()));
   fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
   fail_unless (strstr (error->message, "4999 bytes, expected at least 5000"), "%s",
       error->message);
@@ -298,8 +299,9 @@ TEST (test_what_cannot_be_imported_is_refused_with_its_reason)
   import.expect_refusal (dma_buf, import.pages.fd (), size + 1, GST_STREAM_ERROR,
       GST_STREAM_ERROR_FORMAT, "has 5000 bytes, expected at least 5001");
   import.expect_refusal (GstOpenCLHandleTypes (1 << 7), import.pages.fd (), size,
-      GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED, "does not import memory by such a");
-  import.device.let_import_fail (CL_INVALID_OPERATION);
+      GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "cannot import memory from this type of");
+  import.device.fail_import (CL_INVALID_OPERATION);
   import.expect_refusal (dma_buf, import.pages.fd (), size, GST_OPENCL_ERROR,
       GST_OPENCL_ERROR_FAILED, "clCreateBufferWithProperties of 5000 bytes");
 }
@@ -314,22 +316,22 @@ TEST (test_a_device_that_imports_nothing_says_so)
                    pages.fd (), size, nullptr, nullptr, error.out ())
                == nullptr);
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
-  fail_unless (strstr (error->message, "does not import memory by an opaque"));
+  fail_unless (strstr (error->message, "cannot import memory from an opaque"));
   expect_equal (other.imported (), 0u);
 }
 
-TEST (test_memory_that_cannot_be_acquired_is_refused_and_nobody_told)
+TEST (test_memory_acquire_failure_is_an_error)
 {
   Import import;
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   Owned<GError> error;
-  import.device.let_acquire_fail (CL_INVALID_OPERATION);
+  import.device.fail_acquire (CL_INVALID_OPERATION);
   fail_unless (gst_opencl_memory_new_from_fd (import.context, GST_OPENCL_HANDLE_DMA_BUF,
-                   import.pages.fd (), size, &told, count_call, error.out ())
+                   import.pages.fd (), size, &notified, count_call, error.out ())
                == nullptr);
   fail_unless (strstr (error->message, "clEnqueueAcquireExternalMemObjectsKHR failed"),
       "%s", error->message);
   g_usleep (20000);
-  expect_equal (told.load (), 0);
+  expect_equal (notified.load (), 0);
   expect_equal (import.device.released (), 0u);
 }

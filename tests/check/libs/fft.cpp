@@ -135,7 +135,7 @@ transform_image (const Line &image, gsize columns, gsize rows)
 
 /* Input or output of a case. A buffer holds `columns` of the `whole_columns` of each
  * row. */
-struct Side {
+struct Buffer {
   gsize columns, whole_columns, rows;
   bool real;
   GstOpenCLFFTStrides strides;
@@ -189,10 +189,10 @@ struct Side {
 };
 
 /* Noise and its transform in double precision, with their buffer layouts */
-struct Sides {
-  Side input, output;
+struct Buffers {
+  Buffer input, output;
 
-  Sides (const Case &which, const GstOpenCLFFTDescription &resolved, unsigned seed = 1)
+  Buffers (const Case &which, const GstOpenCLFFTDescription &resolved, unsigned seed = 1)
   {
     const gsize bins = which.real ? which.columns / 2 + 1 : which.columns;
     input = {which.inverse ? bins : which.columns, which.columns, which.rows,
@@ -264,18 +264,19 @@ assert_enqueued (GstOpenCLFFT *fft, cl_command_queue queue, const cl::Buffer &in
 }
 
 void
-assert_values (const std::string &name, const Side &side, const std::vector<float> &got)
+assert_values (
+    const std::string &name, const Buffer &buffer, const std::vector<float> &got)
 {
   double square = 0, difference = 0, largest = 0, worst = 0;
   std::vector<float> between = got;
-  side.visit ([&] (gsize at, const Complex &value) {
-    const Complex found (got[at], side.real ? 0 : got[at + 1]);
+  buffer.visit ([&] (gsize at, const Complex &value) {
+    const Complex found (got[at], buffer.real ? 0 : got[at + 1]);
     const double off = std::abs (found - value);
     square += std::norm (value);
     difference += off * off;
     largest = std::max (largest, std::abs (value));
     worst = off <= worst ? worst : off; /* keeps a NaN too */
-    std::fill_n (between.begin () + at, side.parts (), untouched);
+    std::fill_n (between.begin () + at, buffer.parts (), untouched);
   });
   const double relative = std::sqrt (difference / square);
   fail_unless (relative <= tolerance, "%s: off by %g", name.c_str (), relative);
@@ -290,16 +291,16 @@ check_case (const Device &device, GstOpenCLFFTLibrary library, const Case &which
 {
   const std::string name = which.name (library);
   GstOpenCLFFT *fft = make_plan (device, library, which);
-  const Sides sides (which, *gst_opencl_fft_get_description (fft));
-  const std::vector<float> input = sides.input.contents ();
-  const gsize output = sides.output.elements () * sides.output.parts ();
+  const Buffers buffers (which, *gst_opencl_fft_get_description (fft));
+  const std::vector<float> input = buffers.input.contents ();
+  const gsize output = buffers.output.elements () * buffers.output.parts ();
   expect_equal (gst_opencl_fft_get_input_size (fft), input.size () * sizeof (float));
   expect_equal (gst_opencl_fft_get_output_size (fft), output * sizeof (float));
 
   const cl::Buffer from = device.buffer (input);
   const cl::Buffer to = device.buffer (std::vector<float> (output, untouched));
   assert_enqueued (fft, device.queue, from, to);
-  assert_values (name, sides.output, device.read (device.queue, to));
+  assert_values (name, buffers.output, device.read (device.queue, to));
   fail_unless (memcmp (device.read (device.queue, from).data (), input.data (),
                    input.size () * sizeof (float))
                    == 0,
@@ -499,15 +500,15 @@ TEST (test_forward_and_inverse_multiply_by_the_number_of_samples)
   for (GstOpenCLFFTLibrary library : libraries ()) {
     GstOpenCLFFT *forward = make_plan (device, library, {columns, rows, 1, true});
     GstOpenCLFFT *inverse = make_plan (device, library, {columns, rows, 1, true, true});
-    Sides sides ({columns, rows, 1, true}, *gst_opencl_fft_get_description (forward));
-    const cl::Buffer from = device.buffer (sides.input.contents ());
-    const cl::Buffer bins = device.buffer (sides.output.contents ());
-    const cl::Buffer back = device.buffer (sides.input.contents ());
+    Buffers buffers ({columns, rows, 1, true}, *gst_opencl_fft_get_description (forward));
+    const cl::Buffer from = device.buffer (buffers.input.contents ());
+    const cl::Buffer bins = device.buffer (buffers.output.contents ());
+    const cl::Buffer back = device.buffer (buffers.input.contents ());
     assert_enqueued (forward, device.queue, from, bins);
     assert_enqueued (inverse, device.queue, bins, back);
-    for (Complex &value : sides.input.images[0])
+    for (Complex &value : buffers.input.images[0])
       value *= columns * rows;
-    assert_values ("there and back", sides.input, device.read (device.queue, back));
+    assert_values ("there and back", buffers.input, device.read (device.queue, back));
     gst_opencl_fft_unref (forward);
     gst_opencl_fft_unref (inverse);
   }
@@ -519,7 +520,7 @@ TEST (test_a_plan_transforms_one_frame_after_another)
   Device device;
   for (GstOpenCLFFTLibrary library : libraries ()) {
     GstOpenCLFFT *fft = make_plan (device, library, which);
-    std::vector<Sides> frames;
+    std::vector<Buffers> frames;
     std::vector<cl::Buffer> inputs, outputs;
     for (unsigned seed : {1, 2}) {
       frames.emplace_back (which, *gst_opencl_fft_get_description (fft), seed);
@@ -543,14 +544,14 @@ TEST (test_a_plan_may_be_freed_before_its_transform_has_finished)
   for (GstOpenCLFFTLibrary library : libraries ()) {
     for (const Case &which : cases) {
       GstOpenCLFFT *fft = make_plan (device, library, which);
-      const Sides sides (which, *gst_opencl_fft_get_description (fft));
-      const cl::Buffer input = device.buffer (sides.input.contents ());
+      const Buffers buffers (which, *gst_opencl_fft_get_description (fft));
+      const cl::Buffer input = device.buffer (buffers.input.contents ());
       const cl::Buffer output = device.buffer (std::vector<float> (
           gst_opencl_fft_get_output_size (fft) / sizeof (float), untouched));
       assert_enqueued (fft, device.queue, input, output);
       gst_opencl_fft_unref (fft);
       assert_values (
-          which.name (library), sides.output, device.read (device.queue, output));
+          which.name (library), buffers.output, device.read (device.queue, output));
     }
   }
 }
@@ -563,12 +564,12 @@ TEST (test_a_plan_works_on_any_queue_of_its_context)
   const Case which = {64, 1, 3};
   for (GstOpenCLFFTLibrary library : libraries ()) {
     GstOpenCLFFT *fft = make_plan (device, library, which);
-    const Sides sides (which, *gst_opencl_fft_get_description (fft));
-    const cl::Buffer input = device.buffer (sides.input.contents ());
-    const cl::Buffer output = device.buffer (sides.output.contents ());
+    const Buffers buffers (which, *gst_opencl_fft_get_description (fft));
+    const cl::Buffer input = device.buffer (buffers.input.contents ());
+    const cl::Buffer output = device.buffer (buffers.output.contents ());
     clFinish (device.queue); /* a plan's first transform may still be in flight */
     assert_enqueued (fft, queue, input, output);
-    assert_values (which.name (library), sides.output, device.read (queue, output));
+    assert_values (which.name (library), buffers.output, device.read (queue, output));
     gst_opencl_fft_unref (fft);
   }
 }
@@ -611,9 +612,9 @@ TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
     const cl::Buffer &input, &output;
     const char *message;
   } cases[] = {
-      {whole, whole, "A transform in place: input and output must be two buffers"},
-      {small, whole, "The input of a transform has 1020 bytes: expected 1024 at least"},
-      {whole, small, "The output of a transform has 1020 bytes: expected 1024 at least"},
+      {whole, whole, "Input and output of a transform must be different buffers"},
+      {small, whole, "The input of a transform has 1020 bytes, expected at least 1024"},
+      {whole, small, "The output of a transform has 1020 bytes, expected at least 1024"},
   };
   for (const auto &bad : cases) {
     Owned<GError> error;
@@ -625,7 +626,7 @@ TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
   gst_opencl_fft_unref (fft);
 }
 
-TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
+TEST (test_enqueue_does_not_allocate_or_wait)
 {
   const Case cases[] = {{64, 1, 3, true}, {16, 12, 2, true, true},
       {60, 1, 3, true, false, {3, 0, 1}, {2, 0, 1000}}};
@@ -633,9 +634,9 @@ TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
   for (GstOpenCLFFTLibrary library : libraries ()) {
     for (const Case &which : cases) {
       GstOpenCLFFT *fft = make_plan (device, library, which);
-      const Sides sides (which, *gst_opencl_fft_get_description (fft));
-      const cl::Buffer input = device.buffer (sides.input.contents ());
-      const cl::Buffer output = device.buffer (sides.output.contents ());
+      const Buffers buffers (which, *gst_opencl_fft_get_description (fft));
+      const cl::Buffer input = device.buffer (buffers.input.contents ());
+      const cl::Buffer output = device.buffer (buffers.output.contents ());
       const unsigned made = counting::allocations ();
       const unsigned waits = counting::count (counting::WAIT_FOR_EVENTS)
                              + counting::count (counting::FINISH);
@@ -647,7 +648,7 @@ TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
                         + counting::count (counting::FINISH),
           waits);
       assert_values (
-          which.name (library), sides.output, device.read (device.queue, output));
+          which.name (library), buffers.output, device.read (device.queue, output));
       gst_opencl_fft_unref (fft);
     }
   }
@@ -677,17 +678,17 @@ TEST (test_a_description_that_makes_no_sense_is_refused)
   assert_refused (device, description, "Transforms of 3 dimensions: expected 1 or 2");
   description = Case{64, 1, 1}.description (VKFFT);
   description.direction = static_cast<GstOpenCLFFTDirection> (7);
-  assert_refused (device, description, "No transform has the direction 7");
+  assert_refused (device, description, "Unknown transform direction 7");
   description = Case{64, 1, 1}.description (static_cast<GstOpenCLFFTLibrary> (7));
-  assert_refused (device, description, "No FFT library has the number 7");
+  assert_refused (device, description, "Unknown FFT library 7");
   description = Case{64, 1, 3, false, false, {}, {1, 0, 63}}.description (VKFFT);
   assert_refused (device, description,
       "Output strides 1, 64, 63 of 3 transforms of 64 x 1: "
-      "samples would lie one over the other");
+      "output samples overlap");
   description = Case{64, 0, 1}.description (VKFFT);
   description.dimensions = 2;
   assert_refused (device, description,
-      "VkFFT cannot transform 0 samples: a line has 2 samples or more");
+      "VkFFT cannot transform 0 samples: expected at least 2 samples");
 }
 
 /* Products and sums that overflow a gsize, in elements or in bytes */
@@ -780,7 +781,7 @@ TEST (test_a_line_of_one_sample_is_refused)
   Device device;
   for (GstOpenCLFFTLibrary library : {VKFFT, GST_OPENCL_FFT_LIBRARY_AUTO})
     assert_length_refused (device, library, 1,
-        "VkFFT cannot transform 1 samples: a line has 2 samples or more");
+        "VkFFT cannot transform 1 samples: expected at least 2 samples");
 }
 
 TEST (test_launches_are_counted)
@@ -797,11 +798,11 @@ TEST (test_launches_are_counted)
   Device device;
   for (const auto &entry : cases) {
     GstOpenCLFFT *fft = make_plan (device, VKFFT, entry.which);
-    const Sides sides (entry.which, *gst_opencl_fft_get_description (fft));
+    const Buffers buffers (entry.which, *gst_opencl_fft_get_description (fft));
     GstOpenCLCounts before, after;
     gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &before);
-    assert_enqueued (fft, device.queue, device.buffer (sides.input.contents ()),
-        device.buffer (sides.output.contents ()));
+    assert_enqueued (fft, device.queue, device.buffer (buffers.input.contents ()),
+        device.buffer (buffers.output.contents ()));
     gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &after);
     expect_equal (after.launches - before.launches, entry.launches);
     clFinish (device.queue);

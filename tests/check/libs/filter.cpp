@@ -10,7 +10,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 /* --- the filter --- */
 
@@ -311,7 +311,7 @@ TEST (test_filter_gives_device_memory_of_system_memory)
   }
   expect_equal (behaviour.opened, 1);
   expect_equal (behaviour.formats, 1);
-  fail_unless (filter.said ().is_clean ());
+  fail_unless (filter.messages ().is_clean ());
 }
 
 /* The base class supports controllers; the filter has no code for them. */
@@ -430,7 +430,7 @@ TEST_ROWS (test_filter_runs_ahead_by_its_depth, {1, 2, 5})
   expect_equal (behaviour.frames, row);
   behaviour.gate = nullptr;
   gate.open ();
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   expect_equal (behaviour.frames, 20);
 }
 
@@ -569,7 +569,7 @@ TEST_ROWS (test_filter_reports_a_failure_on_the_device_within_its_depth, {1u, 4u
   filter.check_frame (1);
   behaviour.instead_of_event = gate.event;
   filter.push_frame (2);
-  gate.let_fail ();
+  gate.fail_call ();
   /* Later frames fail too. */
   while (flow == GST_FLOW_OK && pushed < 20) {
     flow = filter.push_frame (3);
@@ -580,13 +580,13 @@ TEST_ROWS (test_filter_reports_a_failure_on_the_device_within_its_depth, {1u, 4u
   behaviour.instead_of_event = nullptr;
   filter.send (gst_event_new_eos ());
   gst_element_set_state (filter.element (), GST_STATE_READY);
-  filter.said ().expect_one_error ({"frame"});
+  filter.messages ().expect_one_error ({"frame"});
 
   filter.restart (small_video);
   while (Owned<GstBuffer> left = gst_harness_try_pull (filter))
     ;
   filter.check_frame (4);
-  fail_unless (filter.said ().is_clean ());
+  fail_unless (filter.messages ().is_clean ());
 }
 
 TEST (test_filter_reports_many_failures_on_the_device_once)
@@ -597,12 +597,12 @@ TEST (test_filter_reports_many_failures_on_the_device_once)
   behaviour.instead_of_event = gate.event;
   for (int i = 0; i < 6; i++)
     filter.push_frame (2);
-  gate.let_fail ();
+  gate.fail_call ();
   expect_equal (filter.push_frame (3), GST_FLOW_ERROR);
   behaviour.instead_of_event = nullptr;
   filter.send (gst_event_new_eos ());
   gst_element_set_state (filter.element (), GST_STATE_NULL);
-  filter.said ().expect_one_error ({"frame"});
+  filter.messages ().expect_one_error ({"frame"});
 }
 
 TEST (test_filter_reports_a_failure_of_the_last_frame_at_eos)
@@ -612,9 +612,9 @@ TEST (test_filter_reports_a_failure_of_the_last_frame_at_eos)
 
   behaviour.instead_of_event = gate.event;
   filter.push_frame (2);
-  gate.let_fail ();
+  gate.fail_call ();
   filter.send (gst_event_new_eos ());
-  filter.said ().expect_one_error ({"frame"});
+  filter.messages ().expect_one_error ({"frame"});
 }
 
 TEST (test_filter_names_both_sizes_of_a_short_frame)
@@ -626,10 +626,10 @@ TEST (test_filter_names_both_sizes_of_a_short_frame)
     for (gsize size : {gsize (0), gsize (1), small_size - 1}) {
       GstBuffer *frame = size ? pattern_buffer (size, 1) : gst_buffer_new ();
       expect_equal (filter->push (frame), GST_FLOW_ERROR);
-      filter->said ().expect_one_error ({std::to_string (size) + " bytes", "120"});
+      filter->messages ().expect_one_error ({std::to_string (size) + " bytes", "120"});
       /* The same failure is not reported again; a good frame ends it. */
       filter->push_frame (1, 3);
-      fail_unless (filter->said ().is_clean ());
+      fail_unless (filter->messages ().is_clean ());
       expect_equal (behaviour.frames, good_frames);
       filter->check_frame (++good_frames);
     }
@@ -640,7 +640,7 @@ TEST (test_filter_names_the_size_of_a_short_frame_on_the_device)
 {
   Filter filter (small_device_video);
   expect_equal (filter.push (filter.device_frame (1, 119)), GST_FLOW_ERROR);
-  filter.said ().expect_one_error ({"119", "120"});
+  filter.messages ().expect_one_error ({"119", "120"});
   filter.restart (small_device_video);
   Filter::assert_flipped (filter.pass (filter.device_frame (2)), 2);
 }
@@ -651,7 +651,7 @@ TEST (test_filter_reports_what_transform_says_once)
   behaviour.transform_fails = true;
   expect_equal (filter.push_frame (1), GST_FLOW_ERROR);
   behaviour.transform_fails = false;
-  filter.said ().expect_one_error ({"does not want to"});
+  filter.messages ().expect_one_error ({"does not want to"});
   filter.restart (small_video);
   filter.check_frame (2);
 }
@@ -659,9 +659,9 @@ TEST (test_filter_reports_what_transform_says_once)
 TEST (test_filter_reports_a_launch_that_is_refused)
 {
   Filter filter (small_video);
-  counting::let_fail (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
   expect_equal (filter.push_frame (1), GST_FLOW_ERROR);
-  filter.said ().expect_one_error ({"clEnqueueNDRangeKernel", "CL_OUT_OF_RESOURCES"});
+  filter.messages ().expect_one_error ({"clEnqueueNDRangeKernel", "CL_OUT_OF_RESOURCES"});
   filter.restart (small_video);
   filter.check_frame (2);
 }
@@ -671,26 +671,26 @@ TEST (test_filter_sends_nothing_after_a_device_error)
 {
   Filter filter (small_video);
   filter.check_frame (1);
-  counting::let_fail (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
   expect_equal (filter.push_frame (2), GST_FLOW_ERROR);
-  filter.said ().expect_one_error ({"clEnqueueNDRangeKernel"});
+  filter.messages ().expect_one_error ({"clEnqueueNDRangeKernel"});
   for (int n = 0; n < 3; n++)
     expect_equal (filter.push_frame (3), GST_FLOW_ERROR);
   fail_if (gst_harness_try_pull (filter));
-  fail_unless (filter.said ().is_clean ());
+  fail_unless (filter.messages ().is_clean ());
   filter.flush ();
   filter.start_segment ();
   filter.check_frame (4);
-  fail_unless (filter.said ().is_clean ());
+  fail_unless (filter.messages ().is_clean ());
 }
 
 TEST (test_filter_reports_a_device_without_room)
 {
   for (unsigned n : {1u, 2u}) { /* the output, the copy of the input */
     Filter filter (small_video);
-    counting::let_fail (counting::CREATE_BUFFER, n, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    counting::fail_call (counting::CREATE_BUFFER, n, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     expect_equal (filter.push_frame (1), GST_FLOW_ERROR);
-    filter.said ().expect_one_error ({"120 bytes"});
+    filter.messages ().expect_one_error ({"120 bytes"});
     filter.restart (small_video);
     filter.check_frame (2);
   }
@@ -701,7 +701,7 @@ TEST (test_filter_reports_caps_that_the_subclass_refuses)
   Filter filter;
   behaviour.set_formats_fails = true;
   filter.set_caps (small_video);
-  filter.said ().expect_one_error ({"width is 3, expected 4"});
+  filter.messages ().expect_one_error ({"width is 3, expected 4"});
   behaviour.set_formats_fails = false;
   filter.restart (small_video);
   filter.check_frame (2);
@@ -712,15 +712,16 @@ TEST (test_filter_reports_a_build_that_fails_with_its_log)
   LoneElement element (new_flip ());
 
   behaviour.open_fails = true;
-  fail_if (element.goes_to (GST_STATE_PAUSED));
-  Outcome said = element.said ();
-  said.expect_one_error ({"CL_BUILD_PROGRAM_FAILURE"});
-  fail_unless (said.errors[0].find ('\n') == std::string::npos);
-  expect_says (said.details[0], {"error:", "'first'"}); /* the compiler's output */
+  fail_if (element.reaches_state (GST_STATE_PAUSED));
+  Outcome messages = element.messages ();
+  messages.expect_one_error ({"CL_BUILD_PROGRAM_FAILURE"});
+  fail_unless (messages.errors[0].find ('\n') == std::string::npos);
+  expect_contains (
+      messages.details[0], {"error:", "'first'"}); /* the compiler's output */
   expect_equal (behaviour.closed, 1);
 
   behaviour.open_fails = false;
-  fail_unless (element.goes_to (GST_STATE_PAUSED));
+  fail_unless (element.reaches_state (GST_STATE_PAUSED));
   gst_element_set_state (element, GST_STATE_NULL);
   expect_equal (behaviour.closed, 2);
 }
@@ -740,19 +741,19 @@ TEST (test_filter_uses_the_application_s_context_in_every_run)
   Owned<GstOpenCLContext> second = new_other_context (device);
   LoneElement element (new_flip ());
 
-  give_context (element, first);
+  set_context (element, first);
   for (int run = 0; run < 3; run++) {
-    fail_unless (element.goes_to (GST_STATE_PAUSED));
+    fail_unless (element.reaches_state (GST_STATE_PAUSED));
     fail_unless (context_of (element) == first);
     gst_element_set_state (element, run ? GST_STATE_NULL : GST_STATE_READY);
   }
   /* Contexts set between two runs apply to the next run; the last one counts. */
   for (const auto *context : {&second, &first, &second})
-    give_context (element, *context);
-  fail_unless (element.goes_to (GST_STATE_PAUSED));
+    set_context (element, *context);
+  fail_unless (element.reaches_state (GST_STATE_PAUSED));
   fail_unless (context_of (element) == second);
   /* A running element keeps its context. */
-  give_context (element, first);
+  set_context (element, first);
   fail_unless (context_of (element) == second);
 
   gst_element_set_state (element, GST_STATE_NULL);
@@ -765,7 +766,7 @@ TEST (test_filter_computes_right_after_its_context_was_replaced)
   filter.check_frame (1);
   Owned<GstOpenCLContext> other = new_other_context (filter.context ());
   gst_element_set_state (filter.element (), GST_STATE_READY);
-  give_context (filter.element (), other);
+  set_context (filter.element (), other);
   filter.restart (small_video);
   fail_unless (filter.context () == other);
   Owned<GstBuffer> output = filter.pass (pattern_buffer (small_size, 2));
@@ -779,13 +780,13 @@ TEST (test_filter_without_a_device_gives_one_error_that_says_so)
   LoneElement element (new_flip ());
 
   counting::hide_platforms (true);
-  fail_if (element.goes_to (GST_STATE_PAUSED));
+  fail_if (element.reaches_state (GST_STATE_PAUSED));
   Owned<GstMessage> message = gst_bus_pop_filtered (element.bus, GST_MESSAGE_ERROR);
   Owned<GError> error;
   gst_message_parse_error (message, error.out (), nullptr);
   fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
-  expect_says (error->message, {"No OpenCL device"});
-  fail_unless (element.said ().is_clean ());
+  expect_contains (error->message, {"No OpenCL device"});
+  fail_unless (element.messages ().is_clean ());
 }
 
 /* --- allocation --- */
@@ -799,7 +800,7 @@ static const struct {
 TEST_ROWS (test_filter_offers_upstream_the_memory_of_the_caps, offers)
 {
   Filter filter (row.label);
-  const Offered offered = ask_allocation (filter, row.label);
+  const Allocation offered = query_allocation (filter, row.label);
   auto *pool = reinterpret_cast<GstOpenCLBufferPool *> (offered.pool.operator->());
 
   expect_equal (gst_query_get_n_allocation_pools (offered.query), 1);
@@ -813,7 +814,7 @@ TEST_ROWS (test_filter_offers_upstream_the_memory_of_the_caps, offers)
 
   /* Its buffers are uploaded without a copy on the host. A device that shares the host's
    * memory uploads nothing. */
-  GstBuffer *buffer = filled_of (offered.pool, pattern (small_size, 9)).give ();
+  GstBuffer *buffer = filled_buffer (offered.pool, pattern (small_size, 9)).give ();
   const unsigned writes = counting::count (counting::ENQUEUE_WRITE);
   Owned<GstBuffer> output = filter.pass (buffer);
   if (shares_memory ())
@@ -908,7 +909,7 @@ TEST (test_launch_rounds_up_to_whole_groups)
   Owned<GError> error;
   gsize global[1] = {4}, huge[1] = {1 << 30};
   fail_if (gst_opencl_launch (queue_of (context), kernel, 1, global, huge, error.out ()));
-  expect_says (error->message, {"clEnqueueNDRangeKernel"});
+  expect_contains (error->message, {"clEnqueueNDRangeKernel"});
 }
 
 /* --- a tee --- */
@@ -963,7 +964,7 @@ show_platforms ()
   counting::hide_platforms (false);
 }
 
-static const bool each_begins_anew =
+static const bool resets_each_test =
     check::around_each_test (reset_behaviour, show_platforms);
 
 /* --- several outputs or none, in place --- */
@@ -1112,8 +1113,8 @@ TEST (test_linked_filters_keep_the_contexts_that_each_was_given)
   Owned<GstOpenCLContext> device = new_context ();
   Owned<GstOpenCLContext> first = new_other_context (device);
   Owned<GstOpenCLContext> last = new_other_context (device);
-  give_context (pipeline["0"], first);
-  give_context (pipeline["2"], last);
+  set_context (pipeline["0"], first);
+  set_context (pipeline["2"], last);
   for (int run = 0; run < 3; run++) {
     for (const char *name : {"2", "1", "0"})
       gst_element_set_state (pipeline[name], GST_STATE_PAUSED);
@@ -1133,15 +1134,15 @@ TEST (test_filter_works_again_after_its_device_was_lost)
   filter.check_frame (1);
   counting::lose_device (true);
   expect_equal (filter.push_frame (2), GST_FLOW_ERROR);
-  filter.said ().expect_one_error ();
+  filter.messages ().expect_one_error ();
 
   /* Other objects still hold the old context and offer it. */
   gst_element_set_state (filter.element (), GST_STATE_READY);
-  give_context (filter.element (), before);
+  set_context (filter.element (), before);
   filter.restart (small_video);
   fail_unless (filter.context () != before);
   filter.check_frame (3);
-  fail_unless (filter.said ().is_clean ());
+  fail_unless (filter.messages ().is_clean ());
   Owned<GstOpenCLContext> registered = new_context ();
   fail_unless (registered == filter.context ());
   counting::lose_device (false);
@@ -1152,9 +1153,9 @@ TEST (test_filter_keeps_its_context_after_a_launch_without_resources)
 {
   Filter filter (small_video);
   Owned<GstOpenCLContext> before = hold (filter.context ());
-  counting::let_fail (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
   expect_equal (filter.push_frame (1), GST_FLOW_ERROR);
-  filter.said ();
+  filter.messages ();
   filter.restart (small_video);
   fail_unless (filter.context () == before);
   filter.check_frame (2);

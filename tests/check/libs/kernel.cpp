@@ -11,7 +11,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 #define FOLDER "/test/kernels/"
 
@@ -276,9 +276,9 @@ TEST (test_kernel_build_log_of_a_compiler_without_line_names_file_and_line)
       "<kernel>:1:9: error: x\n y\n<kernel>:3:2: note: z <kernel>:5:4";
   const std::string other = "input.cl:1: no <kernel>";
 
-  fail_unless (opencl::name_lines (log, source)
+  fail_unless (opencl::map_log_lines (log, source)
                == "source:1:9: error: x\n y\na.clh:1:2: note: z source:3:4");
-  fail_unless (opencl::name_lines (other, source) == other);
+  fail_unless (opencl::map_log_lines (other, source) == other);
 }
 
 TEST (test_kernel_that_is_not_there_is_named)

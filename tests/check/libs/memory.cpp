@@ -94,7 +94,7 @@ added (Bytes bytes, guint8 value)
 
 /* --- allocation and access --- */
 
-TEST (test_memory_tells_what_it_is)
+TEST (test_memory_reports_its_type)
 {
   Device device;
   Owned<GstMemory> memory = device.new_memory (100);
@@ -252,7 +252,7 @@ TEST (test_memory_that_no_device_has_is_refused_with_its_bytes)
     fail_unless (memory == nullptr);
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY),
         "%s", error->message);
-    expect_says (error->message, {"1152921504606846976"});
+    expect_contains (error->message, {"1152921504606846976"});
   }
 }
 
@@ -261,19 +261,19 @@ TEST (test_memory_that_the_device_has_no_room_for_is_refused)
   Device device;
   Owned<GError> error;
 
-  counting::let_fail (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  counting::fail_call (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   fail_unless (gst_opencl_memory_new (device.context, 4096, error.out ()) == nullptr);
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY));
-  expect_says (error->message, {"4096", "CL_MEM_OBJECT_ALLOCATION_FAILURE"});
+  expect_contains (error->message, {"4096", "CL_MEM_OBJECT_ALLOCATION_FAILURE"});
 
   /* Without memory for the CPU's view this map fails, but later ones may succeed. */
   Owned<GstMemory> memory = device.new_memory (4096);
   GstMapInfo map;
   if (!shares_memory ()) {
-    counting::let_fail (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    counting::fail_call (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
     fail_if (gst_memory_map (memory, &map, GST_MAP_WRITE));
   }
-  counting::let_fail (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
+  counting::fail_call (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
   fail_if (gst_memory_map (memory, &map, GST_MAP_WRITE));
   Bytes bytes = pattern (4096, 1);
   write_memory (memory, bytes);
@@ -645,7 +645,7 @@ TEST (test_memory_around_an_application_s_buffer_is_given_back_unused)
 
 /* --- order of commands --- */
 
-TEST (test_memory_reader_waits_on_the_device_for_the_writer_of_another_queue)
+TEST (test_memory_reader_waits_on_device_for_writer_of_other_queue)
 {
   Device device;
   Owned<GstMemory> memory = device.new_memory (300), host = device.new_host_memory (300);
@@ -704,7 +704,7 @@ TEST (test_memory_change_on_every_queue_in_turn_is_in_order)
   assert_same (read_memory (memory), bytes, "after 60 changes on 3 queues");
 }
 
-TEST (test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is)
+TEST (test_memory_wait_before_status_query)
 {
   Device device;
   Owned<GstMemory> memory = device.new_memory (64);
@@ -777,13 +777,13 @@ TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
 
       write_memory (memory, Bytes (64, 1));
       device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
-      counting::let_fail (call, n, CL_OUT_OF_RESOURCES);
+      counting::fail_call (call, n, CL_OUT_OF_RESOURCES);
       {
         Worker map ([&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
         fail_unless (map.stays_blocked ());
         gate.open ();
       }
-      counting::let_fail (call, 0, CL_SUCCESS);
+      counting::fail_call (call, 0, CL_SUCCESS);
     }
   }
 }
@@ -798,12 +798,12 @@ TEST (test_host_memory_that_the_device_may_still_use_is_not_freed)
 
   gst_opencl_memory_end (
       host, queue_of (device.context, GST_OPENCL_QUEUE_UPLOAD), GST_MAP_READ, gate.event);
-  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
-  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
+  counting::fail_always (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
+  counting::fail_always (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
   host = nullptr;
   expect_equal (counting::held_buffers (), held);
-  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
-  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
+  counting::fail_always (counting::GET_EVENT_INFO, CL_SUCCESS);
+  counting::fail_always (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
   gate.open ();
 }
 
@@ -970,7 +970,7 @@ TEST_ROWS (test_an_upload_passes_one_whose_target_is_still_read, uploads)
   assert_same (read_memory (busy), Bytes (64, 2), "after the kernel");
 }
 
-TEST (test_host_memory_freed_waits_for_its_transfers_even_behind_a_failed_one)
+TEST (test_host_memory_free_waits_for_transfers_after_a_failed_one)
 {
   Device device;
   GstMemory *memory = device.new_memory (64), *host = device.new_host_memory (64);
@@ -978,7 +978,7 @@ TEST (test_host_memory_freed_waits_for_its_transfers_even_behind_a_failed_one)
 
   /* A write that failed, and a later read that is still in flight */
   gst_opencl_memory_end (host, queue_of (device.context), GST_MAP_WRITE, failing.event);
-  failing.let_fail ();
+  failing.fail_call ();
   gst_opencl_memory_end (
       host, queue_of (device.context, GST_OPENCL_QUEUE_UPLOAD), GST_MAP_READ, slow.event);
   {
@@ -1039,12 +1039,12 @@ TEST_ROWS (test_memory_whose_write_failed_cannot_be_read, failed_writes)
   gst_opencl_memory_end (
       memory, application_queue_of (device.context), GST_MAP_WRITE, gate.event);
   if (row.fails_before_the_map) {
-    gate.let_fail ();
+    gate.fail_call ();
     fail_if (gst_memory_map (memory, &map, GST_MAP_READ));
   } else {
     Worker mapping ([&] { fail_if (gst_memory_map (memory, &map, GST_MAP_READ)); });
     g_usleep (100000);
-    gate.let_fail ();
+    gate.fail_call ();
   }
   fail_if (gst_memory_map (memory, &map, GST_MAP_READ)); /* again */
   fail_if (gst_memory_map (memory, &map, GST_MAP_READWRITE));
@@ -1066,7 +1066,7 @@ TEST (test_memory_whose_reader_failed_is_as_good_as_before)
     Gate gate (device.context);
     write_memory (memory, Bytes (64, 1));
     gst_opencl_memory_end (memory, queue_of (device.context), GST_MAP_READ, gate.event);
-    gate.let_fail ();
+    gate.fail_call ();
     assert_same (read_memory (memory), Bytes (64, 1), "after a failed read");
     write_memory (memory, Bytes (64, 2));
     assert_same (read_memory (memory), Bytes (64, 2), "written after a failed read");
@@ -1084,17 +1084,17 @@ TEST (test_memory_whose_transfer_cannot_be_enqueued_can_be_mapped_later)
   const auto down = shares ? counting::ENQUEUE_MAP : counting::ENQUEUE_READ;
 
   write_memory (memory, Bytes (64, 5));
-  counting::let_fail (up, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (up, 1, CL_OUT_OF_RESOURCES);
   fail_if (
       gst_memory_map (memory, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
-  counting::let_fail (up, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (up, 1, CL_OUT_OF_RESOURCES);
   fail_if (gst_opencl_memory_begin (
       memory, queue_of (device.context), GST_MAP_READ, error.out ()));
   fail_unless (strstr (error->message,
                    shares ? "clEnqueueUnmapMemObject" : "clEnqueueWriteBuffer"),
       "%s", error->message);
   device.add_by_map (memory, 1);
-  counting::let_fail (down, 1, CL_OUT_OF_RESOURCES);
+  counting::fail_call (down, 1, CL_OUT_OF_RESOURCES);
   fail_if (gst_memory_map (memory, &map, GST_MAP_READ));
   assert_same (read_memory (memory), Bytes (64, 6), "memory");
 }

@@ -261,7 +261,7 @@ TEST (test_pipeline_plays_and_stops_beside_a_blocked_one)
 namespace {
 /* Fails unless frames reach the sink "out" while the thread before "slow" is blocked. */
 void
-expect_frames_beside_blocked (const std::string &line)
+expect_frames_during_block (const std::string &line)
 {
   Owned<GstOpenCLContext> context = new_context ();
   Pipeline pipeline (line);
@@ -294,14 +294,14 @@ const struct {
 
 TEST_ROWS (test_branch_plays_beside_a_blocked_one, branches)
 {
-  expect_frames_beside_blocked (std::string (row.source) + "tee name=t t. ! " LEAKY
-                                + row.upload + SLOW "t. ! " LEAKY + row.upload
-                                + "octwindowinterp ! octfft ! " OUT);
+  expect_frames_during_block (std::string (row.source) + "tee name=t t. ! " LEAKY
+                              + row.upload + SLOW "t. ! " LEAKY + row.upload
+                              + "octwindowinterp ! octfft ! " OUT);
 }
 
 TEST (test_element_does_not_wait_for_the_read_of_another_branch)
 {
-  expect_frames_beside_blocked (
+  expect_frames_during_block (
       "videotestsrc is-live=true ! "
       "video/x-raw,format=RGBA,width=64,height=64,framerate=100/1 ! openclupload ! "
       "tee name=t t. ! " LEAKY SLOW "t. ! queue ! keyfill ! " OUT);

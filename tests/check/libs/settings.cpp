@@ -79,7 +79,7 @@ typedef GstElementClass KnobsClass;
 
 G_DEFINE_TYPE (Knobs, knobs, GST_TYPE_ELEMENT)
 
-void (*tell_settings) (GObject *, guint, GParamSpec **);
+void (*notify_settings) (GObject *, guint, GParamSpec **);
 
 /* Calls `meanwhile` just before the element notifies, as if another thread ran then. */
 void
@@ -88,7 +88,7 @@ knobs_dispatch (GObject *object, guint n, GParamSpec **specs)
   Knobs *self = reinterpret_cast<Knobs *> (object);
   if (const auto *meanwhile = self->meanwhile.exchange (nullptr))
     (*meanwhile) (self);
-  tell_settings (object, n, specs);
+  notify_settings (object, n, specs);
 }
 
 void
@@ -96,7 +96,7 @@ knobs_class_init (KnobsClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   opencl::install_settings<&Knobs::settings> (klass, properties);
-  tell_settings =
+  notify_settings =
       std::exchange (object_class->dispatch_properties_changed, knobs_dispatch);
 }
 
@@ -221,7 +221,7 @@ TEST (test_settings_set_together_are_committed_together)
   expect_equal (element.settings ().committed ().high, 60);
 }
 
-TEST (test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once)
+TEST (test_contradicting_settings_keep_previous_and_warn_once)
 {
   Element element;
   element.start ();
@@ -307,7 +307,7 @@ TEST (test_settings_count_how_often_a_property_was_set)
   expect_equal (element.settings ().current ().path_revision, 3);
 }
 
-TEST (test_settings_that_the_element_takes_back_are_no_new_set)
+TEST (test_settings_reverted_by_the_element_are_no_change)
 {
   Element element;
   element.start ();
@@ -323,14 +323,15 @@ TEST (test_settings_that_the_element_takes_back_are_no_new_set)
 
 /* One thread notifies of a set of values while another is halfway through its next
  * set. */
-TEST (test_settings_half_set_while_others_are_told_of_wait_for_the_rest)
+TEST (test_settings_half_set_during_notify_wait_for_the_rest)
 {
   Element element;
   element.start ();
-  guint told = 0;
-  auto count =
-      +[] (GObject *, GParamSpec *, gpointer told) { ++*static_cast<guint *> (told); };
-  g_signal_connect (element.self, "notify", G_CALLBACK (count), &told);
+  guint notified = 0;
+  auto count = +[] (GObject *, GParamSpec *, gpointer notified) {
+    ++*static_cast<guint *> (notified);
+  };
+  g_signal_connect (element.self, "notify", G_CALLBACK (count), &notified);
   const std::function<void (Knobs *)> set_half = [] (Knobs *self) {
     g_object_freeze_notify (G_OBJECT (self));
     g_object_set (self, "low", -35, nullptr);
@@ -344,7 +345,7 @@ TEST (test_settings_half_set_while_others_are_told_of_wait_for_the_rest)
   fail_unless (element.settings ().update (accept));
   expect_equal (element.settings ().current ().low, -35);
   expect_equal (element.settings ().current ().high, 50);
-  expect_equal (told, 4u);
+  expect_equal (notified, 4u);
 }
 
 /* `high` is always `low` + 10, and the label begins with `low`. */

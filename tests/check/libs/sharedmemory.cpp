@@ -11,7 +11,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 namespace {
 constexpr gsize size = 5000;
@@ -262,7 +262,7 @@ TEST (test_shared_memory_read_waits_for_the_kernel_and_counts_once)
 }
 
 /* A decoder reads a frame that it has already pushed. */
-TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
+TEST (test_shared_memory_stays_mapped_while_the_device_reads)
 {
   Shared shared;
   Bytes bytes = pattern (size, 5);
@@ -281,7 +281,7 @@ TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
  * twice. */
 TEST (test_a_device_that_does_not_map_in_place_copies)
 {
-  counting::let_fail (counting::ENQUEUE_MAP, 2, CL_MAP_FAILURE);
+  counting::fail_call (counting::ENQUEUE_MAP, 2, CL_MAP_FAILURE);
   Owned<GstOpenCLContext> context = new_context ();
   fail_if (gst_opencl_context_shares_host_memory (context));
 }
@@ -336,14 +336,14 @@ TEST (test_shared_memory_whose_map_fails_can_be_mapped_later)
   write_memory (shared.memory, pattern (size, 7));
   shared.add_on_device (1);
   for (auto access : {GST_MAP_READ, GST_MAP_WRITE}) {
-    counting::let_fail (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
+    counting::fail_call (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
     fail_if (gst_memory_map (shared.memory, &map, access));
   }
   cl_event event = nullptr;
   Owned<GError> error;
-  counting::let_fail (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
+  counting::fail_call (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
   fail_if (gst_opencl_memory_prepare_map (shared.memory, &event, error.out ()));
-  expect_says (error->message, {"CL_MAP_FAILURE"});
+  expect_contains (error->message, {"CL_MAP_FAILURE"});
   assert_same (read_memory (shared.memory), added (pattern (size, 7), 1), "later");
 }
 
@@ -445,14 +445,14 @@ TEST (test_lines_have_to_stand_where_the_next_user_looks_for_them)
   }
 }
 
-TEST (test_the_environment_says_what_the_device_does_not)
+TEST (test_environment_overrides_host_memory_sharing)
 {
   const struct {
-    const char *said;
+    const char *value;
     bool shares;
   } cases[] = {{"0", false}, {"1", true}};
   for (const auto &one : cases) {
-    g_setenv ("GST_OPENCL_SHARE_MEMORY", one.said, TRUE);
+    g_setenv ("GST_OPENCL_SHARE_MEMORY", one.value, TRUE);
     Owned<GstOpenCLContext> context = new_context ();
     expect_equal (gst_opencl_context_shares_host_memory (context), one.shares);
   }

@@ -21,7 +21,7 @@ DEVICES = """#!/bin/sh
 echo "0:0  Other
     kind          GPU, 4 compute units
     version       OpenCL 3.0 other, driver 7.0
-1:0  This  (taken)
+1:0  This  (selected)
     kind          CPU, 2 compute units
     version       OpenCL 3.0 This: its CPU, driver 6.0+debian
     memory        12.6 GiB"

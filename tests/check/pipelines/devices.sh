@@ -17,22 +17,23 @@ fail () {
 
 mapfile -t heads < <(grep -E '^[0-9]+:[0-9]+  ' <<<"$listed")
 [ ${#heads[@]} -gt 0 ] || fail "no device is listed"
-[ "$(grep -c '  (taken)$' <<<"$listed")" -eq 1 ] || fail "not one device is taken"
+[ "$(grep -c '  (selected)$' <<<"$listed")" -eq 1 ] || fail "expected one selected device"
 [ "$(grep -c '^    self-check  *[a-z]' <<<"$listed")" -eq ${#heads[@]} ] \
-  || fail "not each says what was checked"
+  || fail "expected a self-check for each device"
 
 for head in "${heads[@]}"; do
   index=${head%%  *}
   name=${head#*  }
-  name=${name%  (taken)}
+  name=${name%  (selected)}
   for choice in "$index" "$name"; do
-    grep -qF "$index  $name  (taken)" <<<"$("$devices" "$choice")" || fail "$choice is not taken"
+    grep -qF "$index  $name  (selected)" <<<"$("$devices" "$choice")" \
+      || fail "$choice is not selected"
     gst-launch-1.0 --quiet videotestsrc num-buffers=1 ! openclupload "device=$choice" \
-      ! opencldownload ! fakesink || fail "openclupload does not take device=$choice"
+      ! opencldownload ! fakesink || fail "openclupload rejects device=$choice"
   done
 done
-grep -q '(taken)$' <<<"$(GST_OPENCL_DEVICE=${heads[0]%%  *} "$devices")" \
-  || fail "GST_OPENCL_DEVICE is not heard"
-said=$("$devices" "no such device" 2>&1 >/dev/null) && fail "an unknown device is taken"
-[[ $said == *"device=no such device"* ]] || fail "an unknown device is not named: $said"
+grep -q '(selected)$' <<<"$(GST_OPENCL_DEVICE=${heads[0]%%  *} "$devices")" \
+  || fail "GST_OPENCL_DEVICE has no effect"
+error=$("$devices" "no such device" 2>&1 >/dev/null) && fail "an unknown device is selected"
+[[ $error == *"device=no such device"* ]] || fail "an unknown device is not named: $error"
 echo "${#heads[@]} devices"

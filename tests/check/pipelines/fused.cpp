@@ -10,7 +10,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 using Bytes = std::vector<guint8>;
 
 namespace {
@@ -142,7 +142,7 @@ const char to_b[] = " ! appsink name=b sync=false";
 /* As images or as levels, whose kernels differ only in the last step */
 const struct {
   const char *options, *caps;
-} same_either_way[] = {
+} equal_chains[] = {
     {"", picture},
     {" dispersion-a2=2e-4", levels},
     {" interpolation=cubic", picture},
@@ -151,7 +151,7 @@ const struct {
     {" background=rolling background-frames=2", picture},
 };
 
-TEST_ROWS (test_fused_results_are_those_of_the_two_elements, same_either_way)
+TEST_ROWS (test_fused_results_are_those_of_the_two_elements, equal_chains)
 {
   std::string head = std::string (raw) + " ! " + resample + row.options + " ! ";
   Run fused = run_to_appsinks (head + fft (true, row.caps) + to_a);
@@ -198,9 +198,9 @@ TEST (test_fused_on_a_device_without_compute_units_is_the_same)
   const cl_uint none = 0;
   std::string line = std::string (raw) + " ! " + resample + " ! " + fft (true, picture);
   Run with = run_to_appsinks (line + to_a);
-  counting::let_devices_say (CL_DEVICE_MAX_COMPUTE_UNITS, &none, sizeof none);
+  counting::override_device_info (CL_DEVICE_MAX_COMPUTE_UNITS, &none, sizeof none);
   Run without = run_to_appsinks (line + to_a);
-  counting::let_devices_say_the_truth ();
+  counting::restore_device_info ();
   assert_same_pictures (with.a, without.a);
 }
 
@@ -274,7 +274,7 @@ TEST (test_fused_is_refused_for_a_length_that_no_work_group_holds)
 
 /* An element in between changes the caps but not the buffers: twice as many A-lines of
  * half as many samples. The deferred work was prepared for the old caps. */
-TEST (test_spectra_of_other_caps_are_not_taken_up)
+TEST (test_deferred_spectra_of_other_caps_are_not_merged)
 {
   const std::string source = "octtestsrc num-buffers=3 ! "
                              "video/x-raw(memory:OpenCLMemory),width=512,height=64 ! "
@@ -299,7 +299,7 @@ TEST (test_spectra_of_other_caps_are_not_taken_up)
 }
 
 /* The same for keying: the memory holds frames of 64 columns, whatever the caps say. */
-TEST (test_pictures_of_another_width_are_not_taken_up)
+TEST (test_deferred_frames_of_another_width_are_not_merged)
 {
   for (const char *width : {"32", "65", "640"}) {
     Outcome outcome =

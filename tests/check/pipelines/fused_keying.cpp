@@ -249,7 +249,7 @@ TEST (test_fused_keying_lets_a_probe_between_see_what_is_there)
 }
 
 /* Compared with the rule itself: fused, with a probe in between, and one by one */
-TEST (test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there)
+TEST (test_fused_keying_restores_alpha)
 {
   const Elements elements = {std::string (chroma) + " opacity=0.5", "noisereduce"};
   Picture picture = noise (203, 97, 17, 3);
@@ -402,7 +402,7 @@ TEST (test_fused_keying_holds_its_source)
 
 /* The upper half of a frame as a frame of its own, as an element in between may create
  * it */
-TEST (test_fused_keying_does_not_take_over_for_another_frame)
+TEST (test_fused_keying_does_not_merge_for_another_frame)
 {
   Pending pending;
   Owned<GstBuffer> whole = pending.make ();

@@ -35,22 +35,22 @@ const Stall silent[] = {
     {VIDEO "openclupload ! chromakey name=k ! fakesink " SILENT
            "GRAY8,width=8,height=8 ! "
            "k.garbage",
-        "k", {"No frame comes to pad garbage"}},
+        "k", {"No frame arrives on pad garbage"}},
     {VIDEO "openclupload ! tee name=t ! chromakey name=k ! fakesink t. ! openclconvert ! "
            "k.garbage",
-        "k", {"No frame comes to pad garbage", "queue"}},
+        "k", {"No frame arrives on pad garbage", "queue"}},
     {SILENT "RGBA,width=8,height=8 name=film ! openclupload ! chromakey name=k ! "
             "fakesink " MATTE "k.garbage",
-        "k", {"No data comes to pad sink", "garbage", "film sends nothing"}},
+        "k", {"Pad sink receives no data", "garbage", "film sends nothing"}},
     {VIDEO "openclupload ! mix.sink_0 openclcompositor name=mix ! fakesink " SILENT
            "RGBA,width=8,height=8 name=film ! openclupload ! mix.sink_1",
-        "mix", {"No data comes to pad sink_1", "sink_0", "film sends nothing"}},
+        "mix", {"Pad sink_1 receives no data", "sink_0", "film sends nothing"}},
     {VIDEO "openclupload ! mix.left openclkernelmixer name=mix expression=left+right ! "
            "fakesink " SILENT
            "RGBA,width=8,height=8 name=film ! openclupload ! mix.right",
-        "mix", {"No data comes to pad right", "left", "film sends nothing"}},
+        "mix", {"Pad right receives no data", "left", "film sends nothing"}},
     {VIDEO "k.background greenscreenbin name=k ! fakesink", "",
-        {"No data comes", "sink of k is not linked"}},
+        {" receives no data", "sink of k is not linked"}},
 };
 
 struct Running {
@@ -78,11 +78,12 @@ TEST (test_a_main_pad_that_is_not_linked_is_an_error)
   for (const Stall &stall : unlinked) {
     Pipeline pipeline (stall.line);
     pipeline.start ();
-    Outcome said;
-    fail_unless (soon ([&] { return !(said = pipeline.said ()).errors.empty (); }),
+    Outcome messages;
+    fail_unless (
+        soon ([&] { return !(messages = pipeline.messages ()).errors.empty (); }),
         "no error: %s", stall.line);
-    said.expect_one_error (stall.parts);
-    fail_unless (has_parts (said.errors[0], stall), "%s", said.line ().c_str ());
+    messages.expect_one_error (stall.parts);
+    fail_unless (has_parts (messages.errors[0], stall), "%s", messages.line ().c_str ());
   }
 }
 
@@ -94,7 +95,7 @@ TEST (test_a_main_pad_may_be_linked_soon_after_the_start)
   g_usleep (200000);
   fail_unless (gst_element_link (pipeline["film"], pipeline["k"]));
   g_object_set (pipeline["valve"], "drop", FALSE, nullptr);
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
 }
 
 /* An unused plate pad does not block the pipeline. */
@@ -113,16 +114,17 @@ TEST (test_a_plate_that_is_not_used_stops_nothing)
         + row.settings + " ! fakesink t. ! queue max-size-buffers=2 ! k.plate");
     std::vector<std::string> warnings;
     const auto ends = [&] {
-      const Outcome said = pipeline.said ();
-      fail_unless (said.errors.empty (), "%s", said.line ().c_str ());
-      warnings.insert (warnings.end (), said.warnings.begin (), said.warnings.end ());
-      return said.eos;
+      const Outcome messages = pipeline.messages ();
+      fail_unless (messages.errors.empty (), "%s", messages.line ().c_str ());
+      warnings.insert (
+          warnings.end (), messages.warnings.begin (), messages.warnings.end ());
+      return messages.eos;
     };
     pipeline.start ();
     fail_unless (soon (ends), "no end: %s", row.settings.c_str ());
     expect_equal (warnings.size (), row.warning ? 1u : 0u, row.settings);
     if (row.warning)
-      expect_says (warnings[0], {row.warning});
+      expect_contains (warnings[0], {row.warning});
   }
 }
 
@@ -141,16 +143,17 @@ TEST (test_an_input_without_data_is_a_warning)
   for (const Stall &stall : silent)
     all.emplace_back (stall);
   for (Running &each : all) {
-    Outcome said;
-    fail_unless (soon ([&] { return !(said = each.pipeline.said ()).is_clean (); }),
-        "nothing is said: %s", each.stall.line);
-    fail_unless (said.errors.empty (), "%s", said.line ().c_str ());
-    expect_equal (said.warnings.size (), 1u, each.stall.line);
+    Outcome messages;
     fail_unless (
-        has_parts (said.warnings[0], each.stall), "%s", said.warnings[0].c_str ());
+        soon ([&] { return !(messages = each.pipeline.messages ()).is_clean (); }),
+        "no message: %s", each.stall.line);
+    fail_unless (messages.errors.empty (), "%s", messages.line ().c_str ());
+    expect_equal (messages.warnings.size (), 1u, each.stall.line);
+    fail_unless (has_parts (messages.warnings[0], each.stall), "%s",
+        messages.warnings[0].c_str ());
   }
   Owned<GstPad> mixed = mixing.pad ("mix", "src");
   fail_unless (soon ([&] { return gst_pad_has_current_caps (mixed); }),
       "the live mixer has no frames");
-  fail_unless (mixing.said ().is_clean ());
+  fail_unless (mixing.messages ().is_clean ());
 }

@@ -16,7 +16,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 namespace {
 /* --- a gate for builds --- */
@@ -111,7 +111,7 @@ next_frame (const Pipeline &pipeline, const std::string &when)
 {
   GstSample *pulled = nullptr;
   g_signal_emit_by_name (pipeline["out"], "try-pull-sample", guint64 (timeout), &pulled);
-  fail_unless (pulled != nullptr, "%s: no frame came", when.c_str ());
+  fail_unless (pulled != nullptr, "%s: no frame arrived", when.c_str ());
   Owned<GstSample> sample (pulled);
   GstBuffer *buffer = gst_sample_get_buffer (sample);
   return {guint (GST_BUFFER_OFFSET (buffer)), read_buffer (buffer)};
@@ -153,7 +153,7 @@ public:
     fail_unless (changed >= least,
         "the settings changed with frame %u, expected %u or more", guint (changed),
         guint (least));
-    fail_unless (changed < frames.size (), "the settings never changed");
+    fail_unless (changed < frames.size (), "no setting changed");
     for (gsize i = changed; i < frames.size (); i++)
       assert_same (frames[i].bytes, fresh[frames[i].number],
           text ("frame %u after the change", guint (i - changed)));
@@ -165,7 +165,7 @@ public:
 
 /* Records frames until one equals that of a pipeline with these settings. */
 void
-look_until (Record &record, const Settings &settings, const std::string &when)
+wait_for_settings (Record &record, const Settings &settings, const std::string &when)
 {
   const guint most = guint (60 * rate * slowness ());
   const guint ahead = 2 * rate;
@@ -178,7 +178,7 @@ look_until (Record &record, const Settings &settings, const std::string &when)
     if (expected[last.number] == last.bytes)
       return;
   }
-  fail_unless (false, "%s: the settings never came into force", when.c_str ());
+  fail_unless (false, "%s: the settings never took effect", when.c_str ());
 }
 
 /* --- a first change --- */
@@ -215,12 +215,12 @@ TEST_ROWS (test_live_settings_frames_go_on_while_programs_are_built, changes)
   gate.close ();
   set_together (pipeline[row.element], row.set);
   record.look (20, "while a program is built");
-  fail_unless (soon ([] { return gate.is_reached (); }), "nothing is built");
+  fail_unless (soon ([] { return gate.is_reached (); }), "no program is built");
   gate.open ();
-  look_until (record, row.after, "after the change");
+  wait_for_settings (record, row.after, "after the change");
   record.look (5, "after the change");
   record.expect (row.before, row.after, 25);
-  fail_unless (pipeline.said ().is_clean ());
+  fail_unless (pipeline.messages ().is_clean ());
 }
 
 /* The range of the image depends on earlier frames, so the test only needs any frame. */
@@ -235,7 +235,7 @@ TEST (test_live_settings_frames_go_on_while_a_range_is_prepared)
   gate.close ();
   set_together (pipeline["f"], "db-auto=true");
   record.look (20, "while a program is built");
-  fail_unless (soon ([] { return gate.is_reached (); }), "nothing is built");
+  fail_unless (soon ([] { return gate.is_reached (); }), "no program is built");
   const Frames old = reference (fixed, record.frames.back ().number + 1);
   for (const Shown &frame : record.frames)
     assert_same (frame.bytes, old[frame.number], "with the range that is set");
@@ -245,7 +245,7 @@ TEST (test_live_settings_frames_go_on_while_a_range_is_prepared)
     const Shown &last = record.frames.back ();
     return reference (fixed, last.number + 1).back () != last.bytes;
   }));
-  fail_unless (pipeline.said ().is_clean ());
+  fail_unless (pipeline.messages ().is_clean ());
 }
 
 namespace {
@@ -275,7 +275,7 @@ TEST (test_live_settings_first_change_stops_no_frames)
   Record record (pipeline);
   pipeline.start ();
   record.look (5, "before the changes");
-  std::string said;
+  std::string gaps;
   bool is_short = false;
   for (const char *interpolation : {"cubic", "lanczos", "nufft"}) {
     const std::string set = std::string ("interpolation=") + interpolation;
@@ -283,11 +283,11 @@ TEST (test_live_settings_first_change_stops_no_frames)
     set_together (pipeline["w"], set);
     const gint64 with = longest_gap (pipeline, 2 * rate);
     is_short = is_short || with < 2 * frame + without;
-    said +=
+    gaps +=
         text (" %d ms, without a change %d ms;", int (with / 1000), int (without / 1000));
   }
-  look_until (record, {"interpolation=nufft", ""}, "after the changes");
-  fail_unless (is_short, "frames stopped for%s", said.c_str ());
+  wait_for_settings (record, {"interpolation=nufft", ""}, "after the changes");
+  fail_unless (is_short, "frames stopped for%s", gaps.c_str ());
 }
 
 /* --- many changes --- */
@@ -319,8 +319,8 @@ TEST (test_live_settings_thirty_changes_a_second_keep_the_frame_rate)
   const gdouble took = gdouble (g_get_monotonic_time () - begin) / G_TIME_SPAN_SECOND;
   fail_unless (frames >= 0.8 * rate * took, "%u frames in %g s, expected %g", frames,
       took, 0.8 * rate * took);
-  look_until (record, {last, ""}, "after the changes");
-  fail_unless (pipeline.said ().is_clean ());
+  wait_for_settings (record, {last, ""}, "after the changes");
+  fail_unless (pipeline.messages ().is_clean ());
 }
 
 /* --- pipelines that are not live wait --- */
@@ -376,7 +376,7 @@ TEST (test_live_settings_a_pipeline_stops_while_a_program_is_built)
   fail_unless (soon ([&] { return stop.ended (); }));
 }
 
-TEST (test_live_settings_a_pipeline_starts_again_after_a_stop_while_a_program_was_built)
+TEST (test_live_settings_restart_after_stop_during_build)
 {
   OpenAtEnd opens;
   Pending pending;
@@ -386,8 +386,8 @@ TEST (test_live_settings_a_pipeline_starts_again_after_a_stop_while_a_program_wa
   }
   pending.pipeline.start ();
   Record record (pending.pipeline);
-  look_until (record, {"interpolation=cubic", ""}, "played again");
-  fail_unless (pending.pipeline.said ().is_clean ());
+  wait_for_settings (record, {"interpolation=cubic", ""}, "played again");
+  fail_unless (pending.pipeline.messages ().is_clean ());
 }
 
 TEST (test_live_settings_a_flush_leaves_what_is_prepared)
@@ -410,7 +410,7 @@ TEST (test_live_settings_a_flush_leaves_what_is_prepared)
   pending.record.look (10, "after the flush");
   fail_unless (flushed.load ());
   gate.open ();
-  look_until (pending.record, {"interpolation=cubic", ""}, "after the build");
+  wait_for_settings (pending.record, {"interpolation=cubic", ""}, "after the build");
   pending.record.expect ({}, {"interpolation=cubic", ""}, 15);
 }
 
@@ -422,16 +422,17 @@ TEST (test_live_settings_a_bad_set_while_another_is_prepared_warns_once)
   set_together (pending.pipeline["w"], "padded-samples=3");
   pending.record.look (10, "while a program is built");
   gate.open ();
-  look_until (pending.record, {"interpolation=cubic", ""}, "after the build");
-  Outcome said;
+  wait_for_settings (pending.record, {"interpolation=cubic", ""}, "after the build");
+  Outcome messages;
   fail_unless (soon ([&] {
     pending.record.look (1, "after the warning");
-    for (const std::string &warning : pending.pipeline.said ().warnings)
-      said.warnings.push_back (warning);
-    return !said.warnings.empty ();
+    for (const std::string &warning : pending.pipeline.messages ().warnings)
+      messages.warnings.push_back (warning);
+    return !messages.warnings.empty ();
   }));
   pending.record.look (10, "after the warning");
-  fail_unless (said.warnings.size () == 1 && pending.pipeline.said ().is_clean ());
+  fail_unless (
+      messages.warnings.size () == 1 && pending.pipeline.messages ().is_clean ());
   pending.record.expect ({}, {"interpolation=cubic", ""}, 15);
   g_object_get (pending.pipeline["w"], "padded-samples", &padded, nullptr);
   fail_unless_equals_int (padded, 3);

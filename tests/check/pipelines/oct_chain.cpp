@@ -305,7 +305,7 @@ check_pictures (const Expected &of, const std::string &bytes)
   }
   fail_unless (
       near >= size * 0.999, "%s: %zu of %zu within one level", of.label, near, size);
-  fail_unless (shades > size / 4, "%s: the picture shows nothing", of.label);
+  fail_unless (shades > size / 4, "%s: the image is empty", of.label);
 }
 
 Expected
@@ -762,12 +762,12 @@ TEST_ROWS (test_measured_stages_are_those_of_double_precision,
 }
 
 static bool
-data_is_there ()
+data_is_available ()
 {
   return check::has_folder (data_file ("tape"))
          && check::has_folder (data_file ("scatterer"));
 }
 
-static const bool data_are_asked_for =
-    check::only_with ("data", "test_measured_", data_is_there);
-static const bool has_longer_timeout = check::each_test_may_take (300);
+static const bool data_is_required =
+    check::require_argument ("data", "test_measured_", data_is_available);
+static const bool has_longer_timeout = check::set_test_timeout (300);

@@ -102,7 +102,7 @@ def check_growth():
     np.save("one.npy", np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) * np.cos(2 * np.pi * 180 * t + ripple))
     np.save("two.npy", np.exp(-0.5 * ((t - 0.5) / 0.12) ** 2) * np.cos(2 * np.pi * 260 * t))
     done = calibrate("--mirror", "one.npy", "--mirror", "two.npy", "--output", "wider")
-    widths = re.search(r"mirror 1 gets wider, from ([0-9.]+) to ([0-9.]+) depths", done.stderr)
+    widths = re.search(r"the peak of mirror 1 from ([0-9.]+) to ([0-9.]+) depths", done.stderr)
     assert done.returncode == 1 and widths, done.stderr
     assert 2 < float(widths[1]) < float(widths[2]), done.stderr
     assert not os.listdir("wider"), os.listdir("wider")
@@ -125,7 +125,7 @@ def check_refusals():
     np.save("noise.npy", np.random.default_rng(1).normal(size=SAMPLES))
     for words, said in (
         ((), "expected one or two --mirror"),
-        (("--mirror", "noise.npy"), "no fringe stands out"),
+        (("--mirror", "noise.npy"), "no fringe found above"),
         (("--mirror", "none.npy"), "none.npy"),
         (("--polynomial", "1,x", "--samples", "64"), "resample-polynomial"),
         (("--chirp", "Chirp.data"), "--samples"),

@@ -13,7 +13,7 @@
 
 using namespace check;
 
-static const bool alone = each_test_in_its_own_process ();
+static const bool alone = fork_each_test ();
 
 namespace {
 const char *const oct =
@@ -237,7 +237,7 @@ TEST_ROWS (test_a_device_that_was_lost_comes_back, pipelines)
 }
 
 /* Each element that gets no memory reports it once. */
-TEST_ROWS (test_no_more_memory_is_said_and_the_next_pipeline_works, pipelines)
+TEST_ROWS (test_out_of_memory_error_and_next_pipeline_works, pipelines)
 {
   const char *line = row.line;
   check_works (line);
@@ -344,7 +344,7 @@ TEST_ROWS (test_octvolume_sends_no_volume_that_a_device_error_cuts_off, volumes)
   guint n = 1;
 
   for (; !ended && n < 40; n += 5) {
-    counting::let_fail (counting::ENQUEUE_KERNEL, n, CL_OUT_OF_RESOURCES);
+    counting::fail_call (counting::ENQUEUE_KERNEL, n, CL_OUT_OF_RESOURCES);
     Owned<GstElement> pipeline = launch (row.line);
     Watch watch (pipeline, "last");
     const Outcome outcome = play (pipeline); /* waits for messages that follow an error */
@@ -382,7 +382,7 @@ fail_sixth (GstPad *, GstPadProbeInfo *, gpointer frames)
 {
   if (++*static_cast<guint *> (frames) == 6) {
     g_usleep (300000);
-    counting::let_fail (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
+    counting::fail_call (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
   }
   return GST_PAD_PROBE_OK;
 }

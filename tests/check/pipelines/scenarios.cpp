@@ -78,7 +78,7 @@ public:
   }
   ~Player ()
   {
-    const Outcome outcome = pipeline.said ();
+    const Outcome outcome = pipeline.messages ();
     fail_unless (outcome.errors.empty (), "%s", outcome.line ().c_str ());
     /* The probe refers to members of this object. */
     gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -197,7 +197,7 @@ TEST_ROWS (test_scenario_pause_and_resume, files)
     player.go_to (GST_STATE_PAUSED);
     const gint64 before = player.position ();
     g_usleep (60000);
-    fail_unless (player.position () == before, "it goes on while it is paused");
+    fail_unless (player.position () == before, "the position changes while paused");
   }
   player.go_to (GST_STATE_PLAYING);
   player.expect_until_end (0, n_frames - 1);

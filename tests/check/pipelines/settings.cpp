@@ -105,8 +105,8 @@ private:
   {
     Owned<GstSample> sample = pull ();
     if (!sample) {
-      expect_warnings (bus, "no frame came", {});
-      ck_abort_msg ("no frame came");
+      expect_warnings (bus, "no frame arrived", {});
+      ck_abort_msg ("no frame arrived");
     }
     Owned<gchar> caps = gst_caps_to_string (gst_sample_get_caps (sample));
     const Bytes bytes = read_buffer (gst_sample_get_buffer (sample));
@@ -159,15 +159,14 @@ const Row rows[] = {
             {"wavelength-min=0", nullptr, ""}}},
     {interp_fused,
         {{"wavelengths=/no/such", "wavelengths file /no/such cannot be opened", ""},
-            {"wavelengths= background=file", "background is file and background-file",
-                ""},
+            {"wavelengths= background=file", "background-file is not set, expected", ""},
             {"background=frame dispersion-a2=0.001", nullptr,
                 "background=frame dispersion-a2=0.001"},
             {"dispersion-phase=/no/such", "dispersion-phase /no/such and",
                 "background=frame dispersion-a2=0.001"},
             {"dispersion-phase= dispersion-a2=0", nullptr, "background=frame"}}},
     {interp_real,
-        {{"dispersion-a2=0.001", "downstream does not take application/x-oct", ""},
+        {{"dispersion-a2=0.001", "downstream does not accept application/x-oct", ""},
             {"window=blackman", nullptr, ""},
             {"dispersion-a2=0", nullptr, "window=blackman"}}},
     {fft, {{"db-min=70", "db-min is 70 and db-max is 60", ""},
@@ -182,17 +181,17 @@ const Row rows[] = {
                         "depth-count=28"},
                     {"depth-start=100", nullptr, "depth-start=100 depth-count=28"}}},
     {fft_of_64,
-        {{"depth-count=32", "downstream does not take", ""},
+        {{"depth-count=32", "downstream does not accept", ""},
             {"depth-count=64 depth-start=20", nullptr, "depth-start=20 depth-count=64"},
             {"depth-start=65", "depth-start is 65 and depth-count is 64",
                 "depth-start=20 depth-count=64"}}},
     {average, {{"lines=2", nullptr, "lines=2"},
-                  {"mean=complex", "what comes in is not complex", "lines=2"},
+                  {"mean=complex", "the input is not complex", "lines=2"},
                   {"mean=values rolling=true lines=5", nullptr, "rolling=true lines=5"}}},
     {flow_of_lines, {{"threshold=20 angle=40", nullptr, "threshold=20 angle=40"},
                         {"quantity=phase invert=true", nullptr,
                             "quantity=phase invert=true threshold=20 angle=40"}}},
-    {convert_gray, {{"colormap=viridis", "downstream does not take video/x-raw", ""},
+    {convert_gray, {{"colormap=viridis", "downstream does not accept video/x-raw", ""},
                        {"colormap=none", nullptr, ""}}},
     {convert,
         {{"colormap=viridis", nullptr, "colormap=viridis"},
@@ -285,7 +284,7 @@ TEST_ROWS (test_settings_that_do_not_fit_the_frames_are_an_error_with_a_reason, 
                  "openclupload ! %s ! fakesink",
           row.size, row.elements.c_str ()));
   fail_if (outcome.eos || outcome.errors.empty (), "%s", row.elements.c_str ());
-  expect_says (outcome.errors[0], row.reason);
+  expect_contains (outcome.errors[0], row.reason);
 }
 
 /* A source of any size generates frames of the required size. */
@@ -293,7 +292,7 @@ TEST (test_settings_choose_the_size_where_the_source_leaves_it_open)
 {
   Pipeline pipeline ("octtestsrc num-buffers=1 ! octscan lines=600 flyback=8 ! "
                      "fakesink name=sink");
-  pipeline.play_to_the_end ();
+  pipeline.play_to_eos ();
   gint lines = 0;
   Owned<GstCaps> caps =
       gst_pad_get_current_caps (pipeline.pad ("sink", "sink").operator->());

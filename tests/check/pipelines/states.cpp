@@ -186,7 +186,7 @@ TEST (test_every_property_can_be_read_and_set_to_its_default)
   }
 }
 
-TEST (test_every_element_says_what_it_is)
+TEST (test_every_element_has_metadata)
 {
   std::vector<std::string> names = element_names ();
   fail_unless (names.size () >= 13, "only %zu elements", names.size ());

@@ -187,7 +187,7 @@ TEST (test_memory_of_the_process_is_flat_over_many_starts)
 
   use_one_arena ();
   for (guint i = 0; i < 160; i++) {
-    pipeline.play_to_the_end ();
+    pipeline.play_to_eos ();
     gst_element_set_state (pipeline, GST_STATE_NULL);
     if (i == 60)
       early = resident_kib ();

@@ -58,7 +58,7 @@ branch (const std::string &device, const char *name)
 TEST (test_branches_run_on_the_devices_that_their_first_elements_name)
 {
   if (count_devices () < 2) {
-    check::not_checked ("one device");
+    check::report_skip ("one device");
     return;
   }
   Owned<GstElement> pipeline =
@@ -89,7 +89,7 @@ ask_before_start (GstElement *element)
   return context;
 }
 
-TEST (test_an_element_with_a_device_by_name_has_its_context_before_it_starts)
+TEST (test_element_with_named_device_has_context_before_start)
 {
   Owned<GstElement> named =
       gst_element_factory_make_full ("openclupload", "device", "0:0", nullptr);
@@ -110,9 +110,9 @@ TEST (test_an_element_tells_neighbours_the_context_that_it_was_given)
   Owned<GstElement> named = gst_element_factory_make_full (
       "openclupload", "device", gst_opencl_context_get_device_name (like), nullptr);
   gst_element_set_context (named, gst_context);
-  Owned<GstOpenCLContext> told = ask_before_start (named);
+  Owned<GstOpenCLContext> answered = ask_before_start (named);
 
-  fail_unless (told == given);
+  fail_unless (answered == given);
 }
 
 /* The device that is set after a context query takes effect. */

@@ -73,7 +73,7 @@ def check_window():
     view.play()
     run_until(view, lambda: levels_on_screen() > 100)
     check_turning(view, found)
-    run_until(view, lambda: view.said.get_text() not in ("", "0 frames/s"))
+    run_until(view, lambda: view.status.get_text() not in ("", "0 frames/s"))
     view.pipeline.set_state(tool.Gst.State.NULL)
 
 
@@ -198,12 +198,12 @@ def check_end():
     view = tool.view_of(LINE.format(10))
     view.play()
     for _ in range(2):
-        run_until(view, lambda: "end of stream" in view.said.get_text())
-        assert view.again.get_visible()
+        run_until(view, lambda: "end of stream" in view.status.get_text())
+        assert view.replay.get_visible()
         assert levels_on_screen() > 100
-        view.again.clicked()
-        assert "end of stream" not in view.said.get_text() and not view.again.get_visible()
-    run_until(view, lambda: view.again.get_visible())
+        view.replay.clicked()
+        assert "end of stream" not in view.status.get_text() and not view.replay.get_visible()
+    run_until(view, lambda: view.replay.get_visible())
     view.window.close()
     tool.Gtk.main()
     assert not view.failed, view.failed
