@@ -209,9 +209,9 @@ TEST (test_calibration_range_may_fall)
 
 TEST (test_calibration_range_must_be_one)
 {
-  fail_unless_bad (of_range (800, 800), 64, {"800", "differ"});
-  fail_unless_bad (of_range (800, 0), 64, {"800", "both"});
-  fail_unless_bad (of_range (0, 800), 64, {"800", "both"});
+  fail_unless_bad (of_range (800, 800), 64, {"800", "different values"});
+  fail_unless_bad (of_range (800, 0), 64, {"800", "different values above 0"});
+  fail_unless_bad (of_range (0, 800), 64, {"800", "different values above 0"});
 }
 
 TEST (test_calibration_file_errors_name_file_value_and_expectation)

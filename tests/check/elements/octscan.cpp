@@ -350,7 +350,8 @@ TEST (test_octscan_takes_knobs_between_two_frames)
   pass (2, lines_there - 6, 1);
   set_together (element, "flyback=0 first-line=0 lines=4");
   pass (3, 4, 0);
-  expect_warnings (harness.bus, "knobs", {"b-scans-per-buffer=1: 20 lines"});
+  expect_warnings (
+      harness.bus, "knobs", {"b-scans-per-buffer=1: B-scans have 20 A-lines"});
 }
 
 /* --- numbers of B-scans --- */

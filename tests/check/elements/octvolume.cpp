@@ -258,7 +258,7 @@ TEST_ROWS (test_octvolume_gives_a_volume_when_its_last_b_scan_has_come, kinds)
   fail_unless (gst_caps_is_subset (harness.caps (), expected));
 }
 
-/* Each volume keeps its contents as long as somebody holds it. */
+/* Each volume keeps its contents as long as a buffer holds it. */
 TEST (test_octvolume_never_writes_a_volume_that_somebody_holds)
 {
   Harness harness (volume_line (), frame_caps ("F32LE"));

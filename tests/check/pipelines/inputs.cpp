@@ -104,7 +104,7 @@ TEST (test_a_plate_that_is_not_used_stops_nothing)
   const struct {
     std::string settings;
     const char *warning; /* (nullable): a part of it */
-  } rows[] = {{"", "plate are not used"}, {"plate=file method=distance", nullptr},
+  } rows[] = {{"", "plate pad are ignored"}, {"plate=file method=distance", nullptr},
       {"plate=file method=difference auto-key=screen", "No green or blue screen"}};
   for (const auto &row : rows) {
     Pipeline pipeline (
