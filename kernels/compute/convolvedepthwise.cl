@@ -5,7 +5,7 @@
  * Each value that is read is used for all COLUMNS columns. Weights are
  * [line][column][filled].
  *
- * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE, DILATION, and INPUT_BYTES, the size
+ * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, and INPUT_BYTES, the size
  * of an element.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -13,7 +13,7 @@
 #include "convolve.clh"
 
 #define COLUMNS 4
-#define REACH ((COLUMNS - 1) * STRIDE + (TAP_COLUMNS - 1) * DILATION + 1)
+#define REACH ((COLUMNS - 1) * STRIDE_X + (TAP_COLUMNS - 1) * DILATION_X + 1)
 
 /* A row of the input, and the position of its columns */
 typedef struct {
@@ -57,9 +57,9 @@ add_line (FLOATS *sum, Line line, int x, int count, bool inside,
       value = channels_at (line.first + at * line.step, count);
 #pragma unroll
     for (int m = 0; m < COLUMNS; m++) {
-      int place = i - m * STRIDE;
-      if (place >= 0 && place % DILATION == 0 && place / DILATION < TAP_COLUMNS)
-        sum[m] = fma (value, tap[place / DILATION], sum[m]);
+      int place = i - m * STRIDE_X;
+      if (place >= 0 && place % DILATION_X == 0 && place / DILATION_X < TAP_COLUMNS)
+        sum[m] = fma (value, tap[place / DILATION_X], sum[m]);
     }
   }
 }
@@ -83,7 +83,7 @@ kernel void
 convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
     long in_line, long in_column, int in_height, int in_width, int top, int left,
     int border, global const float *weights, int filled, global const float *bias,
-    int activation, global OUTPUT *output, long out_offset, long out_image, long out_line,
+    FINISH_PARAMETERS, global OUTPUT *output, long out_offset, long out_image, long out_line,
     long out_column, int channels, int height, int width, int run, int items)
 {
   int n = get_global_id (0), of_line = (width + COLUMNS * run - 1) / (COLUMNS * run);
@@ -95,10 +95,11 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
   int count = channels - first;
 
   input += in_offset + image * in_image + first * INPUT_BYTES;
+  LOCATE_RESIDUAL (output)
   output += out_offset + image * out_image + y * out_line + first;
   weights += first;
   for (int x = begin; x < min (begin + run * COLUMNS, width); x += COLUMNS) {
-    int from = x * STRIDE - left;
+    int from = x * STRIDE_X - left;
     bool inside = from >= 0 && from + REACH <= in_width && count >= LANES;
     FLOATS sum[COLUMNS];
 #pragma unroll
@@ -106,7 +107,7 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
       sum[m] = VLOAD (0, bias + first);
 #pragma unroll 1
     for (int j = 0; j < TAP_LINES; j++) {
-      int at = border_index (y * STRIDE + j * DILATION - top, in_height, border);
+      int at = border_index (y * STRIDE_Y + j * DILATION_Y - top, in_height, border);
       Line line = {input + at * in_line, in_column, in_width, border};
       global const float *of_line = weights + j * TAP_COLUMNS * filled;
       if (at < 0)
@@ -119,7 +120,7 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
 #pragma unroll
     for (int m = 0; m < COLUMNS; m++)
       if (x + m < width)
-        put_channels (
-            ACTIVATE (sum[m], activation), output + (x + m) * out_column, count);
+        put_channels (FINISH_LANES (sum[m], output + (x + m) * out_column, 1, count),
+            output + (x + m) * out_column, count);
   }
 }

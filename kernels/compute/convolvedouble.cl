@@ -15,8 +15,9 @@ kernel void
 convolve_double (global const uchar *input, long in_offset, long in_image,
     long in_channel, long in_line, long in_column, int in_height, int in_width, int top,
     int left, int border, global const double4 *weights, int tap_lines, int tap_columns,
-    int stride, int dilation, int channels_of_group, int filters_of_group,
-    global const double4 *bias, int activation, global double *output, long out_offset,
+    int stride_y, int stride_x, int dilation_y, int dilation_x, int channels_of_group, int filters_of_group,
+    global const double4 *bias, int activation, float activation_a, float activation_b,
+    global double *output, long out_offset,
     long out_image, long out_channel, long out_line, long out_column, int fours,
     int height, int width, uint items)
 {
@@ -37,9 +38,9 @@ convolve_double (global const uchar *input, long in_offset, long in_image,
   weights += (long)four * tap_lines * tap_columns * channels_of_group;
   input += in_offset + image * in_image + (long)group * channels_of_group * in_channel;
   for (int j = 0; j < tap_lines; j++) {
-    int from_y = border_index (y * stride + j * dilation - top, in_height, border);
+    int from_y = border_index (y * stride_y + j * dilation_y - top, in_height, border);
     for (int i = 0; i < tap_columns; i++) {
-      int from_x = border_index (x * stride + i * dilation - left, in_width, border);
+      int from_x = border_index (x * stride_x + i * dilation_x - left, in_width, border);
       global const uchar *from = input + from_y * in_line + from_x * in_column;
       if (from_y >= 0 && from_x >= 0)
         for (int c = 0; c < channels_of_group; c++)
@@ -52,5 +53,5 @@ convolve_double (global const uchar *input, long in_offset, long in_image,
   output += out_offset + image * out_image + y * out_line + x * out_column
             + (long)(group * filters_of_group + filter) * out_channel;
   for (int f = 0; f < min (4, filters_of_group - filter); f++)
-    PUT (activate_double (values[f], activation), output, f * out_channel);
+    PUT (activate_double (values[f], activation, activation_a, activation_b), output, f * out_channel);
 }

@@ -178,13 +178,13 @@ gather_pixel_numbers (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *pixels,
 kernel void
 keep_component (global const uchar *input, ulong in_offset, long in_line, int in_column,
     int in_height, int in_width, global uchar *output, ulong out_offset, long out_line,
-    int out_column, int height, int width, int stride, int top, int left, int bytes)
+    int out_column, int height, int width, int stride_y, int stride_x, int top, int left, int bytes)
 {
   int x = get_global_id (0), y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  int from_x = clamp (x * stride + left, 0, in_width - 1);
-  int from_y = clamp (y * stride + top, 0, in_height - 1);
+  int from_x = clamp (x * stride_x + left, 0, in_width - 1);
+  int from_y = clamp (y * stride_y + top, 0, in_height - 1);
   input += in_offset + from_y * in_line + from_x * in_column;
   output += out_offset + y * out_line + x * out_column;
   for (int b = 0; b < bytes; b++)

@@ -19,7 +19,7 @@
 #define PARAMETERS                                                                       \
   global const float *a, long a_offset, int a_batch, int a_image, int a_line,            \
       int a_column, global const int *fours, int n_fours, global const float *b,         \
-      global const float *bias, int activation, global OUTPUT *c, long c_offset,         \
+      global const float *bias, FINISH_PARAMETERS, global OUTPUT *c, long c_offset,      \
       int c_batch, int c_image, int c_line, int c_column, int c_step, int rows,          \
       int lines, int columns, int width
 
@@ -84,6 +84,7 @@ multiply_cpu (PARAMETERS)
     ROUND (3)
     b += 4 * COLUMNS;
   }
+  LOCATE_RESIDUAL (c)
   c += c_offset + (long)batch * c_batch + (long)panel * COLUMNS * c_step;
   FLOATS sums[2 * ROWS]; /* for a loop that is not unrolled */
 #pragma unroll
@@ -94,13 +95,32 @@ multiply_cpu (PARAMETERS)
 #pragma unroll 1
   for (int n = 0; n < 2 * min (ROWS, rows - first); n++) {
     int column = n % 2 * LANES;
-    put_lanes (ACTIVATE (sums[n], activation),
+    int count = width - panel * COLUMNS - column;
+    global OUTPUT *to =
         c + place_of_row (first + n / 2, lines, columns, c_image, c_line, c_column)
-            + (long)column * c_step,
-        c_step, width - panel * COLUMNS - column);
+        + (long)column * c_step;
+    put_lanes (FINISH_LANES (sums[n], to, c_step, count), to, c_step, count);
   }
 }
 #else
+/* Four neighbours of the output */
+#if defined(OUTPUT_f16)
+#define GET_FOUR(from) vload_half4 (0, from)
+#define PUT_FOUR(values, to) vstore_half4 (values, 0, to)
+#else
+#define GET_FOUR(from) vload4 (0, from)
+#define PUT_FOUR(values, to) vstore4 (values, 0, to)
+#endif
+DEFINE_ACTIVATE (float4)
+#ifdef RESIDUAL
+#define FINISH_FOUR(values, to)                                                          \
+  activate_float4 (                                                                      \
+      values + GET_FOUR (RESIDUAL_OF (to)), activation, activation_a, activation_b)
+#else
+#define FINISH_FOUR(values, to)                                                          \
+  activate_float4 (values, activation, activation_a, activation_b)
+#endif
+
 /* A work-item computes 8 x 8 of C: two groups of four rows by two of four columns. */
 #define ACROSS 8
 #define DOWN 16
@@ -214,6 +234,7 @@ multiply_gpu (PARAMETERS)
     MULTIPLY (1)
   }
 
+  LOCATE_RESIDUAL (c)
   c += c_offset + ((long)part * batches + batch) * c_batch;
 #pragma unroll
   for (int r = 0; r < 8; r++) {
@@ -225,24 +246,20 @@ multiply_gpu (PARAMETERS)
       for (int q = 0; q < 2; q++) {
         int column = panel * COLUMNS + q * 4 * ACROSS + across * 4;
         float4 values = sum[r][q];
-        values.x = activate_float (values.x, activation);
-        values.y = activate_float (values.y, activation);
-        values.z = activate_float (values.z, activation);
-        values.w = activate_float (values.w, activation);
-#ifdef OUTPUT_f32
+#if defined(OUTPUT_f32) || defined(OUTPUT_f16)
         if (c_step == 1 && column + 3 < width) {
-          vstore4 (values, 0, out + column);
+          PUT_FOUR (FINISH_FOUR (values, out + column), out + column);
           continue;
         }
 #endif
-        if (column < width)
-          PUT (values.x, out, (long)column * c_step);
-        if (column + 1 < width)
-          PUT (values.y, out, (long)(column + 1) * c_step);
-        if (column + 2 < width)
-          PUT (values.z, out, (long)(column + 2) * c_step);
-        if (column + 3 < width)
-          PUT (values.w, out, (long)(column + 3) * c_step);
+        float each[4];
+        vstore4 (values, 0, each);
+#pragma unroll
+        for (int n = 0; n < 4; n++) {
+          global OUTPUT *to = out + (long)(column + n) * c_step;
+          if (column + n < width)
+            PUT (FINISH (each[n], to), to, 0);
+        }
       }
     }
   }

@@ -18,8 +18,9 @@
   global const float *planes, int plane_lines, int pitch, int planes_of_image,           \
       int planes_of_group, int filters, int filters_of_group,                            \
       global const float *weights, int tap_lines, int tap_columns, int stride_y,         \
-      int stride_x, int dilation, global const float *bias, int activation, float scale, \
-      float zero, global OUTPUT *output, long out_offset, long out_image,                \
+      int stride_x, int dilation_y, int dilation_x, global const float *bias,            \
+      FINISH_PARAMETERS, float scale, float zero, global OUTPUT *output,                 \
+      long out_offset, long out_image,                                                   \
       long out_channel, long out_line, long out_column, int height, int width
 
 #ifdef LANES
@@ -70,24 +71,27 @@ convolve_cpu (PARAMETERS)
   }
   for (int plane = 0; plane < planes_of_group; plane++) {
     for (int j = 0; j < tap_lines; j++) {
-      int from = plane * plane_size + j * dilation * pitch;
+      int from = plane * plane_size + j * dilation_y * pitch;
       for (int i = 0; i < tap_columns; i++) {
         FLOATS tap = *weight++;
 #pragma unroll
         for (int r = 0; r < ITEM_ROWS; r++)
-          sum[r] += tap * load (line[r] + from + i * dilation, stride_x, width - 1 - x);
+          sum[r] += tap * load (line[r] + from + i * dilation_x, stride_x, width - 1 - x);
       }
     }
   }
+  LOCATE_RESIDUAL (output)
   output += out_offset + image * out_image + filter * out_channel + x * out_column;
   FLOATS sums[ITEM_ROWS]; /* for a loop that is not unrolled */
 #pragma unroll
   for (int r = 0; r < ITEM_ROWS; r++)
     sums[r] = sum[r];
 #pragma unroll 1
-  for (int r = 0; r < min (ITEM_ROWS, height - y); r++)
-    put_lanes (ACTIVATE (sums[r], activation) * scale + zero, output + (y + r) * out_line,
+  for (int r = 0; r < min (ITEM_ROWS, height - y); r++) {
+    global OUTPUT *to = output + (y + r) * out_line;
+    put_lanes (FINISH_LANES (sums[r], to, out_column, width - x) * scale + zero, to,
         out_column, width - x);
+  }
 }
 
 /* Adds input row `j` to the output rows r for which `meets` is true. */
@@ -140,13 +144,14 @@ convolve_tall (PARAMETERS)
     sums[2 * r] = left[r];
     sums[2 * r + 1] = right[r];
   }
+  LOCATE_RESIDUAL (output)
   output += out_offset + image * out_image + filter * out_channel + x * out_column;
 #pragma unroll 1
   for (int n = 0; n < 2 * min (ITEM_ROWS, height - y); n++) {
     int column = n % 2 * LANES;
-    put_lanes (ACTIVATE (sums[n], activation) * scale + zero,
-        output + (y + n / 2) * out_line + column * out_column, out_column,
-        width - x - column);
+    global OUTPUT *to = output + (y + n / 2) * out_line + column * out_column;
+    put_lanes (FINISH_LANES (sums[n], to, out_column, width - x - column) * scale + zero,
+        to, out_column, width - x - column);
   }
 }
 #else
@@ -182,23 +187,25 @@ convolve_gpu (PARAMETERS, local float *tile, int tile_lines, int tile_columns)
     barrier (CLK_LOCAL_MEM_FENCE);
     for (int j = 0; j < tap_lines; j++) {
       local const float *seen =
-          tile + (down * ITEM_ROWS * stride_y + j * dilation) * tile_columns
+          tile + (down * ITEM_ROWS * stride_y + j * dilation_y) * tile_columns
           + across * stride_x;
       for (int i = 0; i < tap_columns; i++) {
         float tap = *weights++;
 #pragma unroll
         for (int r = 0; r < ITEM_ROWS; r++)
-          sum[r] = fma (tap, seen[r * stride_y * tile_columns + i * dilation], sum[r]);
+          sum[r] = fma (tap, seen[r * stride_y * tile_columns + i * dilation_x], sum[r]);
       }
     }
     barrier (CLK_LOCAL_MEM_FENCE);
   }
+  LOCATE_RESIDUAL (output)
   output += out_offset + image * out_image + filter * out_channel + x * out_column;
 #pragma unroll
   for (int r = 0; r < ITEM_ROWS; r++) {
-    if (x < width && y + r < height)
-      PUT (
-          activate_float (sum[r], activation) * scale + zero, output, (y + r) * out_line);
+    if (x < width && y + r < height) {
+      global OUTPUT *to = output + (y + r) * out_line;
+      PUT (FINISH (sum[r], to) * scale + zero, to, 0);
+    }
   }
 }
 #endif

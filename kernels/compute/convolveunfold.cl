@@ -30,7 +30,7 @@ unfold (global const float *pixels, int of_image, int of_line, int of_column, in
  * work-item. */
 kernel void
 finish (global const float *products, int parts, int width, int n_rows, int batches,
-    global const float *bias, int bias_batch, int activation, global OUTPUT *output,
+    global const float *bias, int bias_batch, FINISH_PARAMETERS, global OUTPUT *output,
     long out_offset, int out_batch, int out_image, int out_line, int out_column,
     int out_channel, int height, int columns)
 {
@@ -44,8 +44,9 @@ finish (global const float *products, int parts, int width, int n_rows, int batc
   products += batch * of_batch + (long)row * width + column;
   for (int part = 0; part < parts; part++)
     value += products[part * batches * of_batch];
-  PUT (activate_float (value, activation), output,
-      out_offset + (long)batch * out_batch + (long)(line / height) * out_image
-          + line % height * out_line + row % columns * out_column
-          + (long)column * out_channel);
+  LOCATE_RESIDUAL (output)
+  output += out_offset + (long)batch * out_batch + (long)(line / height) * out_image
+            + line % height * out_line + row % columns * out_column
+            + (long)column * out_channel;
+  PUT (FINISH (value, output), output, 0);
 }

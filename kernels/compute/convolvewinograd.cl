@@ -84,7 +84,7 @@ transform_input (global const float *pixels, int lines, int columns, int depth,
  * vectors */
 kernel void
 transform_output (global const float *products, int depth, int tiles_down,
-    int tiles_across, int tiles, global const float *bias, int activation,
+    int tiles_across, int tiles, global const float *bias, FINISH_PARAMETERS,
     global OUTPUT *output, long out_offset, long out_image, long out_channel,
     long out_line, long out_column, int filters, int height, int width)
 {
@@ -112,6 +112,7 @@ transform_output (global const float *products, int depth, int tiles_down,
   for (int n = 0; n < OUTPUT_SIDE * OUTPUT_SIDE; n++)
     results[n] = m[n / OUTPUT_SIDE * TILE + n % OUTPUT_SIDE] + biases;
 
+  LOCATE_RESIDUAL (output)
   output += out_offset + image * out_image + filter * out_channel;
 #ifdef UNROLLED /* keeps the values in registers */
 #pragma unroll
@@ -123,7 +124,7 @@ transform_output (global const float *products, int depth, int tiles_down,
     if (y >= height || x >= width)
       continue;
     global OUTPUT *to = output + y * out_line + x * out_column;
-    FLOATS value = ACTIVATE (results[n], activation);
+    FLOATS value = FINISH_LANES (results[n], to, out_channel, filters - filter);
     if (out_channel == 1 && filter + LANES <= filters) {
       PUT_VECTOR (value, to, 0);
       continue;

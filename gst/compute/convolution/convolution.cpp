@@ -313,8 +313,8 @@ make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
           made.width, convolution.left, error))
     return false;
   made.images = convolution.input.images;
-  convolution.stride = settings.stride;
-  convolution.dilation = settings.dilation;
+  convolution.stride = {settings.stride, settings.stride};
+  convolution.dilation = {settings.dilation, settings.dilation};
   convolution.border = settings.border;
   convolution.activation = settings.activation;
   convolution.method = settings.method;

@@ -12,7 +12,18 @@
 namespace compute {
 /* In the order of kernels/compute/convolve.clh */
 enum class Border { zero, clamp, mirror, wrap };
-enum class Activation { none, relu, relu6, hardswish, sigmoid, silu };
+enum class Activation {
+  none,
+  relu,
+  relu6,
+  hardswish,
+  sigmoid,
+  silu,
+  hardsigmoid, /* clamp (a x + b, 0, 1) */
+  clip,        /* clamp (x, a, b) */
+  leaky,       /* a x where x < 0 */
+  tanh,
+};
 
 enum class Method { automatic, direct, separable, winograd, im2col, fft };
 /* Matrix product of im2col. Deprecated: every value means this plugin's own product. */
@@ -32,6 +43,9 @@ struct ConvolutionSettings {
   gint padding = -1;
   Border border = Border::zero;
   Activation activation = Activation::none;
+  float a = 0, b = 0; /* parameters of the activation */
+  /* The output has Region::added, which is added before the activation. */
+  bool adds_residual = false;
   Method method = Method::automatic;
   Gemm gemm = Gemm::automatic;
   double scale = 1, offset = 0;
@@ -68,16 +82,27 @@ struct KernelSteps {
   bool operator== (const KernelSteps &other) const { return all () == other.all (); }
 };
 
+/* Rows and columns from one position to the next */
+struct Distance {
+  gsize y = 1, x = 1;
+
+  auto all () const { return std::tie (y, x); }
+  bool operator== (const Distance &other) const { return all () == other.all (); }
+};
+
 /* Parameters of a convolution, except its weights. The output is activation (weights ×
  * input + bias) · scale + offset. */
 struct Convolution {
   Extent input, output; /* without the component that is only copied */
   gsize groups = 1;
   gsize tap_lines = 1, tap_columns = 1;
-  gsize stride = 1, dilation = 1;
+  Distance stride, dilation;
   gsize top = 0, left = 0; /* padding before the first line and column */
   Border border = Border::zero;
   Activation activation = Activation::none;
+  float a = 0, b = 0; /* parameters of the activation */
+  /* The output has Region::added, which is added before the activation. */
+  bool adds_residual = false;
   Method method = Method::automatic;
   opencl::NumberType input_type, output_type;
   bool video = false;
@@ -94,17 +119,20 @@ struct Convolution {
   gsize filters_of_group () const { return output.channels / groups; }
   gsize taps () const { return tap_lines * tap_columns; }
   /* Returns the number of rows or columns of the padded input that the taps read. */
-  gsize reach (gsize outputs, gsize of_taps) const
+  gsize reach_lines () const
   {
-    return (outputs - 1) * stride + (of_taps - 1) * dilation + 1;
+    return (output.height - 1) * stride.y + (tap_lines - 1) * dilation.y + 1;
   }
-  gsize reach_lines () const { return reach (output.height, tap_lines); }
-  gsize reach_columns () const { return reach (output.width, tap_columns); }
+  gsize reach_columns () const
+  {
+    return (output.width - 1) * stride.x + (tap_columns - 1) * dilation.x + 1;
+  }
   auto all () const
   {
     return std::tie (input, output, groups, tap_lines, tap_columns, stride, dilation, top,
-        left, border, activation, method, input_type, output_type, video, nchw,
-        first_component, components, kept_component, kernel, bias, kernel_steps);
+        left, border, activation, a, b, adds_residual, method, input_type, output_type,
+        video, nchw, first_component, components, kept_component, kernel, bias,
+        kernel_steps);
   }
   bool operator== (const Convolution &other) const { return all () == other.all (); }
   /* Returns the strides. The caller sets the offset and, for video, the row stride. */
@@ -115,6 +143,20 @@ struct Convolution {
  * upload. */
 template <typename Number> class FiltersOf {
 public:
+  FiltersOf () = default;
+  /* Weights in the order [filter][channel of the group][line][column] */
+  FiltersOf (const Convolution &convolution, std::vector<Number> a_weights,
+      std::vector<Number> a_biases)
+      : lines (convolution.tap_lines), columns (convolution.tap_columns),
+        weights (std::move (a_weights)), biases (std::move (a_biases))
+  {
+    steps.column = 1;
+    steps.line = columns;
+    steps.channel = lines * columns;
+    steps.filter = convolution.channels_of_group () * steps.channel;
+  }
+
+  /* Reads the files, or the texts, of `convolution`. */
   bool read (const Convolution &convolution, GError **error)
   {
     steps = convolution.kernel_steps;

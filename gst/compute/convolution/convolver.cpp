@@ -63,7 +63,7 @@ is_worth_winograd (const Rule &rule, const Convolution &convolution)
 bool
 is_worth_fft (const Rule &rule, const Convolution &convolution)
 {
-  const gsize asked = convolution.stride * convolution.stride;
+  const gsize asked = convolution.stride.y * convolution.stride.x;
   return convolution.channels_of_group () == 1
          && convolution.taps () >= rule.fft_taps * asked
          && convolution.output.pixels () >= rule.fft_pixels;
@@ -129,16 +129,25 @@ Convolver::create (
   Filters filters;
   if (!filters.read (convolution, error))
     return nullptr;
+  const Device device = {context, std::make_shared<Workspace> ()};
+  std::unique_ptr<Convolver> made = create (device, convolution, filters, error);
+  return made && device.workspace->allocate (context, error) ? std::move (made) : nullptr;
+}
+
+std::unique_ptr<Convolver>
+Convolver::create (const Device &device, const Convolution &convolution,
+    const Filters &filters, GError **error)
+{
   const Method method = convolution.method == Method::automatic
-                            ? fastest (context, convolution, filters)
+                            ? fastest (device.context, convolution, filters)
                             : convolution.method;
   if (engine_of (method)
-      && !gst_opencl_context_require_engine (context, engine_of (method), error))
+      && !gst_opencl_context_require_engine (device.context, engine_of (method), error))
     return nullptr;
   for (const MethodMaker &maker : makers) {
     if (maker.method != method)
       continue;
-    std::unique_ptr<Convolver> made = maker.make (context, convolution, filters, error);
+    std::unique_ptr<Convolver> made = maker.make (device, convolution, filters, error);
     if (made)
       made->used_method = method;
     return made;

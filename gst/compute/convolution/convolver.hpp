@@ -5,6 +5,7 @@
 #pragma once
 
 #include "convolution.hpp"
+#include "workspace.hpp"
 
 #include <memory>
 
@@ -13,8 +14,12 @@
 namespace compute {
 /* Buffer of a frame, and the position of the array in it */
 struct Region {
-  cl_mem data;
+  cl_mem data = nullptr;
   Placement place;
+  /* (nullable) Of an output, with Convolution::adds_residual: an array of the same type and
+   * strides, and the offset of its first element in bytes. It may be the output itself. */
+  cl_mem added = nullptr;
+  gsize added_offset = 0;
 };
 
 class Convolver {
@@ -26,6 +31,10 @@ public:
    * with an error if one of these fails or the method does not support `convolution`. */
   static std::unique_ptr<Convolver> create (
       GstOpenCLContext *context, const Convolution &convolution, GError **error);
+  /* The same for given filters. The workspace must be allocated before the first frame.
+   * video and float64 are not supported. */
+  static std::unique_ptr<Convolver> create (const Device &device,
+      const Convolution &convolution, const Filters &filters, GError **error);
 
   /* Waits for nothing and allocates nothing. */
   virtual bool enqueue (cl_command_queue queue, const Region &input, const Region &output,

@@ -47,10 +47,25 @@ convolves_on_cpu (GstOpenCLContext *context)
 }
 
 std::string
-number_options (opencl::NumberType input, opencl::NumberType output)
+number_options (opencl::NumberType input, const Finishing &finishing)
 {
   return std::string ("-cl-mad-enable -DINPUT_") + number_names[int (input)]
-         + " -DOUTPUT_" + number_names[int (output)];
+         + " -DOUTPUT_" + number_names[int (finishing.type)]
+         + (finishing.adds_residual ? " -DRESIDUAL" : "");
+}
+
+/* An output without a residual stands for it, as an argument must be a buffer. */
+bool
+FinishArguments::set (opencl::Kernel &kernel, cl_uint &index, GError **error) const
+{
+  const gssize size = gssize (opencl::info_of (finishing.type).size);
+  const gssize shift =
+      output.added ? gssize (output.added_offset) - gssize (output.place.offset) : 0;
+  return kernel.set (index, cl_int (finishing.activation), error)
+         && kernel.set (index, cl_float (finishing.a), error)
+         && kernel.set (index, cl_float (finishing.b), error)
+         && kernel.set (index, output.added ? output.added : output.data, error)
+         && kernel.set (index, cl_long (shift / size), error);
 }
 
 Steps
@@ -64,44 +79,43 @@ steps_of (const Placement &place, opencl::NumberType type)
 /* --- Gathering --- */
 
 bool
-Gathering::create (GstOpenCLContext *context, const Convolution &convolution,
-    const char *kind, gsize count, GError **error)
+Gathering::create (const Device &device, const Convolution &convolution, const char *kind,
+    gsize count, GError **error)
 {
   extent = convolution.input;
   groups = convolution.groups;
   top = convolution.top;
   left = convolution.left;
   border = convolution.border;
-  in_lanes = convolves_on_cpu (context);
+  in_lanes = convolves_on_cpu (device.context);
+  workspace = device.workspace;
+  workspace->reserve (Workspace::gathered, (count + slack) * sizeof (cl_float));
   const std::string name =
       std::string ("gather_") + kind + (in_lanes ? "_lines" : "_numbers");
-  numbers = PlaneTaps::make_planes (context, count, error);
-  return numbers ()
-         && kernel.create (context, RESOURCES "convolvegather.cl", name.c_str (),
-             number_options (convolution.input_type, opencl::NumberType::f32).c_str (),
-             error);
+  return kernel.create (device.context, RESOURCES "convolvegather.cl", name.c_str (),
+      number_options (convolution.input_type, Finishing ()).c_str (), error);
 }
 
 bool
-Gathering::create_planes (GstOpenCLContext *context, const Convolution &convolution,
+Gathering::create_planes (const Device &device, const Convolution &convolution,
     gsize lines, gsize columns, GError **error)
 {
   n_lines = lines;
   n_columns = columns;
   of_line = divided_up (columns, pitch_multiple) * pitch_multiple;
   const Extent &input = convolution.input;
-  return create (context, convolution, "plane",
+  return create (device, convolution, "plane",
       input.images * input.channels * lines * of_line, error);
 }
 
 bool
-Gathering::create_pixels (GstOpenCLContext *context, const Convolution &convolution,
+Gathering::create_pixels (const Device &device, const Convolution &convolution,
     gsize lines, gsize columns, GError **error)
 {
   n_lines = lines;
   n_columns = columns;
   of_pixel = divided_up (convolution.channels_of_group (), 4) * 4 * convolution.groups;
-  return create (context, convolution, "pixel",
+  return create (device, convolution, "pixel",
       convolution.input.images * lines * columns * of_pixel, error);
 }
 
@@ -119,7 +133,7 @@ Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
       || !set (cl_long (place.column)) || !set (cl_int (extent.channels))
       || !set (cl_int (extent.height)) || !set (cl_int (extent.width))
       || !set (cl_int (n_lines)) || !set (cl_int (n_columns)) || !set (cl_int (top))
-      || !set (cl_int (left)) || !set (cl_int (border)) || !set (numbers ()))
+      || !set (cl_int (left)) || !set (cl_int (border)) || !set (data ()))
     return false;
   if (!(planes ? set (cl_int (of_line))
                : set (cl_int (groups)) && set (cl_int (of_pixel))))
@@ -135,21 +149,23 @@ Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
 
 bool
 ProductEnding::create (
-    GstOpenCLContext *context, opencl::NumberType output, GError **error)
+    GstOpenCLContext *context, const Finishing &a_finishing, GError **error)
 {
+  finishing = a_finishing;
   return kernel.create (context, RESOURCES "convolveunfold.cl", "finish",
-      number_options (opencl::NumberType::f32, output).c_str (), error);
+      number_options (opencl::NumberType::f32, finishing).c_str (), error);
 }
 
 bool
 ProductEnding::enqueue (cl_command_queue queue, const Products &products,
-    const Rows &rows, cl_int activation, cl_mem c, gsize c_offset, const Steps &c_steps,
-    gsize c_batch, GError **error)
+    const Rows &rows, const Region &c, const Steps &c_steps, gsize c_batch,
+    GError **error)
 {
   return kernel.launch (queue, rows.count () * products.width, products.batches, error,
       products.numbers, cl_int (products.parts), cl_int (products.width),
       cl_int (rows.count ()), cl_int (products.batches), products.bias,
-      cl_int (products.bias_batch), activation, c, cl_long (c_offset), cl_int (c_batch),
+      cl_int (products.bias_batch), FinishArguments (finishing, c), c.data,
+      cl_long (c.place.offset / opencl::info_of (finishing.type).size), cl_int (c_batch),
       c_steps.image, c_steps.line, c_steps.column, c_steps.channel, cl_int (rows.lines),
       cl_int (rows.columns));
 }
@@ -157,25 +173,25 @@ ProductEnding::enqueue (cl_command_queue queue, const Products &products,
 /* --- Multiplication --- */
 
 bool
-Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
-    gsize a_depth, gsize a_width, opencl::NumberType output, Activation an_activation,
-    GError **error)
+Multiplication::create (const Device &device, gsize a_batch, gsize rows, gsize a_depth,
+    gsize a_width, const Finishing &a_finishing, GError **error)
 {
-  context = a_context;
+  context = device.context;
+  workspace = device.workspace;
   batch = a_batch;
   depth = a_depth;
   width = a_width;
-  activation = cl_int (an_activation);
+  finishing = a_finishing;
   in_lanes = convolves_on_cpu (context);
   n_parts = 1;
   if (!in_lanes)
-    return create_parts (rows, output, error);
+    return create_parts (rows, error);
 
   const gsize lanes = opencl::float_lanes (context);
   rows_of_group = lanes >= 16 ? 6 : 4; /* two vectors each, in registers */
   panel = 2 * lanes;
   step = 4;
-  const std::string options = number_options (opencl::NumberType::f32, output)
+  const std::string options = number_options (opencl::NumberType::f32, finishing)
                               + " -DLANES=" + std::to_string (lanes)
                               + " -DROWS=" + std::to_string (rows_of_group);
   return kernel.create (
@@ -185,7 +201,7 @@ Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
 /* A deep product of few rows leaves most of a device idle. Then several work-groups share
  * a sum: as many as the device runs at a time. */
 bool
-Multiplication::create_parts (gsize rows, opencl::NumberType output, GError **error)
+Multiplication::create_parts (gsize rows, GError **error)
 {
   const gsize at_a_time = 3 * opencl::compute_units (context), least_steps = 8;
   rows_of_group = 128; /* as in the kernel */
@@ -195,13 +211,13 @@ Multiplication::create_parts (gsize rows, opencl::NumberType output, GError **er
   n_parts = std::clamp (at_a_time / groups, gsize (1),
       std::max (padded_depth () / step / least_steps, gsize (1)));
   if (n_parts > 1) {
-    parts = opencl::make_buffer (
-        context, n_parts * batch * rows * width * sizeof (cl_float), error);
-    if (!parts () || !ending.create (context, output, error))
+    workspace->reserve (
+        Workspace::parts, n_parts * batch * rows * width * sizeof (cl_float));
+    if (!ending.create (context, finishing, error))
       return false;
-    output = opencl::NumberType::f32;
+    finishing = Finishing ();
   }
-  const std::string options = number_options (opencl::NumberType::f32, output)
+  const std::string options = number_options (opencl::NumberType::f32, finishing)
                               + " -DPARTS=" + std::to_string (n_parts);
   return kernel.create (
       context, RESOURCES "convolvemultiply.cl", "multiply_gpu", options.c_str (), error);
@@ -228,7 +244,7 @@ Multiplication::upload_weights (const std::vector<cl_float> &panels,
 
 bool
 Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
-    gsize a_offset, const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset,
+    gsize a_offset, const Steps &a_steps, gsize a_batch, const Region &c,
     const Steps &c_steps, gsize c_batch, GError **error)
 {
   const gsize across = in_lanes ? 1 : 8, down = in_lanes ? 1 : 16;
@@ -237,12 +253,15 @@ Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
   const gsize local[] = {across, down, 1};
   const cl_int line = cl_int (rows.columns * width);
   const bool whole = n_parts == 1;
+  Region of_parts;
+  of_parts.data = (*workspace)[Workspace::parts];
+  const Region &to_region = whole ? c : of_parts;
   const Steps to =
       whole ? c_steps : Steps{cl_int (rows.lines) * line, 1, line, cl_int (width)};
   if (!kernel.set_all (error, a, cl_long (a_offset), cl_int (a_batch), a_steps.image,
           a_steps.line, a_steps.column, fours (), cl_int (padded_depth () / 4),
-          weights (), bias (), whole ? activation : cl_int (Activation::none),
-          whole ? c : parts (), cl_long (whole ? c_offset : 0),
+          weights (), bias (), FinishArguments (finishing, to_region), to_region.data,
+          cl_long (to_region.place.offset / opencl::info_of (finishing.type).size),
           cl_int (whole ? c_batch : rows.count () * width), to.image, to.line, to.column,
           to.channel, cl_int (rows.count ()), cl_int (rows.lines), cl_int (rows.columns),
           cl_int (width))
@@ -250,8 +269,8 @@ Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
     return false;
   return whole
          || ending.enqueue (queue,
-             {parts (), bias (), n_parts, batch, width, n_panels () * panel}, rows,
-             activation, c, c_offset, c_steps, c_batch, error);
+             {of_parts.data, bias (), n_parts, batch, width, n_panels () * panel}, rows,
+             c, c_steps, c_batch, error);
 }
 
 /* --- rows of pixels --- */
@@ -265,12 +284,14 @@ filled_up (gsize channels)
 std::vector<cl_int>
 fours_of_taps (const Convolution &convolution, const Gathering &pixels)
 {
-  const gsize depth = pixels.depth (), dilation = convolution.dilation;
+  const gsize depth = pixels.depth ();
+  const Distance &dilation = convolution.dilation;
   std::vector<cl_int> fours;
   for (gsize y = 0; y < convolution.tap_lines; y++)
     for (gsize x = 0; x < convolution.tap_columns; x++)
       for (gsize c = 0; c < filled_up (convolution.channels_of_group ()); c += 4)
-        fours.push_back (cl_int ((y * pixels.columns () + x) * dilation * depth + c));
+        fours.push_back (
+            cl_int ((y * dilation.y * pixels.columns () + x * dilation.x) * depth + c));
   return fours;
 }
 
@@ -278,8 +299,8 @@ Steps
 steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
 {
   const gsize depth = pixels.depth (), line = pixels.columns () * depth;
-  return {cl_int (pixels.lines () * line), 1, cl_int (convolution.stride * line),
-      cl_int (convolution.stride * depth)};
+  return {cl_int (pixels.lines () * line), 1, cl_int (convolution.stride.y * line),
+      cl_int (convolution.stride.x * depth)};
 }
 
 /* Channels that only pad to a multiple of four have zero weights. */
@@ -335,12 +356,11 @@ PlaneTaps::task_of (const Convolution &convolution, const Gathering &planes)
   task.pitch = planes.pitch ();
   task.tap_lines = convolution.tap_lines;
   task.tap_columns = convolution.tap_columns;
-  task.stride_y = task.stride_x = convolution.stride;
+  task.stride = convolution.stride;
   task.dilation = convolution.dilation;
   task.height = convolution.output.height;
   task.width = convolution.output.width;
-  task.activation = convolution.activation;
-  task.output = convolution.output_type;
+  task.finishing = Finishing (convolution);
   return task;
 }
 
@@ -368,7 +388,7 @@ PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
 {
   task = a_task;
   in_lanes = convolves_on_cpu (context);
-  is_tall = in_lanes && task.stride_y == 1 && task.stride_x == 1 && task.dilation == 1
+  is_tall = in_lanes && task.stride == Distance () && task.dilation == Distance ()
             && task.tap_lines >= least_tall;
   taps = make_table (context, weights, error);
   if (!taps ())
@@ -383,13 +403,13 @@ bool
 PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
 {
   const gsize across = 32, down = 4; /* as in the kernel */
-  std::string options = number_options (opencl::NumberType::f32, task.output);
+  std::string options = number_options (opencl::NumberType::f32, task.finishing);
 
   rows_of_item = 4;
   if (in_lanes) {
     lanes = opencl::float_lanes (context);
     options += " -DLANES=" + std::to_string (lanes);
-    if (task.stride_x > 1)
+    if (task.stride.x > 1)
       options += " -DSTRIDED";
     if (is_tall)
       rows_of_item = rows_of_tall;
@@ -398,10 +418,10 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
   } else {
     const gsize room = gsize (opencl::local_memory (context));
     tile_columns =
-        (across - 1) * task.stride_x + (task.tap_columns - 1) * task.dilation + 1;
+        (across - 1) * task.stride.x + (task.tap_columns - 1) * task.dilation.x + 1;
     for (;; rows_of_item /= 2) {
-      tile_lines = (down * rows_of_item - 1) * task.stride_y
-                   + (task.tap_lines - 1) * task.dilation + 1;
+      tile_lines = (down * rows_of_item - 1) * task.stride.y
+                   + (task.tap_lines - 1) * task.dilation.y + 1;
       const gsize bytes = tile_lines * tile_columns * sizeof (cl_float);
       if (bytes <= room)
         break;
@@ -428,7 +448,7 @@ bool
 PlaneTaps::enqueue (
     cl_command_queue queue, cl_mem planes, const Region &output, GError **error)
 {
-  const gssize size = gssize (opencl::info_of (task.output).size);
+  const gssize size = gssize (opencl::info_of (task.finishing.type).size);
   const Placement &place = output.place;
   const gsize across = is_tall    ? 2 * lanes
                        : in_lanes ? lanes
@@ -442,12 +462,13 @@ PlaneTaps::enqueue (
   if (!set (planes, cl_int (task.plane_lines), cl_int (task.pitch), cl_int (task.planes),
           cl_int (task.planes / task.groups), cl_int (task.filters),
           cl_int (task.filters / task.groups), taps (), cl_int (task.tap_lines),
-          cl_int (task.tap_columns), cl_int (task.stride_y), cl_int (task.stride_x),
-          cl_int (task.dilation), biases (), cl_int (task.activation),
-          cl_float (levels.scale), cl_float (levels.offset), output.data,
-          cl_long (place.offset / gsize (size)), cl_long (place.image / size),
-          cl_long (place.channel / size), cl_long (place.line / size),
-          cl_long (place.column / size), cl_int (task.height), cl_int (task.width)))
+          cl_int (task.tap_columns), cl_int (task.stride.y), cl_int (task.stride.x),
+          cl_int (task.dilation.y), cl_int (task.dilation.x), biases (),
+          FinishArguments (task.finishing, output), cl_float (levels.scale),
+          cl_float (levels.offset), output.data, cl_long (place.offset / gsize (size)),
+          cl_long (place.image / size), cl_long (place.channel / size),
+          cl_long (place.line / size), cl_long (place.column / size),
+          cl_int (task.height), cl_int (task.width)))
     return false;
   const gsize outer = task.images * task.filters;
   const gsize columns = divided_up (task.width, across);
@@ -480,16 +501,16 @@ KeptComponent::create (
     return true;
   input_extent = convolution.input;
   output_extent = convolution.output;
-  stride = cl_int (convolution.stride);
-  top = cl_int (middle_tap (convolution.tap_lines, convolution.dilation))
+  stride = convolution.stride;
+  top = cl_int (middle_tap (convolution.tap_lines, convolution.dilation.y))
         - cl_int (convolution.top);
-  left = cl_int (middle_tap (convolution.tap_columns, convolution.dilation))
+  left = cl_int (middle_tap (convolution.tap_columns, convolution.dilation.x))
          - cl_int (convolution.left);
   bytes = cl_int (opencl::info_of (convolution.input_type).size);
   from_first =
       (convolution.kept_component - cl_int (convolution.first_component)) * bytes;
   return kernel.create (context, RESOURCES "convolvegather.cl", "keep_component",
-      number_options (convolution.input_type, opencl::NumberType::f32).c_str (), error);
+      number_options (convolution.input_type, Finishing ()).c_str (), error);
 }
 
 bool
@@ -504,6 +525,6 @@ KeptComponent::enqueue (
       cl_int (from.column), cl_int (input_extent.height), cl_int (input_extent.width),
       output.data, cl_ulong (gssize (to.offset) + from_first), cl_long (to.line),
       cl_int (to.column), cl_int (output_extent.height), cl_int (output_extent.width),
-      stride, top, left, bytes);
+      cl_int (stride.y), cl_int (stride.x), top, left, bytes);
 }
 } // namespace compute

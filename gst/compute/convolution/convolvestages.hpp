@@ -29,29 +29,29 @@ public:
   /* Output as planes [image][channel][line][pitch], or as pixels
    * [image][line][column][depth], with the channels of each group padded to a multiple of
    * four. `lines` and `columns` are the size of the padded input. */
-  bool create_planes (GstOpenCLContext *context, const Convolution &convolution,
-      gsize lines, gsize columns, GError **error);
-  bool create_pixels (GstOpenCLContext *context, const Convolution &convolution,
-      gsize lines, gsize columns, GError **error);
+  bool create_planes (const Device &device, const Convolution &convolution, gsize lines,
+      gsize columns, GError **error);
+  bool create_pixels (const Device &device, const Convolution &convolution, gsize lines,
+      gsize columns, GError **error);
 
   bool enqueue (cl_command_queue queue, const Region &input, GError **error);
 
-  cl_mem data () const { return numbers (); }
+  cl_mem data () const { return (*workspace)[Workspace::gathered]; }
   gsize lines () const { return n_lines; }
   gsize columns () const { return n_columns; }
   gsize pitch () const { return of_line; }
   gsize depth () const { return of_pixel; }
 
 private:
-  bool create (GstOpenCLContext *context, const Convolution &convolution,
-      const char *kind, gsize count, GError **error);
+  bool create (const Device &device, const Convolution &convolution, const char *kind,
+      gsize count, GError **error);
 
   Extent extent;
   gsize groups, top, left, n_lines, n_columns, of_line = 0, of_pixel = 0;
   Border border;
   bool in_lanes;
   opencl::Kernel kernel;
-  cl::Buffer numbers;
+  std::shared_ptr<Workspace> workspace;
 };
 
 /* Rows of a matrix product: one per output pixel, images × lines × columns */
@@ -60,11 +60,41 @@ struct Rows {
   gsize count () const { return images * lines * columns; }
 };
 
+/* The steps between a sum and its element of the output */
+struct Finishing {
+  Finishing () = default; /* none: sums are stored as float32 */
+  explicit Finishing (const Convolution &convolution)
+      : type (convolution.output_type), activation (convolution.activation),
+        a (convolution.a), b (convolution.b), adds_residual (convolution.adds_residual)
+  {
+  }
+
+  opencl::NumberType type = opencl::NumberType::f32;
+  Activation activation = Activation::none;
+  float a = 0, b = 0;
+  bool adds_residual = false;
+};
+
+/* FINISH_PARAMETERS of kernels/compute/convolve.clh, for one output */
+class FinishArguments : public opencl::ArgumentGroup {
+public:
+  FinishArguments (const Finishing &finishing, const Region &output)
+      : finishing (finishing), output (output)
+  {
+  }
+  bool set (opencl::Kernel &kernel, cl_uint &index, GError **error) const override;
+  const GstOpenCLFrame *aligned () const override { return nullptr; }
+
+private:
+  Finishing finishing;
+  const Region &output;
+};
+
 /* Adds up partial products, and applies bias and activation:
  * kernels/compute/convolveunfold.cl */
 class ProductEnding {
 public:
-  bool create (GstOpenCLContext *context, opencl::NumberType output, GError **error);
+  bool create (GstOpenCLContext *context, const Finishing &finishing, GError **error);
 
   /* `numbers` is [part][batch][row][width]. `bias_batch` is the distance between the
    * biases of two batches. */
@@ -73,10 +103,10 @@ public:
     gsize parts, batches, width, bias_batch;
   };
   bool enqueue (cl_command_queue queue, const Products &products, const Rows &rows,
-      cl_int activation, cl_mem c, gsize c_offset, const Steps &c_steps, gsize c_batch,
-      GError **error);
+      const Region &c, const Steps &c_steps, gsize c_batch, GError **error);
 
 private:
+  Finishing finishing;
   opencl::Kernel kernel;
 };
 
@@ -84,8 +114,8 @@ private:
 class Multiplication {
 public:
   /* `depth`: length of a row of A, a multiple of four. `width`: columns of B and C. */
-  bool create (GstOpenCLContext *context, gsize batch, gsize rows, gsize depth,
-      gsize width, opencl::NumberType output, Activation activation, GError **error);
+  bool create (const Device &device, gsize batch, gsize rows, gsize depth, gsize width,
+      const Finishing &finishing, GError **error);
 
   /* Sets the offset in A of each group of four elements of a row. */
   bool set_fours (std::vector<cl_int> fours, GError **error);
@@ -109,13 +139,13 @@ public:
 
   /* Offsets and steps are in elements. Ignores `a_steps.channel`. */
   bool enqueue (cl_command_queue queue, const Rows &rows, cl_mem a, gsize a_offset,
-      const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps,
+      const Steps &a_steps, gsize a_batch, const Region &c, const Steps &c_steps,
       gsize c_batch, GError **error);
 
 private:
   gsize n_panels () const { return (width + panel - 1) / panel; }
   gsize padded_depth () const { return (depth + step - 1) / step * step; }
-  bool create_parts (gsize rows, opencl::NumberType output, GError **error);
+  bool create_parts (gsize rows, GError **error);
   bool upload_weights (const std::vector<cl_float> &panels,
       const std::vector<cl_float> &biases, GError **error);
 
@@ -123,10 +153,11 @@ private:
   gsize batch, depth, width;
   gsize panel, rows_of_group, step, n_parts;
   bool in_lanes;
-  cl_int activation;
+  Finishing finishing;
+  std::shared_ptr<Workspace> workspace;
   opencl::Kernel kernel;
   ProductEnding ending;
-  cl::Buffer fours, weights, bias, parts;
+  cl::Buffer fours, weights, bias;
 };
 
 /* Returns the offset in `pixels` of each group of four channels that an output pixel
@@ -149,10 +180,9 @@ public:
     gsize images, planes, groups, filters;
     gsize plane_lines, pitch;
     gsize tap_lines, tap_columns;
-    gsize stride_y, stride_x, dilation;
+    Distance stride, dilation;
     gsize height, width; /* of the output */
-    Activation activation = Activation::none;
-    opencl::NumberType output = opencl::NumberType::f32;
+    Finishing finishing;
   };
 
   /* Returns the task for all of `convolution`, with the gathered `planes` as input. */
@@ -191,10 +221,11 @@ public:
 
 private:
   Extent input_extent, output_extent;
-  cl_int stride, top, left, bytes, from_first;
+  Distance stride;
+  cl_int top, left, bytes, from_first;
   opencl::Kernel kernel;
 };
 
 /* Returns the build options for the element types of input and output. */
-std::string number_options (opencl::NumberType input, opencl::NumberType output);
+std::string number_options (opencl::NumberType input, const Finishing &finishing);
 } // namespace compute

@@ -21,9 +21,10 @@ const gsize least_channels = 4, most_columns = 15;
 
 class Depthwise : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+  bool create (const Device &device, const Convolution &a_convolution,
       const Filters &filters, GError **error)
   {
+    GstOpenCLContext *context = device.context;
     convolution = a_convolution;
     in_lanes = convolves_on_cpu (context);
     lanes = in_lanes ? opencl::float_lanes (context) : 4;
@@ -46,7 +47,8 @@ public:
             cl_long (from.line), cl_long (from.column), cl_int (input_extent.height),
             cl_int (input_extent.width), cl_int (convolution.top),
             cl_int (convolution.left), cl_int (convolution.border), weights (),
-            cl_int (filled), bias (), cl_int (convolution.activation), output.data,
+            cl_int (filled), bias (), FinishArguments (Finishing (convolution), output),
+            output.data,
             cl_long (
                 output.place.offset / opencl::info_of (convolution.output_type).size),
             cl_long (to.image), cl_long (to.line), cl_long (to.column),
@@ -64,11 +66,13 @@ private:
       return std::string (" -D") + name + "=" + std::to_string (value);
     };
     const std::string options =
-        number_options (convolution.input_type, convolution.output_type)
+        number_options (convolution.input_type, Finishing (convolution))
         + option ("LANES", lanes) + option ("TAP_LINES", convolution.tap_lines)
         + option ("TAP_COLUMNS", convolution.tap_columns)
-        + option ("STRIDE", convolution.stride)
-        + option ("DILATION", convolution.dilation)
+        + option ("STRIDE_Y", convolution.stride.y)
+        + option ("STRIDE_X", convolution.stride.x)
+        + option ("DILATION_Y", convolution.dilation.y)
+        + option ("DILATION_X", convolution.dilation.x)
         + option ("INPUT_BYTES", opencl::info_of (convolution.input_type).size);
     return kernel.create (
         context, RESOURCE, "convolve_depthwise", options.c_str (), error);
@@ -110,10 +114,10 @@ is_depthwise (const Convolution &convolution)
 }
 
 std::unique_ptr<Convolver>
-make_depthwise (GstOpenCLContext *context, const Convolution &convolution,
+make_depthwise (const Device &device, const Convolution &convolution,
     const Filters &filters, GError **error)
 {
   auto made = std::make_unique<Depthwise> ();
-  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
+  return made->create (device, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

@@ -10,10 +10,11 @@ namespace {
 /* Sums over planes, tap by tap */
 class DirectPlanes : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &convolution,
+  bool create (const Device &device, const Convolution &convolution,
       const Filters &filters, GError **error)
   {
-    if (!gathering.create_planes (context, convolution, convolution.reach_lines (),
+    GstOpenCLContext *context = device.context;
+    if (!gathering.create_planes (device, convolution, convolution.reach_lines (),
             convolution.reach_columns (), error))
       return false;
     return taps.create (context, PlaneTaps::task_of (convolution, gathering),
@@ -42,17 +43,16 @@ private:
  * pixel. It is read from the input in runs of channels. */
 class DirectPixels : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+  bool create (const Device &device, const Convolution &a_convolution,
       const Filters &filters, GError **error)
   {
     convolution = a_convolution;
     const Extent &made = convolution.output;
-    return gathering.create_pixels (context, convolution, convolution.reach_lines (),
+    return gathering.create_pixels (device, convolution, convolution.reach_lines (),
                convolution.reach_columns (), error)
-           && product.create (context, convolution.groups, made.images * made.pixels (),
+           && product.create (device, convolution.groups, made.images * made.pixels (),
                convolution.taps () * gathering.depth () / convolution.groups,
-               convolution.filters_of_group (), convolution.output_type,
-               convolution.activation, error)
+               convolution.filters_of_group (), Finishing (convolution), error)
            && product.set_fours (fours_of_taps (convolution, gathering), error)
            && set_weights_of_taps (product, convolution, filters, error);
   }
@@ -62,9 +62,10 @@ public:
   {
     if (is_as_gathered (input.place)) {
       const Steps step = steps_of (input.place, opencl::NumberType::f32);
-      const cl_int stride = cl_int (convolution.stride);
       return multiply (queue, input.data, input.place.offset / sizeof (cl_float),
-          {step.image, 1, stride * step.line, stride * step.column}, output, error);
+          {step.image, 1, cl_int (convolution.stride.y) * step.line,
+              cl_int (convolution.stride.x) * step.column},
+          output, error);
     }
     return gathering.enqueue (queue, input, error)
            && multiply (queue, gathering.data (), 0,
@@ -78,9 +79,9 @@ private:
   {
     const gssize four = sizeof (cl_float4);
     return convolution.taps () == 1 && convolution.top == 0 && convolution.left == 0
-           && (convolution.output.height - 1) * convolution.stride
+           && (convolution.output.height - 1) * convolution.stride.y
                   < convolution.input.height
-           && (convolution.output.width - 1) * convolution.stride
+           && (convolution.output.width - 1) * convolution.stride.x
                   < convolution.input.width
            && convolution.input_type == opencl::NumberType::f32
            && gathering.depth () == convolution.input.channels
@@ -94,10 +95,8 @@ private:
   {
     const Extent &made = convolution.output;
     const Steps to = steps_of (output.place, convolution.output_type);
-    const gsize size = opencl::info_of (convolution.output_type).size;
     return product.enqueue (queue, {made.images, made.height, made.width}, from, offset,
-        steps, gathering.depth () / convolution.groups, output.data,
-        output.place.offset / size, to,
+        steps, gathering.depth () / convolution.groups, output, to,
         convolution.filters_of_group () * gsize (to.channel), error);
   }
 
@@ -108,11 +107,11 @@ private:
 
 template <typename Kind>
 std::unique_ptr<Convolver>
-make (GstOpenCLContext *context, const Convolution &convolution, const Filters &filters,
+make (const Device &device, const Convolution &convolution, const Filters &filters,
     GError **error)
 {
   auto made = std::make_unique<Kind> ();
-  if (!made->create (context, convolution, filters, error))
+  if (!made->create (device, convolution, filters, error))
     return nullptr;
   return made;
 }
@@ -122,13 +121,13 @@ const gsize min_filters = 6;
 } // namespace
 
 std::unique_ptr<Convolver>
-make_direct (GstOpenCLContext *context, const Convolution &convolution,
-    const Filters &filters, GError **error)
+make_direct (const Device &device, const Convolution &convolution, const Filters &filters,
+    GError **error)
 {
   if (is_depthwise (convolution))
-    return make_depthwise (context, convolution, filters, error);
+    return make_depthwise (device, convolution, filters, error);
   return !convolution.video && convolution.filters_of_group () >= min_filters
-             ? make<DirectPixels> (context, convolution, filters, error)
-             : make<DirectPlanes> (context, convolution, filters, error);
+             ? make<DirectPixels> (device, convolution, filters, error)
+             : make<DirectPlanes> (device, convolution, filters, error);
 }
 } // namespace compute

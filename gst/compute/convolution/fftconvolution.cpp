@@ -35,9 +35,10 @@ fast_length (gsize least)
 
 class Spectral : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &convolution,
+  bool create (const Device &device, const Convolution &convolution,
       const Filters &weights, GError **error)
   {
+    GstOpenCLContext *context = device.context;
     lines = fast_length (convolution.reach_lines ());
     columns = fast_length (convolution.reach_columns ());
     images = convolution.input.images;
@@ -45,7 +46,7 @@ public:
     filters = convolution.output.channels;
     groups = convolution.groups;
     in_lanes = convolves_on_cpu (context);
-    return gathering.create_planes (context, convolution, lines, columns, error)
+    return gathering.create_planes (device, convolution, lines, columns, error)
            && create_plans (context, error) && create_memory (context, error)
            && transform_taps (context, convolution, weights, error)
            && create_ending (context, convolution, weights, error)
@@ -135,14 +136,15 @@ private:
   bool transform_taps (GstOpenCLContext *context, const Convolution &convolution,
       const Filters &weights, GError **error)
   {
-    const gsize of_group = channels / groups, dilation = convolution.dilation;
+    const gsize of_group = channels / groups;
+    const Distance &dilation = convolution.dilation;
     std::vector<cl_float> spread (filters * of_group * lines * columns);
     for (gsize filter = 0; filter < filters; filter++)
       for (gsize channel = 0; channel < of_group; channel++)
         for (gsize y = 0; y < convolution.tap_lines; y++)
           for (gsize x = 0; x < convolution.tap_columns; x++)
-            spread[((filter * of_group + channel) * lines + y * dilation) * columns
-                   + x * dilation] = weights.weight (filter, channel, y, x);
+            spread[((filter * of_group + channel) * lines + y * dilation.y) * columns
+                   + x * dilation.x] = weights.weight (filter, channel, y, x);
     cl::Buffer table = opencl::make_table (
         context, spread.data (), spread.size () * sizeof (cl_float), error);
     if (!table ())
@@ -164,12 +166,11 @@ private:
     task.planes = task.groups = task.filters = filters;
     task.plane_lines = lines;
     task.pitch = columns;
-    task.tap_lines = task.tap_columns = task.dilation = 1;
-    task.stride_y = task.stride_x = convolution.stride;
+    task.tap_lines = task.tap_columns = 1;
+    task.stride = convolution.stride;
     task.height = convolution.output.height;
     task.width = convolution.output.width;
-    task.activation = convolution.activation;
-    task.output = convolution.output_type;
+    task.finishing = Finishing (convolution);
     return ending.create (context, task, std::vector<cl_float> (filters, 1),
         weights.biases_in_order (convolution), error);
   }
@@ -186,10 +187,10 @@ private:
 } // namespace
 
 std::unique_ptr<Convolver>
-make_fft (GstOpenCLContext *context, const Convolution &convolution,
-    const Filters &filters, GError **error)
+make_fft (const Device &device, const Convolution &convolution, const Filters &filters,
+    GError **error)
 {
   auto made = std::make_unique<Spectral> ();
-  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
+  return made->create (device, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

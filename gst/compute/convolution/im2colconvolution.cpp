@@ -17,24 +17,25 @@ const gsize most_bytes = 256 << 20;
 
 class Unfolded : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+  bool create (const Device &device, const Convolution &a_convolution,
       const Filters &filters, GError **error)
   {
+    GstOpenCLContext *context = device.context;
     convolution = a_convolution;
     in_lanes = convolves_on_cpu (context);
     const Extent &made = convolution.output;
-    if (!gathering.create_pixels (context, convolution, convolution.reach_lines (),
+    if (!gathering.create_pixels (device, convolution, convolution.reach_lines (),
             convolution.reach_columns (), error))
       return false;
     depth = convolution.taps () * gathering.depth () / convolution.groups;
     const gsize bytes = made.pixels () * convolution.groups * depth * sizeof (cl_float);
     at_once = std::clamp (most_bytes / bytes, gsize (1), made.images);
-    matrix = opencl::make_buffer (context, at_once * bytes, error);
-    return matrix () && set_fours (context, error)
+    workspace = device.workspace;
+    workspace->reserve (Workspace::transformed, at_once * bytes);
+    return set_fours (context, error)
            && kernel.create (context, RESOURCE, "unfold",
-               number_options (opencl::NumberType::f32, opencl::NumberType::f32).c_str (),
-               error)
-           && create_product (context, filters, error);
+               number_options (opencl::NumberType::f32, Finishing ()).c_str (), error)
+           && create_product (device, filters, error);
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
@@ -59,15 +60,14 @@ private:
     return fours () != nullptr;
   }
 
-  bool create_product (GstOpenCLContext *context, const Filters &filters, GError **error)
+  bool create_product (const Device &device, const Filters &filters, GError **error)
   {
     std::vector<cl_int> in_order;
     for (gsize k = 0; k < depth; k += 4)
       in_order.push_back (cl_int (k));
-    return product.create (context, convolution.groups,
+    return product.create (device, convolution.groups,
                at_once * convolution.output.pixels (), depth,
-               convolution.filters_of_group (), convolution.output_type,
-               convolution.activation, error)
+               convolution.filters_of_group (), Finishing (convolution), error)
            && product.set_fours (in_order, error)
            && set_weights_of_taps (product, convolution, filters, error);
   }
@@ -81,8 +81,8 @@ private:
     const Extent &made = convolution.output;
     if (!kernel.set_all (error, gathering.data (), from.image, from.line, from.column,
             cl_int (first * gsize (from.image) + group * of_group), fours (),
-            cl_int (n_fours), cl_int (run), matrix (), cl_int (depth),
-            cl_int (made.height), cl_int (made.width), cl_int (rows),
+            cl_int (n_fours), cl_int (run), (*workspace)[Workspace::transformed],
+            cl_int (depth), cl_int (made.height), cl_int (made.width), cl_int (rows),
             cl_long (group * rows * depth)))
       return false;
     if (in_lanes)
@@ -97,16 +97,18 @@ private:
     const gsize rows = images * made.pixels (), line = made.width * depth;
     const Steps from = steps_of_pixels (convolution, gathering);
     const Steps to = steps_of (output.place, convolution.output_type);
-    const gsize size = opencl::info_of (convolution.output_type).size;
+    Region part = output; /* from image `first` on */
+    part.place.offset += first * gsize (output.place.image);
+    part.added_offset += first * gsize (output.place.image);
 
     for (gsize group = 0; group < convolution.groups; group++) {
       if (!unfold (queue, first, rows, group, from, error))
         return false;
     }
-    return product.enqueue (queue, {images, made.height, made.width}, matrix (), 0,
+    return product.enqueue (queue, {images, made.height, made.width},
+        (*workspace)[Workspace::transformed], 0,
         {cl_int (made.height * line), 1, cl_int (line), cl_int (depth)}, rows * depth,
-        output.data, output.place.offset / size + first * gsize (to.image), to,
-        convolution.filters_of_group () * gsize (to.channel), error);
+        part, to, convolution.filters_of_group () * gsize (to.channel), error);
   }
 
   Convolution convolution;
@@ -114,14 +116,15 @@ private:
   gsize depth, at_once;
   Gathering gathering;
   opencl::Kernel kernel;
-  cl::Buffer matrix, fours;
+  std::shared_ptr<Workspace> workspace;
+  cl::Buffer fours;
   Multiplication product;
 };
 } // namespace
 
 std::unique_ptr<Convolver>
-make_im2col (GstOpenCLContext *context, const Convolution &convolution,
-    const Filters &filters, GError **error)
+make_im2col (const Device &device, const Convolution &convolution, const Filters &filters,
+    GError **error)
 {
   if (convolution.video) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
@@ -129,6 +132,6 @@ make_im2col (GstOpenCLContext *context, const Convolution &convolution,
     return nullptr;
   }
   auto made = std::make_unique<Unfolded> ();
-  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
+  return made->create (device, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

@@ -98,11 +98,11 @@ floats_of (const Column &values)
 
 class Separable : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &convolution,
-      const Column &downs, const Column &acrosses, std::vector<cl_float> bias,
-      GError **error)
+  bool create (const Device &device, const Convolution &convolution, const Column &downs,
+      const Column &acrosses, std::vector<cl_float> bias, GError **error)
   {
-    if (!gathering.create_planes (context, convolution, convolution.reach_lines (),
+    GstOpenCLContext *context = device.context;
+    if (!gathering.create_planes (device, convolution, convolution.reach_lines (),
             convolution.reach_columns (), error))
       return false;
     const gsize filters = convolution.output.channels;
@@ -110,13 +110,12 @@ public:
     const gsize pitch = (width + 15) / 16 * 16;
     PlaneTaps::Task columns = PlaneTaps::task_of (convolution, gathering);
     PlaneTaps::Task lines = columns;
-    lines.tap_lines = lines.stride_y = 1;
+    lines.tap_lines = lines.stride.y = lines.dilation.y = 1;
     lines.height = gathering.lines ();
-    lines.activation = Activation::none;
-    lines.output = opencl::NumberType::f32;
+    lines.finishing = Finishing ();
     columns.planes = columns.groups = filters;
     columns.pitch = pitch;
-    columns.tap_columns = columns.stride_x = 1;
+    columns.tap_columns = columns.stride.x = columns.dilation.x = 1;
 
     const gssize line = gssize (pitch * sizeof (cl_float));
     between.place.column = sizeof (cl_float);
@@ -162,7 +161,7 @@ is_separable (const Convolution &convolution, const Filters &filters)
 }
 
 std::unique_ptr<Convolver>
-make_separable (GstOpenCLContext *context, const Convolution &convolution,
+make_separable (const Device &device, const Convolution &convolution,
     const Filters &filters, GError **error)
 {
   Column downs, acrosses;
@@ -176,7 +175,7 @@ make_separable (GstOpenCLContext *context, const Convolution &convolution,
                                               : "the kernel is not separable");
     return nullptr;
   }
-  return made->create (context, convolution, downs, acrosses,
+  return made->create (device, convolution, downs, acrosses,
              filters.biases_in_order (convolution), error)
              ? std::move (made)
              : nullptr;

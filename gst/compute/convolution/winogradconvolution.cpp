@@ -32,31 +32,35 @@ transformed (const Filters &filters, gsize filter, gsize channel, gsize place)
 
 class Winograd : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+  bool create (const Device &device, const Convolution &a_convolution,
       const Filters &filters, GError **error)
   {
+    GstOpenCLContext *context = device.context;
+    workspace = device.workspace;
     convolution = a_convolution;
     in_lanes = convolves_on_cpu (context);
     across = (convolution.output.width + made - 1) / made;
     down = (convolution.output.height + made - 1) / made;
     tiles = convolution.output.images * across * down;
-    return gathering.create_pixels (context, convolution, down * made + tile - made,
+    return gathering.create_pixels (device, convolution, down * made + tile - made,
                across * made + tile - made, error)
            && create_kernels (context, error) && create_memory (context, filters, error)
-           && create_product (context, filters, error);
+           && create_product (device, filters, error);
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
       GError **error) override
   {
     const gsize depth = gathering.depth ();
+    Region between;
+    between.data = (*workspace)[Workspace::products];
     return gathering.enqueue (queue, input, error)
            && first.set_all (error, gathering.data (), cl_int (gathering.lines ()),
                cl_int (gathering.columns ()), cl_int (depth), cl_int (down),
-               cl_int (across), cl_int (tiles), transformed_input ())
+               cl_int (across), cl_int (tiles), (*workspace)[Workspace::transformed])
            && enqueue_gpu (first, queue, depth / lanes_in, error)
-           && product.enqueue (queue, {1, 1, tiles}, transformed_input (), 0,
-               {0, 1, 0, cl_int (depth)}, tiles * depth, products (), 0,
+           && product.enqueue (queue, {1, 1, tiles}, (*workspace)[Workspace::transformed],
+               0, {0, 1, 0, cl_int (depth)}, tiles * depth, between,
                {0, 1, 0, cl_int (filled)}, tiles * filled, error)
            && enqueue_last (queue, output, error);
   }
@@ -66,13 +70,13 @@ private:
   {
     const gssize size = gssize (opencl::info_of (convolution.output_type).size);
     const Placement &place = output.place;
-    return last.set_all (error, products (), cl_int (filled), cl_int (down),
-               cl_int (across), cl_int (tiles), bias (), cl_int (convolution.activation),
-               output.data, cl_long (gssize (place.offset) / size),
-               cl_long (place.image / size), cl_long (place.channel / size),
-               cl_long (place.line / size), cl_long (place.column / size),
-               cl_int (convolution.output.channels), cl_int (convolution.output.height),
-               cl_int (convolution.output.width))
+    return last.set_all (error, (*workspace)[Workspace::products], cl_int (filled),
+               cl_int (down), cl_int (across), cl_int (tiles), bias (),
+               FinishArguments (Finishing (convolution), output), output.data,
+               cl_long (gssize (place.offset) / size), cl_long (place.image / size),
+               cl_long (place.channel / size), cl_long (place.line / size),
+               cl_long (place.column / size), cl_int (convolution.output.channels),
+               cl_int (convolution.output.height), cl_int (convolution.output.width))
            && enqueue_gpu (last, queue, filled / lanes_out, error);
   }
 
@@ -101,7 +105,7 @@ private:
       gsize lanes, GError **error)
   {
     const std::string options =
-        number_options (opencl::NumberType::f32, convolution.output_type)
+        number_options (opencl::NumberType::f32, Finishing (convolution))
         + " -DLANES=" + std::to_string (lanes) + (in_lanes ? "" : " -DUNROLLED");
     return kernel.create (context, RESOURCE, name, options.c_str (), error);
   }
@@ -111,18 +115,14 @@ private:
     const gsize places = tile * tile * tiles * sizeof (cl_float);
     std::vector<cl_float> biases = filters.biases_in_order (convolution);
     biases.resize (filled, 0);
-    transformed_input = opencl::make_buffer (context, places * gathering.depth (), error);
-    if (!transformed_input ())
-      return false;
-    products = opencl::make_buffer (context, places * filled, error);
-    if (!products ())
-      return false;
+    workspace->reserve (Workspace::transformed, places * gathering.depth ());
+    workspace->reserve (Workspace::products, places * filled);
     bias = opencl::make_table (
         context, biases.data (), biases.size () * sizeof (cl_float), error);
     return bias () != nullptr;
   }
 
-  bool create_product (GstOpenCLContext *context, const Filters &filters, GError **error)
+  bool create_product (const Device &device, const Filters &filters, GError **error)
   {
     const gsize depth = gathering.depth ();
     std::vector<cl_int> fours;
@@ -134,9 +134,8 @@ private:
                  : 0.0;
     };
     auto no_bias = [] (gsize, gsize) { return 0.0; };
-    return product.create (context, tile * tile, tiles, depth,
-               convolution.output.channels, opencl::NumberType::f32, Activation::none,
-               error)
+    return product.create (device, tile * tile, tiles, depth, convolution.output.channels,
+               Finishing (), error)
            && product.set_fours (fours, error)
            && product.set_weights (weight, no_bias, error);
   }
@@ -148,7 +147,8 @@ private:
   Gathering gathering;
   opencl::Kernel first, last;
   Multiplication product;
-  cl::Buffer transformed_input, products, bias;
+  std::shared_ptr<Workspace> workspace;
+  cl::Buffer bias;
 };
 } // namespace
 
@@ -156,12 +156,12 @@ bool
 is_winograd (const Convolution &convolution)
 {
   return !convolution.video && convolution.tap_lines == taps
-         && convolution.tap_columns == taps && convolution.stride == 1
-         && convolution.dilation == 1 && convolution.groups == 1;
+         && convolution.tap_columns == taps && convolution.stride == Distance ()
+         && convolution.dilation == Distance () && convolution.groups == 1;
 }
 
 std::unique_ptr<Convolver>
-make_winograd (GstOpenCLContext *context, const Convolution &convolution,
+make_winograd (const Device &device, const Convolution &convolution,
     const Filters &filters, GError **error)
 {
   if (!is_winograd (convolution)) {
@@ -171,11 +171,11 @@ make_winograd (GstOpenCLContext *context, const Convolution &convolution,
         ", stride %" G_GSIZE_FORMAT ", dilation %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT
         " groups",
         convolution.video ? "video" : "arrays", convolution.tap_lines,
-        convolution.tap_columns, convolution.stride, convolution.dilation,
+        convolution.tap_columns, convolution.stride.y, convolution.dilation.y,
         convolution.groups);
     return nullptr;
   }
   auto made = std::make_unique<Winograd> ();
-  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
+  return made->create (device, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

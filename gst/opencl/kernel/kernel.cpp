@@ -16,6 +16,14 @@ Kernel::create (GstOpenCLContext *context, const char *resource, const char *nam
 }
 
 bool
+Kernel::create_from_source (GstOpenCLContext *context, const char *source,
+    const char *name, const char *options, GError **error)
+{
+  kernel.reset (gst_opencl_kernel_new (context, source, name, options, error));
+  return created ();
+}
+
+bool
 Kernel::set (cl_uint &index, cl_mem buffer, GError **error)
 {
   return gst_opencl_kernel_set_buffer (kernel.get (), index++, buffer, error);

@@ -48,6 +48,9 @@ public:
 
   bool create (GstOpenCLContext *context, const char *resource, const char *name,
       const char *options, GError **error);
+  /* The same for OpenCL C that is not in a resource */
+  bool create_from_source (GstOpenCLContext *context, const char *source,
+      const char *name, const char *options, GError **error);
   bool created () const { return kernel != nullptr; }
 
   bool allows (gsize group) const
@@ -79,6 +82,8 @@ public:
     [[maybe_unused]] cl_uint index = 0;
     return (set (index, arguments, error) && ...);
   }
+
+  cl_kernel handle () const { return gst_opencl_kernel_get_handle (kernel.get ()); }
 
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
   {

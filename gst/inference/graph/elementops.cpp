@@ -1,0 +1,146 @@
+/* Element-wise operators: OpenCL C for the device and functions for the host
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "elementops.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace inference {
+namespace {
+double
+power (double base, double exponent)
+{
+  return std::pow (base, exponent);
+}
+
+gint64
+whole_power (gint64 base, gint64 exponent)
+{
+  guint64 result = 1;
+  for (guint64 factor = guint64 (base), left = exponent < 0 ? 0 : guint64 (exponent);
+       left; left >>= 1, factor *= factor)
+    if (left & 1)
+      result *= factor;
+  return gint64 (result);
+}
+
+/* Wrap as the device's integers do; signed overflow is undefined in C++. */
+gint64
+wrapped (guint64 value)
+{
+  return gint64 (value);
+}
+
+gint64
+quotient (gint64 a, gint64 b)
+{
+  return b == 0 || (b == -1 && a == G_MININT64) ? 0 : a / b;
+}
+
+/* The remainder has the sign of the divisor, as in Python. */
+gint64
+floored_remainder (gint64 a, gint64 b)
+{
+  if (b == 0 || b == -1)
+    return 0;
+  const gint64 rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+#define X const double *x, [[maybe_unused]] const double *p
+#define I const gint64 *x, [[maybe_unused]] const double *p
+#define REAL(value) [] (X) -> double { return value; }
+#define WHOLE(value) [] (I) -> gint64 { return value; }
+#define CHOICE(condition) "select ((T)0, (T)1, (M)(" condition "))"
+
+const ElementOp ops[] = {
+    {"Add", 2, ElementOp::same, "$0 + $1", "$0 + $1", REAL (x[0] + x[1]),
+        WHOLE (wrapped (guint64 (x[0]) + guint64 (x[1])))},
+    {"Sub", 2, ElementOp::same, "$0 - $1", "$0 - $1", REAL (x[0] - x[1]),
+        WHOLE (wrapped (guint64 (x[0]) - guint64 (x[1])))},
+    {"Mul", 2, ElementOp::same, "$0 * $1", "$0 * $1", REAL (x[0] * x[1]),
+        WHOLE (wrapped (guint64 (x[0]) * guint64 (x[1])))},
+    {"Div", 2, ElementOp::same, "$0 / $1", "$0 / ($1 == 0 ? 1 : $1)", REAL (x[0] / x[1]),
+        WHOLE (quotient (x[0], x[1]))},
+    {"Mod", 2, ElementOp::same, nullptr, "floored_remainder ($0, $1)", nullptr,
+        WHOLE (floored_remainder (x[0], x[1]))},
+    {"Pow", 2, ElementOp::same, "pow ($0, $1)", "whole_power ($0, $1)",
+        REAL (power (x[0], x[1])), WHOLE (whole_power (x[0], x[1]))},
+    {"Max", 2, ElementOp::same, "fmax ($0, $1)", "max ($0, $1)",
+        REAL (std::fmax (x[0], x[1])), WHOLE (std::max (x[0], x[1]))},
+    {"Min", 2, ElementOp::same, "fmin ($0, $1)", "min ($0, $1)",
+        REAL (std::fmin (x[0], x[1])), WHOLE (std::min (x[0], x[1]))},
+    {"PRelu", 2, ElementOp::same, "select ($0, $0 * $1, (M)($0 < 0))",
+        "($0 < 0 ? $0 * $1 : $0)", REAL (x[0] < 0 ? x[0] * x[1] : x[0]),
+        WHOLE (x[0] < 0 ? x[0] * x[1] : x[0])},
+
+    {"Relu", 1, ElementOp::same, "fmax ($0, (T)0)", "max ($0, (T)0)",
+        REAL (std::fmax (x[0], 0.0)), WHOLE (std::max (x[0], gint64 (0)))},
+    {"Clip", 1, ElementOp::same, "fmin (fmax ($0, (T)%0), (T)%1)",
+        "min (max ($0, (T)%0), (T)%1)", REAL (std::fmin (std::fmax (x[0], p[0]), p[1])),
+        WHOLE (std::min (std::max (x[0], gint64 (p[0])), gint64 (p[1])))},
+    {"Sigmoid", 1, ElementOp::same, "1 / (1 + exp (-$0))", nullptr,
+        REAL (1 / (1 + std::exp (-x[0]))), nullptr},
+    {"HardSigmoid", 1, ElementOp::same, "clamp ($0 * (T)%0 + (T)%1, (T)0, (T)1)", nullptr,
+        REAL (std::clamp (x[0] * p[0] + p[1], 0.0, 1.0)), nullptr},
+    {"HardSwish", 1, ElementOp::same, "$0 * clamp ($0 + 3, (T)0, (T)6) * ((T)1 / 6)",
+        nullptr, REAL (x[0] * std::clamp (x[0] + 3, 0.0, 6.0) / 6), nullptr},
+    {"LeakyRelu", 1, ElementOp::same, "select ($0, $0 * (T)%0, (M)($0 < 0))", nullptr,
+        REAL (x[0] < 0 ? x[0] * p[0] : x[0]), nullptr},
+    {"Elu", 1, ElementOp::same, "select ($0, (T)%0 * expm1 ($0), (M)($0 < 0))", nullptr,
+        REAL (x[0] < 0 ? p[0] * std::expm1 (x[0]) : x[0]), nullptr},
+    {"Softplus", 1, ElementOp::same, "fmax ($0, (T)0) + log1p (exp (-fabs ($0)))",
+        nullptr, REAL (std::fmax (x[0], 0.0) + std::log1p (std::exp (-std::fabs (x[0])))),
+        nullptr},
+    {"Tanh", 1, ElementOp::same, "tanh ($0)", nullptr, REAL (std::tanh (x[0])), nullptr},
+    {"Exp", 1, ElementOp::same, "exp ($0)", nullptr, REAL (std::exp (x[0])), nullptr},
+    {"Log", 1, ElementOp::same, "log ($0)", nullptr, REAL (std::log (x[0])), nullptr},
+    {"Sqrt", 1, ElementOp::same, "sqrt ($0)", nullptr, REAL (std::sqrt (x[0])), nullptr},
+    {"Reciprocal", 1, ElementOp::same, "1 / $0", nullptr, REAL (1 / x[0]), nullptr},
+    {"Erf", 1, ElementOp::same, "erf ($0)", nullptr, REAL (std::erf (x[0])), nullptr},
+    {"Abs", 1, ElementOp::same, "fabs ($0)", "($0 < 0 ? -$0 : $0)",
+        REAL (std::fabs (x[0])), WHOLE (x[0] < 0 ? -x[0] : x[0])},
+    {"Neg", 1, ElementOp::same, "-$0", "-$0", REAL (-x[0]), WHOLE (-x[0])},
+    {"Floor", 1, ElementOp::same, "floor ($0)", nullptr, REAL (std::floor (x[0])),
+        nullptr},
+    {"Ceil", 1, ElementOp::same, "ceil ($0)", nullptr, REAL (std::ceil (x[0])), nullptr},
+    {"Round", 1, ElementOp::same, "rint ($0)", nullptr, REAL (std::nearbyint (x[0])),
+        nullptr},
+    {"Sin", 1, ElementOp::same, "sin ($0)", nullptr, REAL (std::sin (x[0])), nullptr},
+    {"Cos", 1, ElementOp::same, "cos ($0)", nullptr, REAL (std::cos (x[0])), nullptr},
+
+    {"Equal", 2, ElementOp::truth, CHOICE ("$0 == $1"), "($0 == $1)", REAL (x[0] == x[1]),
+        WHOLE (x[0] == x[1])},
+    {"Less", 2, ElementOp::truth, CHOICE ("$0 < $1"), "($0 < $1)", REAL (x[0] < x[1]),
+        WHOLE (x[0] < x[1])},
+    {"LessOrEqual", 2, ElementOp::truth, CHOICE ("$0 <= $1"), "($0 <= $1)",
+        REAL (x[0] <= x[1]), WHOLE (x[0] <= x[1])},
+    {"Greater", 2, ElementOp::truth, CHOICE ("$0 > $1"), "($0 > $1)", REAL (x[0] > x[1]),
+        WHOLE (x[0] > x[1])},
+    {"GreaterOrEqual", 2, ElementOp::truth, CHOICE ("$0 >= $1"), "($0 >= $1)",
+        REAL (x[0] >= x[1]), WHOLE (x[0] >= x[1])},
+    {"And", 2, ElementOp::truth, nullptr, "($0 != 0 && $1 != 0)", nullptr,
+        WHOLE (x[0] && x[1])},
+    {"Or", 2, ElementOp::truth, nullptr, "($0 != 0 || $1 != 0)", nullptr,
+        WHOLE (x[0] || x[1])},
+    {"Not", 1, ElementOp::truth, nullptr, "($0 == 0)", nullptr, WHOLE (!x[0])},
+
+    /* The first operand is a boolean of the type of the others: 0 or 1. */
+    {"Where", 3, ElementOp::same, "select ($2, $1, (M)($0 != 0))", "($0 != 0 ? $1 : $2)",
+        REAL (x[0] != 0 ? x[1] : x[2]), WHOLE (x[0] ? x[1] : x[2])},
+    {"Cast", 1, ElementOp::other, "$0", "$0", REAL (x[0]), WHOLE (x[0])},
+};
+} // namespace
+
+const ElementOp *
+element_op (const std::string &name)
+{
+  for (const ElementOp &op : ops) {
+    if (name == op.name)
+      return &op;
+  }
+  return nullptr;
+}
+} // namespace inference

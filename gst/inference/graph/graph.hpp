@@ -1,0 +1,148 @@
+/* A network as operations on values of known shapes
+ *
+ * A graph is made from a Model for certain shapes of its inputs (lowering.hpp). Its operations
+ * are few: many operators of ONNX become element-wise programs, views, or several operations.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "elementops.hpp"
+
+#include <optional>
+#include <variant>
+
+namespace inference {
+/* Index of a value in its graph, or no_value */
+using ValueId = gint32;
+constexpr ValueId no_value = -1;
+
+struct Value {
+  std::string name;
+  ElementType type = ElementType::f32;
+  Shape shape;
+  std::optional<Array> constant;
+};
+
+/* --- operations --- */
+
+/* Another arrangement of the elements of input 0. The output shares its memory where strides
+ * can describe the result, else it is a copy. */
+struct ViewOp {
+  enum Kind { reshape, transpose, slice, expand } kind;
+  std::vector<gint64> order; /* transpose: dimension of the input for each output's */
+  std::vector<gint64> starts, steps; /* slice: for each dimension */
+};
+
+/* An element-wise program. Inputs broadcast to the output by NumPy's rule. */
+struct ElementwiseOp {
+  ElementProgram program;
+};
+
+enum class Activation {
+  none,
+  relu,
+  clip, /* to [a, b] */
+  hardswish,
+  sigmoid,
+  silu,
+  hardsigmoid, /* clamp (a x + b, 0, 1) */
+  leaky,       /* a x where x < 0 */
+  tanh,
+};
+
+/* Convolution of (images, channels, height, width) with constant filters. The output is
+ * activation (filters * input 0 + bias [+ input 1]). Input 1 has the shape of the output. */
+struct ConvolutionOp {
+  Array weights;           /* (filters, channels of a group, height, width) */
+  std::vector<float> bias; /* empty, or a number for each filter */
+  gint64 groups = 1;
+  gint64 stride[2] = {1, 1}, dilation[2] = {1, 1};
+  gint64 before[2] = {0, 0}; /* rows and columns of zeros before the input */
+  Activation activation = Activation::none;
+  float a = 0, b = 0; /* parameters of the activation */
+};
+
+/* Operations on windows of (images, channels, [depth,] [height,] width) that are no
+ * ConvolutionOp. Up to three spatial dimensions. */
+struct WindowOp {
+  enum Kind {
+    maximum,    /* output 1, if there is one: index of the maximum in the input */
+    average,    /* of the elements inside the input, or with `counts_padding` of all */
+    power,      /* p-norm: (sum |x|^p)^(1/p) */
+    convolve,   /* inputs: data, weights, bias */
+    transposed, /* transposed convolution; inputs: data, weights, bias */
+  } kind;
+  std::vector<gint64> window, stride, dilation, before, after;
+  bool counts_padding = false;
+  bool column_major = false; /* of the indices */
+  gint64 groups = 1;
+  double p = 2;
+};
+
+/* Reduction over `axes`, which have length 1 in the output */
+struct ReduceOp {
+  enum Kind { sum, mean, maximum, minimum, product, l1, l2, sum_of_squares } kind;
+  std::vector<bool> axes; /* of each dimension: is it reduced? */
+};
+
+/* exp (x - maximum) / sum, or its logarithm, along a dimension */
+struct SoftmaxOp {
+  gint64 axis;
+  bool logarithm = false;
+};
+
+/* Product of matrices: (batch…, rows, depth) and (batch…, depth, columns) */
+struct ProductOp {};
+
+/* Weighted samples along each dimension: resizing, padding, gathering. Element i of dimension
+ * d of the output is the sum over k of weights[d][i * taps + k] * input at index[d][…]. An
+ * index of -1 stands for `fill`. */
+struct ResampleOp {
+  struct Table {
+    gsize taps = 1;
+    std::vector<gint32> index;
+    std::vector<float> weights; /* empty: all 1 */
+  };
+  std::vector<std::optional<Table>> tables; /* for each dimension; none: copied */
+  double fill = 0;
+};
+
+/* Rows of input 0 along `axis` by the indices in input 1 */
+struct GatherOp {
+  gint64 axis;
+};
+
+/* All inputs behind each other along `axis` */
+struct ConcatOp {
+  gint64 axis;
+};
+
+using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,
+    SoftmaxOp, ProductOp, ResampleOp, GatherOp, ConcatOp>;
+
+struct Operation {
+  std::string name; /* of the node or nodes that it comes from */
+  What what;
+  std::vector<ValueId> inputs, outputs;
+};
+
+/* --- the graph --- */
+
+class Graph {
+public:
+  std::vector<Value> values;
+  std::vector<Operation> operations; /* in an order in which they can run */
+  std::vector<ValueId> inputs, outputs;
+
+  ValueId add (Value value);
+  const Value &operator[] (ValueId id) const { return values[gsize (id)]; }
+  Value &operator[] (ValueId id) { return values[gsize (id)]; }
+
+  /* Number of operations that read a value; an output of the graph counts as one more. */
+  std::vector<guint> count_uses () const;
+};
+
+/* Strides of a contiguous array, in elements */
+std::vector<gint64> contiguous_strides (const Shape &shape);
+} // namespace inference

@@ -1,0 +1,124 @@
+/* Makes a graph of a model for certain input shapes
+ *
+ * One function for each operator of ONNX (operators/) checks attributes and shapes and adds
+ * operations. Functions of Lowering that get constants compute their result on the host, so
+ * constants are folded while the graph is made.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "../model/model.hpp"
+#include "graph.hpp"
+
+#include <map>
+
+namespace inference {
+/* Values of inputs that a shape depends on, and shapes of the others */
+struct InputChoice {
+  std::map<std::string, Shape> shapes;
+  std::map<std::string, Array> constants; /* inputs that become constants */
+};
+
+class Lowering;
+using Lower = bool (*) (Lowering &lowering, GError **error);
+
+/* An operator of ONNX */
+struct Operator {
+  const char *name;
+  Lower lower;
+};
+
+/* (nullable) */
+const Operator *operator_named (const std::string &name);
+/* Names of all operators, sorted */
+std::vector<std::string> operator_names ();
+
+class Lowering {
+public:
+  /* Returns the graph of `model`, or NULL with an error that names node, operator, opset and
+   * shapes. If the model has operators that are not supported, the error lists all of them. */
+  static std::unique_ptr<Graph> run (
+      const Model &model, const InputChoice &choice, GError **error);
+
+  /* --- for operators: the node that is lowered --- */
+
+  const Node &node () const { return *current; }
+  gint64 opset () const { return model.opset; }
+  gsize inputs () const { return operands.size (); }
+  gsize outputs () const { return current->outputs.size (); }
+  bool has (gsize input) const
+  {
+    return input < operands.size () && operands[input] != no_value;
+  }
+  ValueId input (gsize n) const { return operands[n]; }
+  const Value &value (ValueId id) const { return (*graph)[id]; }
+  const Shape &shape (ValueId id) const { return (*graph)[id].shape; }
+  const Array *constant (ValueId id) const
+  {
+    const auto &held = (*graph)[id].constant;
+    return held ? &*held : nullptr;
+  }
+  /* The constant that input `n` is, else an error. */
+  const Array *constant_input (gsize n, GError **error);
+  bool integers_of_input (gsize n, std::vector<gint64> &values, GError **error);
+  void set_output (gsize n, ValueId id);
+
+  /* Sets an error about this node and returns false. */
+  bool fail (GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
+
+  /* A dimension counted from the end if negative. */
+  bool normalize_axis (gint64 &axis, gsize rank, GError **error);
+
+  /* --- for operators: new values. All return no_value with an error set on failure. --- */
+
+  ValueId add_constant (Array array);
+  ValueId number (ElementType type, double value);
+  /* `inputs` have one type and broadcast to a common shape. */
+  ValueId elementwise (const char *op, const std::vector<ValueId> &inputs, GError **error,
+      const std::vector<double> &parameters = {});
+  ValueId cast (ValueId input, ElementType type, GError **error);
+
+  ValueId reshape (ValueId input, Shape shape, GError **error);
+  ValueId transpose (ValueId input, std::vector<gint64> order, GError **error);
+  ValueId slice (ValueId input, std::vector<gint64> starts, std::vector<gint64> steps,
+      Shape lengths, GError **error);
+  ValueId expand (ValueId input, Shape shape, GError **error);
+  /* Adds an operation with one output. */
+  ValueId add (What what, std::vector<ValueId> inputs, ElementType type, Shape shape,
+      GError **error);
+  /* Adds an operation with several outputs. */
+  bool add (What what, std::vector<ValueId> inputs, std::vector<Value> outputs,
+      std::vector<ValueId> &ids, GError **error);
+
+private:
+  Lowering (const Model &model, const InputChoice &choice);
+
+  bool check_operators (GError **error) const;
+  bool order_nodes (std::vector<const Node *> &ordered, GError **error) const;
+  bool add_inputs (GError **error);
+  bool lower (const Node &node, GError **error);
+  bool finish (GError **error);
+  bool check_size (ElementType type, const Shape &shape, GError **error);
+  ValueId find (const std::string &name);
+
+  const Model &model;
+  const InputChoice &choice;
+  std::unique_ptr<Graph> graph;
+  std::map<std::string, ValueId> named;
+  const Node *current = nullptr;
+  std::vector<ValueId> operands;
+  std::map<gsize, ValueId> results;
+};
+
+/* NumPy's rule; false if the shapes do not broadcast. */
+bool broadcast (const std::vector<Shape> &shapes, Shape &result);
+
+/* Host forms of views and element-wise operators */
+Array transposed (const Array &array, const std::vector<gint64> &order);
+Array sliced (const Array &array, const std::vector<gint64> &starts,
+    const std::vector<gint64> &steps, const Shape &lengths);
+Array expanded (const Array &array, const Shape &shape);
+bool evaluate (const ElementProgram &program, const std::vector<const Array *> &inputs,
+    Array &result);
+} // namespace inference

@@ -1,0 +1,65 @@
+/* A network as its ONNX file describes it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "array.hpp"
+
+#include <map>
+#include <optional>
+
+namespace inference {
+struct Attribute {
+  gint64 integer = 0;
+  float number = 0;
+  std::string text;
+  std::vector<gint64> integers;
+  std::vector<float> numbers;
+  std::optional<Array> array;
+  bool has_graph = false;
+};
+
+struct Node {
+  std::string name, op;
+  std::string domain;                       /* empty for ONNX's own operators */
+  std::vector<std::string> inputs, outputs; /* an empty name is an operand left out */
+  std::map<std::string, Attribute> attributes;
+
+  gint64 integer (const char *name, gint64 initial) const;
+  double number (const char *name, double initial) const;
+  std::string text (const char *name, const char *initial) const;
+  std::vector<gint64> integers (const char *name) const; /* empty without the attribute */
+  bool has (const char *name) const { return attributes.count (name) > 0; }
+};
+
+/* An input or output. An unknown length is -1. */
+struct Port {
+  std::string name;
+  ElementType type = ElementType::f32;
+  Shape shape;
+  bool has_shape = false;
+};
+
+struct Model {
+  std::string file;
+  gint64 opset = 0; /* version of ONNX's own operators */
+  std::vector<Node> nodes;
+  std::map<std::string, Array> constants; /* initializers, by name */
+  std::vector<Port> inputs, outputs;      /* inputs without those that are initializers */
+
+  /* Reads an ONNX file of opset 9 to 21. The file is mapped while the model, or an array of
+   * it, exists. Files of external data must lie below the folder of the model. */
+  static std::shared_ptr<const Model> load (const std::string &file, GError **error);
+  /* The same from memory. `folder` is that of external data; without one there is none. */
+  static std::shared_ptr<const Model> parse (std::shared_ptr<const void> owner,
+      const guint8 *data, gsize size, const std::string &folder, GError **error);
+};
+
+/* Reads a file that is one TensorProto, as ONNX's own tests have them. */
+bool load_tensor (
+    const std::string &file, std::string &name, Array &array, GError **error);
+
+/* "node conv1 (Conv, opset 13)", for errors */
+std::string text_of (const Model &model, const Node &node);
+} // namespace inference

@@ -1,0 +1,198 @@
+/* Convolutions of ONNX
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "operators.hpp"
+#include "windows.hpp"
+
+#include <algorithm>
+
+namespace inference {
+namespace {
+bool
+give (Lowering &l, ValueId result)
+{
+  l.set_output (0, result);
+  return result != no_value;
+}
+
+Shape
+spatial (const Shape &shape)
+{
+  return Shape (shape.begin () + 2, shape.end ());
+}
+
+Shape
+joined (gint64 images, gint64 channels, const Shape &lengths)
+{
+  Shape shape = {images, channels};
+  shape.insert (shape.end (), lengths.begin (), lengths.end ());
+  return shape;
+}
+
+WindowOp
+window_op (WindowOp::Kind kind, const WindowAttributes &attributes, gint64 groups)
+{
+  WindowOp what{};
+  what.kind = kind;
+  what.window = attributes.window;
+  what.stride = attributes.stride;
+  what.dilation = attributes.dilation;
+  what.before = attributes.before;
+  what.after = attributes.after;
+  what.groups = groups;
+  return what;
+}
+
+/* Checks that weights (and a bias) fit the input. `filters` is their number in all. */
+bool
+check_operands (Lowering &l, gint64 channels_of_weights, gint64 groups, gint64 filters,
+    GError **error)
+{
+  const Shape &input = l.shape (l.input (0)), &weights = l.shape (l.input (1));
+  if (groups < 1 || input.size () != weights.size () || input.size () < 3)
+    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+  if (input[1] != channels_of_weights || filters % groups != 0 || input[1] % groups != 0)
+    return l.fail (error, "the weights do not fit the channels of the input");
+  if (l.has (2) && l.shape (l.input (2)) != Shape{filters})
+    return l.fail (
+        error, "expected a bias for each of %" G_GINT64_FORMAT " filters", filters);
+  return true;
+}
+
+/* A ConvolutionOp has two spatial dimensions, floating-point numbers and constants. */
+ConvolutionOp
+convolution_op (const Array &weights, const Array *bias, gint64 groups,
+    const WindowAttributes &attributes)
+{
+  ConvolutionOp what;
+  what.weights = weights;
+  if (bias)
+    what.bias = bias->floats ();
+  what.groups = groups;
+  for (gsize d = 0; d < 2; d++) {
+    what.stride[d] = attributes.stride[d];
+    what.dilation[d] = attributes.dilation[d];
+    what.before[d] = attributes.before[d];
+  }
+  return what;
+}
+
+bool
+conv (Lowering &l, GError **error)
+{
+  if (!l.has (0) || !l.has (1))
+    return l.fail (error, "expected data and weights");
+  const ValueId data = l.input (0);
+  const Shape from = l.shape (data), weights = l.shape (l.input (1));
+  const gint64 groups = l.node ().integer ("group", 1);
+  WindowAttributes attributes;
+  Shape lengths;
+  if (weights.size () < 3
+      || !check_operands (l, weights[1] * groups, groups, weights[0], error)
+      || !read_window_attributes (l, from, spatial (weights), attributes, error)
+      || !output_lengths (l, from, attributes, false, lengths, error))
+    return false;
+  if (attributes.window != spatial (weights))
+    return l.fail (error, "kernel_shape differs from the weights");
+
+  const Array *taps = l.constant (l.input (1));
+  const Array *bias = l.has (2) ? l.constant (l.input (2)) : nullptr;
+  const ElementType type = l.value (data).type;
+  const Shape to = joined (from[0], weights[0], lengths);
+  const bool is_constant = taps && (!l.has (2) || bias)
+                           && (type == ElementType::f32 || type == ElementType::f16);
+  if (is_constant && attributes.rank () == 2)
+    return give (l, l.add (convolution_op (*taps, bias, groups, attributes), {data}, type,
+                        to, error));
+  if (is_constant && attributes.rank () == 1) {
+    /* One dimension is two, of which one has length 1. */
+    for (std::vector<gint64> *values : {&attributes.stride, &attributes.dilation})
+      values->insert (values->begin (), 1);
+    attributes.before.insert (attributes.before.begin (), 0);
+    const ValueId row = l.reshape (data, {from[0], from[1], 1, from[2]}, error);
+    if (row == no_value)
+      return false;
+    const ValueId made =
+        l.add (convolution_op (taps->reshaped ({weights[0], weights[1], 1, weights[2]}),
+                   bias, groups, attributes),
+            {row}, type, {to[0], to[1], 1, to[2]}, error);
+    return made != no_value && give (l, l.reshape (made, to, error));
+  }
+  std::vector<ValueId> inputs = {data, l.input (1)};
+  if (l.has (2))
+    inputs.push_back (l.input (2));
+  return give (l, l.add (window_op (WindowOp::convolve, attributes, groups), inputs, type,
+                      to, error));
+}
+
+/* output_shape overrides pads; auto_pad SAME makes the output stride times as large. */
+bool
+read_transposed_padding (Lowering &l, const Shape &from, WindowAttributes &attributes,
+    const std::vector<gint64> &extra, Shape &lengths, GError **error)
+{
+  const Node &node = l.node ();
+  const std::vector<gint64> wanted = node.integers ("output_shape");
+  const std::string automatic = node.text ("auto_pad", "NOTSET");
+  const bool same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
+  const gsize rank = attributes.rank ();
+
+  if (!wanted.empty () && wanted.size () != rank && wanted.size () != rank + 2)
+    return l.fail (error, "output_shape has %" G_GSIZE_FORMAT " numbers", wanted.size ());
+  for (gsize d = 0; d < rank; d++) {
+    const gint64 full =
+        (from[d + 2] - 1) * attributes.stride[d] + extra[d] + attributes.reach (d);
+    gint64 &before = attributes.before[d], &after = attributes.after[d];
+    if (!wanted.empty () || same) {
+      const gint64 length = wanted.empty () ? from[d + 2] * attributes.stride[d]
+                                            : wanted[wanted.size () - rank + d];
+      const gint64 total = std::max (full - length, gint64 (0));
+      before = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+      after = total - before;
+      lengths.push_back (length);
+    } else {
+      if (automatic == "VALID")
+        before = after = 0;
+      lengths.push_back (full - before - after);
+    }
+    if (lengths.back () < 1 || lengths.back () > (1 << 24) || before < 0)
+      return l.fail (
+          error, "the output would have length %" G_GINT64_FORMAT, lengths.back ());
+  }
+  return true;
+}
+
+bool
+conv_transpose (Lowering &l, GError **error)
+{
+  if (!l.has (0) || !l.has (1))
+    return l.fail (error, "expected data and weights");
+  const ValueId data = l.input (0);
+  const Shape from = l.shape (data), weights = l.shape (l.input (1));
+  const gint64 groups = l.node ().integer ("group", 1);
+  WindowAttributes attributes;
+  Shape lengths;
+  if (weights.size () < 3 || weights[1] > (1 << 24)
+      || !check_operands (l, weights[0], groups, weights[1] * groups, error)
+      || !read_window_attributes (l, from, spatial (weights), attributes, error))
+    return false;
+  if (attributes.window != spatial (weights))
+    return l.fail (error, "kernel_shape differs from the weights");
+  std::vector<gint64> extra = l.node ().integers ("output_padding");
+  extra.resize (attributes.rank (), 0);
+  if (!read_transposed_padding (l, from, attributes, extra, lengths, error))
+    return false;
+  std::vector<ValueId> inputs = {data, l.input (1)};
+  if (l.has (2))
+    inputs.push_back (l.input (2));
+  return give (
+      l, l.add (window_op (WindowOp::transposed, attributes, groups), inputs,
+             l.value (data).type, joined (from[0], weights[1] * groups, lengths), error));
+}
+} // namespace
+
+const std::vector<Operator> convolution_operators = {
+    {"Conv", conv},
+    {"ConvTranspose", conv_transpose},
+};
+} // namespace inference

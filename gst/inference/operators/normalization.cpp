@@ -1,0 +1,189 @@
+/* Normalizations of ONNX, as element-wise operations and reductions
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "operators.hpp"
+
+#include <cmath>
+
+namespace inference {
+namespace {
+/* The shape that makes a number for each channel broadcast to (images, channels, …) */
+Shape
+of_channels (const Shape &data)
+{
+  Shape shape (data.size () > 1 ? data.size () - 1 : 1, 1);
+  shape[0] = data.size () > 1 ? data[1] : 1;
+  return shape;
+}
+
+ValueId
+multiply_add (Lowering &l, ValueId x, ValueId scale, ValueId shift, GError **error)
+{
+  x = l.elementwise ("Mul", {x, scale}, error);
+  return x == no_value ? no_value : l.elementwise ("Add", {x, shift}, error);
+}
+
+/* With constant statistics, scale x + shift, which a convolution before it can take in */
+bool
+batch_normalization (Lowering &l, GError **error)
+{
+  for (gsize n = 0; n < 5; n++)
+    if (!l.has (n))
+      return l.fail (error, "five inputs are expected");
+  if (l.node ().integer ("training_mode", 0) != 0)
+    return l.fail (error, "training_mode is not supported");
+  if (l.shape (l.input (0)).size () < 2)
+    return l.fail (error, "expected (images, channels, …)");
+  const ValueId data = l.input (0);
+  const ElementType type = l.value (data).type;
+  const Shape shape = of_channels (l.shape (data));
+  ValueId per_channel[4]; /* scale, bias, mean, variance */
+  for (gsize n = 0; n < 4; n++) {
+    per_channel[n] = l.reshape (l.input (n + 1), shape, error);
+    if (per_channel[n] != no_value)
+      per_channel[n] = l.cast (per_channel[n], type, error);
+    if (per_channel[n] == no_value)
+      return false;
+  }
+  const ValueId epsilon = l.number (type, l.node ().number ("epsilon", double (1e-5f)));
+  ValueId deviation = l.elementwise ("Add", {per_channel[3], epsilon}, error);
+  if (deviation != no_value)
+    deviation = l.elementwise ("Sqrt", {deviation}, error);
+  const ValueId scale = deviation == no_value
+                            ? no_value
+                            : l.elementwise ("Div", {per_channel[0], deviation}, error);
+  ValueId shift = scale == no_value
+                      ? no_value
+                      : l.elementwise ("Mul", {per_channel[2], scale}, error);
+  if (shift != no_value)
+    shift = l.elementwise ("Sub", {per_channel[1], shift}, error);
+  const ValueId result =
+      shift == no_value ? no_value : multiply_add (l, data, scale, shift, error);
+  l.set_output (0, result);
+  return result != no_value;
+}
+
+/* (x - mean) / sqrt (variance + epsilon) over the dimensions in `reduced` */
+ValueId
+standardized (Lowering &l, ValueId x, const std::vector<bool> &reduced, double epsilon,
+    GError **error)
+{
+  const ElementType type = l.value (x).type;
+  Shape kept = l.shape (x);
+  for (gsize d = 0; d < kept.size (); d++)
+    if (reduced[d])
+      kept[d] = 1;
+  const ReduceOp mean_of = {ReduceOp::mean, reduced};
+  const ValueId mean = l.add (mean_of, {x}, type, kept, error);
+  const ValueId centred =
+      mean == no_value ? no_value : l.elementwise ("Sub", {x, mean}, error);
+  ValueId variance =
+      centred == no_value ? no_value : l.elementwise ("Mul", {centred, centred}, error);
+  if (variance != no_value)
+    variance = l.add (mean_of, {variance}, type, kept, error);
+  if (variance != no_value)
+    variance = l.elementwise ("Add", {variance, l.number (type, epsilon)}, error);
+  if (variance != no_value)
+    variance = l.elementwise ("Sqrt", {variance}, error);
+  return variance == no_value ? no_value
+                              : l.elementwise ("Div", {centred, variance}, error);
+}
+
+bool
+instance_normalization (Lowering &l, GError **error)
+{
+  if (!l.has (0) || !l.has (1) || !l.has (2) || l.shape (l.input (0)).size () < 3)
+    return l.fail (error, "expected (images, channels, …), scale and bias");
+  const ValueId data = l.input (0);
+  const Shape shape = of_channels (l.shape (data));
+  std::vector<bool> reduced (l.shape (data).size (), true);
+  reduced[0] = reduced[1] = false;
+  const ValueId scale = l.reshape (l.input (1), shape, error);
+  const ValueId bias =
+      scale == no_value ? no_value : l.reshape (l.input (2), shape, error);
+  ValueId result = bias == no_value
+                       ? no_value
+                       : standardized (l, data, reduced,
+                           l.node ().number ("epsilon", double (1e-5f)), error);
+  if (result != no_value)
+    result = multiply_add (l, result, scale, bias, error);
+  l.set_output (0, result);
+  return result != no_value;
+}
+
+bool
+layer_normalization (Lowering &l, GError **error)
+{
+  if (!l.has (0) || !l.has (1))
+    return l.fail (error, "expected data and scale");
+  const ValueId data = l.input (0);
+  gint64 axis = l.node ().integer ("axis", -1);
+  const gsize rank = l.shape (data).size ();
+  if (!l.normalize_axis (axis, rank, error))
+    return false;
+  std::vector<bool> reduced (rank, false);
+  for (gsize d = gsize (axis); d < rank; d++)
+    reduced[d] = true;
+  ValueId result = standardized (
+      l, data, reduced, l.node ().number ("epsilon", double (1e-5f)), error);
+  if (result != no_value)
+    result = l.elementwise ("Mul", {result, l.input (1)}, error);
+  if (result != no_value && l.has (2))
+    result = l.elementwise ("Add", {result, l.input (2)}, error);
+  l.set_output (0, result);
+  return result != no_value;
+}
+
+/* x / (bias + alpha / size * sum of x² over `size` channels) ^ beta. The mean over channels
+ * is an average pooling of (images, 1, channels, pixels). */
+bool
+local_response_normalization (Lowering &l, GError **error)
+{
+  if (!l.has (0) || l.shape (l.input (0)).size () < 2)
+    return l.fail (error, "expected (images, channels, …)");
+  const ValueId data = l.input (0);
+  const Shape from = l.shape (data);
+  const ElementType type = l.value (data).type;
+  const gint64 size = l.node ().integer ("size", 0), channels = from[1];
+  if (size < 1 || size > channels * 2)
+    return l.fail (error, "size %" G_GINT64_FORMAT, size);
+  WindowOp mean{};
+  mean.kind = WindowOp::average;
+  mean.window = {size, 1};
+  mean.stride = mean.dilation = {1, 1};
+  mean.before = {(size - 1) / 2, 0};
+  mean.after = {size / 2, 0};
+  mean.counts_padding = true;
+
+  const Shape flat = {from[0], 1, channels, count_of (from) / (from[0] * channels)};
+  ValueId sum = l.elementwise ("Mul", {data, data}, error);
+  if (sum != no_value)
+    sum = l.reshape (sum, flat, error);
+  if (sum != no_value)
+    sum = l.add (mean, {sum}, type, flat, error);
+  if (sum != no_value)
+    sum = l.reshape (sum, from, error);
+  if (sum != no_value)
+    sum = l.elementwise ("Mul",
+        {sum, l.number (type, l.node ().number ("alpha", double (0.0001f)))}, error);
+  if (sum != no_value)
+    sum = l.elementwise (
+        "Add", {sum, l.number (type, l.node ().number ("bias", 1))}, error);
+  if (sum != no_value)
+    sum = l.elementwise (
+        "Pow", {sum, l.number (type, l.node ().number ("beta", 0.75))}, error);
+  const ValueId result =
+      sum == no_value ? no_value : l.elementwise ("Div", {data, sum}, error);
+  l.set_output (0, result);
+  return result != no_value;
+}
+} // namespace
+
+const std::vector<Operator> normalization_operators = {
+    {"BatchNormalization", batch_normalization},
+    {"InstanceNormalization", instance_normalization},
+    {"LayerNormalization", layer_normalization},
+    {"LRN", local_response_normalization},
+};
+} // namespace inference

@@ -1,0 +1,86 @@
+/* Poolings of ONNX
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "operators.hpp"
+#include "windows.hpp"
+
+namespace inference {
+namespace {
+bool
+pool (Lowering &l, WindowOp::Kind kind, GError **error)
+{
+  if (!l.has (0))
+    return l.fail (error, "no input");
+  const ValueId data = l.input (0);
+  const Shape from = l.shape (data);
+  WindowAttributes attributes;
+  Shape lengths;
+  if (!read_window_attributes (l, from, {}, attributes, error)
+      || !output_lengths (
+          l, from, attributes, l.node ().integer ("ceil_mode", 0) != 0, lengths, error))
+    return false;
+
+  WindowOp what{};
+  what.kind = kind;
+  what.window = attributes.window;
+  what.stride = attributes.stride;
+  what.dilation = attributes.dilation;
+  what.before = attributes.before;
+  what.after = attributes.after;
+  what.counts_padding = l.node ().integer ("count_include_pad", 0) != 0;
+  what.column_major = l.node ().integer ("storage_order", 0) != 0;
+  what.p = double (l.node ().integer ("p", 2));
+
+  Value output, indices;
+  output.type = l.value (data).type;
+  output.shape = {from[0], from[1]};
+  output.shape.insert (output.shape.end (), lengths.begin (), lengths.end ());
+  indices.type = ElementType::i64;
+  indices.shape = output.shape;
+  std::vector<Value> outputs = {output};
+  if (kind == WindowOp::maximum && l.outputs () > 1 && !l.node ().outputs[1].empty ())
+    outputs.push_back (indices);
+  std::vector<ValueId> ids;
+  if (!l.add (what, {data}, outputs, ids, error))
+    return false;
+  for (gsize n = 0; n < ids.size (); n++)
+    l.set_output (n, ids[n]);
+  return true;
+}
+
+template <WindowOp::Kind kind>
+bool
+pool_of (Lowering &l, GError **error)
+{
+  return pool (l, kind, error);
+}
+
+/* GlobalAveragePool and GlobalMaxPool reduce all spatial dimensions. */
+template <ReduceOp::Kind kind>
+bool
+global (Lowering &l, GError **error)
+{
+  if (!l.has (0) || l.shape (l.input (0)).size () < 2)
+    return l.fail (error, "expected (images, channels, …)");
+  Shape shape = l.shape (l.input (0));
+  ReduceOp what{kind, std::vector<bool> (shape.size (), false)};
+  for (gsize d = 2; d < shape.size (); d++) {
+    what.axes[d] = true;
+    shape[d] = 1;
+  }
+  const ValueId result =
+      l.add (what, {l.input (0)}, l.value (l.input (0)).type, shape, error);
+  l.set_output (0, result);
+  return result != no_value;
+}
+} // namespace
+
+const std::vector<Operator> pooling_operators = {
+    {"MaxPool", pool_of<WindowOp::maximum>},
+    {"AveragePool", pool_of<WindowOp::average>},
+    {"LpPool", pool_of<WindowOp::power>},
+    {"GlobalAveragePool", global<ReduceOp::mean>},
+    {"GlobalMaxPool", global<ReduceOp::maximum>},
+};
+} // namespace inference

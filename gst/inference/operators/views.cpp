@@ -1,0 +1,382 @@
+/* Operators of ONNX that rearrange elements: views, and joins of arrays
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "operators.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace inference {
+namespace {
+bool
+give (Lowering &l, ValueId result)
+{
+  l.set_output (0, result);
+  return result != no_value;
+}
+
+bool
+expect_data (Lowering &l, GError **error)
+{
+  return l.has (0) || l.fail (error, "no input");
+}
+
+/* Values that are an attribute in old opsets and input `n` in newer ones */
+bool
+integers_of (Lowering &l, const char *attribute, gsize n, std::vector<gint64> &values,
+    bool &given, GError **error)
+{
+  given = l.has (n) || l.node ().has (attribute);
+  if (l.has (n))
+    return l.integers_of_input (n, values, error);
+  values = l.node ().integers (attribute);
+  return true;
+}
+
+bool
+identity (Lowering &l, GError **error)
+{
+  return expect_data (l, error) && give (l, l.input (0));
+}
+
+/* For inference: the identity. The mask, if it is an output, is all true. */
+bool
+dropout (Lowering &l, GError **error)
+{
+  if (!expect_data (l, error))
+    return false;
+  if (l.has (2)) {
+    const Array *training = l.constant_input (2, error);
+    if (!training)
+      return false;
+    if (training->integer (0) != 0)
+      return l.fail (error, "training_mode is not supported");
+  }
+  if (l.outputs () > 1 && !l.node ().outputs[1].empty ()) {
+    Array one (ElementType::boolean, {});
+    one.set_integer (0, 1);
+    l.set_output (1, l.add_constant (expanded (one, l.shape (l.input (0)))));
+  }
+  return give (l, l.input (0));
+}
+
+bool
+reshape (Lowering &l, GError **error)
+{
+  std::vector<gint64> wanted;
+  if (!expect_data (l, error) || !l.integers_of_input (1, wanted, error))
+    return false;
+  const Shape &from = l.shape (l.input (0));
+  const bool zero_is_length = l.node ().integer ("allowzero", 0) != 0;
+  gint64 known = 1, *unknown = nullptr;
+  for (gsize d = 0; d < wanted.size (); d++) {
+    if (wanted[d] == 0 && !zero_is_length) {
+      if (d >= from.size ())
+        return l.fail (error, "0 in the shape, but no dimension to take it from");
+      wanted[d] = from[d];
+    }
+    if (wanted[d] == -1 && !unknown)
+      unknown = &wanted[d];
+    else if (wanted[d] < 0)
+      return l.fail (error, "no such shape");
+    else if (wanted[d] > 0 && known > G_MAXINT32 / wanted[d])
+      return l.fail (error, "the shape is too large");
+    else
+      known *= wanted[d];
+  }
+  const gint64 count = count_of (from);
+  if (unknown) {
+    if (known == 0 || count % known != 0)
+      return l.fail (
+          error, "the shape does not divide %" G_GINT64_FORMAT " elements", count);
+    *unknown = count / known;
+  }
+  return give (l, l.reshape (l.input (0), wanted, error));
+}
+
+bool
+flatten (Lowering &l, GError **error)
+{
+  if (!expect_data (l, error))
+    return false;
+  const Shape &from = l.shape (l.input (0));
+  gint64 axis = l.node ().integer ("axis", 1);
+  if (axis < -gint64 (from.size ()) || axis > gint64 (from.size ()))
+    return l.fail (error, "no axis %" G_GINT64_FORMAT, axis);
+  if (axis < 0)
+    axis += gint64 (from.size ());
+  const Shape outer (from.begin (), from.begin () + axis),
+      inner (from.begin () + axis, from.end ());
+  return give (l, l.reshape (l.input (0), {count_of (outer), count_of (inner)}, error));
+}
+
+bool
+squeeze (Lowering &l, GError **error)
+{
+  std::vector<gint64> axes;
+  bool given;
+  if (!expect_data (l, error) || !integers_of (l, "axes", 1, axes, given, error))
+    return false;
+  const Shape &from = l.shape (l.input (0));
+  std::vector<bool> gone (from.size (), false);
+  for (gint64 axis : axes) {
+    if (!l.normalize_axis (axis, from.size (), error))
+      return false;
+    if (from[gsize (axis)] != 1)
+      return l.fail (error, "dimension %" G_GINT64_FORMAT " has not length 1", axis);
+    gone[gsize (axis)] = true;
+  }
+  Shape to;
+  for (gsize d = 0; d < from.size (); d++)
+    if (!gone[d] && (given || from[d] != 1))
+      to.push_back (from[d]);
+  return give (l, l.reshape (l.input (0), to, error));
+}
+
+bool
+unsqueeze (Lowering &l, GError **error)
+{
+  std::vector<gint64> axes;
+  bool given;
+  if (!expect_data (l, error) || !integers_of (l, "axes", 1, axes, given, error))
+    return false;
+  const Shape &from = l.shape (l.input (0));
+  const gsize rank = from.size () + axes.size ();
+  std::vector<bool> added (rank, false);
+  for (gint64 axis : axes) {
+    if (!l.normalize_axis (axis, rank, error))
+      return false;
+    if (added[gsize (axis)])
+      return l.fail (error, "axis %" G_GINT64_FORMAT " is given twice", axis);
+    added[gsize (axis)] = true;
+  }
+  Shape to;
+  for (gsize d = 0, own = 0; d < rank; d++)
+    to.push_back (added[d] ? 1 : from[own++]);
+  return give (l, l.reshape (l.input (0), to, error));
+}
+
+bool
+transpose (Lowering &l, GError **error)
+{
+  if (!expect_data (l, error))
+    return false;
+  std::vector<gint64> order = l.node ().integers ("perm");
+  if (order.empty ()) {
+    order.resize (l.shape (l.input (0)).size ());
+    std::iota (order.rbegin (), order.rend (), 0);
+  }
+  return give (l, l.transpose (l.input (0), order, error));
+}
+
+bool
+expand (Lowering &l, GError **error)
+{
+  std::vector<gint64> wanted;
+  return expect_data (l, error) && l.integers_of_input (1, wanted, error)
+         && give (l, l.expand (l.input (0), wanted, error));
+}
+
+/* Start, end and step of a dimension as the number of elements, by Python's rules */
+gint64
+clamp_slice (gint64 length, gint64 &start, gint64 end, gint64 step)
+{
+  const gint64 last = step > 0 ? length : length - 1, first = step > 0 ? 0 : -1;
+  auto place = [&] (gint64 at) { return at < 0 ? at + length : at; };
+  start = std::clamp (start < -length ? first : place (start), first, last);
+  end = std::clamp (end < -length ? first : place (end), first, last);
+  const gint64 span = step > 0 ? end - start : start - end;
+  const gint64 stride = step > 0 ? step : step == G_MININT64 ? G_MAXINT64 : -step;
+  return span <= 0 ? 0 : (span - 1) / stride + 1;
+}
+
+bool
+slice (Lowering &l, GError **error)
+{
+  std::vector<gint64> starts, ends, axes, steps;
+  bool given;
+  if (!expect_data (l, error) || !integers_of (l, "starts", 1, starts, given, error)
+      || !integers_of (l, "ends", 2, ends, given, error)
+      || !integers_of (l, "axes", 3, axes, given, error)
+      || !integers_of (l, "steps", 4, steps, given, error))
+    return false;
+  const Shape &from = l.shape (l.input (0));
+  if (axes.empty ()) {
+    axes.resize (starts.size ());
+    std::iota (axes.begin (), axes.end (), 0);
+  }
+  if (steps.empty ())
+    steps.resize (starts.size (), 1);
+  if (ends.size () != starts.size () || axes.size () != starts.size ()
+      || steps.size () != starts.size ())
+    return l.fail (error, "starts, ends, axes and steps differ in length");
+  Shape lengths = from;
+  std::vector<gint64> begins (from.size (), 0), strides (from.size (), 1);
+  for (gsize n = 0; n < starts.size (); n++) {
+    if (!l.normalize_axis (axes[n], from.size (), error))
+      return false;
+    if (steps[n] == 0)
+      return l.fail (error, "a step of 0");
+    const gsize d = gsize (axes[n]);
+    begins[d] = starts[n];
+    lengths[d] = clamp_slice (from[d], begins[d], ends[n], steps[n]);
+    strides[d] = lengths[d] > 1 ? steps[n] : 1;
+    begins[d] = lengths[d] > 0 ? begins[d] : 0;
+  }
+  return give (l, l.slice (l.input (0), begins, strides, lengths, error));
+}
+
+/* Lengths are an attribute before opset 13, then an input; without them the parts are equal,
+ * and the last one may be shorter. */
+bool
+split (Lowering &l, GError **error)
+{
+  std::vector<gint64> parts;
+  bool given;
+  if (!expect_data (l, error) || !integers_of (l, "split", 1, parts, given, error))
+    return false;
+  const Shape from = l.shape (l.input (0));
+  gint64 axis = l.node ().integer ("axis", 0), begin = 0;
+  if (!l.normalize_axis (axis, from.size (), error))
+    return false;
+  const gint64 length = from[gsize (axis)], outputs = gint64 (l.outputs ());
+  if (!given) {
+    const gint64 part = (length + outputs - 1) / outputs;
+    for (gint64 n = 0; n < outputs; n++)
+      parts.push_back (std::clamp (length - n * part, gint64 (0), part));
+  }
+  if (gint64 (parts.size ()) != outputs)
+    return l.fail (error, "%" G_GSIZE_FORMAT " lengths for %" G_GINT64_FORMAT " outputs",
+        parts.size (), outputs);
+  for (gsize n = 0; n < parts.size (); n++) {
+    if (parts[n] < 0 || parts[n] > length - begin)
+      return l.fail (error, "the parts are longer than the dimension");
+    std::vector<gint64> starts (from.size (), 0);
+    Shape lengths = from;
+    starts[gsize (axis)] = begin;
+    lengths[gsize (axis)] = parts[n];
+    const ValueId part = l.slice (
+        l.input (0), starts, std::vector<gint64> (from.size (), 1), lengths, error);
+    if (part == no_value)
+      return false;
+    l.set_output (n, part);
+    begin += parts[n];
+  }
+  return begin == length || l.fail (error, "the parts are shorter than the dimension");
+}
+
+bool
+concat (Lowering &l, GError **error)
+{
+  if (!expect_data (l, error))
+    return false;
+  Shape shape = l.shape (l.input (0));
+  const ElementType type = l.value (l.input (0)).type;
+  gint64 axis = l.node ().integer ("axis", 0), length = 0;
+  if (!l.normalize_axis (axis, shape.size (), error))
+    return false;
+  std::vector<ValueId> inputs;
+  bool constant = true;
+  for (gsize n = 0; n < l.inputs (); n++) {
+    if (!l.has (n) || l.value (l.input (n)).type != type)
+      return l.fail (error, "an input is missing or has another type");
+    Shape own = l.shape (l.input (n));
+    if (own.size () != shape.size ())
+      return l.fail (error, "the inputs differ in rank");
+    length += own[gsize (axis)];
+    own[gsize (axis)] = shape[gsize (axis)];
+    if (own != shape)
+      return l.fail (error, "the inputs differ in other dimensions than the axis");
+    constant = constant && l.constant (l.input (n));
+    if (count_of (l.shape (l.input (n))) > 0)
+      inputs.push_back (l.input (n));
+  }
+  shape[gsize (axis)] = length;
+  if (inputs.size () == 1)
+    return give (l, inputs[0]);
+  if (!constant)
+    return give (l, l.add (ConcatOp{axis}, inputs, type, shape, error));
+
+  Array joined (type, shape);
+  const gint64 outer =
+      count_of (Shape (shape.begin (), shape.begin () + axis)); /* blocks of each input */
+  guint8 *to = joined.writable ();
+  for (gint64 block = 0; block < outer; block++) {
+    for (const ValueId id : inputs) {
+      const Array *from = l.constant (id);
+      const gsize bytes = from->size () / gsize (outer);
+      std::copy_n (from->bytes () + gsize (block) * bytes, bytes, to);
+      to += bytes;
+    }
+  }
+  return give (l, l.add_constant (joined));
+}
+
+/* (images, channels, height, width) with blocks of channels as pixels */
+bool
+depth_to_space (Lowering &l, GError **error)
+{
+  if (!expect_data (l, error))
+    return false;
+  const Shape from = l.shape (l.input (0));
+  const gint64 block = l.node ().integer ("blocksize", 0);
+  const std::string mode = l.node ().text ("mode", "DCR");
+  if (from.size () != 4 || block < 1 || block > G_MAXINT16
+      || from[1] % (block * block) != 0 || (mode != "DCR" && mode != "CRD"))
+    return l.fail (
+        error, "blocksize %" G_GINT64_FORMAT ", mode %s", block, mode.c_str ());
+  const gint64 channels = from[1] / (block * block);
+  const bool depth_first = mode == "DCR";
+  ValueId result = l.reshape (l.input (0),
+      depth_first ? Shape{from[0], block, block, channels, from[2], from[3]}
+                  : Shape{from[0], channels, block, block, from[2], from[3]},
+      error);
+  if (result != no_value)
+    result = l.transpose (result,
+        depth_first ? std::vector<gint64>{0, 3, 4, 1, 5, 2}
+                    : std::vector<gint64>{0, 1, 4, 2, 5, 3},
+        error);
+  if (result != no_value)
+    result =
+        l.reshape (result, {from[0], channels, from[2] * block, from[3] * block}, error);
+  return give (l, result);
+}
+
+bool
+space_to_depth (Lowering &l, GError **error)
+{
+  if (!expect_data (l, error))
+    return false;
+  const Shape from = l.shape (l.input (0));
+  const gint64 block = l.node ().integer ("blocksize", 0);
+  if (from.size () != 4 || block < 1 || block > G_MAXINT16 || from[2] % block != 0
+      || from[3] % block != 0)
+    return l.fail (error, "blocksize %" G_GINT64_FORMAT, block);
+  ValueId result = l.reshape (l.input (0),
+      {from[0], from[1], from[2] / block, block, from[3] / block, block}, error);
+  if (result != no_value)
+    result = l.transpose (result, {0, 3, 5, 1, 2, 4}, error);
+  if (result != no_value)
+    result = l.reshape (result,
+        {from[0], from[1] * block * block, from[2] / block, from[3] / block}, error);
+  return give (l, result);
+}
+} // namespace
+
+const std::vector<Operator> view_operators = {
+    {"Identity", identity},
+    {"Dropout", dropout},
+    {"Reshape", reshape},
+    {"Flatten", flatten},
+    {"Squeeze", squeeze},
+    {"Unsqueeze", unsqueeze},
+    {"Transpose", transpose},
+    {"Expand", expand},
+    {"Slice", slice},
+    {"Split", split},
+    {"Concat", concat},
+    {"DepthToSpace", depth_to_space},
+    {"SpaceToDepth", space_to_depth},
+};
+} // namespace inference

@@ -1,0 +1,284 @@
+/* Reductions, softmax, products, resampling and gathering
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "kernelstep.hpp"
+
+#include <algorithm>
+
+namespace inference {
+namespace {
+/* --- reductions --- */
+
+class ReduceStep : public Step {
+public:
+  bool create (const StepRequest &request, const ReduceOp &what, GError **error)
+  {
+    input = request.inputs[0];
+    output = request.outputs[0];
+    return reducer.create (request.context, compute::Reduction (what.kind), input.type,
+        {input.shape, input.strides}, {output.shape, output.strides}, error);
+  }
+  bool enqueue (cl_command_queue queue, const Memories &memories, GError **error) override
+  {
+    return reducer.enqueue (queue, buffer_of (input, memories),
+        offset_of (input, memories), buffer_of (output, memories),
+        offset_of (output, memories), error);
+  }
+
+private:
+  Tensor input, output;
+  compute::Reducer reducer;
+};
+
+/* --- softmax --- */
+
+class SoftmaxStep : public KernelStep {
+public:
+  bool create (const StepRequest &request, const SoftmaxOp &what, GError **error)
+  {
+    input = request.inputs[0];
+    output = request.outputs[0];
+    axis = gsize (what.axis);
+    std::vector<cl_long> table;
+    lines = 1;
+    for (gsize d = 0; d < output.rank (); d++) {
+      if (d == axis)
+        continue;
+      table.insert (table.end (), {output.shape[d], input.strides[d], output.strides[d]});
+      lines *= gsize (output.shape[d]);
+    }
+    const gsize rank = table.size () / 3;
+    if (table.empty ())
+      table.resize (3, 1);
+    const gsize group = 64;
+    const bool splits = !opencl::is_cpu (request.context) && output.shape[axis] > 32
+                        && opencl::largest_group (request.context) >= group;
+    split = splits ? group : 1;
+    const std::string options =
+        compute::number_macros (input.type, 1) + macro ("SPLIT", gint64 (split))
+        + macro ("LOGARITHM", what.logarithm) + macro ("OUTER_RANK", gint64 (rank));
+    return make_geometry (request.context, table, error)
+           && kernel.create (request.context, INFERENCE_KERNELS "softmax.cl", "softmax",
+               options.c_str (), error);
+  }
+
+protected:
+  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
+  {
+    return set_tensor (index, input, memories, error)
+           && set_tensor (index, output, memories, error)
+           && set (index, error, geometry (), cl_ulong (lines),
+               cl_long (output.shape[axis]), cl_long (input.strides[axis]),
+               cl_long (output.strides[axis]));
+  }
+  bool launch (cl_command_queue queue, GError **error) override
+  {
+    if (split == 1)
+      return kernel.enqueue (queue, lines, 1, error);
+    const gsize global[] = {lines * split, 1, 1}, local[] = {split, 1, 1};
+    return kernel.enqueue_box (queue, global, local, error);
+  }
+
+private:
+  Tensor input, output;
+  gsize axis = 0, lines = 0, split = 1;
+};
+
+/* --- products of matrices --- */
+
+class ProductStep : public KernelStep {
+public:
+  bool create (const StepRequest &request, GError **error)
+  {
+    a = request.inputs[0];
+    b = request.inputs[1];
+    c = request.outputs[0];
+    const gsize outer = c.rank () - 2;
+    std::vector<cl_long> table;
+    for (gsize d = outer; d-- > 0;) {
+      table.insert (table.end (), {c.shape[d], a.strides[d], b.strides[d], c.strides[d]});
+      batches *= gsize (c.shape[d]);
+    }
+    if (table.empty ())
+      table.resize (4, 1);
+    while (tile > 1 && tile * tile > opencl::largest_group (request.context))
+      tile /= 2;
+    const std::string options = compute::number_macros (c.type, 1)
+                                + macro ("TILE", gint64 (tile))
+                                + macro ("BATCH_RANK", gint64 (outer));
+    return make_geometry (request.context, table, error)
+           && kernel.create (request.context, INFERENCE_KERNELS "product.cl", "multiply",
+               options.c_str (), error);
+  }
+
+protected:
+  bool set_matrix (
+      cl_uint &index, const Tensor &matrix, const Memories &memories, GError **error)
+  {
+    const gsize rank = matrix.rank ();
+    return set_tensor (index, matrix, memories, error)
+           && set (index, error, cl_long (matrix.strides[rank - 2]),
+               cl_long (matrix.strides[rank - 1]));
+  }
+  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
+  {
+    return set_matrix (index, a, memories, error)
+           && set_matrix (index, b, memories, error)
+           && set_matrix (index, c, memories, error)
+           && set (index, error, geometry (), cl_long (rows ()), cl_long (columns ()),
+               cl_long (a.shape.back ()));
+  }
+  bool launch (cl_command_queue queue, GError **error) override
+  {
+    auto groups = [&] (gint64 length) {
+      return (gsize (length) + tile - 1) / tile * tile;
+    };
+    const gsize global[] = {groups (columns ()), groups (rows ()), batches};
+    const gsize local[] = {tile, tile, 1};
+    return kernel.enqueue_box (queue, global, local, error);
+  }
+
+private:
+  gint64 rows () const { return c.shape[c.rank () - 2]; }
+  gint64 columns () const { return c.shape.back (); }
+
+  Tensor a, b, c;
+  gsize batches = 1, tile = 16;
+};
+
+/* --- resampling --- */
+
+class ResampleStep : public KernelStep {
+public:
+  bool create (const StepRequest &request, const ResampleOp &what, GError **error)
+  {
+    input = request.inputs[0];
+    output = request.outputs[0];
+    fill = what.fill;
+    std::vector<gsize> order; /* innermost first */
+    for (gsize d = output.rank (); d-- > 0;)
+      order.push_back (d);
+    std::stable_sort (order.begin (), order.end (), [&] (gsize one, gsize other) {
+      return std::abs (output.strides[one]) < std::abs (output.strides[other]);
+    });
+    bool weighted = false;
+    std::vector<cl_long> table;
+    std::vector<cl_int> indices;
+    std::vector<cl_float> factors;
+    for (const auto &own : what.tables)
+      weighted = weighted || (own && !own->weights.empty ());
+    for (const gsize d : order) {
+      const auto &own = what.tables[d];
+      table.insert (
+          table.end (), {output.shape[d], input.strides[d], output.strides[d],
+                            own ? cl_long (own->taps) : 0, cl_long (indices.size ())});
+      if (!own)
+        continue;
+      indices.insert (indices.end (), own->index.begin (), own->index.end ());
+      factors.insert (factors.end (), own->weights.begin (), own->weights.end ());
+      factors.resize (indices.size (), 1);
+    }
+    const gsize lanes =
+        what.tables[order[0]] ? 1 : lanes_of (request.context, input, output, order[0]);
+    items = gsize (output.count ()) / lanes;
+    index_table = opencl::make_table (
+        request.context, indices.data (), indices.size () * sizeof (cl_int), error);
+    if (!index_table ())
+      return false;
+    weight_table = opencl::make_table (
+        request.context, factors.data (), factors.size () * sizeof (cl_float), error);
+    const std::string options = compute::number_macros (input.type, lanes)
+                                + macro ("RANK", gint64 (order.size ()))
+                                + macro ("WEIGHTED", weighted);
+    return weight_table () && make_geometry (request.context, table, error)
+           && kernel.create (request.context, INFERENCE_KERNELS "resample.cl", "resample",
+               options.c_str (), error);
+  }
+
+protected:
+  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
+  {
+    return set_tensor (index, input, memories, error)
+           && set_tensor (index, output, memories, error)
+           && set (index, error, geometry (), index_table (), weight_table ())
+           && set_real (index, input.type, fill, error)
+           && set (index, error, cl_ulong (items));
+  }
+
+private:
+  Tensor input, output;
+  double fill = 0;
+  cl::Buffer index_table, weight_table;
+};
+
+/* --- gathering --- */
+
+class GatherStep : public KernelStep {
+public:
+  bool create (const StepRequest &request, const GatherOp &what, GError **error)
+  {
+    input = request.inputs[0];
+    indices = request.inputs[1];
+    output = request.outputs[0];
+    axis = gint64 (output.rank ()) - 1 - what.axis;
+    length = input.shape[gsize (what.axis)];
+    items = gsize (output.count ());
+    std::vector<cl_long> table;
+    for (gsize d = output.rank (); d-- > 0;)
+      table.insert (table.end (), {output.shape[d], input.strides[d], output.strides[d]});
+    const std::string options = compute::number_macros (input.type, 1)
+                                + macro ("RANK", gint64 (output.rank ()))
+                                + " -DINDEX=" + opencl::info_of (indices.type).opencl;
+    return make_geometry (request.context, table, error)
+           && kernel.create (request.context, INFERENCE_KERNELS "gather.cl", "gather",
+               options.c_str (), error);
+  }
+
+protected:
+  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
+  {
+    return set_tensor (index, input, memories, error)
+           && set_tensor (index, indices, memories, error)
+           && set (index, error, cl_long (indices.strides[0]))
+           && set_tensor (index, output, memories, error)
+           && set (index, error, geometry (), cl_int (axis), cl_long (length),
+               cl_ulong (items));
+  }
+
+private:
+  Tensor input, indices, output;
+  gint64 axis = 0, length = 0;
+};
+} // namespace
+
+StepPointer
+make_reduce_step (const StepRequest &request, const ReduceOp &what, GError **error)
+{
+  return created_step<ReduceStep> (request, error, what);
+}
+
+StepPointer
+make_softmax_step (const StepRequest &request, const SoftmaxOp &what, GError **error)
+{
+  return created_step<SoftmaxStep> (request, error, what);
+}
+
+StepPointer
+make_product_step (const StepRequest &request, GError **error)
+{
+  return created_step<ProductStep> (request, error);
+}
+
+StepPointer
+make_resample_step (const StepRequest &request, const ResampleOp &what, GError **error)
+{
+  return created_step<ResampleStep> (request, error, what);
+}
+
+StepPointer
+make_gather_step (const StepRequest &request, const GatherOp &what, GError **error)
+{
+  return created_step<GatherStep> (request, error, what);
+}
+} // namespace inference

@@ -1,0 +1,138 @@
+/* Convolutions with constant filters, by the methods of openclconvolve
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "step.hpp"
+
+#include <gst/compute/convolution/convolver.hpp>
+
+namespace inference {
+namespace {
+compute::Activation
+activation_of (Activation activation)
+{
+  switch (activation) {
+  case Activation::relu:
+    return compute::Activation::relu;
+  case Activation::clip:
+    return compute::Activation::clip;
+  case Activation::hardswish:
+    return compute::Activation::hardswish;
+  case Activation::sigmoid:
+    return compute::Activation::sigmoid;
+  case Activation::silu:
+    return compute::Activation::silu;
+  case Activation::hardsigmoid:
+    return compute::Activation::hardsigmoid;
+  case Activation::leaky:
+    return compute::Activation::leaky;
+  case Activation::tanh:
+    return compute::Activation::tanh;
+  case Activation::none:
+    break;
+  }
+  return compute::Activation::none;
+}
+
+compute::Extent
+extent_of (const Tensor &tensor)
+{
+  return {gsize (tensor.shape[0]), gsize (tensor.shape[1]), gsize (tensor.shape[2]),
+      gsize (tensor.shape[3])};
+}
+
+compute::Region
+region_of (const Tensor &tensor, const Memories &memories)
+{
+  const gint64 size = gint64 (tensor.element_size ());
+  compute::Region region;
+  region.data = buffer_of (tensor, memories);
+  region.place.offset = gsize (offset_of (tensor, memories) * size);
+  region.place.image = tensor.strides[0] * size;
+  region.place.channel = tensor.strides[1] * size;
+  region.place.line = tensor.strides[2] * size;
+  region.place.column = tensor.strides[3] * size;
+  return region;
+}
+
+class ConvolutionStep : public Step {
+public:
+  bool create (const StepRequest &request, const ConvolutionOp &what, GError **error);
+  bool enqueue (
+      cl_command_queue queue, const Memories &memories, GError **error) override;
+
+private:
+  Tensor input, output, residual;
+  StepPointer copy_residual; /* where its placement differs from the output's */
+  std::unique_ptr<compute::Convolver> convolver;
+};
+
+compute::Convolution
+convolution_of (const ConvolutionOp &what, const Tensor &input, const Tensor &output)
+{
+  compute::Convolution convolution;
+  convolution.input = extent_of (input);
+  convolution.output = extent_of (output);
+  convolution.groups = gsize (what.groups);
+  convolution.tap_lines = gsize (what.weights.shape[2]);
+  convolution.tap_columns = gsize (what.weights.shape[3]);
+  convolution.stride = {gsize (what.stride[0]), gsize (what.stride[1])};
+  convolution.dilation = {gsize (what.dilation[0]), gsize (what.dilation[1])};
+  convolution.top = gsize (what.before[0]);
+  convolution.left = gsize (what.before[1]);
+  convolution.activation = activation_of (what.activation);
+  convolution.a = what.a;
+  convolution.b = what.b;
+  convolution.input_type = input.type;
+  convolution.output_type = output.type;
+  convolution.nchw = !is_channels_last (output) || !is_channels_last (input);
+  return convolution;
+}
+
+bool
+ConvolutionStep::create (
+    const StepRequest &request, const ConvolutionOp &what, GError **error)
+{
+  input = request.inputs[0];
+  output = request.outputs[0];
+  compute::Convolution convolution = convolution_of (what, input, output);
+  if (request.inputs.size () > 1) {
+    residual = request.inputs[1];
+    convolution.adds_residual = true;
+    if (residual.strides != output.strides || residual.type != output.type) {
+      copy_residual = make_copy_step (
+          {request.context, request.operation, {residual}, {output}, nullptr}, error);
+      if (!copy_residual)
+        return false;
+      residual = output;
+    }
+  }
+  const compute::Filters filters (convolution, what.weights.floats (), what.bias);
+  convolver = compute::Convolver::create (
+      {request.context, request.workspace}, convolution, filters, error);
+  return convolver != nullptr;
+}
+
+bool
+ConvolutionStep::enqueue (
+    cl_command_queue queue, const Memories &memories, GError **error)
+{
+  compute::Region to = region_of (output, memories);
+  if (copy_residual && !copy_residual->enqueue (queue, memories, error))
+    return false;
+  if (residual.memory != no_memory) {
+    to.added = buffer_of (residual, memories);
+    to.added_offset = gsize (offset_of (residual, memories)) * residual.element_size ();
+  }
+  return convolver->enqueue (queue, region_of (input, memories), to, error);
+}
+} // namespace
+
+StepPointer
+make_convolution_step (
+    const StepRequest &request, const ConvolutionOp &what, GError **error)
+{
+  auto step = std::make_unique<ConvolutionStep> ();
+  return step->create (request, what, error) ? std::move (step) : nullptr;
+}
+} // namespace inference

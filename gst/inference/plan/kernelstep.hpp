@@ -1,0 +1,96 @@
+/* Steps of one kernel whose arguments are tensors, a table of lengths and strides, and numbers
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "step.hpp"
+
+#include <gst/compute/reducer.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+
+namespace inference {
+#define INFERENCE_KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
+
+/* A kernel and its launch. A subclass sets the arguments. */
+class KernelStep : public Step {
+public:
+  bool enqueue (cl_command_queue queue, const Memories &memories, GError **error) override
+  {
+    cl_uint index = 0;
+    return set_arguments (index, memories, error) && launch (queue, error);
+  }
+
+protected:
+  virtual bool set_arguments (
+      cl_uint &index, const Memories &memories, GError **error) = 0;
+  virtual bool launch (cl_command_queue queue, GError **error)
+  {
+    return kernel.enqueue (queue, items, 1, error);
+  }
+
+  /* The buffer of a tensor and its offset */
+  bool set_tensor (
+      cl_uint &index, const Tensor &tensor, const Memories &memories, GError **error)
+  {
+    return kernel.set (index, buffer_of (tensor, memories), error)
+           && kernel.set (index, cl_long (offset_of (tensor, memories)), error);
+  }
+  template <typename... Values>
+  bool set (cl_uint &index, GError **error, const Values &...values)
+  {
+    return (kernel.set (index, values, error) && ...);
+  }
+  /* A number as the kernel's REAL */
+  bool set_real (cl_uint &index, opencl::NumberType type, double value, GError **error)
+  {
+    if (type == opencl::NumberType::f64)
+      return kernel.set (index, cl_double (value), error);
+    return opencl::info_of (type).kind == 'f'
+               ? kernel.set (index, cl_float (value), error)
+               : kernel.set (index, cl_long (value), error);
+  }
+  bool make_geometry (
+      GstOpenCLContext *context, const std::vector<cl_long> &table, GError **error)
+  {
+    geometry = opencl::make_table (
+        context, table.data (), table.size () * sizeof (cl_long), error);
+    return geometry () != nullptr;
+  }
+
+  gsize items = 0;
+  opencl::Kernel kernel;
+  cl::Buffer geometry;
+};
+
+/* " -DNAME=VALUE" */
+inline std::string
+macro (const char *name, gint64 value)
+{
+  return std::string (" -D") + name + "=" + std::to_string (value);
+}
+
+/* Makes a step by its create (request, what, error). */
+template <typename Made, typename... What>
+StepPointer
+created_step (const StepRequest &request, GError **error, const What &...what)
+{
+  auto step = std::make_unique<Made> ();
+  return step->create (request, what..., error) ? std::move (step) : nullptr;
+}
+
+/* Number of neighbouring elements of dimension `d` that a vector may have: `d` must be
+ * contiguous in both tensors. */
+inline gsize
+lanes_of (GstOpenCLContext *context, const Tensor &input, const Tensor &output, gsize d)
+{
+  if (input.strides[d] != 1 || output.strides[d] != 1 || input.element_size () > 4
+      || opencl::info_of (input.type).kind != 'f')
+    return 1;
+  gsize lanes = opencl::is_cpu (context) ? opencl::float_lanes (context) : 4;
+  while (lanes > 1 && output.shape[d] % gint64 (lanes) != 0)
+    lanes /= 2;
+  return lanes;
+}
+} // namespace inference

@@ -1,0 +1,80 @@
+/* One step of a plan: kernel launches that compute an operation
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "../graph/graph.hpp"
+#include "tensor.hpp"
+
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/compute/convolution/workspace.hpp>
+
+#include <memory>
+
+namespace inference {
+/* A buffer, and where its data begin in bytes */
+struct Memory {
+  cl_mem buffer = nullptr;
+  gint64 offset = 0;
+};
+
+/* Buffers by MemoryId, for one frame */
+using Memories = std::vector<Memory>;
+
+/* Offset of a tensor in its buffer, in elements */
+inline gint64
+offset_of (const Tensor &tensor, const Memories &memories)
+{
+  return tensor.offset
+         + memories[gsize (tensor.memory)].offset / gint64 (tensor.element_size ());
+}
+
+inline cl_mem
+buffer_of (const Tensor &tensor, const Memories &memories)
+{
+  return memories[gsize (tensor.memory)].buffer;
+}
+
+class Step {
+public:
+  virtual ~Step () = default;
+
+  /* Enqueues the launches. Allocates nothing and does not wait. */
+  virtual bool enqueue (
+      cl_command_queue queue, const Memories &memories, GError **error) = 0;
+
+  std::string name; /* of the operation, for errors and profiles */
+};
+
+/* What a step is made of. `inputs` and `outputs` are placements of the operation's values; an
+ * input that is left out has no memory. */
+struct StepRequest {
+  GstOpenCLContext *context;
+  const Operation *operation;
+  std::vector<Tensor> inputs, outputs;
+  std::shared_ptr<compute::Workspace> workspace; /* of convolutions */
+};
+
+using StepPointer = std::unique_ptr<Step>;
+
+/* Each returns NULL with an error set on failure. */
+StepPointer make_elementwise_step (
+    const StepRequest &request, const ElementProgram &program, GError **error);
+StepPointer make_copy_step (const StepRequest &request, GError **error);
+StepPointer make_convolution_step (
+    const StepRequest &request, const ConvolutionOp &what, GError **error);
+StepPointer make_window_step (
+    const StepRequest &request, const WindowOp &what, GError **error);
+StepPointer make_reduce_step (
+    const StepRequest &request, const ReduceOp &what, GError **error);
+StepPointer make_softmax_step (
+    const StepRequest &request, const SoftmaxOp &what, GError **error);
+StepPointer make_product_step (const StepRequest &request, GError **error);
+StepPointer make_resample_step (
+    const StepRequest &request, const ResampleOp &what, GError **error);
+StepPointer make_gather_step (
+    const StepRequest &request, const GatherOp &what, GError **error);
+
+StepPointer make_step (const StepRequest &request, GError **error);
+} // namespace inference
