@@ -1,6 +1,6 @@
 /* Runs networks with the executor and compares their outputs
  *
- * run-networks [--half] [--tolerance T] [--time N] FOLDER…
+ * run-networks [--half] [--tolerance T] [--time N [--steps]] FOLDER…
  *
  * Each folder has model.onnx and test_data_set_*, with input_*.pb and output_*.pb, as the tests
  * of ONNX have them. Prints "ok NAME", "wrong NAME: …" or "failed NAME: …" for each folder.
@@ -24,6 +24,7 @@ struct Options {
   inference::Precision precision = inference::Precision::single;
   double tolerance = 1e-4;
   int frames = 0; /* that are timed */
+  bool steps = false; /* prints the time of each step, which the host waits for */
 };
 
 struct Sample {
@@ -96,6 +97,7 @@ private:
   bool compare (
       const Plan &plan, const Sample &sample, std::string &result, GError **error);
   bool measure (Plan &plan, std::string &result, GError **error);
+  bool measure_steps (Plan &plan, GError **error);
 
   GstOpenCLContext *context;
   const Options &options;
@@ -189,6 +191,30 @@ Run::measure (Plan &plan, std::string &result, GError **error)
 }
 
 bool
+Run::measure_steps (Plan &plan, GError **error)
+{
+  const auto &steps = plan.all_steps ();
+  std::vector<std::pair<gint64, gsize>> best (steps.size ());
+  for (int n = 0; n < options.frames; n++) {
+    for (gsize s = 0; s < steps.size (); s++) {
+      clFinish (queue);
+      const gint64 begin = g_get_monotonic_time ();
+      if (!steps[s]->enqueue (queue, plan.all_memories (), error))
+        return false;
+      clFinish (queue);
+      const gint64 time = g_get_monotonic_time () - begin;
+      if (n == 0 || time < best[s].first)
+        best[s] = {time, s};
+    }
+  }
+  std::sort (best.rbegin (), best.rend ());
+  for (gsize n = 0; n < best.size () && n < 30; n++)
+    printf ("%8.3f ms  %s\n", double (best[n].first) / 1000,
+        steps[best[n].second]->name.c_str ());
+  return true;
+}
+
+bool
 Run::run (const std::string &folder, std::string &result, GError **error)
 {
   Sample sample;
@@ -216,6 +242,8 @@ Run::run (const std::string &folder, std::string &result, GError **error)
       || !plan->enqueue (queue, inputs, outputs, error)
       || !compare (*plan, sample, result, error))
     return false;
+  if (options.steps && !measure_steps (*plan, error))
+    return false;
   return options.frames == 0 || measure (*plan, result, error);
 }
 } // namespace
@@ -232,6 +260,8 @@ main (int argc, char **argv)
     const std::string word = argv[n];
     if (word == "--half")
       options.precision = inference::Precision::half;
+    else if (word == "--steps")
+      options.steps = true;
     else if (word == "--tolerance" && n + 1 < argc)
       options.tolerance = g_ascii_strtod (argv[++n], nullptr);
     else if (word == "--time" && n + 1 < argc)

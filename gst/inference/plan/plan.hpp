@@ -37,6 +37,7 @@ public:
 
   gsize arena_size () const { return placements.arena_size; }
   const std::vector<StepPointer> &all_steps () const { return steps; }
+  const Memories &all_memories () const { return memories; } /* of the last frame */
 
 private:
   bool upload_constants (GstOpenCLContext *context, const Graph &graph, GError **error);

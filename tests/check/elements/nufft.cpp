@@ -523,5 +523,5 @@ TEST (test_nufft_says_which_spectra_are_too_long)
   fail_unless (
       nufft.harness.push (check::buffer_of (check::Bytes (4 * 65536))) != GST_FLOW_OK);
   nufft.harness.messages ().expect_one_error (
-      {"65536 wavenumbers, expected 32768 at most"});
+      {"65536 wavenumbers, expected at most 32768"});
 }
