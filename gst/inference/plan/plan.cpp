@@ -6,6 +6,7 @@
 
 #include "../graph/passes.hpp"
 
+#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/context/devicebuffer.hpp>
 
 #include <atomic>
@@ -36,8 +37,10 @@ make_step_of (const Task &task, GError **error)
 class StepMaker {
 public:
   explicit StepMaker (const std::vector<Task> &tasks)
-      : tasks (tasks), steps (tasks.size ())
+      : tasks (tasks), steps (tasks.size ()),
+        statistics (gst_opencl_statistics_enter (nullptr))
   {
+    gst_opencl_statistics_leave (statistics);
   }
   ~StepMaker () { g_clear_error (&failure); }
 
@@ -63,6 +66,7 @@ private:
   static gpointer work (gpointer data)
   {
     auto *self = static_cast<StepMaker *> (data);
+    GstOpenCLStatistics *before = gst_opencl_statistics_enter (self->statistics);
     for (gsize n; (n = self->next++) < self->tasks.size ();) {
       GError *error = nullptr;
       self->steps[n] = make_step_of (self->tasks[n], &error);
@@ -75,11 +79,13 @@ private:
         self->failure = error;
       self->next = self->tasks.size ();
     }
+    gst_opencl_statistics_leave (before);
     return nullptr;
   }
 
   const std::vector<Task> &tasks;
   std::vector<StepPointer> steps;
+  GstOpenCLStatistics *statistics; /* of the element that makes the plan */
   std::atomic<gsize> next{0};
   std::mutex lock;
   GError *failure = nullptr;

@@ -1,0 +1,106 @@
+/* Description of a model's inputs in a file beside it, as GStreamer's onnxinference reads it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "modelinfo.hpp"
+
+#include <gst/gst.h>
+
+namespace inference {
+namespace {
+/* A key that is missing gives an empty text. */
+std::string
+text_of (GKeyFile *file, const char *group, const char *key)
+{
+  gchar *value = g_key_file_get_string (file, group, key, nullptr);
+  const std::string text = value ? value : "";
+  g_free (value);
+  return text;
+}
+
+bool
+parse_number (const gchar *text, double &number)
+{
+  gchar *end;
+  number = g_ascii_strtod (text, &end);
+  return end != text && *g_strchug (end) == '\0';
+}
+
+bool
+parse_ranges (const std::string &text, std::vector<std::pair<double, double>> &ranges)
+{
+  gchar **parts = g_strsplit (text.c_str (), ";", -1);
+  bool valid = true;
+  for (gchar **part = parts; *part && valid; part++) {
+    if (!**part)
+      continue;
+    gchar **limits = g_strsplit (*part, ",", -1);
+    double low = 0, high = 0;
+    valid = g_strv_length (limits) == 2 && parse_number (limits[0], low)
+            && parse_number (limits[1], high) && low != high;
+    ranges.emplace_back (low, high);
+    g_strfreev (limits);
+  }
+  g_strfreev (parts);
+  return valid;
+}
+
+bool
+parse_dims (const std::string &text, Shape &dims)
+{
+  gchar **parts = g_strsplit (text.c_str (), ",", -1);
+  bool valid = true;
+  for (gchar **part = parts; *part && valid; part++) {
+    double length = 0;
+    valid = parse_number (*part, length) && length >= -1 && length <= G_MAXINT32;
+    dims.push_back (gint64 (length));
+  }
+  g_strfreev (parts);
+  return valid;
+}
+
+bool
+read_tensor (GKeyFile *file, const char *group, TensorInfo &info, GError **error)
+{
+  const std::string dims = text_of (file, group, "dims"),
+                    ranges = text_of (file, group, "ranges");
+  info.name = group;
+  info.is_input = text_of (file, group, "dir") == "input";
+  info.type = text_of (file, group, "type");
+  if (!dims.empty () && !parse_dims (dims, info.dims)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+        "[%s] dims=%s, expected lengths with commas", group, dims.c_str ());
+    return false;
+  }
+  if (!ranges.empty () && !parse_ranges (ranges, info.ranges)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+        "[%s] ranges=%s, expected minimum,maximum", group, ranges.c_str ());
+    return false;
+  }
+  return true;
+}
+} // namespace
+
+bool
+load_model_info (
+    const std::string &file, std::vector<TensorInfo> &entries, GError **error)
+{
+  if (!g_file_test (file.c_str (), G_FILE_TEST_EXISTS))
+    return true;
+  GKeyFile *contents = g_key_file_new ();
+  bool read = g_key_file_load_from_file (contents, file.c_str (), G_KEY_FILE_NONE, error);
+  gchar **groups = read ? g_key_file_get_groups (contents, nullptr) : nullptr;
+  for (gchar **group = groups; read && group && *group; group++) {
+    TensorInfo info;
+    if (g_str_equal (*group, "modelinfo"))
+      continue;
+    read = read_tensor (contents, *group, info, error);
+    entries.push_back (info);
+  }
+  g_strfreev (groups);
+  g_key_file_free (contents);
+  if (!read)
+    g_prefix_error (error, "%s: ", file.c_str ());
+  return read;
+}
+} // namespace inference

@@ -1,0 +1,213 @@
+/* Makes the input of a network from video frames
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "videoinput.hpp"
+
+#include <gst/common/colorconversion.hpp>
+#include <gst/common/interlacing.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/memory/videoarguments.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace inference {
+namespace {
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/inference/prepare.cl"
+
+/* --- geometry --- */
+
+/* Weighted input samples of each output sample, as in prepare.cl */
+struct Taps {
+  std::vector<cl_float> table;
+  gsize count = 0;
+};
+
+struct Weights {
+  gint first = -1;
+  std::vector<double> values;
+};
+
+/* Mean over the interval of the input that an output sample covers, if that is longer than
+ * one sample, else bilinear interpolation at its centre. */
+Weights
+weights_at (double centre, double covered, gint length)
+{
+  Weights weights;
+  if (centre < 0 || centre > length)
+    return weights;
+  if (covered <= 1) {
+    const double at = std::clamp (centre - 0.5, 0.0, double (length - 1));
+    weights.first = std::min (gint (at), std::max (length - 2, 0));
+    const double share = at - weights.first;
+    weights.values = {1 - share, share};
+    return weights;
+  }
+  const double begin = std::max (centre - covered / 2, 0.0);
+  const double end = std::min (centre + covered / 2, double (length));
+  weights.first = std::min (gint (begin), length - 1);
+  for (gint n = weights.first; n < length && (n < end || n == weights.first); n++)
+    weights.values.push_back (
+        std::max (std::min (end, n + 1.0) - std::max (begin, double (n)), 0.0)
+        / (end - begin));
+  return weights;
+}
+
+/* `left` and `size` place the `length` input samples among the `outputs` ones. */
+Taps
+make_taps (double left, double size, gint length, gint outputs)
+{
+  std::vector<Weights> all;
+  Taps taps;
+  const double covered = length / size;
+  for (gint n = 0; n < outputs; n++) {
+    all.push_back (weights_at ((n + 0.5 - left) * covered, covered, length));
+    taps.count = std::max (taps.count, all.back ().values.size ());
+  }
+  taps.count = std::max (taps.count, gsize (1));
+  for (Weights &weights : all) {
+    weights.values.resize (taps.count, 0);
+    taps.table.push_back (cl_float (weights.first));
+    taps.table.insert (taps.table.end (), weights.values.begin (), weights.values.end ());
+  }
+  return taps;
+}
+
+/* --- colours --- */
+
+double
+number_for (const std::vector<double> &numbers, gsize channel, double initial)
+{
+  return numbers.empty () ? initial : numbers[numbers.size () == 1 ? 0 : channel];
+}
+
+const double luma[] = {
+    0.299, 0.587, 0.114}; /* BT.601, as networks for gray images expect */
+} // namespace
+
+/* Gray formats have only the first sample. */
+void
+find_color_rows (const GstVideoInfo &video, double rgb[3][4])
+{
+  GstVideoInfo rgba;
+  gst_video_info_set_format (&rgba, GST_VIDEO_FORMAT_RGBA, video.width, video.height);
+  const opencl::ColorMatrix matrix = opencl::color_matrix_between (video, rgba);
+  const bool gray = GST_VIDEO_INFO_IS_GRAY (&video);
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 4; k++)
+      rgb[i][k] = !gray              ? matrix.m[i][k] / 255
+                  : k == 0 || k == 3 ? matrix.m[0][k] / 255
+                                     : 0;
+}
+
+FittedFrame
+fit_frame (Fit fit, gint frame_width, gint frame_height, gint width, gint height)
+{
+  const double x = double (width) / frame_width, y = double (height) / frame_height;
+  if (fit == Fit::stretch)
+    return {0, 0, double (width), double (height)};
+  const double scale = fit == Fit::letterbox ? std::min (x, y) : std::max (x, y);
+  const double fitted_width = frame_width * scale, fitted_height = frame_height * scale;
+  return {(width - fitted_width) / 2, (height - fitted_height) / 2, fitted_width,
+      fitted_height};
+}
+
+/* Borders of a letterbox are black. */
+bool
+VideoInput::set_rows (
+    const GstVideoInfo &video, const VideoMapping &mapping, GError **error)
+{
+  const gsize channels = gsize (place.channels);
+  const bool gray = mapping.colors == Colors::gray;
+  double rgb[3][4];
+  if (channels != (gray ? 1 : 3)) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "colors=%s: the network's input has %" G_GSIZE_FORMAT " channels",
+        gray                            ? "gray"
+        : mapping.colors == Colors::bgr ? "bgr"
+                                        : "rgb",
+        channels);
+    return false;
+  }
+  for (const auto *numbers : {&mapping.mean, &mapping.deviation}) {
+    if (numbers->size () > 1 && numbers->size () != channels) {
+      g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          "%s has %" G_GSIZE_FORMAT
+          " numbers, expected one, or one for each of %" G_GSIZE_FORMAT " channels",
+          numbers == &mapping.mean ? "mean" : "deviation", numbers->size (), channels);
+      return false;
+    }
+  }
+  find_color_rows (video, rgb);
+  for (gsize c = 0; c < channels; c++) {
+    const double deviation = number_for (mapping.deviation, c, 1);
+    const double mean = number_for (mapping.mean, c, 0);
+    if (deviation == 0) {
+      g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          "deviation has a 0, expected numbers other than 0");
+      return false;
+    }
+    for (int k = 0; k < 4; k++) {
+      const gsize color = mapping.colors == Colors::bgr ? 2 - c : c;
+      const double sum =
+          gray ? luma[0] * rgb[0][k] + luma[1] * rgb[1][k] + luma[2] * rgb[2][k]
+               : rgb[color][k];
+      rows[c].s[k] = cl_float ((sum - (k == 3 ? mean : 0)) / deviation);
+    }
+    fill.s[c] = cl_float (-mean / deviation);
+  }
+  return true;
+}
+
+bool
+VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
+    const VideoMapping &mapping, const PixelPlace &a_place, GError **error)
+{
+  info = video;
+  place = a_place;
+  if (!set_rows (video, mapping, error))
+    return false;
+  const FittedFrame frame = fit_frame (
+      mapping.fit, video.width, video.height, gint (place.width), gint (place.height));
+  const Taps columns =
+      make_taps (frame.left, frame.width, video.width, gint (place.width));
+  const Taps lines =
+      make_taps (frame.top, frame.height, video.height, gint (place.height));
+  taps = {{cl_int (columns.count), cl_int (lines.count)}};
+  across = opencl::make_table (
+      context, columns.table.data (), columns.table.size () * sizeof (cl_float), error);
+  if (!across ())
+    return false;
+  down = opencl::make_table (
+      context, lines.table.data (), lines.table.size () * sizeof (cl_float), error);
+  if (!down ())
+    return false;
+
+  std::string options;
+  opencl::define_samples (options, "IN", video, GST_VIDEO_INFO_IS_GRAY (&video));
+  opencl::define_chroma (options, "IN", video, true);
+  opencl::define (options, "OUT_BITS", "", "8");
+  opencl::define (options, "ALIGNMENT", "", "1");
+  opencl::define (options, "CHANNELS", "", std::to_string (place.channels));
+  const bool half = place.type == opencl::NumberType::f16;
+  opencl::define (options, "STORED", "", half ? "half" : "float");
+  opencl::define (options, "IS_HALF", "", half ? "1" : "0");
+  return kernel.create (context, RESOURCE, "prepare", options.c_str (), error);
+}
+
+bool
+VideoInput::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem output,
+    gint64 offset, GError **error)
+{
+  const opencl::VideoLayout layout = opencl::layout_of (info, *frame);
+  const cl_int fields = opencl::has_two_fields (info, frame->buffer) ? 2 : 1;
+  const gint64 size = gint64 (opencl::info_of (place.type).size);
+  return kernel.launch (queue, gsize (place.width), gsize (place.height), error,
+      frame->data, layout.size, layout.start, layout.stride, layout.step, fields,
+      across (), down (), taps, rows[0], rows[1], rows[2], fill, output,
+      cl_long (place.offset + offset / size), cl_long (place.channel),
+      cl_long (place.line), cl_long (place.column), cl_int (place.width),
+      cl_int (place.height));
+}
+} // namespace inference

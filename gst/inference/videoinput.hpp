@@ -1,0 +1,64 @@
+/* Makes the input of a network from video frames
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "plan/step.hpp"
+
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/kernel/kernel.hpp>
+
+namespace inference {
+enum class Fit { stretch, letterbox, crop };
+enum class Colors { rgb, bgr, gray };
+
+/* How a frame becomes numbers: (level / 255 - mean) / deviation for each channel */
+struct VideoMapping {
+  Fit fit = Fit::stretch;
+  Colors colors = Colors::rgb;
+  std::vector<double> mean, deviation; /* empty: 0 and 1; one number: of all channels */
+};
+
+/* Position of the frame in the network's input, in pixels of it. With Fit::crop it is larger
+ * than the input. */
+struct FittedFrame {
+  double left, top, width, height;
+};
+FittedFrame fit_frame (
+    Fit fit, gint frame_width, gint frame_height, gint width, gint height);
+
+/* Place of a pixel of the network's input, in elements */
+struct PixelPlace {
+  gint64 offset = 0, channel = 0, line = 0, column = 0;
+  gint64 channels = 3, height = 0, width = 0;
+  opencl::NumberType type = opencl::NumberType::f32;
+};
+
+/* Red, green and blue, 0 … 1, as weighted sums of a frame's three samples and 1 */
+void find_color_rows (const GstVideoInfo &video, double rgb[3][4]);
+
+/* Scales (mean of the covered pixels if it is made smaller, else bilinear), converts colours
+ * and normalizes, in one launch. */
+class VideoInput {
+public:
+  /* Makes tables and the kernel. FALSE with an error if `mapping` does not fit the number of
+   * channels. */
+  bool create (GstOpenCLContext *context, const GstVideoInfo &video,
+      const VideoMapping &mapping, const PixelPlace &place, GError **error);
+
+  /* `offset` is that of the first element in bytes. */
+  bool enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem output,
+      gint64 offset, GError **error);
+
+private:
+  bool set_rows (const GstVideoInfo &video, const VideoMapping &mapping, GError **error);
+
+  GstVideoInfo info = {};
+  PixelPlace place;
+  cl_float4 rows[3] = {}, fill = {};
+  cl_int2 taps = {};
+  cl::Buffer across, down;
+  opencl::Kernel kernel;
+};
+} // namespace inference
