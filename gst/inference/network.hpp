@@ -26,7 +26,7 @@ struct NetworkOptions {
   VideoMapping mapping;
 };
 
-/* What comes in */
+/* Format of the incoming frames: one of the two */
 struct NetworkSource {
   const GstVideoInfo *video = nullptr;        /* (nullable) */
   const opencl::ArrayFormat *array = nullptr; /* (nullable) */

@@ -34,6 +34,12 @@ std::unique_ptr<Convolver> make_winograd (const Device &device,
 std::unique_ptr<Convolver> make_im2col (const Device &device,
     const Convolution &convolution, const Filters &filters, GError **error);
 
+/* 16-bit arrays, on tensor cores */
+bool has_tensor_cores (GstOpenCLContext *context);
+bool is_half (GstOpenCLContext *context, const Convolution &convolution);
+std::unique_ptr<Convolver> make_half (const Device &device,
+    const Convolution &convolution, const Filters &filters, GError **error);
+
 /* Double precision, for float64 arrays */
 std::unique_ptr<Convolver> make_double (
     GstOpenCLContext *context, const Convolution &convolution, GError **error);

@@ -138,6 +138,9 @@ std::unique_ptr<Convolver>
 Convolver::create (const Device &device, const Convolution &convolution,
     const Filters &filters, GError **error)
 {
+  if (convolution.method == Method::automatic && is_half (device.context, convolution)
+      && !is_depthwise (convolution))
+    return make_half (device, convolution, filters, error);
   const Method method = convolution.method == Method::automatic
                             ? fastest (device.context, convolution, filters)
                             : convolution.method;

@@ -49,7 +49,7 @@ remove_marked (Graph &graph)
       all.end ());
 }
 
-/* --- remove-unused: operations whose outputs nobody reads --- */
+/* --- remove-unused: operations whose outputs are not read --- */
 
 void
 remove_unused (Graph &graph)
@@ -391,7 +391,7 @@ merge_once (Graph &graph)
     if (next < 0)
       continue;
     Operation &after = graph.operations[gsize (next)];
-    /* The reader may use it several times, and nobody else. */
+    /* Only this reader may use it, once or several times. */
     const gsize reads =
         gsize (std::count (after.inputs.begin (), after.inputs.end (), joint));
     Operation merged;

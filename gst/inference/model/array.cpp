@@ -4,9 +4,10 @@
  */
 #include "array.hpp"
 
+#include <gst/common/halfnumber.hpp>
+
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace inference {
 using opencl::NumberType;
@@ -84,38 +85,6 @@ text_of (const Shape &shape)
   return text.empty () ? "scalar" : text;
 }
 
-/* --- half precision --- */
-
-float
-float_of_half (guint16 half)
-{
-  const int exponent = half >> 10 & 31;
-  const float fraction = float (half & 1023), sign = half & 0x8000 ? -1.0f : 1.0f;
-  if (exponent == 31)
-    return fraction != 0 ? std::numeric_limits<float>::quiet_NaN () : sign * INFINITY;
-  return exponent == 0 ? sign * std::ldexp (fraction, -24)
-                       : sign * std::ldexp (1024 + fraction, exponent - 25);
-}
-
-/* Rounds to nearest, ties to even. */
-guint16
-half_of_float (float value)
-{
-  const guint16 sign = std::signbit (value) ? 0x8000 : 0;
-  const float size = std::fabs (value);
-  if (std::isnan (value))
-    return 0x7e00;
-  if (size >= 65520.0f)
-    return sign | 0x7c00;
-  if (size < std::ldexp (1.0f, -14))
-    return sign | guint16 (std::nearbyint (std::ldexp (size, 24)));
-  int exponent;
-  const float fraction = std::frexp (size, &exponent); /* from 0.5 to 1 */
-  const guint32 rounded = guint32 (std::nearbyint (std::ldexp (fraction, 11)));
-  /* A carry out of the fraction increments the exponent, as the bits are adjacent. */
-  return sign | guint16 (((exponent + 13) << 10) + rounded);
-}
-
 /* --- arrays --- */
 
 Array::Array (ElementType a_type, Shape a_shape)
@@ -175,7 +144,7 @@ Array::number (gsize n) const
   case ElementType::f64:
     return load<double> (data, n);
   case ElementType::f16:
-    return float_of_half (load<guint16> (data, n));
+    return opencl::float_of_half (load<guint16> (data, n));
   case ElementType::u64:
     return double (load<guint64> (data, n));
   default:
@@ -231,7 +200,7 @@ Array::set_number (gsize n, double value)
     store (writable (), n, value);
     break;
   case ElementType::f16:
-    store (writable (), n, half_of_float (float (value)));
+    store (writable (), n, opencl::half_of_float (float (value)));
     break;
   case ElementType::u64:
     store (writable (), n,

@@ -36,7 +36,7 @@ const ElementInfo *element_of_onnx (gint32 number);
 gsize size_of (ElementType type);
 bool is_float (ElementType type);
 
-/* A contiguous array. Copies share the storage, which nobody changes after it is filled. */
+/* A contiguous array. Copies share the storage, which does not change after it is filled. */
 class Array {
 public:
   Array () = default;
@@ -71,7 +71,4 @@ private:
   std::shared_ptr<const void> owner;
   const guint8 *data = nullptr;
 };
-
-float float_of_half (guint16 half);
-guint16 half_of_float (float value);
 } // namespace inference

@@ -140,12 +140,6 @@ Placing::stored_type (const Value &value) const
   return info_of (value.type).number;
 }
 
-bool
-Placing::is_output (ValueId id) const
-{
-  return std::find (graph.outputs.begin (), graph.outputs.end (), id)
-         != graph.outputs.end ();
-}
 
 /* Constants are contiguous. Weights of a ConvolutionOp are no values, and convolutions pack
  * them. */

@@ -14,7 +14,7 @@
 
 namespace inference {
 namespace {
-/* What a step computes, before it is made */
+/* Request for a step, and its name */
 struct Task {
   StepRequest request;
   std::string name;

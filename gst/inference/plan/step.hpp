@@ -47,7 +47,7 @@ public:
   std::string name; /* of the operation, for errors and profiles */
 };
 
-/* What a step is made of. `inputs` and `outputs` are placements of the operation's values; an
+/* The operation of a step. `inputs` and `outputs` are placements of the operation's values; an
  * input that is left out has no memory. */
 struct StepRequest {
   GstOpenCLContext *context;
