@@ -23,26 +23,28 @@ const bool is_traced = [] {
 }();
 const bool each_has_a_process = fork_each_test ();
 
-constexpr guint short_rounds = 20, long_rounds = 1000;
+constexpr guint short_rounds = 20, long_rounds = 64000;
 
-/* An element whose kernel `name` takes time in proportion to `rounds` */
+/* An element whose kernel `name` takes time in proportion to `rounds`. Frames are small,
+ * since a GPU works on all pixels at once. A compiler cannot shorten the loop. */
 std::string
 busy (const char *name, guint rounds)
 {
-  return text (" openclkernel name=%s source=\"kernel void %s_kernel ("
-               "global const uchar *input, global uchar *output, int stride) {"
-               " size_t at = get_global_id (1) * stride + get_global_id (0);"
-               " uint value = input[at];"
-               " for (uint n = 0; n < %u; n++) value = value * 1664525u + 1013904223u;"
-               " output[at] = value >> 24; }\" ",
+  return text (
+      " openclkernel name=%s source=\"kernel void %s_kernel ("
+      "global const uchar *input, global uchar *output, int stride) {"
+      " size_t at = get_global_id (1) * stride + get_global_id (0);"
+      " uint value = input[at];"
+      " for (uint n = 0; n < %u; n++) value = (value ^ value >> 13) * 1664525u + n;"
+      " output[at] = value >> 24; }\" ",
       name, name, rounds);
 }
 
 std::string
 source (guint frames)
 {
-  return text ("videotestsrc num-buffers=%u ! video/x-raw,format=GRAY8,width=256,"
-               "height=64 ! openclupload name=up !",
+  return text ("videotestsrc num-buffers=%u ! video/x-raw,format=GRAY8,width=64,"
+               "height=4 ! openclupload name=up !",
       frames);
 }
 
@@ -176,12 +178,14 @@ TEST (test_profile_posts_messages_while_it_runs)
       "width=64,height=48,framerate=20/1 ! openclupload name=up !"
       + busy ("work", short_rounds) + sink);
   GstMessageType end;
+  const gint64 start = g_get_monotonic_time ();
   pipeline.start ();
   const std::vector<Message> all = profile_messages (pipeline.bus, timeout, &end);
+  const gsize seconds = (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
   expect_equal (end, GST_MESSAGE_EOS);
   const std::vector<Message> posted = messages_of (all, "work", "work_kernel");
-  fail_unless (
-      posted.size () >= 3 && posted.size () <= 5, "%u messages", guint (posted.size ()));
+  fail_unless (posted.size () >= 3 && posted.size () <= seconds + 1,
+      "%u messages in %u s", guint (posted.size ()), guint (seconds));
   for (gsize n = 1; n < posted.size (); n++)
     fail_unless (
         posted[n].count > posted[n - 1].count && posted[n].time > posted[n - 1].time);
