@@ -49,6 +49,11 @@ struct Device {
   {
   }
 
+  /* PoCL crashes if the process ends while a thread compiles a kernel. */
+  ~Device () { clFinish (queue_of (context)); }
+  Device (const Device &) = delete;
+  Device &operator= (const Device &) = delete;
+
   void launch (cl_kernel kernel) { launch (kernel, queue_of (context)); }
   void launch (cl_kernel kernel, cl_command_queue queue)
   {
