@@ -6,6 +6,7 @@
 
 #include "workdimensions.hpp"
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
@@ -665,11 +666,13 @@ Program::copy_rows (gsize stream, cl_command_queue queue, const Place &from,
 
   if (of.lines () == 1)
     return gst_opencl_check (clEnqueueCopyBuffer (queue, from.data, to.data, from_offset,
-                                 to_offset, of.line_bytes (), 0, nullptr, nullptr),
+                                 to_offset, of.line_bytes (), 0, nullptr,
+                                 opencl::Profiled (queue, opencl::command::copy)),
         "clEnqueueCopyBuffer", error);
   return gst_opencl_check (
       clEnqueueCopyBufferRect (queue, from.data, to.data, from_origin, to_origin, region,
-          from.stride, 0, to.stride, 0, 0, nullptr, nullptr),
+          from.stride, 0, to.stride, 0, 0, nullptr,
+          opencl::Profiled (queue, opencl::command::copy)),
       "clEnqueueCopyBufferRect", error);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "network.hpp"
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 
 #include <algorithm>
@@ -267,8 +268,9 @@ Network::zero_state (cl_command_queue queue, GError **error)
 {
   const cl_uchar zero = 0;
   for (State &state : states) {
-    cl_int code = clEnqueueFillBuffer (queue, state.buffers[flipped](), &zero,
-        sizeof zero, 0, state.size, 0, nullptr, nullptr);
+    cl_int code =
+        clEnqueueFillBuffer (queue, state.buffers[flipped](), &zero, sizeof zero, 0,
+            state.size, 0, nullptr, opencl::Profiled (queue, opencl::command::fill));
     if (!gst_opencl_check (code, "clEnqueueFillBuffer", error))
       return false;
   }

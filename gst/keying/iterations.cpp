@@ -90,9 +90,9 @@ bool
 IterationRun::clear (cl_command_queue queue, GError **error)
 {
   const cl_uint unchanged = 0;
-  return gst_opencl_check (
-      clEnqueueFillBuffer (queue, flags (), &unchanged, sizeof unchanged, 0,
-          max_unread * sizeof unchanged, 0, nullptr, nullptr),
+  return gst_opencl_check (clEnqueueFillBuffer (queue, flags (), &unchanged,
+                               sizeof unchanged, 0, max_unread * sizeof unchanged, 0,
+                               nullptr, opencl::Profiled (queue, opencl::command::fill)),
       "clEnqueueFillBuffer", error);
 }
 
@@ -106,7 +106,8 @@ IterationRun::is_over (
     answer = std::make_unique<cl_uint> (0);
   cl_event event = nullptr;
   cl_int code = clEnqueueReadBuffer (queue, flags (), CL_FALSE, last * sizeof *answer,
-      sizeof *answer, answer.get (), 0, nullptr, &event);
+      sizeof *answer, answer.get (), 0, nullptr,
+      opencl::Profiled (queue, opencl::command::download, &event));
   if (!gst_opencl_check (code, "clEnqueueReadBuffer", error))
     return false;
   clFlush (queue);

@@ -66,6 +66,7 @@
 #include <cmath>
 #include <vector>
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/kernel/kernel.hpp>
@@ -411,7 +412,8 @@ Angiogram::keep (
   if (in_force.axial_shift > 0 && position > 0)
     return align_repeat (frame->data, frame->offset[0], position, queue, error);
   cl_int code = clEnqueueCopyBuffer (queue, frame->data, kept (), frame->offset[0],
-      position * input.size (), input.size (), 0, nullptr, nullptr);
+      position * input.size (), input.size (), 0, nullptr,
+      opencl::Profiled (queue, opencl::command::copy));
   return gst_opencl_check (code, "clEnqueueCopyBuffer", error);
 }
 

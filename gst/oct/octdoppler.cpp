@@ -43,6 +43,7 @@
 #include <memory>
 #include <mutex>
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/kernel/kernel.hpp>
@@ -381,7 +382,7 @@ Doppler::finish (const GstOpenCLFrame *from, cl_command_queue queue, GError **er
   if (!of_frames ())
     return true;
   cl_int code = clEnqueueCopyBuffer (queue, from->data, before (), from->offset[0], 0,
-      input.size (), 0, nullptr, nullptr);
+      input.size (), 0, nullptr, opencl::Profiled (queue, opencl::command::copy));
   has_before = gst_opencl_check (code, "clEnqueueCopyBuffer", error);
   return has_before;
 }

@@ -9,6 +9,7 @@
 
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
 #include <gst/opencl/context/gstopenclinflight.h>
 #include <gst/opencl/elements/gstopenclcombiner-private.h>

@@ -15,14 +15,36 @@
  * GST_TRACERS=openclstats GST_DEBUG=GST_TRACER:7 gst-launch-1.0 videotestsrc \
  *   num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload ! opencldownload ! fakesink
  * ]|
+ *
+ * With the parameter `profile=true`, it also measures how long the device works on each
+ * kernel, upload, download, copy, fill and map. When the program ends, it prints a table
+ * of these times to stderr, and logs a record `opencl-profile` for each row.
+ *
+ * |[
+ * GST_TRACERS="openclstats(profile=true)" gst-launch-1.0 videotestsrc num-buffers=10 ! \
+ *   openclupload ! chromakey ! opencldownload ! fakesink
+ * ]|
+ *
+ * While the pipeline runs, each element posts its times as element messages named
+ * `opencl-profile`: once a second, at EOS, and on the way to READY. A message is posted
+ * for each kernel that ran since the last one. Its fields are totals:
+ *
+ * * #gchararray `kernel`: function name of the kernel, or "(upload)", "(download)",
+ *   "(copy)", "(fill)", "(map)" or "(unmap)"
+ * * #gchararray `layer`: layer of a neural network, or ""
+ * * #guint64 `count`: commands measured
+ * * #guint64 `time-ns`: time of the device for all of them
  */
 #include "openclstatstracer.h"
+
+#include "profilereport.hpp"
 
 #include <gst/gsttracerrecord.h>
 #include <gst/opencl/opencl-private.hpp>
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace {
@@ -40,6 +62,9 @@ struct _GstOpenCLStatsTracer {
   GstTracer parent;
   GstTracerRecord *record;
   StatisticsList *known;
+  /* NULL without the parameter profile=true */
+  GstTracerRecord *profile_record;
+  transfer::ProfileMessages *profile_messages;
 };
 
 G_DEFINE_FINAL_TYPE (GstOpenCLStatsTracer, gst_opencl_stats_tracer, GST_TYPE_TRACER)
@@ -126,11 +151,25 @@ on_push (GObject *tracer, GstClockTime time, GstPad *pad, gpointer data)
   enter_peer (pad);
 }
 
+/* Every element that works in a streaming thread pushes, or is pushed into. */
+static void
+post_times (GstOpenCLStatsTracer *self, GstPad *pad, GstClockTime now)
+{
+  for (GstElement *element : {get_peer_element (pad), gst_pad_get_parent_element (pad)}) {
+    if (element)
+      self->profile_messages->post_if_due (element, now);
+    gst_clear_object (&element);
+  }
+}
+
 static void
 on_pushed_buffers (GObject *tracer, GstClockTime time, GstPad *pad, gint result)
 {
+  GstOpenCLStatsTracer *self = GST_OPENCL_STATS_TRACER (tracer);
   GstOpenCLStatistics *previous = pop_interrupted ();
   gst_opencl_statistics_leave (previous ? previous : statistics_of_pusher (pad));
+  if (self->profile_messages)
+    post_times (self, pad, time);
 }
 
 /* Applications push events, too. Their threads then count for the application again. */
@@ -138,6 +177,23 @@ static void
 on_pushed_event (GObject *tracer, GstClockTime time, GstPad *pad, gboolean result)
 {
   gst_opencl_statistics_leave (pop_interrupted ());
+}
+
+/* A sink posts EOS after the elements upstream have finished their frames. */
+static void
+on_message (GObject *tracer, GstClockTime time, GstElement *element, GstMessage *message)
+{
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS)
+    GST_OPENCL_STATS_TRACER (tracer)->profile_messages->finish_pipeline_of (
+        GST_OBJECT (element));
+}
+
+static void
+on_changed_state (GObject *tracer, GstClockTime time, GstElement *element,
+    GstStateChange change, GstStateChangeReturn result)
+{
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
+    GST_OPENCL_STATS_TRACER (tracer)->profile_messages->finish (element);
 }
 
 struct Hook {
@@ -156,6 +212,11 @@ static const Hook hooks[] = {
     {"pad-push-event-post", G_CALLBACK (on_pushed_event)},
 };
 
+static const Hook profile_hooks[] = {
+    {"element-post-message-pre", G_CALLBACK (on_message)},
+    {"element-change-state-post", G_CALLBACK (on_changed_state)},
+};
+
 static GstStructure *
 counter_field (const gchar *description)
 {
@@ -164,33 +225,59 @@ counter_field (const gchar *description)
       G_TYPE_UINT64, G_MAXUINT64, nullptr);
 }
 
+static GstStructure *
+element_field ()
+{
+  return gst_structure_new ("scope", "type", G_TYPE_GTYPE, G_TYPE_STRING, "related-to",
+      GST_TYPE_TRACER_VALUE_SCOPE, GST_TRACER_VALUE_SCOPE_ELEMENT, nullptr);
+}
+
+static GstStructure *
+text_field (const gchar *description)
+{
+  return gst_structure_new ("value", "type", G_TYPE_GTYPE, G_TYPE_STRING, "description",
+      G_TYPE_STRING, description, nullptr);
+}
+
+static GstTracerRecord *
+new_profile_record ()
+{
+  return gst_tracer_record_new ("opencl-profile.class", "element", GST_TYPE_STRUCTURE,
+      element_field (), "kernel", GST_TYPE_STRUCTURE,
+      text_field ("function name of a kernel, or kind of transfer"), "layer",
+      GST_TYPE_STRUCTURE, text_field ("layer of a neural network"), "count",
+      GST_TYPE_STRUCTURE, counter_field ("commands measured"), "time-ns",
+      GST_TYPE_STRUCTURE, counter_field ("time of the device for all of them"), nullptr);
+}
+
 static GstTracerRecord *
 new_record ()
 {
   return gst_tracer_record_new ("openclstats.class", "element", GST_TYPE_STRUCTURE,
-      gst_structure_new ("scope", "type", G_TYPE_GTYPE, G_TYPE_STRING, "related-to",
-          GST_TYPE_TRACER_VALUE_SCOPE, GST_TRACER_VALUE_SCOPE_ELEMENT, nullptr),
-      "uploads", GST_TYPE_STRUCTURE, counter_field ("host to device transfers"),
-      "upload-bytes", GST_TYPE_STRUCTURE, counter_field ("bytes uploaded"), "downloads",
-      GST_TYPE_STRUCTURE, counter_field ("device to host transfers"), "download-bytes",
-      GST_TYPE_STRUCTURE, counter_field ("bytes downloaded"), "host-waits",
-      GST_TYPE_STRUCTURE, counter_field ("times a thread was blocked to wait for data"),
-      "throttled", GST_TYPE_STRUCTURE,
+      element_field (), "uploads", GST_TYPE_STRUCTURE,
+      counter_field ("host to device transfers"), "upload-bytes", GST_TYPE_STRUCTURE,
+      counter_field ("bytes uploaded"), "downloads", GST_TYPE_STRUCTURE,
+      counter_field ("device to host transfers"), "download-bytes", GST_TYPE_STRUCTURE,
+      counter_field ("bytes downloaded"), "host-waits", GST_TYPE_STRUCTURE,
+      counter_field ("times a thread was blocked to wait for data"), "throttled",
+      GST_TYPE_STRUCTURE,
       counter_field ("times a thread was blocked to limit frames in flight"), "launches",
       GST_TYPE_STRUCTURE, counter_field ("kernels enqueued"), nullptr);
 }
 
 /* The record does not quote strings. Names with other characters than letters and digits
  * must be quoted, so that the log can be parsed. */
-static gchar *
-dup_quoted_name (GstOpenCLStatistics *statistics)
+static std::string
+quoted (const gchar *name)
 {
   GValue value = G_VALUE_INIT;
   g_value_init (&value, G_TYPE_STRING);
-  g_value_take_string (&value, gst_opencl_statistics_get_name (statistics));
-  gchar *quoted = gst_value_serialize (&value);
+  g_value_set_string (&value, name);
+  gchar *serialized = gst_value_serialize (&value);
+  const std::string text = serialized;
+  g_free (serialized);
   g_value_unset (&value);
-  return quoted;
+  return text;
 }
 
 static void
@@ -199,11 +286,68 @@ log_counts (GstOpenCLStatsTracer *self, GstOpenCLStatistics *statistics)
   GstOpenCLCounts counts;
   if (!gst_opencl_statistics_get_counts (statistics, &counts))
     return;
-  gchar *name = dup_quoted_name (statistics);
-  gst_tracer_record_log (self->record, name, counts.uploads, counts.upload_bytes,
-      counts.downloads, counts.download_bytes, counts.host_waits, counts.throttled,
-      counts.launches);
+  gchar *name = gst_opencl_statistics_get_name (statistics);
+  gst_tracer_record_log (self->record, quoted (name).c_str (), counts.uploads,
+      counts.upload_bytes, counts.downloads, counts.download_bytes, counts.host_waits,
+      counts.throttled, counts.launches);
   g_free (name);
+}
+
+/* --- profile --- */
+
+/* Parameters are the fields of a structure, as those of GStreamer's own tracers. */
+static bool
+wants_profile (GstOpenCLStatsTracer *self)
+{
+  gchar *parameters = nullptr;
+  gboolean wanted = FALSE;
+
+  g_object_get (self, "params", &parameters, nullptr);
+  if (parameters) {
+    const std::string text = std::string ("openclstats,") + parameters;
+    GstStructure *structure = gst_structure_from_string (text.c_str (), nullptr);
+    if (!structure || !gst_structure_get_boolean (structure, "profile", &wanted))
+      GST_WARNING_OBJECT (self,
+          "ignoring the parameters \"%s\": expected profile=true or profile=false",
+          parameters);
+    g_clear_pointer (&structure, gst_structure_free);
+  }
+  g_free (parameters);
+  return wanted;
+}
+
+static void
+start_profile (GstOpenCLStatsTracer *self)
+{
+  self->profile_record = new_profile_record ();
+  self->profile_messages = new transfer::ProfileMessages;
+  for (const Hook &hook : profile_hooks)
+    gst_tracing_register_hook (GST_TRACER (self), hook.name, hook.function);
+  gst_opencl_profile_enable ();
+}
+
+static void
+report_profile (GstOpenCLStatsTracer *self)
+{
+  gst_opencl_profile_finish (nullptr);
+  const auto rows = transfer::rows_of (self->known->statistics);
+  for (const transfer::TimeRow &row : rows)
+    gst_tracer_record_log (self->profile_record, quoted (row.element.c_str ()).c_str (),
+        quoted (row.kernel.c_str ()).c_str (), quoted (row.layer.c_str ()).c_str (),
+        row.count, row.time);
+  g_printerr ("%s", transfer::table_of (rows).c_str ());
+  if (const guint64 missed = gst_opencl_profile_get_n_missed ())
+    g_printerr ("openclstats: %" G_GUINT64_FORMAT " commands were not measured, because "
+                "they failed, did not end, or were too many at once\n",
+        missed);
+}
+
+static void
+end_profile (GstOpenCLStatsTracer *self)
+{
+  report_profile (self);
+  delete self->profile_messages;
+  gst_object_unref (self->profile_record);
 }
 
 static void
@@ -211,6 +355,8 @@ gst_opencl_stats_tracer_finalize (GObject *object)
 {
   GstOpenCLStatsTracer *self = GST_OPENCL_STATS_TRACER (object);
 
+  if (self->profile_messages)
+    end_profile (self);
   for (GstOpenCLStatistics *statistics : self->known->statistics) {
     log_counts (self, statistics);
     gst_opencl_statistics_unref (statistics);
@@ -221,8 +367,19 @@ gst_opencl_stats_tracer_finalize (GObject *object)
 }
 
 static void
+gst_opencl_stats_tracer_constructed (GObject *object)
+{
+  GstOpenCLStatsTracer *self = GST_OPENCL_STATS_TRACER (object);
+
+  G_OBJECT_CLASS (gst_opencl_stats_tracer_parent_class)->constructed (object);
+  if (wants_profile (self))
+    start_profile (self);
+}
+
+static void
 gst_opencl_stats_tracer_class_init (GstOpenCLStatsTracerClass *klass)
 {
+  G_OBJECT_CLASS (klass)->constructed = gst_opencl_stats_tracer_constructed;
   G_OBJECT_CLASS (klass)->finalize = gst_opencl_stats_tracer_finalize;
 }
 

@@ -119,6 +119,28 @@ counts_of (GstElement *element)
   return counts;
 }
 
+/* Times that the profile has measured, by kernel and layer */
+struct Measured {
+  guint64 count = 0;
+  GstClockTime time = 0;
+};
+using MeasuredTimes = std::map<std::pair<std::string, std::string>, Measured>;
+
+inline MeasuredTimes
+times_of (GstOpenCLStatistics *statistics)
+{
+  MeasuredTimes times;
+  gst_opencl_statistics_foreach_time (
+      statistics,
+      [] (const GstOpenCLTime *time, gpointer data) {
+        auto &to = *static_cast<MeasuredTimes *> (data);
+        fail_if (to.count ({time->kernel, time->layer}));
+        to[{time->kernel, time->layer}] = {time->count, time->time};
+      },
+      &times);
+  return times;
+}
+
 inline cl_int
 status_of (cl_event event)
 {

@@ -319,6 +319,8 @@ clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimens
 {
   if (cl_int failure = enter (ENQUEUE_KERNEL))
     return failure;
+  if (event)
+    counters[ENQUEUE_KERNEL_WITH_EVENT].calls++;
   if (is_lost (queue) || !has_local_memory_for (queue, kernel))
     return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueNDRangeKernel) (

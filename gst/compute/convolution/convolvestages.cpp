@@ -4,6 +4,7 @@
  */
 #include "convolvestages.hpp"
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
 
@@ -374,8 +375,8 @@ PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
     return planes;
   cl_command_queue queue =
       gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
-  cl_int code = clEnqueueFillBuffer (
-      queue, planes (), &nothing, sizeof nothing, 0, bytes, 0, nullptr, nullptr);
+  cl_int code = clEnqueueFillBuffer (queue, planes (), &nothing, sizeof nothing, 0, bytes,
+      0, nullptr, opencl::Profiled (queue, opencl::command::fill));
   if (!gst_opencl_check (code, "clEnqueueFillBuffer", error))
     return cl::Buffer ();
   return planes;

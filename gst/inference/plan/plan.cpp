@@ -7,6 +7,7 @@
 #include "../graph/passes.hpp"
 
 #include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 
 #include <atomic>
@@ -244,11 +245,13 @@ Plan::enqueue (cl_command_queue queue, const std::vector<Memory> &inputs,
     memories[gsize (input_ports[n].tensor.memory)] = inputs[n];
   for (gsize n = 0; n < outputs.size (); n++)
     memories[gsize (output_ports[n].tensor.memory)] = outputs[n];
-  for (const StepPointer &step : steps)
+  for (const StepPointer &step : steps) {
+    const opencl::ProfileLayer layer (step->name.c_str ());
     if (!step->enqueue (queue, memories, error)) {
       g_prefix_error (error, "%s: ", step->name.c_str ());
       return false;
     }
+  }
   return true;
 }
 } // namespace inference

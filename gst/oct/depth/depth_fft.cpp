@@ -5,6 +5,7 @@
 #include "depth_fft.hpp"
 #include "depthparts.hpp"
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 
 namespace oct {
@@ -51,7 +52,8 @@ DepthFft::transform (cl_command_queue queue, const RawSpectra &spectra, GError *
   if (spectra.offset > 0) {
     from = spectra_copy ();
     cl_int code = clEnqueueCopyBuffer (queue, spectra.data, from, spectra.offset, 0,
-        bytes_of_spectra (format), 0, nullptr, nullptr);
+        bytes_of_spectra (format), 0, nullptr,
+        opencl::Profiled (queue, opencl::command::copy));
     if (!gst_opencl_check (code, "clEnqueueCopyBuffer", error))
       return false;
   }

@@ -4,6 +4,7 @@
  */
 #include "volumestore.hpp"
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
 
@@ -110,7 +111,8 @@ VolumeStore::clear (const Rows &are_wanted, GError **error)
         for (guint row = 0; row < rows && code == CL_SUCCESS; row++) {
           if (are_wanted (row))
             code = clEnqueueFillBuffer (frame.queue, frame.data, &zero, sizeof zero,
-                frame.offset[0] + row * row_bytes, row_bytes, 0, nullptr, nullptr);
+                frame.offset[0] + row * row_bytes, row_bytes, 0, nullptr,
+                opencl::Profiled (frame.queue, opencl::command::fill));
         }
         return bool (gst_opencl_check (code, "clEnqueueFillBuffer", why));
       },

@@ -55,8 +55,9 @@ read_mean (cl_command_queue queue, cl_mem mean, const Values &background, Values
 {
   std::vector<cl_float> values (mirror.size ());
   const gsize bytes = values.size () * sizeof values[0];
-  if (!gst_opencl_check (clEnqueueReadBuffer (queue, mean, CL_TRUE, 0, bytes,
-                             values.data (), 0, nullptr, nullptr),
+  if (!gst_opencl_check (
+          clEnqueueReadBuffer (queue, mean, CL_TRUE, 0, bytes, values.data (), 0, nullptr,
+              opencl::Profiled (queue, opencl::command::download)),
           "clEnqueueReadBuffer", error))
     return false;
   mirror.assign (values.begin (), values.end ());

@@ -5,13 +5,26 @@
 #include "gstopenclstatistics.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <string>
+#include <utility>
+
+namespace {
+struct Time {
+  guint64 count = 0;
+  GstClockTime time = 0;
+};
+
+/* By kernel and layer */
+using Times = std::map<std::pair<std::string, std::string>, Time>;
+} // namespace
 
 struct _GstOpenCLStatistics {
   std::atomic<int> references{1};
-  std::mutex lock; /* protects name */
+  std::mutex lock; /* protects name and times */
   std::string name;
+  Times times;
   std::atomic<bool> used{false};
   std::atomic<guint64> uploads{0};
   std::atomic<guint64> upload_bytes{0};
@@ -144,6 +157,36 @@ void
 gst_opencl_statistics_mark (GstOpenCLStatistics *stats)
 {
   stats->used = true;
+}
+
+GstOpenCLStatistics *
+gst_opencl_statistics_ref_current (void)
+{
+  return gst_opencl_statistics_ref (current ? current : statistics_of_no_element ());
+}
+
+void
+gst_opencl_statistics_add_time (GstOpenCLStatistics *stats, const gchar *kernel,
+    const gchar *layer, GstClockTime time)
+{
+  std::lock_guard<std::mutex> guard (stats->lock);
+  Time &sum = stats->times[{kernel, layer}];
+  sum.count++;
+  sum.time += time;
+}
+
+void
+gst_opencl_statistics_foreach_time (
+    GstOpenCLStatistics *stats, GstOpenCLTimeFunc func, gpointer user_data)
+{
+  std::unique_lock<std::mutex> guard (stats->lock);
+  const Times times = stats->times;
+  guard.unlock ();
+  for (const auto &[what, sum] : times) {
+    const GstOpenCLTime time = {
+        what.first.c_str (), what.second.c_str (), sum.count, sum.time};
+    func (&time, user_data);
+  }
 }
 
 void

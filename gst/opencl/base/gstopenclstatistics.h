@@ -116,6 +116,42 @@ GST_OPENCL_API void gst_opencl_statistics_leave (GstOpenCLStatistics *previous);
  */
 GST_OPENCL_API void gst_opencl_statistics_mark (GstOpenCLStatistics *stats);
 
+/**
+ * GstOpenCLTime:
+ * @kernel: function name of a kernel, or a kind of transfer, such as "(upload)"
+ * @layer: layer of a network that launched it, or ""
+ * @count: commands measured
+ * @time: time that the device worked on all of them
+ *
+ * Time of one element on the device.
+ */
+typedef struct {
+  const gchar *kernel;
+  const gchar *layer;
+  guint64 count;
+  GstClockTime time;
+} GstOpenCLTime;
+
+typedef void (*GstOpenCLTimeFunc) (const GstOpenCLTime *time, gpointer user_data);
+
+/**
+ * gst_opencl_statistics_foreach_time:
+ * @stats: statistics
+ * @func: (scope call): called with each time measured so far, without a lock
+ * @user_data: argument of @func
+ *
+ * Reads the times of an element. There are none unless gst_opencl_profile_enable() was
+ * called (profile.hpp).
+ */
+GST_OPENCL_API void gst_opencl_statistics_foreach_time (
+    GstOpenCLStatistics *stats, GstOpenCLTimeFunc func, gpointer user_data);
+
+/* Only for profile.cpp. gst_opencl_statistics_ref_current() returns the statistics that
+ * this thread counts for (transfer full). */
+GstOpenCLStatistics *gst_opencl_statistics_ref_current (void);
+void gst_opencl_statistics_add_time (GstOpenCLStatistics *stats, const gchar *kernel,
+    const gchar *layer, GstClockTime time);
+
 /* Count for the element that gst_opencl_statistics_enter() set in this thread. */
 GST_OPENCL_API void gst_opencl_count_upload (gsize bytes);
 GST_OPENCL_API void gst_opencl_count_download (gsize bytes);

@@ -21,6 +21,7 @@
 #include <gst/opencl/program/programsource.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 #include "timeout.hpp"
 #include <gst/opencl/program/programcache.hpp>
 #include "reaper.hpp"
@@ -230,8 +231,8 @@ make_thread_queues (GstOpenCLContext *self)
 cl::CommandQueue
 new_queue (const ContextState &state, cl_int &code)
 {
-  return cl::CommandQueue (
-      clCreateCommandQueue (state.handle (), state.device (), 0, &code));
+  return cl::CommandQueue (clCreateCommandQueue (state.handle (), state.device (),
+      gst_opencl_profile_get_queue_properties (), &code));
 }
 
 /* Returns a boolean environment variable, or `otherwise` if it is not set. */
@@ -333,6 +334,17 @@ queue_info (cl_command_queue queue, cl_command_queue_info what)
   return value;
 }
 
+/* The application must create its queue so that it can be measured. */
+static void
+warn_if_not_measured (cl_command_queue queue)
+{
+  const auto wanted = gst_opencl_profile_get_queue_properties ();
+  const auto has = queue_info<cl_command_queue_properties> (queue, CL_QUEUE_PROPERTIES);
+  if ((has & wanted) != wanted)
+    GST_WARNING ("the application's command queue is not profiled: create it with "
+                 "CL_QUEUE_PROFILING_ENABLE to see the times of its commands");
+}
+
 /* Checks that `queue` is an in-order queue of `handle` and `device`. */
 static bool
 check_queue (
@@ -365,6 +377,8 @@ gst_opencl_context_new_wrapped (
 
   if (queue && !check_queue (queue, handle, device, error))
     return nullptr;
+  if (queue)
+    warn_if_not_measured (queue);
   auto own_device = opencl::retained<cl::Device> (device, error);
   auto own_handle = opencl::retained<cl::Context> (handle, error);
   auto compute =

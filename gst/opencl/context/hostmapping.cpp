@@ -5,6 +5,7 @@
 #include "hostmapping.hpp"
 
 #include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/profile.hpp>
 
 #include <utility>
 
@@ -50,8 +51,9 @@ HostMapping::enqueue (cl_command_queue queue, GstMapFlags access, bool keeps_con
 {
   cl_int code;
   cl_event event = nullptr;
-  void *place = clEnqueueMapBuffer (queue, buffer (), CL_FALSE,
-      flags_of (access, keeps_contents), 0, size, 0, nullptr, &event, &code);
+  void *place =
+      clEnqueueMapBuffer (queue, buffer (), CL_FALSE, flags_of (access, keeps_contents),
+          0, size, 0, nullptr, Profiled (queue, command::map, &event), &code);
   if (!gst_opencl_check (code, "clEnqueueMapBuffer", error))
     return false;
   cl::Event ready (event);
@@ -66,24 +68,36 @@ HostMapping::enqueue (cl_command_queue queue, GstMapFlags access, bool keeps_con
 }
 
 bool
-HostMapping::enqueue_end (cl_command_queue queue, cl::Event &event, GError **error)
+HostMapping::unmap (cl_command_queue queue, cl_event *event, GError **error)
 {
   const bool waits = queue != mapped_on;
-  cl_event ended = nullptr;
-  if (!gst_opencl_check (clEnqueueUnmapMemObject (queue, buffer (), bytes, waits ? 1 : 0,
-                             waits ? &mapped () : nullptr, &ended),
-          "clEnqueueUnmapMemObject", error))
+  const cl_int code = clEnqueueUnmapMemObject (
+      queue, buffer (), bytes, waits ? 1 : 0, waits ? &mapped () : nullptr, event);
+  if (!gst_opencl_check (code, "clEnqueueUnmapMemObject", error))
     return false;
-  event = cl::Event (ended);
   forget ();
   return true;
 }
 
 bool
+HostMapping::enqueue_end (cl_command_queue queue, cl::Event &event, GError **error)
+{
+  cl_event ended = nullptr;
+  if (!unmap (queue, Profiled (queue, command::unmap, &ended), error))
+    return false;
+  event = cl::Event (ended);
+  return true;
+}
+
+/* Not profiled: no element waits for it, and it may come after the pipeline has ended. */
+bool
 HostMapping::end_alone (cl::Event &event, GError **error)
 {
-  const bool enqueued = enqueue_end (mapped_on, event, error);
-  clFlush (mapped_on);
+  const cl_command_queue queue = mapped_on;
+  cl_event ended = nullptr;
+  const bool enqueued = unmap (queue, &ended, error);
+  clFlush (queue);
+  event = cl::Event (ended);
   return enqueued;
 }
 

@@ -47,6 +47,8 @@ public:
   const cl::Event &ready () const { return mapped; }
 
 private:
+  bool unmap (cl_command_queue queue, cl_event *event, GError **error);
+
   const cl::Buffer &buffer; /* owned by the caller */
   const gsize size;
   guint8 *bytes = nullptr; /* nullptr while it is not mapped */

@@ -7,6 +7,7 @@
 #include <gst/opencl/base/endofqueue.hpp>
 #include "gstopenclcontext-private.hpp"
 #include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/profile.hpp>
 #include "timeout.hpp"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ ThreadQueues::set (GstOpenCLQueue which, cl::CommandQueue queue, GError **error)
 {
   if (!queue ()) {
     cl_int code;
-    queue = cl::CommandQueue (clCreateCommandQueue (context, device, 0, &code));
+    queue = cl::CommandQueue (clCreateCommandQueue (
+        context, device, gst_opencl_profile_get_queue_properties (), &code));
     if (!gst_opencl_check (code, "clCreateCommandQueue", error))
       return false;
   }

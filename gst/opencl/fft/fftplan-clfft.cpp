@@ -12,8 +12,10 @@
 
 #include <mutex>
 
+#include <gst/opencl/base/endofqueue.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {
@@ -50,6 +52,38 @@ private:
   clfftStatus status_;
 };
 
+/* Measures the commands that a library enqueues while in scope, as one command. */
+class ProfiledSpan {
+public:
+  ProfiledSpan (cl_command_queue queue, const char *name) : queue (queue), name (name)
+  {
+    if (gst_opencl_profile_is_enabled () && gst_opencl_profile_admits (queue))
+      begin = end_of_queue ();
+  }
+  ~ProfiledSpan ()
+  {
+    if (!begin ())
+      return;
+    const cl::Event end = end_of_queue ();
+    if (end ())
+      gst_opencl_profile_add (queue, nullptr, name, begin (), end ());
+  }
+  ProfiledSpan (const ProfiledSpan &) = delete;
+  ProfiledSpan &operator= (const ProfiledSpan &) = delete;
+
+private:
+  cl::Event end_of_queue ()
+  {
+    cl_event event = nullptr;
+    enqueue_end (queue, &event, nullptr);
+    return cl::Event (event);
+  }
+
+  const cl_command_queue queue;
+  const char *const name;
+  cl::Event begin;
+};
+
 class ClFFTPlan : public FFTPlan {
 public:
   explicit ClFFTPlan (const FFTShape &shape) : shape_ (shape) {}
@@ -74,6 +108,7 @@ public:
   {
     if (compiles_only ()) /* clFFT launches kernels itself */
       return true;
+    const ProfiledSpan span (queue, "(clFFT)");
     if (!transform (queue, input, output, error))
       return false;
     gst_opencl_count_launches (1); /* clFFT does not report how many */

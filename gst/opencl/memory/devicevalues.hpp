@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/gstopenclinflight.h>
 #include <gst/opencl/context/pinnedblock.hpp>
 
@@ -42,8 +43,9 @@ public:
           "the device did not finish an earlier read");
       return false;
     }
-    if (!gst_opencl_check (clEnqueueReadBuffer (queue, from, CL_FALSE, 0, bytes (),
-                               block->data (), 0, nullptr, &event),
+    if (!gst_opencl_check (
+            clEnqueueReadBuffer (queue, from, CL_FALSE, 0, bytes (), block->data (), 0,
+                nullptr, Profiled (queue, command::download, &event)),
             "clEnqueueReadBuffer", error))
       return false;
     under_way = cl::Event (event);

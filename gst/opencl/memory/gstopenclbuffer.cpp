@@ -9,6 +9,7 @@
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/context/timeout.hpp>
 #include <gst/opencl/context/stagingring.hpp>
@@ -20,7 +21,10 @@
 
 using opencl::PlaneLayout;
 using opencl::PlaneLayouts;
+using opencl::Profiled;
 using opencl::StagingRing;
+
+namespace command = opencl::command;
 
 namespace {
 /* A buffer mapped for the CPU. The last reference unmaps and unrefs it. */
@@ -138,12 +142,12 @@ enqueue_bytes (cl_command_queue queue, const End &to, gsize to_offset, const End
   from_offset += from.offset;
   if (!from.device)
     return clEnqueueWriteBuffer (queue, to.device, CL_FALSE, to_offset, size,
-        from.host + from_offset, 0, nullptr, event);
+        from.host + from_offset, 0, nullptr, Profiled (queue, command::upload, event));
   if (!to.device)
     return clEnqueueReadBuffer (queue, from.device, CL_FALSE, from_offset, size,
-        to.host + to_offset, 0, nullptr, event);
-  return clEnqueueCopyBuffer (
-      queue, from.device, to.device, from_offset, to_offset, size, 0, nullptr, event);
+        to.host + to_offset, 0, nullptr, Profiled (queue, command::download, event));
+  return clEnqueueCopyBuffer (queue, from.device, to.device, from_offset, to_offset, size,
+      0, nullptr, Profiled (queue, command::copy, event));
 }
 
 /* Origin of a plane, as an argument of the clEnqueue...BufferRect() functions */
@@ -165,12 +169,15 @@ enqueue_rows (cl_command_queue queue, const End &to, const PlaneLayout &to_plane
   const gsize region[3] = {from_plane.row_bytes, lines, 1};
   if (!from.device)
     return clEnqueueWriteBufferRect (queue, to.device, CL_FALSE, target.at, start.at,
-        region, to_plane.stride, 0, from_plane.stride, 0, from.host, 0, nullptr, nullptr);
+        region, to_plane.stride, 0, from_plane.stride, 0, from.host, 0, nullptr,
+        Profiled (queue, command::upload));
   if (!to.device)
     return clEnqueueReadBufferRect (queue, from.device, CL_FALSE, start.at, target.at,
-        region, from_plane.stride, 0, to_plane.stride, 0, to.host, 0, nullptr, nullptr);
+        region, from_plane.stride, 0, to_plane.stride, 0, to.host, 0, nullptr,
+        Profiled (queue, command::download));
   return clEnqueueCopyBufferRect (queue, from.device, to.device, start.at, target.at,
-      region, from_plane.stride, 0, to_plane.stride, 0, 0, nullptr, nullptr);
+      region, from_plane.stride, 0, to_plane.stride, 0, 0, nullptr,
+      Profiled (queue, command::copy));
 }
 
 /* Copies the last row separately: NVIDIA's driver requires its whole stride to be inside

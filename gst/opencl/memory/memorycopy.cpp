@@ -7,11 +7,15 @@
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 
 using opencl::device_storage;
 using opencl::host_storage;
+using opencl::Profiled;
 using opencl::storage_of;
 using opencl::WaitList;
+
+namespace command = opencl::command;
 
 namespace {
 /* Direction of a copy */
@@ -31,7 +35,7 @@ enqueue_on_device (cl_command_queue queue, GstMemory *destination, gsize to,
 {
   return clEnqueueCopyBuffer (queue, device_storage (source).handle (),
       device_storage (destination).handle (), from, to, size, waits.size (),
-      waits.data (), event);
+      waits.data (), Profiled (queue, command::copy, event));
 }
 
 cl_int
@@ -40,7 +44,7 @@ enqueue_upload (cl_command_queue queue, GstMemory *destination, gsize to,
 {
   return clEnqueueWriteBuffer (queue, device_storage (destination).handle (), CL_FALSE,
       to, size, host_storage (source).data () + from, waits.size (), waits.data (),
-      event);
+      Profiled (queue, command::upload, event));
 }
 
 cl_int
@@ -48,7 +52,8 @@ enqueue_download (cl_command_queue queue, GstMemory *destination, gsize to,
     GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event)
 {
   return clEnqueueReadBuffer (queue, device_storage (source).handle (), CL_FALSE, from,
-      size, host_storage (destination).data () + to, waits.size (), waits.data (), event);
+      size, host_storage (destination).data () + to, waits.size (), waits.data (),
+      Profiled (queue, command::download, event));
 }
 
 void

@@ -7,6 +7,7 @@
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/pinnedblock.hpp>
 
 namespace opencl {
@@ -128,10 +129,12 @@ private:
         || !staging_events.collect_waits (queue, staging_access, waits, error)
         || !waits.enqueue (error))
       return false;
-    cl_int code = to_device ? clEnqueueWriteBuffer (queue, buffer (), CL_FALSE, 0, size,
-                      staging->data (), 0, nullptr, &event)
-                            : clEnqueueReadBuffer (queue, buffer (), CL_FALSE, 0, size,
-                                staging->data (), 0, nullptr, &event);
+    cl_int code =
+        to_device
+            ? clEnqueueWriteBuffer (queue, buffer (), CL_FALSE, 0, size, staging->data (),
+                0, nullptr, Profiled (queue, command::upload, &event))
+            : clEnqueueReadBuffer (queue, buffer (), CL_FALSE, 0, size, staging->data (),
+                0, nullptr, Profiled (queue, command::download, &event));
     if (!gst_opencl_check (
             code, to_device ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer", error))
       return false;

@@ -12,6 +12,7 @@
 #include "compileonly.hpp"
 
 #include "helperprogram.hpp"
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <algorithm>
@@ -174,8 +175,8 @@ enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions
   /* VkFFT fills the tables of a plan by launches on its own queue: these must run. */
   if (compiles_only () && !queue)
     return CL_SUCCESS;
-  return clEnqueueNDRangeKernel (
-      queue, kernel, dimensions, offset, global, local, n_events, events, event);
+  return clEnqueueNDRangeKernel (queue, kernel, dimensions, offset, global, local,
+      n_events, events, Profiled (queue, kernel, event));
 }
 } // namespace opencl
 

@@ -179,11 +179,20 @@ def check_statistics(printed):
             assert re.search(r"downloads=\(guint64\)0\b.*host-waits=\(guint64\)0\b", line), line
 
 
+def check_profile(printed):
+    """Checks that the table has a row with a kernel, and no command was missed."""
+    assert re.search(r"^element +kernel +layer +count +total ms +mean us +%$", printed, re.M), printed
+    assert re.search(r"^\w+ +\w+ +\d+ +[\d.]+ +[\d.]+ +[\d.]+$", printed, re.M), printed
+    assert "not measured" not in printed, printed
+
+
 def run(command, environment):
     done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True,
                           text=True, timeout=300, check=False)  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    if "openclstats" in command:
+    if "profile=true" in command:
+        check_profile(done.stderr)
+    elif "openclstats" in command:
         check_statistics(done.stderr)
 
 

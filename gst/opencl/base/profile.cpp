@@ -1,0 +1,277 @@
+/* Profile: the device's time of each command, by element, kernel and layer
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "profile.hpp"
+
+#include <gst/opencl/base/opencl-hpp.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace {
+std::atomic<bool> enabled{false};
+thread_local const gchar *current_layer = nullptr;
+
+/* Commands that may be pending at once. Their events use memory of the driver. */
+constexpr gsize most_pending = 8192;
+/* Commands of a queue between two looks at their events. Asking a driver takes as long as
+ * enqueueing a command. */
+constexpr gsize batch = 64;
+constexpr gint64 longest_wait = G_USEC_PER_SEC;
+constexpr gulong pause = 500; /* µs */
+
+struct Unref {
+  void operator() (GstOpenCLStatistics *stats) const
+  {
+    gst_opencl_statistics_unref (stats);
+  }
+};
+
+struct Command {
+  std::unique_ptr<GstOpenCLStatistics, Unref> stats;
+  std::string kernel, layer;
+  cl::Event begin, event; /* `begin` may be empty */
+  guint64 serial = 0;
+
+  bool is_over () const { return status () <= CL_COMPLETE; }
+  /* Requires that the command is over. Returns false if it failed. */
+  bool measure () const;
+
+private:
+  /* A driver that does not answer has lost the device. */
+  cl_int status () const
+  {
+    cl_int now = CL_QUEUED;
+    const cl_int code = event.getInfo (CL_EVENT_COMMAND_EXECUTION_STATUS, &now);
+    return code == CL_SUCCESS ? now : code;
+  }
+};
+
+bool
+Command::measure () const
+{
+  cl_ulong from = 0, to = 0;
+  const cl_int begun = begin ()
+                           ? begin.getProfilingInfo (CL_PROFILING_COMMAND_END, &from)
+                           : event.getProfilingInfo (CL_PROFILING_COMMAND_START, &from);
+
+  if (status () != CL_COMPLETE || begun != CL_SUCCESS
+      || event.getProfilingInfo (CL_PROFILING_COMMAND_END, &to) != CL_SUCCESS)
+    return false;
+  gst_opencl_statistics_add_time (
+      stats.get (), kernel.c_str (), layer.c_str (), to > from ? to - from : 0);
+  return true;
+}
+
+/* Commands whose time is not known yet. Each queue works in order, so that its commands
+ * end in order. */
+class Pending {
+public:
+  static Pending &get ()
+  {
+    static Pending *pending = new Pending; /* outlives every static destructor */
+    return *pending;
+  }
+
+  bool has_room ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    if (n >= most_pending)
+      poll_all ();
+    if (n >= most_pending)
+      missed++;
+    return n < most_pending;
+  }
+
+  void add (cl_command_queue queue, Command command)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    std::deque<Command> &commands = queues[queue];
+    command.serial = next_serial++;
+    commands.push_back (std::move (command));
+    n++;
+    if (commands.size () % batch == 0)
+      poll (commands);
+  }
+
+  void poll ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    poll_all ();
+  }
+
+  /* Does not wait for commands that are added meanwhile. */
+  void finish (GstOpenCLStatistics *stats)
+  {
+    const gint64 deadline = g_get_monotonic_time () + longest_wait;
+    const Selection wanted = {stats, flush ()};
+    while (is_pending (wanted)) {
+      if (g_get_monotonic_time () >= deadline)
+        return give_up (wanted);
+      g_usleep (pause);
+    }
+  }
+
+  gsize size ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    return n;
+  }
+
+  std::atomic<guint64> missed{0};
+
+private:
+  /* Commands of an element (nullable: of all elements), added before a serial number */
+  struct Selection {
+    GstOpenCLStatistics *stats;
+    guint64 end;
+
+    bool operator() (const Command &command) const
+    {
+      return command.serial < end && (!stats || command.stats.get () == stats);
+    }
+  };
+
+  void poll (std::deque<Command> &commands)
+  {
+    while (!commands.empty () && commands.front ().is_over ()) {
+      if (!commands.front ().measure ())
+        missed++;
+      commands.pop_front ();
+      n--;
+    }
+  }
+
+  void poll_all ()
+  {
+    for (auto queue = queues.begin (); queue != queues.end ();) {
+      poll (queue->second);
+      queue = queue->second.empty () ? queues.erase (queue) : std::next (queue);
+    }
+  }
+
+  /* Returns the serial number of the next command. A queue exists as long as the events
+   * of its commands. */
+  guint64 flush ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    for (const auto &queue : queues)
+      if (!queue.second.empty ())
+        clFlush (queue.first);
+    return next_serial;
+  }
+
+  bool is_pending (const Selection &wanted)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    poll_all ();
+    return std::any_of (queues.begin (), queues.end (), [&] (const auto &queue) {
+      return std::any_of (queue.second.begin (), queue.second.end (), wanted);
+    });
+  }
+
+  void give_up (const Selection &wanted)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    for (auto &[queue, commands] : queues) {
+      const auto given_up = std::remove_if (commands.begin (), commands.end (), wanted);
+      missed += std::distance (given_up, commands.end ());
+      n -= std::distance (given_up, commands.end ());
+      commands.erase (given_up, commands.end ());
+    }
+  }
+
+  std::mutex lock;
+  std::map<cl_command_queue, std::deque<Command>> queues;
+  gsize n = 0; /* commands in all queues */
+  guint64 next_serial = 0;
+};
+
+std::string
+name_of (cl_kernel kernel)
+{
+  return cl::Kernel (kernel, true).getInfo<CL_KERNEL_FUNCTION_NAME> ();
+}
+} // namespace
+
+void
+gst_opencl_profile_enable (void)
+{
+  enabled.store (true, std::memory_order_relaxed);
+}
+
+gboolean
+gst_opencl_profile_is_enabled (void)
+{
+  return enabled.load (std::memory_order_relaxed);
+}
+
+cl_command_queue_properties
+gst_opencl_profile_get_queue_properties (void)
+{
+  return gst_opencl_profile_is_enabled () ? CL_QUEUE_PROFILING_ENABLE : 0;
+}
+
+gboolean
+gst_opencl_profile_admits (cl_command_queue queue)
+{
+  cl_command_queue_properties properties = 0;
+  clGetCommandQueueInfo (
+      queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, nullptr);
+  return (properties & CL_QUEUE_PROFILING_ENABLE) && Pending::get ().has_room ();
+}
+
+void
+gst_opencl_profile_add (cl_command_queue queue, cl_kernel kernel, const gchar *name,
+    cl_event begin, cl_event event)
+{
+  Command command;
+  command.stats.reset (gst_opencl_statistics_ref_current ());
+  command.kernel = kernel ? name_of (kernel) : name;
+  command.layer = current_layer ? current_layer : "";
+  if (begin)
+    command.begin = opencl::retained<cl::Event> (begin, nullptr);
+  command.event = opencl::retained<cl::Event> (event, nullptr);
+  if (command.event () && bool (command.begin ()) == bool (begin))
+    Pending::get ().add (queue, std::move (command));
+  else
+    Pending::get ().missed++;
+}
+
+const gchar *
+gst_opencl_profile_set_layer (const gchar *layer)
+{
+  const gchar *previous = current_layer;
+  current_layer = layer;
+  return previous;
+}
+
+void
+gst_opencl_profile_poll (void)
+{
+  Pending::get ().poll ();
+}
+
+void
+gst_opencl_profile_finish (GstOpenCLStatistics *stats)
+{
+  Pending::get ().finish (stats);
+}
+
+guint
+gst_opencl_profile_get_n_pending (void)
+{
+  return guint (Pending::get ().size ());
+}
+
+guint64
+gst_opencl_profile_get_n_missed (void)
+{
+  return Pending::get ().missed;
+}
