@@ -31,7 +31,8 @@ try:
 except (ImportError, ValueError) as error:
     sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0 and gstreamer1.0-gtk3 are needed")
 
-PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl")
+PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl",
+           "inferenceopencl")
 SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
 # Minimum number of steps of a scale, and its maximum range. Wider ranges get an entry field.
 STEPS = 200

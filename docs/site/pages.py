@@ -20,6 +20,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GObject, Gst  # noqa: E402
 
 FIELDS = {"octopencl": "OCT", "keyingopencl": "Keying", "computeopencl": "Your own programs",
+          "inferenceopencl": "Networks",
           "transferopencl": "Transfer and video", "npyopencl": "NumPy files"}
 GUIDES = ("get-started", "oct", "keying", "programs", "interop", "scaling", "performance",
           "architecture", "testing")

@@ -34,7 +34,7 @@
  *   deviation="<0.229,0.224,0.225>" ! opencldownload ! npysink location=classes.npy
  * ]| Classes of a frame
  *
- * Since: 0.4
+ * Since: 0.3
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -463,15 +463,17 @@ gst_opencl_inference_transform_caps (GstBaseTransform *transform,
   return opencl::filtered_caps (result, filter);
 }
 
-/* Number of bytes of all tensors of the caps */
+/* Number of bytes of all tensors of the caps, or 1 for caps without types: the network does not
+ * take the input then, and set_formats () tells why. */
 static gboolean
 gst_opencl_inference_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   const gchar *types = gst_structure_get_string (structure, "types");
   const gchar *dimensions = gst_structure_get_string (structure, "dimensions");
+  *size = 1;
   if (!types || !dimensions)
-    return FALSE;
+    return TRUE;
   gchar **all_types = g_strsplit (types, ",", -1);
   gchar **all_dimensions = g_strsplit (dimensions, ",", -1);
   bool known = g_strv_length (all_types) == g_strv_length (all_dimensions);

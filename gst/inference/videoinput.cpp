@@ -86,7 +86,7 @@ const double luma[] = {
     0.299, 0.587, 0.114}; /* BT.601, as networks for gray images expect */
 } // namespace
 
-/* Gray formats have only the first sample. */
+/* Gray frames have neutral chroma, so that red is luma, and they may name no matrix. */
 void
 find_color_rows (const GstVideoInfo &video, double rgb[3][4])
 {
@@ -96,9 +96,7 @@ find_color_rows (const GstVideoInfo &video, double rgb[3][4])
   const bool gray = GST_VIDEO_INFO_IS_GRAY (&video);
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 4; k++)
-      rgb[i][k] = !gray              ? matrix.m[i][k] / 255
-                  : k == 0 || k == 3 ? matrix.m[0][k] / 255
-                                     : 0;
+      rgb[i][k] = matrix.m[gray ? 0 : i][k] / 255;
 }
 
 FittedFrame

@@ -318,8 +318,8 @@ std::vector<std::string>
 element_names ()
 {
   std::vector<std::string> names;
-  for (const char *plugin :
-      {"computeopencl", "keyingopencl", "npyopencl", "octopencl", "transferopencl"}) {
+  for (const char *plugin : {"computeopencl", "inferenceopencl", "keyingopencl",
+           "npyopencl", "octopencl", "transferopencl"}) {
     GList *features =
         gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
     /* fail_unless() works only within a test, but lists of rows are built before. */

@@ -44,8 +44,8 @@ all_properties ()
   std::vector<Place> places;
 
   fuzz::start_gstreamer ();
-  for (const char *plugin :
-      {"computeopencl", "keyingopencl", "npyopencl", "octopencl", "transferopencl"}) {
+  for (const char *plugin : {"computeopencl", "inferenceopencl", "keyingopencl",
+           "npyopencl", "octopencl", "transferopencl"}) {
     GList *features =
         gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
     for (GList *item = features; item; item = item->next) {

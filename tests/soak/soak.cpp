@@ -496,8 +496,8 @@ knobs_of (GstElement *pipeline)
     GstElementFactory *factory = gst_element_get_factory (element);
     const gchar *name =
         factory ? gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)) : "";
-    const char *const plugins[] = {
-        "transferopencl", "octopencl", "keyingopencl", "computeopencl"};
+    const char *const plugins[] = {"transferopencl", "octopencl", "keyingopencl",
+        "computeopencl", "inferenceopencl"};
     if (std::none_of (std::begin (plugins), std::end (plugins),
             [&] (const char *own) { return strcmp (own, name) == 0; }))
       return;

@@ -115,11 +115,6 @@ private:
   void join_parts ();
   void find_lifetimes ();
 
-  bool converts (const Operation &operation) const
-  {
-    return std::holds_alternative<ElementwiseOp> (operation.what)
-           || std::holds_alternative<ConvolutionOp> (operation.what);
-  }
   Tensor &tensor (ValueId id) { return placements.tensors[gsize (id)]; }
   const Shape &shape (ValueId id) const { return graph[id].shape; }
 
@@ -139,7 +134,6 @@ Placing::stored_type (const Value &value) const
     return NumberType::f16;
   return info_of (value.type).number;
 }
-
 
 /* Constants are contiguous. Weights of a ConvolutionOp are no values, and convolutions pack
  * them. */
@@ -244,10 +238,11 @@ Placing::place_outputs ()
     const Tensor external = {next++, 0, value.shape, contiguous_strides (value.shape),
         info_of (value.type).number};
     const Operation *operation = maker[gsize (id)];
-    const bool direct = root[gsize (id)] == id && operation && !is_viewed[gsize (id)]
-                        && !taken[gsize (id)] && tensor (id).memory == arena_memory
-                        && !std::holds_alternative<ConcatOp> (operation->what)
-                        && (converts (*operation) || tensor (id).type == external.type);
+    const bool direct =
+        root[gsize (id)] == id && operation && !is_viewed[gsize (id)]
+        && !taken[gsize (id)] && tensor (id).memory == arena_memory
+        && !std::holds_alternative<ConcatOp> (operation->what)
+        && (converts_types (*operation) || tensor (id).type == external.type);
     placements.outputs.push_back (external);
     taken[gsize (id)] = true;
     if (direct)
@@ -364,6 +359,44 @@ Placing::run ()
   return std::move (placements);
 }
 } // namespace
+
+bool
+converts_types (const Operation &operation)
+{
+  return std::holds_alternative<ElementwiseOp> (operation.what)
+         || std::holds_alternative<ConvolutionOp> (operation.what)
+         || std::holds_alternative<ConcatOp> (operation.what);
+}
+
+/* Views show the type of their input, so their readers count. A view of an input is rare: it
+ * gets the copy, too. */
+void
+add_conversions (Graph &graph, const std::vector<PortLayout> &input_layouts)
+{
+  std::vector<Operation> copies;
+  for (gsize n = 0; n < graph.inputs.size (); n++) {
+    const ValueId input = graph.inputs[n];
+    const NumberType type =
+        n < input_layouts.size () ? input_layouts[n].type : NumberType::f32;
+    if (graph[input].type != ElementType::f32 || type != NumberType::f32)
+      continue;
+    ValueId copy = no_value;
+    for (Operation &operation : graph.operations) {
+      if (converts_types (operation))
+        continue;
+      for (ValueId &id : operation.inputs) {
+        if (id != input)
+          continue;
+        if (copy == no_value) {
+          copy = graph.add ({"", ElementType::f32, graph[input].shape, {}});
+          copies.push_back ({"input", ElementwiseOp{}, {input}, {copy}});
+        }
+        id = copy;
+      }
+    }
+  }
+  graph.operations.insert (graph.operations.begin (), copies.begin (), copies.end ());
+}
 
 Placements
 place_values (

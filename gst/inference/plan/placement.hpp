@@ -27,6 +27,13 @@ struct Placements {
   MemoryId n_memories = 0;
 };
 
+/* Does the kernel of an operation convert between float32 and float16? */
+bool converts_types (const Operation &operation);
+
+/* For Precision::half: adds copies of float32 inputs, which become float16, for operations that
+ * do not convert. */
+void add_conversions (Graph &graph, const std::vector<PortLayout> &input_layouts);
+
 /* Values that operations compute lie in an arena, at offsets that only values share that are
  * not in use at the same time. Values of a ConcatOp are written into their part of the result
  * where that is possible. */

@@ -213,6 +213,8 @@ Plan::create (GstOpenCLContext *context, const Model &model, const PlanOptions &
   if (!graph)
     return nullptr;
   run_passes (*graph);
+  if (options.precision == Precision::half)
+    add_conversions (*graph, options.input_layouts);
   auto plan = std::make_unique<Plan> ();
   plan->placements = place_values (*graph, options.precision, options.input_layouts);
   plan->memories.resize (gsize (plan->placements.n_memories));

@@ -8,6 +8,7 @@
  */
 #include "tests/check/harness.hpp"
 #include "tests/check/one-context.hpp"
+#include "tests/check/onnxmodel.hpp"
 
 #include <gst/base/gstbasetransform.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
@@ -16,6 +17,7 @@
 #include <dlfcn.h>
 #include <map>
 #include <regex>
+#include <unistd.h>
 
 #include <CL/cl.h>
 
@@ -84,9 +86,32 @@ is_in (const char *const *begin, const char *const *end, const std::string &name
   return std::any_of (begin, end, [&] (const char *entry) { return name == entry; });
 }
 
+/* The model of openclinference, in a file while this process runs; not while a test of it
+ * does, which is another process. */
+struct ModelFile {
+  ModelFile ()
+      : owner (getpid ()), path (text ("%s/generic-%d.onnx", g_get_tmp_dir (), owner))
+  {
+    const std::string bytes = red_matte_model ().bytes ();
+    g_file_set_contents (path.c_str (), bytes.data (), gssize (bytes.size ()), nullptr);
+    properties = "output=alpha model-file=" + path;
+  }
+  ~ModelFile ()
+  {
+    if (getpid () == owner)
+      unlink (path.c_str ());
+  }
+
+  int owner;
+  std::string path, properties;
+};
+const ModelFile model_file;
+
 Need
 need_of (const std::string &name)
 {
+  if (name == "openclinference")
+    return {"openclinference", model_file.properties.c_str ()};
   for (const Need &need : needs) {
     if (name == need.element)
       return need;

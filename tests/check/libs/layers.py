@@ -10,7 +10,9 @@ import sys
 # From the lowest layer to the highest. A folder may include itself and every folder before it.
 LAYERS = ["gst/common", "gst/opencl/base", "gst/opencl/program", "gst/opencl/context",
           "gst/opencl/memory", "gst/opencl/kernel", "gst/opencl/fft", "gst/opencl/elements"]
-PLUGINS = ["gst/transfer", "gst/compute", "gst/keying", "gst/npy", "gst/oct"]
+PLUGINS = ["gst/transfer", "gst/compute", "gst/inference", "gst/keying", "gst/npy", "gst/oct"]
+# Networks use the convolutions and reductions of gst/compute, a private library of both plugins.
+SHARED = {"gst/inference": ("gst/compute",)}
 # Public headers lie in gst/opencl, whatever their layer is.
 PUBLIC = {
     "gst/opencl/base": ["gstopenclerror.h", "opencl-prelude.h"],
@@ -34,7 +36,7 @@ def layer_of(path):
 def is_allowed(upper, lower):
     """Returns True if a file of layer `upper` may include a file of layer `lower`."""
     if lower in PLUGINS:
-        return upper == lower
+        return upper == lower or lower in SHARED.get(upper, ())
     return upper in PLUGINS or LAYERS.index(lower) <= LAYERS.index(upper)
 
 

@@ -1,0 +1,391 @@
+/* Tests of openclinference: frames as input, tensors and mattes as output, state, batches
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/folder.hpp"
+#include "tests/check/harness.hpp"
+#include "tests/check/onnxmodel.hpp"
+
+#include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/opencl.h>
+
+#include <algorithm>
+#include <cmath>
+
+using namespace check;
+
+namespace {
+#define DEVICE "(memory:OpenCLMemory)"
+
+/* The input of a network as its output */
+OnnxModel
+identity_model (gint64 channels = 3, gint64 size = 8)
+{
+  OnnxModel model;
+  model.input ("frame", {1, channels, size, size})
+      .output ("copy", {1, channels, size, size});
+  model.node ("Identity", {"frame"}, {"copy"});
+  return model;
+}
+
+/* The sum of all frames so far */
+OnnxModel
+adding_model ()
+{
+  OnnxModel model;
+  model.input ("frame", {1, 1, 4, 4}).input ("before", {1, 1, 4, 4});
+  model.output ("sum", {1, 1, 4, 4}).output ("after", {1, 1, 4, 4});
+  model.node ("Add", {"frame", "before"}, {"sum"}).node ("Identity", {"sum"}, {"after"});
+  return model;
+}
+
+std::string
+caps_of (const char *format, int width, int height)
+{
+  return text ("video/x-raw" DEVICE ",format=%s,width=%d,height=%d,framerate=25/1",
+      format, width, height);
+}
+
+/* A folder with a model, before the element that reads it */
+struct WithModel {
+  explicit WithModel (const OnnxModel &model)
+      : file (folder.write ("net.onnx", model.bytes ()))
+  {
+  }
+  Folder folder;
+  std::string file;
+};
+
+class Inference : WithModel, public Harness {
+public:
+  Inference (
+      const OnnxModel &model, const std::string &properties, const std::string &caps)
+      : WithModel (model),
+        Harness ("openclinference model-file=" + file + " " + properties, caps)
+  {
+  }
+
+  std::vector<float> floats_of (const Bytes &frame)
+  {
+    const Bytes bytes = read_buffer (pass (buffer_of (frame)));
+    std::vector<float> values (bytes.size () / sizeof (float));
+    memcpy (values.data (), bytes.data (), values.size () * sizeof (float));
+    return values;
+  }
+};
+
+/* RGBA of a frame: red grows with x, green with y, blue is constant */
+Bytes
+ramps (int width, int height)
+{
+  Bytes frame;
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      frame.insert (frame.end (),
+          {guint8 (x * 255 / (width - 1)), guint8 (y * 255 / (height - 1)), 51, 255});
+  return frame;
+}
+
+double
+level (const Bytes &frame, int width, int x, int y, int c)
+{
+  return frame[gsize ((y * width + x) * 4 + c)] / 255.0;
+}
+} // namespace
+
+/* Each pixel of the input is the mean of the 2 x 3 pixels of the frame that it covers. */
+TEST (test_inference_scales_frames_by_their_mean)
+{
+  const int width = 16, height = 24;
+  const Bytes frame = ramps (width, height);
+  Inference net (identity_model (), "", caps_of ("RGBA", width, height));
+  const std::vector<float> got = net.floats_of (frame);
+  fail_unless_equals_int (got.size (), 3 * 64);
+  for (int c = 0; c < 3; c++)
+    for (int y = 0; y < 8; y++)
+      for (int x = 0; x < 8; x++) {
+        double sum = 0;
+        for (int j = 0; j < 3; j++)
+          for (int i = 0; i < 2; i++)
+            sum += level (frame, width, 2 * x + i, 3 * y + j, c);
+        const double value = double (got[gsize (c * 64 + y * 8 + x)]);
+        fail_unless (std::fabs (value - sum / 6) < 1e-6, "%d at %d, %d: %g, not %g", c, x,
+            y, value, sum / 6);
+      }
+}
+
+/* (level - mean) / deviation of each channel, blue first */
+TEST (test_inference_normalizes_and_swaps_colours)
+{
+  const Bytes frame = ramps (8, 8);
+  Inference net (identity_model (),
+      "colors=bgr mean=<0.5,0.25,0.1> deviation=<0.5,2,0.1>", caps_of ("RGBA", 8, 8));
+  const std::vector<float> got = net.floats_of (frame);
+  const double mean[] = {0.5, 0.25, 0.1}, deviation[] = {0.5, 2, 0.1};
+  for (int c = 0; c < 3; c++)
+    for (int n = 0; n < 64; n++)
+      fail_unless (
+          std::fabs (double (got[gsize (c * 64 + n)])
+                     - (level (frame, 8, n % 8, n / 8, 2 - c) - mean[c]) / deviation[c])
+          < 1e-5);
+}
+
+TEST (test_inference_takes_ranges_of_modelinfo)
+{
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", identity_model ().bytes ());
+  folder.write ("net.onnx.modelinfo",
+      "[modelinfo]\nversion=1.0\n[frame]\ndir=input\ntype=float32\ndims=1,3,8,8\n"
+      "ranges=-1.0,1.0\n");
+  Harness net ("openclinference model-file=" + file, caps_of ("RGBA", 8, 8));
+  const Bytes frame = ramps (8, 8), got = read_buffer (net.pass (buffer_of (frame)));
+  float first, last;
+  memcpy (&first, got.data (), sizeof first);
+  memcpy (&last, got.data () + 63 * sizeof last, sizeof last);
+  fail_unless (std::fabs (first + 1) < 1e-6f && std::fabs (last - 1) < 1e-6f);
+}
+
+/* A frame twice as wide as high: letterbox leaves rows at top and bottom black, crop leaves a
+ * quarter out on each side. */
+TEST (test_inference_keeps_the_aspect_ratio)
+{
+  const Bytes frame = ramps (32, 16);
+  Inference boxed (identity_model (), "fit=letterbox", caps_of ("RGBA", 32, 16));
+  const std::vector<float> in_box = boxed.floats_of (frame);
+  for (int n = 0; n < 64; n++) {
+    const bool border = n / 8 < 2 || n / 8 >= 6;
+    const double blue = double (in_box[gsize (128 + n)]);
+    fail_unless (std::fabs (blue - (border ? 0 : 0.2)) < 1e-6, "row %d: %g", n / 8, blue);
+  }
+  Inference cropped (identity_model (), "fit=crop", caps_of ("RGBA", 32, 16));
+  const std::vector<float> middle = cropped.floats_of (frame);
+  for (int x = 0; x < 8; x++) {
+    double expected = 0;
+    for (int i = 0; i < 2; i++)
+      expected += level (frame, 32, 8 + 2 * x + i, 0, 0) / 2;
+    fail_unless (std::fabs (double (middle[gsize (x)]) - expected) < 1e-6);
+  }
+}
+
+/* Camera formats give what openclconvert makes of them. */
+TEST_ROWS (test_inference_converts_camera_formats, {"NV12", "I420", "YUY2", "GRAY8"})
+{
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", identity_model (3, 64).bytes ());
+  auto values = [&] (const char *between) {
+    Pipeline pipeline (text ("videotestsrc num-buffers=1 pattern=smpte ! "
+                             "video/x-raw,format=%s,width=64,height=64,framerate=25/1 ! "
+                             "openclupload ! %s openclinference model-file=%s ! "
+                             "opencldownload ! appsink name=out sync=false",
+        row, between, file.c_str ()));
+    pipeline.start ();
+    return read_buffer (gst_sample_get_buffer (pipeline.pull ()));
+  };
+  const Bytes direct = values (""),
+              converted = values ("openclconvert ! video/x-raw" DEVICE ",format=RGBA !");
+  fail_unless_equals_int (direct.size (), converted.size ());
+  for (gsize n = 0; n < direct.size (); n += sizeof (float)) {
+    float a, b;
+    memcpy (&a, direct.data () + n, sizeof a);
+    memcpy (&b, converted.data () + n, sizeof b);
+    /* openclconvert rounds to a level, and saturates. */
+    fail_unless (std::fabs (std::clamp (a, 0.0f, 1.0f) - b) < 1.0f / 255, "%g and %g",
+        double (a), double (b));
+  }
+}
+
+/* The red channel of 8 x 8 pixels as alpha of 16 x 16: bilinear, extended at the edges */
+TEST_ROWS (test_inference_writes_alpha, {"RGBA", "BGRA", "ARGB", "ABGR"})
+{
+  const Bytes frame = ramps (16, 16);
+  Inference net (red_matte_model (), "output=alpha", caps_of ("RGBA", 16, 16));
+  gst_harness_set_sink_caps_str (net, caps_of (row, 16, 16).c_str ());
+  const Bytes got = read_buffer (net.pass (buffer_of (frame)));
+  const std::string format = row;
+  const gsize alpha = format.find ('A'), red = format.find ('R'),
+              blue = format.find ('B');
+  for (int y = 0; y < 16; y++)
+    for (int x = 0; x < 16; x++) {
+      auto matte = [&] (int at) {
+        at = std::clamp (at, 0, 7);
+        return (level (frame, 16, 2 * at, 0, 0) + level (frame, 16, 2 * at + 1, 0, 0))
+               / 2;
+      };
+      const double place = (x + 0.5) / 2 - 0.5;
+      const int low = int (std::floor (place));
+      const double expected =
+          255 * (matte (low) + (place - low) * (matte (low + 1) - matte (low)));
+      const guint8 *pixel = got.data () + (y * 16 + x) * 4;
+      fail_unless (std::fabs (pixel[alpha] - expected) <= 0.51, "at %d: %d, not %g", x,
+          pixel[alpha], expected);
+      fail_unless_equals_int (pixel[red], frame[gsize ((y * 16 + x) * 4)]);
+      fail_unless_equals_int (pixel[blue], 51);
+    }
+}
+
+/* Frames of 1, 2, 3 … add up until the stream begins anew. */
+TEST (test_inference_keeps_and_clears_its_state)
+{
+  Inference net (
+      adding_model (), "state=before=after colors=gray", caps_of ("GRAY8", 4, 4));
+  auto sum_after = [&] (guint8 value, bool discont = false) {
+    GstBuffer *frame = buffer_of (Bytes (16, value));
+    if (discont)
+      GST_BUFFER_FLAG_SET (frame, GST_BUFFER_FLAG_DISCONT);
+    const Bytes bytes = read_buffer (net.pass (frame));
+    fail_unless_equals_int (bytes.size (), 64); /* the state is no output */
+    float first;
+    memcpy (&first, bytes.data (), sizeof first);
+    return std::lround (first * 255);
+  };
+  fail_unless_equals_int (sum_after (1), 1);
+  fail_unless_equals_int (sum_after (2), 3);
+  fail_unless_equals_int (sum_after (3), 6);
+  fail_unless_equals_int (sum_after (5, true), 5);
+  fail_unless_equals_int (sum_after (1), 6);
+  net.flush ();
+  net.start_segment ();
+  fail_unless_equals_int (sum_after (7), 7);
+}
+
+TEST (test_inference_takes_batches)
+{
+  OnnxModel model;
+  model.input ("frame", {-1, 1, 4, 4}).output ("copy", {-1, 1, 4, 4});
+  model.node ("Identity", {"frame"}, {"copy"});
+  Inference net (model, "batch-size=3 colors=gray", caps_of ("GRAY8", 4, 4));
+  for (int batch = 0; batch < 2; batch++) {
+    for (int n = 0; n < 3; n++)
+      fail_unless (
+          net.push (buffer_of (Bytes (16, guint8 (10 * batch + n)))) == GST_FLOW_OK);
+    const Bytes bytes = read_buffer (net.pull ());
+    fail_unless_equals_int (bytes.size (), 3 * 64);
+    for (int n = 0; n < 3; n++) {
+      float level_of_first;
+      memcpy (&level_of_first, bytes.data () + n * 64, sizeof level_of_first);
+      fail_unless_equals_int (std::lround (level_of_first * 255), 10 * batch + n);
+    }
+  }
+  GstQuery *query = gst_query_new_latency ();
+  GstClockTime least = 0;
+  fail_unless (gst_pad_peer_query (net->sinkpad, query));
+  gst_query_parse_latency (query, nullptr, &least, nullptr);
+  gst_query_unref (query);
+  fail_unless_equals_uint64 (least, 2 * 40 * GST_MSECOND);
+  /* An incomplete batch at the end is not silent. */
+  net.push (buffer_of (Bytes (16, 0)));
+  net.send (gst_event_new_eos ());
+  expect_warnings (net.bus, "EOS", {"1 frames at the end have no output"});
+}
+
+TEST (test_inference_follows_the_size_of_frames)
+{
+  Inference net (identity_model (), "", caps_of ("RGBA", 16, 16));
+  fail_unless_equals_int (net.floats_of (ramps (16, 16)).size (), 192);
+  net.set_caps (caps_of ("RGBA", 11, 5));
+  const std::vector<float> got = net.floats_of (ramps (11, 5));
+  fail_unless (std::fabs (got[128] - 0.2f) < 1e-6f);
+}
+
+TEST (test_inference_takes_tensors)
+{
+  OnnxModel model;
+  model.input ("x", {2, 3}).output ("y", {3, 2}).output ("z", {2, 3});
+  model.node ("Transpose", {"x"}, {"y"}).node ("Neg", {"x"}, {"z"});
+  Inference net (model, "",
+      "other/tensors" DEVICE ",format=static,num_tensors=1,types=float32,"
+      "dimensions=(string)3:2,framerate=25/1");
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  Bytes frame (sizeof values);
+  memcpy (frame.data (), values, sizeof values);
+  const std::vector<float> got = net.floats_of (frame);
+  const float expected[] = {1, 4, 2, 5, 3, 6, -1, -2, -3, -4, -5, -6};
+  fail_unless_equals_int (got.size (), 12);
+  fail_unless (std::equal (got.begin (), got.end (), expected));
+  Owned<GstCaps> caps = net.caps ();
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  fail_unless_equals_string (
+      gst_structure_get_string (structure, "dimensions"), "2:3,3:2");
+  fail_unless_equals_string (
+      gst_structure_get_string (structure, "types"), "float32,float32");
+}
+
+/* --- errors --- */
+
+TEST (test_inference_errors_name_the_value)
+{
+  const struct {
+    OnnxModel model;
+    const char *properties, *caps;
+    std::vector<std::string> parts;
+  } rows[] = {
+      {identity_model (1), "", "RGBA", {"colors=rgb", "1 channels"}},
+      {identity_model (), "colors=gray", "RGBA", {"colors=gray", "3 channels"}},
+      {identity_model (), "mean=<1,2>", "RGBA", {"mean has 2 numbers"}},
+      {identity_model (), "deviation=<0>", "RGBA", {"deviation has a 0"}},
+      {identity_model (), "state=before=after", "RGBA", {"state"}},
+      {identity_model (), "state=nothing", "RGBA", {"state", "nothing"}},
+      {identity_model (), "batch-size=4", "RGBA", {"batch-size 4", "1x3x8x8"}},
+      {red_matte_model (), "output=alpha channel=1", "RGBA", {"channel 1", "1x1x8x8"}},
+      {red_matte_model (), "output=alpha output-index=2", "RGBA", {"output-index 2"}},
+      {adding_model (), "colors=gray", "GRAY8", {"several inputs", "\"before\""}},
+      {OnnxModel ()
+              .input ("x", {1, 3, 8, 8})
+              .output ("y", {1, 3, 8, 8})
+              .node ("Bernoulli", {"x"}, {"y"}),
+          "", "RGBA", {"Bernoulli"}},
+  };
+  for (const auto &row : rows) {
+    Folder folder;
+    const std::string file = folder.write ("net.onnx", row.model.bytes ());
+    Pipeline pipeline (text ("videotestsrc num-buffers=2 ! "
+                             "video/x-raw,format=%s,width=16,height=16,framerate=25/1 ! "
+                             "openclupload ! openclinference name=openclinference0 "
+                             "model-file=%s %s ! fakesink",
+        row.caps, file.c_str (), row.properties));
+    const std::vector<std::string> errors =
+        pipeline.play ().errors_of ("openclinference0");
+    fail_unless (
+        errors.size () == 1, "%zu errors with %s", errors.size (), row.parts[0].c_str ());
+    for (const std::string &part : row.parts)
+      fail_unless (errors[0].find (part) != std::string::npos, "\"%s\" lacks \"%s\"",
+          errors[0].c_str (), part.c_str ());
+  }
+}
+
+TEST_ROWS (test_inference_needs_a_model, {"", "model-file=/no/such/file.onnx"})
+{
+  LoneElement net ("openclinference");
+  set_together (net, row);
+  fail_if (net.reaches_state (GST_STATE_PAUSED));
+  net.messages ().expect_one_error (
+      {*row ? "/no/such/file.onnx" : "model-file is not set"});
+}
+
+/* --- frames stay on the device --- */
+
+static GstOpenCLCounts
+counts_after (const std::string &file, int frames)
+{
+  Pipeline pipeline (
+      text ("videotestsrc num-buffers=%d ! "
+            "video/x-raw,format=RGBA,width=64,height=48 ! openclupload ! "
+            "openclinference name=net model-file=%s output=alpha ! fakesink",
+          frames, file.c_str ()));
+  GstOpenCLCounts counts;
+  pipeline.play_to_eos ();
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (pipeline["net"]), &counts);
+  return counts;
+}
+
+/* Tables and weights are uploaded once, however many frames there are. */
+TEST (test_inference_never_waits_nor_downloads)
+{
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", red_matte_model ().bytes ());
+  const GstOpenCLCounts few = counts_after (file, 5), many = counts_after (file, 40);
+  fail_unless_equals_int (many.downloads + many.host_waits, 0);
+  fail_unless (many.launches > few.launches);
+  fail_unless (few.uploads > 0);
+  fail_unless_equals_int (many.uploads, few.uploads);
+}

@@ -1,0 +1,377 @@
+/* Tests of the executor of networks: files, constants, passes, placement and results
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <gst/inference/graph/passes.hpp>
+#include <gst/inference/plan/arena.hpp>
+#include <gst/inference/plan/plan.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+
+#include <cmath>
+#include <glib/gstdio.h>
+#include <random>
+
+/* After the headers of the executor, which have functions called fail() */
+#include "tests/check/folder.hpp"
+#include "tests/check/onnxmodel.hpp"
+#include "tests/check/test.hpp"
+
+using namespace check;
+using namespace inference;
+
+namespace {
+std::shared_ptr<const Model>
+parse (const std::string &bytes, GError **error, const std::string &folder = "")
+{
+  auto kept = std::make_shared<std::string> (bytes);
+  return Model::parse (kept, reinterpret_cast<const guint8 *> (kept->data ()),
+      kept->size (), folder, error);
+}
+
+std::shared_ptr<const Model>
+parse (const OnnxModel &model)
+{
+  GError *error = nullptr;
+  std::shared_ptr<const Model> parsed = parse (model.bytes (), &error);
+  fail_unless (parsed != nullptr, "%s", error ? error->message : "");
+  return parsed;
+}
+
+/* Fails unless `error`, which contains `parts`, is set and nothing was returned. */
+void
+expect_error (bool succeeded, GError *&error, const std::vector<std::string> &parts)
+{
+  fail_if (succeeded, "no error");
+  fail_unless (error != nullptr);
+  for (const std::string &part : parts)
+    fail_unless (strstr (error->message, part.c_str ()) != nullptr, "\"%s\" lacks \"%s\"",
+        error->message, part.c_str ());
+  g_clear_error (&error);
+}
+
+void
+expect_refused_file (const std::string &bytes, const std::vector<std::string> &parts)
+{
+  GError *error = nullptr;
+  const bool succeeded = parse (bytes, &error) != nullptr;
+  expect_error (succeeded, error, parts);
+}
+
+std::unique_ptr<Graph>
+lower (const OnnxModel &model)
+{
+  GError *error = nullptr;
+  std::unique_ptr<Graph> graph = Lowering::run (*parse (model), {}, &error);
+  fail_unless (graph != nullptr, "%s", error ? error->message : "");
+  return graph;
+}
+
+void
+expect_refused (const OnnxModel &model, const std::vector<std::string> &parts)
+{
+  GError *error = nullptr;
+  std::unique_ptr<Graph> graph = Lowering::run (*parse (model), {}, &error);
+  expect_error (graph != nullptr, error, parts);
+}
+
+GstOpenCLContext *
+shared_context ()
+{
+  GError *error = nullptr;
+  GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
+  fail_unless (context != nullptr, "%s", error ? error->message : "");
+  return context;
+}
+
+std::vector<float>
+noise (gsize count, guint seed)
+{
+  std::mt19937 random (seed);
+  std::vector<float> values (count);
+  for (float &value : values)
+    value = float (random () % 2001) / 1000.0f - 1;
+  return values;
+}
+
+/* Runs a model of float32 inputs; returns its first output. */
+std::vector<float>
+run (const OnnxModel &model, const std::vector<std::vector<float>> &inputs,
+    Precision precision = Precision::single, gsize *steps = nullptr)
+{
+  GstOpenCLContext *context = shared_context ();
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  GError *error = nullptr;
+  PlanOptions options;
+  options.precision = precision;
+  std::vector<float> result;
+  {
+    std::unique_ptr<Plan> plan = Plan::create (context, *parse (model), options, &error);
+    fail_unless (plan != nullptr, "%s", error ? error->message : "");
+    std::vector<cl::Buffer> buffers;
+    std::vector<Memory> from, to;
+    for (const std::vector<float> &values : inputs) {
+      buffers.push_back (opencl::make_filled_buffer (
+          context, values.data (), values.size () * sizeof (float), &error));
+      from.push_back ({buffers.back () (), 0});
+    }
+    for (const Plan::Port &port : plan->outputs ()) {
+      buffers.push_back (opencl::make_buffer (
+          context, gsize (port.tensor.count ()) * port.tensor.element_size (), &error));
+      to.push_back ({buffers.back () (), 0});
+    }
+    fail_unless (
+        plan->enqueue (queue, from, to, &error), "%s", error ? error->message : "");
+    result.resize (gsize (plan->outputs ()[0].tensor.count ()));
+    fail_unless (clEnqueueReadBuffer (queue, to[0].buffer, CL_TRUE, 0,
+                     result.size () * sizeof (float), result.data (), 0, nullptr, nullptr)
+                 == CL_SUCCESS);
+    if (steps)
+      *steps = plan->all_steps ().size ();
+  }
+  gst_object_unref (context);
+  return result;
+}
+
+void
+expect_near (
+    const std::vector<float> &got, const std::vector<double> &expected, double tolerance)
+{
+  double largest = 0;
+  fail_unless_equals_int (got.size (), expected.size ());
+  for (const double value : expected)
+    largest = std::max (largest, std::fabs (value));
+  for (gsize n = 0; n < got.size (); n++)
+    fail_unless (std::fabs (double (got[n]) - expected[n]) <= tolerance * largest,
+        "element %zu is %g, expected %g", n, double (got[n]), expected[n]);
+}
+} // namespace
+
+/* --- files --- */
+
+TEST (test_inference_refuses_files_that_are_no_model)
+{
+  const std::string whole = red_matte_model ().bytes ();
+  GError *error = nullptr;
+  for (gsize size = 0; size + 1 < whole.size (); size++) {
+    auto model = parse (whole.substr (0, size), &error);
+    /* Some beginnings are models without an opset, or without nodes. */
+    if (model)
+      Lowering::run (*model, {}, &error);
+    g_clear_error (&error);
+  }
+  expect_refused_file ("", {"no graph"});
+  expect_refused_file (std::string ("\x0b\x0b\x0b", 3), {"no ONNX file"});
+}
+
+TEST (test_inference_refuses_other_opsets)
+{
+  expect_refused_file (
+      OnnxModel (22).node ("Relu", {"x"}, {"y"}).bytes (), {"opset 22", "21"});
+}
+
+TEST (test_inference_lists_all_operators_that_are_missing)
+{
+  OnnxModel model;
+  model.input ("x", {1}).output ("y", {1});
+  model.node ("NonMaxSuppression", {"x"}, {"a"}).node ("Loop", {"a"}, {"b"});
+  model.node ("Special", {"b"}, {"y"}, {}, "com.example");
+  expect_refused (
+      model, {"NonMaxSuppression", "Loop", "com.example.Special", "opset 13"});
+}
+
+TEST (test_inference_refuses_a_cycle)
+{
+  OnnxModel model;
+  model.input ("x", {1}).output ("y", {1});
+  model.node ("Add", {"x", "b"}, {"a"}).node ("Relu", {"a"}, {"b"});
+  model.node ("Relu", {"b"}, {"y"});
+  expect_refused (model, {"Add_0", "depends on its own output"});
+}
+
+TEST (test_inference_errors_name_node_operator_opset_and_shapes)
+{
+  OnnxModel model (14);
+  model.input ("x", {1, 3, 5, 5}).output ("y", {1, 1, 5, 5});
+  model.constant ("w", {1, 4, 3, 3}, std::vector<float> (36));
+  model.node ("Conv", {"x", "w"}, {"y"});
+  expect_refused (model, {"Conv_0", "Conv, opset 14", "1x3x5x5", "1x4x3x3"});
+}
+
+TEST (test_inference_refuses_a_tensor_of_another_size_than_its_shape)
+{
+  OnnxModel model;
+  model.constant ("w", {1000, 1000, 1000, 1000}, {1, 2});
+  GError *error = nullptr;
+  expect_error (
+      parse (model.bytes (), &error) != nullptr, error, {"\"w\"", "1000x1000x1000x1000"});
+}
+
+TEST (test_inference_external_data_stays_below_the_folder)
+{
+  Folder folder;
+  const std::string inside = folder.path + "/models";
+  g_mkdir (inside.c_str (), 0700);
+  const std::string values (4 * sizeof (float), '\0');
+  folder.write ("secret", values);
+  folder.write ("models/weights", values);
+  fail_unless (symlink ("../secret", (inside + "/link").c_str ()) == 0);
+  const struct {
+    std::string location;
+    bool valid;
+  } rows[] = {{"weights", true}, {"../secret", false}, {"link", false},
+      {folder.path + "/secret", false}, {"", false}, {"missing", false}};
+  for (const auto &row : rows) {
+    OnnxModel model;
+    model.external ("w", {4}, row.location);
+    const std::string file = folder.write ("models/net.onnx", model.bytes ());
+    GError *error = nullptr;
+    auto loaded = Model::load (file, &error);
+    if (row.valid)
+      fail_unless (loaded != nullptr, "%s", error ? error->message : "");
+    else
+      expect_error (loaded != nullptr, error, {"external data", row.location});
+  }
+}
+
+/* --- constants and passes --- */
+
+/* Reshape to (images, -1) as PyTorch exports it */
+TEST (test_inference_folds_computations_of_shapes)
+{
+  OnnxModel model;
+  model.input ("x", {2, 3, 4}).output ("y", {2, 12});
+  model.constant ("zero", std::vector<int64_t>{0})
+      .constant ("rest", std::vector<int64_t>{-1});
+  model.node ("Shape", {"x"}, {"shape"}).node ("Gather", {"shape", "zero"}, {"images"});
+  model.node ("Concat", {"images", "rest"}, {"wanted"}, {{"axis", 0}});
+  model.node ("Reshape", {"x", "wanted"}, {"y"});
+  std::unique_ptr<Graph> graph = lower (model);
+  fail_unless_equals_int (graph->operations.size (), 1);
+  fail_unless (std::holds_alternative<ViewOp> (graph->operations[0].what));
+  fail_unless (graph->values[gsize (graph->outputs[0])].shape == Shape ({2, 12}));
+}
+
+static OnnxModel
+residual_block ()
+{
+  OnnxModel model;
+  model.input ("x", {1, 4, 6, 6}).output ("y", {1, 4, 6, 6});
+  model.constant ("w", {4, 4, 3, 3}, noise (144, 1));
+  for (const char *name : {"scale", "shift", "mean"})
+    model.constant (name, {4}, noise (4, guint (name[1])));
+  model.constant ("variance", {4}, {0.5f, 1, 2, 3});
+  model.node ("Conv", {"x", "w"}, {"c"}, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  model.node ("BatchNormalization", {"c", "scale", "shift", "mean", "variance"}, {"n"});
+  model.node ("Add", {"n", "x"}, {"s"}).node ("Relu", {"s"}, {"y"});
+  return model;
+}
+
+TEST (test_inference_fuses_a_residual_block_into_one_convolution)
+{
+  std::unique_ptr<Graph> graph = lower (residual_block ());
+  run_passes (*graph);
+  fail_unless_equals_int (graph->operations.size (), 1);
+  const auto *convolution = std::get_if<ConvolutionOp> (&graph->operations[0].what);
+  fail_unless (convolution && convolution->activation == Activation::relu);
+  fail_unless_equals_int (graph->operations[0].inputs.size (), 2);
+}
+
+/* The same block in double precision */
+TEST (test_inference_residual_block_is_right)
+{
+  const std::vector<float> x = noise (144, 7), w = noise (144, 1), scale = noise (4, 'c'),
+                           shift = noise (4, 'h'), mean = noise (4, 'e');
+  const double variance[] = {0.5, 1, 2, 3};
+  std::vector<double> expected;
+  for (int f = 0; f < 4; f++)
+    for (int y = 0; y < 6; y++)
+      for (int column = 0; column < 6; column++) {
+        double sum = 0;
+        for (int c = 0; c < 4; c++)
+          for (int j = 0; j < 3; j++)
+            for (int i = 0; i < 3; i++) {
+              const int from_y = y + j - 1, from_x = column + i - 1;
+              if (from_y >= 0 && from_y < 6 && from_x >= 0 && from_x < 6)
+                sum += double (w[gsize (f * 36 + c * 9 + j * 3 + i)])
+                       * double (x[gsize (c * 36 + from_y * 6 + from_x)]);
+            }
+        const gsize channel = gsize (f);
+        sum = (sum - double (mean[channel])) / std::sqrt (variance[f] + 1e-5)
+                  * double (scale[channel])
+              + double (shift[channel]) + double (x[gsize (f * 36 + y * 6 + column)]);
+        expected.push_back (std::max (sum, 0.0));
+      }
+  expect_near (run (residual_block (), {x}), expected, 2e-6);
+  expect_near (run (residual_block (), {x}, Precision::half), expected, 5e-3);
+}
+
+TEST (test_inference_chain_of_elements_is_one_kernel)
+{
+  OnnxModel model;
+  model.input ("x", {2, 3, 5}).input ("z", {3, 1}).output ("y", {2, 3, 5});
+  model.constant ("two", {1}, {2});
+  model.node ("Mul", {"x", "z"}, {"a"}).node ("Add", {"a", "two"}, {"b"});
+  model.node ("Tanh", {"b"}, {"c"}).node ("Sub", {"c", "x"}, {"y"});
+  const std::vector<float> x = noise (30, 3), z = noise (3, 4);
+  std::vector<double> expected;
+  for (gsize n = 0; n < 30; n++)
+    expected.push_back (
+        std::tanh (double (x[n]) * double (z[n / 5 % 3]) + 2) - double (x[n]));
+  gsize steps;
+  expect_near (run (model, {x, z}, Precision::single, &steps), expected, 1e-6);
+  fail_unless_equals_int (steps, 1);
+}
+
+/* Branches write their parts of a concatenation themselves. */
+TEST (test_inference_concatenates_without_copies)
+{
+  OnnxModel model;
+  model.input ("x", {1, 8, 5, 5}).output ("y", {1, 8, 5, 5});
+  for (const char *name : {"a", "b", "c", "d"})
+    model.constant (std::string ("w") + name, {8, name[0] == 'd' ? 24 : 8, 1, 1},
+        noise (name[0] == 'd' ? 192 : 64, guint (name[0])));
+  model.node ("Conv", {"x", "wa"}, {"a"}).node ("Conv", {"a", "wb"}, {"b"});
+  model.node ("Concat", {"a", "b"}, {"ab"}, {{"axis", 1}});
+  model.constant ("w2", {8, 16, 1, 1}, noise (128, 9));
+  model.node ("Conv", {"ab", "w2"}, {"c"});
+  model.node ("Concat", {"ab", "c"}, {"abc"}, {{"axis", 1}});
+  model.node ("Conv", {"abc", "wd"}, {"y"});
+  gsize steps;
+  const std::vector<float> x = noise (200, 5);
+  const std::vector<float> got = run (model, {x}, Precision::single, &steps);
+  fail_unless_equals_int (steps, 4); /* the convolutions */
+
+  auto convolve = [] (const std::vector<double> &from, const std::vector<float> &w) {
+    std::vector<double> to (200);
+    const gsize channels = from.size () / 25;
+    for (gsize f = 0; f < 8; f++)
+      for (gsize pixel = 0; pixel < 25; pixel++)
+        for (gsize c = 0; c < channels; c++)
+          to[f * 25 + pixel] += double (w[f * channels + c]) * from[c * 25 + pixel];
+    return to;
+  };
+  auto joined = [] (std::vector<double> first, const std::vector<double> &second) {
+    first.insert (first.end (), second.begin (), second.end ());
+    return first;
+  };
+  const std::vector<double> a = convolve ({x.begin (), x.end ()}, noise (64, 'a'));
+  const std::vector<double> ab = joined (a, convolve (a, noise (64, 'b')));
+  const std::vector<double> abc = joined (ab, convolve (ab, noise (128, 9)));
+  expect_near (got, convolve (abc, noise (192, 'd')), 1e-5);
+}
+
+TEST (test_inference_arena_shares_memory_of_values_that_do_not_meet)
+{
+  std::vector<Lifetime> blocks = {{100, 0, 1}, {50, 1, 2}, {100, 2, 3}, {10, 0, 3}};
+  const gsize size = assign_offsets (blocks, 1);
+  fail_unless_equals_int (size, 160);
+  for (gsize a = 0; a < blocks.size (); a++)
+    for (gsize b = 0; b < a; b++) {
+      const bool meet =
+          blocks[a].first <= blocks[b].last && blocks[b].first <= blocks[a].last;
+      const bool overlap = blocks[a].offset < blocks[b].offset + blocks[b].size
+                           && blocks[b].offset < blocks[a].offset + blocks[a].size;
+      fail_if (meet && overlap);
+    }
+}
