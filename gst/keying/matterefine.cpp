@@ -28,7 +28,7 @@
  * videoconvert ! autovideosink
  * ]|
  *
- * Since: 0.4
+ * Since: 0.3
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -57,8 +57,8 @@ const guint grid_size = 256;
 /* Automatic radius in cells of the grid */
 const guint automatic_radius = 2;
 const guint largest_radius = 512;
-/* Size of the kernel's Lines8 */
-const gsize bytes_of_lines = 5 * sizeof (cl_float8);
+/* Number of LINE_PLANES of the kernels */
+const gsize line_planes = 5;
 /* Minimum distance of `white` from `black` */
 const gdouble least_contrast = 0.01;
 
@@ -207,7 +207,8 @@ ensure_grid (
       || !opencl::make_buffer (context, 4 * bytes, work.moments, error)
       || !opencl::make_buffer (context, bytes, work.lines, error)
       || !opencl::make_buffer (context,
-          gsize (work.groups) * work.grid.rows * bytes_of_lines, work.stretched, error))
+          line_planes * work.groups * work.grid.rows * sizeof (cl_float8), work.stretched,
+          error))
     return FALSE;
   work.grid.subsample = size;
   return TRUE;

@@ -224,16 +224,15 @@ mean_down (__global const float4 *lines, uint columns, uint rows, uint radius,
  * positive. Pixels are between the centres of two cells; at the edges both are the same. */
 #define POSITION_OF(pixel, subsample) (2 * (pixel) + 1 + (subsample))
 
-/* Linear functions and the part of the earlier alpha to keep, for eight pixels */
-typedef struct {
-  float8 red, green, blue, offset, kept;
-} Lines8;
+/* Planes of a row of the stretched grid: the linear function of a pixel, and the part of
+ * its earlier alpha to keep. Each has `groups` vectors of eight pixels. */
+enum { LINE_RED, LINE_GREEN, LINE_BLUE, LINE_OFFSET, KEPT, LINE_PLANES };
 
 /* Interpolates the linear functions along the rows of the grid. `picture` has the parts
  * to keep. Eight pixels per work-item. */
 __kernel void
 stretch_lines (__global const float4 *lines, __global const float4 *picture, uint columns,
-    uint rows, uint subsample, uint groups, __global Lines8 *stretched)
+    uint rows, uint subsample, uint groups, __global float8 *stretched)
 {
   uint group = get_global_id (0);
   uint row = get_global_id (1);
@@ -254,12 +253,12 @@ stretch_lines (__global const float4 *lines, __global const float4 *picture, uin
     offset[n] = line.w;
     kept[n] = mix (picture[left].w, picture[right].w, part);
   }
-  __global Lines8 *to = stretched + (ulong)row * groups + group;
-  to->red = vload8 (0, red);
-  to->green = vload8 (0, green);
-  to->blue = vload8 (0, blue);
-  to->offset = vload8 (0, offset);
-  to->kept = vload8 (0, kept);
+  __global float8 *to = stretched + (ulong)row * LINE_PLANES * groups + group;
+  to[LINE_RED * groups] = vload8 (0, red);
+  to[LINE_GREEN * groups] = vload8 (0, green);
+  to[LINE_BLUE * groups] = vload8 (0, blue);
+  to[LINE_OFFSET * groups] = vload8 (0, offset);
+  to[KEPT * groups] = vload8 (0, kept);
 }
 
 /* Converts 0 to 1 to levels. */
@@ -273,7 +272,7 @@ rounded (float8 alpha, float levels)
  * `smooths`, `state` has the alpha of the frame before, in rows of `stride`. */
 __kernel void
 write_alpha (FRAME (const, input), FRAME (, output), uint width, uint height,
-    uint subsample, uint rows, __global const Lines8 *stretched, float black, float gain,
+    uint subsample, uint rows, __global const float8 *stretched, float black, float gain,
     uint smooths, __global ushort *state)
 {
   uint group = get_global_id (0), groups = (width + 7) / 8;
@@ -284,21 +283,22 @@ write_alpha (FRAME (const, input), FRAME (, output), uint width, uint height,
   uint position = POSITION_OF (y, subsample), step = 2 * subsample;
   int row = (int)(position / step) - 1;
   float part = (float)(position % step) / step;
-  __global const Lines8 *upper = stretched + (ulong)max (row, 0) * groups + group;
-  __global const Lines8 *lower =
-      stretched + (ulong)min (row + 1, (int)rows - 1) * groups + group;
+  uint row_size = LINE_PLANES * groups;
+  __global const float8 *upper = stretched + (ulong)max (row, 0) * row_size + group;
+  __global const float8 *lower =
+      stretched + (ulong)min (row + 1, (int)rows - 1) * row_size + group;
 
-#define BETWEEN(member) mix (upper->member, lower->member, part)
-  float8 sum = BETWEEN (red) * convert_float8 (COMPONENT8 (pixels, RED))
-               + BETWEEN (green) * convert_float8 (COMPONENT8 (pixels, GREEN))
-               + BETWEEN (blue) * convert_float8 (COMPONENT8 (pixels, BLUE));
-  float8 alpha = sum * (1.0f / LEVELS) + BETWEEN (offset);
+#define BETWEEN(plane) mix (upper[(plane)*groups], lower[(plane)*groups], part)
+  float8 sum = BETWEEN (LINE_RED) * convert_float8 (COMPONENT8 (pixels, RED))
+               + BETWEEN (LINE_GREEN) * convert_float8 (COMPONENT8 (pixels, GREEN))
+               + BETWEEN (LINE_BLUE) * convert_float8 (COMPONENT8 (pixels, BLUE));
+  float8 alpha = sum * (1.0f / LEVELS) + BETWEEN (LINE_OFFSET);
   alpha = clamp ((alpha - black) * gain, 0.0f, 1.0f);
   if (smooths) {
     __global ushort *earlier = state + 8 * ((ulong)y * groups + group);
     float8 change = convert_float8 (vload8 (0, earlier)) / 65535 - alpha;
     float8 fade = FADE (change * change / (ALPHA_CHANGE * ALPHA_CHANGE));
-    alpha += BETWEEN (kept) * fade * change;
+    alpha += BETWEEN (KEPT) * fade * change;
     vstore8 (convert_ushort8 (rounded (alpha, 65535)), 0, earlier);
   }
   store_pixels (
