@@ -10,10 +10,11 @@ numbers. The defaults were chosen on the odd ones.
     refinedmattes.py FOLDER [PROPERTIES]
     refinedmattes.py --films FOLDER [PROPERTIES]
 
-With --films it moves cut-outs over other images, with noise of 2 levels in the picture (or
-none) and noise in the coarse matte. It prints the mean change of alpha between frames while
-nothing moves, and the mean square error while the cut-out moves, in a band around its edge:
-of the coarse matte, of matterefine smoothing=0, and of matterefine.
+With --films it moves cut-outs over other images, with noise in the coarse matte, and without
+and with noise of 2 levels in the picture. All images have even numbers. It prints the mean
+change of alpha between frames while nothing moves, and the mean square error while the cut-out
+moves, in a band around its edge: of the coarse matte, of matterefine smoothing=0, and of
+matterefine.
 
 FOLDER is that of mattes.py, and contains trimap_training_lowres/Trimap1, too. PROPERTIES are those
 of matterefine, such as "radius=6 epsilon=1e-4". Needs ffmpeg, python3-numpy, python3-gi and
@@ -28,7 +29,7 @@ import mattes
 from mattes import Gst
 
 COLUMNS = (256, 160)  # the second is to 800 pixels as 256 is to 1280
-FILMS = ((15, 9, 4), (1, 13, 1), (7, 3, 0.25), (25, 11, 10), (3, 17, 2))  # image, behind, speed
+FILMS = ((2, 10, 4), (4, 16, 1), (16, 24, 0.25), (24, 12, 10), (26, 18, 2))  # image, behind, speed
 STILL, MOVING = 8, 12  # frames before and while the cut-out moves
 MATTE_NOISE = 0.06
 
