@@ -51,6 +51,9 @@ PICTURES = {
                  "method=composite color=0xffe0a060 ! openclconvert",
     "greenscreenbin": SCREEN + "greenscreenbin background-color=0xffe0a060 ! openclupload ! openclconvert",
     "keyfill": SCREEN + "chromakey key-color=0xff20a040 ! keyfill color=0xff3050c0 ! openclconvert",
+    "matterefine": SCREEN + "chromakey key-color=0xff20a040 method=difference ! matteshape feather=8 ! "
+                   "matterefine subsample=2 radius=8 ! keyfill method=composite color=0xffe0a060 ! "
+                   "openclconvert",
     "matteshape": SCREEN + "chromakey key-color=0xff20a040 method=difference ! matteshape grow=-2 "
                   "feather=3 ! keyfill method=composite color=0xffe0a060 ! openclconvert",
     "openclkernelsrc": "openclkernelsrc num-buffers=1 output-caps=video/x-raw,format=GRAY8,"

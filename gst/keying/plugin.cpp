@@ -13,6 +13,7 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (flowkey, plugin);
   registered |= GST_ELEMENT_REGISTER (greenscreenbin, plugin);
   registered |= GST_ELEMENT_REGISTER (keyfill, plugin);
+  registered |= GST_ELEMENT_REGISTER (matterefine, plugin);
   registered |= GST_ELEMENT_REGISTER (matteshape, plugin);
   registered |= GST_ELEMENT_REGISTER (noisereduce, plugin);
   registered |= GST_ELEMENT_REGISTER (splashkey, plugin);

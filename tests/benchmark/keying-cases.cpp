@@ -103,6 +103,14 @@ run_soft (Session &session, const std::string &what, const Size &fallback)
   run_on_device (session, what, size, green_screen (size.width, size.height), soft_chain);
 }
 
+void
+run_refine (Session &session, const std::string &what, const Size &fallback)
+{
+  const Size size = size_or (session, fallback);
+  run_on_device (
+      session, what, size, green_screen (size.width, size.height), "matterefine");
+}
+
 /* From NV12 to NV12, which has 3/8 of the bytes of RGBA */
 void
 run_nv12 (Session &session, const std::string &what, const Size &size, Line line,
@@ -225,6 +233,14 @@ const std::vector<Case> keying_cases = {
     {"soft-uhd", "the same at 3840x2160",
         [] (Session &session, const std::string &what) {
           run_soft (session, what, uhd);
+        }},
+    {"refine", "1280x720 RGBA on the device: matterefine with smoothing",
+        [] (Session &session, const std::string &what) {
+          run_refine (session, what, half_hd);
+        }},
+    {"refine-uhd", "the same at 3840x2160",
+        [] (Session &session, const std::string &what) {
+          run_refine (session, what, uhd);
         }},
     {"device", "3840x2160 RGBA device to device: the whole chain", run_device},
     {"convergence",

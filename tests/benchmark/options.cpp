@@ -22,7 +22,8 @@ const char *const summary =
     "            CLBlast, onnxruntime and scipy\n"
     "  convolve  openclconvolve with each method, and CLBlast's matrix products\n"
     "  neighbours  a live pipeline while other threads run slow kernels\n"
-    "  stages [oct|nufft|average|angiography|doppler|fixed-pattern|keying|soft|camera]\n"
+    "  stages [oct|nufft|average|angiography|doppler|fixed-pattern|keying|soft|refine|\n"
+    "          camera]\n"
     "            device time of each kernel and transfer\n"
     "  first-frame [oct|keying]\n"
     "            one frame, then exit; oct and keying start it to time a cold start";
@@ -106,7 +107,7 @@ fill_options (const Raw &raw, Options &options)
       "convolve", "neighbours", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
   static const gchar *const subjects[] = {"oct", "nufft", "average", "angiography",
-      "doppler", "fixed-pattern", "keying", "soft", "camera", nullptr};
+      "doppler", "fixed-pattern", "keying", "soft", "refine", "camera", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
     return "expected a command: oct, keying, transfer, fft, compute, convolve, "
@@ -116,7 +117,7 @@ fill_options (const Raw &raw, Options &options)
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";
   if (options.command == "stages" && !is_one_of (options.of.c_str (), subjects))
     return "expected oct, nufft, average, angiography, doppler, fixed-pattern, keying, "
-           "soft or camera";
+           "soft, refine or camera";
   if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";
   if (raw.rest[1] && (!of_field || raw.rest[2]))

@@ -54,6 +54,15 @@ soft_subject (const Options &options, Subject &subject, std::string &error)
 }
 
 bool
+refine_subject (const Options &options, Subject &subject, std::string &error)
+{
+  if (!keying_subject (options, subject, error))
+    return false;
+  subject.line.text = "matterefine";
+  return true;
+}
+
+bool
 camera_subject (const Options &options, Subject &subject, std::string &error)
 {
   const unsigned width = options.width ? options.width : 1920;
@@ -117,7 +126,7 @@ run_stages (const Options &options)
       {"angiography", oct_subject<OctChain::ANGIOGRAPHY>},
       {"doppler", oct_subject<OctChain::DOPPLER>},
       {"fixed-pattern", oct_subject<OctChain::FIXED_PATTERN>}, {"keying", keying_subject},
-      {"soft", soft_subject}, {"camera", camera_subject}};
+      {"soft", soft_subject}, {"refine", refine_subject}, {"camera", camera_subject}};
   guint64 count = 0;
   if (subjects.at (options.of) (options, subject, frames.error)) {
     frames.sizes = subject.sizes;

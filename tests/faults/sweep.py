@@ -84,6 +84,7 @@ PIPELINES = {
     "keying-filmed": f"{CAMERA} ! {KEYS}{OUT}",
     "keying-filmed-soft": f"{CAMERA.replace('ball', SCREEN)} ! chromakey method=difference linear=true quiet=true core=true "
         f"spill=1 auto-key=screen{OUT}",
+    "keying-refined": f"{PICTURE} ! openclupload ! chromakey method=chroma ! matterefine{OUT}",
     "keying-deep": f"{PICTURE.replace('RGBA', 'RGBA64_LE')} ! openclupload ! {KEYS} ! "
         f"matteshape grow=1{OUT}",
     "keying-splash": f"{CAMERA} ! splashkey{OUT}",

@@ -241,6 +241,10 @@ PIPELINES = {
     "flow-deep": (keyed("chromakey ! noisereduce iterations=40 ! flowkey iterations=0 limit=0.2"
                         + SHOWN, "RGBA64_LE"), EXACT, PICTURES),
     "shape": (keyed("chromakey method=chroma ! matteshape grow=-3 feather=5"), ROUNDED, PICTURES),
+    "refined": (keyed("chromakey tolerance=0.2 ! matterefine subsample=3 smoothing=0.8", pattern="ball",
+                      frames=3), ROUNDED, PICTURES),
+    "refined-deep": (keyed("chromakey tolerance=0.2 ! matterefine subsample=1" + SHOWN, "RGBA64_LE"),
+                     ROUNDED, PICTURES),
     "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
     "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),
     "packed": (converted("YUY2", "ARGB", "chroma-resampler=nearest"), ROUNDED, PICTURES),

@@ -201,7 +201,7 @@ run_frames (const char *line, guint64 n, Watch &watch)
   "pattern=ball background-color=0xff20a040 ! video/x-raw,format=I420,width=192,"        \
   "height=108 ! openclupload ! chromakey name=soft key-color=0xff20a040 "                \
   "method=difference plate=measured quiet=true spill=1 ! "                               \
-  "matteshape name=shape feather=2 ! " FEW "mix.sink_1 "
+  "matteshape name=shape feather=2 ! matterefine name=refine ! " FEW "mix.sink_1 "
 #define STAGE                                                                            \
   "! video/x-raw,format=NV12,width=96,height=54 ! openclupload ! " FEW "mix.sink_0 "     \
   "openclcompositor name=mix sink_0::zorder=0 sink_0::width=192 sink_0::height=108 "     \
@@ -401,7 +401,8 @@ run_composition_knobs (guint64 n, Watch &watch)
           {"soft", "quiet", {"true", "false"}},
           {"soft", "method", {"difference", "chroma"}},
           {"soft", "core", {"true", "false"}}, {"shape", "grow", {"0", "2", "-2"}},
-          {"shape", "feather", {"2", "0"}}, {"mix", "linear", {"true", "false"}},
+          {"shape", "feather", {"2", "0"}}, {"refine", "subsample", {"3", "1"}},
+          {"refine", "smoothing", {"0", "0.7"}}, {"mix", "linear", {"true", "false"}},
           {"mix", "background", {"black", "checker"}}},
       n, watch);
 }

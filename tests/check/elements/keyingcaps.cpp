@@ -8,8 +8,8 @@
 using namespace check;
 
 namespace {
-const char *const elements[] = {
-    "chromakey", "noisereduce", "flowkey", "splashkey", "keyfill", "matteshape"};
+const char *const elements[] = {"chromakey", "noisereduce", "flowkey", "splashkey",
+    "keyfill", "matterefine", "matteshape"};
 
 #define ON_DEVICE "video/x-raw(memory:OpenCLMemory), framerate=30/1, "
 
@@ -65,7 +65,8 @@ TEST_ROWS (test_what_the_kernels_take_is_accepted, elements)
 
 /* As after a seek: the same format with another framerate, when memory is free again */
 TEST_ROWS (test_format_is_retried_after_out_of_memory,
-    {"chromakey", "chromakey method=difference", "splashkey", "matteshape grow=2"})
+    {"chromakey", "chromakey method=difference", "splashkey", "matterefine",
+        "matteshape grow=2"})
 {
   const char *picture = "video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,height=48";
   const std::string caps = text ("%s,framerate=30/1", picture);

@@ -307,6 +307,7 @@ TEST_ROWS (test_deep_keying_of_levels_of_eight_bits_is_that_of_eight_bits,
         "chromakey method=chroma quiet=true linear=true auto-key=screen",
         "chromakey " KEY "tolerance=0.1 spill=0.6 auto-key=top-left opacity=0.5",
         "chromakey " KEY "tolerance=0.1 ! matteshape grow=-2 feather=4",
+        "chromakey " KEY "tolerance=0.1 ! matterefine subsample=3",
         "splashkey block-size=9",
     }))
 {

@@ -213,9 +213,9 @@ const Pipeline pipelines[] = {
      "openclupload name=up ! openclconvert name=convert ! tee name=t "
      "t. ! queue ! chromakey name=key method=chroma spill=1 auto-key=top-left ! "
      "flowkey name=flow iterations=0 ! keyfill name=fill ! mix.sink_1 "
-     "t. ! queue ! splashkey name=splash ! mix.sink_0",
-        {"up"}, {"convert", "key", "flow", "fill", "splash", "mix"}, {"down"}, 1,
-        64 * 32 * 3 / 2},
+     "t. ! queue ! splashkey name=splash ! matterefine name=refine ! mix.sink_0",
+        {"up"}, {"convert", "key", "flow", "fill", "splash", "refine", "mix"}, {"down"},
+        1, 64 * 32 * 3 / 2},
     /* A camera's frame composited onto itself. */
     {"openclcompositor name=mix sink_1::xpos=16 sink_1::width=40 ! opencldownload "
      "name=down ! fakesink "

@@ -88,7 +88,7 @@ const Case pipelines[] = {
     {"a soft green screen",
         "videotestsrc ! video/x-raw,format=I420,width=64,height=32 ! openclupload ! "
         "openclconvert ! chromakey method=chroma spill=1 ! flowkey iterations=0 ! "
-        "splashkey ! keyfill ! opencldownload",
+        "splashkey ! matterefine ! keyfill ! opencldownload",
         0},
     /* Last, because not every build has clFFT. */
     {"the OCT chain with clFFT, complex",
