@@ -251,6 +251,18 @@ ReductionPass::plan (GstOpenCLContext *context, const Request &wanted)
   across = group / split;
 }
 
+/* Returns true if each column of neighbouring results is in another page of memory. A CPU
+ * then needs parts of few rows, whose pages it finds again for the next result. */
+bool
+ReductionPass::strides_over_pages () const
+{
+  const gint64 page = 4096;
+  return lanes > 1 && !vector_columns
+         && request.shape.reduced[0].input
+                    * gint64 (opencl::info_of (request.types.stored).size)
+                >= page;
+}
+
 ReductionParts
 ReductionPass::useful_parts (GstOpenCLContext *context) const
 {
@@ -260,15 +272,17 @@ ReductionPass::useful_parts (GstOpenCLContext *context) const
   const gint64 items = vectors () * gint64 (split);
   const gint64 enough = units * (cpu ? 4 : 2048);
   const gint64 least_work = cpu ? 16384 : 32 * gint64 (split);
-  const gint64 most =
-      std::min ({enough / items, rows * columns / least_work, gint64 (1024)});
-  const gint64 step = gint64 (split * (vector_columns ? lanes : 1));
+  const gint64 page_rows = 32;
+  const bool by_pages = cpu && strides_over_pages () && columns >= 4 * page_rows;
+  const gint64 most = by_pages ? columns / page_rows
+                               : std::min (enough / items, rows * columns / least_work);
   ReductionParts made;
-  made.of_rows = rows > columns;
+  made.of_rows = rows > columns && !by_pages;
   const gint64 length = made.of_rows ? rows : columns;
-  const gint64 unit = made.of_rows ? (split_rows ? gint64 (split) : 1) : step;
-  made.length = (length + std::max (most, gint64 (1)) - 1) / std::max (most, gint64 (1));
-  made.length = (made.length + unit - 1) / unit * unit;
+  const gint64 unit = made.of_rows == split_rows ? gint64 (split) : 1;
+  const gint64 step = unit * gint64 (vector_columns && !made.of_rows ? lanes : 1);
+  const gint64 count = std::clamp (most, gint64 (1), gint64 (1024));
+  made.length = ((length + count - 1) / count + step - 1) / step * step;
   made.count = (length + made.length - 1) / made.length;
   return made;
 }

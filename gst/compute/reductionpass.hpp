@@ -89,6 +89,7 @@ private:
   void choose_split (GstOpenCLContext *context, gsize group);
   void choose_group_size (GstOpenCLContext *context);
   gint64 vectors () const;
+  bool strides_over_pages () const;
   bool make_geometry (GstOpenCLContext *context, GError **error);
   std::string options () const;
 
