@@ -62,6 +62,10 @@ PICTURES = {
     "openclconvolve": "videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8 ! openclupload ! "
                       "openclconvolve kernel=\"<<0,1,0>,<1,-4,1>,<0,1,0>>\" offset=128 ! "
                       "openclconvert",
+    "openclreduce": "videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8,width=320,height=240 ! "
+                    "openclupload ! openclreduce operation=cumulative-sum axes=1 ! openclkernel "
+                    "expression=\"x / 255.0 / (i0 + 1)\" output-caps=video/x-raw,format=GRAY8,"
+                    "width=320,height=240 ! openclconvert",
 }
 
 

@@ -46,6 +46,7 @@
 
 #include "convolution/convolver.hpp"
 #include "elements.h"
+#include "outputcaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
@@ -251,15 +252,6 @@ find_convolution (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
 
 /* --- caps --- */
 
-static bool
-is_fixed (const GstStructure *structure)
-{
-  GstCaps *caps = gst_caps_new_full (gst_structure_copy (structure), nullptr);
-  const bool fixed = gst_caps_is_fixed (caps);
-  gst_caps_unref (caps);
-  return fixed;
-}
-
 /* Returns the output caps for fixed caps, or NULL if there are none. */
 static GstStructure *
 output_of (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
@@ -289,7 +281,7 @@ static GstStructure *
 any_size (const GstStructure *structure, bool fixed_stay)
 {
   GstStructure *any = gst_structure_copy (structure);
-  if (fixed_stay && is_fixed (structure))
+  if (fixed_stay && compute::is_fixed (structure))
     return any;
   gst_structure_remove_fields (any, "width", "height", "types", "dimensions", nullptr);
   if (gst_structure_has_name (any, "video/x-raw"))
@@ -425,52 +417,20 @@ gst_opencl_convolve_set_formats (
 
 /* --- settings --- */
 
-/* Chooses the output caps for `settings`. Returns FALSE if there are none, or if
- * downstream does not accept them. */
-static bool
-choose_output (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
-    GstCaps *input, GstCaps **output, GError **error)
-{
-  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
-  GstStructure *made =
-      output_of (self, settings, gst_caps_get_structure (input, 0), error);
-  if (!made)
-    return false;
-  GstCaps *outputs = gst_caps_new_empty ();
-  gst_caps_append_structure_full (
-      outputs, made, gst_caps_features_new_single (DEVICE_MEMORY));
-  if (gst_caps_can_intersect (outputs, *output)) {
-    gst_caps_unref (outputs);
-    return true;
-  }
-  if (!opencl::is_accepted_downstream (transform, gst_caps_ref (outputs), error)) {
-    gst_caps_unref (outputs);
-    return false;
-  }
-  gst_caps_take (output, gst_caps_fixate (outputs));
-  return true;
-}
-
-/* Called between two frames. If the output caps change, the base class negotiates them
- * before this frame. */
+/* Called between two frames */
 static void
 update_settings (GstOpenCLConvolve *self)
 {
-  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
-  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
-  GstCaps *before = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
-  GstCaps *output = before ? gst_caps_ref (before) : nullptr;
-  auto accept = [&] (const ConvolutionSettings &wanted, GError **error) {
-    return choose_output (self, wanted, input, &output, error)
-           && make_convolver (self, wanted, input, output, error);
+  auto output_for = [self] (const ConvolutionSettings &settings) {
+    return [self, settings] (const GstStructure *input, GError **error) {
+      return output_of (self, settings, input, error);
+    };
   };
-
-  if (input && output && self->settings->is_started () && self->settings->update (accept)
-      && !gst_caps_is_equal (before, output))
-    gst_base_transform_reconfigure_src (transform);
-  gst_clear_caps (&input);
-  gst_clear_caps (&before);
-  gst_clear_caps (&output);
+  compute::update_settings (GST_BASE_TRANSFORM (self), *self->settings, output_for,
+      [self] (const ConvolutionSettings &settings, GstCaps *input, GstCaps *output,
+          GError **error) {
+        return make_convolver (self, settings, input, output, error);
+      });
 }
 
 static void

@@ -4,45 +4,29 @@
  */
 #pragma once
 
-#include <gst/common/numbertype.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
-
-#include <vector>
+#include "reductionpass.hpp"
 
 namespace compute {
-/* In the order of kernels/compute/reduce.cl */
-enum class Reduction { sum, mean, maximum, minimum, product, l1, l2, sum_of_squares };
-
-/* Lengths and strides of an array, outermost dimension first, in elements */
-struct ArrayLayout {
-  std::vector<gint64> lengths, strides;
-};
-
 class Reducer {
 public:
-  /* Dimensions that have length 1 in `output`, and not in `input`, are reduced. */
-  bool create (GstOpenCLContext *context, Reduction reduction, opencl::NumberType type,
-      const ArrayLayout &input, const ArrayLayout &output, GError **error);
+  /* Dimensions that have length 1 in `output`, and not in `input`, are reduced. Integers
+   * can be reduced to floating-point numbers, but not the other way round. */
+  bool create (GstOpenCLContext *context, Reduction reduction, opencl::NumberType stored,
+      opencl::NumberType written, const ArrayLayout &input, const ArrayLayout &output,
+      GError **error);
 
   /* Offsets are in elements. */
   bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
       gint64 output_offset, GError **error);
 
 private:
-  struct Dimension {
-    gint64 length, input, output;
-  };
-  void choose_split (GstOpenCLContext *context);
-  std::string options (Reduction reduction, opencl::NumberType type) const;
+  bool create_in_two (GstOpenCLContext *context, const ReductionPass::Request &request,
+      const ReductionParts &parts, GError **error);
 
-  std::vector<Dimension> kept, reduced; /* innermost first */
-  gint64 vectors = 1, count = 1;
-  gsize lanes = 1, across = 1, split = 1;
-  opencl::NumberType stored = opencl::NumberType::f32;
-  opencl::Kernel kernel;
-  cl::Buffer geometry;
+  /* With few results, work-groups share each of them, and a second pass combines these
+   * partial results. */
+  ReductionPass first, second;
+  gint64 partial_count = 0; /* 0: one pass */
+  cl::Buffer partials;
 };
-
-/* Macros of kernels/compute/numbers.clh for vectors of `lanes` elements of `type` */
-std::string number_macros (opencl::NumberType type, gsize lanes);
 } // namespace compute

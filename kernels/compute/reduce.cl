@@ -1,151 +1,225 @@
 /* Reduction of arrays over some of their dimensions
  *
- * A work-group computes LANES * ACROSS neighbouring elements of the output. For each of them,
- * SPLIT work-items reduce every SPLIT-th element, and combine their results in local memory.
- * Sums are made in blocks of 64, and the sums of blocks with Kahan's compensation, so that
- * the error does not grow with the number of elements.
+ * The innermost reduced dimension is called columns, all others together rows. A work-item
+ * computes LANES neighbouring elements of the output, or with VECTOR_COLUMNS one element
+ * from vectors along the columns. SPLIT work-items share an element and combine their
+ * results in local memory. With TO_PARTIALS, further work-groups share it, too: each
+ * get_global_id (1) reduces a part of the rows or columns, and a second launch with
+ * FROM_PARTIALS combines these.
  *
- * Built with the macros of numbers.clh, OPERATION, ACROSS, SPLIT (powers of two), and
- * KEPT_RANK and REDUCED_RANK, the numbers of dimensions. `geometry` has length, stride of the
- * input and stride of the output of each kept dimension, innermost first, then length and
- * stride of each reduced dimension.
+ * Built with the macros of partial.clh, and
+ *   VECTOR_COLUMNS: vectors lie along the columns
+ *   SPLIT: work-items that share an element, a power of 2
+ *   ACROSS: elements of a work-group, if SPLIT > 1
+ *   SPLIT_ROWS, PART_ROWS: work-items or parts share the rows; otherwise the columns
+ *   SPLIT_NEIGHBOURS: work-items that share an element are neighbours
+ *   FROM_PARTIALS, TO_PARTIALS
+ * `geometry` has length, stride of the input and stride of the output of each kept
+ * dimension, innermost first, then length and stride of each reduced dimension. The first
+ * length is that in vectors; `kept_length` is that in elements.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <numbers.clh>
+#include "partial.clh"
 
-#define SUM 0
-#define MEAN 1
-#define MAXIMUM 2
-#define MINIMUM 3
-#define PRODUCT 4
-#define L1 5
-#define L2 6
-#define SUM_OF_SQUARES 7
-
-#define IS_SUM (OPERATION != MAXIMUM && OPERATION != MINIMUM && OPERATION != PRODUCT)
-#define COMPENSATED (IS_SUM && IS_REAL)
-#define BLOCK 64
-
-#if OPERATION == MAXIMUM
-#define COMBINE(a, b) LARGER (a, b)
-#elif OPERATION == MINIMUM
-#define COMBINE(a, b) SMALLER (a, b)
-#elif OPERATION == PRODUCT
-#define COMBINE(a, b) ((a) * (b))
+#define KEPT_LANES (VECTOR_COLUMNS ? 1 : LANES)
+#define COLUMN_LANES (VECTOR_COLUMNS ? LANES : 1)
+#if VECTOR_COLUMNS
+#define COLUMN_NUMBERS LANE_NUMBERS
 #else
-#define COMBINE(a, b) ((a) + (b))
+#define COLUMN_NUMBERS 0
 #endif
-
-#if OPERATION == L1
-#define CONTRIBUTION(value) MAGNITUDE (value)
-#elif OPERATION == L2 || OPERATION == SUM_OF_SQUARES
-#define CONTRIBUTION(value) ((value) * (value))
-#else
-#define CONTRIBUTION(value) (value)
-#endif
-
-/* NaN is passed on, as NumPy does. */
-#if IS_REAL
-#define LARGER(a, b) select (b, a, (a) > (b) || (a) != (a))
-#define SMALLER(a, b) select (b, a, (a) < (b) || (a) != (a))
-#define MAGNITUDE(value) fabs (value)
-#else
-#define LARGER(a, b) max (a, b)
-#define SMALLER(a, b) min (a, b)
-#define MAGNITUDE(value) ((value) < 0 ? -(value) : (value))
-#endif
-
-/* Offset of element n of the reduced dimensions */
-long
-reduced_offset (global const long *reduced, ulong n)
-{
-#if REDUCED_RANK == 1
-  return (long)n * reduced[1];
-#else
-  long offset = 0;
-#pragma unroll
-  for (int d = 0; d < REDUCED_RANK; d++) {
-    const ulong length = reduced[2 * d];
-    offset += (long)(n % length) * reduced[2 * d + 1];
-    n /= length;
-  }
-  return offset;
-#endif
-}
 
 typedef struct {
-  REALS value, lost; /* `lost` is what rounding has taken from a sum */
-} Partial;
+  ulong begin, end, step;
+} Range;
 
-Partial
-add_block (Partial sum, REALS block)
+void
+take_part (Range *range, ulong part, ulong chunk)
 {
-#if COMPENSATED
-  const REALS corrected = block - sum.lost;
-  const REALS total = sum.value + corrected;
-  sum.lost = (total - sum.value) - corrected;
-  sum.value = total;
-#else
-  sum.value = COMBINE (sum.value, block);
-#endif
-  return sum;
+  range->begin = part * chunk;
+  range->end = min (range->end, range->begin + chunk);
 }
 
-kernel void
-reduce (global const STORED *restrict input, long input_offset,
-    global STORED *restrict output, long output_offset, global const long *geometry,
-    ulong vectors, ulong count, REAL divisor)
+long
+row_offset (global const long *reduced, uint rank, ulong row)
 {
-#if SPLIT > 1
-  const size_t item = get_group_id (0) * ACROSS + get_local_id (0) % ACROSS;
-  const uint part = get_local_id (0) / ACROSS;
-#else
-  const size_t item = get_global_id (0);
-  const uint part = 0;
-#endif
-  global const long *reduced = geometry + 3 * KEPT_RANK;
-  const bool active = item < vectors;
-  long from = input_offset, to = output_offset;
-  size_t rest = active ? item : 0;
-#pragma unroll
-  for (int d = 0; d < KEPT_RANK; d++) {
-    const size_t length = d == 0 ? geometry[0] / LANES : geometry[3 * d];
-    const long index = (long)(rest % length) * (d == 0 ? LANES : 1);
-    from += index * geometry[3 * d + 1];
-    to += index * geometry[3 * d + 2];
-    rest /= length;
+  long offset = 0;
+  for (uint d = 1; d < rank; d++) {
+    const ulong length = reduced[2 * d];
+    const bool is_last = d + 1 == rank;
+    offset += (long)(is_last ? row : row % length) * reduced[2 * d + 1];
+    row = is_last ? row : row / length;
   }
+  return offset;
+}
 
-  Partial sum = {(REALS)(INITIAL), (REALS)(0)};
-  for (ulong begin = part; active && begin < count; begin += BLOCK * SPLIT) {
-    const ulong end = min (begin + BLOCK * SPLIT, count);
-    REALS block = (REALS)(INITIAL);
-    for (ulong n = begin; n < end; n += SPLIT) {
-      const REALS value = LOAD (input + from + reduced_offset (reduced, n));
-      block = COMBINE (block, CONTRIBUTION (value));
+/* Offsets of an element, or of a vector, in the input and the output. The last vector of
+ * a row overlaps the one before, so that all are whole. */
+void
+find_element (
+    global const long *geometry, uint rank, long kept_length, ulong item, long *from, long *to)
+{
+  for (uint d = 0; d < rank; d++) {
+    const ulong length = geometry[3 * d];
+    const bool is_last = d + 1 == rank;
+    long index = is_last ? item : item % length;
+    item = is_last ? item : item / length;
+    if (d == 0)
+      index = min (index * KEPT_LANES, kept_length - KEPT_LANES);
+    *from += index * geometry[3 * d + 1];
+    *to += index * geometry[3 * d + 2];
+  }
+}
+
+#if FROM_PARTIALS
+#define INPUT_PARAMETERS global const REAL *restrict input, ulong input_count
+#else
+#define INPUT_PARAMETERS global const STORED *restrict input, long input_offset
+#endif
+
+#if TO_PARTIALS
+#define OUTPUT_PARAMETERS global REAL *restrict output, ulong output_count
+#else
+#define OUTPUT_PARAMETERS global WRITTEN *restrict output, long output_offset
+#endif
+
+#if !FROM_PARTIALS && VECTOR_COLUMNS
+/* Loads the last columns of a row, which are fewer than a vector. The other lanes get the
+ * value that changes nothing. */
+REALS
+load_rest (global const STORED *at, uint columns)
+{
+  REAL values[LANES];
+  VECTOR_STORE ((REALS)(INITIAL), values);
+  for (uint n = 0; n < columns; n++)
+    values[n] = LOAD_ONE (at + n);
+  return VECTOR_LOAD (values);
+}
+#endif
+
+#if !TO_PARTIALS
+void
+store_result (Partial partial, global WRITTEN *output, REAL divisor)
+{
+#if IS_POSITION
+#define RESULT partial.second
+#else
+#define RESULT result
+  REALS result = total_of (partial);
+#if OPERATION == MEAN
+  result /= divisor;
+#elif OPERATION == L2
+  result = sqrt (result);
+#endif
+#endif
+#if VECTOR_COLUMNS
+  STORE_ONE (FIRST_LANE (RESULT), output);
+#else
+  STORE (RESULT, output);
+#endif
+}
+#endif
+
+kernel void
+reduce (INPUT_PARAMETERS, OUTPUT_PARAMETERS, global const long *geometry, uint kept_rank,
+    uint reduced_rank, long kept_length, ulong vectors, ulong row_count,
+    ulong column_count, ulong chunk, REAL divisor)
+{
+  global const long *reduced = geometry + 3 * kept_rank;
+  const ulong part = get_global_id (1);
+#if SPLIT > 1
+  const uint local_id = get_local_id (0);
+  const uint member = SPLIT_NEIGHBOURS ? local_id % SPLIT : local_id / ACROSS;
+  const uint slot = SPLIT_NEIGHBOURS ? local_id / SPLIT : local_id % ACROSS;
+  const ulong item = get_group_id (0) * ACROSS + slot;
+#else
+  const uint member = 0;
+  const ulong item = get_global_id (0);
+#endif
+  const bool active = item < vectors;
+  long from = 0, to = 0;
+  find_element (geometry, kept_rank, kept_length, active ? item : 0, &from, &to);
+
+  Range rows = {0, row_count, 1};
+  Range columns = {0, column_count, COLUMN_LANES};
+#if TO_PARTIALS
+  take_part (PART_ROWS ? &rows : &columns, part, chunk);
+#endif
+#if SPLIT_ROWS
+  rows.begin += member;
+  rows.step = SPLIT;
+#else
+  columns.begin += member * COLUMN_LANES;
+  columns.step = SPLIT * COLUMN_LANES;
+#endif
+
+  Partial partial = INITIAL_PARTIAL;
+  const long stride = reduced[1];
+  if (!active)
+    rows.end = 0;
+  for (ulong row = rows.begin; row < rows.end; row += rows.step) {
+    const long offset = from + row_offset (reduced, reduced_rank, row);
+#if FROM_PARTIALS
+    for (ulong n = columns.begin; n < columns.end; n += columns.step)
+      partial =
+          combine (partial, load_partial (input, input_count, offset + (long)n * stride));
+#else
+    global const STORED *at = input + input_offset + offset;
+#define INDEX ((INDICES)(row * column_count + n) + COLUMN_NUMBERS)
+    ulong n = columns.begin;
+    while (n + COLUMN_LANES <= columns.end) {
+      const ulong block_end = min (columns.end, n + BLOCK * columns.step);
+      Partial block = INITIAL_PARTIAL;
+      for (; n + COLUMN_LANES <= block_end; n += columns.step)
+        block = ACCUMULATE (block, LOAD (at + (long)n * stride), INDEX);
+      partial = combine (partial, block);
     }
-    sum = add_block (sum, block);
+#if VECTOR_COLUMNS
+    if (n < columns.end)
+      partial = ACCUMULATE (partial, load_rest (at + n, columns.end - n), INDEX);
+#endif
+#endif
   }
 
 #if SPLIT > 1
   local REALS values[SPLIT * ACROSS];
-  values[get_local_id (0)] = sum.value;
+#if HAS_SECOND
+  local SECONDS seconds[SPLIT * ACROSS];
+#endif
   for (uint half_of = SPLIT / 2; half_of > 0; half_of /= 2) {
+    values[local_id] = partial.value;
+#if HAS_SECOND
+    seconds[local_id] = partial.second;
+#endif
     barrier (CLK_LOCAL_MEM_FENCE);
-    if (part < half_of) {
-      const REALS other = values[get_local_id (0) + half_of * ACROSS];
-      values[get_local_id (0)] = COMBINE (values[get_local_id (0)], other);
+    if (member < half_of) {
+      const uint other_id = local_id + half_of * (SPLIT_NEIGHBOURS ? 1 : ACROSS);
+      Partial other = INITIAL_PARTIAL;
+      other.value = values[other_id];
+#if HAS_SECOND
+      other.second = seconds[other_id];
+#endif
+      partial = combine (partial, other);
     }
+    barrier (CLK_LOCAL_MEM_FENCE);
   }
-  sum.value = values[get_local_id (0)];
 #endif
-  if (!active || part > 0)
+  if (member > 0 ? true : !active)
     return;
-#if OPERATION == MEAN
-  sum.value = sum.value / divisor;
-#elif OPERATION == L2
-  sum.value = sqrt (sum.value);
+#if VECTOR_COLUMNS
+  partial = combine_lanes (partial);
 #endif
-  STORE (sum.value, output + to);
+#if TO_PARTIALS && VECTOR_COLUMNS
+  const ulong index = part * (output_count / get_global_size (1)) + to;
+  output[index] = FIRST_LANE (partial.value);
+#if HAS_SECOND
+  ((global SECOND *)(output + output_count))[index] = FIRST_LANE (partial.second);
+#endif
+#elif TO_PARTIALS
+  store_partial (
+      partial, output, output_count, part * (output_count / get_global_size (1)) + to);
+#else
+  store_result (partial, output + output_offset + to, divisor);
+#endif
 }

@@ -215,6 +215,28 @@ run_product (Session &session, const std::string &what)
   session.print (result);
 }
 
+/* --- reductions and transforms --- */
+
+/* Frames of normally distributed numbers on the device */
+std::function<void (Session &, const std::string &)>
+over_numbers (unsigned side, const std::string &element)
+{
+  return [side, element] (Session &session, const std::string &what) {
+    const Side size = size_of (session, side, side);
+    Result result =
+        session.result (what, picture_size (size.width, size.height), "frames/s");
+    Feed feed;
+    Line line;
+    result.limit = session.ceilings.memory_limit (4.0 * size.width * size.height);
+    if (hold_matrix (size.height, size.width, feed, result.error)) {
+      line.text = "benchmarksource name=source ! " + element + " ! " + sink;
+      line.feeds = {{"source", feed}};
+      measure (line, session.options.timing, result);
+    }
+    session.print (result);
+  };
+}
+
 /* --- baselines --- */
 
 void
@@ -227,17 +249,29 @@ run_clblast (Session &session, const std::string &what)
 }
 
 std::function<void (Session &, const std::string &)>
-numba (const char *name, unsigned width, unsigned height)
+python (const char *script, const char *name, unsigned width, unsigned height)
 {
   return [=] (Session &session, const std::string &what) {
     const unsigned side = session.options.width;
     Result result = session.result (
         what, picture_size (side ? side : width, side ? side : height), "frames/s");
     result.device = "CPU";
-    measure_python ("/bench/baseline-numba.py", {name, std::to_string (side)},
-        session.options.timing, result);
+    measure_python (
+        script, {name, std::to_string (side)}, session.options.timing, result);
     session.print (result);
   };
+}
+
+std::function<void (Session &, const std::string &)>
+numba (const char *name, unsigned width, unsigned height)
+{
+  return python ("/bench/baseline-numba.py", name, width, height);
+}
+
+std::function<void (Session &, const std::string &)>
+numpy (const char *name, unsigned side)
+{
+  return python ("/bench/baseline-numpy.py", name, side, side);
 }
 } // namespace
 
@@ -261,6 +295,22 @@ const std::vector<Case> compute_cases = with_convolutions ({
     {"blackscholes", "call and put prices of options, on the device, single precision",
         run_black_scholes},
     {"matrixproduct", "tiled matrix product, single precision", run_product},
+    {"reduce", "sum of an array of float32", over_numbers (4096, "openclreduce")},
+    {"reduce-rows", "sum of each row of it", over_numbers (4096, "openclreduce axes=1")},
+    {"reduce-columns", "sum of each column of it",
+        over_numbers (4096, "openclreduce axes=0")},
+    {"scan", "cumulative sums of each row of it",
+        over_numbers (4096, "openclreduce operation=cumulative-sum axes=1")},
+    {"fft", "half spectra of rows of float32",
+        over_numbers (1024, "openclfft half-spectrum=true")},
+    {"fft-two", "half spectra of images of float32",
+        over_numbers (1024, "openclfft half-spectrum=true axes=0,1")},
+    {"baseline-numpy-reduce", "NumPy", numpy ("reduce", 4096)},
+    {"baseline-numpy-reduce-rows", "NumPy", numpy ("reduce-rows", 4096)},
+    {"baseline-numpy-reduce-columns", "NumPy", numpy ("reduce-columns", 4096)},
+    {"baseline-numpy-scan", "NumPy", numpy ("scan", 4096)},
+    {"baseline-numpy-fft", "NumPy", numpy ("fft", 1024)},
+    {"baseline-numpy-fft-two", "NumPy", numpy ("fft-two", 1024)},
     {"baseline-clblast-matrixproduct", "matrix product by CLBlast", run_clblast},
     {"baseline-numba-mesh", "numba, parallel and fastmath", numba ("mesh", 1000, 1000)},
     {"baseline-numba-mandelbrot-20", "numba, parallel and fastmath",

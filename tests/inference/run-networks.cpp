@@ -23,7 +23,7 @@ namespace {
 struct Options {
   inference::Precision precision = inference::Precision::single;
   double tolerance = 1e-4;
-  int frames = 0; /* that are timed */
+  int frames = 0;     /* that are timed */
   bool steps = false; /* prints the time of each step, which the host waits for */
 };
 

@@ -17,7 +17,7 @@ public:
     input = request.inputs[0];
     output = request.outputs[0];
     return reducer.create (request.context, compute::Reduction (what.kind), input.type,
-        {input.shape, input.strides}, {output.shape, output.strides}, error);
+        output.type, {input.shape, input.strides}, {output.shape, output.strides}, error);
   }
   bool enqueue (cl_command_queue queue, const Memories &memories, GError **error) override
   {

@@ -48,6 +48,9 @@ const Frames all_frames[] = {
     {"other/tensors" ON_DEVICE
      ",format=static,num_tensors=1,types=uint8,dimensions=(string)16:8:4,framerate=25/1",
         16 * 8 * 4},
+    {"other/tensors" ON_DEVICE ",format=static,num_tensors=1,types=float32,dimensions=("
+     "string)16:8:4,framerate=25/1",
+        16 * 8 * 4 * 4},
 };
 
 /* Options that may reach a compiler's command line: definitions by the elements, with

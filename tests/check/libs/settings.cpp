@@ -231,7 +231,8 @@ TEST (test_contradicting_settings_keep_previous_and_warn_once)
     fail_if (element.settings ().update (accept));
   expect_equal (element.settings ().current ().low, -1);
   expect_equal (element.settings ().committed ().low, 20);
-  expect_warnings (element.bus, "low", {"low is 20 and high is 9; the previous settings stay in use"});
+  expect_warnings (
+      element.bus, "low", {"low is 20 and high is 9; the previous settings stay in use"});
 
   element.set ("count=8"); /* refused for the reason already reported */
   fail_if (element.settings ().update (accept));

@@ -20,6 +20,7 @@ OPTIONAL = {
     "baseline-ffmpeg": "ffmpeg",
     "baseline-alpha": "no element",
     "baseline-numba": "numba is not installed",
+    "baseline-numpy": "numpy is not installed",
     "baseline-convolve": "No module named",
     "two-devices": "no second device",
 }

@@ -1,0 +1,167 @@
+/* Caps and axes of filters of arrays
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "arraycaps.hpp"
+
+#include <gst/opencl/opencl-private.hpp>
+
+#include <algorithm>
+#include <cinttypes>
+
+namespace compute {
+/* --- axes --- */
+
+static bool
+add_axis (const std::string &text, gint64 number, gsize rank, std::vector<gsize> &axes,
+    GError **error)
+{
+  const gint64 most = gint64 (rank);
+  if (number < -most || number >= most) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "axes=%s, but axes of this array are %" G_GINT64_FORMAT " … %" G_GINT64_FORMAT,
+        text.c_str (), -most, most - 1);
+    return false;
+  }
+  const gsize axis = gsize (number < 0 ? number + most : number);
+  if (std::find (axes.begin (), axes.end (), axis) != axes.end ()) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "axes=%s names axis %" G_GINT64_FORMAT " twice", text.c_str (), number);
+    return false;
+  }
+  axes.push_back (axis);
+  return true;
+}
+
+bool
+parse_axes (const std::string &text, gsize rank, std::vector<gsize> &axes, GError **error)
+{
+  axes.clear ();
+  const char *at = text.c_str ();
+  while (*at != '\0') {
+    gchar *end;
+    const gint64 number = g_ascii_strtoll (at, &end, 10);
+    while (end != at && g_ascii_isspace (*end))
+      end++;
+    const bool continues = *end == ',' && end[1] != '\0';
+    if (end == at || (*end != '\0' && !continues)) {
+      g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          "axes=%s, expected numbers such as 0,-1", text.c_str ());
+      return false;
+    }
+    if (!add_axis (text, number, rank, axes, error))
+      return false;
+    at = continues ? end + 1 : end;
+  }
+  return true;
+}
+
+/* --- caps --- */
+
+/* Tensors of any size with the framerate of `structure` */
+static GstStructure *
+tensors_like (const GstStructure *structure)
+{
+  GstStructure *made = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING, "static",
+      "num_tensors", G_TYPE_INT, 1, nullptr);
+  if (const GValue *rate = gst_structure_get_value (structure, "framerate"))
+    gst_structure_set_value (made, "framerate", rate);
+  return made;
+}
+
+static bool
+stream_of (const GstStructure *structure, Stream &stream, GError **error)
+{
+  GstCaps *caps = gst_caps_new_full (gst_structure_copy (structure), nullptr);
+  const bool read =
+      gst_caps_is_fixed (caps) && stream_of_caps ("input", caps, stream, error);
+  gst_caps_unref (caps);
+  return read;
+}
+
+OutputOf
+tensors_of (const ArrayOutputOf &output_of)
+{
+  return [output_of] (const GstStructure *input, GError **error) -> GstStructure * {
+    Stream stream;
+    opencl::ArrayFormat output;
+    if (!stream_of (input, stream, error) || !output_of (stream, output, error))
+      return nullptr;
+    GstStructure *made = tensors_like (input);
+    opencl::set_array_fields (made, output);
+    return made;
+  };
+}
+
+static GstStructure *
+output_without_settings (const GstStructure *input)
+{
+  Stream stream;
+  GstStructure *made = tensors_like (input);
+  if (stream_of (input, stream, nullptr))
+    opencl::set_array_fields (made, stream.array);
+  return made;
+}
+
+GstCaps *
+array_outputs (GstCaps *inputs, const ArrayOutputOf &output_of)
+{
+  const OutputOf tensors = tensors_of (output_of);
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
+    const GstStructure *input = gst_caps_get_structure (inputs, n);
+    GstStructure *output = tensors (input, nullptr);
+    gst_caps_append (
+        result, device_caps (output ? output : output_without_settings (input)));
+  }
+  return result;
+}
+
+GstCaps *
+array_inputs (GstCaps *outputs, bool also_video)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
+    const GstStructure *output = gst_caps_get_structure (outputs, n);
+    GstStructure *tensors = tensors_like (output);
+    gst_caps_append (result, device_caps (tensors));
+    if (!also_video)
+      continue;
+    GstStructure *video = gst_structure_copy (tensors);
+    gst_structure_set_name (video, "video/x-raw");
+    gst_structure_remove_fields (video, "format", "num_tensors", nullptr);
+    gst_caps_append (result, device_caps (video));
+  }
+  return result;
+}
+
+bool
+check_agreed (const opencl::ArrayFormat &made, GstCaps *output, GError **error)
+{
+  opencl::ArrayFormat agreed;
+  if (!opencl::array_of_caps (output, agreed, error))
+    return false;
+  if (agreed.count () == made.count () && agreed.type == made.type)
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "the output has dimensions %s and type %s, but its caps have dimensions %s and "
+      "type %s",
+      opencl::dimensions_text (made.shape).c_str (), opencl::info_of (made.type).name,
+      opencl::dimensions_text (agreed.shape).c_str (),
+      opencl::info_of (agreed.type).name);
+  return false;
+}
+
+bool
+element_offset (gsize bytes, gsize size, gint64 &elements, GError **error)
+{
+  elements = gint64 (bytes / size);
+  if (bytes % size == 0)
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "the array begins at byte %" G_GSIZE_FORMAT " of its memory, expected a multiple "
+      "of %" G_GSIZE_FORMAT,
+      bytes, size);
+  return false;
+}
+} // namespace compute

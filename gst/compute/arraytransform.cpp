@@ -1,0 +1,163 @@
+/* Fourier transforms of arrays along one or two axes
+ *
+ * The FFT libraries transform contiguous lines. Other axes are copied to the inside of the
+ * array before, and back after it.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "arraytransform.hpp"
+
+#include <gst/opencl/context/devicebuffer.hpp>
+
+#include <algorithm>
+
+namespace compute {
+bool
+TransformShape::operator== (const TransformShape &other) const
+{
+  return input == other.input && output == other.output && axes == other.axes
+         && real_input == other.real_input && real_output == other.real_output
+         && half == other.half && inverse == other.inverse && library == other.library;
+}
+
+static gsize
+count_of (const std::vector<gsize> &lengths)
+{
+  gsize count = 1;
+  for (gsize length : lengths)
+    count *= length;
+  return count;
+}
+
+/* Transforms of one sample do nothing. Libraries refuse them. */
+void
+ArrayTransform::choose_order (const TransformShape &shape)
+{
+  order.clear ();
+  transformed.clear ();
+  for (gsize axis : shape.axes)
+    if (shape.signal_length (axis) > 1)
+      transformed.push_back (axis);
+  for (gsize d = 0; d < shape.input.size (); d++)
+    if (std::find (transformed.begin (), transformed.end (), d) == transformed.end ())
+      order.push_back (d);
+  order.insert (order.end (), transformed.begin (), transformed.end ());
+  real_plan =
+      shape.half && !transformed.empty () && transformed.back () == shape.axes.back ();
+}
+
+/* Strides of an array without gaps whose dimensions have this order, outermost first */
+static std::vector<gint64>
+strides_in (const std::vector<gsize> &lengths, const std::vector<gsize> &order)
+{
+  std::vector<gint64> strides (lengths.size ());
+  gint64 stride = 1;
+  for (gsize n = order.size (); n-- > 0;) {
+    strides[order[n]] = stride;
+    stride *= gint64 (lengths[order[n]]);
+  }
+  return strides;
+}
+
+static std::vector<PermutedDimension>
+dimensions_of (
+    const std::vector<gsize> &lengths, const std::vector<gsize> &order, bool to_order)
+{
+  std::vector<gsize> natural (lengths.size ());
+  for (gsize d = 0; d < lengths.size (); d++)
+    natural[d] = d;
+  const std::vector<gint64> outside = strides_in (lengths, natural);
+  const std::vector<gint64> inside = strides_in (lengths, order);
+  std::vector<PermutedDimension> dimensions;
+  for (gsize d = 0; d < lengths.size (); d++)
+    dimensions.push_back ({gint64 (lengths[d]), to_order ? outside[d] : inside[d],
+        to_order ? inside[d] : outside[d]});
+  return dimensions;
+}
+
+static bool
+changes_order (const std::vector<PermutedDimension> &dimensions)
+{
+  return std::any_of (dimensions.begin (), dimensions.end (),
+      [] (const PermutedDimension &one) { return one.length > 1 && one.from != one.to; });
+}
+
+bool
+ArrayTransform::arrange_input (
+    GstOpenCLContext *context, const TransformShape &shape, bool copies, GError **error)
+{
+  const auto dimensions = dimensions_of (shape.input, order, true);
+  const bool stays_real = real_plan && !shape.inverse;
+  const bool widens = shape.real_input && !stays_real;
+  const gsize size = stays_real ? sizeof (cl_float) : sizeof (cl_float2);
+  arranges_input = copies || widens || !plan || changes_order (dimensions);
+  return !arranges_input
+         || (before.create (context,
+                 widens       ? Permuted::real_to_complex
+                 : stays_real ? Permuted::real
+                              : Permuted::complex,
+                 dimensions, error)
+             && opencl::make_buffer (
+                 context, count_of (shape.input) * size, arranged, error));
+}
+
+bool
+ArrayTransform::arrange_output (
+    GstOpenCLContext *context, const TransformShape &shape, bool copies, GError **error)
+{
+  const auto dimensions = dimensions_of (shape.output, order, false);
+  const gsize size = shape.real_output ? sizeof (cl_float) : sizeof (cl_float2);
+  arranges_output = copies || changes_order (dimensions);
+  return !arranges_output
+         || (after.create (context,
+                 shape.real_output ? Permuted::real : Permuted::complex, dimensions,
+                 error)
+             && opencl::make_buffer (
+                 context, count_of (shape.output) * size, result, error));
+}
+
+bool
+ArrayTransform::create_plan (
+    GstOpenCLContext *context, const TransformShape &shape, GError **error)
+{
+  GstOpenCLFFTDescription description = {};
+  gsize samples = 1;
+  description.library = shape.library;
+  description.direction = shape.inverse ? GST_OPENCL_FFT_INVERSE : GST_OPENCL_FFT_FORWARD;
+  description.real = real_plan;
+  description.normalized = shape.inverse;
+  description.dimensions = guint (transformed.size ());
+  for (gsize n = 0; n < transformed.size (); n++) {
+    const gsize length = shape.signal_length (transformed[n]);
+    description.lengths[transformed.size () - 1 - n] = length;
+    samples *= length;
+  }
+  description.batch = count_of (shape.inverse ? shape.output : shape.input) / samples;
+  plan.reset (gst_opencl_fft_new_described (context, &description, error));
+  return plan != nullptr;
+}
+
+bool
+ArrayTransform::create (
+    GstOpenCLContext *context, const TransformShape &shape, bool copies, GError **error)
+{
+  choose_order (shape);
+  return (transformed.empty () || create_plan (context, shape, error))
+         && arrange_input (context, shape, copies, error)
+         && (transformed.empty () || arrange_output (context, shape, copies, error));
+}
+
+bool
+ArrayTransform::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset,
+    cl_mem output, gint64 output_offset, GError **error)
+{
+  if (!plan)
+    return before.enqueue (queue, input, input_offset, output, output_offset, error);
+  const cl_mem from = arranges_input ? arranged () : input;
+  const cl_mem to = arranges_output ? result () : output;
+  return (!arranges_input || before.enqueue (queue, input, input_offset, from, 0, error))
+         && gst_opencl_fft_enqueue (plan.get (), queue, from, to, error)
+         && (!arranges_output
+             || after.enqueue (queue, to, 0, output, output_offset, error));
+}
+} // namespace compute

@@ -1,0 +1,61 @@
+/* Fourier transforms of arrays along one or two axes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "permuter.hpp"
+
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/fft/gstopenclfft.h>
+
+#include <memory>
+#include <vector>
+
+namespace compute {
+/* Lengths are in real or complex numbers, outermost dimension first. */
+struct TransformShape {
+  std::vector<gsize> input, output;
+  std::vector<gsize> axes; /* one or two; a half spectrum is along the last */
+  bool real_input = false, real_output = false;
+  bool half = false; /* the complex side has bins 0 to N/2 */
+  bool inverse = false;
+  GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
+
+  bool operator== (const TransformShape &other) const;
+  gsize signal_length (gsize axis) const { return (inverse ? output : input)[axis]; }
+};
+
+class ArrayTransform {
+public:
+  /* With `copies`, offsets may differ from 0. */
+  bool create (GstOpenCLContext *context, const TransformShape &shape, bool copies,
+      GError **error);
+  bool takes_offsets () const { return !plan || (arranges_input && arranges_output); }
+
+  /* Offsets are in numbers of the input and of the output. */
+  bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
+      gint64 output_offset, GError **error);
+
+private:
+  struct FreePlan {
+    void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_unref (plan); }
+  };
+
+  void choose_order (const TransformShape &shape);
+  bool create_plan (
+      GstOpenCLContext *context, const TransformShape &shape, GError **error);
+  bool arrange_input (GstOpenCLContext *context, const TransformShape &shape, bool copies,
+      GError **error);
+  bool arrange_output (GstOpenCLContext *context, const TransformShape &shape,
+      bool copies, GError **error);
+
+  std::vector<gsize> order; /* all dimensions, as the plan has them */
+  std::vector<gsize> transformed;
+  bool real_plan = false, arranges_input = false, arranges_output = false;
+  /* The plan is empty if all axes have length 1. */
+  std::unique_ptr<GstOpenCLFFT, FreePlan> plan;
+  Permuter before, after;
+  cl::Buffer arranged, result;
+};
+} // namespace compute

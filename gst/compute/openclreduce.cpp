@@ -1,0 +1,472 @@
+/* openclreduce: sums, means, extremes and norms of arrays along axes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclreduce
+ * @title: openclreduce
+ *
+ * Reduces arrays of real numbers along some of their axes, as NumPy does. Gray and RGB
+ * video are arrays of (height, width) and (height, width, components).
+ *
+ * `axes` counts dimensions in NumPy's order, outermost first. -1 is the innermost one.
+ * Without `axes`, all dimensions are reduced. Complex numbers are an innermost dimension
+ * of 2 like any other.
+ *
+ * | operation | result | type of the result |
+ * |---|---|---|
+ * | sum, cumulative-sum | | that of the input; int64 or uint64 for integers |
+ * | mean, norm | norm: square root of the sum of squares | that of the input; float32 for integers of 8 and 16 bits, float64 for wider ones |
+ * | maximum, minimum | NaN if there is one | that of the input |
+ * | argmax | position of the first NaN or of the first maximum | int64 |
+ *
+ * Sums of float16 are computed in float32. Sums of float32 and float64 are as exact as in
+ * twice their precision, and are rounded once. Sums of integers wrap beyond 64 bits.
+ *
+ * argmax and cumulative-sum take one axis. Without `axes` they take the array as one line,
+ * in C order, as NumPy does. cumulative-sum keeps the dimensions.
+ *
+ * All properties can change while playing. Settings that do not fit cause one WARNING, and
+ * the previous ones stay in use.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=50 ! video/x-raw,format=RGB ! openclupload ! \
+ *   openclreduce operation=mean axes=0,1 ! opencldownload ! npysink location=colors.npy
+ * ]| Mean colour of each frame
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "arraycaps.hpp"
+#include "elements.h"
+#include "reducer.hpp"
+#include "scanner.hpp"
+
+#include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/opencl-private.hpp>
+
+#include <algorithm>
+
+GST_DEBUG_CATEGORY_STATIC (opencl_reduce_debug);
+#define GST_CAT_DEFAULT opencl_reduce_debug
+
+using compute::ArrayLayout;
+using compute::Reduction;
+using compute::Stream;
+using opencl::ArrayFormat;
+using opencl::NumberType;
+
+#define DEVICE_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
+                                         ", format = (string) " ARRAY_VIDEO_FORMATS
+                                         ", width = (int) [ 1, 2147483647 ], height = "
+                                         "(int) [ 1, 2147483647 ], "
+                                         "framerate = (fraction) [ 0/1, 2147483647/1 ]"));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_CAPS (DEVICE_MEMORY)));
+
+namespace {
+enum class Operation { sum, mean, maximum, minimum, argmax, norm, cumulative_sum };
+
+/* Type of the result for integers: that of the input, 64 bits wide, or floating-point */
+enum class Result { same, wide, real, position };
+
+/* In the order of the enumeration */
+const struct {
+  const char *nick, *description;
+  Reduction reduction;
+  Result result;
+} operations[] = {
+    {"sum", "Sum", Reduction::sum, Result::wide},
+    {"mean", "Mean", Reduction::mean, Result::real},
+    {"maximum", "Maximum", Reduction::maximum, Result::same},
+    {"minimum", "Minimum", Reduction::minimum, Result::same},
+    {"argmax", "Position of the first maximum along one axis", Reduction::position,
+        Result::position},
+    {"norm", "Square root of the sum of squares", Reduction::l2, Result::real},
+    {"cumulative-sum", "Sum of each element and those before it along one axis",
+        Reduction::sum, Result::wide},
+};
+
+GType
+operation_type ()
+{
+  static const GType type = [] {
+    static GEnumValue values[G_N_ELEMENTS (operations) + 1] = {};
+    for (gsize n = 0; n < G_N_ELEMENTS (operations); n++)
+      values[n] = {gint (n), operations[n].description, operations[n].nick};
+    return g_enum_register_static ("GstOpenCLReduceOperation", values);
+  }();
+  return type;
+}
+
+struct ReduceSettings {
+  Operation operation = Operation::sum;
+  std::string axes;
+  bool keep_dimensions = false;
+};
+
+/* A reduction of one input format */
+struct Work {
+  ArrayFormat input, output;
+  std::vector<gsize> axes; /* reduced axes of the input, or the axis of a scan */
+  Operation operation = Operation::sum;
+  bool flat = false; /* the array counts as one line, in C order */
+
+  bool operator== (const Work &other) const
+  {
+    return input == other.input && output == other.output && axes == other.axes
+           && operation == other.operation && flat == other.flat;
+  }
+};
+
+/* Kernels of a reduction, for rows with a distance of `row` elements */
+struct Engine {
+  Work work;
+  gint64 row = 0;
+  compute::Reducer reducer;
+  compute::Scanner scanner;
+};
+} // namespace
+
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLReduce, gst_opencl_reduce, GST, OPENCL_REDUCE, GstOpenCLFilter)
+
+struct _GstOpenCLReduce {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<ReduceSettings> *settings;
+  std::unique_ptr<Engine> *engine; /* for the caps in use, else empty */
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLReduce, gst_opencl_reduce, GST_TYPE_OPENCL_FILTER,
+    GST_DEBUG_CATEGORY_INIT (
+        opencl_reduce_debug, "openclreduce", 0, "OpenCL reductions of arrays"))
+GST_ELEMENT_REGISTER_DEFINE (
+    openclreduce, "openclreduce", GST_RANK_NONE, gst_opencl_reduce_get_type ())
+
+static const opencl::PropertyTable<ReduceSettings> properties = {
+    {"operation", "Operation", "Operation along the axes", &ReduceSettings::operation,
+        operation_type, opencl::playing},
+    {"axes", "Axes",
+        "Reduced dimensions, outermost first, such as 0,2 (-1 = innermost, empty = all)",
+        &ReduceSettings::axes, opencl::playing},
+    {"keep-dimensions", "Keep dimensions",
+        "Keep reduced dimensions with length 1 (not cumulative-sum)",
+        &ReduceSettings::keep_dimensions, opencl::playing},
+};
+
+/* --- what it computes --- */
+
+static NumberType
+result_type (Result result, NumberType input)
+{
+  const opencl::NumberInfo &info = opencl::info_of (input);
+  if (result == Result::position)
+    return NumberType::i64;
+  if (result == Result::same || info.kind == 'f')
+    return input;
+  if (result == Result::wide)
+    return info.kind == 'u' ? NumberType::u64 : NumberType::i64;
+  return info.size <= 2 ? NumberType::f32 : NumberType::f64;
+}
+
+static std::vector<gsize>
+reduced_shape (const Work &work, bool keep_dimensions)
+{
+  std::vector<gsize> shape;
+  for (gsize d = 0; d < work.input.shape.size (); d++) {
+    const bool reduced =
+        std::find (work.axes.begin (), work.axes.end (), d) != work.axes.end ();
+    if (!reduced)
+      shape.push_back (work.input.shape[d]);
+    else if (keep_dimensions)
+      shape.push_back (1);
+  }
+  return shape;
+}
+
+static bool
+find_axes (const ReduceSettings &settings, Work &work, GError **error)
+{
+  const gsize rank = work.input.shape.size ();
+  const bool takes_one = settings.operation == Operation::argmax
+                         || settings.operation == Operation::cumulative_sum;
+  if (!compute::parse_axes (settings.axes, rank, work.axes, error))
+    return false;
+  if (takes_one && work.axes.size () > 1) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "axes=%s, but operation=%s takes one axis", settings.axes.c_str (),
+        operations[int (settings.operation)].nick);
+    return false;
+  }
+  work.flat = takes_one && work.axes.empty ();
+  for (gsize d = 0; settings.axes.empty () && d < rank; d++)
+    work.axes.push_back (d);
+  return true;
+}
+
+static bool
+find_work (
+    const ReduceSettings &settings, const Stream &input, Work &work, GError **error)
+{
+  work = {};
+  work.input = input.array;
+  work.operation = settings.operation;
+  if (!find_axes (settings, work, error))
+    return false;
+  work.output.type =
+      result_type (operations[int (work.operation)].result, work.input.type);
+  if (work.operation != Operation::cumulative_sum)
+    work.output.shape = reduced_shape (work, settings.keep_dimensions);
+  else if (work.flat)
+    work.output.shape = {work.input.count ()};
+  else
+    work.output.shape = work.input.shape;
+  return true;
+}
+
+static compute::ArrayOutputOf
+output_for (const ReduceSettings &settings)
+{
+  return [settings] (const Stream &input, ArrayFormat &output, GError **error) {
+    Work work;
+    if (!find_work (settings, input, work, error))
+      return false;
+    output = work.output;
+    return true;
+  };
+}
+
+/* --- kernels --- */
+
+/* Layout without gaps, except between rows (the outermost dimension) if `row` is set */
+static ArrayLayout
+layout_of (const std::vector<gsize> &shape, gint64 row = 0)
+{
+  ArrayLayout layout;
+  gint64 stride = 1;
+  for (gsize d = shape.size (); d-- > 0;) {
+    layout.lengths.insert (layout.lengths.begin (), gint64 (shape[d]));
+    layout.strides.insert (layout.strides.begin (), d == 0 && row > 0 ? row : stride);
+    stride *= gint64 (shape[d]);
+  }
+  return layout;
+}
+
+/* The output with reduced dimensions of length 1, so that it has those of the input */
+static ArrayLayout
+output_layout (const Work &work)
+{
+  std::vector<gsize> shape = work.input.shape;
+  for (gsize axis : work.axes)
+    shape[axis] = 1;
+  return layout_of (shape);
+}
+
+static bool
+check_precision (GstOpenCLContext *context, const Work &work, GError **error)
+{
+  if ((work.input.type != NumberType::f64 && work.output.type != NumberType::f64)
+      || opencl::has_double (context))
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "operation=%s of %s needs double precision, which %s does not have",
+      operations[int (work.operation)].nick, opencl::info_of (work.input.type).name,
+      gst_opencl_context_get_device_name (context));
+  return false;
+}
+
+static bool
+create_scanner (GstOpenCLContext *context, Engine &engine, GError **error)
+{
+  const Work &work = engine.work;
+  const NumberType stored = work.input.type, written = work.output.type;
+  if (!work.flat || engine.row == 0) {
+    const std::vector<gsize> shape = work.flat ? work.output.shape : work.input.shape;
+    return engine.scanner.create (context, stored, written, layout_of (shape, engine.row),
+        layout_of (shape), work.flat ? 0 : work.axes[0], error);
+  }
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "operation=cumulative-sum without axes takes no video with padding between rows");
+  return false;
+}
+
+static std::unique_ptr<Engine>
+create_engine (GstOpenCLContext *context, const Work &work, gint64 row, GError **error)
+{
+  auto engine = std::make_unique<Engine> ();
+  engine->work = work;
+  engine->row = row;
+  if (!check_precision (context, work, error))
+    return nullptr;
+  const bool created =
+      work.operation == Operation::cumulative_sum
+          ? create_scanner (context, *engine, error)
+          : engine->reducer.create (context, operations[int (work.operation)].reduction,
+              work.input.type, work.output.type, layout_of (work.input.shape, row),
+              output_layout (work), error);
+  return created ? std::move (engine) : nullptr;
+}
+
+/* Changes nothing if it fails. */
+static bool
+make_engine (GstOpenCLReduce *self, const ReduceSettings &settings, GstCaps *input,
+    GstCaps *output, GError **error)
+{
+  Stream stream;
+  Work work;
+  if (!compute::stream_of_caps ("input", input, stream, error)
+      || !find_work (settings, stream, work, error)
+      || !compute::check_agreed (work.output, output, error))
+    return false;
+  /* Settings that change the output caps come here twice. */
+  if (*self->engine && (*self->engine)->work == work)
+    return true;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  std::unique_ptr<Engine> engine = create_engine (context, work, 0, error);
+  if (!engine)
+    return false;
+  *self->engine = std::move (engine);
+  return true;
+}
+
+/* --- caps --- */
+
+static GstCaps *
+gst_opencl_reduce_transform_caps (GstBaseTransform *transform, GstPadDirection direction,
+    GstCaps *caps, GstCaps *filter)
+{
+  GstOpenCLReduce *self = GST_OPENCL_REDUCE (transform);
+  GstCaps *result = direction == GST_PAD_SINK ? compute::array_outputs (
+                        caps, output_for (self->settings->current ()))
+                                              : compute::array_inputs (caps, true);
+  return opencl::filtered_caps (result, filter);
+}
+
+static gboolean
+gst_opencl_reduce_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
+{
+  ArrayFormat array;
+  if (!opencl::array_of_caps (caps, array, nullptr))
+    return FALSE;
+  *size = array.bytes ();
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_reduce_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOpenCLReduce *self = GST_OPENCL_REDUCE (filter);
+  auto accept = [&] (const ReduceSettings &settings, GError **why) {
+    return make_engine (self, settings, input, output, why);
+  };
+  return self->settings->adopt (accept, error);
+}
+
+static void
+gst_opencl_reduce_close (GstOpenCLFilter *filter)
+{
+  GstOpenCLReduce *self = GST_OPENCL_REDUCE (filter);
+  self->engine->reset ();
+  self->settings->stop ();
+}
+
+/* --- frames --- */
+
+static void
+gst_opencl_reduce_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
+{
+  GstOpenCLReduce *self = GST_OPENCL_REDUCE (filter);
+  compute::update_settings (
+      GST_BASE_TRANSFORM (self), *self->settings,
+      [] (const ReduceSettings &settings) {
+        return compute::tensors_of (output_for (settings));
+      },
+      [self] (const ReduceSettings &settings, GstCaps *from, GstCaps *to,
+          GError **error) { return make_engine (self, settings, from, to, error); });
+}
+
+/* Returns the row stride of video with padding in elements, or else 0. */
+static bool
+find_row (const GstOpenCLFrame *input, const Work &work, gint64 &row, GError **error)
+{
+  const gsize size = opencl::info_of (work.input.type).size;
+  const gsize packed =
+      work.input.shape.empty () ? 0 : work.input.bytes () / work.input.shape[0];
+  row = 0;
+  if (input->stride[0] == 0 || gsize (input->stride[0]) == packed)
+    return true;
+  return compute::element_offset (gsize (input->stride[0]), size, row, error);
+}
+
+static gboolean
+gst_opencl_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOpenCLReduce *self = GST_OPENCL_REDUCE (filter);
+  std::unique_ptr<Engine> &engine = *self->engine;
+  const Work work = engine->work;
+  gint64 row, from, to;
+  if (!find_row (input, work, row, error)
+      || !compute::element_offset (
+          input->offset[0], opencl::info_of (work.input.type).size, from, error)
+      || !compute::element_offset (
+          output->offset[0], opencl::info_of (work.output.type).size, to, error))
+    return FALSE;
+  if (row != engine->row) {
+    std::unique_ptr<Engine> made =
+        create_engine (gst_opencl_filter_get_context (filter), work, row, error);
+    if (!made)
+      return FALSE;
+    engine = std::move (made);
+  }
+  return work.operation == Operation::cumulative_sum
+             ? engine->scanner.enqueue (queue, input->data, from, output->data, to, error)
+             : engine->reducer.enqueue (
+                 queue, input->data, from, output->data, to, error);
+}
+
+/* --- the class --- */
+
+static void
+gst_opencl_reduce_init (GstOpenCLReduce *self)
+{
+  self->settings = new opencl::Settings<ReduceSettings> (self, properties);
+  self->engine = new std::unique_ptr<Engine> ();
+  /* The result may be a measurement: QoS must not drop frames. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+}
+
+static void
+gst_opencl_reduce_class_init (GstOpenCLReduceClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  opencl::install_settings<&GstOpenCLReduce::settings, &GstOpenCLReduce::engine> (
+      klass, properties);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OpenCL reduction", "Filter",
+      "Computes sums, means, extremes and norms of arrays along axes, in device memory",
+      "The gst-opencl developers");
+
+  transform_class->transform_caps = gst_opencl_reduce_transform_caps;
+  filter_class->close = gst_opencl_reduce_close;
+  filter_class->set_formats = gst_opencl_reduce_set_formats;
+  filter_class->get_frame_size = gst_opencl_reduce_get_frame_size;
+  filter_class->begin_frame = gst_opencl_reduce_begin_frame;
+  filter_class->transform = gst_opencl_reduce_transform;
+}

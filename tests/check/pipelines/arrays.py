@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""openclreduce and openclfft agree with NumPy: types, shapes and numbers.
+
+usage: arrays.py reduce | fft
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import itertools
+import sys
+
+import gi
+import numpy as np
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
+
+TIMEOUT = 60 * Gst.SECOND
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+FLOATS = ["float16", "float32", "float64"]
+
+
+def tensors(array):
+    dimensions = ":".join(str(length) for length in reversed(array.shape))
+    return (f"other/tensors,format=static,num_tensors=1,types={array.dtype.name},"
+            f"dimensions=(string){dimensions},framerate=25/1")  # fmt: skip
+
+
+def array_of(sample):
+    structure, buffer = sample.get_caps().get_structure(0), sample.get_buffer()
+    dimensions = structure.get_string("dimensions")
+    shape = tuple(reversed([int(length) for length in dimensions.split(":")]))
+    numbers = buffer.extract_dup(0, buffer.get_size())
+    return np.frombuffer(numbers, structure.get_string("types")).reshape(shape)
+
+
+def process(element, array):
+    """Returns what `element` makes of two frames that hold `array`."""
+    line = (f"appsrc name=in format=time caps={tensors(array)} ! openclupload ! {element} ! "
+            "opencldownload ! appsink name=out sync=false")  # fmt: skip
+    pipeline = Gst.parse_launch(line)
+    source, sink = pipeline.get_by_name("in"), pipeline.get_by_name("out")
+    pipeline.set_state(Gst.State.PLAYING)
+    made = []
+    try:
+        for _ in range(2):
+            source.emit("push-buffer", Gst.Buffer.new_wrapped(array.tobytes()))
+        for _ in range(2):
+            sample = sink.emit("try-pull-sample", TIMEOUT)
+            if not sample:
+                message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+                raise AssertionError(f"{element}, {tensors(array)}: "
+                                     f"{message.parse_error() if message else 'no frame'}")  # fmt: skip
+            made.append(array_of(sample))
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+    assert np.array_equal(made[0], made[1], equal_nan=made[0].dtype.kind == "f"), element
+    return made[0]
+
+
+# --- openclreduce ---
+
+
+def norm(array, axis, keepdims):
+    return np.sqrt(np.sum(array * array, axis=axis, keepdims=keepdims))
+
+
+FUNCTIONS = {"sum": np.sum, "mean": np.mean, "maximum": np.max, "minimum": np.min, "norm": norm}
+
+
+def expected(operation, array, axes, keep, precision=np.longdouble):
+    """NumPy's result in `precision`, and the type that the element documents"""
+    whole = operation in ("sum", "cumulative-sum")
+    name = array.dtype.name
+    if whole and array.dtype.kind != "f":
+        name = "uint64" if array.dtype.kind == "u" else "int64"
+    if operation in ("mean", "norm") and array.dtype.kind != "f":
+        name = "float32" if array.dtype.itemsize <= 2 else "float64"
+    kind = name if whole and array.dtype.kind != "f" else precision
+    if operation == "argmax":
+        axis = axes[0] if axes else None
+        return np.argmax(array, axis, keepdims=keep), "int64"
+    if operation == "cumulative-sum":
+        return np.cumsum(array, axes[0] if axes else None, kind), name
+    numbers = array if operation in ("maximum", "minimum") else array.astype(kind)
+    return FUNCTIONS[operation](numbers, axis=tuple(axes) or None, keepdims=keep), name
+
+
+def check_reduction(operation, array, axes, keep=False):
+    element = f"openclreduce operation={operation} keep-dimensions={keep}"
+    if axes:
+        element += " axes=" + ",".join(map(str, axes))
+    got = process(element, array)
+    want, name = expected(operation, array, axes, keep)
+    label = f"{element} of {array.dtype.name} {array.shape}"
+    assert got.dtype.name == name, f"{label}: {got.dtype.name}, expected {name}"
+    shape = np.shape(want) or (1,)
+    assert got.shape == shape, f"{label}: shape {got.shape}, expected {shape}"
+    want = np.reshape(want, shape)
+    if got.dtype.kind != "f" or operation in ("maximum", "minimum"):
+        assert np.array_equal(got, want, equal_nan=got.dtype.kind == "f"), f"{label}: {got} {want}"
+        return
+    overflowing, _ = expected(operation, array, axes, keep, np.promote_types(name, "float32"))
+    want = np.where(np.isfinite(overflowing.reshape(shape)), want, overflowing.reshape(shape))
+    # One rounding to the type and one of a following operation. A sum is as exact as in twice
+    # the precision, relative to the sum of magnitudes.
+    finite = np.abs(array[np.isfinite(array)].astype(np.longdouble))
+    eps, computed = np.finfo(name).eps, np.finfo(np.promote_types(name, "float32")).eps
+    rounding = eps * np.abs(want) + 4 * computed**2 * finite.sum() + np.finfo(name).tiny
+    if array.dtype.kind != "f":
+        rounding = rounding + eps * finite.max()  # integers of 64 bits are rounded before
+    with np.errstate(all="ignore"):
+        near = np.abs(got - want) <= rounding
+    same = (got == want.astype(name)) | (np.isnan(got) & np.isnan(want))
+    if not (near | same).all():
+        at = tuple(np.argwhere(~(near | same))[0])
+        raise AssertionError(f"{label}: {got[at]!r} at {at}, expected {want[at]!r}")
+
+
+def numbers_of(name, shape, rng):
+    if name in FLOATS:
+        return rng.normal(0, 10, shape).astype(name)
+    limits = np.iinfo(name)
+    return rng.integers(limits.min, limits.max, shape, name, True)
+
+
+def axes_of(operation, rank):
+    if operation in ("argmax", "cumulative-sum"):
+        return [[], *([axis] for axis in range(rank)), [-1]]
+    sets = [list(axes) for n in range(rank + 1) for axes in itertools.combinations(range(rank), n)]
+    return [*sets, [-1, 0], [-rank]]
+
+
+OPERATIONS = ["sum", "mean", "maximum", "minimum", "argmax", "norm", "cumulative-sum"]
+
+
+def check_types(rng):
+    for name, operation in itertools.product(INTEGERS + FLOATS, OPERATIONS):
+        array = numbers_of(name, (3, 5, 37), rng)
+        for axes in [1], [2]:
+            check_reduction(operation, array, axes)
+
+
+def check_axes(rng):
+    for operation in OPERATIONS:
+        array = numbers_of("float32", (4, 3, 7, 18), rng)
+        for axes in axes_of(operation, 4):
+            check_reduction(operation, array, axes, keep=len(axes) % 2 == 1)
+
+
+def check_sizes(rng):
+    """Lengths of 1, primes, and those around vectors and parts"""
+    for shape in (1,), (1, 1), (1, 17), (17, 1), (2, 9), (31, 8), (13, 127), (1009,), (3, 65537):
+        array = numbers_of("float32", shape, rng)
+        for operation, axis in itertools.product(OPERATIONS, range(len(shape))):
+            check_reduction(operation, array, [axis])
+    for shape in (1, 262147), (262147, 1), (5, 40000, 3), (300, 7, 211), (2, 70000):
+        for name in "uint8", "float32":
+            array = numbers_of(name, shape, rng)
+            for operation in OPERATIONS:
+                check_reduction(operation, array, [])
+        for operation, axis in itertools.product(OPERATIONS, range(len(shape))):
+            check_reduction(operation, array, [axis], keep=True)
+    check_reduction("sum", numbers_of("float32", (300, 7, 211), rng), [0, 2])
+
+
+def check_special(rng):
+    """NaN, infinity, equal maxima and overflow"""
+    array = numbers_of("float32", (6, 70), rng)
+    array[0, 3] = array[0, 65] = np.nan
+    array[1, 40] = np.inf
+    array[2, 0], array[2, 69] = np.inf, -np.inf
+    array[3] = -np.inf
+    array[4] = np.float32(3e38)
+    array[5, 17] = array[5, 18] = array[5, 51] = 99
+    with np.errstate(all="ignore"):
+        for operation, name in itertools.product(OPERATIONS, FLOATS):
+            # float16 has infinity from 65520 on.
+            for numbers in array, np.ascontiguousarray(array.T):
+                check_reduction(operation, numbers.astype(name), [int(numbers is not array) ^ 1])
+    for name in INTEGERS:
+        equal = np.full((3, 64), np.iinfo(name).max, name)
+        equal[1, :9] = np.iinfo(name).min
+        for operation in "argmax", "minimum", "maximum", "sum":
+            check_reduction(operation, equal, [1])
+
+
+def check_exact(rng):
+    """Sums of 2^24 numbers around 1 are right to the last digit."""
+    for array in (rng.random(1 << 24, np.float32) + np.float32(0.5),
+                  np.full(1 << 24, np.float32(1.1)), np.full((1 << 12, 1 << 12), np.float32(1.1))):  # fmt: skip
+        exact = array.astype(np.float64).sum()
+        got = process("openclreduce operation=sum", array)[0]
+        error = abs(float(got) - exact) / exact
+        print(f"relative error of a sum of {array.size} numbers: {error:.1e}")
+        assert error <= 1e-7
+        running = process("openclreduce operation=cumulative-sum", array)
+        exact = np.cumsum(array.astype(np.float64))
+        error = (np.abs(running - exact) / exact).max()
+        print(f"relative error of their cumulative sums: {error:.1e}")
+        assert error <= 1e-7
+
+
+def check_video():
+    """Rows of video have padding."""
+    line = ("videotestsrc num-buffers=1 ! video/x-raw,format={},width=31,height=17 ! tee name=t ! queue ! "
+            "openclupload ! openclreduce operation={} axes={} ! opencldownload ! appsink name=out sync=false "
+            "t. ! queue ! appsink name=raw sync=false")  # fmt: skip
+    for format_, components, operation, axes in (
+            ("RGB", 3, "sum", (0, 1)), ("GRAY8", 1, "mean", (1,)), ("GRAY8", 1, "maximum", (0,)),
+            ("RGB", 3, "cumulative-sum", (1,)), ("GRAY16_LE", 1, "sum", (0, 1))):  # fmt: skip
+        pipeline = Gst.parse_launch(line.format(format_, operation, ",".join(map(str, axes))))
+        pipeline.set_state(Gst.State.PLAYING)
+        got = array_of(pipeline.get_by_name("out").emit("try-pull-sample", TIMEOUT))
+        raw = pipeline.get_by_name("raw").emit("try-pull-sample", TIMEOUT).get_buffer()
+        pipeline.set_state(Gst.State.NULL)
+        name = "uint16" if "16" in format_ else "uint8"
+        rows = np.frombuffer(raw.extract_dup(0, raw.get_size()), name).reshape(17, -1)
+        picture = rows[:, : 31 * components].reshape((17, 31, components)[: 2 + (components > 1)])
+        want, name = expected(operation, picture, axes, False)
+        assert got.dtype.name == name and got.size == np.size(want), (format_, operation)
+        assert np.allclose(got.reshape(np.shape(want)), want.astype(name), 1e-6), (format_, operation)
+
+
+def check_reductions(rng):
+    for check in check_exact, check_types, check_axes, check_sizes, check_special:
+        check(rng)
+        print(check.__name__, "passed", flush=True)
+    check_video()
+
+
+# --- openclfft ---
+
+
+def pairs_of(array):
+    """Complex numbers as an innermost dimension of 2"""
+    return np.stack([array.real, array.imag], -1).astype(np.float32)
+
+
+def check_transform(function, array, given_axes, properties, **options):
+    is_complex = np.iscomplexobj(array)
+    given = pairs_of(array) if is_complex else array
+    element = "openclfft " + properties
+    if given_axes is not None:
+        element += " axes=" + ",".join(map(str, given_axes))
+    got = process(element, given)
+    want = function(array.astype(np.complex128 if is_complex else np.float64), **options)
+    label = f"{element} of {'complex' if is_complex else 'real'} {array.shape}"
+    shape = want.shape + (2,) * np.iscomplexobj(want)
+    assert got.shape == shape, f"{label}: shape {got.shape}, expected {shape}"
+    if np.iscomplexobj(want):
+        want = np.stack([want.real, want.imag], -1)
+    error = np.abs(got - want).max() / np.abs(want).max()
+    assert error < 1e-6, f"{label}: error {error}"
+
+
+def drawn(shape, is_complex, rng):
+    array = rng.normal(size=shape).astype(np.float32)
+    return array + 1j * rng.normal(size=shape).astype(np.float32) if is_complex else array
+
+
+ONE_AXIS = [  # shape, axis
+    ((64,), None), ((1,), None), ((3, 1), None), ((1, 2), [0]), ((4, 100), None),
+    ((5, 101), [-1]), ((17, 6), [0]), ((3, 32, 5), [1]), ((3, 31, 5), [1]), ((7, 2, 1009), [2]),
+    ((6, 4, 3), [-3]), ((1, 8), [0]), ((2, 4099), [1]), ((130, 70, 33), [1]),
+]  # fmt: skip
+TWO_AXES = [
+    ((16, 20), [0, 1]), ((15, 21), [1, 0]), ((3, 8, 10), [1, 2]), ((8, 3, 10), [0, 2]),
+    ((8, 10, 3), [0, 1]), ((8, 10, 3), [-2, -3]), ((4, 1, 9), [1, 2]), ((9, 1), [0, 1]),
+    ((1, 1), [0, 1]), ((13, 17, 2, 3), [0, 1]), ((5, 6, 7, 8), [3, 1]),
+]  # fmt: skip
+
+
+def check_one(rng, shape, axes, library):
+    kinds = [(is_complex, inverse) for is_complex in (0, 1) for inverse in (0, 1)]
+    two = axes is not None and len(axes) == 2
+    options = {"axes": axes} if two else {"axis": axes[0] if axes else -1}
+    for is_complex, inverse in kinds:
+        function = (np.fft.ifft2 if inverse else np.fft.fft2) if two else (
+            np.fft.ifft if inverse else np.fft.fft)  # fmt: skip
+        array = drawn(shape, is_complex, rng)
+        if not is_complex and shape[-1] == 2 and len(shape) > 1:
+            continue  # that would be complex
+        check_transform(function, array, axes, f"inverse={bool(inverse)} {library}", **options)
+    check_transform(np.fft.rfft2 if two else np.fft.rfft, drawn(shape, False, rng), axes,
+                    f"half-spectrum=true {library}", **options)  # fmt: skip
+    last = axes[-1] if axes else -1
+    if shape[last] > 1:
+        real_shape = list(shape)
+        real_shape[last] = 2 * (shape[last] - 1)
+        spectrum = (np.fft.rfft2 if two else np.fft.rfft)(drawn(real_shape, False, rng), **options)
+        check_transform(np.fft.irfft2 if two else np.fft.irfft, spectrum.astype(np.complex64), axes,
+                        f"inverse=true half-spectrum=true {library}", **options)  # fmt: skip
+
+
+def check_transforms(rng):
+    for shape, axes in ONE_AXIS + TWO_AXES:
+        check_one(rng, shape, axes, "")
+        print(shape, axes, "passed", flush=True)
+    check_one(rng, (4, 60), None, "fft-library=vkfft")
+
+
+CHECKS = {"reduce": check_reductions, "fft": check_transforms}
+
+Gst.init(None)
+# Other pipelines share the context of this one.
+holder = Gst.parse_launch("openclkernelsrc num-buffers=1 expression=0 output-caps="
+                          "other/tensors,types=uint8,dimensions=(string)1 ! fakesink")  # fmt: skip
+holder.set_state(Gst.State.PAUSED)
+holder.get_state(20 * Gst.SECOND)
+CHECKS[sys.argv[1]](np.random.default_rng(1))
+holder.set_state(Gst.State.NULL)
