@@ -93,7 +93,7 @@ def compare(path, folder):
     worst = 0
     for output, expected in original_outputs(path, image).items():
         got = outputs[output]
-        worst = max(worst, np.abs(got - expected).max() / np.abs(expected).max())
+        worst = max(worst, samples.difference(got, expected))
         print(f"{name} {output} {got.shape}: from {got.min():.4g} to {got.max():.4g}, "
               f"mean {got.mean():.4g}")
     print(f"{name}: largest difference {worst:.3g} of the largest value")
