@@ -3,9 +3,10 @@
 usage: python3 export-networks.py [--u2net CLONE] [--modnet CLONE] [--rvm CLONE] FOLDER [NAME…]
 
 Writes FOLDER/NAME/model.onnx and FOLDER/NAME/test_data_set_0: a photograph, and the outputs of
-PyTorch in double precision. onnxruntime must agree with these. The networks are those of torchvision, an ESPCN and a U-Net and, if a clone of their
-repository is given, U²-Netp (xuebinqin/U-2-Net), MODNet (ZHKKKe/MODNet) and
-RobustVideoMatting (PeterL1n/RobustVideoMatting) with its recurrent state.
+PyTorch in double precision. onnxruntime must agree with these. The networks are those of
+torchvision, an ESPCN and a U-Net. With a clone of their repository also U²-Netp
+(xuebinqin/U-2-Net), MODNet (ZHKKKe/MODNet), and RobustVideoMatting
+(PeterL1n/RobustVideoMatting) with its recurrent state.
 
 PyTorch is that of Debian 12, unpacked into the user's cache and not installed: 0.6 GB.
 
