@@ -1,12 +1,12 @@
 /* Depthwise convolution of adjacent channels, one per lane
  *
  * Reads the input in place. A work-item computes LANES channels of COLUMNS columns at a
- * time, `run` times along a row. Neighbouring work-items compute neighbouring channels.
- * Each value that is read is used for all COLUMNS columns. Weights are
+ * time: `depth` channels, `run` times along a row. Neighbouring work-items compute
+ * neighbouring channels. Each value that is read is used for all COLUMNS columns. Weights are
  * [line][column][filled].
  *
- * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, and INPUT_BYTES, the size
- * of an element.
+ * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, and
+ * INPUT_BYTES, the size of an element.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -79,48 +79,68 @@ put_channels (FLOATS value, global OUTPUT *out, int count)
       PUT (values[l], out, l);
 }
 
+/* The input window of COLUMNS columns */
+typedef struct {
+  global const uchar *image;
+  long line, column; /* steps in bytes */
+  int height, width, border;
+  int y, x; /* of the first tap */
+  bool inside; /* no tap reads the left or right border */
+} Window;
+
+/* Sums of LANES channels from `first` on, of which `count` exist */
+void
+sum_window (FLOATS *sum, Window in, int first, int count, global const float *weights, int filled)
+{
+#pragma unroll 1
+  for (int j = 0; j < TAP_LINES; j++) {
+    const int at = border_index (in.y + j * DILATION_Y, in.height, in.border);
+    const Line line = {in.image + at * in.line + first * INPUT_BYTES, in.column, in.width, in.border};
+    global const float *of_line = weights + j * TAP_COLUMNS * filled + first;
+    if (at < 0)
+      continue;
+    if (in.inside && count >= LANES)
+      add_line (sum, line, in.x, LANES, true, of_line, filled);
+    else
+      add_line (sum, line, in.x, count, false, of_line, filled);
+  }
+}
+
 kernel void
 convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
     long in_line, long in_column, int in_height, int in_width, int top, int left,
     int border, global const float *weights, int filled, global const float *bias,
     FINISH_PARAMETERS, global OUTPUT *output, long out_offset, long out_image, long out_line,
-    long out_column, int channels, int height, int width, int run, int items)
+    long out_column, int channels, int height, int width, int depth, int run, int items)
 {
-  int n = get_global_id (0), of_line = (width + COLUMNS * run - 1) / (COLUMNS * run);
+  const int n = get_global_id (0), of_line = (width + COLUMNS * run - 1) / (COLUMNS * run);
   if (n >= items)
     return;
-  int across = filled / LANES, first = n % across * LANES, rest = n / across;
-  int begin = rest % of_line * run * COLUMNS, row = rest / of_line;
-  int y = row % height, image = row / height;
-  int count = channels - first;
+  const int across = (filled + depth - 1) / depth, begin_channel = n % across * depth, rest = n / across;
+  const int begin = rest % of_line * run * COLUMNS, row = rest / of_line;
+  const int y = row % height, image = row / height;
+  const int end_channel = min (begin_channel + depth, channels);
+  const int end = min (begin + run * COLUMNS, width);
+  Window in = {input + in_offset + image * in_image, in_line, in_column, in_height, in_width, border,
+      y * STRIDE_Y - top, 0, false};
 
-  input += in_offset + image * in_image + first * INPUT_BYTES;
   LOCATE_RESIDUAL (output)
-  output += out_offset + image * out_image + y * out_line + first;
-  weights += first;
-  for (int x = begin; x < min (begin + run * COLUMNS, width); x += COLUMNS) {
-    int from = x * STRIDE_X - left;
-    bool inside = from >= 0 && from + REACH <= in_width && count >= LANES;
-    FLOATS sum[COLUMNS];
+  output += out_offset + image * out_image + y * out_line;
+  for (int x = begin; x < end; x += COLUMNS) {
+    in.x = x * STRIDE_X - left;
+    in.inside = in.x >= 0 && in.x + REACH <= in_width;
+    for (int first = begin_channel; first < end_channel; first += LANES) {
+      const int count = channels - first;
+      global OUTPUT *to = output + x * out_column + first;
+      FLOATS sum[COLUMNS];
 #pragma unroll
-    for (int m = 0; m < COLUMNS; m++)
-      sum[m] = VLOAD (0, bias + first);
-#pragma unroll 1
-    for (int j = 0; j < TAP_LINES; j++) {
-      int at = border_index (y * STRIDE_Y + j * DILATION_Y - top, in_height, border);
-      Line line = {input + at * in_line, in_column, in_width, border};
-      global const float *of_line = weights + j * TAP_COLUMNS * filled;
-      if (at < 0)
-        continue;
-      if (inside)
-        add_line (sum, line, from, LANES, true, of_line, filled);
-      else
-        add_line (sum, line, from, count, false, of_line, filled);
+      for (int m = 0; m < COLUMNS; m++)
+        sum[m] = VLOAD (0, bias + first);
+      sum_window (sum, in, first, count, weights, filled);
+#pragma unroll
+      for (int m = 0; m < COLUMNS; m++, to += out_column)
+        if (x + m < width)
+          put_channels (FINISH_LANES (sum[m], to, 1, count), to, count);
     }
-#pragma unroll
-    for (int m = 0; m < COLUMNS; m++)
-      if (x + m < width)
-        put_channels (FINISH_LANES (sum[m], output + (x + m) * out_column, 1, count),
-            output + (x + m) * out_column, count);
   }
 }

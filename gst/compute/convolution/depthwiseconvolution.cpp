@@ -42,7 +42,8 @@ public:
     const Steps to = steps_of (output.place, convolution.output_type);
     const gsize at_once = (made.width + columns_at_once - 1) / columns_at_once;
     const gsize run = in_lanes ? at_once : 1;
-    const gsize items = filled / lanes * (at_once / run) * made.height * made.images;
+    const gsize depth = in_lanes ? filled : lanes;
+    const gsize items = filled / depth * (at_once / run) * made.height * made.images;
     if (!kernel.set_all (error, input.data, cl_ulong (from.offset), cl_long (from.image),
             cl_long (from.line), cl_long (from.column), cl_int (input_extent.height),
             cl_int (input_extent.width), cl_int (convolution.top),
@@ -53,7 +54,7 @@ public:
                 output.place.offset / opencl::info_of (convolution.output_type).size),
             cl_long (to.image), cl_long (to.line), cl_long (to.column),
             cl_int (made.channels), cl_int (made.height), cl_int (made.width),
-            cl_int (run), cl_int (items)))
+            cl_int (depth), cl_int (run), cl_int (items)))
       return false;
     return in_lanes ? kernel.enqueue_groups (queue, {items, 1, 1}, error)
                     : kernel.enqueue (queue, items, 1, error);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/harness.hpp"
+#include "tests/check/onnxmodel.hpp"
 
 using namespace check;
 
@@ -14,6 +15,8 @@ make (const std::string &name)
   fail_unless (element != nullptr, "%s cannot be made", name.c_str ());
   return element;
 }
+
+const char *const model_file = "/dev/shm/states.onnx";
 
 /* Sets properties that an element needs to start. A sink without a stream does not
  * preroll. */
@@ -28,11 +31,17 @@ give_needs (GstElement *element, const std::string &name)
       {"octfilesink", "async", "false"},
       {"npysink", "async", "false"},
       {"openclconvolve", "kernel", "<<1>>"},
+      {"openclinference", "model-file", model_file},
       {"openclkernel", "expression", "x"},
       {"openclkernelmixer", "expression", "1"},
       {"openclkernelsrc", "expression", "frame"},
       {"openclkernelsrc", "output-caps", "video/x-raw,format=GRAY8,width=20,height=10"},
   };
+  if (name == "openclinference") {
+    const std::string model = red_matte_model ().bytes ();
+    fail_unless (
+        g_file_set_contents (model_file, model.data (), gssize (model.size ()), nullptr));
+  }
   for (const auto &need : needs) {
     if (name == need.element)
       gst_util_set_object_arg (G_OBJECT (element), need.property, need.value);
