@@ -12,6 +12,9 @@
  * With TENSOR_CORES, NVIDIA's instructions (compute capability 8.0 and newer) copy, load and
  * multiply. Without, the same is plain OpenCL C.
  *
+ * ACTIVATION is a constant: with the code of all activations for each of its values, the
+ * kernel does not fit the instruction cache.
+ *
  * Each work-group with the same part computes a range of k. With several parts, C is
  * [part][row][filter] in float32, and convolveunfold.cl's `finish` adds them up.
  *
@@ -274,8 +277,8 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
 #ifdef RESIDUAL
           values += vload_half2 (0, (local const half *)pair);
 #endif
-          values.x = activate_float (values.x, activation_a, activation_b);
-          values.y = activate_float (values.y, activation_a, activation_b);
+          values.x = activate_float (values.x, ACTIVATION, activation_a, activation_b);
+          values.y = activate_float (values.y, ACTIVATION, activation_a, activation_b);
           STORE_PAIR (values, pair);
         }
     barrier (CLK_LOCAL_MEM_FENCE);
@@ -302,7 +305,9 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
             first_filter + warp_column + 8 * (n / 2) + lane % 4 * 2 + n % 2;
         const float2 values = side ? sum[m][n / 2].zw : sum[m][n / 2].xy;
         if (column < filters)
-          PUT (FINISH ((n % 2 ? values.y : values.x) + BIAS (column), of_row + column),
+          PUT (activate_float (ADD_RESIDUAL ((n % 2 ? values.y : values.x) + BIAS (column),
+                                   of_row + column),
+                   ACTIVATION, activation_a, activation_b),
               of_row, column);
       }
     }

@@ -158,7 +158,8 @@ Half::create_kernels (GstOpenCLContext *context, GError **error)
                              + option ("WARPS_M", tiling.warps_m)
                              + option ("WARPS_N", tiling.warps_n)
                              + option ("STAGES", tiling.stages)
-                             + option ("TENSOR_CORES", has_tensor_cores (context));
+                             + option ("TENSOR_CORES", has_tensor_cores (context))
+                             + option ("ACTIVATION", gsize (whole.activation));
   const std::string product = number_options (opencl::NumberType::f16, whole) + common;
   const std::string gather =
       number_options (convolution.input_type, Finishing ()) + common;
