@@ -6,8 +6,9 @@
  * columns, [batch][panel][k][COLUMNS], padded with zeros. `a_batch` and `c_batch` are the
  * distances between batches, in elements.
  *
- * `multiply_cpu`, for a CPU: a work-item computes ROWS x 2 · LANES of C in registers.
- * `multiply_gpu`: 8 x 16 work-items compute 128 x 64 of C through local memory. If that
+ * `multiply_cpu`, for a CPU: a work-item computes ROWS x 2 · LANES of C in registers, `run`
+ * times.
+ * `multiply_gpu`, where `run` is 1: 8 x 16 work-items compute 128 x 64 of C through local memory. If that
  * gives too few work-groups for a device, each computes one of PARTS sums along k. C is
  * then [part][batch], and `finish` of convolveunfold.cl adds up the parts and applies
  * bias and activation.
@@ -21,7 +22,7 @@
       int a_column, global const int *fours, int n_fours, global const float *b,         \
       global const float *bias, FINISH_PARAMETERS, global OUTPUT *c, long c_offset,      \
       int c_batch, int c_image, int c_line, int c_column, int c_step, int rows,          \
-      int lines, int columns, int width
+      int lines, int columns, int width, int run
 
 int
 place_of_row (int row, int lines, int columns, int of_image, int of_line, int of_column)
@@ -48,7 +49,7 @@ put_lanes (FLOATS value, global OUTPUT *c, int c_step, int count)
 
 #define ROUND(k)                                                                         \
   {                                                                                      \
-    FLOATS left = VLOAD (2 * (k), b), right = VLOAD (2 * (k) + 1, b);                    \
+    FLOATS left = VLOAD (2 * (k), from), right = VLOAD (2 * (k) + 1, from);                    \
     _Pragma ("unroll") for (int r = 0; r < ROWS; r++)                                    \
     {                                                                                    \
       FLOATS value = row[r][step + (k)];                                                 \
@@ -57,49 +58,69 @@ put_lanes (FLOATS value, global OUTPUT *c, int c_step, int count)
     }                                                                                    \
   }
 
+/* A row of A and C as a pixel of the output. Rows follow each other without a division. */
+typedef struct {
+  int column, line, image;
+} Pixel;
+
+Pixel
+next_pixel (Pixel pixel, int columns, int lines)
+{
+  if (++pixel.column < columns)
+    return pixel;
+  pixel.column = 0;
+  if (++pixel.line < lines)
+    return pixel;
+  pixel.line = 0;
+  pixel.image++;
+  return pixel;
+}
+
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 multiply_cpu (PARAMETERS)
 {
-  int first = get_global_id (0) * ROWS, panel = get_global_id (1);
-  int batch = get_global_id (2), panels = get_global_size (1);
-  global const float *row[ROWS];
-  FLOATS x[ROWS], y[ROWS];
+  const int panel = get_global_id (1), batch = get_global_id (2);
+  const int begin = get_global_id (0) * ROWS * run, end = min (begin + ROWS * run, rows);
+  const long panel_of_all = (long)batch * get_global_size (1) + panel;
+  Pixel pixel = {begin % columns, begin / columns % lines, begin / columns / lines};
 
   a += a_offset + (long)batch * a_batch;
-  b += ((long)batch * panels + panel) * n_fours * 4 * COLUMNS;
-  bias += ((long)batch * panels + panel) * COLUMNS;
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    row[r] = a
-             + place_of_row (
-                 min (first + r, rows - 1), lines, columns, a_image, a_line, a_column);
-    x[r] = VLOAD (0, bias);
-    y[r] = VLOAD (1, bias);
-  }
-  for (int f = 0; f < n_fours; f++) {
-    int step = fours[f];
-    ROUND (0)
-    ROUND (1)
-    ROUND (2)
-    ROUND (3)
-    b += 4 * COLUMNS;
-  }
+  bias += panel_of_all * COLUMNS;
   LOCATE_RESIDUAL (c)
   c += c_offset + (long)batch * c_batch + (long)panel * COLUMNS * c_step;
-  FLOATS sums[2 * ROWS]; /* for a loop that is not unrolled */
+  for (int first = begin; first < end; first += ROWS) {
+    global const float *row[ROWS], *from = b + panel_of_all * n_fours * 4 * COLUMNS;
+    int to_row[ROWS];
+    FLOATS x[ROWS], y[ROWS];
 #pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    sums[2 * r] = x[r];
-    sums[2 * r + 1] = y[r];
-  }
+    for (int r = 0; r < ROWS; r++) {
+      row[r] = a + pixel.image * a_image + pixel.line * a_line + pixel.column * a_column;
+      to_row[r] = pixel.image * c_image + pixel.line * c_line + pixel.column * c_column;
+      x[r] = VLOAD (0, bias);
+      y[r] = VLOAD (1, bias);
+      if (first + r + 1 < end)
+        pixel = next_pixel (pixel, columns, lines);
+    }
+    for (int f = 0; f < n_fours; f++) {
+      int step = fours[f];
+      ROUND (0)
+      ROUND (1)
+      ROUND (2)
+      ROUND (3)
+      from += 4 * COLUMNS;
+    }
+    FLOATS sums[2 * ROWS]; /* for a loop that is not unrolled */
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      sums[2 * r] = x[r];
+      sums[2 * r + 1] = y[r];
+    }
 #pragma unroll 1
-  for (int n = 0; n < 2 * min (ROWS, rows - first); n++) {
-    int column = n % 2 * LANES;
-    int count = width - panel * COLUMNS - column;
-    global OUTPUT *to =
-        c + place_of_row (first + n / 2, lines, columns, c_image, c_line, c_column)
-        + (long)column * c_step;
-    put_lanes (FINISH_LANES (sums[n], to, c_step, count), to, c_step, count);
+    for (int n = 0; n < 2 * min (ROWS, end - first); n++) {
+      const int column = n % 2 * LANES, count = width - panel * COLUMNS - column;
+      global OUTPUT *to = c + to_row[n / 2] + (long)column * c_step;
+      put_lanes (FINISH_LANES (sums[n], to, c_step, count), to, c_step, count);
+    }
   }
 }
 #else

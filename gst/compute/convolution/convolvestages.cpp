@@ -243,13 +243,25 @@ Multiplication::upload_weights (const std::vector<cl_float> &panels,
   return bias () != nullptr;
 }
 
+/* Groups of rows of a work-item on a CPU: enough that the start of a work-group costs little,
+ * few enough that all threads have work. */
+gsize
+Multiplication::run_of (gsize rows) const
+{
+  const gsize least_depth = 512, groups_of_thread = 8;
+  const gsize groups = divided_up (rows, rows_of_group) * n_panels () * batch;
+  return std::clamp (groups / (groups_of_thread * opencl::compute_units (context)),
+      gsize (1), std::max (least_depth / padded_depth (), gsize (1)));
+}
+
 bool
 Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
     gsize a_offset, const Steps &a_steps, gsize a_batch, const Region &c,
     const Steps &c_steps, gsize c_batch, GError **error)
 {
   const gsize across = in_lanes ? 1 : 8, down = in_lanes ? 1 : 16;
-  const gsize global[] = {divided_up (rows.count (), rows_of_group) * across,
+  const gsize run = in_lanes ? run_of (rows.count ()) : 1;
+  const gsize global[] = {divided_up (rows.count (), rows_of_group * run) * across,
       n_panels () * down, batch * n_parts};
   const gsize local[] = {across, down, 1};
   const cl_int line = cl_int (rows.columns * width);
@@ -265,7 +277,7 @@ Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
           cl_long (to_region.place.offset / opencl::info_of (finishing.type).size),
           cl_int (whole ? c_batch : rows.count () * width), to.image, to.line, to.column,
           to.channel, cl_int (rows.count ()), cl_int (rows.lines), cl_int (rows.columns),
-          cl_int (width))
+          cl_int (width), cl_int (run))
       || !kernel.enqueue_box (queue, global, local, error))
     return false;
   return whole

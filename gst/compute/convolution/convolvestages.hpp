@@ -146,6 +146,7 @@ private:
   gsize n_panels () const { return (width + panel - 1) / panel; }
   gsize padded_depth () const { return (depth + step - 1) / step * step; }
   bool create_parts (gsize rows, GError **error);
+  gsize run_of (gsize rows) const;
   bool upload_weights (const std::vector<cl_float> &panels,
       const std::vector<cl_float> &biases, GError **error);
 
