@@ -22,7 +22,10 @@ typedef struct {
   int width, border;
 } Line;
 
-FLOATS
+/* A call would keep the sums in memory. */
+#define INLINED inline __attribute__ ((always_inline))
+
+INLINED FLOATS
 channels_at (global const uchar *from, int count)
 {
 #if defined(INPUT_f32)
@@ -40,7 +43,7 @@ channels_at (global const uchar *from, int count)
 }
 
 /* `x`: input column of the first tap. `inside`: no tap reads the border. */
-void
+INLINED void
 add_line (FLOATS *sum, Line line, int x, int count, bool inside,
     global const float *weights, int filled)
 {
@@ -85,24 +88,21 @@ typedef struct {
   long line, column; /* steps in bytes */
   int height, width, border;
   int y, x; /* of the first tap */
-  bool inside; /* no tap reads the left or right border */
 } Window;
 
-/* Sums of LANES channels from `first` on, of which `count` exist */
-void
-sum_window (FLOATS *sum, Window in, int first, int count, global const float *weights, int filled)
+/* Adds to the sums of LANES channels from `first` on, of which `count` exist. */
+INLINED void
+add_window (FLOATS *sum, Window in, int first, int count, bool inside,
+    global const float *weights, int filled)
 {
 #pragma unroll 1
   for (int j = 0; j < TAP_LINES; j++) {
     const int at = border_index (in.y + j * DILATION_Y, in.height, in.border);
-    const Line line = {in.image + at * in.line + first * INPUT_BYTES, in.column, in.width, in.border};
-    global const float *of_line = weights + j * TAP_COLUMNS * filled + first;
-    if (at < 0)
-      continue;
-    if (in.inside && count >= LANES)
-      add_line (sum, line, in.x, LANES, true, of_line, filled);
-    else
-      add_line (sum, line, in.x, count, false, of_line, filled);
+    const Line line = {in.image + at * in.line + first * INPUT_BYTES, in.column, in.width,
+        in.border};
+    if (at >= 0)
+      add_line (sum, line, in.x, count, inside,
+          weights + j * TAP_COLUMNS * filled + first, filled);
   }
 }
 
@@ -116,19 +116,20 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
   const int n = get_global_id (0), of_line = (width + COLUMNS * run - 1) / (COLUMNS * run);
   if (n >= items)
     return;
-  const int across = (filled + depth - 1) / depth, begin_channel = n % across * depth, rest = n / across;
+  const int across = (filled + depth - 1) / depth, rest = n / across;
+  const int begin_channel = n % across * depth;
   const int begin = rest % of_line * run * COLUMNS, row = rest / of_line;
   const int y = row % height, image = row / height;
   const int end_channel = min (begin_channel + depth, channels);
   const int end = min (begin + run * COLUMNS, width);
-  Window in = {input + in_offset + image * in_image, in_line, in_column, in_height, in_width, border,
-      y * STRIDE_Y - top, 0, false};
+  Window in = {input + in_offset + image * in_image, in_line, in_column, in_height,
+      in_width, border, y * STRIDE_Y - top, 0};
 
   LOCATE_RESIDUAL (output)
   output += out_offset + image * out_image + y * out_line;
   for (int x = begin; x < end; x += COLUMNS) {
     in.x = x * STRIDE_X - left;
-    in.inside = in.x >= 0 && in.x + REACH <= in_width;
+    const bool inside = in.x >= 0 && in.x + REACH <= in_width;
     for (int first = begin_channel; first < end_channel; first += LANES) {
       const int count = channels - first;
       global OUTPUT *to = output + x * out_column + first;
@@ -136,7 +137,10 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
 #pragma unroll
       for (int m = 0; m < COLUMNS; m++)
         sum[m] = VLOAD (0, bias + first);
-      sum_window (sum, in, first, count, weights, filled);
+      if (inside && count >= LANES)
+        add_window (sum, in, first, LANES, true, weights, filled);
+      else
+        add_window (sum, in, first, count, false, weights, filled);
 #pragma unroll
       for (int m = 0; m < COLUMNS; m++, to += out_column)
         if (x + m < width)
