@@ -78,6 +78,8 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
   "ARGB64, AYUV64}"
 /* 8-bit formats that chromakey accepts without conversion */
 #define KEYED_FORMATS ON_DEVICE ", format={RGBA, NV12, NV21, I420, YV12, YUY2, UYVY}"
+/* openclinference samples each pixel several times, so one conversion ahead is faster. */
+#define NETWORK_FORMATS ON_DEVICE ", format=RGBA"
 #define CAPS "video/x-raw(ANY)"
 
 namespace {
@@ -171,9 +173,7 @@ add_converter (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
   *last = add (self, "capsfilter");
   if (!upload || !convert || !*last)
     return nullptr;
-  GstCaps *caps = gst_caps_from_string (formats);
-  g_object_set (*last, "caps", caps, nullptr);
-  gst_caps_unref (caps);
+  gst_util_set_object_arg (G_OBJECT (*last), "caps", formats);
   gst_element_link_many (upload, convert, *last, nullptr);
   return upload;
 }
@@ -217,6 +217,8 @@ use_matte (GstGreenscreenBin *self, bool is_used)
     gst_element_unlink (last, self->above);
     return;
   }
+  gst_util_set_object_arg (G_OBJECT (self->input), "caps",
+      first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
   gst_element_link (self->input, first);
   gst_element_link (last, self->above);
   gst_element_sync_state_with_parent (last);
