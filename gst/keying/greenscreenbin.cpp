@@ -913,10 +913,13 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
 
-  if (change == GST_STATE_CHANGE_NULL_TO_READY
-      || change == GST_STATE_CHANGE_READY_TO_PAUSED)
+  /* After a failure, GStreamer changes from NULL to NULL. */
+  const bool rises = change == GST_STATE_CHANGE_NULL_TO_READY
+                     || change == GST_STATE_CHANGE_READY_TO_PAUSED;
+
+  if (rises)
     apply_location (self);
-  if (!prepare_elements (self))
+  if (rises && !prepare_elements (self))
     return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
     link_unread_files (self, true);
@@ -924,8 +927,14 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
   }
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
     link_unread_files (self, false);
-  return GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
-      ->change_state (element, change);
+  const GstStateChangeReturn result = GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
+                                          ->change_state (element, change);
+  /* After a failure, GstBin also changes the state of locked elements, but not here. */
+  if (change == GST_STATE_CHANGE_READY_TO_NULL)
+    for (GstElement *child : {self->key, self->network, self->refine, self->fill})
+      if (child && gst_element_is_locked_state (child))
+        gst_element_set_state (child, GST_STATE_NULL);
+  return result;
 }
 
 /* --- properties --- */
