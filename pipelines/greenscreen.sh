@@ -5,6 +5,7 @@
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
 source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/keyingoptions.sh"
 
 usage () {
   cat <<END
@@ -16,10 +17,7 @@ after: greenscreen-before.png, greenscreen.png.
 
   --camera DEVICE         instead of FILE, such as /dev/video0
 
-Background:
-  --background FILE       a picture, or a film: a shorter one keeps its last frame, a longer
-                          one goes on alone
-  --background RRGGBB     a colour (without: an evening sky)
+$(explain_background)
 
 Key:
   --key RRGGBB            the screen's colour; "screen" (default), the green or blue of the
@@ -40,15 +38,7 @@ Repair of the key, in iterations (0; with --method distance 1, 5 and all):
                           saturation (0.3; 0: anywhere)
 docs/keying.md says how to choose these.
 
-Result:
-  --output FILE           .png (of a film the first frame), .webm, .mkv or .avi, without
-                          sound, or "window" (default: a window for films and cameras,
-                          greenscreen.png for a picture)
-  --before FILE.png       also writes the first frame as it was filmed
-  --size WIDTHxHEIGHT     of the result (default: that of FILE)
-
-  --device DEVICE         auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name
-$(explain_switches)
+$(explain_result)
 
 Examples:
   greenscreen.sh --key 0d5808 --background beach.jpg --output out.png actor.jpg
@@ -56,8 +46,7 @@ Examples:
 END
 }
 
-file='' camera='' background='' key='' method=difference spill=1
-output='' before='' size=''
+file='' key='' method=difference spill=1
 limit=0.3 tolerance=0.2
 soft=()
 declare -A iterations
@@ -77,8 +66,6 @@ while [ $# -gt 0 ]; do
       check "$option" "$value" "$share" "a number" ;;
   esac
   case $option in
-    --camera) camera=$value ;;
-    --background) background=$value ;;
     --key) key=$value ;;
     --method) method=$value ;;
     --similarity | --smoothness) soft+=("${option#--}=$value") ;;
@@ -88,53 +75,12 @@ while [ $# -gt 0 ]; do
     --fill | --noise | --flow)
       [ "$option $value" = "--flow all" ] || check "$option" "$value" "$whole" "a whole number"
       iterations[${option#--}]=$value ;;
-    --output) output=$value ;;
-    --before) before=$value ;;
-    --size)
-      check "$option" "$value" "$pixels" "WIDTHxHEIGHT, such as 640x360"
-      size=$value ;;
-    *) take_common "$option" "${value-}" ;;
+    *) take_option "$option" "${value-}" ;;
   esac
   shift
 done
 
-device='video/x-raw(memory:OpenCLMemory),format=RGBA'
-square=pixel-aspect-ratio=1/1
-
-# colours COLUMNS ROWS RRGGBB…: writes one frame of these pixels to `colours`
-colours () {
-  local columns=$1 rows=$2 colour bytes=''
-  shift 2
-  for colour; do
-    bytes+="\\x${colour:0:2}\\x${colour:2:2}\\x${colour:4:2}\\xff"
-  done
-  colours=(dataurisrc "uri=data:;base64,$(printf '%b' "$bytes" | base64 --wrap=0)"
-    ! rawvideoparse format=rgba "width=$columns" "height=$rows" framerate=1/1
-    ! openclupload)
-}
-
-# decoded FILE: its picture or film, in `decoded`
-decoded () {
-  decoded=(filesrc "location=$1" ! decodebin ! videoconvert ! openclupload)
-}
-
-# is_still FILE: whether it is a picture
-is_still () {
-  gst-typefind-1.0 "$1" | grep -q ' - image/'
-}
-
-# size_of FILE: in `size`
-size_of () {
-  local caps
-  caps=$(play -v filesrc "location=$1" ! decodebin ! videoconvert \
-    ! fakesink name=end num-buffers=1 2>&1) || fail "$1: no picture or film that can be decoded: $caps"
-  caps=${caps#*end.GstPad:sink: caps = }
-  [[ $caps =~ width=\(int\)([0-9]+).*height=\(int\)([0-9]+) ]]
-  size=${BASH_REMATCH[1]}x${BASH_REMATCH[2]}
-}
-
-# source_of_…: what was filmed, in `filmed`, and what feeds it beside that, in `layers`
-# A face, its hair, a shirt, and a ball of frosted glass; light that falls off; noise.
+# source_of_scene: a face, its hair, a shirt, and a ball of frosted glass; light that falls off; noise.
 source_of_scene () {
   local number=1 pads=() colour x y width height alpha
   : "${key:=209038}" "${size:=640x360}"
@@ -166,34 +112,6 @@ END
     ! openclupload ! "scene.sink_$number")
   filmed=(openclcompositor name=scene "${pads[@]}" "sink_$number::alpha=0.04"
     ! "$device,width=640,height=360")
-}
-
-source_of_file () {
-  [ -n "$size" ] || size_of "$file"
-  decoded "$file"
-  filmed=("${decoded[@]}")
-  layers=()
-}
-
-source_of_camera () {
-  : "${size:=1280x720}"
-  filmed=(v4l2src "device=$camera" ! decodebin ! videoconvert
-    ! queue leaky=downstream max-size-buffers=2 ! openclupload)
-  layers=()
-}
-
-# what_is_behind: in `behind`
-what_is_behind () {
-  if [ -z "$background" ]; then
-    colours 1 3 203060 b06070 f0b060
-    behind=("${colours[@]}")
-  elif [[ $background =~ ^[0-9a-fA-F]{6}$ ]]; then
-    colours 1 1 "$background"
-    behind=("${colours[@]}")
-  else
-    decoded "$background"
-    behind=("${decoded[@]}")
-  fi
 }
 
 # keyer_of_options: the elements that make the key, in `keyer`
@@ -232,48 +150,17 @@ repairs_of_options () {
   [ "$flow" = 0 ] || [ "$noise" -eq 0 ] || keyer+=(! noisereduce "iterations=$noise")
 }
 
-# encoder_of FILE: what goes before a filesink of that name, in `encoder`
-encoder_of () {
-  local vp8=(vp8enc deadline=1 cpu-used=8 target-bitrate=4000000)
-  case $1 in
-    *.png) encoder=(pngenc snapshot=true) ;;
-    *.webm) encoder=("${vp8[@]}" ! webmmux) ;;
-    *.mkv) encoder=("${vp8[@]}" ! matroskamux) ;;
-    # The range of JPEG's levels is full, which jpegenc does not ask for.
-    *.avi) encoder=("video/x-raw,format=I420,colorimetry=1:4:0:0" ! jpegenc ! avimux) ;;
-    *) fail "--output $1: expected .png, .webm, .mkv, .avi or \"window\"" ;;
-  esac
-}
-
 check_options () {
   [[ $method =~ ^(chroma|difference|distance)$ ]] \
     || fail "--method $method: expected chroma, difference or distance"
   [[ -z $key || $key =~ ^([0-9a-fA-F]{6}|screen|(top|bottom)-(left|right))$ ]] \
     || fail "--key $key: expected RRGGBB, screen, top-left, top-right, bottom-left, bottom-right"
-  [[ -z $background || $background =~ ^[0-9a-fA-F]{6}$ ]] \
-    || check_file --background "$background"
-  [[ -z $before || $before == *.png ]] || fail "--before $before: expected .png"
-  [ -z "$file" ] || [ -z "$camera" ] || fail "--camera $camera: beside $file"
-  [ -z "$camera" ] || [ -z "$before" ] || fail "--before $before: not of a camera"
-  [[ -z $output || $output == window ]] || encoder_of "$output"
-}
-
-# choose_output: a window for what moves, a file for what does not
-choose_output () {
-  if [ -n "$output" ]; then
-    return
-  elif [ -z "$file$camera" ]; then
-    output=greenscreen.png
-    before=${before:-greenscreen-before.png}
-  elif [ -n "$file" ] && is_still "$file"; then
-    output=greenscreen.png
-  else
-    output=window
-  fi
+  check_common_options
 }
 
 check_options
 prepare
+[ -n "$output$file$camera" ] || before=${before:-greenscreen-before.png}
 choose_output
 if [ -n "$camera" ]; then
   source_of_camera
@@ -284,29 +171,4 @@ else
 fi
 what_is_behind
 keyer_of_options
-# Which of the two keeps its last frame until the other has ended: a picture before a film,
-# else the background. An aggregator of which all pads do so never ends.
-waits=0
-[ -z "$file" ] || ! is_still "$file" || waits=1
-
-of_size="$device,width=${size%x*},height=${size#*x},$square"
-result=("${layers[@]}"
-  "${filmed[@]}" ! openclconvert ! "$of_size" ! "${keyer[@]}" ! queue ! result.sink_1
-  "${behind[@]}" ! openclconvert ! "$of_size" ! queue ! result.sink_0
-  openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1
-  "sink_$waits::repeat-after-eos=true" ! opencldownload
-  ! videoconvert)
-name=${file:-${camera:-the scene}}
-
-if [ -n "$before" ]; then
-  step "First frame of $name before keying"
-  launch_into "$before" "$name" "${layers[@]}" "${filmed[@]}" ! openclconvert ! "$of_size" \
-    ! opencldownload ! videoconvert ! pngenc snapshot=true
-fi
-step "Keying $name"
-if [ "$output" = window ]; then
-  launch "${result[@]}" ! autovideosink
-else
-  encoder_of "$output"
-  launch_into "$output" "$name" "${result[@]}" ! "${encoder[@]}"
-fi
+compose Keying

@@ -6,9 +6,9 @@
 
 namespace opencl {
 GstElement *
-add_to_bin (gpointer bin, const gchar *factory, const gchar **missing)
+add_to_bin (gpointer bin, const gchar *factory, const gchar **missing, const gchar *name)
 {
-  GstElement *element = gst_element_factory_make (factory, nullptr);
+  GstElement *element = gst_element_factory_make (factory, name);
 
   if (element)
     gst_bin_add (GST_BIN (bin), element);

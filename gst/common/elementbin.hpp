@@ -11,10 +11,11 @@
 #include <functional>
 
 namespace opencl {
-/* Creates an element and adds it to `bin`. If there is no such factory, returns nullptr
+/* Creates an element, called `name` or automatically, and adds it to `bin`. If there is no such factory, returns nullptr
  * and stores the name in `missing`, unless that is set already. (transfer none)
  * (nullable) */
-GstElement *add_to_bin (gpointer bin, const gchar *factory, const gchar **missing);
+GstElement *add_to_bin (gpointer bin, const gchar *factory, const gchar **missing,
+    const gchar *name = nullptr);
 
 /* Adds a ghost pad `name` to `bin`, whose target is the pad `pad` of the element `of`. */
 void add_ghost_pad (gpointer bin, const gchar *name, GstElement *of, const gchar *pad);

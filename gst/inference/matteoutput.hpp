@@ -28,6 +28,9 @@ private:
   gint64 offset = 0, line = 0, column = 0;
   cl_int2 size = {};
   cl_float2 scale = {}, shift = {};
-  opencl::Kernel kernel;
+  cl::Buffer stretched;      /* the matte, as wide as the frame */
+  bool keeps_pixels = false; /* input and output have the same format */
+  opencl::Kernel stretch, apply;
+  opencl::FrameKernel replace;
 };
 } // namespace inference

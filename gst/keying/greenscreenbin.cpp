@@ -1,4 +1,4 @@
-/* greenscreenbin: a key and a background as one element
+/* greenscreenbin: a key or a network, and a background, as one element
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,6 +25,13 @@
  * The other properties are those of #chromakey, with the defaults `method=difference
  * auto-key=screen core=true spill=1`.
  *
+ * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
+ * refines its matte. The properties of #chromakey have no effect then, except for `device`.
+ * More settings of the network are child properties, such as `network::mean`,
+ * `network::state` and `network::precision` of #openclinference. Those of #matterefine are
+ * `refine::radius`, `refine::smoothing` and so on. The children exist from the first time
+ * that `screen` is `none`.
+ *
  * ## Example launch lines
  * |[
  * gst-launch-1.0 videotestsrc pattern=smpte ! greenscreenbin background-color=0xff2040c0 !
@@ -33,6 +40,11 @@
  * |[
  * gst-launch-1.0 playbin uri=file:///tmp/actor.webm
  * video-filter="greenscreenbin background-location=/tmp/beach.jpg"
+ * ]|
+ * |[
+ * gst-launch-1.0 v4l2src ! video/x-raw,format=NV12,width=1280,height=720 !
+ * greenscreenbin screen=none model-file=selfie_segmentation.onnx
+ * background-location=/tmp/beach.jpg ! videoconvert ! autovideosink
  * ]|
  *
  * Since: 0.3
@@ -66,18 +78,24 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
   "ARGB64, AYUV64}"
 /* 8-bit formats that chromakey accepts without conversion */
 #define KEYED_FORMATS ON_DEVICE ", format={RGBA, NV12, NV21, I420, YV12, YUY2, UYVY}"
+/* openclinference samples each pixel several times, so one conversion ahead is faster. */
+#define NETWORK_FORMATS ON_DEVICE ", format=RGBA"
 #define CAPS "video/x-raw(ANY)"
 
 namespace {
 enum {
   PROP_BACKGROUND_LOCATION = 1,
   PROP_BACKGROUND_COLOR,
+  PROP_SCREEN,
+  PROP_MODEL_FILE,
   FIRST_KEY_PROPERTY, /* first property of chromakey */
 };
 
 /* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {
     {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
+
+enum class Screen { key, none };
 
 /* A background file */
 struct BackgroundFile {
@@ -105,17 +123,23 @@ G_DECLARE_FINAL_TYPE (
 struct _GstGreenscreenBin {
   GstBin parent;
 
-  const gchar *missing; /* (nullable): a required factory that is not installed */
+  const gchar *missing;         /* (nullable): a required factory that is not installed */
+  const gchar *missing_network; /* (nullable): the same for screen=none */
+  GstElement *input;            /* capsfilter before key or network */
   GstElement *key, *fill, *out;
-  GstElement *compositor;  /* (nullable): replaces fill if there is a background */
-  GstElement *output_caps; /* capsfilter behind compositor */
-  GstPad *background;      /* (nullable): the request pad */
-  BackgroundFiles *files;  /* background files in the order they were set; object lock */
-  GMutex changing;         /* held while a file is shown or removed */
-  gchar *location;         /* (nullable); object lock */
-  bool is_transparent;     /* background-color has alpha; object lock */
-  gint width, height;      /* of the foreground; object lock */
-  GstClockTime now;        /* running time of the output; object lock */
+  GstElement *network, *refine; /* (nullable): instead of key if there is no screen */
+  GstElement *above;            /* behind key or refine: fill, or queue of compositor */
+  GstElement *compositor;       /* (nullable): replaces fill if there is a background */
+  GstElement *output_caps;      /* capsfilter behind compositor */
+  GstPad *background;           /* (nullable): the request pad */
+  BackgroundFiles *files; /* background files in the order they were set; object lock */
+  GMutex changing;        /* held while a file is shown or removed */
+  gchar *location;        /* (nullable); object lock */
+  gchar *model_file;      /* (nullable); object lock */
+  Screen screen;
+  bool is_transparent; /* background-color has alpha; object lock */
+  gint width, height;  /* of the foreground; object lock */
+  GstClockTime now;    /* running time of the output; object lock */
 };
 
 G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
@@ -149,11 +173,120 @@ add_converter (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
   *last = add (self, "capsfilter");
   if (!upload || !convert || !*last)
     return nullptr;
-  GstCaps *caps = gst_caps_from_string (formats);
-  g_object_set (*last, "caps", caps, nullptr);
-  gst_caps_unref (caps);
+  gst_util_set_object_arg (G_OBJECT (*last), "caps", formats);
   gst_element_link_many (upload, convert, *last, nullptr);
   return upload;
+}
+
+/* --- key or network --- */
+
+static GType
+screen_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {int (Screen::key), "Key the colour of a green or blue screen", "key"},
+      {int (Screen::none), "Find the person with the network model-file", "none"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstGreenscreenBinScreen", values);
+  return type;
+}
+
+/* Returns the first and the last of the elements that make alpha: chromakey, too, if the
+ * network is missing. */
+static std::pair<GstElement *, GstElement *>
+matte_elements (GstGreenscreenBin *self)
+{
+  if (self->screen == Screen::key || self->missing_network)
+    return {self->key, self->key};
+  return {self->network, self->refine};
+}
+
+/* Starts and links the elements of `screen`, or stops and unlinks them. */
+static void
+use_matte (GstGreenscreenBin *self, bool is_used)
+{
+  const auto [first, last] = matte_elements (self);
+  for (GstElement *element : {first, last}) {
+    gst_element_set_locked_state (element, !is_used);
+    if (!is_used)
+      gst_element_set_state (element, GST_STATE_NULL);
+  }
+  if (!is_used) {
+    gst_element_unlink (self->input, first);
+    gst_element_unlink (last, self->above);
+    return;
+  }
+  gst_util_set_object_arg (G_OBJECT (self->input), "caps",
+      first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
+  gst_element_link (self->input, first);
+  gst_element_link (last, self->above);
+  gst_element_sync_state_with_parent (last);
+  gst_element_sync_state_with_parent (first);
+}
+
+static void
+set_model_file (GstGreenscreenBin *self, const gchar *file)
+{
+  GST_OBJECT_LOCK (self);
+  g_free (self->model_file);
+  self->model_file = g_strdup (file);
+  GST_OBJECT_UNLOCK (self);
+  if (self->network)
+    g_object_set (self->network, "model-file", file, nullptr);
+}
+
+static void
+add_network (GstGreenscreenBin *self)
+{
+  self->network =
+      opencl::add_to_bin (self, "openclinference", &self->missing_network, "network");
+  self->refine =
+      opencl::add_to_bin (self, "matterefine", &self->missing_network, "refine");
+  if (self->missing_network)
+    return;
+  gst_util_set_object_arg (G_OBJECT (self->network), "output", "alpha");
+  g_object_set (self->network, "model-file", self->model_file, nullptr);
+  gst_element_link (self->network, self->refine);
+}
+
+/* A missing plugin is reported at the start. */
+static void
+set_screen (GstGreenscreenBin *self, Screen screen)
+{
+  if (GST_STATE (self) > GST_STATE_READY) {
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+        ("screen can only be set in the states NULL and READY"), (nullptr));
+    return;
+  }
+  if (screen == Screen::none && !self->refine)
+    add_network (self);
+  const bool can_change =
+      screen != self->screen && !self->missing && !self->missing_network;
+  if (can_change)
+    use_matte (self, false);
+  self->screen = screen;
+  if (can_change)
+    use_matte (self, true);
+}
+
+/* Returns true if all elements exist. Otherwise posts one error. Gives the network the device
+ * of chromakey. */
+static bool
+prepare_elements (GstGreenscreenBin *self)
+{
+  gchar *device = nullptr;
+
+  if (!opencl::report_missing (self, self->missing))
+    return false;
+  if (self->screen == Screen::key)
+    return true;
+  if (!opencl::report_missing (self, self->missing_network))
+    return false;
+  g_object_get (self->key, "device", &device, nullptr);
+  g_object_set (self->network, "device", device, nullptr);
+  g_free (device);
+  return true;
 }
 
 /* --- output format --- */
@@ -243,12 +376,11 @@ set_background_color (GstGreenscreenBin *self, const GValue *color)
 static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
-  GstElement *last;
   self->files = new BackgroundFiles;
   g_mutex_init (&self->changing);
-  GstElement *first = add_converter (self, KEYED_FORMATS, &last);
+  GstElement *first = add_converter (self, KEYED_FORMATS, &self->input);
   self->key = add (self, "chromakey");
-  self->fill = add (self, "keyfill");
+  self->above = self->fill = add (self, "keyfill");
   self->out = add (self, "openclconvert");
   GstElement *download = add (self, "opencldownload");
 
@@ -256,7 +388,8 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
     return;
   opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
   gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
-  gst_element_link_many (last, self->key, self->fill, self->out, download, nullptr);
+  gst_element_link_many (
+      self->input, self->key, self->fill, self->out, download, nullptr);
   opencl::add_ghost_pad (self, "sink", first, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
   GstPad *download_sink = gst_element_get_static_pad (download, "sink");
@@ -403,13 +536,14 @@ insert_compositor (GstGreenscreenBin *self)
     return false;
   self->compositor = compositor;
   gst_util_set_object_arg (G_OBJECT (compositor), "background", "transparent");
-  gst_element_unlink_many (self->key, self->fill, self->out, nullptr);
+  gst_element_unlink_many (matte_elements (self).second, self->fill, self->out, nullptr);
   gst_element_set_locked_state (self->fill, TRUE);
   GstPad *above = gst_element_request_pad_simple (compositor, "sink_%u");
   GstPad *source = gst_element_get_static_pad (ahead, "src");
   g_object_set (above, "zorder", 1, nullptr);
   watch_pads (self, above);
-  gst_element_link (self->key, ahead);
+  self->above = ahead;
+  gst_element_link (matte_elements (self).second, ahead);
   gst_pad_link (source, above);
   gst_element_link_many (compositor, self->output_caps, self->out, nullptr);
   gst_object_unref (source);
@@ -779,10 +913,13 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
 
-  if (change == GST_STATE_CHANGE_NULL_TO_READY
-      || change == GST_STATE_CHANGE_READY_TO_PAUSED)
+  /* After a failure, GStreamer changes from NULL to NULL. */
+  const bool rises = change == GST_STATE_CHANGE_NULL_TO_READY
+                     || change == GST_STATE_CHANGE_READY_TO_PAUSED;
+
+  if (rises)
     apply_location (self);
-  if (!opencl::report_missing (self, self->missing))
+  if (rises && !prepare_elements (self))
     return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
     link_unread_files (self, true);
@@ -790,8 +927,14 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
   }
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
     link_unread_files (self, false);
-  return GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
-      ->change_state (element, change);
+  const GstStateChangeReturn result = GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
+                                          ->change_state (element, change);
+  /* After a failure, GstBin also changes the state of locked elements, but not here. */
+  if (change == GST_STATE_CHANGE_READY_TO_NULL)
+    for (GstElement *child : {self->key, self->network, self->refine, self->fill})
+      if (child && gst_element_is_locked_state (child))
+        gst_element_set_state (child, GST_STATE_NULL);
+  return result;
 }
 
 /* --- properties --- */
@@ -806,6 +949,10 @@ gst_greenscreen_bin_set_property (
     opencl::forward_set (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill && self->out) {
     set_background_color (self, value);
+  } else if (id == PROP_SCREEN) {
+    set_screen (self, Screen (g_value_get_enum (value)));
+  } else if (id == PROP_MODEL_FILE) {
+    set_model_file (self, g_value_get_string (value));
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
     g_free (self->location);
@@ -835,6 +982,12 @@ gst_greenscreen_bin_get_property (
     opencl::forward_get (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_get_property (G_OBJECT (self->fill), "color", value);
+  } else if (id == PROP_SCREEN) {
+    g_value_set_enum (value, int (self->screen));
+  } else if (id == PROP_MODEL_FILE) {
+    GST_OBJECT_LOCK (self);
+    g_value_set_string (value, self->model_file);
+    GST_OBJECT_UNLOCK (self);
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
     g_value_set_string (value, self->location);
@@ -854,6 +1007,7 @@ gst_greenscreen_bin_finalize (GObject *object)
   delete self->files;
   g_mutex_clear (&self->changing);
   g_free (self->location);
+  g_free (self->model_file);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
 }
 
@@ -876,6 +1030,16 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
           "Background colour, 0xAARRGGBB (0 = transparent; without a background file or "
           "stream)",
           0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
+  g_object_class_install_property (object_class, PROP_SCREEN,
+      g_param_spec_enum ("screen", "Screen",
+          "Kind of screen behind the person (none = the network model-file finds the "
+          "person, and the properties of chromakey have no effect)",
+          screen_get_type (), int (Screen::key),
+          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property (object_class, PROP_MODEL_FILE,
+      g_param_spec_string ("model-file", "Model file",
+          "ONNX file of a matting network (screen=none)", nullptr,
+          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   const GType key = gst_chroma_key_get_type ();
   opencl::install_properties_of (object_class, key, FIRST_KEY_PROPERTY,
       opencl::is_class_property_or_device (key), std::begin (defaults),

@@ -45,7 +45,7 @@ struct KeyFillSettings {
 struct KeyFillWork {
   GstVideoInfo info;
   opencl::FrameKernel paint;
-  opencl::FrameKernel composite;
+  opencl::FrameKernel composite, composite_opaque;
 };
 } // namespace
 
@@ -103,6 +103,8 @@ gst_key_fill_set_formats (
   const std::string options = keying::pixel_options (&work.info);
   work.paint.prepare (context, KERNELS, "paint_keyed", options);
   work.composite.prepare (context, KERNELS, "composite_over_color", options);
+  work.composite_opaque.prepare (
+      context, KERNELS, "composite_over_color", options + " -DOPAQUE=1");
   return TRUE;
 }
 
@@ -114,8 +116,9 @@ gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   KeyFillWork &work = *self->work;
   KeyFillSettings settings = self->settings->committed ();
   cl_uint width = work.info.width, height = work.info.height;
-  opencl::FrameKernel &method =
-      settings.method == Method::paint ? work.paint : work.composite;
+  opencl::FrameKernel &method = settings.method == Method::paint ? work.paint
+                                : settings.color >> 24 == 0xff   ? work.composite_opaque
+                                                                 : work.composite;
   return method.launch (queue, (width + 7) / 8, height, error, input, output, width,
       height, cl_uint (settings.color));
 }

@@ -1,45 +1,102 @@
 /* Copies a frame to RGBA with one channel of a network's output as alpha
  *
- * A work-item writes one pixel. The matte is sampled bilinearly: `scale` and `shift` map a
- * pixel of the frame to the matte, and outside of it alpha is 0.
+ * The matte is sampled bilinearly: stretch_matte interpolates its rows, and the other kernels
+ * between the rows. `scale` and `shift` map a pixel of the frame to the matte. Outside of it
+ * alpha is 0.
  *
  * Built with the options of videoframe.clh and RED, GREEN, BLUE and ALPHA, the position of
  * each component in an output pixel.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <frame.clh>
 #include <videoframe.clh>
 
-#define MATTE(x, y) matte[(y) * line_step + (x) * column_step]
+/* Interpolates between samples `low` and `high` of `count`, at the position `at`. Samples at
+ * the edge extend half a sample outwards. */
+#define LOW(at, count) clamp ((int)floor (at), 0, (count)-1)
+#define HIGH(at, count) clamp ((int)floor (at) + 1, 0, (count)-1)
+#define IS_INSIDE(at, count) ((at) >= -0.5f && (at) <= (count)-0.5f)
+
+/* Makes the matte as wide as the frame. */
+kernel void
+stretch_matte (global const float *restrict matte, long offset, long line_step,
+    long column_step, int2 matte_size, float scale, float shift, int width,
+    global float *restrict stretched)
+{
+  const int x = get_global_id (0), y = get_global_id (1);
+  if (x >= width || y >= matte_size.y)
+    return;
+  const float at = x * scale + shift;
+  global const float *line = matte + offset + y * line_step;
+  const float low = line[LOW (at, matte_size.x) * column_step];
+  const float high = line[HIGH (at, matte_size.x) * column_step];
+  stretched[y * width + x] =
+      IS_INSIDE (at, matte_size.x) ? mix (low, high, at - floor (at)) : 0.0f;
+}
+
+/* Returns the alpha of a pixel, 0 to 255. */
+uint
+alpha_at (global const float *restrict stretched, int x, int y, int width, int rows,
+    float scale, float shift)
+{
+  const float at = y * scale + shift;
+  const float alpha = mix (stretched[LOW (at, rows) * width + x],
+      stretched[HIGH (at, rows) * width + x], at - floor (at));
+  return IS_INSIDE (at, rows) ? convert_int_rte (clamp (alpha, 0.0f, 1.0f) * 255.0f) : 0;
+}
 
 kernel void
-apply_matte (global const uchar *data, int2 size, ulong4 start, int4 stride, int4 step, int fields,
-    long4 row0, long4 row1, long4 row2, global const float *restrict matte,
-    long matte_offset, long line_step, long column_step, int2 matte_size, float2 scale,
-    float2 shift, global uchar *restrict output, ulong output_offset, long output_stride)
+apply_matte (global const uchar *data, int2 size, ulong4 start, int4 stride, int4 step,
+    int fields, long4 row0, long4 row1, long4 row2, global const float *restrict stretched,
+    int rows, float scale, float shift, global uchar *restrict output,
+    ulong output_offset, long output_stride)
 {
   const int x = get_global_id (0), y = get_global_id (1);
   if (x >= size.x || y >= size.y)
     return;
   const VideoFrame frame = {data, size, start, stride, step, fields};
   const int4 pixel = read_pixel (&frame, x, y);
-  const float2 at = (float2)(x, y) * scale + shift;
-  const float2 whole = floor (at), share = at - whole;
-  /* Samples at the edge extend half a pixel outwards. */
-  const int2 low = clamp (convert_int2 (whole), (int2)(0), matte_size - 1);
-  const int2 high = clamp (convert_int2 (whole) + 1, (int2)(0), matte_size - 1);
-  const bool inside = all (isgreaterequal (at, (float2)(-0.5f)))
-                      && all (islessequal (at, convert_float2 (matte_size) - 0.5f));
-  matte += matte_offset;
-  const float above = mix (MATTE (low.x, low.y),
-      MATTE (high.x, low.y), share.x);
-  const float below = mix (MATTE (low.x, high.y),
-      MATTE (high.x, high.y), share.x);
-  const float alpha = inside ? clamp (mix (above, below, share.y), 0.0f, 1.0f) : 0.0f;
-
   global uchar *to = output + output_offset + y * output_stride + x * 4;
   to[RED] = nearest_level (pixel, row0);
   to[GREEN] = nearest_level (pixel, row1);
   to[BLUE] = nearest_level (pixel, row2);
-  to[ALPHA] = convert_uchar_sat_rte (alpha * 255.0f);
+  to[ALPHA] = alpha_at (stretched, x, y, size.x, rows, scale, shift);
+}
+
+#ifdef __ENDIAN_LITTLE__
+#define ALPHA_SHIFT (8 * ALPHA)
+#else
+#define ALPHA_SHIFT (24 - 8 * ALPHA)
+#endif
+
+/* The same for a frame whose pixels are those of the output. Eight pixels per work-item */
+kernel void
+replace_alpha (FRAME (const, input), FRAME (, output), int2 size,
+    global const float *restrict stretched, int rows, float scale, float shift)
+{
+  const int x = 8 * get_global_id (0), y = get_global_id (1);
+  if (x >= size.x || y >= size.y)
+    return;
+  global const uchar *from = LINE (input, y);
+  global uchar *to = LINE (output, y);
+#if ALIGNMENT >= 4
+  if (x + 8 <= size.x) {
+    const float at = y * scale + shift;
+    const float8 low = vload8 (0, stretched + LOW (at, rows) * size.x + x);
+    const float8 high = vload8 (0, stretched + HIGH (at, rows) * size.x + x);
+    const float8 alpha = clamp (mix (low, high, at - floor (at)), 0.0f, 1.0f);
+    const uint8 level = convert_uint8 (convert_int8_rte (alpha * 255.0f))
+                        * (IS_INSIDE (at, rows) ? 1u : 0u);
+    const uint8 color =
+        vload8 (0, (global const uint *)from + x) & ~(255u << ALPHA_SHIFT);
+    vstore8 (color | level << ALPHA_SHIFT, 0, (global uint *)to + x);
+    return;
+  }
+#endif
+  for (int n = x; n < min (x + 8, size.x); n++) {
+    const uint color = as_uint (vload4 (n, from)) & ~(255u << ALPHA_SHIFT);
+    const uint level = alpha_at (stretched, n, y, size.x, rows, scale, shift);
+    vstore4 (as_uchar4 (color | level << ALPHA_SHIFT), n, to);
+  }
 }

@@ -25,7 +25,7 @@ paint_keyed (FRAME (const, input), FRAME (, output), uint width, uint height, ui
 }
 
 /* Composites pixels over the colour: straight alpha, rounded. Weights are in
- * 1/LEVELS^2. */
+ * 1/LEVELS^2. OPAQUE: the colour has no transparency. */
 __kernel void
 composite_over_color (
     FRAME (const, input), FRAME (, output), uint width, uint height, uint color)
@@ -40,7 +40,12 @@ composite_over_color (
   Pixel8 over = LEVELS * alpha;
   Pixel8 under = (paint >> ALPHA & LEVELS) * (LEVELS - alpha);
   Pixel8 both = over + under;
+#if OPAQUE
+  /* A division by a constant is a multiplication. */
+  Pixel divisor = (Pixel)LEVELS * LEVELS;
+#else
   Pixel8 divisor = max (both, (Pixel8)(1));
+#endif
 #define MIXED(shift)                                                                     \
   (((pixels >> shift & LEVELS) * over + (paint >> shift & LEVELS) * under + both / 2)    \
           / divisor                                                                      \

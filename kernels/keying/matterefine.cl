@@ -52,8 +52,10 @@ shrink_frame (FRAME (const, input), uint width, uint height, uint subsample, uin
 /* Returns 1 at 0, and 0 from 1 on. */
 #define FADE(square) ((1 - min (square, 1.0f)) * (1 - min (square, 1.0f)))
 
-/* Changes of colour and alpha from which on nothing of earlier frames is kept */
+/* Changes of colour and alpha from which on nothing of earlier frames is kept: of the mean of
+ * a cell and its neighbours, in which noise is a third; of one of these cells; of a pixel */
 #define COLOR_CHANGE 0.02f
+#define CELL_CHANGE 0.06f
 #define ALPHA_CHANGE 0.3f
 
 /* Updates the mean picture of still cells. Its fourth component is the part of the earlier
@@ -73,14 +75,19 @@ follow_picture (__global const float4 *grid, uint columns, uint rows, float smoo
     after[cell] = (float4)(now.xyz, 0);
     return;
   }
-  float change = 0;
+  float largest = 0;
+  float4 sum = 0; /* of differences and their number */
   for (int y = max (row - 1, 0); y <= min (row + 1, (int)rows - 1); y++) {
     for (int x = max (column - 1, 0); x <= min (column + 1, (int)columns - 1); x++) {
       float3 difference = grid[y * columns + x].xyz - before[y * columns + x].xyz;
-      change = max (change, dot (difference, difference));
+      largest = max (largest, dot (difference, difference));
+      sum += (float4)(difference, 1);
     }
   }
-  float kept = smoothing * FADE (change / (COLOR_CHANGE * COLOR_CHANGE));
+  float3 mean = sum.xyz / sum.w;
+  float change = max (dot (mean, mean) / (COLOR_CHANGE * COLOR_CHANGE),
+      largest / (CELL_CHANGE * CELL_CHANGE));
+  float kept = smoothing * FADE (change);
   after[cell] = (float4)(mix (now.xyz, before[cell].xyz, kept), kept);
 }
 

@@ -24,13 +24,27 @@ def smooth_noise(rows, columns):
     return (fine - fine.min()) / (fine.max() - fine.min())
 
 
-def astronaut():
-    """A portrait of scikit-image, 512x512, in the public domain (NASA)."""
+def decoded(path):
+    """A picture as RGB bytes"""
     packages.use("pillow==12.0.0")
     from PIL import Image
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def astronaut():
+    """A portrait of scikit-image, 512x512, in the public domain (NASA)."""
     folder = packages.wheel_folder("scikit-image==0.25.2")
-    with Image.open(os.path.join(folder, "skimage/data/astronaut.png")) as image:
-        return np.asarray(image.convert("RGB"), np.float64) / 255
+    return decoded(os.path.join(folder, "skimage/data/astronaut.png")) / 255
+
+
+def resized(image, axis, length):
+    """Linear interpolation to a length of one axis"""
+    at = (np.arange(length) + 0.5) * image.shape[axis] / length - 0.5
+    at = np.clip(at, 0, image.shape[axis] - 1)
+    below = np.minimum(at.astype(int), image.shape[axis] - 2)
+    part = (at - below).reshape([-1 if n == axis else 1 for n in range(3)])
+    return np.take(image, below, axis) * (1 - part) + np.take(image, below + 1, axis) * part
 
 
 def photograph(rows, columns):
@@ -41,12 +55,7 @@ def photograph(rows, columns):
         print(f"no photograph, random blobs instead: {fault}", file=sys.stderr)
         image = smooth_noise(rows, columns)
     for axis, length in ((0, rows), (1, columns)):
-        at = (np.arange(length) + 0.5) * image.shape[axis] / length - 0.5
-        at = np.clip(at, 0, image.shape[axis] - 1)
-        below = np.minimum(at.astype(int), image.shape[axis] - 2)
-        part = (at - below).reshape([-1 if n == axis else 1 for n in range(3)])
-        image = (np.take(image, below, axis) * (1 - part)
-                 + np.take(image, below + 1, axis) * part)
+        image = resized(image, axis, length)
     return image.transpose(2, 0, 1)[None].astype(np.float32)
 
 

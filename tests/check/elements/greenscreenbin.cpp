@@ -4,6 +4,7 @@
  */
 #include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
+#include "tests/check/onnxmodel.hpp"
 #include "tests/check/slowness.hpp"
 
 #include <gst/video/video.h>
@@ -375,6 +376,132 @@ TEST (test_greenscreenbin_keeps_colours_in_a_format_that_players_show)
     fail_unless (std::abs (is - expected[n]) <= 1, "component %u is %d", n, is);
   }
   gst_video_frame_unmap (&frame);
+}
+
+namespace {
+/* Opaque frames of 128,64,200 */
+#define PURPLE                                                                           \
+  "videotestsrc num-buffers=3 pattern=solid-color foreground-color=0xff8040c8 ! "        \
+  "video/x-raw,width=160,height=96,framerate=25/1,format="
+
+/* The network's matte is the red channel. Refinement keeps an even matte as it is. */
+std::string
+without_screen (Folder &folder)
+{
+  return " ! greenscreenbin name=key screen=none model-file="
+         + folder.write ("red.onnx", red_matte_model ().bytes ())
+         + " refine::black=0 refine::white=1 ";
+}
+
+/* Starts the pipeline and returns the texts of its errors. */
+std::vector<std::string>
+errors_of (const std::string &launch)
+{
+  std::vector<std::string> errors;
+  Owned<GstElement> pipeline = gst_parse_launch (launch.c_str (), nullptr);
+  fail_unless (pipeline);
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  while (GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
+    GError *error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    errors.push_back (error->message);
+    g_error_free (error);
+    gst_message_unref (message);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  return errors;
+}
+} // namespace
+
+/* 128 of 255 of the frame over 32,64,192 */
+TEST_ROWS (test_greenscreenbin_without_a_screen_takes_the_matte_of_a_network,
+    {"RGBA", "BGRx", "NV12", "I420"})
+{
+  Folder folder;
+  const std::string key = without_screen (folder),
+                    blue_file = written (folder, "blue.png", "0xff2040c0"),
+                    end = std::string (" ! video/x-raw,format=") + row + END;
+  for (const std::string &behind :
+      {std::string ("background-color=0xff2040c0"), "background-location=" + blue_file}) {
+    Result half = result_of (PURPLE + (row + key) + behind + end);
+    fail_unless (half.frames == 3 && half.info.width == 160 && half.info.height == 96);
+    for (int x : {2, 80, 157})
+      expect_color (half, x, 48, {80, 64, 196, 255});
+  }
+}
+
+/* Half of 128 of 255, by a property of the network */
+TEST (test_greenscreenbin_without_a_screen_has_the_settings_of_the_network)
+{
+  Folder folder;
+  Result quarter = result_of (PURPLE "RGBA" + without_screen (folder)
+                              + "network::deviation=<2> background-color=0xff2040c0" END);
+  expect_color (quarter, 80, 48, {56, 64, 194, 255});
+}
+
+/* Red ends at the centre. A matte of 8 columns would fade over 20 pixels. */
+TEST (test_greenscreenbin_without_a_screen_refines_the_matte)
+{
+  Folder folder;
+  Result result = result_of (
+      "compositor name=film sink_1::xpos=80 "
+      "videotestsrc num-buffers=3 pattern=solid-color "
+      "foreground-color=0xff00a030 ! video/x-raw,format=RGBA,"
+      "width=160,height=96,framerate=25/1 ! film.sink_0 "
+      "videotestsrc num-buffers=3 pattern=solid-color "
+      "foreground-color=0xffff8040 ! video/x-raw,format=RGBA,"
+      "width=80,height=96,framerate=25/1 ! film.sink_1 "
+      "film. ! video/x-raw,format=RGBA"
+      + without_screen (folder)
+      + "refine::black=0.05 refine::white=0.95 refine::subsample=16 refine::radius=16 "
+        "background-color=0xff2040c0" END);
+  for (int x : {2, 20})
+    expect_color (result, x, 48, blue);
+  for (int x : {140, 157})
+    expect_color (result, x, 48, {255, 128, 64, 255});
+  fail_unless (result.at (78, 48)[0] < 40, "%d", result.at (78, 48)[0]);
+  fail_unless (result.at (81, 48)[0] > 190, "%d", result.at (81, 48)[0]);
+}
+
+TEST (test_greenscreenbin_changes_between_screen_and_network_while_stopped)
+{
+  Folder folder;
+  const std::string model = folder.write ("red.onnx", red_matte_model ().bytes ());
+  Played played ("background-color", "0xff2040c0");
+  fail_unless (becomes (played.end, blue));
+  played.set ("screen", "none");
+  played.expect_warning (blue);
+  gst_element_set_state (played.pipeline, GST_STATE_READY);
+  played.set ("screen", "none");
+  played.set ("model-file", model);
+  played.set ("background-color", "0xffc81428");
+  gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
+  /* 16 of 255 is not above `black` of matterefine by much. */
+  fail_unless (becomes (played.end, {197, 22, 40, 255}));
+  gst_element_set_state (played.pipeline, GST_STATE_NULL);
+  played.set ("screen", "key");
+  gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
+  fail_unless (becomes (played.end, red));
+}
+
+TEST (test_greenscreenbin_without_a_screen_reports_what_is_missing)
+{
+  const auto no_file = errors_of (PURPLE "RGBA ! greenscreenbin screen=none ! fakesink");
+  fail_unless (no_file.size () == 1 && strstr (no_file[0].c_str (), "model-file"),
+      "%" G_GSIZE_FORMAT " errors", no_file.size ());
+
+  GstRegistry *registry = gst_registry_get ();
+  Owned<GstPluginFeature> network =
+      gst_registry_lookup_feature (registry, "openclinference");
+  gst_registry_remove_feature (registry, network);
+  const auto no_plugin =
+      errors_of (PURPLE "RGBA ! greenscreenbin screen=none ! fakesink");
+  gst_registry_add_feature (registry, (GstPluginFeature *)gst_object_ref (network));
+  fail_unless (
+      no_plugin.size () == 1 && strstr (no_plugin[0].c_str (), "openclinference"),
+      "%" G_GSIZE_FORMAT " errors", no_plugin.size ());
 }
 
 TEST (test_greenscreenbin_that_becomes_transparent_gives_alpha)

@@ -203,19 +203,25 @@ private:
     return fabs (change) >= 1 ? 0 : pow (1 - change * change, 2);
   }
 
+  static double length_of (const Vector &color)
+  {
+    return hypot (hypot (color[0], color[1]), color[2]);
+  }
+
   Plane<double> kept_parts (const Plane<Vector> &grid) const
   {
-    Plane<double> changes (grid.width, grid.height), kept = changes;
+    Plane<double> kept (grid.width, grid.height);
+    Plane<Vector> changes (grid.width, grid.height);
     for (size_t n = 0; n < grid.values.size (); n++)
-      changes.values[n] = hypot (hypot (grid.values[n][0] - mean.values[n][0],
-                                     grid.values[n][1] - mean.values[n][1]),
-          grid.values[n][2] - mean.values[n][2]);
+      for (int c = 0; c < 3; c++)
+        changes.values[n][c] = grid.values[n][c] - mean.values[n][c];
     for (int y = 0; y < grid.height; y++)
       for (int x = 0; x < grid.width; x++) {
         double most = 0;
-        for_window (
-            changes, x, y, 1, [&] (double change) { most = std::max (most, change); });
-        kept.at (x, y) = rule.smoothing * fade (most / 0.02);
+        for_window (changes, x, y, 1,
+            [&] (const Vector &change) { most = std::max (most, length_of (change)); });
+        const double of_mean = length_of (mean_of_window (changes, x, y, 1));
+        kept.at (x, y) = rule.smoothing * fade (std::max (of_mean / 0.02, most / 0.06));
       }
     return kept;
   }
