@@ -50,8 +50,8 @@ check_operands (Lowering &l, gint64 channels_of_weights, gint64 groups, gint64 f
     GError **error)
 {
   const Shape &input = l.shape (l.input (0)), &weights = l.shape (l.input (1));
-  if (groups < 1 || input.size () != weights.size () || input.size () < 3)
-    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+  if (input.size () != weights.size () || input.size () < 3)
+    return l.fail (error, "the weights have another number of dimensions");
   if (input[1] != channels_of_weights || filters % groups != 0 || input[1] % groups != 0)
     return l.fail (error, "the weights do not fit the channels of the input");
   if (l.has (2) && l.shape (l.input (2)) != Shape{filters})
@@ -88,8 +88,9 @@ conv (Lowering &l, GError **error)
   const gint64 groups = l.node ().integer ("group", 1);
   WindowAttributes attributes;
   Shape lengths;
-  if (weights.size () < 3
-      || !check_operands (l, weights[1] * groups, groups, weights[0], error)
+  if (weights.size () < 3 || groups < 1 || groups > (1 << 24))
+    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+  if (!check_operands (l, weights[1] * groups, groups, weights[0], error)
       || !read_window_attributes (l, from, spatial (weights), attributes, error)
       || !output_lengths (l, from, attributes, false, lengths, error))
     return false;
@@ -172,14 +173,18 @@ conv_transpose (Lowering &l, GError **error)
   const gint64 groups = l.node ().integer ("group", 1);
   WindowAttributes attributes;
   Shape lengths;
-  if (weights.size () < 3 || weights[1] > (1 << 24)
-      || !check_operands (l, weights[0], groups, weights[1] * groups, error)
+  if (weights.size () < 3 || groups < 1 || groups > (1 << 24))
+    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+  if (!check_operands (l, weights[0], groups, weights[1] * groups, error)
       || !read_window_attributes (l, from, spatial (weights), attributes, error))
     return false;
   if (attributes.window != spatial (weights))
     return l.fail (error, "kernel_shape differs from the weights");
   std::vector<gint64> extra = l.node ().integers ("output_padding");
   extra.resize (attributes.rank (), 0);
+  for (const gint64 lines : extra)
+    if (lines < 0 || lines > (1 << 24))
+      return l.fail (error, "output_padding %" G_GINT64_FORMAT, lines);
   if (!read_transposed_padding (l, from, attributes, extra, lengths, error))
     return false;
   std::vector<ValueId> inputs = {data, l.input (1)};
