@@ -30,7 +30,7 @@ channels_at (global const uchar *from, int count)
     return VLOAD (0, (global const float *)from);
 #elif defined(INPUT_f16)
   if (count >= LANES)
-    return VLOAD_HALF (0, (global const half *)from);
+    return LOAD_HALVES ((global const half *)from);
 #endif
   float values[LANES];
 #pragma unroll

@@ -274,8 +274,8 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
 #ifdef RESIDUAL
           values += vload_half2 (0, (local const half *)pair);
 #endif
-          values.x = activate_float (values.x, activation, activation_a, activation_b);
-          values.y = activate_float (values.y, activation, activation_a, activation_b);
+          values.x = activate_float (values.x, activation_a, activation_b);
+          values.y = activate_float (values.y, activation_a, activation_b);
           STORE_PAIR (values, pair);
         }
     barrier (CLK_LOCAL_MEM_FENCE);

@@ -114,11 +114,10 @@ multiply_cpu (PARAMETERS)
 DEFINE_ACTIVATE (float4)
 #ifdef RESIDUAL
 #define FINISH_FOUR(values, to)                                                          \
-  activate_float4 (                                                                      \
-      values + GET_FOUR (RESIDUAL_OF (to)), activation, activation_a, activation_b)
+  activate_float4 (values + GET_FOUR (RESIDUAL_OF (to)), activation_a, activation_b)
 #else
 #define FINISH_FOUR(values, to)                                                          \
-  activate_float4 (values, activation, activation_a, activation_b)
+  activate_float4 (values, activation_a, activation_b)
 #endif
 
 /* A work-item computes 8 x 8 of C: two groups of four rows by two of four columns. */

@@ -163,6 +163,90 @@ read_transposed_padding (Lowering &l, const Shape &from, WindowAttributes &attri
   return true;
 }
 
+/* A transposed convolution as a convolution that computes the stride x stride outputs of each
+ * position as channels, which then become rows and columns. Along one dimension, output o is
+ * the sum of input[q - j] * weight[phase + j * stride] over j, with q = (o + before) / stride
+ * and phase = (o + before) % stride. */
+class Phases {
+public:
+  Phases (const Array &weights, const Shape &from, const Shape &lengths, gint64 groups,
+      const WindowAttributes &attributes)
+      : weights (weights), groups (groups)
+  {
+    for (gsize d = 0; d < 2; d++) {
+      stride[d] = attributes.stride[d];
+      taps[d] = (weights.shape[d + 2] + stride[d] - 1) / stride[d];
+      first[d] = std::min (attributes.before[d] / stride[d], taps[d] - 1);
+      skipped[d] = attributes.before[d] - first[d] * stride[d];
+      positions[d] = (skipped[d] + lengths[d] + stride[d] - 1) / stride[d];
+    }
+    channels_of_group = from[1] / groups;
+    filters = weights.shape[1] * groups;
+  }
+
+  ValueId lower (
+      Lowering &l, ValueId data, const Array *bias, const Shape &to, GError **error) const
+  {
+    const gint64 images = to[0], y = stride[0], x = stride[1];
+    ConvolutionOp what;
+    what.weights = filters_of_phases ();
+    what.groups = groups;
+    for (gsize d = 0; d < 2; d++)
+      what.before[d] = taps[d] - 1 - first[d];
+    for (gint64 f = 0; bias && f < filters * y * x; f++)
+      what.bias.push_back (float (bias->number (gsize (filter_of (f)))));
+    ValueId id = l.add (what, {data}, l.value (data).type,
+        {images, filters * y * x, positions[0], positions[1]}, error);
+    if (id != no_value)
+      id = l.reshape (id,
+          {images, groups, y, x, filters / groups, positions[0], positions[1]}, error);
+    if (id != no_value)
+      id = l.transpose (id, {0, 1, 4, 5, 2, 6, 3}, error);
+    if (id != no_value)
+      id = l.reshape (id, {images, filters, positions[0] * y, positions[1] * x}, error);
+    return id == no_value
+               ? id
+               : l.slice (id, {0, 0, skipped[0], skipped[1]}, {1, 1, 1, 1}, to, error);
+  }
+
+private:
+  /* Channels of the convolution are [group][row][column][filter of the group]. */
+  gint64 filter_of (gint64 channel) const
+  {
+    const gint64 per_group = filters / groups;
+    return channel / (per_group * stride[0] * stride[1]) * per_group
+           + channel % per_group;
+  }
+
+  Array filters_of_phases () const
+  {
+    const gint64 y = stride[0], x = stride[1], rows = weights.shape[2],
+                 columns = weights.shape[3], per_group = filters / groups;
+    Array result (weights.type, {filters * y * x, channels_of_group, taps[0], taps[1]});
+    gsize n = 0;
+    for (gint64 f = 0; f < filters * y * x; f++)
+      for (gint64 c = 0; c < channels_of_group; c++)
+        for (gint64 j = taps[0] - 1; j >= 0; j--)
+          for (gint64 i = taps[1] - 1; i >= 0; i--, n++) {
+            const gint64 filter = filter_of (f), phase = f / per_group % (y * x);
+            const gint64 row = phase / x + j * y, column = phase % x + i * x;
+            const gint64 channel = filter / per_group * channels_of_group + c;
+            const gint64 place = (channel * per_group + filter % per_group) * rows + row;
+            result.set_number (n, row < rows && column < columns
+                                      ? weights.number (gsize (place * columns + column))
+                                      : 0);
+          }
+    return result;
+  }
+
+  const Array &weights;
+  gint64 groups, channels_of_group, filters;
+  gint64 stride[2], taps[2];
+  gint64 first[2];     /* first position that is computed */
+  gint64 skipped[2];   /* outputs of it that are padding */
+  gint64 positions[2]; /* that are computed */
+};
+
 bool
 conv_transpose (Lowering &l, GError **error)
 {
@@ -187,12 +271,19 @@ conv_transpose (Lowering &l, GError **error)
       return l.fail (error, "output_padding %" G_GINT64_FORMAT, lines);
   if (!read_transposed_padding (l, from, attributes, extra, lengths, error))
     return false;
+  const Shape to = joined (from[0], weights[1] * groups, lengths);
+  const Array *taps = l.constant (l.input (1));
+  const Array *bias = l.has (2) ? l.constant (l.input (2)) : nullptr;
+  const ElementType type = l.value (data).type;
+  if (taps && (!l.has (2) || bias) && attributes.dilation == std::vector<gint64>{1, 1}
+      && (type == ElementType::f32 || type == ElementType::f16))
+    return give (l, Phases (*taps, from, lengths, groups, attributes)
+                        .lower (l, data, bias, to, error));
   std::vector<ValueId> inputs = {data, l.input (1)};
   if (l.has (2))
     inputs.push_back (l.input (2));
-  return give (
-      l, l.add (window_op (WindowOp::transposed, attributes, groups), inputs,
-             l.value (data).type, joined (from[0], weights[1] * groups, lengths), error));
+  return give (l, l.add (window_op (WindowOp::transposed, attributes, groups), inputs,
+                      type, to, error));
 }
 } // namespace
 

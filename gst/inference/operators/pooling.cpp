@@ -7,6 +7,33 @@
 
 namespace inference {
 namespace {
+/* Reduces all spatial dimensions. */
+bool
+reduce (Lowering &l, ReduceOp::Kind kind, GError **error)
+{
+  Shape shape = l.shape (l.input (0));
+  ReduceOp what{kind, std::vector<bool> (shape.size (), false)};
+  for (gsize d = 2; d < shape.size (); d++) {
+    what.axes[d] = true;
+    shape[d] = 1;
+  }
+  const ValueId result =
+      l.add (what, {l.input (0)}, l.value (l.input (0)).type, shape, error);
+  l.set_output (0, result);
+  return result != no_value;
+}
+
+/* Does one window cover just the input? */
+bool
+is_global (const Shape &from, const Shape &lengths, const WindowOp &what)
+{
+  for (gsize d = 0; d < lengths.size (); d++)
+    if (lengths[d] != 1 || what.window[d] != from[d + 2] || what.dilation[d] != 1
+        || what.before[d] != 0 || what.after[d] != 0)
+      return false;
+  return true;
+}
+
 bool
 pool (Lowering &l, WindowOp::Kind kind, GError **error)
 {
@@ -32,6 +59,12 @@ pool (Lowering &l, WindowOp::Kind kind, GError **error)
   what.column_major = l.node ().integer ("storage_order", 0) != 0;
   what.p = double (l.node ().integer ("p", 2));
 
+  const bool has_indices =
+      kind == WindowOp::maximum && l.outputs () > 1 && !l.node ().outputs[1].empty ();
+  if (kind != WindowOp::power && !has_indices && is_global (from, lengths, what))
+    return reduce (
+        l, kind == WindowOp::maximum ? ReduceOp::maximum : ReduceOp::mean, error);
+
   Value output, indices;
   output.type = l.value (data).type;
   output.shape = {from[0], from[1]};
@@ -39,7 +72,7 @@ pool (Lowering &l, WindowOp::Kind kind, GError **error)
   indices.type = ElementType::i64;
   indices.shape = output.shape;
   std::vector<Value> outputs = {output};
-  if (kind == WindowOp::maximum && l.outputs () > 1 && !l.node ().outputs[1].empty ())
+  if (has_indices)
     outputs.push_back (indices);
   std::vector<ValueId> ids;
   if (!l.add (what, {data}, outputs, ids, error))
@@ -56,23 +89,14 @@ pool_of (Lowering &l, GError **error)
   return pool (l, kind, error);
 }
 
-/* GlobalAveragePool and GlobalMaxPool reduce all spatial dimensions. */
+/* GlobalAveragePool and GlobalMaxPool */
 template <ReduceOp::Kind kind>
 bool
 global (Lowering &l, GError **error)
 {
-  if (!l.has (0) || l.shape (l.input (0)).size () < 2)
-    return l.fail (error, "expected (images, channels, …)");
-  Shape shape = l.shape (l.input (0));
-  ReduceOp what{kind, std::vector<bool> (shape.size (), false)};
-  for (gsize d = 2; d < shape.size (); d++) {
-    what.axes[d] = true;
-    shape[d] = 1;
-  }
-  const ValueId result =
-      l.add (what, {l.input (0)}, l.value (l.input (0)).type, shape, error);
-  l.set_output (0, result);
-  return result != no_value;
+  return l.has (0) && l.shape (l.input (0)).size () >= 2
+             ? reduce (l, kind, error)
+             : l.fail (error, "expected (images, channels, …)");
 }
 } // namespace
 

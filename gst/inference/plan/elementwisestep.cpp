@@ -234,7 +234,7 @@ Source::load (gsize n, gsize lanes) const
   const std::string wide = step == 1 ? suffix (lanes) : "";
   std::string text;
   if (input.type == NumberType::f16)
-    text = "vload_half" + wide + " (0, " + p + " + " + at + ")";
+    text = "load_half" + wide + " (" + p + " + " + at + ")";
   else if (wide.empty ())
     text = p + "[" + at + "]";
   else
@@ -252,7 +252,7 @@ Source::store (gsize lanes) const
   const std::string type = opencl::info_of (output.type).opencl;
   const std::string at = loops.strides[0][0] == 1 ? "x" : "x * so_0";
   if (output.type == NumberType::f16)
-    return "vstore_half" + suffix (lanes) + " (y, 0, po + " + at + ");";
+    return "store_half" + suffix (lanes) + " (y, po + " + at + ");";
   return lanes > 1 ? "vstore" + suffix (lanes) + " (convert_" + type + suffix (lanes)
                          + " (y), 0, po + x);"
                    : "po[" + at + "] = (" + type + ")y;";
@@ -305,7 +305,9 @@ Source::text () const
     is_double = is_double || input.type == NumberType::f64;
   for (const Instruction &instruction : program)
     whole = whole || !is_float (instruction.computed);
-  std::string source = is_double ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "";
+  std::string source = "#include <halfvectors.clh>\n";
+  if (is_double)
+    source += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
   if (whole)
     source += helpers;
   source += function (1);

@@ -91,6 +91,25 @@ view_of (const ViewOp &what, const Tensor &from, const Shape &shape, Tensor &to)
   return false;
 }
 
+/* Elements keep their order in a reshape. `to` with the dimensions of the reshape's input,
+ * or false where that has no strides. */
+bool
+target_of_reshape (const Tensor &to, const Shape &from, Tensor &target)
+{
+  target = to;
+  target.shape = from;
+  return reshaped_strides (to, from, target.strides);
+}
+
+bool
+has_same_innermost (const Tensor &a, const Tensor &b)
+{
+  for (gsize d = 0; d < a.rank (); d++)
+    if (a.shape[d] > 1 && (a.strides[d] == 1) != (b.strides[d] == 1))
+      return false;
+  return true;
+}
+
 /* --- placement --- */
 
 class Placing {
@@ -98,8 +117,12 @@ public:
   Placing (const Graph &graph, Precision precision,
       const std::vector<PortLayout> &input_layouts)
       : graph (graph), precision (precision), input_layouts (input_layouts),
-        root (graph.values.size ()), is_viewed (graph.values.size (), false)
+        root (graph.values.size ()), is_viewed (graph.values.size (), false),
+        maker (graph.values.size (), nullptr)
   {
+    for (const Operation &operation : graph.operations)
+      for (const ValueId id : operation.outputs)
+        maker[gsize (id)] = &operation;
   }
   Placements run ();
 
@@ -111,7 +134,9 @@ private:
   void place_results ();
   void place_operation (gsize n);
   bool wants_channels_last (const Operation &operation, const Shape &shape) const;
+  bool copies_to_channels_last (const Operation &operation) const;
   void place_outputs ();
+  bool can_lie (ValueId id, const Tensor &place) const;
   void join_parts ();
   void find_lifetimes ();
 
@@ -122,8 +147,9 @@ private:
   Precision precision;
   const std::vector<PortLayout> &input_layouts;
   Placements placements;
-  std::vector<ValueId> root;   /* value that owns the memory of each value */
-  std::vector<bool> is_viewed; /* does a view show this value? */
+  std::vector<ValueId> root;            /* value that owns the memory of each value */
+  std::vector<bool> is_viewed;          /* does a view show this value? */
+  std::vector<const Operation *> maker; /* (nullable): of each value */
   MemoryId next = 1;
 };
 
@@ -198,6 +224,19 @@ Placing::wants_channels_last (const Operation &operation, const Shape &to) const
   return false;
 }
 
+/* A reshape that copies keeps the innermost dimension if that is one of channels. */
+bool
+Placing::copies_to_channels_last (const Operation &operation) const
+{
+  const Shape &to = shape (operation.outputs[0]);
+  const Tensor &from = placements.tensors[gsize (operation.inputs[0])];
+  const Tensor last = {arena_memory, 0, to,
+      to.size () == 4 ? channels_last_strides (to) : contiguous_strides (to), from.type};
+  Tensor target;
+  return to.size () == 4 && to[1] > 1 && target_of_reshape (last, from.shape, target)
+         && has_same_innermost (target, from);
+}
+
 void
 Placing::place_operation (gsize n)
 {
@@ -214,7 +253,8 @@ Placing::place_operation (gsize n)
   }
   for (const ValueId id : operation.outputs) {
     const Value &value = graph[id];
-    const bool last = !view && wants_channels_last (operation, value.shape);
+    const bool last = view ? copies_to_channels_last (operation)
+                           : wants_channels_last (operation, value.shape);
     tensor (id) = {arena_memory, 0, value.shape,
         last ? channels_last_strides (value.shape) : contiguous_strides (value.shape),
         view ? tensor (operation.inputs[0]).type : stored_type (value)};
@@ -227,10 +267,6 @@ Placing::place_operation (gsize n)
 void
 Placing::place_outputs ()
 {
-  std::vector<const Operation *> maker (graph.values.size (), nullptr);
-  for (gsize n = 0; n < graph.operations.size (); n++)
-    for (const ValueId id : graph.operations[n].outputs)
-      maker[gsize (id)] = &graph.operations[n];
   std::vector<bool> taken (graph.values.size (), false);
   for (gsize n = 0; n < graph.outputs.size (); n++) {
     const ValueId id = graph.outputs[n];
@@ -252,6 +288,16 @@ Placing::place_outputs ()
   }
 }
 
+/* A reshape that copies cannot write any strides. */
+bool
+Placing::can_lie (ValueId id, const Tensor &place) const
+{
+  const Operation *operation = maker[gsize (id)];
+  Tensor target;
+  return !operation || !std::holds_alternative<ViewOp> (operation->what)
+         || target_of_reshape (place, shape (operation->inputs[0]), target);
+}
+
 /* A value that only its operation writes, and no view shows, moves into the result of the last
  * ConcatOp that reads it. */
 void
@@ -268,14 +314,16 @@ Placing::join_parts ()
     gint64 begin = 0;
     for (const ValueId part : operation.inputs) {
       Tensor &placed = tensor (part);
+      Tensor place = tensor (whole);
+      place.shape = shape (part);
+      place.offset += begin * place.strides[axis];
       const bool movable =
           root[gsize (part)] == part && placed.memory == arena_memory
-          && tensor (whole).memory == arena_memory && !is_viewed[gsize (part)]
-          && !moved[gsize (part)] && placed.type == tensor (whole).type
+          && place.memory == arena_memory && !is_viewed[gsize (part)]
+          && !moved[gsize (part)] && placed.type == place.type && can_lie (part, place)
           && std::count (operation.inputs.begin (), operation.inputs.end (), part) == 1;
       if (movable) {
-        placed.strides = tensor (whole).strides;
-        placed.offset = tensor (whole).offset + begin * placed.strides[axis];
+        placed = place;
         root[gsize (part)] = root[gsize (whole)];
         moved[gsize (part)] = true;
       }
@@ -359,6 +407,15 @@ Placing::run ()
   return std::move (placements);
 }
 } // namespace
+
+Tensor
+copy_target (const Tensor &to, const Shape &from)
+{
+  Tensor target;
+  if (!target_of_reshape (to, from, target))
+    target.strides = contiguous_strides (from); /* no elements */
+  return target;
+}
 
 bool
 converts_types (const Operation &operation)

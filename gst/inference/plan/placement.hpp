@@ -34,6 +34,9 @@ bool converts_types (const Operation &operation);
  * do not convert. */
 void add_conversions (Graph &graph, const std::vector<PortLayout> &input_layouts);
 
+/* The tensor that a reshape that copies writes: `to`, with the dimensions of its input */
+Tensor copy_target (const Tensor &to, const Shape &from);
+
 /* Values that operations compute lie in an arena, at offsets that only values share that are
  * not in use at the same time. Values of a ConcatOp are written into their part of the result
  * where that is possible. */

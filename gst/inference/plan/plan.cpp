@@ -190,11 +190,9 @@ Plan::make_steps (GstOpenCLContext *context, const Graph &graph, GError **error)
           id == no_value ? Tensor () : placements.tensors[gsize (id)]);
     for (const ValueId id : operation.outputs)
       task.request.outputs.push_back (placements.tensors[gsize (id)]);
-    if (is_view) { /* the elements keep their order */
-      Tensor &to = task.request.outputs[0];
-      to.shape = task.request.inputs[0].shape;
-      to.strides = contiguous_strides (to.shape);
-    }
+    if (is_view)
+      task.request.outputs[0] =
+          copy_target (task.request.outputs[0], task.request.inputs[0].shape);
     tasks.push_back (task);
   }
   for (const auto &copied : placements.copied_outputs)

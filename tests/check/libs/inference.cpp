@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <glib/gstdio.h>
+#include <numeric>
 #include <random>
 
 /* After the headers of the executor, which have functions called fail() */
@@ -359,6 +360,91 @@ TEST (test_inference_concatenates_without_copies)
   const std::vector<double> ab = joined (a, convolve (a, noise (64, 'b')));
   const std::vector<double> abc = joined (ab, convolve (ab, noise (128, 9)));
   expect_near (got, convolve (abc, noise (192, 'd')), 1e-5);
+}
+
+/* Transposed convolutions, by the definition: each input adds its weights to the output.
+ * Their parts of a concatenation lie between each other's channels in memory. */
+struct Transposed {
+  gint64 groups, filters, window, stride, before, after, beyond;
+};
+
+static void
+check_transposed (const Transposed &row, Precision precision, double tolerance)
+{
+  const gint64 channels = 4, height = 5, width = 6, per_group = row.filters / row.groups;
+  const gint64 less = row.window - row.before - row.after + row.beyond;
+  const gint64 rows = (height - 1) * row.stride + less,
+               columns = (width - 1) * row.stride + less;
+  const std::vector<float> x = noise (gsize (channels * height * width), 21),
+                           w = noise (
+                               gsize (channels * per_group * row.window * row.window),
+                               22),
+                           bias = noise (gsize (row.filters), 23);
+  OnnxModel model;
+  model.input ("x", {1, channels, height, width})
+      .output ("y", {1, 2 * row.filters, rows, columns});
+  model.constant ("w", {channels, per_group, row.window, row.window}, w)
+      .constant ("bias", {row.filters}, bias);
+  const OnnxAttribute strides = {"strides", {row.stride, row.stride}},
+                      pads = {"pads", {row.before, row.before, row.after, row.after}},
+                      more = {"output_padding", {row.beyond, row.beyond}},
+                      groups = {"group", row.groups};
+  model.node ("ConvTranspose", {"x", "w", "bias"}, {"a"}, {strides, pads, more, groups})
+      .node ("ConvTranspose", {"x", "w", "bias"}, {"b"}, {strides, pads, more, groups})
+      .node ("Concat", {"a", "b"}, {"ab"}, {{"axis", 1}})
+      .node ("MaxPool", {"ab"}, {"y"}, {{"kernel_shape", {1, 1}}});
+
+  std::vector<double> expected (gsize (row.filters * rows * columns));
+  for (gint64 f = 0; f < row.filters; f++)
+    for (gint64 n = 0; n < rows * columns; n++)
+      expected[gsize (f * rows * columns + n)] = double (bias[gsize (f)]);
+  for (gint64 c = 0; c < channels; c++)
+    for (gint64 of_group = 0; of_group < per_group; of_group++)
+      for (gint64 at = 0; at < height * width; at++)
+        for (gint64 tap = 0; tap < row.window * row.window; tap++) {
+          const gint64 f = c / (channels / row.groups) * per_group + of_group;
+          const gint64 i = at / width * row.stride - row.before + tap / row.window,
+                       j = at % width * row.stride - row.before + tap % row.window;
+          if (i >= 0 && i < rows && j >= 0 && j < columns)
+            expected[gsize ((f * rows + i) * columns + j)] +=
+                double (x[gsize (c * height * width + at)])
+                * double (w[gsize (
+                    (c * per_group + of_group) * row.window * row.window + tap)]);
+        }
+  const std::vector<double> once = expected;
+  expected.insert (expected.end (), once.begin (), once.end ());
+  expect_near (run (model, {x}, precision), expected, tolerance);
+}
+
+static const Transposed transposed_cases[] = {{1, 3, 2, 2, 0, 0, 0},
+    {1, 20, 3, 2, 1, 1, 1}, {2, 6, 4, 2, 1, 1, 0}, {4, 4, 5, 2, 4, 3, 0},
+    {1, 2, 2, 3, 0, 0, 1}};
+
+TEST (test_inference_transposed_convolutions_are_right)
+{
+  for (const Transposed &row : transposed_cases)
+    check_transposed (row, Precision::single, 1e-5);
+}
+
+/* Rows of 20 or 40 halves begin at no multiple of 16 bytes. */
+TEST (test_inference_transposed_convolutions_of_halves_are_right)
+{
+  for (const Transposed &row : transposed_cases)
+    check_transposed (row, Precision::half, 1e-2);
+}
+
+/* A window as large as the input */
+TEST_ROWS (test_inference_pools_whole_images, {"AveragePool", "MaxPool"})
+{
+  const std::vector<float> x = noise (2 * 3 * 7 * 9, 31);
+  OnnxModel model;
+  model.input ("x", {2, 3, 7, 9}).output ("y", {2, 3, 1, 1});
+  model.node (row, {"x"}, {"y"}, {{"kernel_shape", {7, 9}}});
+  std::vector<double> expected;
+  for (auto plane = x.begin (); plane < x.end (); plane += 63)
+    expected.push_back (*row == 'A' ? std::accumulate (plane, plane + 63, 0.0) / 63
+                                    : double (*std::max_element (plane, plane + 63)));
+  expect_near (run (model, {x}), expected, 1e-6);
 }
 
 TEST (test_inference_arena_shares_memory_of_values_that_do_not_meet)
