@@ -189,6 +189,9 @@ public:
   {
     const gint64 images = to[0], y = stride[0], x = stride[1];
     ConvolutionOp what;
+    if (!l.reserve (
+            weights.type, {filters * y * x, channels_of_group, taps[0], taps[1]}, error))
+      return no_value;
     what.weights = filters_of_phases ();
     what.groups = groups;
     for (gsize d = 0; d < 2; d++)
@@ -275,7 +278,10 @@ conv_transpose (Lowering &l, GError **error)
   const Array *taps = l.constant (l.input (1));
   const Array *bias = l.has (2) ? l.constant (l.input (2)) : nullptr;
   const ElementType type = l.value (data).type;
+  /* A stride beyond the window would make more weights of zeros than others. */
   if (taps && (!l.has (2) || bias) && attributes.dilation == std::vector<gint64>{1, 1}
+      && attributes.stride[0] <= attributes.window[0]
+      && attributes.stride[1] <= attributes.window[1]
       && (type == ElementType::f32 || type == ElementType::f16))
     return give (l, Phases (*taps, from, lengths, groups, attributes)
                         .lower (l, data, bias, to, error));
