@@ -22,7 +22,7 @@ from gi.repository import GObject, Gst  # noqa: E402
 FIELDS = {"octopencl": "OCT", "keyingopencl": "Keying", "computeopencl": "Your own programs",
           "inferenceopencl": "Networks",
           "transferopencl": "Transfer and video", "npyopencl": "NumPy files"}
-GUIDES = ("get-started", "oct", "keying", "programs", "interop", "scaling", "performance",
+GUIDES = ("get-started", "oct", "keying", "programs", "inference", "interop", "scaling", "performance",
           "architecture", "testing")
 # Pictures of the guides that show what an element does
 OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",

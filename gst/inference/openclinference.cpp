@@ -19,6 +19,10 @@
  * the frame comes out as RGBA, and `channel` of output `output-index` becomes its alpha. A
  * matte of a segmentation network does so, for keyfill and openclcompositor.
  *
+ * With `output=meta`, the frame comes out unchanged, and the outputs are a GstTensorMeta of it, whose
+ * buffers are in device memory. This value exists where the plugin was built with GStreamer 1.26 or
+ * newer.
+ *
  * Inputs and outputs in `state` are the memory of a recurrent network. It is cleared at the
  * start, after a flush and at a DISCONT buffer.
  *
@@ -43,6 +47,9 @@
 #include "elements.h"
 #include "modelinfo.hpp"
 #include "network.hpp"
+#ifdef HAVE_TENSOR_META
+#include "tensormeta.hpp"
+#endif
 
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/filteredcaps.hpp>
@@ -72,6 +79,11 @@ using inference::Precision;
   "YUY2, UYVY, YVYU, VYUY, Y42B, Y444, NV16, NV61, NV24, AYUV, VUYA, A420, GBR, GBRA, "  \
   "P010_10LE, I420_10LE, GRAY8, GRAY16_LE }"
 #define MATTE_FORMATS "{ RGBA, BGRA, ARGB, ABGR }"
+#ifdef HAVE_TENSOR_META
+#define OUTPUT_FORMATS INPUT_FORMATS
+#else
+#define OUTPUT_FORMATS MATTE_FORMATS
+#endif
 #define TENSORS_OUT                                                                      \
   "other/tensors(" DEVICE_MEMORY "), format = (string) static, "                         \
   "num_tensors = (int) [ 1, 256 ], framerate = (fraction) [ 0/1, 2147483647/1 ]"
@@ -81,10 +93,10 @@ static GstStaticPadTemplate sink_template =
         GST_STATIC_CAPS (
             VIDEO_CAPS (INPUT_FORMATS) "; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (MATTE_FORMATS)));
+    GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (OUTPUT_FORMATS)));
 
 namespace {
-enum class Output { tensors, alpha };
+enum class Output { tensors, alpha, meta };
 
 struct InferenceSettings {
   std::string model_file, state;
@@ -109,6 +121,9 @@ struct InferenceWork {
   InferenceSettings settings;
   std::unique_ptr<Network> network;
   inference::MatteOutput matte;
+#ifdef HAVE_TENSOR_META
+  std::unique_ptr<inference::TensorMeta> meta;
+#endif
   bool has_video = false;
   guint frames = 0;            /* of the current batch */
   std::vector<gint64> offsets; /* of each output in a buffer, in bytes */
@@ -136,6 +151,10 @@ output_get_type (void)
   static const GEnumValue values[] = {
       {int (Output::tensors), "All outputs of the network as other/tensors", "tensors"},
       {int (Output::alpha), "The frame with a channel of an output as alpha", "alpha"},
+#ifdef HAVE_TENSOR_META
+      {int (Output::meta), "The frame unchanged, with all outputs as GstTensorMeta",
+          "meta"},
+#endif
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOpenCLInferenceOutput", values);
@@ -424,7 +443,9 @@ outputs_of (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps
       gst_caps_append_structure_full (
           result, tensors_of (self, settings, input), device_memory ());
     else if (gst_structure_has_name (input, "video/x-raw"))
-      gst_caps_append_structure_full (result, matte_of (input), device_memory ());
+      gst_caps_append_structure_full (result,
+          settings.output == Output::meta ? gst_structure_copy (input) : matte_of (input),
+          device_memory ());
   }
   return result;
 }
@@ -439,8 +460,9 @@ inputs_of (const InferenceSettings &settings, GstCaps *outputs)
   GstCaps *sized = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
     GstStructure *input = gst_structure_copy (gst_caps_get_structure (outputs, n));
-    gst_structure_remove_fields (
-        input, "format", "colorimetry", "chroma-site", "types", nullptr);
+    if (settings.output == Output::alpha)
+      gst_structure_remove_fields (
+          input, "format", "colorimetry", "chroma-site", "types", nullptr);
     if (gst_structure_has_name (input, "video/x-raw"))
       gst_caps_append_structure_full (sized, input, device_memory ());
     else
@@ -575,6 +597,18 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
   }
   if (settings.output == Output::alpha && !make_matte (self, work, input, output, error))
     return false;
+#ifdef HAVE_TENSOR_META
+  if (settings.output == Output::meta) {
+    if (!work.has_video || settings.batch_size > 1) {
+      g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          "output=meta: expected video and batch-size=1");
+      return false;
+    }
+    work.meta = inference::TensorMeta::create (context, work.network->outputs (), error);
+    if (!work.meta)
+      return false;
+  }
+#endif
   *self->work = std::move (work);
   return true;
 }
@@ -609,6 +643,10 @@ gst_opencl_inference_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
     return TRUE;
   if (!work->network->put_frame (queue, input, work->frames, error))
     return FALSE;
+#ifdef HAVE_TENSOR_META
+  if (work->meta && !work->meta->run (*work->network, queue, error))
+    return FALSE;
+#endif
   work->frames = (work->frames + 1) % work->settings.batch_size;
   *outputs = work->frames == 0 ? 1 : 0;
   return TRUE;
@@ -630,6 +668,32 @@ gst_opencl_inference_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
          || work->matte.enqueue (queue, input, output,
              work->network->own_output (work->settings.output_index), error);
 }
+
+#ifdef HAVE_TENSOR_META
+/* Another buffer with the same memory, to which the meta is added */
+static GstFlowReturn
+gst_opencl_inference_prepare_output_buffer (
+    GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
+{
+  if (!GST_OPENCL_INFERENCE (transform)->work->meta)
+    return GST_BASE_TRANSFORM_CLASS (gst_opencl_inference_parent_class)
+        ->prepare_output_buffer (transform, input, output);
+  *output = gst_buffer_copy (input);
+  return GST_FLOW_OK;
+}
+
+static gboolean
+gst_opencl_inference_process (GstOpenCLFilter *filter, GstBuffer *input,
+    GstBuffer *output, cl_event *event, GError **error)
+{
+  InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
+  if (!work->meta)
+    return GST_OPENCL_FILTER_CLASS (gst_opencl_inference_parent_class)
+        ->process (filter, input, output, event, error);
+  work->meta->attach (output);
+  return TRUE;
+}
+#endif
 
 /* --- events and queries --- */
 
@@ -722,4 +786,8 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
   filter_class->begin_frame = gst_opencl_inference_begin_frame;
   filter_class->submit = gst_opencl_inference_submit;
   filter_class->transform = gst_opencl_inference_transform;
+#ifdef HAVE_TENSOR_META
+  transform_class->prepare_output_buffer = gst_opencl_inference_prepare_output_buffer;
+  filter_class->process = gst_opencl_inference_process;
+#endif
 }

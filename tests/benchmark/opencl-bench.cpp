@@ -13,7 +13,7 @@ using namespace bench;
 const std::map<std::string, const std::vector<Case> *> commands = {{"oct", &oct_cases},
     {"keying", &keying_cases}, {"transfer", &transfer_cases}, {"fft", &fft_cases},
     {"compute", &compute_cases}, {"convolve", &convolve_cases},
-    {"neighbours", &neighbour_cases}};
+    {"inference", &inference_cases}, {"neighbours", &neighbour_cases}};
 
 int
 list (const std::vector<Case> &cases)

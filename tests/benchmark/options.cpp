@@ -21,6 +21,9 @@ const char *const summary =
     "  compute   openclkernel, openclkernelsrc, openclconvolve, openclreduce and\n"
     "            openclfft, compared with numba, CLBlast, onnxruntime, scipy and NumPy\n"
     "  convolve  openclconvolve with each method, and CLBlast's matrix products\n"
+    "  inference [MODEL.onnx…]\n"
+    "            openclinference, compared with onnxruntime and PyTorch (default: the\n"
+    "            network of tools/fetch-selfie-model.py)\n"
     "  neighbours  a live pipeline while other threads run slow kernels\n"
     "  stages [oct|nufft|average|angiography|doppler|fixed-pattern|keying|soft|refine|\n"
     "          camera]\n"
@@ -40,12 +43,13 @@ const char *const description =
     "  opencl-bench oct --list\n"
     "  opencl-bench oct --device gpu --case 'host*'\n"
     "  opencl-bench convolve --case '3x3-*-direct,*3x3-*-clblast'\n"
+    "  opencl-bench inference --batch 8 resnet50.onnx\n"
     "  opencl-bench keying --size 1920x1080 --windows 3";
 
 struct Raw {
   gchar *device = nullptr, *cases = nullptr, *size = nullptr;
   gchar **rest = nullptr;
-  gint samples = 2048, lines = 0, windows = 5;
+  gint samples = 2048, lines = 0, windows = 5, batch = 1;
   gdouble seconds = 1, warm_up = 1;
   gboolean list = FALSE, no_baselines = FALSE;
 
@@ -74,7 +78,11 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
       {"lines", 0, 0, G_OPTION_ARG_INT, &raw.lines,
           "A-lines per frame (oct, fft; default: depends on the case)", "N"},
       {"size", 0, 0, G_OPTION_ARG_STRING, &raw.size,
-          "Frame size (keying, transfer, compute; default: depends on the case)", "WxH"},
+          "Frame size (keying, transfer, compute, inference; default: depends on the "
+          "case)",
+          "WxH"},
+      {"batch", 0, 0, G_OPTION_ARG_INT, &raw.batch,
+          "Also run networks with this batch size (inference)", "N"},
       {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &raw.seconds,
           "Length of a window in seconds (default: 1)", "S"},
       {"windows", 'w', 0, G_OPTION_ARG_INT, &raw.windows,
@@ -104,14 +112,14 @@ const char *
 fill_options (const Raw &raw, Options &options)
 {
   static const gchar *const commands[] = {"oct", "keying", "transfer", "fft", "compute",
-      "convolve", "neighbours", "stages", "first-frame", nullptr};
+      "convolve", "inference", "neighbours", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
   static const gchar *const subjects[] = {"oct", "nufft", "average", "angiography",
       "doppler", "fixed-pattern", "keying", "soft", "refine", "camera", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
     return "expected a command: oct, keying, transfer, fft, compute, convolve, "
-           "neighbours, stages or first-frame";
+           "inference, neighbours, stages or first-frame";
   options.command = raw.rest[0];
   const bool of_field = options.command == "stages" || options.command == "first-frame";
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";
@@ -120,8 +128,14 @@ fill_options (const Raw &raw, Options &options)
            "soft, refine or camera";
   if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";
-  if (raw.rest[1] && (!of_field || raw.rest[2]))
+  const bool takes_models = options.command == "inference";
+  if (raw.rest[1] && !takes_models && (!of_field || raw.rest[2]))
     return "too many arguments";
+  for (gchar **file = raw.rest + 1; takes_models && *file; file++)
+    options.models.push_back (*file);
+  if (raw.batch < 1 || raw.batch > 1024)
+    return "--batch: expected 1 to 1024";
+  options.batch = unsigned (raw.batch);
   if (raw.samples < 8 || raw.samples > 65536)
     return "--samples: expected 8 to 65536";
   if (raw.lines < 0 || raw.lines > 1 << 20)

@@ -7,6 +7,7 @@
 #include "statistics.hpp"
 
 #include <string>
+#include <vector>
 
 namespace bench {
 struct Options {
@@ -15,10 +16,12 @@ struct Options {
   std::string device;      /* empty: the library's default */
   std::string cases = "*"; /* pattern of the names of the cases to run */
   unsigned samples = 2048;
-  unsigned lines = 0;             /* 0: each case's own */
-  unsigned width = 0, height = 0; /* 0: each case's own */
-  bool list = false;              /* list the cases and exit */
-  bool baselines = true;          /* also run baselines */
+  unsigned lines = 0;              /* 0: each case's own */
+  unsigned width = 0, height = 0;  /* 0: each case's own */
+  unsigned batch = 1;              /* inference: of the second run of each case */
+  std::vector<std::string> models; /* inference: ONNX files */
+  bool list = false;               /* list the cases and exit */
+  bool baselines = true;           /* also run baselines */
   Timing timing;
 
   unsigned lines_or (unsigned fallback) const { return lines ? lines : fallback; }

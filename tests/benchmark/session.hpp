@@ -44,7 +44,7 @@ void run_cases (Session &session, const std::vector<Case> &cases);
 
 /* The cases of each command. */
 extern const std::vector<Case> oct_cases, keying_cases, transfer_cases, fft_cases,
-    compute_cases, convolve_cases, neighbour_cases;
+    compute_cases, convolve_cases, inference_cases, neighbour_cases;
 
 /* Commands without cases */
 int run_stages (const Options &options);

@@ -6,7 +6,7 @@ FOLDER/classifier: a convolutional classifier with a depthwise convolution, a re
 squeeze-and-excitation block, hardswish, Gemm and softmax. FOLDER/segmenter: an encoder and
 decoder with maximum pooling, a transposed convolution, bilinear Resize, Concat and a sigmoid.
 Each operator is written to the ONNX file and evaluated in double precision beside it.
-PROGRAM, which is run-networks, then runs both, and its exit status is returned.
+PROGRAM, which is run-networks, then runs both in single and in half precision.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -192,7 +192,9 @@ def main(arguments):
         builder, value = make(image.astype(np.float32))
         folders.append(builder.write(arguments[0], value))
     for program in arguments[1:]:
-        sys.exit(subprocess.run([program, *folders], check=False).returncode)
+        runs = [subprocess.run([program, *options, *folders], check=False).returncode
+                for options in ([], ["--half", "--tolerance", "1e-2"])]
+        sys.exit(any(runs))
 
 
 if __name__ == "__main__":

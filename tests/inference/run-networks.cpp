@@ -1,9 +1,11 @@
 /* Runs networks with the executor and compares their outputs
  *
  * run-networks [--half] [--tolerance T] [--time N [--steps]] FOLDER…
+ * run-networks --operators
  *
  * Each folder has model.onnx and test_data_set_*, with input_*.pb and output_*.pb, as the tests
  * of ONNX have them. Prints "ok NAME", "wrong NAME: …" or "failed NAME: …" for each folder.
+ * --operators prints the operators of ONNX that are supported, as docs/inference.md lists them.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -246,6 +248,20 @@ Run::run (const std::string &folder, std::string &result, GError **error)
     return false;
   return options.frames == 0 || measure (*plan, result, error);
 }
+void
+print_operators ()
+{
+  gsize column = 0;
+  for (const std::string &name : inference::operator_names ()) {
+    if (column + name.size () > 96) {
+      printf (",\n");
+      column = 0;
+    }
+    printf ("%s%s", column ? ", " : "", name.c_str ());
+    column += name.size () + 2;
+  }
+  printf ("\n");
+}
 } // namespace
 
 int
@@ -258,6 +274,10 @@ main (int argc, char **argv)
   gst_init (&argc, &argv);
   for (int n = 1; n < argc; n++) {
     const std::string word = argv[n];
+    if (word == "--operators") {
+      print_operators ();
+      return 0;
+    }
     if (word == "--half")
       options.precision = inference::Precision::half;
     else if (word == "--steps")

@@ -9,6 +9,7 @@
 
 #include "elementops.hpp"
 
+#include <deque>
 #include <optional>
 #include <variant>
 
@@ -131,7 +132,8 @@ struct Operation {
 
 class Graph {
 public:
-  std::vector<Value> values;
+  /* A deque: a new value leaves references to other values valid. */
+  std::deque<Value> values;
   std::vector<Operation> operations; /* in an order in which they can run */
   std::vector<ValueId> inputs, outputs;
 

@@ -14,8 +14,9 @@ namespace inference {
 namespace {
 /* A larger value is an error and not an allocation. */
 const gint64 most_elements = gint64 (1) << 31;
-/* Larger constants are computed on the host only as views, which copy. */
 const gsize most_dimensions = 8;
+/* Evaluating an element takes about as long as copying this many. */
+const gint64 evaluation_effort = 16;
 } // namespace
 
 Lowering::Lowering (const Model &model, const InputChoice &choice)
@@ -290,6 +291,19 @@ Lowering::check_size (ElementType, const Shape &shape, GError **error)
 }
 
 bool
+Lowering::reserve (ElementType type, const Shape &shape, GError **error, gint64 effort)
+{
+  if (!check_size (type, shape, error))
+    return false;
+  folded += count_of (shape) * gint64 (size_of (type)) * effort;
+  if (folded <= choice.most_folded)
+    return true;
+  return fail (error,
+      "a constant of shape %s would be computed on the host, which is too large",
+      text_of (shape).c_str ());
+}
+
+bool
 Lowering::add (What what, std::vector<ValueId> inputs, std::vector<Value> outputs,
     std::vector<ValueId> &ids, GError **error)
 {
@@ -325,6 +339,10 @@ ValueId
 Lowering::elementwise (const char *name, const std::vector<ValueId> &inputs,
     GError **error, const std::vector<double> &parameters)
 {
+  if (std::count (inputs.begin (), inputs.end (), no_value) > 0) {
+    fail (error, "an input is missing");
+    return no_value;
+  }
   const ElementOp *op = element_op (name);
   std::vector<Shape> shapes;
   std::vector<const Array *> constants;
@@ -359,6 +377,8 @@ Lowering::elementwise (const char *name, const std::vector<ValueId> &inputs,
     return no_value;
   if (constants.size () == inputs.size ()) {
     Array array;
+    if (!reserve (instruction.type, result, error, evaluation_effort))
+      return no_value;
     if (evaluate (what.program, constants, array))
       return add_constant (std::move (array));
   }
@@ -375,6 +395,8 @@ Lowering::cast (ValueId input, ElementType type, GError **error)
   what.program.push_back ({element_op ("Cast"), {0}, {}, from, type});
   if (const Array *array = constant (input)) {
     Array result;
+    if (!reserve (type, shape (input), error, evaluation_effort))
+      return no_value;
     evaluate (what.program, {array}, result);
     return add_constant (std::move (result));
   }
@@ -420,7 +442,8 @@ Lowering::transpose (ValueId input, std::vector<gint64> order, GError **error)
     return no_value;
   }
   if (const Array *array = constant (input))
-    return add_constant (transposed (*array, order));
+    return reserve (array->type, to, error) ? add_constant (transposed (*array, order))
+                                            : no_value;
   return add (
       ViewOp{ViewOp::transpose, order, {}, {}}, {input}, value (input).type, to, error);
 }
@@ -430,7 +453,9 @@ Lowering::slice (ValueId input, std::vector<gint64> starts, std::vector<gint64> 
     Shape lengths, GError **error)
 {
   if (const Array *array = constant (input))
-    return add_constant (sliced (*array, starts, steps, lengths));
+    return reserve (array->type, lengths, error)
+               ? add_constant (sliced (*array, starts, steps, lengths))
+               : no_value;
   if (lengths == shape (input)
       && std::all_of (
           steps.begin (), steps.end (), [] (gint64 step) { return step == 1; }))
@@ -452,7 +477,8 @@ Lowering::expand (ValueId input, Shape to, GError **error)
   if (result == shape (input))
     return input;
   if (const Array *array = constant (input))
-    return add_constant (expanded (*array, result));
+    return reserve (array->type, result, error) ? add_constant (expanded (*array, result))
+                                                : no_value;
   return add (
       ViewOp{ViewOp::expand, {}, {}, {}}, {input}, value (input).type, result, error);
 }

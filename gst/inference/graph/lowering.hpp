@@ -18,6 +18,7 @@ namespace inference {
 struct InputChoice {
   std::map<std::string, Shape> shapes;
   std::map<std::string, Array> constants; /* inputs that become constants */
+  gint64 most_folded = gint64 (1) << 32;  /* bytes of constants computed on the host */
 };
 
 class Lowering;
@@ -67,6 +68,10 @@ public:
   /* Sets an error about this node and returns false. */
   bool fail (GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
+  /* Checks the size of a constant before the host computes it. Counts its bytes, times
+   * `effort`, against the limit for the whole network. */
+  bool reserve (ElementType type, const Shape &shape, GError **error, gint64 effort = 1);
+
   /* A dimension counted from the end if negative. */
   bool normalize_axis (gint64 &axis, gsize rank, GError **error);
 
@@ -106,6 +111,7 @@ private:
   const InputChoice &choice;
   std::unique_ptr<Graph> graph;
   std::map<std::string, ValueId> named;
+  gint64 folded = 0; /* bytes */
   const Node *current = nullptr;
   std::vector<ValueId> operands;
   std::map<gsize, ValueId> results;

@@ -75,7 +75,7 @@ remove_unused (Graph &graph)
 bool
 per_channel (const Value &value, gint64 channels, std::vector<float> &numbers)
 {
-  if (!value.constant || value.shape.size () > 4)
+  if (!value.constant || value.shape.size () > 4 || value.constant->count () == 0)
     return false;
   Shape shape = value.shape;
   shape.insert (shape.begin (), 4 - shape.size (), 1);
@@ -196,8 +196,8 @@ fold_padding (Graph &graph)
 
 /* --- fuse-sum: a residual sum becomes part of the convolution that runs last --- */
 
-void
-fuse_sum (Graph &graph)
+bool
+fuse_one_sum (Graph &graph)
 {
   const Links links (graph);
   for (gsize n = 0; n < graph.operations.size (); n++) {
@@ -231,10 +231,17 @@ fuse_sum (Graph &graph)
     operation.inputs.push_back (sum.inputs[1 - side]);
     operation.outputs[0] = sum.outputs[0];
     sum.outputs.clear ();
-    remove_marked (graph);
-    fuse_sum (graph); /* indices have changed */
-    return;
+    remove_marked (graph); /* indices change */
+    return true;
   }
+  return false;
+}
+
+void
+fuse_sum (Graph &graph)
+{
+  while (fuse_one_sum (graph))
+    ;
 }
 
 /* --- fuse-activation --- */

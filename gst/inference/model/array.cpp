@@ -67,12 +67,16 @@ count_of (const Shape &shape)
 bool
 count_within (const Shape &shape, gint64 limit, gint64 &count)
 {
+  bool is_empty = false;
   count = 1;
   for (const gint64 length : shape) {
     if (length < 0 || (length > 0 && count > limit / length))
       return false;
-    count *= length;
+    is_empty = is_empty || length == 0;
+    count *= length > 0 ? length : 1;
   }
+  if (is_empty)
+    count = 0;
   return true;
 }
 
@@ -152,8 +156,7 @@ Array::number (gsize n) const
   }
 }
 
-/* Truncates a floating-point number; a value outside int64 becomes its nearest. */
-static gint64
+gint64
 truncated (double value)
 {
   if (std::isnan (value))

@@ -37,6 +37,9 @@ gsize size_of (ElementType type);
 bool is_float (ElementType type);
 
 /* A contiguous array. Copies share the storage, which does not change after it is filled. */
+/* Truncates a floating-point number; a value outside int64 becomes its nearest, NaN 0. */
+gint64 truncated (double value);
+
 class Array {
 public:
   Array () = default;

@@ -50,8 +50,8 @@ check_operands (Lowering &l, gint64 channels_of_weights, gint64 groups, gint64 f
     GError **error)
 {
   const Shape &input = l.shape (l.input (0)), &weights = l.shape (l.input (1));
-  if (groups < 1 || input.size () != weights.size () || input.size () < 3)
-    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+  if (input.size () != weights.size () || input.size () < 3)
+    return l.fail (error, "the weights have another number of dimensions");
   if (input[1] != channels_of_weights || filters % groups != 0 || input[1] % groups != 0)
     return l.fail (error, "the weights do not fit the channels of the input");
   if (l.has (2) && l.shape (l.input (2)) != Shape{filters})
@@ -88,8 +88,9 @@ conv (Lowering &l, GError **error)
   const gint64 groups = l.node ().integer ("group", 1);
   WindowAttributes attributes;
   Shape lengths;
-  if (weights.size () < 3
-      || !check_operands (l, weights[1] * groups, groups, weights[0], error)
+  if (weights.size () < 3 || groups < 1 || groups > (1 << 24))
+    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+  if (!check_operands (l, weights[1] * groups, groups, weights[0], error)
       || !read_window_attributes (l, from, spatial (weights), attributes, error)
       || !output_lengths (l, from, attributes, false, lengths, error))
     return false;
@@ -188,6 +189,9 @@ public:
   {
     const gint64 images = to[0], y = stride[0], x = stride[1];
     ConvolutionOp what;
+    if (!l.reserve (
+            weights.type, {filters * y * x, channels_of_group, taps[0], taps[1]}, error))
+      return no_value;
     what.weights = filters_of_phases ();
     what.groups = groups;
     for (gsize d = 0; d < 2; d++)
@@ -256,21 +260,28 @@ conv_transpose (Lowering &l, GError **error)
   const gint64 groups = l.node ().integer ("group", 1);
   WindowAttributes attributes;
   Shape lengths;
-  if (weights.size () < 3 || weights[1] > (1 << 24)
-      || !check_operands (l, weights[0], groups, weights[1] * groups, error)
+  if (weights.size () < 3 || groups < 1 || groups > (1 << 24))
+    return l.fail (error, "group %" G_GINT64_FORMAT, groups);
+  if (!check_operands (l, weights[0], groups, weights[1] * groups, error)
       || !read_window_attributes (l, from, spatial (weights), attributes, error))
     return false;
   if (attributes.window != spatial (weights))
     return l.fail (error, "kernel_shape differs from the weights");
   std::vector<gint64> extra = l.node ().integers ("output_padding");
   extra.resize (attributes.rank (), 0);
+  for (const gint64 lines : extra)
+    if (lines < 0 || lines > (1 << 24))
+      return l.fail (error, "output_padding %" G_GINT64_FORMAT, lines);
   if (!read_transposed_padding (l, from, attributes, extra, lengths, error))
     return false;
   const Shape to = joined (from[0], weights[1] * groups, lengths);
   const Array *taps = l.constant (l.input (1));
   const Array *bias = l.has (2) ? l.constant (l.input (2)) : nullptr;
   const ElementType type = l.value (data).type;
+  /* A stride beyond the window would make more weights of zeros than others. */
   if (taps && (!l.has (2) || bias) && attributes.dilation == std::vector<gint64>{1, 1}
+      && attributes.stride[0] <= attributes.window[0]
+      && attributes.stride[1] <= attributes.window[1]
       && (type == ElementType::f32 || type == ElementType::f16))
     return give (l, Phases (*taps, from, lengths, groups, attributes)
                         .lower (l, data, bias, to, error));

@@ -146,7 +146,7 @@ local_response_normalization (Lowering &l, GError **error)
   const Shape from = l.shape (data);
   const ElementType type = l.value (data).type;
   const gint64 size = l.node ().integer ("size", 0), channels = from[1];
-  if (size < 1 || size > channels * 2)
+  if (size < 1 || size > channels * 2 || count_of (from) == 0)
     return l.fail (error, "size %" G_GINT64_FORMAT, size);
   WindowOp mean{};
   mean.kind = WindowOp::average;

@@ -44,6 +44,8 @@ product (Lowering &l, ValueId a, ValueId b, GError **error)
   const Array *constant = l.constant (b);
   if (constant && other.size () == 2 && is_float32_or_16 (l.value (a).type) && depth > 0
       && columns > 0) {
+    if (!l.reserve (constant->type, constant->shape, error))
+      return no_value;
     Shape to = from;
     to.back () = columns;
     const ValueId result = convolve_rows (
@@ -127,10 +129,12 @@ gemm (Lowering &l, GError **error)
   const gint64 columns = l.shape (b)[1];
   const Array *weights = l.constant (b), *bias = c == no_value ? nullptr : l.constant (c);
   ValueId result;
-  if (weights && bias && is_float32_or_16 (type) && count_of (bias->shape) == columns
-      && bias->shape.back () == columns) {
+  if (weights && bias && is_float32_or_16 (type) && !bias->shape.empty ()
+      && count_of (bias->shape) == columns && bias->shape.back () == columns) {
     if (l.shape (a)[1] != weights->shape[0])
       return l.fail (error, "the inner dimensions differ");
+    if (!l.reserve (weights->type, weights->shape, error))
+      return false;
     result = convolve_rows (
         l, a, transposed (*weights, {1, 0}), bias->floats (), l.shape (a)[0], error);
   } else {

@@ -90,7 +90,10 @@ add_reduction (Lowering &l, ReduceOp::Kind kind, ValueId data,
   }
   const ReduceOp what = {kind, reduced};
   if (const Array *array = l.constant (data))
-    return l.add_constant (reduce_on_host (*array, what, kept));
+    return l.reserve (ElementType::f64, kept, error)
+                   && l.reserve (ElementType::f64, array->shape, error)
+               ? l.add_constant (reduce_on_host (*array, what, kept))
+               : no_value;
   if (!changes && kind != ReduceOp::l1 && kind != ReduceOp::l2
       && kind != ReduceOp::sum_of_squares)
     return data;

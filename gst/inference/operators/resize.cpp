@@ -117,7 +117,9 @@ table_of (const Resizing &r, const ResizeRules &rules)
   ResampleOp::Table table;
   const bool crops = rules.coordinates == "tf_crop_and_resize";
   for (gint64 n = 0; n < r.to; n++) {
-    const double position = position_of (n, r, rules.coordinates);
+    /* Far outside, all positions are the same. */
+    double position = position_of (n, r, rules.coordinates);
+    position = std::isnan (position) ? 0 : std::clamp (position, -1e12, 1e12);
     const double whole = std::floor (position), fraction = position - whole;
     Neighbours found = rules.mode == Mode::nearest
                            ? nearest_neighbour (fraction, rules.nearest)
@@ -199,7 +201,7 @@ void
 keep_aspect_ratio (const std::string &policy, const std::vector<gint64> &axes,
     std::vector<Resizing> &resizings)
 {
-  if (policy != "not_larger" && policy != "not_smaller")
+  if ((policy != "not_larger" && policy != "not_smaller") || axes.empty ())
     return;
   double common = resizings[gsize (axes[0])].scale;
   for (const gint64 axis : axes) {
@@ -210,7 +212,7 @@ keep_aspect_ratio (const std::string &policy, const std::vector<gint64> &axes,
   for (const gint64 axis : axes) {
     Resizing &r = resizings[gsize (axis)];
     r.scale = common;
-    r.to = gint64 (common * double (r.from) + 0.5);
+    r.to = truncated (common * double (r.from) + 0.5);
   }
 }
 
@@ -278,8 +280,13 @@ resize (Lowering &l, GError **error)
                        && (rules.coordinates != "tf_crop_and_resize"
                            || (r.roi[0] == 0 && r.roi[1] == 1));
     what.tables.emplace_back ();
-    if (!plain)
+    if (!plain) {
+      /* An antialiased window covers 1 / scale times as many elements. */
+      const gint64 taps = rules.antialias ? 5 + gint64 (4 / std::fmin (r.scale, 1)) : 4;
+      if (!l.reserve (ElementType::f64, {r.to, taps}, error))
+        return false;
       what.tables.back () = table_of (r, rules);
+    }
     changes = changes || !plain;
     to.push_back (r.to);
   }
@@ -324,6 +331,8 @@ pad (Lowering &l, GError **error)
   const ValueId data = l.input (0);
   const Shape from = l.shape (data);
   const std::string mode = l.node ().text ("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+    return l.fail (error, "mode %s", mode.c_str ());
   std::vector<gint64> pads = l.node ().integers ("pads"), axes;
   ResampleOp what;
   Shape to = from;
@@ -349,13 +358,16 @@ pad (Lowering &l, GError **error)
       return false;
     const gsize d = gsize (axes[n]);
     const gint64 before = pads[n], after = pads[n + axes.size ()];
-    if (std::abs (before) > (1 << 24) || std::abs (after) > (1 << 24))
+    if (before < -(1 << 24) || before > (1 << 24) || after < -(1 << 24)
+        || after > (1 << 24))
       return l.fail (error, "the padding is too large");
     to[d] = from[d] + before + after;
     if (to[d] < 1 || (from[d] < 1 && mode != "constant"))
       return l.fail (error, "no elements remain along axis %" G_GINT64_FORMAT, axes[n]);
     if (before == 0 && after == 0)
       continue;
+    if (!l.reserve (ElementType::i32, {to[d]}, error))
+      return false;
     ResampleOp::Table table;
     for (gint64 at = 0; at < to[d]; at++)
       table.index.push_back (gint32 (padded_index (at - before, from[d], mode)));

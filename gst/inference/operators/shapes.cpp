@@ -55,9 +55,12 @@ constant_of_shape (Lowering &l, GError **error)
     return l.fail (error, "the shape %s is too large", text_of (shape).c_str ());
   auto value = l.node ().attributes.find ("value");
   if (value == l.node ().attributes.end () || !value->second.array)
-    return give (l, l.add_constant (Array (ElementType::f32, shape)));
+    return l.reserve (ElementType::f32, shape, error)
+           && give (l, l.add_constant (Array (ElementType::f32, shape)));
   if (value->second.array->count () != 1)
     return l.fail (error, "value has not one element");
+  if (!l.reserve (value->second.array->type, shape, error))
+    return false;
   return give (l, l.add_constant (expanded (value->second.array->reshaped ({}), shape)));
 }
 
@@ -101,12 +104,17 @@ range (Lowering &l, GError **error)
   const double count = std::ceil ((limits[1]->number (0) - start) / step);
   if (!(step != 0) || !(count <= double (most_elements)))
     return l.fail (error, "the range is too long, or its step is 0");
-  Array array (limits[0]->type, {std::max (gint64 (count), gint64 (0))});
+  const gint64 length = std::max (truncated (count), gint64 (0));
+  if (!l.reserve (limits[0]->type, {length}, error))
+    return false;
+  Array array (limits[0]->type, {length});
   for (gsize n = 0; n < array.count (); n++) {
     if (is_float (array.type))
       array.set_number (n, start + double (n) * step);
     else
-      array.set_integer (n, limits[0]->integer (0) + gint64 (n) * limits[2]->integer (0));
+      /* wraps, as the device's integers do */
+      array.set_integer (n, gint64 (guint64 (limits[0]->integer (0))
+                                    + guint64 (n) * guint64 (limits[2]->integer (0))));
   }
   return give (l, l.add_constant (array));
 }
@@ -149,6 +157,8 @@ gather (Lowering &l, GError **error)
     table.index.push_back (gint32 (index < 0 ? index + length : index));
   }
   if (const Array *array = l.constant (data)) {
+    if (!l.reserve (array->type, flat, error))
+      return false;
     Array result (array->type, flat);
     const gint64 outer = count_of (Shape (from.begin (), from.begin () + axis));
     const gsize bytes = gsize (count_of (Shape (from.begin () + axis + 1, from.end ())))

@@ -50,12 +50,14 @@ dropout (Lowering &l, GError **error)
     const Array *training = l.constant_input (2, error);
     if (!training)
       return false;
-    if (training->integer (0) != 0)
+    if (training->count () != 1 || training->integer (0) != 0)
       return l.fail (error, "training_mode is not supported");
   }
   if (l.outputs () > 1 && !l.node ().outputs[1].empty ()) {
     Array one (ElementType::boolean, {});
     one.set_integer (0, 1);
+    if (!l.reserve (one.type, l.shape (l.input (0)), error))
+      return false;
     l.set_output (1, l.add_constant (expanded (one, l.shape (l.input (0)))));
   }
   return give (l, l.input (0));
@@ -241,6 +243,8 @@ split (Lowering &l, GError **error)
   if (!l.normalize_axis (axis, from.size (), error))
     return false;
   const gint64 length = from[gsize (axis)], outputs = gint64 (l.outputs ());
+  if (outputs == 0)
+    return l.fail (error, "no output");
   if (!given) {
     const gint64 part = (length + outputs - 1) / outputs;
     for (gint64 n = 0; n < outputs; n++)
@@ -298,6 +302,8 @@ concat (Lowering &l, GError **error)
   if (!constant)
     return give (l, l.add (ConcatOp{axis}, inputs, type, shape, error));
 
+  if (!l.reserve (type, shape, error))
+    return false;
   Array joined (type, shape);
   const gint64 outer =
       count_of (Shape (shape.begin (), shape.begin () + axis)); /* blocks of each input */

@@ -7,8 +7,10 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import json
 import math
+import os
 import subprocess
 import sys
+import tempfile
 
 BRIEF = ["--seconds=0.05", "--windows=2", "--warm-up=0.05", "--lines=16", "--size=160x90"]
 CEILINGS = ["ceiling/upload", "ceiling/download", "ceiling/both-ways", "ceiling/device-copy"]
@@ -22,6 +24,8 @@ OPTIONAL = {
     "baseline-numba": "numba is not installed",
     "baseline-numpy": "numpy is not installed",
     "baseline-convolve": "No module named",
+    "baseline-onnxruntime": "No module named",
+    "baseline-torch": "No module named",
     "two-devices": "no second device",
 }
 
@@ -96,9 +100,16 @@ def check_promises(command, results):
         fail(f"no latency: {latency}")
 
 
-def main():
+def make_models(folder):
+    script = os.path.join(os.path.dirname(__file__), "../../inference/make-networks.py")
+    subprocess.run([sys.executable, script, folder], check=True)
+    return [os.path.join(folder, name, "model.onnx") for name in ("classifier", "segmenter")]
+
+
+def main(folder):
     program, command, *cases = sys.argv[1:]
     words = [cases.pop(0)] if command == "stages" else []
+    words += make_models(folder) if command == "inference" else []
     only = [f"--case={','.join(cases)}"] if command == "convolve" else []  # of many
     run = subprocess.run(
         [program, command, *words, *BRIEF, *only], stdout=subprocess.PIPE, text=True, check=False
@@ -108,7 +119,7 @@ def main():
         print(json.dumps(result))
         check(result)
     seen = {result["what"] for result in results}
-    prefix = "/".join([command, *words])
+    prefix = "/".join([command, *words[:command == "stages"]])
     expected = {f"{prefix}/{case}" for case in cases}
     if command != "stages":
         expected |= set(CEILINGS)
@@ -120,4 +131,5 @@ def main():
         fail(f"exit status {run.returncode}, although errors were printed: {has_errors}")
 
 
-main()
+with tempfile.TemporaryDirectory() as temporary:
+    main(temporary)

@@ -39,6 +39,7 @@ NOT_RUN = {
     "meson install": "changes /usr/local; pipelines_examples installs into a folder",
     "export GST_PLUGIN_PATH": "is for what the line before installs",
     "ninja -C build uninstall": "changes /usr/local",
+    "model=$(tools/fetch-selfie-model.py)": "needs the Internet and a camera",
     "apt-get build-dep": "needs a network; tests/run.sh --packages builds and installs packages",
 }
 NOT_RUN_INSTALLED = {
@@ -55,6 +56,7 @@ INSTEAD = {
     "v4l2src": (f"{CAMERA} is-live=true", "needs a camera; a live test picture is in its place"),
     "--camera Basler-123 ": ("", "needs a camera; the phantom is in its place"),
     "oct -- --device gpu": (f"oct -- --case host-60-lines {QUICK}", "needs a GPU, and minutes"),
+    "opencl-bench inference": ("opencl-bench inference --list", "needs the Internet, and minutes"),
     '--case "host*,device"': (f"--case host-60-lines {QUICK}", "takes minutes"),
 }
 # The output of demo.sh, the first command of all; documents may use it

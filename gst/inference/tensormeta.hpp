@@ -1,0 +1,35 @@
+/* Outputs of a network as GstTensorMeta of the frame (GStreamer 1.26)
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "network.hpp"
+
+#include <memory>
+
+namespace inference {
+class TensorMeta {
+public:
+  ~TensorMeta ();
+
+  static std::unique_ptr<TensorMeta> create (
+      GstOpenCLContext *context, const std::vector<Plan::Port> &outputs, GError **error);
+
+  /* Runs the network into buffers of the pools. They stay here until attach (). */
+  bool run (Network &network, cl_command_queue queue, GError **error);
+  void attach (GstBuffer *frame);
+
+private:
+  struct Output {
+    Plan::Port port;
+    GstBufferPool *pool;
+    GstBuffer *buffer; /* of the current frame, or NULL */
+  };
+
+  bool acquire (GError **error);
+  void release ();
+
+  std::vector<Output> outputs;
+};
+} // namespace inference
