@@ -14,7 +14,8 @@ template <typename T>
 cl::Buffer
 make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **error)
 {
-  return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
+  return opencl::share_table (
+      context, values.data (), values.size () * sizeof (T), error);
 }
 
 /* Strides of an array, in elements */

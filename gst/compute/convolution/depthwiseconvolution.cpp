@@ -88,8 +88,8 @@ private:
       for (gsize tap = 0; tap < convolution.taps (); tap++)
         all[tap * filled + c] = filters.weight (c, 0, tap / columns, tap % columns);
     }
-    weights =
-        opencl::make_table (context, all.data (), all.size () * sizeof (cl_float), error);
+    weights = opencl::share_table (
+        context, all.data (), all.size () * sizeof (cl_float), error);
     if (!weights ())
       return false;
     bias = opencl::make_table (

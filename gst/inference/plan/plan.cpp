@@ -161,7 +161,7 @@ Plan::upload_constants (GstOpenCLContext *context, const Graph &graph, GError **
       for (gsize n = 0; n < array.count (); n++)
         stored.set_number (n, array.number (n));
     }
-    constants.push_back (opencl::make_table (
+    constants.push_back (opencl::share_table (
         context, stored.bytes (), std::max (stored.size (), gsize (8)), error));
     if (!constants.back () ())
       return false;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
 #include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
@@ -72,5 +73,13 @@ inline cl::Buffer
 make_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)
 {
   return make_filled_buffer (context, values, size, error, CL_MEM_READ_ONLY);
+}
+
+/* Creates a read-only buffer, or shares one that has the same values already, such as the
+ * weights of a network that two elements run. Nothing may write into it. */
+inline cl::Buffer
+share_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)
+{
+  return cl::Buffer (gst_opencl_context_get_table (context, values, size, error));
 }
 } // namespace opencl

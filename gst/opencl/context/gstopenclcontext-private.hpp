@@ -83,6 +83,11 @@ GST_OPENCL_API cl_command_queue gst_opencl_context_get_thread_queue (
 GST_OPENCL_API cl_command_queue gst_opencl_context_get_pinning_queue (
     GstOpenCLContext *context);
 
+/* Returns a read-only buffer with these values, which all share that ask for the same ones.
+ * (transfer full) (nullable) */
+GST_OPENCL_API cl_mem gst_opencl_context_get_table (
+    GstOpenCLContext *context, const void *values, gsize size, GError **error);
+
 /* programsource.hpp for plugins: OpenCL C of a resource, a file or a text, with the
  * library's files included. (transfer full) */
 GST_OPENCL_API gchar *gst_opencl_source_of_resource (const gchar *path, GError **error);

@@ -25,6 +25,8 @@
 #include "timeout.hpp"
 #include <gst/opencl/program/programcache.hpp>
 #include "reaper.hpp"
+#include "devicebuffer.hpp"
+#include "sharedtables.hpp"
 #include "stagingring.hpp"
 #include "threadqueues.hpp"
 
@@ -55,6 +57,7 @@ struct ContextState {
 
   opencl::ProgramCache programs;
   opencl::BinaryCache binaries;
+  opencl::SharedTables tables;
   std::atomic<guint> builds{0};
 
   std::mutex reapers_lock;
@@ -628,6 +631,17 @@ gst_opencl_context_release_after (
 
   std::lock_guard<std::mutex> guard (context->state->reapers_lock);
   reaper_of (*context->state, event).release_after (event, notify, user_data);
+}
+
+/* --- tables --- */
+
+cl_mem
+gst_opencl_context_get_table (
+    GstOpenCLContext *self, const void *values, gsize size, GError **error)
+{
+  cl::Buffer table = self->state->tables.get (
+      values, size, [&] { return opencl::make_table (self, values, size, error); });
+  return std::exchange (table (), nullptr);
 }
 
 /* --- programs --- */

@@ -378,6 +378,36 @@ counts_after (const std::string &file, int frames)
   return counts;
 }
 
+/* Two elements with one network upload its weights once. */
+TEST (test_inference_elements_share_weights)
+{
+  const gint64 channels = 64;
+  OnnxModel model;
+  model.input ("frame", {1, 3, 8, 8}).output ("y", {1, channels, 8, 8});
+  model.constant ("first", {channels, 3, 1, 1}, std::vector<float> (192, 0.5f));
+  model.constant ("second", {channels, channels, 1, 1},
+      std::vector<float> (gsize (channels * channels), 0.5f));
+  model.node ("Conv", {"frame", "first"}, {"x"}).node ("Conv", {"x", "second"}, {"y"});
+  Folder folder;
+  const std::string net =
+      " ! openclinference model-file=" + folder.write ("net.onnx", model.bytes ());
+  Pipeline pipeline (
+      "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=8,height=8"
+      " ! openclupload ! tee name=t"
+      + net + " name=one ! fakesink async=false t." + net
+      + " name=two ! fakesink async=false");
+  pipeline.play_to_eos ();
+  guint64 uploaded = 0;
+  for (const char *name : {"one", "two"}) {
+    GstOpenCLCounts counts;
+    gst_opencl_statistics_get_counts (gst_opencl_statistics_of (pipeline[name]), &counts);
+    uploaded += counts.upload_bytes;
+  }
+  const guint64 weights = guint64 (channels * channels) * sizeof (float);
+  fail_unless (uploaded >= weights && uploaded < 2 * weights,
+      "%" G_GUINT64_FORMAT " bytes uploaded", uploaded);
+}
+
 /* Tables and weights are uploaded once, however many frames there are. */
 TEST (test_inference_never_waits_nor_downloads)
 {
