@@ -212,7 +212,7 @@ Network::find_state (const NetworkOptions &options, GError **error)
     for (cl::Buffer &buffer : state.buffers)
       if (!opencl::make_buffer (context, state.size, buffer, error))
         return false;
-    states.push_back (state);
+    states.push_back (std::move (state));
   }
   if (states.size () != options.state.size ())
     return fail (error, "state: the network does not have all of these inputs");

@@ -83,7 +83,7 @@ GST_OPENCL_API cl_command_queue gst_opencl_context_get_thread_queue (
 GST_OPENCL_API cl_command_queue gst_opencl_context_get_pinning_queue (
     GstOpenCLContext *context);
 
-/* Returns a read-only buffer with these values, which all share that ask for the same ones.
+/* Returns a read-only buffer with these values. Calls with the same values share it.
  * (transfer full) (nullable) */
 GST_OPENCL_API cl_mem gst_opencl_context_get_table (
     GstOpenCLContext *context, const void *values, gsize size, GError **error);

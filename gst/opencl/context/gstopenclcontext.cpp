@@ -639,8 +639,8 @@ cl_mem
 gst_opencl_context_get_table (
     GstOpenCLContext *self, const void *values, gsize size, GError **error)
 {
-  cl::Buffer table = self->state->tables.get (
-      values, size, [&] { return opencl::make_table (self, values, size, error); });
+  auto make = [&] { return opencl::make_table (self, values, size, error); };
+  cl::Buffer table = self->state->tables.get (values, size, make, error);
   return std::exchange (table (), nullptr);
 }
 

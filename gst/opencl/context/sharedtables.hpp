@@ -1,4 +1,4 @@
-/* Read-only buffers of a context that are shared by all who need the same values
+/* Read-only buffers of a context, one for each table of values
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,13 +15,13 @@
 namespace opencl {
 class SharedTables {
 public:
-  /* Returns the buffer with these values. Calls `make` if nobody uses one. Buffers that
-   * nobody uses any more are freed by the next call. */
-  cl::Buffer get (
-      const void *values, gsize size, const std::function<cl::Buffer ()> &make);
+  /* Returns the buffer with these values. If there is none, frees those that are in no
+   * other use, and calls `make`. */
+  cl::Buffer get (const void *values, gsize size,
+      const std::function<cl::Buffer ()> &make, GError **error);
 
 private:
   std::mutex lock;
-  std::map<std::string, cl::Buffer> tables; /* by SHA-256 and size */
+  std::map<std::string, cl::Buffer> tables; /* by checksum and size */
 };
 } // namespace opencl
