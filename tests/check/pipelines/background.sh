@@ -8,28 +8,8 @@
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
-here=$(realpath "$(dirname "$0")")
-script=$(realpath "$1")
+source "$(dirname "$0")/keyingscript.sh"
 tools=$(realpath "$(dirname "$script")/../tools")
-export GST_OPENCL_BUILD=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-run () {
-  echo "background.sh $*"
-  timeout 100 "$script" "$@" >log 2>&1 || { cat log; exit 1; }
-}
-
-# refused REASON OPTION…: the script ends with a message of REASON and writes nothing
-refused () {
-  local reason=$1
-  shift
-  echo "background.sh $* (to be refused)"
-  ! "$script" "$@" --output refused.png >log 2>&1 || { cat log; exit 1; }
-  grep --fixed-strings -- "$reason" log || { cat log; exit 1; }
-  [ ! -e refused.png ]
-}
 
 # made NAME COLOUR FRAMES ENCODER…: writes frames of one colour
 made () {
@@ -40,8 +20,7 @@ made () {
 
 # shows FILE: decodes its first frame, and checks that the pixel at its centre is near RRGGBB
 shows () {
-  gst-launch-1.0 -q filesrc "location=$1" ! decodebin ! videoconvert \
-    ! video/x-raw,format=RGBA ! filesink "location=$1.rgba" >log 2>&1 || { cat log; exit 1; }
+  pixels "$1"
   /usr/bin/python3 "$here/background.py" "$1.rgba" "$2" "$3"
 }
 

@@ -7,34 +7,7 @@
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
-here=$(realpath "$(dirname "$0")")
-script=$(realpath "$1")
-export GST_OPENCL_BUILD=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-run () {
-  echo "greenscreen.sh $*"
-  timeout 100 "$script" "$@" >log 2>&1 || { cat log; exit 1; }
-}
-
-# refused REASON OPTION…: the script ends with a message of REASON and writes nothing
-refused () {
-  local reason=$1
-  shift
-  echo "greenscreen.sh $* (to be refused)"
-  ! "$script" "$@" --output refused.png >log 2>&1 || { cat log; exit 1; }
-  grep --fixed-strings -- "$reason" log || { cat log; exit 1; }
-  [ ! -e refused.png ]
-}
-
-# pixels FILE: decodes its first frame to RGBA
-pixels () {
-  gst-launch-1.0 -q filesrc "location=$1" ! decodebin ! videoconvert \
-    ! video/x-raw,format=RGBA \
-    ! filesink "location=$1.rgba" >log 2>&1 || { cat log; exit 1; }
-}
+source "$(dirname "$0")/keyingscript.sh"
 
 # A video of a white square before a screen, and a picture of another size. In YUV, videotestsrc
 # of GStreamer 1.26 always makes limited range, whatever range the caps have.
