@@ -55,6 +55,18 @@ struct ArrayFormat {
  * innermost dimension of 2. */
 bool array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error);
 
+/* get_frame_size of elements whose frames are arrays, for any base class */
+template <typename Element>
+gboolean
+get_array_size (Element *, GstCaps *caps, gsize *size)
+{
+  ArrayFormat array;
+  if (!array_of_caps (caps, array, nullptr))
+    return FALSE;
+  *size = array.bytes ();
+  return TRUE;
+}
+
 /* Reads video of one plane with components of whole bytes. The shape is (height, width)
  * or (height, width, components). */
 bool array_of_video (const GstVideoInfo *info, ArrayFormat &array, GError **error);

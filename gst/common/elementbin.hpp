@@ -11,9 +11,9 @@
 #include <functional>
 
 namespace opencl {
-/* Creates an element, called `name` or automatically, and adds it to `bin`. If there is no such factory, returns nullptr
- * and stores the name in `missing`, unless that is set already. (transfer none)
- * (nullable) */
+/* Creates an element, with the name `name` or an automatic one, and adds it to `bin`. If
+ * there is no such factory, returns nullptr and stores the factory's name in `missing`,
+ * unless that is set already. (transfer none) (nullable) */
 GstElement *add_to_bin (gpointer bin, const gchar *factory, const gchar **missing,
     const gchar *name = nullptr);
 

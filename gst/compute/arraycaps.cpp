@@ -138,9 +138,10 @@ array_inputs (GstCaps *outputs, bool also_video)
 bool
 check_agreed (const opencl::ArrayFormat &made, GstCaps *output, GError **error)
 {
-  opencl::ArrayFormat agreed;
-  if (!opencl::array_of_caps (output, agreed, error))
+  Stream stream;
+  if (!stream_of_caps ("output", output, stream, error))
     return false;
+  const opencl::ArrayFormat &agreed = stream.array;
   if (agreed.count () == made.count () && agreed.type == made.type)
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,

@@ -46,7 +46,7 @@
 
 #include "convolution/convolver.hpp"
 #include "elements.h"
-#include "outputcaps.hpp"
+#include "arraycaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
@@ -322,16 +322,6 @@ gst_opencl_convolve_transform_caps (GstBaseTransform *transform,
   return opencl::filtered_caps (result, filter);
 }
 
-static gboolean
-gst_opencl_convolve_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
-{
-  opencl::ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, nullptr))
-    return FALSE;
-  *size = array.bytes ();
-  return TRUE;
-}
-
 /* --- life --- */
 
 static gboolean
@@ -368,23 +358,11 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     GstCaps *input, GstCaps *output, GError **error)
 {
   Convolution convolution;
-  opencl::ArrayFormat made, agreed;
+  opencl::ArrayFormat made;
 
-  if (!find_convolution (self, settings, input, convolution, made, error))
+  if (!find_convolution (self, settings, input, convolution, made, error)
+      || !compute::check_agreed (made, output, error))
     return false;
-  Stream stream;
-  if (!compute::stream_of_caps ("output", output, stream, error))
-    return false;
-  agreed = stream.array;
-  if (agreed.count () != made.count () || agreed.type != made.type) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "the output has dimensions %s and type %s, but its caps have dimensions %s and "
-        "type %s",
-        opencl::dimensions_text (made.shape).c_str (), opencl::info_of (made.type).name,
-        opencl::dimensions_text (agreed.shape).c_str (),
-        opencl::info_of (agreed.type).name);
-    return false;
-  }
   const compute::Levels levels = {settings.scale, settings.offset};
   /* Settings that change the output caps come here twice. */
   if (*self->convolver && *self->convolution == convolution) {
@@ -502,7 +480,7 @@ gst_opencl_convolve_class_init (GstOpenCLConvolveClass *klass)
   filter_class->open = gst_opencl_convolve_open;
   filter_class->close = gst_opencl_convolve_close;
   filter_class->set_formats = gst_opencl_convolve_set_formats;
-  filter_class->get_frame_size = gst_opencl_convolve_get_frame_size;
+  filter_class->get_frame_size = opencl::get_array_size;
   filter_class->begin_frame = gst_opencl_convolve_begin_frame;
   filter_class->transform = gst_opencl_convolve_transform;
 }

@@ -242,16 +242,6 @@ gst_opencl_fft_filter_transform_caps (GstBaseTransform *transform,
 }
 
 static gboolean
-gst_opencl_fft_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
-{
-  ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, nullptr))
-    return FALSE;
-  *size = array.bytes ();
-  return TRUE;
-}
-
-static gboolean
 gst_opencl_fft_filter_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
@@ -342,7 +332,7 @@ gst_opencl_fft_filter_class_init (GstOpenCLFFTFilterClass *klass)
   transform_class->transform_caps = gst_opencl_fft_filter_transform_caps;
   filter_class->close = gst_opencl_fft_filter_close;
   filter_class->set_formats = gst_opencl_fft_filter_set_formats;
-  filter_class->get_frame_size = gst_opencl_fft_filter_get_frame_size;
+  filter_class->get_frame_size = opencl::get_array_size;
   filter_class->begin_frame = gst_opencl_fft_filter_begin_frame;
   filter_class->transform = gst_opencl_fft_filter_transform;
 }

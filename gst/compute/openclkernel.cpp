@@ -113,17 +113,6 @@ gst_opencl_kernel_filter_fixate_caps (GstBaseTransform *transform,
   return fixed;
 }
 
-static gboolean
-gst_opencl_kernel_filter_get_frame_size (
-    GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
-{
-  opencl::ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, nullptr))
-    return FALSE;
-  *size = array.bytes ();
-  return TRUE;
-}
-
 /* --- the program --- */
 
 static std::string
@@ -290,7 +279,7 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
   filter_class->open = gst_opencl_kernel_filter_open;
   filter_class->close = gst_opencl_kernel_filter_close;
   filter_class->set_formats = gst_opencl_kernel_filter_set_formats;
-  filter_class->get_frame_size = gst_opencl_kernel_filter_get_frame_size;
+  filter_class->get_frame_size = opencl::get_array_size;
   filter_class->begin_frame = gst_opencl_kernel_filter_begin_frame;
   filter_class->transform = gst_opencl_kernel_filter_transform;
 }

@@ -153,17 +153,6 @@ gst_opencl_kernel_mixer_fixate_src_caps (GstAggregator *aggregator, GstCaps *cap
   return like ? compute::fixate_like (caps, like) : gst_caps_fixate (caps);
 }
 
-static gboolean
-gst_opencl_kernel_mixer_get_frame_size (
-    GstOpenCLCombiner *combiner, GstCaps *caps, gsize *size)
-{
-  opencl::ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, nullptr))
-    return FALSE;
-  *size = array.bytes ();
-  return TRUE;
-}
-
 /* --- the program --- */
 
 static gboolean
@@ -302,7 +291,7 @@ gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
   aggregator_class->fixate_src_caps = gst_opencl_kernel_mixer_fixate_src_caps;
   combiner_class->open = gst_opencl_kernel_mixer_open;
   combiner_class->close = gst_opencl_kernel_mixer_close;
-  combiner_class->get_frame_size = gst_opencl_kernel_mixer_get_frame_size;
+  combiner_class->get_frame_size = opencl::get_array_size;
   combiner_class->find_output = gst_opencl_kernel_mixer_find_output;
   combiner_class->set_formats = gst_opencl_kernel_mixer_set_formats;
   combiner_class->update = gst_opencl_kernel_mixer_update;

@@ -353,16 +353,6 @@ gst_opencl_reduce_transform_caps (GstBaseTransform *transform, GstPadDirection d
 }
 
 static gboolean
-gst_opencl_reduce_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
-{
-  ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, nullptr))
-    return FALSE;
-  *size = array.bytes ();
-  return TRUE;
-}
-
-static gboolean
 gst_opencl_reduce_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
@@ -466,7 +456,7 @@ gst_opencl_reduce_class_init (GstOpenCLReduceClass *klass)
   transform_class->transform_caps = gst_opencl_reduce_transform_caps;
   filter_class->close = gst_opencl_reduce_close;
   filter_class->set_formats = gst_opencl_reduce_set_formats;
-  filter_class->get_frame_size = gst_opencl_reduce_get_frame_size;
+  filter_class->get_frame_size = opencl::get_array_size;
   filter_class->begin_frame = gst_opencl_reduce_begin_frame;
   filter_class->transform = gst_opencl_reduce_transform;
 }

@@ -30,12 +30,6 @@ types_of (Reduction reduction, NumberType stored, NumberType written)
 }
 
 static std::string
-macro (const char *name, gint64 value)
-{
-  return std::string (" -D") + name + "=" + std::to_string (value);
-}
-
-static std::string
 type_macros (const ReductionTypes &types, gsize lanes)
 {
   const opencl::NumberInfo &computed = opencl::info_of (types.computed);

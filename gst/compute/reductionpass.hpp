@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "macro.hpp"
+
 #include <gst/common/numbertype.hpp>
 #include <gst/opencl/kernel/kernel.hpp>
 

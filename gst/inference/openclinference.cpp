@@ -19,9 +19,9 @@
  * the frame comes out as RGBA, and `channel` of output `output-index` becomes its alpha. A
  * matte of a segmentation network does so, for keyfill and openclcompositor.
  *
- * With `output=meta`, the frame comes out unchanged, and the outputs are a GstTensorMeta of it, whose
- * buffers are in device memory. This value exists where the plugin was built with GStreamer 1.26 or
- * newer.
+ * With `output=meta`, the frame comes out unchanged, and the outputs are a GstTensorMeta of
+ * it, whose buffers are in device memory. This value exists where the plugin was built with
+ * GStreamer 1.26 or newer.
  *
  * Inputs and outputs in `state` are the memory of a recurrent network. It is cleared at the
  * start, after a flush and at a DISCONT buffer.
@@ -223,14 +223,12 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
     {"colors", "Colours", "Channels of the network's input (video)",
         &InferenceSettings::colors, colors_get_type, opencl::ready},
     {"mean", "Mean",
-        "Level, 0 to 1, that is subtracted from each channel, or from all (video; empty "
-        "= "
-        "by the .modelinfo file, else 0)",
+        "Level, 0 to 1, that is subtracted from each channel, or from all "
+        "(video; empty = by the .modelinfo file, else 0)",
         &InferenceSettings::mean, opencl::ready},
     {"deviation", "Deviation",
-        "Level that each channel, or all, are divided by after that (video; empty = by "
-        "the "
-        ".modelinfo file, else 1)",
+        "Level that each channel, or all, are divided by after that "
+        "(video; empty = by the .modelinfo file, else 1)",
         &InferenceSettings::deviation, opencl::ready},
     {"batch-size", "Batch size", "Number of frames that the network takes together",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},

@@ -250,16 +250,6 @@ gst_oct_render_fixate_caps (
       ->fixate_caps (base, direction, caps, others);
 }
 
-static gboolean
-gst_oct_render_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
-{
-  opencl::ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, nullptr))
-    return FALSE;
-  *size = array.bytes ();
-  return TRUE;
-}
-
 /* --- settings --- */
 
 static bool
@@ -547,7 +537,7 @@ gst_oct_render_class_init (GstOctRenderClass *klass)
   filter_class->open = gst_oct_render_open;
   filter_class->close = gst_oct_render_close;
   filter_class->set_formats = gst_oct_render_set_formats;
-  filter_class->get_frame_size = gst_oct_render_get_frame_size;
+  filter_class->get_frame_size = opencl::get_array_size;
   filter_class->begin_frame = gst_oct_render_begin_frame;
   filter_class->submit = gst_oct_render_submit;
   filter_class->transform = gst_oct_render_transform;

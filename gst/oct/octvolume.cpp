@@ -178,16 +178,6 @@ gst_oct_volume_transform_caps (
   return opencl::filtered_caps (result, filter);
 }
 
-static gboolean
-gst_oct_volume_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
-{
-  opencl::ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, nullptr))
-    return FALSE;
-  *size = array.bytes ();
-  return TRUE;
-}
-
 /* --- settings --- */
 
 static void
@@ -334,7 +324,7 @@ gst_oct_volume_set_formats (
         "unsupported caps, expected depths or B-scan images");
     return FALSE;
   }
-  if (!image && !gst_oct_volume_get_frame_size (filter, output, &volume_bytes))
+  if (!image && !opencl::get_array_size (filter, output, &volume_bytes))
     return FALSE;
   if (!opencl::adopt_for_caps (*self->settings, GST_BASE_TRANSFORM (self), output,
           outputs, check_settings, error))
@@ -706,7 +696,7 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
   filter_class->open = gst_oct_volume_open;
   filter_class->close = gst_oct_volume_close;
   filter_class->set_formats = gst_oct_volume_set_formats;
-  filter_class->get_frame_size = gst_oct_volume_get_frame_size;
+  filter_class->get_frame_size = opencl::get_array_size;
   filter_class->begin_frame = gst_oct_volume_begin_frame;
   filter_class->submit = gst_oct_volume_submit;
   filter_class->transform = gst_oct_volume_transform;

@@ -4,6 +4,8 @@
  */
 #include "profilereport.hpp"
 
+#include <gst/common/outermost.hpp>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -112,26 +114,6 @@ table_of (const std::vector<TimeRow> &rows)
 /* --- messages --- */
 
 namespace {
-/* (transfer full) */
-GstObject *
-root_of (gpointer object)
-{
-  auto *root = GST_OBJECT (gst_object_ref (object));
-  while (GstObject *parent = gst_object_get_parent (root)) {
-    gst_object_unref (root);
-    root = parent;
-  }
-  return root;
-}
-
-bool
-has_root (gpointer object, GstObject *root)
-{
-  GstObject *own = root_of (object);
-  gst_object_unref (own);
-  return own == root;
-}
-
 GstMessage *
 new_message (GstElement *element, const TimeRow &row)
 {
@@ -207,12 +189,13 @@ ProfileMessages::ref_elements ()
 void
 ProfileMessages::finish_pipeline_of (GstObject *object)
 {
-  GstObject *root = root_of (object);
+  GstObject *pipeline = opencl::ref_outermost (object);
   for (GstElement *element : ref_elements ()) {
-    if (has_root (element, root))
+    if (GST_OBJECT (element) == pipeline
+        || gst_object_has_as_ancestor (GST_OBJECT (element), pipeline))
       finish (element);
     gst_object_unref (element);
   }
-  gst_object_unref (root);
+  gst_object_unref (pipeline);
 }
 } // namespace transfer

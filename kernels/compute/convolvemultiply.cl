@@ -8,10 +8,10 @@
  *
  * `multiply_cpu`, for a CPU: a work-item computes ROWS x 2 · LANES of C in registers, `run`
  * times.
- * `multiply_gpu`, where `run` is 1: 8 x 16 work-items compute 128 x 64 of C through local memory. If that
- * gives too few work-groups for a device, each computes one of PARTS sums along k. C is
- * then [part][batch], and `finish` of convolveunfold.cl adds up the parts and applies
- * bias and activation.
+ * `multiply_gpu`, where `run` is 1: 8 x 16 work-items compute 128 x 64 of C through local
+ * memory. If that gives too few work-groups for a device, each computes one of PARTS sums
+ * along k. C is then [part][batch], and `finish` of convolveunfold.cl adds up the parts and
+ * applies bias and activation.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -54,24 +54,6 @@ row_offset (global const long *reduced, uint rank, ulong row)
   return offset;
 }
 
-/* Offsets of an element, or of a vector, in the input and the output. The last vector of
- * a row overlaps the one before, so that all are whole. */
-void
-find_element (
-    global const long *geometry, uint rank, long kept_length, ulong item, long *from, long *to)
-{
-  for (uint d = 0; d < rank; d++) {
-    const ulong length = geometry[3 * d];
-    const bool is_last = d + 1 == rank;
-    long index = is_last ? item : item % length;
-    item = is_last ? item : item / length;
-    if (d == 0)
-      index = min (index * KEPT_LANES, kept_length - KEPT_LANES);
-    *from += index * geometry[3 * d + 1];
-    *to += index * geometry[3 * d + 2];
-  }
-}
-
 #if FROM_PARTIALS
 #define INPUT_PARAMETERS global const REAL *restrict input, ulong input_count
 #else
@@ -138,8 +120,8 @@ reduce (INPUT_PARAMETERS, OUTPUT_PARAMETERS, global const long *geometry, uint k
   const ulong item = get_global_id (0);
 #endif
   const bool active = item < vectors;
-  long from = 0, to = 0;
-  find_element (geometry, kept_rank, kept_length, active ? item : 0, &from, &to);
+  const Element element =
+      find_element (geometry, kept_rank, kept_length, KEPT_LANES, active ? item : 0);
 
   Range rows = {0, row_count, 1};
   Range columns = {0, column_count, COLUMN_LANES};
@@ -159,7 +141,7 @@ reduce (INPUT_PARAMETERS, OUTPUT_PARAMETERS, global const long *geometry, uint k
   if (!active)
     rows.end = 0;
   for (ulong row = rows.begin; row < rows.end; row += rows.step) {
-    const long offset = from + row_offset (reduced, reduced_rank, row);
+    const long offset = element.from + row_offset (reduced, reduced_rank, row);
 #if FROM_PARTIALS
     for (ulong n = columns.begin; n < columns.end; n += columns.step)
       partial =
@@ -211,15 +193,15 @@ reduce (INPUT_PARAMETERS, OUTPUT_PARAMETERS, global const long *geometry, uint k
   partial = combine_lanes (partial);
 #endif
 #if TO_PARTIALS && VECTOR_COLUMNS
-  const ulong index = part * (output_count / get_global_size (1)) + to;
+  const ulong index = part * (output_count / get_global_size (1)) + element.to;
   output[index] = FIRST_LANE (partial.value);
 #if HAS_SECOND
   ((global SECOND *)(output + output_count))[index] = FIRST_LANE (partial.second);
 #endif
 #elif TO_PARTIALS
   store_partial (
-      partial, output, output_count, part * (output_count / get_global_size (1)) + to);
+      partial, output, output_count, part * (output_count / get_global_size (1)) + element.to);
 #else
-  store_result (partial, output + output_offset + to, divisor);
+  store_result (partial, output + output_offset + element.to, divisor);
 #endif
 }

@@ -13,32 +13,6 @@
  */
 #include "partial.clh"
 
-typedef struct {
-  long from, to;  /* offsets of the line */
-  ulong line;     /* its number in elements */
-} Line;
-
-/* The last vector overlaps the one before, so that all are whole. */
-Line
-find_line (global const long *geometry, uint rank, long kept_length, ulong item)
-{
-  Line found = {0, 0, 0};
-  ulong scale = 1;
-  for (uint d = 0; d < rank; d++) {
-    const ulong length = geometry[3 * d];
-    const bool is_last = d + 1 == rank;
-    long index = is_last ? item : item % length;
-    item = is_last ? item : item / length;
-    if (d == 0)
-      index = min (index * LANES, kept_length - LANES);
-    found.from += index * geometry[3 * d + 1];
-    found.to += index * geometry[3 * d + 2];
-    found.line += index * scale;
-    scale *= d == 0 ? (ulong)kept_length : length;
-  }
-  return found;
-}
-
 kernel void
 scan (global const STORED *restrict input, long input_offset,
     global WRITTEN *restrict output, long output_offset, global const long *geometry,
@@ -52,7 +26,7 @@ scan (global const STORED *restrict input, long input_offset,
 #endif
   if (item >= vectors)
     return;
-  const Line line = find_line (geometry, kept_rank, kept_length, item);
+  const Element line = find_element (geometry, kept_rank, kept_length, LANES, item);
   global const STORED *from = input + input_offset + line.from;
   global WRITTEN *to = output + output_offset + line.to;
   const ulong chunk_index = get_global_id (1);
@@ -62,7 +36,7 @@ scan (global const STORED *restrict input, long input_offset,
 #if CHUNKED
   const ulong sum_count = get_global_size (1) * lines;
   for (ulong earlier = 0; earlier < chunk_index; earlier++)
-    sum = combine (sum, load_partial (sums, sum_count, earlier * lines + line.line));
+    sum = combine (sum, load_partial (sums, sum_count, earlier * lines + line.number));
 #endif
 #if GROUP > 1
   local REAL values[GROUP];

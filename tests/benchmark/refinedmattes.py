@@ -71,15 +71,15 @@ class Image:
         self.unknown = (trimap > 0) & (trimap < 255)
 
 
-class Refiner:
-    """A pipeline of matterefine for frames of one size"""
+class Filter:
+    """A pipeline of elements that change the alpha of frames of one size"""
 
-    def __init__(self, shape, properties):
-        self.shape = (*shape, 4)
+    def __init__(self, shape, elements):
+        self.shape = (*shape[:2], 4)
         self.pipeline = Gst.parse_launch(
             "appsrc name=source format=time caps=video/x-raw,format=RGBA,width=%d,height=%d,"
-            "framerate=30/1 ! openclupload ! matterefine %s ! opencldownload ! "
-            "appsink name=sink sync=false" % (shape[1], shape[0], properties))
+            "framerate=30/1 ! openclupload ! %s ! opencldownload ! "
+            "appsink name=sink sync=false" % (shape[1], shape[0], elements))
         self.pipeline.set_state(Gst.State.PLAYING)
 
     def run(self, picture, matte):
@@ -94,6 +94,10 @@ class Refiner:
         self.pipeline.set_state(Gst.State.NULL)
 
 
+def refiner_of(shape, properties):
+    return Filter(shape, "matterefine " + properties)
+
+
 def subsample_of(shape, columns):
     return "subsample=%d " % max(1, round(shape[1] / columns))
 
@@ -104,7 +108,7 @@ def compare_images(folder, numbers, properties):
         for number in numbers:
             image = Image(folder, number)
             coarse = enlarged(shrunk(image.exact, columns), image.exact.shape)
-            refiner = Refiner(coarse.shape, subsample_of(coarse.shape, columns) + properties)
+            refiner = refiner_of(coarse.shape, subsample_of(coarse.shape, columns) + properties)
             refined = refiner.run(image.picture, coarse)
             refiner.close()
             errors[number % 2].append([
@@ -152,7 +156,7 @@ def compare_films(folder, properties):
             for picture, coarse, exact, moves in frames_of(folder, number, behind, speed, noise):
                 subsample = subsample_of(exact.shape, COLUMNS[1])
                 refiners = refiners or [
-                    Refiner(exact.shape, subsample + properties + more) for more in
+                    refiner_of(exact.shape, subsample + properties + more) for more in
                     (" smoothing=0", "")]
                 band = blurred(4 * exact * (1 - exact), 20) > 0.03
                 results = [coarse / 255, *(r.run(picture, coarse) for r in refiners)]

@@ -26,7 +26,7 @@ from samples import packages
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../benchmark"))
 from mattes import Gst
-from refinedmattes import enlarged, shrunk_along
+from refinedmattes import Filter, enlarged, shrunk_along
 
 SIZE = 256  # of the network's input
 FRAMES, SQUARE = 20, 40
@@ -40,27 +40,8 @@ def pictures():
                            f"ultralytics/assets/{name}.jpg")
 
 
-class Filter:
-    """A pipeline that gives frames of one size an alpha"""
-
-    def __init__(self, shape, elements):
-        self.shape = (*shape[:2], 4)
-        self.pipeline = Gst.parse_launch(
-            f"appsrc name=source format=time caps=video/x-raw,format=RGBA,width={shape[1]},"
-            f"height={shape[0]},framerate=30/1 ! openclupload ! {elements} ! opencldownload ! "
-            "appsink name=sink sync=false")
-        self.pipeline.set_state(Gst.State.PLAYING)
-
-    def alpha(self, picture):
-        frame = np.concatenate([picture, np.full_like(picture[..., :1], 255)], -1)
-        self.pipeline.get_by_name("source").emit(
-            "push-buffer", Gst.Buffer.new_wrapped(frame.tobytes()))
-        buffer = self.pipeline.get_by_name("sink").emit("pull-sample").get_buffer()
-        raw = buffer.extract_dup(0, buffer.get_size())
-        return np.frombuffer(raw, np.uint8).reshape(self.shape)[..., 3] / 255
-
-    def close(self):
-        self.pipeline.set_state(Gst.State.NULL)
+def alpha_of(elements, picture):
+    return elements.run(picture, np.full(picture.shape[:2], 255))
 
 
 def matte_of_onnxruntime(run, picture):
@@ -92,7 +73,7 @@ def flicker(picture, noise, elements):
     still = np.full(picture.shape[:2], True)
     still[: 3 * side, : side * (FRAMES // 4 + 2)] = False
     network = Filter(picture.shape, elements)
-    alphas = [network.alpha(frame)[still] for frame in film(picture, noise)]
+    alphas = [alpha_of(network, frame)[still] for frame in film(picture, noise)]
     network.close()
     return np.mean([abs(a - b).mean() for a, b in zip(alphas[2:], alphas[1:])])
 
@@ -107,7 +88,7 @@ def main(paths):
     for path in paths or pictures():
         picture = samples.decoded(path)
         ours = Filter(picture.shape, network)
-        matte = ours.alpha(picture)
+        matte = alpha_of(ours, picture)
         ours.close()
         expected = enlarged(matte_of_onnxruntime(run, picture), picture.shape[:2]) / 255
         print(f"{os.path.basename(path)}: IoU {union_ratio(matte > 0.5, expected > 0.5):.4f}, "

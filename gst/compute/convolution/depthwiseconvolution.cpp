@@ -4,6 +4,7 @@
  */
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
+#include "../macro.hpp"
 
 #include <gst/opencl/context/deviceinfo.hpp>
 
@@ -63,18 +64,16 @@ public:
 private:
   bool create_kernel (GstOpenCLContext *context, GError **error)
   {
-    auto option = [] (const char *name, gsize value) {
-      return std::string (" -D") + name + "=" + std::to_string (value);
-    };
     const std::string options =
         number_options (convolution.input_type, Finishing (convolution))
-        + option ("LANES", lanes) + option ("TAP_LINES", convolution.tap_lines)
-        + option ("TAP_COLUMNS", convolution.tap_columns)
-        + option ("STRIDE_Y", convolution.stride.y)
-        + option ("STRIDE_X", convolution.stride.x)
-        + option ("DILATION_Y", convolution.dilation.y)
-        + option ("DILATION_X", convolution.dilation.x)
-        + option ("INPUT_BYTES", opencl::info_of (convolution.input_type).size);
+        + macro ("LANES", gint64 (lanes))
+        + macro ("TAP_LINES", gint64 (convolution.tap_lines))
+        + macro ("TAP_COLUMNS", gint64 (convolution.tap_columns))
+        + macro ("STRIDE_Y", gint64 (convolution.stride.y))
+        + macro ("STRIDE_X", gint64 (convolution.stride.x))
+        + macro ("DILATION_Y", gint64 (convolution.dilation.y))
+        + macro ("DILATION_X", gint64 (convolution.dilation.x))
+        + macro ("INPUT_BYTES", gint64 (opencl::info_of (convolution.input_type).size));
     return kernel.create (
         context, RESOURCE, "convolve_depthwise", options.c_str (), error);
   }

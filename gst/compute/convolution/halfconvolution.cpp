@@ -4,6 +4,7 @@
  */
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
+#include "../macro.hpp"
 
 #include <gst/common/halfnumber.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
@@ -144,9 +145,6 @@ Half::choose_tiling (GstOpenCLContext *context)
 bool
 Half::create_kernels (GstOpenCLContext *context, GError **error)
 {
-  auto option = [] (const char *name, gsize value) {
-    return std::string (" -D") + name + "=" + std::to_string (value);
-  };
   const Finishing whole = parts == 1 ? finishing : Finishing ();
   if (parts > 1) {
     workspace->reserve (
@@ -154,12 +152,13 @@ Half::create_kernels (GstOpenCLContext *context, GError **error)
     if (!ending.create (context, finishing, error))
       return false;
   }
-  const std::string common = option ("BM", tiling.rows) + option ("BN", tiling.columns)
-                             + option ("WARPS_M", tiling.warps_m)
-                             + option ("WARPS_N", tiling.warps_n)
-                             + option ("STAGES", tiling.stages)
-                             + option ("TENSOR_CORES", has_tensor_cores (context))
-                             + option ("ACTIVATION", gsize (whole.activation));
+  const std::string common = macro ("BM", gint64 (tiling.rows))
+                             + macro ("BN", gint64 (tiling.columns))
+                             + macro ("WARPS_M", gint64 (tiling.warps_m))
+                             + macro ("WARPS_N", gint64 (tiling.warps_n))
+                             + macro ("STAGES", gint64 (tiling.stages))
+                             + macro ("TENSOR_CORES", gint64 (has_tensor_cores (context)))
+                             + macro ("ACTIVATION", gint64 (whole.activation));
   const std::string product = number_options (opencl::NumberType::f16, whole) + common;
   const std::string gather =
       number_options (convolution.input_type, Finishing ()) + common;
@@ -295,8 +294,8 @@ has_tensor_cores (GstOpenCLContext *context)
          && major >= 8;
 }
 
-/* Other devices convert halves to float32 and use the other methods. A CPU that is told to
- * use the kernels of GPUs takes the plain form. */
+/* Devices without tensor cores convert halves to float32 for the other methods. With
+ * GST_OPENCL_CONVOLVE_GROUPS=1, a CPU runs the plain form of the kernel. */
 bool
 is_half (GstOpenCLContext *context, const Convolution &convolution)
 {

@@ -11,6 +11,8 @@
 #include <gst/opencl/kernel/kernel.hpp>
 
 namespace inference {
+using compute::macro;
+
 #define INFERENCE_KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
 
 /* A kernel and its launch. A subclass sets the arguments. */
@@ -63,13 +65,6 @@ protected:
   opencl::Kernel kernel;
   cl::Buffer geometry;
 };
-
-/* " -DNAME=VALUE" */
-inline std::string
-macro (const char *name, gint64 value)
-{
-  return std::string (" -D") + name + "=" + std::to_string (value);
-}
 
 /* Makes a step by its create (request, what, error). */
 template <typename Made, typename... What>

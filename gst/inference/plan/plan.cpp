@@ -115,7 +115,6 @@ add_concat_tasks (const ConcatOp &what, const Operation &operation,
   }
 }
 
-/* A kernel that cannot convert writes the type of its input. */
 bool
 is_empty (const Task &task)
 {

@@ -4,6 +4,8 @@
  */
 #include "failedstreams.hpp"
 
+#include <gst/common/outermost.hpp>
+
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -23,18 +25,6 @@ streams_quark ()
 {
   static const GQuark quark = g_quark_from_static_string ("gst-opencl-failed-streams");
   return quark;
-}
-
-/* (transfer full) */
-GstObject *
-ref_outermost (GstElement *element)
-{
-  auto *object = GST_OBJECT (gst_object_ref (element));
-  while (GstObject *parent = gst_object_get_parent (object)) {
-    gst_object_unref (object);
-    object = parent;
-  }
-  return object;
 }
 
 /* Returns the group ids of the streams of all pads. */

@@ -17,6 +17,7 @@
 #include <gst/opencl/memory/deferredframe.hpp>
 #include "elementcore.hpp"
 #include <gst/common/framesize.hpp>
+#include <gst/common/outermost.hpp>
 #include <gst/opencl/memory/gstopenclallocator.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
@@ -844,13 +845,9 @@ gst_opencl_filter_get_queue (GstOpenCLFilter *filter)
 static bool
 is_in_pipeline (gpointer element)
 {
-  auto *top = static_cast<GstObject *> (gst_object_ref (element));
-  while (GstObject *parent = gst_object_get_parent (top)) {
-    gst_object_unref (top);
-    top = parent;
-  }
-  const bool is = GST_IS_PIPELINE (top);
-  gst_object_unref (top);
+  GstObject *outermost = opencl::ref_outermost (element);
+  const bool is = GST_IS_PIPELINE (outermost);
+  gst_object_unref (outermost);
   return is;
 }
 
