@@ -137,6 +137,25 @@ element (const char *precision)
   };
 }
 
+/* --- NV12 frames of a camera, keyed by a network that finds a person --- */
+
+Measure
+camera (const char *precision)
+{
+  return [precision] (Session &session, Subject &subject, Result &result, GError **) {
+    const Options &given = session.options;
+    const guint width = given.width ? given.width : 1920;
+    const guint height = given.height ? given.height : 1080;
+    result.sizes = {{"width", width}, {"height", height}};
+    const std::string keyer = std::string ("openclinference output=alpha precision=")
+                              + precision + " model-file=\"" + subject.file
+                              + "\" ! matterefine";
+    Line line;
+    if (camera_line (keyer, width, height, line, result.error))
+      bench::measure (line, given.timing, result);
+  };
+}
+
 /* --- the network alone: the host waits for each run --- */
 
 Measure
@@ -188,5 +207,8 @@ const std::vector<Case> inference_cases = {
         each_model (element ("half"))},
     {"executor-half", "the network alone in half precision",
         each_model (executor (inference::Precision::half))},
+    {"camera", "NV12 1920x1080, matte, matterefine, background, NV12, host to host",
+        each_model (camera ("float"))},
+    {"camera-half", "the same with precision=half", each_model (camera ("half"))},
 };
 } // namespace bench
