@@ -67,21 +67,20 @@ MatteOutput::create (GstOpenCLContext *context, const GstVideoInfo &input,
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 4; k++)
       rows[i].values[k] = std::llrint (std::ldexp (255 * rgb[i][k], fraction));
-  std::string options;
-  opencl::define_samples (options, "IN", input, GST_VIDEO_INFO_IS_GRAY (&input));
-  opencl::define_chroma (options, "IN", input, true);
-  opencl::define (options, "OUT_BITS", "", "8");
+  std::string options = reading_options (input);
   const char *const names[] = {"RED", "GREEN", "BLUE", "ALPHA"};
   for (guint c = 0; c < 4; c++)
     opencl::define (
         options, names[c], "", std::to_string (GST_VIDEO_INFO_COMP_POFFSET (&output, c)));
-  const std::string unaligned = options + " -DALIGNMENT=1";
   keeps_pixels = GST_VIDEO_INFO_FORMAT (&input) == GST_VIDEO_INFO_FORMAT (&output);
-  replace.prepare (context, RESOURCE, "replace_alpha", options, {4, 1});
+  const char *const name = keeps_pixels ? "replace_alpha" : "apply_matte";
+  if (!create_for (context, input, RESOURCE, name, options, apply, error))
+    return false;
+  options += " -DALIGNMENT="; /* as in `apply`, so that one program has both kernels */
+  options += opencl::has_pixels_of_four_bytes (input) ? "4" : "1";
   return opencl::make_buffer (
              context, gsize (height) * input.width * sizeof (cl_float), stretched, error)
-         && stretch.create (context, RESOURCE, "stretch_matte", unaligned.c_str (), error)
-         && apply.create (context, RESOURCE, "apply_matte", unaligned.c_str (), error);
+         && stretch.create (context, RESOURCE, "stretch_matte", options.c_str (), error);
 }
 
 bool
@@ -92,15 +91,18 @@ MatteOutput::enqueue (cl_command_queue queue, const GstOpenCLFrame *input,
           cl_long (offset), cl_long (line), cl_long (column), size, scale.s[0],
           shift.s[0], cl_int (info.width), stretched ()))
     return false;
+  const gsize columns = (gsize (info.width) + 7) / 8, lines = gsize (info.height);
   const cl_int2 pixels = {{info.width, info.height}};
   if (keeps_pixels)
-    return replace.launch (queue, (gsize (info.width) + 7) / 8, gsize (info.height),
-        error, input, output, pixels, stretched (), size.s[1], scale.s[1], shift.s[1]);
+    return apply.launch (queue, columns, lines, error, input, output, pixels,
+        stretched (), size.s[1], scale.s[1], shift.s[1]);
   const opencl::VideoLayout layout = opencl::layout_of (info, *input);
   const cl_int fields = opencl::has_two_fields (info, input->buffer) ? 2 : 1;
-  return apply.launch (queue, gsize (info.width), gsize (info.height), error, input->data,
-      layout.size, layout.start, layout.stride, layout.step, fields, rows[0], rows[1],
-      rows[2], stretched (), size.s[1], scale.s[1], shift.s[1], output->data,
-      cl_ulong (output->offset[0]), cl_long (output->stride[0]));
+  opencl::Kernel *kernel = apply.variant ({input}, error);
+  return kernel
+         && kernel->launch (queue, columns, lines, error, input->data, layout.size,
+             layout.start, layout.stride, fields, rows[0], rows[1], rows[2], stretched (),
+             size.s[1], scale.s[1], shift.s[1], output->data,
+             cl_ulong (output->offset[0]), cl_long (output->stride[0]));
 }
 } // namespace inference

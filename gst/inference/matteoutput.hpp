@@ -30,7 +30,7 @@ private:
   cl_float2 scale = {}, shift = {};
   cl::Buffer stretched;      /* the matte, as wide as the frame */
   bool keeps_pixels = false; /* input and output have the same format */
-  opencl::Kernel stretch, apply;
-  opencl::FrameKernel replace;
+  opencl::Kernel stretch;
+  opencl::FrameKernel apply;
 };
 } // namespace inference

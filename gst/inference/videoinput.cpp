@@ -18,6 +18,8 @@ namespace {
 
 /* --- geometry --- */
 
+constexpr gsize columns_together = 8; /* COLUMNS of prepare.cl */
+
 /* Weighted input samples of each output sample, as in prepare.cl */
 struct Taps {
   std::vector<cl_float> table;
@@ -54,18 +56,25 @@ weights_at (double centre, double covered, gint length)
   return weights;
 }
 
-/* `left` and `size` place the `length` input samples among the `outputs` ones. */
+/* `left` and `size` place the `length` input samples among the `outputs` ones. The number of
+ * weights is a multiple of `together`. If that is not 1, the first sample has an even index,
+ * as chroma of two samples is read at once. */
 Taps
-make_taps (double left, double size, gint length, gint outputs)
+make_taps (double left, double size, gint length, gint outputs, gsize together)
 {
   std::vector<Weights> all;
   Taps taps;
   const double covered = length / size;
   for (gint n = 0; n < outputs; n++) {
-    all.push_back (weights_at ((n + 0.5 - left) * covered, covered, length));
-    taps.count = std::max (taps.count, all.back ().values.size ());
+    Weights weights = weights_at ((n + 0.5 - left) * covered, covered, length);
+    if (together > 1 && weights.first > 0 && weights.first % 2 == 1) {
+      weights.first--;
+      weights.values.insert (weights.values.begin (), 0);
+    }
+    taps.count = std::max (taps.count, weights.values.size ());
+    all.push_back (weights);
   }
-  taps.count = std::max (taps.count, gsize (1));
+  taps.count = (std::max (taps.count, gsize (1)) + together - 1) / together * together;
   for (Weights &weights : all) {
     weights.values.resize (taps.count, 0);
     taps.table.push_back (cl_float (weights.first));
@@ -97,6 +106,31 @@ find_color_rows (const GstVideoInfo &video, double rgb[3][4])
   for (int i = 0; i < 3; i++)
     for (int k = 0; k < 4; k++)
       rgb[i][k] = matrix.m[gray ? 0 : i][k] / 255;
+}
+
+std::string
+reading_options (const GstVideoInfo &video)
+{
+  std::string options;
+  opencl::define_samples (options, "IN", video, GST_VIDEO_INFO_IS_GRAY (&video));
+  opencl::define_chroma (options, "IN", video, true);
+  opencl::define_steps (options, "IN", opencl::layout_of (video, GstOpenCLFrame{}));
+  opencl::define (options, "OUT_BITS", "", "8");
+  opencl::define (
+      options, "WIDE", "", GST_VIDEO_INFO_COMP_DEPTH (&video, 0) == 8 ? "1" : "0");
+  return options;
+}
+
+bool
+create_for (GstOpenCLContext *context, const GstVideoInfo &video, const char *resource,
+    const char *name, const std::string &options, opencl::FrameKernel &kernel,
+    GError **error)
+{
+  if (opencl::has_pixels_of_four_bytes (video))
+    kernel.prepare (context, resource, name, options, {4, 1});
+  else
+    kernel.prepare (context, resource, name, options, {1});
+  return kernel.variant ({}, error) != nullptr;
 }
 
 FittedFrame
@@ -168,10 +202,10 @@ VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
     return false;
   const FittedFrame frame = fit_frame (
       mapping.fit, video.width, video.height, gint (place.width), gint (place.height));
-  const Taps columns =
-      make_taps (frame.left, frame.width, video.width, gint (place.width));
+  const Taps columns = make_taps (
+      frame.left, frame.width, video.width, gint (place.width), columns_together);
   const Taps lines =
-      make_taps (frame.top, frame.height, video.height, gint (place.height));
+      make_taps (frame.top, frame.height, video.height, gint (place.height), 1);
   taps = {{cl_int (columns.count), cl_int (lines.count)}};
   across = opencl::make_table (
       context, columns.table.data (), columns.table.size () * sizeof (cl_float), error);
@@ -182,16 +216,12 @@ VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
   if (!down ())
     return false;
 
-  std::string options;
-  opencl::define_samples (options, "IN", video, GST_VIDEO_INFO_IS_GRAY (&video));
-  opencl::define_chroma (options, "IN", video, true);
-  opencl::define (options, "OUT_BITS", "", "8");
-  opencl::define (options, "ALIGNMENT", "", "1");
+  std::string options = reading_options (video);
   opencl::define (options, "CHANNELS", "", std::to_string (place.channels));
   const bool half = place.type == opencl::NumberType::f16;
   opencl::define (options, "STORED", "", half ? "half" : "float");
   opencl::define (options, "IS_HALF", "", half ? "1" : "0");
-  return kernel.create (context, RESOURCE, "prepare", options.c_str (), error);
+  return create_for (context, video, RESOURCE, "prepare", options, kernel, error);
 }
 
 bool
@@ -201,11 +231,13 @@ VideoInput::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem
   const opencl::VideoLayout layout = opencl::layout_of (info, *frame);
   const cl_int fields = opencl::has_two_fields (info, frame->buffer) ? 2 : 1;
   const gint64 size = gint64 (opencl::info_of (place.type).size);
-  return kernel.launch (queue, gsize (place.width), gsize (place.height), error,
-      frame->data, layout.size, layout.start, layout.stride, layout.step, fields,
-      across (), down (), taps, rows[0], rows[1], rows[2], fill, output,
-      cl_long (place.offset + offset / size), cl_long (place.channel),
-      cl_long (place.line), cl_long (place.column), cl_int (place.width),
-      cl_int (place.height));
+  opencl::Kernel *prepare = kernel.variant ({frame}, error);
+  return prepare
+         && prepare->launch (queue, gsize (place.width), gsize (place.height), error,
+             frame->data, layout.size, layout.start, layout.stride, fields, across (),
+             down (), taps, rows[0], rows[1], rows[2], fill, output,
+             cl_long (place.offset + offset / size), cl_long (place.channel),
+             cl_long (place.line), cl_long (place.column), cl_int (place.width),
+             cl_int (place.height));
 }
 } // namespace inference

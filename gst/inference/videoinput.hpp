@@ -38,6 +38,13 @@ struct PixelPlace {
 /* Red, green and blue, 0 … 1, as weighted sums of a frame's three samples and 1 */
 void find_color_rows (const GstVideoInfo &video, double rgb[3][4]);
 
+/* Options of kernels that read frames with videoframe.clh, without ALIGNMENT */
+std::string reading_options (const GstVideoInfo &video);
+/* Makes such a kernel, with a variant for unaligned frames where that counts. */
+bool create_for (GstOpenCLContext *context, const GstVideoInfo &video,
+    const char *resource, const char *name, const std::string &options,
+    opencl::FrameKernel &kernel, GError **error);
+
 /* Scales (mean of the covered pixels if it is made smaller, else bilinear), converts colours
  * and normalizes, in one launch. */
 class VideoInput {
@@ -59,6 +66,6 @@ private:
   cl_float4 rows[3] = {}, fill = {};
   cl_int2 taps = {};
   cl::Buffer across, down;
-  opencl::Kernel kernel;
+  opencl::FrameKernel kernel;
 };
 } // namespace inference

@@ -4,11 +4,12 @@
  * between the rows. `scale` and `shift` map a pixel of the frame to the matte. Outside of it
  * alpha is 0.
  *
- * Built with the options of videoframe.clh and RED, GREEN, BLUE and ALPHA, the position of
- * each component in an output pixel.
+ * Built with the options of videoframe.clh and IN_STEPS, and with RED, GREEN, BLUE and ALPHA,
+ * the position of each component in an output pixel.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#define COLUMNS 8
 #include <frame.clh>
 #include <videoframe.clh>
 
@@ -46,31 +47,58 @@ alpha_at (global const float *restrict stretched, int x, int y, int width, int r
   return IS_INSIDE (at, rows) ? convert_int_rte (clamp (alpha, 0.0f, 1.0f) * 255.0f) : 0;
 }
 
-kernel void
-apply_matte (global const uchar *data, int2 size, ulong4 start, int4 stride, int4 step,
-    int fields, long4 row0, long4 row1, long4 row2, global const float *restrict stretched,
-    int rows, float scale, float shift, global uchar *restrict output,
-    ulong output_offset, long output_stride)
-{
-  const int x = get_global_id (0), y = get_global_id (1);
-  if (x >= size.x || y >= size.y)
-    return;
-  const VideoFrame frame = {data, size, start, stride, step, fields};
-  const int4 pixel = read_pixel (&frame, x, y);
-  global uchar *to = output + output_offset + y * output_stride + x * 4;
-  to[RED] = nearest_level (pixel, row0);
-  to[GREEN] = nearest_level (pixel, row1);
-  to[BLUE] = nearest_level (pixel, row2);
-  to[ALPHA] = alpha_at (stretched, x, y, size.x, rows, scale, shift);
-}
-
 #ifdef __ENDIAN_LITTLE__
-#define ALPHA_SHIFT (8 * ALPHA)
+#define SHIFT(component) (8 * (component))
 #else
-#define ALPHA_SHIFT (24 - 8 * ALPHA)
+#define SHIFT(component) (24 - 8 * (component))
 #endif
 
-/* The same for a frame whose pixels are those of the output. Eight pixels per work-item */
+/* The same for eight pixels, at the place of alpha in their words */
+uint8
+alphas_at (global const float *restrict stretched, int x, int y, int width, int rows,
+    float scale, float shift)
+{
+  const float at = y * scale + shift;
+  const float8 low = vload8 (0, stretched + LOW (at, rows) * width + x);
+  const float8 high = vload8 (0, stretched + HIGH (at, rows) * width + x);
+  const float8 alpha = clamp (mix (low, high, at - floor (at)), 0.0f, 1.0f);
+  const uint8 level = convert_uint8 (convert_int8_rte (alpha * 255.0f));
+  return (IS_INSIDE (at, rows) ? level : 0) << SHIFT (ALPHA);
+}
+
+/* Eight pixels per work-item */
+kernel void
+apply_matte (global const uchar *data, int2 size, ulong4 start, int4 stride, int fields,
+    long4 row0, long4 row1, long4 row2, global const float *restrict stretched, int rows,
+    float scale, float shift, global uchar *restrict output, ulong output_offset,
+    long output_stride)
+{
+  const int x = 8 * get_global_id (0), y = get_global_id (1);
+  if (x >= size.x || y >= size.y)
+    return;
+  const VideoFrame frame = {data, size, start, stride, (int4)(IN_STEPS), fields};
+  global uchar *to = output + output_offset + y * output_stride;
+#if WIDE
+  if (x >= CHROMA_REACH && x + COLUMNS + CHROMA_REACH <= size.x && fields == 1) {
+    const Pixels pixels = read_pixels (&frame, x, y);
+    const uint8 color = convert_uint8 (color_wide (pixels, row0)) << SHIFT (RED)
+                        | convert_uint8 (color_wide (pixels, row1)) << SHIFT (GREEN)
+                        | convert_uint8 (color_wide (pixels, row2)) << SHIFT (BLUE);
+    const uint8 words = color | alphas_at (stretched, x, y, size.x, rows, scale, shift);
+    STORE_UNALIGNED (WideWords, to + 4 * x, words);
+    return;
+  }
+#endif
+  for (int n = x; n < min (x + 8, size.x); n++) {
+    const int4 pixel = read_pixel (&frame, n, y);
+    to[4 * n + RED] = nearest_level (pixel, row0);
+    to[4 * n + GREEN] = nearest_level (pixel, row1);
+    to[4 * n + BLUE] = nearest_level (pixel, row2);
+    to[4 * n + ALPHA] = alpha_at (stretched, n, y, size.x, rows, scale, shift);
+  }
+}
+
+/* The same for a frame whose pixels are those of the output */
 kernel void
 replace_alpha (FRAME (const, input), FRAME (, output), int2 size,
     global const float *restrict stretched, int rows, float scale, float shift)
@@ -82,21 +110,16 @@ replace_alpha (FRAME (const, input), FRAME (, output), int2 size,
   global uchar *to = LINE (output, y);
 #if ALIGNMENT >= 4
   if (x + 8 <= size.x) {
-    const float at = y * scale + shift;
-    const float8 low = vload8 (0, stretched + LOW (at, rows) * size.x + x);
-    const float8 high = vload8 (0, stretched + HIGH (at, rows) * size.x + x);
-    const float8 alpha = clamp (mix (low, high, at - floor (at)), 0.0f, 1.0f);
-    const uint8 level = convert_uint8 (convert_int8_rte (alpha * 255.0f))
-                        * (IS_INSIDE (at, rows) ? 1u : 0u);
+    const uint8 level = alphas_at (stretched, x, y, size.x, rows, scale, shift);
     const uint8 color =
-        vload8 (0, (global const uint *)from + x) & ~(255u << ALPHA_SHIFT);
-    vstore8 (color | level << ALPHA_SHIFT, 0, (global uint *)to + x);
+        vload8 (0, (global const uint *)from + x) & ~(255u << SHIFT (ALPHA));
+    vstore8 (color | level, 0, (global uint *)to + x);
     return;
   }
 #endif
   for (int n = x; n < min (x + 8, size.x); n++) {
-    const uint color = as_uint (vload4 (n, from)) & ~(255u << ALPHA_SHIFT);
+    const uint color = as_uint (vload4 (n, from)) & ~(255u << SHIFT (ALPHA));
     const uint level = alpha_at (stretched, n, y, size.x, rows, scale, shift);
-    vstore4 (as_uchar4 (color | level << ALPHA_SHIFT), n, to);
+    vstore4 (as_uchar4 (color | level << SHIFT (ALPHA)), n, to);
   }
 }

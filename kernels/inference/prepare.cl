@@ -3,13 +3,15 @@
  * A work-item computes one pixel of the network's input. Each column and row of it is a
  * weighted sum of input columns and rows: `across` and `down` have for each the index of the
  * first one, then `taps` weights. An index of -1 marks pixels outside the frame, which get
- * `fill`. (inputs of videoinput.cpp)
+ * `fill`. Columns begin at an even index, and their number is a multiple of COLUMNS.
+ * (make_taps of videoinput.cpp)
  *
- * Built with the options of videoframe.clh, CHANNELS (1 or 3), STORED (float or half), and
- * IS_HALF.
+ * Built with the options of videoframe.clh and IN_STEPS, CHANNELS (1 or 3), STORED (float or
+ * half), and IS_HALF.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#define COLUMNS 8
 #include <videoframe.clh>
 
 #if IS_HALF
@@ -18,8 +20,44 @@
 #define STORE(value, at) (*(at) = (value))
 #endif
 
+typedef struct {
+  float8 x, y, z;
+} Columns;
+
+/* Adds COLUMNS pixels. Those beyond the frame repeat its last one; their weight is 0. */
+__attribute__ ((always_inline)) void
+add_pixels (const VideoFrame *in, int x, int y, float weight, Columns *sums)
+{
+#if WIDE
+  if (x >= CHROMA_REACH && x + COLUMNS + CHROMA_REACH <= in->size.x && in->fields == 1) {
+    const Pixels pixels = read_pixels (in, x, y);
+    sums->x += weight * convert_float8 (pixels.x);
+    sums->y += weight * convert_float8 (pixels.y);
+    sums->z += weight * convert_float8 (pixels.z);
+    return;
+  }
+#endif
+  float each[3][COLUMNS];
+  for (int n = 0; n < COLUMNS; n++) {
+    const int4 pixel = read_pixel (in, min (x + n, in->size.x - 1), y);
+    each[0][n] = pixel.x;
+    each[1][n] = pixel.y;
+    each[2][n] = pixel.z;
+  }
+  sums->x += weight * vload8 (0, each[0]);
+  sums->y += weight * vload8 (0, each[1]);
+  sums->z += weight * vload8 (0, each[2]);
+}
+
+float
+total (float8 values)
+{
+  const float4 sums = values.lo + values.hi;
+  return (sums.x + sums.y) + (sums.z + sums.w);
+}
+
 kernel void
-prepare (global const uchar *data, int2 size, ulong4 start, int4 stride, int4 step, int fields,
+prepare (global const uchar *data, int2 size, ulong4 start, int4 stride, int fields,
     global const float *restrict across, global const float *restrict down, int2 taps,
     float4 row0, float4 row1, float4 row2, float4 fill, global STORED *restrict output,
     long output_offset, long channel_step, long line_step, long column_step, int width,
@@ -28,25 +66,25 @@ prepare (global const uchar *data, int2 size, ulong4 start, int4 stride, int4 st
   const int x = get_global_id (0), y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  const VideoFrame frame = {data, size, start, stride, step, fields};
-  const VideoFrame *in = &frame;
+  const VideoFrame in = {data, size, start, stride, (int4)(IN_STEPS), fields};
   across += x * (taps.x + 1);
   down += y * (taps.y + 1);
   const int first_x = (int)across[0], first_y = (int)down[0];
   float values[3] = {fill.x, fill.y, fill.z};
   if (first_x >= 0 && first_y >= 0) {
-    float4 sum = 0.0f;
-    for (int j = 0; j < taps.y; j++) {
-      if (down[1 + j] == 0.0f)
+    float4 sum = (float4)(0.0f, 0.0f, 0.0f, 1.0f);
+    for (int i = 0; i < taps.x; i += COLUMNS) {
+      const float8 weights = vload8 (0, across + 1 + i);
+      Columns columns = {0.0f, 0.0f, 0.0f};
+      if (i > 0 && all (weights == 0.0f))
         continue;
-      float4 line = 0.0f;
-      for (int i = 0; i < taps.x; i++)
-        if (across[1 + i] != 0.0f)
-          line += across[1 + i]
-                  * convert_float4 (read_pixel (in, first_x + i, first_y + j));
-      sum += down[1 + j] * line;
+      for (int j = 0; j < taps.y; j++)
+        if (down[1 + j] != 0.0f)
+          add_pixels (&in, first_x + i, first_y + j, down[1 + j], &columns);
+      sum.x += total (weights * columns.x);
+      sum.y += total (weights * columns.y);
+      sum.z += total (weights * columns.z);
     }
-    sum.w = 1.0f;
     values[0] = dot (sum, row0);
     values[1] = dot (sum, row1);
     values[2] = dot (sum, row2);
