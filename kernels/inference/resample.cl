@@ -1,54 +1,63 @@
 /* Weighted samples along each dimension, by tables: resizing, padding, gathering
  *
  * A work-item computes LANES neighbouring elements of the innermost dimension, which has no
- * table if LANES > 1. Built with the macros of numbers.clh and RANK. `g` has for each
- * dimension, innermost first: length of the output, strides of the input and the output,
- * number of taps (0 = no table), and where its table begins in `index` and `weights`. An
- * index of -1 gives `fill`.
+ * table if LANES > 1. Built with the macros of numbers.clh, RANK, INDEX (uint if it can count the
+ * work-items, else ulong), and TAPS: the number of taps of each dimension, innermost first
+ * (0 = no table). `g` has for each dimension: length of the
+ * output, strides of the input and the output, and where its table begins in `index` and
+ * `weights`. An index of -1 gives `fill`.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include <numbers.clh>
 
-#define LENGTH(d) g[5 * (d)]
-#define FROM_STEP(d) g[5 * (d) + 1]
-#define TO_STEP(d) g[5 * (d) + 2]
-#define TAPS(d) g[5 * (d) + 3]
-#define TABLE(d) g[5 * (d) + 4]
+#define LENGTH(d) ((INDEX)g[4 * (d)])
+#define FROM_STEP(d) g[4 * (d) + 1]
+#define TO_STEP(d) g[4 * (d) + 2]
+#define TABLE(d) (int)g[4 * (d) + 3]
 
 kernel void
 resample (global const STORED *restrict input, long input_offset,
     global STORED *restrict output, long output_offset, global const long *restrict g,
     global const int *restrict index, global const float *restrict weights, REAL fill,
-    ulong items)
+    INDEX items)
 {
-  size_t rest = get_global_id (0);
+  const int taps[RANK] = {TAPS};
+  INDEX rest = get_global_id (0);
   if (rest >= items)
     return;
-  long at[RANK];
-  long taps = 1;
+  int first[RANK]; /* of the taps in the table */
+  int all_taps = 1;
   bool outside = false;
+#pragma unroll
   for (int d = 0; d < RANK; d++) {
-    const size_t length = d == 0 ? LENGTH (0) / LANES : LENGTH (d);
-    at[d] = (long)(rest % length) * (d == 0 ? LANES : 1);
+    const INDEX length = d == 0 ? LENGTH (0) / LANES : LENGTH (d);
+    const INDEX at = d == RANK - 1 ? rest : rest % length;
+    const INDEX element = d == 0 ? at * LANES : at;
     rest /= length;
-    output_offset += at[d] * TO_STEP (d);
-    if (TAPS (d) == 0)
-      input_offset += at[d] * FROM_STEP (d);
+    output_offset += element * TO_STEP (d);
+    if (taps[d] == 0)
+      input_offset += element * FROM_STEP (d);
     else {
-      taps *= TAPS (d);
-      outside = outside || index[TABLE (d) + at[d] * TAPS (d)] < 0;
+      first[d] = TABLE (d) + at * taps[d];
+      all_taps *= taps[d];
+      outside = outside || index[first[d]] < 0;
     }
   }
   REALS sum = (REALS)(outside ? fill : 0);
-  for (long n = 0; n < taps && !outside; n++) {
-    long from = input_offset, tap = n;
+  if (outside)
+    all_taps = 0;
+#pragma unroll 4
+  for (int n = 0; n < all_taps; n++) {
+    long from = input_offset;
+    int tap = n;
     REAL weight = 1;
+#pragma unroll
     for (int d = 0; d < RANK; d++) {
-      if (TAPS (d) == 0)
+      if (taps[d] == 0)
         continue;
-      const long place = TABLE (d) + at[d] * TAPS (d) + tap % TAPS (d);
-      tap /= TAPS (d);
+      const int place = first[d] + tap % taps[d];
+      tap /= taps[d];
       from += index[place] * FROM_STEP (d);
 #if WEIGHTED
       weight *= weights[place];

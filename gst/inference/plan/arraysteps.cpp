@@ -166,13 +166,14 @@ public:
     std::vector<cl_long> table;
     std::vector<cl_int> indices;
     std::vector<cl_float> factors;
+    std::string taps; /* of each dimension */
     for (const auto &own : what.tables)
       weighted = weighted || (own && !own->weights.empty ());
     for (const gsize d : order) {
       const auto &own = what.tables[d];
-      table.insert (
-          table.end (), {output.shape[d], input.strides[d], output.strides[d],
-                            own ? cl_long (own->taps) : 0, cl_long (indices.size ())});
+      table.insert (table.end (), {output.shape[d], input.strides[d], output.strides[d],
+                                      cl_long (indices.size ())});
+      taps += (taps.empty () ? "" : ",") + std::to_string (own ? own->taps : 0);
       if (!own)
         continue;
       indices.insert (indices.end (), own->index.begin (), own->index.end ());
@@ -190,7 +191,8 @@ public:
         request.context, factors.data (), factors.size () * sizeof (cl_float), error);
     const std::string options = compute::number_macros (input.type, lanes)
                                 + macro ("RANK", gint64 (order.size ()))
-                                + macro ("WEIGHTED", weighted);
+                                + macro ("WEIGHTED", weighted) + " -DTAPS=" + taps
+                                + " -DINDEX=" + index_type (items);
     return weight_table () && make_geometry (request.context, table, error)
            && kernel.create (request.context, INFERENCE_KERNELS "resample.cl", "resample",
                options.c_str (), error);
@@ -203,7 +205,7 @@ protected:
            && set_tensor (index, output, memories, error)
            && set (index, error, geometry (), index_table (), weight_table ())
            && set_real (index, input.type, fill, error)
-           && set (index, error, cl_ulong (items));
+           && set_count (kernel, index, items, error);
   }
 
 private:

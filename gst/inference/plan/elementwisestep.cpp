@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "step.hpp"
+#include "kernelstep.hpp"
 
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/kernel/kernel.hpp>
@@ -137,9 +137,9 @@ class Source {
 public:
   Source (const ElementProgram &program, const Tensor &output,
       const std::vector<Tensor> &inputs, const std::vector<ElementType> &types,
-      const Loops &loops, gsize width)
+      const Loops &loops, gsize width, const std::string &index)
       : program (program), output (output), inputs (inputs), types (types), loops (loops),
-        width (width)
+        width (width), index (index)
   {
   }
   std::string text () const;
@@ -170,6 +170,7 @@ private:
   const std::vector<ElementType> &types; /* of the inputs */
   const Loops &loops;
   gsize width;
+  const std::string index; /* type that counts the work-items */
 };
 
 /* Value of instruction `n`, wrapped to its type */
@@ -274,7 +275,7 @@ Source::parameters () const
     text += ",\n    " + tensor (std::to_string (n), inputs[n], true);
   for (gsize d = 0; d < loops.rank (); d++)
     text += ", uint length" + std::to_string (d);
-  return text + ", ulong items";
+  return text + ", " + index + " items";
 }
 
 std::string
@@ -313,25 +314,28 @@ Source::text () const
   source += function (1);
   if (width > 1)
     source += function (width);
-  source += "kernel void\nelementwise (" + parameters () + ")\n{\n"
-            + "  const size_t item = get_global_id (0);\n"
+  source += "kernel void\nelementwise (" + parameters ()
+            + ")\n{\n"
+              "  const "
+            + index
+            + " item = get_global_id (0);\n"
               "  if (item >= items)\n    return;\n"
               "  const uint columns = (length0 + "
             + std::to_string (width - 1) + ") / " + std::to_string (width)
             + ";\n  uint x = item % columns * " + std::to_string (width) + ";\n";
   if (loops.rank () > 1)
-    source += "  size_t rest = item / columns;\n";
+    source += "  " + index + " rest = item / columns;\n";
   std::string at_output = "offseto";
   std::vector<std::string> at;
   for (gsize n = 0; n < inputs.size (); n++)
     at.push_back ("offset" + std::to_string (n));
   for (gsize d = 1; d < loops.rank (); d++) {
-    const std::string index = "d" + std::to_string (d);
-    source += "  const long " + index + " = rest % length" + std::to_string (d)
+    const std::string place = "d" + std::to_string (d);
+    source += "  const long " + place + " = rest % length" + std::to_string (d)
               + ";\n  rest /= length" + std::to_string (d) + ";\n";
-    at_output += " + " + index + " * so_" + std::to_string (d);
+    at_output += " + " + place + " * so_" + std::to_string (d);
     for (gsize n = 0; n < inputs.size (); n++)
-      at[n] += " + " + index + " * s" + std::to_string (n) + "_" + std::to_string (d);
+      at[n] += " + " + place + " * s" + std::to_string (n) + "_" + std::to_string (d);
   }
   source += "  po += " + at_output + ";\n";
   for (gsize n = 0; n < inputs.size (); n++)
@@ -412,7 +416,7 @@ ElementwiseStep::create (
   std::vector<ElementType> types;
   for (const Tensor &input : inputs)
     types.push_back (element_type_of (input.type));
-  const Source source (program, output, inputs, types, loops, width);
+  const Source source (program, output, inputs, types, loops, width, index_type (items));
   return kernel.create_from_source (
       request.context, source.text ().c_str (), "elementwise", nullptr, error);
 }
@@ -443,7 +447,7 @@ ElementwiseStep::enqueue (
   for (const gint64 length : loops.lengths)
     if (!kernel.set (index, cl_uint (length), error))
       return false;
-  return kernel.set (index, cl_ulong (items), error)
+  return set_count (kernel, index, items, error)
          && kernel.enqueue (queue, items, 1, error);
 }
 } // namespace

@@ -15,6 +15,21 @@ using compute::macro;
 
 #define INFERENCE_KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
 
+/* Type of kernels that counts so many work-items. 64-bit division is slow. */
+inline const char *
+index_type (gsize items)
+{
+  return items <= G_MAXUINT32 ? "uint" : "ulong";
+}
+
+/* Sets an argument of this type. */
+inline bool
+set_count (opencl::Kernel &kernel, cl_uint &index, gsize items, GError **error)
+{
+  return items <= G_MAXUINT32 ? kernel.set (index, cl_uint (items), error)
+                              : kernel.set (index, cl_ulong (items), error);
+}
+
 /* A kernel and its launch. A subclass sets the arguments. */
 class KernelStep : public Step {
 public:
