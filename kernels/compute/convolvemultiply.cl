@@ -47,15 +47,39 @@ put_lanes (FLOATS value, global OUTPUT *c, int c_step, int count)
     PUT (values[l], c, (long)l * c_step);
 }
 
+#define EACH_ROW _Pragma ("unroll") for (int r = 0; r < ROWS; r++)
+
 #define ROUND(k)                                                                         \
   {                                                                                      \
-    FLOATS left = VLOAD (2 * (k), from), right = VLOAD (2 * (k) + 1, from);                    \
-    _Pragma ("unroll") for (int r = 0; r < ROWS; r++)                                    \
+    FLOATS left = VLOAD (2 * (k), from), right = VLOAD (2 * (k) + 1, from);              \
+    EACH_ROW                                                                             \
     {                                                                                    \
       FLOATS value = row[r][step + (k)];                                                 \
       x[r] += value * left;                                                              \
       y[r] += value * right;                                                             \
     }                                                                                    \
+  }
+/* The same for a panel of which only the left half has columns of C */
+#define ROUND_LEFT(k)                                                                    \
+  {                                                                                      \
+    FLOATS left = VLOAD (2 * (k), from);                                                 \
+    EACH_ROW                                                                             \
+    x[r] += (FLOATS)row[r][step + (k)] * left;                                           \
+  }
+#define ACTIVATE_ROWS(activation)                                                        \
+  EACH_ROW                                                                               \
+  {                                                                                      \
+    x[r] = ACTIVATE (x[r], activation, activation_a, activation_b);                      \
+    y[r] = ACTIVATE (y[r], activation, activation_a, activation_b);                      \
+  }
+#define ALL_ROUNDS(ROUND)                                                                \
+  for (int f = 0; f < n_fours; f++) {                                                    \
+    int step = fours[f];                                                                 \
+    ROUND (0)                                                                            \
+    ROUND (1)                                                                            \
+    ROUND (2)                                                                            \
+    ROUND (3)                                                                            \
+    from += 4 * COLUMNS;                                                                 \
   }
 
 /* A row of A and C as a pixel of the output. Rows follow each other without a division. */
@@ -88,12 +112,13 @@ multiply_cpu (PARAMETERS)
   bias += panel_of_all * COLUMNS;
   LOCATE_RESIDUAL (c)
   c += c_offset + (long)batch * c_batch + (long)panel * COLUMNS * c_step;
+  width -= panel * COLUMNS;
   for (int first = begin; first < end; first += ROWS) {
     global const float *row[ROWS], *from = b + panel_of_all * n_fours * 4 * COLUMNS;
     int to_row[ROWS];
     FLOATS x[ROWS], y[ROWS];
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
+    EACH_ROW
+    {
       row[r] = a + pixel.image * a_image + pixel.line * a_line + pixel.column * a_column;
       to_row[r] = pixel.image * c_image + pixel.line * c_line + pixel.column * c_column;
       x[r] = VLOAD (0, bias);
@@ -101,25 +126,51 @@ multiply_cpu (PARAMETERS)
       if (first + r + 1 < end)
         pixel = next_pixel (pixel, columns, lines);
     }
-    for (int f = 0; f < n_fours; f++) {
-      int step = fours[f];
-      ROUND (0)
-      ROUND (1)
-      ROUND (2)
-      ROUND (3)
-      from += 4 * COLUMNS;
+    if (width > LANES)
+      ALL_ROUNDS (ROUND)
+    else
+      ALL_ROUNDS (ROUND_LEFT)
+    const bool simple = activation == NONE || activation == RELU
+                        || activation == HARDSWISH || activation == CLIP;
+    if (simple && c_step == 1 && width >= COLUMNS && first + ROWS <= end) {
+      EACH_ROW
+      {
+        global OUTPUT *to = c + to_row[r];
+        x[r] = ADD_RESIDUAL_LANES (x[r], to, 1, LANES);
+        y[r] = ADD_RESIDUAL_LANES (y[r], to + LANES, 1, LANES);
+      }
+      switch (activation) { /* outside of the loops over rows */
+      case NONE:
+        break;
+      case RELU:
+        ACTIVATE_ROWS (RELU)
+        break;
+      case HARDSWISH:
+        ACTIVATE_ROWS (HARDSWISH)
+        break;
+      case CLIP:
+        ACTIVATE_ROWS (CLIP)
+        break;
+      }
+      EACH_ROW
+      {
+        PUT_VECTOR (x[r], c + to_row[r], 0);
+        PUT_VECTOR (y[r], c + to_row[r], LANES);
+      }
+      continue;
     }
     FLOATS sums[2 * ROWS]; /* for a loop that is not unrolled */
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
+    EACH_ROW
+    {
       sums[2 * r] = x[r];
       sums[2 * r + 1] = y[r];
     }
 #pragma unroll 1
     for (int n = 0; n < 2 * min (ROWS, end - first); n++) {
-      const int column = n % 2 * LANES, count = width - panel * COLUMNS - column;
+      const int column = n % 2 * LANES, count = width - column;
       global OUTPUT *to = c + to_row[n / 2] + (long)column * c_step;
-      put_lanes (FINISH_LANES (sums[n], to, c_step, count), to, c_step, count);
+      if (count > 0)
+        put_lanes (FINISH_LANES (sums[n], to, c_step, count), to, c_step, count);
     }
   }
 }

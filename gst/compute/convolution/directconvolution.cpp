@@ -116,8 +116,14 @@ make (const Device &device, const Convolution &convolution, const Filters &filte
   return made;
 }
 
-/* Filters per group from which on the matrix product is faster */
-const gsize min_filters = 6;
+/* Filters per group from which on the matrix product is faster. It reads pixels, the other
+ * method reads planes. */
+bool
+suits_product (const Device &device, const Convolution &convolution)
+{
+  const gsize least = opencl::is_cpu (device.context) && !convolution.nchw ? 2 : 6;
+  return !convolution.video && convolution.filters_of_group () >= least;
+}
 } // namespace
 
 std::unique_ptr<Convolver>
@@ -126,7 +132,7 @@ make_direct (const Device &device, const Convolution &convolution, const Filters
 {
   if (is_depthwise (convolution))
     return make_depthwise (device, convolution, filters, error);
-  return !convolution.video && convolution.filters_of_group () >= min_filters
+  return suits_product (device, convolution)
              ? make<DirectPixels> (device, convolution, filters, error)
              : make<DirectPlanes> (device, convolution, filters, error);
 }

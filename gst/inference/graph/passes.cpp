@@ -270,25 +270,38 @@ activation_of (const Instruction &instruction, ConvolutionOp &convolution)
   return false;
 }
 
+/* The only operation that reads the output of another. (nullable) */
+Operation *
+only_reader (Graph &graph, const Links &links, const Operation &operation)
+{
+  const ValueId id = operation.outputs.empty () ? no_value : operation.outputs[0];
+  if (id == no_value || !links.is_read_once (id) || links.reader[gsize (id)] < 0)
+    return nullptr;
+  return &graph.operations[gsize (links.reader[gsize (id)])];
+}
+
+/* Elements may be rearranged between a convolution and its activation, as behind a
+ * transposed convolution. */
 void
 fuse_activation (Graph &graph)
 {
   const Links links (graph);
   for (Operation &operation : graph.operations) {
     auto *convolution = as<ConvolutionOp> (operation);
-    if (!convolution || convolution->activation != Activation::none
-        || !links.is_read_once (operation.outputs[0])
-        || links.reader[gsize (operation.outputs[0])] < 0)
+    if (!convolution || convolution->activation != Activation::none)
       continue;
-    Operation &reader =
-        graph.operations[gsize (links.reader[gsize (operation.outputs[0])])];
-    const auto *what = as<ElementwiseOp> (reader);
-    if (!what || what->program.size () != 1 || reader.inputs.size () != 1
+    Operation *before = &operation, *reader = only_reader (graph, links, operation);
+    while (reader && as<ViewOp> (*reader)) {
+      before = reader;
+      reader = only_reader (graph, links, *before);
+    }
+    const auto *what = reader ? as<ElementwiseOp> (*reader) : nullptr;
+    if (!what || what->program.size () != 1 || reader->inputs.size () != 1
         || !is_float (what->program[0].type)
         || !activation_of (what->program[0], *convolution))
       continue;
-    operation.outputs[0] = reader.outputs[0];
-    reader.outputs.clear ();
+    before->outputs[0] = reader->outputs[0];
+    reader->outputs.clear ();
   }
   remove_marked (graph);
 }

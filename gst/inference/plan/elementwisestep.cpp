@@ -158,6 +158,7 @@ private:
   std::string load (gsize input, gsize lanes) const;
   std::string store (gsize lanes) const;
   std::string parameters () const;
+  std::string length (gsize d) const;
   std::string call (gsize lanes) const;
   ElementType result_type () const
   {
@@ -278,6 +279,14 @@ Source::parameters () const
   return text + ", " + index + " items";
 }
 
+/* Division by a constant is a product, which pays where many single elements are placed. */
+std::string
+Source::length (gsize d) const
+{
+  return width == 1 && output.count () >= 4096 ? std::to_string (loops.lengths[d]) + "u"
+                                               : "length" + std::to_string (d);
+}
+
 std::string
 Source::call (gsize lanes) const
 {
@@ -314,25 +323,25 @@ Source::text () const
   source += function (1);
   if (width > 1)
     source += function (width);
-  source += "kernel void\nelementwise (" + parameters ()
-            + ")\n{\n"
-              "  const "
-            + index
-            + " item = get_global_id (0);\n"
-              "  if (item >= items)\n    return;\n"
-              "  const uint columns = (length0 + "
-            + std::to_string (width - 1) + ") / " + std::to_string (width)
-            + ";\n  uint x = item % columns * " + std::to_string (width) + ";\n";
-  if (loops.rank () > 1)
-    source += "  " + index + " rest = item / columns;\n";
+  source += "kernel void\nelementwise (" + parameters () + ")\n{\n  const " + index
+            + " item = get_global_id (0);\n  if (item >= items)\n    return;\n";
+  const std::string wide = std::to_string (width);
+  if (loops.rank () == 1)
+    source += "  " + index + " x = item * " + wide + ";\n";
+  else
+    source += "  const uint columns = (" + length (0) + " + " + std::to_string (width - 1)
+              + ") / " + wide + ";\n  " + index + " x = item % columns * " + wide + ", "
+              + "rest = item / columns;\n";
   std::string at_output = "offseto";
   std::vector<std::string> at;
   for (gsize n = 0; n < inputs.size (); n++)
     at.push_back ("offset" + std::to_string (n));
   for (gsize d = 1; d < loops.rank (); d++) {
     const std::string place = "d" + std::to_string (d);
-    source += "  const long " + place + " = rest % length" + std::to_string (d)
-              + ";\n  rest /= length" + std::to_string (d) + ";\n";
+    source += "  const long " + place + " = rest";
+    source += d + 1 < loops.rank ()
+                  ? " % " + length (d) + ";\n  rest /= " + length (d) + ";\n"
+                  : ";\n";
     at_output += " + " + place + " * so_" + std::to_string (d);
     for (gsize n = 0; n < inputs.size (); n++)
       at[n] += " + " + place + " * s" + std::to_string (n) + "_" + std::to_string (d);
@@ -388,6 +397,9 @@ ElementwiseStep::choose_width (
   if (!wide)
     return 1;
   const gsize lanes = opencl::is_cpu (context) ? opencl::float_lanes (context) : 4;
+  if (opencl::is_cpu (context) && lanes < 16
+      && loops.lengths[0] % gint64 (2 * lanes) == 0)
+    return 2 * lanes; /* half as many places to find */
   return loops.lengths[0] >= gint64 (lanes) ? lanes : 1;
 }
 
