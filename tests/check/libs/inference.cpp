@@ -420,6 +420,28 @@ static const Transposed transposed_cases[] = {{1, 3, 2, 2, 0, 0, 0},
     {1, 20, 3, 2, 1, 1, 1}, {2, 6, 4, 2, 1, 1, 0}, {4, 4, 5, 2, 4, 3, 0},
     {1, 2, 2, 3, 0, 0, 1}};
 
+/* One convolution makes the rows and columns as channels, and a copy puts them in order. */
+TEST (test_inference_transposed_convolution_takes_the_activation)
+{
+  const std::vector<float> x = noise (12, 41), w = noise (8, 42);
+  OnnxModel model;
+  model.input ("x", {1, 2, 2, 3}).output ("y", {1, 1, 4, 6});
+  model.constant ("w", {2, 1, 2, 2}, w);
+  model.node ("ConvTranspose", {"x", "w"}, {"a"}, {{"strides", {2, 2}}})
+      .node ("Sigmoid", {"a"}, {"y"});
+  std::vector<double> expected;
+  for (gsize row = 0; row < 4; row++)
+    for (gsize column = 0; column < 6; column++) {
+      const gsize from = row / 2 * 3 + column / 2, tap = row % 2 * 2 + column % 2;
+      const double sum =
+          double (x[from]) * double (w[tap]) + double (x[from + 6]) * double (w[tap + 4]);
+      expected.push_back (1 / (1 + std::exp (-sum)));
+    }
+  gsize steps;
+  expect_near (run (model, {x}, Precision::single, &steps), expected, 1e-6);
+  fail_unless_equals_int (steps, 2);
+}
+
 TEST (test_inference_transposed_convolutions_are_right)
 {
   for (const Transposed &row : transposed_cases)
