@@ -5,8 +5,11 @@
  * neighbouring channels. Each value that is read is used for all COLUMNS columns. Weights are
  * [line][column][filled].
  *
- * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X, and
- * INPUT_BYTES, the size of an element.
+ * A CPU's compiler takes long for much code: there, loops that run rarely are not unrolled
+ * (ROUNDS_OF_RARE_LOOPS is 1).
+ *
+ * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE_Y, STRIDE_X, DILATION_Y, DILATION_X,
+ * ROUNDS_OF_RARE_LOOPS, and INPUT_BYTES, the size of an element.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,11 +18,10 @@
 #define COLUMNS 4
 #define REACH ((COLUMNS - 1) * STRIDE_X + (TAP_COLUMNS - 1) * DILATION_X + 1)
 
-/* A row of the input, and the position of its columns */
+/* A row of the input */
 typedef struct {
   global const uchar *first;
   long step; /* in bytes from column to column */
-  int width, border;
 } Line;
 
 /* A call would keep the sums in memory. */
@@ -36,15 +38,16 @@ channels_at (global const uchar *from, int count)
     return LOAD_HALVES ((global const half *)from);
 #endif
   float values[LANES];
-#pragma unroll
+#pragma unroll ROUNDS_OF_RARE_LOOPS
   for (int l = 0; l < LANES; l++)
     values[l] = l < count ? GET (from + l * INPUT_BYTES) : 0.0f;
   return VLOAD (0, values);
 }
 
-/* `x`: input column of the first tap. `inside`: no tap reads the border. */
+/* `x`: input column of the first tap. `beside` (nullable): all columns, where some are in the
+ * border */
 INLINED void
-add_line (FLOATS *sum, Line line, int x, int count, bool inside,
+add_line (FLOATS *sum, Line line, int x, int count, const int *beside,
     global const float *weights, int filled)
 {
   FLOATS tap[TAP_COLUMNS];
@@ -54,7 +57,7 @@ add_line (FLOATS *sum, Line line, int x, int count, bool inside,
     tap[i] = VLOAD (0, weights + i * filled);
 #pragma unroll
   for (int i = 0; i < REACH; i++) {
-    int at = inside ? x + i : border_index (x + i, line.width, line.border);
+    const int at = beside ? beside[i] : x + i;
     FLOATS value = 0;
     if (at >= 0)
       value = channels_at (line.first + at * line.step, count);
@@ -76,7 +79,7 @@ put_channels (FLOATS value, global OUTPUT *out, int count)
   }
   float values[LANES];
   VSTORE (value, 0, values);
-#pragma unroll
+#pragma unroll ROUNDS_OF_RARE_LOOPS
   for (int l = 0; l < LANES; l++)
     if (l < count)
       PUT (values[l], out, l);
@@ -92,16 +95,15 @@ typedef struct {
 
 /* Adds to the sums of LANES channels from `first` on, of which `count` exist. */
 INLINED void
-add_window (FLOATS *sum, Window in, int first, int count, bool inside,
+add_window (FLOATS *sum, Window in, int first, int count, const int *beside,
     global const float *weights, int filled)
 {
 #pragma unroll 1
   for (int j = 0; j < TAP_LINES; j++) {
     const int at = border_index (in.y + j * DILATION_Y, in.height, in.border);
-    const Line line = {in.image + at * in.line + first * INPUT_BYTES, in.column, in.width,
-        in.border};
+    const Line line = {in.image + at * in.line + first * INPUT_BYTES, in.column};
     if (at >= 0)
-      add_line (sum, line, in.x, count, inside,
+      add_line (sum, line, in.x, count, beside,
           weights + j * TAP_COLUMNS * filled + first, filled);
   }
 }
@@ -130,6 +132,10 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
   for (int x = begin; x < end; x += COLUMNS) {
     in.x = x * STRIDE_X - left;
     const bool inside = in.x >= 0 && in.x + REACH <= in_width;
+    int beside[REACH];
+#pragma unroll ROUNDS_OF_RARE_LOOPS
+    for (int i = 0; i < REACH && (!inside || channels % LANES != 0); i++)
+      beside[i] = border_index (in.x + i, in_width, border);
     for (int first = begin_channel; first < end_channel; first += LANES) {
       const int count = channels - first;
       global OUTPUT *to = output + x * out_column + first;
@@ -138,13 +144,27 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
       for (int m = 0; m < COLUMNS; m++)
         sum[m] = VLOAD (0, bias + first);
       if (inside && count >= LANES)
-        add_window (sum, in, first, LANES, true, weights, filled);
+        add_window (sum, in, first, LANES, 0, weights, filled);
       else
-        add_window (sum, in, first, count, false, weights, filled);
+        add_window (sum, in, first, count, beside, weights, filled);
+      if (IS_SHORT && count >= LANES && x + COLUMNS <= width) {
 #pragma unroll
+        for (int m = 0; m < COLUMNS; m++)
+          sum[m] = ADD_RESIDUAL_LANES (sum[m], to + m * out_column, 1, LANES);
+        ACTIVATE_SHORT (sum, COLUMNS)
+#pragma unroll
+        for (int m = 0; m < COLUMNS; m++)
+          PUT_VECTOR (sum[m], to + m * out_column, 0);
+        continue;
+      }
+      FLOATS sums[COLUMNS]; /* for a loop that may not be unrolled */
+#pragma unroll
+      for (int m = 0; m < COLUMNS; m++)
+        sums[m] = sum[m];
+#pragma unroll ROUNDS_OF_RARE_LOOPS
       for (int m = 0; m < COLUMNS; m++, to += out_column)
         if (x + m < width)
-          put_channels (FINISH_LANES (sum[m], to, 1, count), to, count);
+          put_channels (FINISH_LANES (sums[m], to, 1, count), to, count);
     }
   }
 }

@@ -66,12 +66,6 @@ put_lanes (FLOATS value, global OUTPUT *c, int c_step, int count)
     EACH_ROW                                                                             \
     x[r] += (FLOATS)row[r][step + (k)] * left;                                           \
   }
-#define ACTIVATE_ROWS(activation)                                                        \
-  EACH_ROW                                                                               \
-  {                                                                                      \
-    x[r] = ACTIVATE (x[r], activation, activation_a, activation_b);                      \
-    y[r] = ACTIVATE (y[r], activation, activation_a, activation_b);                      \
-  }
 #define ALL_ROUNDS(ROUND)                                                                \
   for (int f = 0; f < n_fours; f++) {                                                    \
     int step = fours[f];                                                                 \
@@ -130,28 +124,15 @@ multiply_cpu (PARAMETERS)
       ALL_ROUNDS (ROUND)
     else
       ALL_ROUNDS (ROUND_LEFT)
-    const bool simple = activation == NONE || activation == RELU
-                        || activation == HARDSWISH || activation == CLIP;
-    if (simple && c_step == 1 && width >= COLUMNS && first + ROWS <= end) {
+    if (IS_SHORT && c_step == 1 && width >= COLUMNS && first + ROWS <= end) {
       EACH_ROW
       {
         global OUTPUT *to = c + to_row[r];
         x[r] = ADD_RESIDUAL_LANES (x[r], to, 1, LANES);
         y[r] = ADD_RESIDUAL_LANES (y[r], to + LANES, 1, LANES);
       }
-      switch (activation) { /* outside of the loops over rows */
-      case NONE:
-        break;
-      case RELU:
-        ACTIVATE_ROWS (RELU)
-        break;
-      case HARDSWISH:
-        ACTIVATE_ROWS (HARDSWISH)
-        break;
-      case CLIP:
-        ACTIVATE_ROWS (CLIP)
-        break;
-      }
+      ACTIVATE_SHORT (x, ROWS)
+      ACTIVATE_SHORT (y, ROWS)
       EACH_ROW
       {
         PUT_VECTOR (x[r], c + to_row[r], 0);

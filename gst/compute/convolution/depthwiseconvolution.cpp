@@ -73,6 +73,7 @@ private:
         + macro ("STRIDE_X", gint64 (convolution.stride.x))
         + macro ("DILATION_Y", gint64 (convolution.dilation.y))
         + macro ("DILATION_X", gint64 (convolution.dilation.x))
+        + macro ("ROUNDS_OF_RARE_LOOPS", in_lanes ? 1 : 16)
         + macro ("INPUT_BYTES", gint64 (opencl::info_of (convolution.input_type).size));
     return kernel.create (
         context, RESOURCE, "convolve_depthwise", options.c_str (), error);
