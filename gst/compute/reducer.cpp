@@ -21,7 +21,8 @@ Reducer::create_in_two (GstOpenCLContext *context, const ReductionPass::Request 
   combining.shape.reduced = {{parts.count, results, 0}};
   combining.types.stored = request.types.computed;
 
-  partial_count = results * parts.count;
+  /* Positions of 64 bits begin behind values that may have 32: a GPU reads aligned numbers only. */
+  partial_count = (results * parts.count + 1) / 2 * 2;
   first.plan (context, dividing);
   second.plan (context, combining);
   return opencl::make_buffer (

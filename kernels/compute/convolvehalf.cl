@@ -15,8 +15,9 @@
  * ACTIVATION is a constant: with the code of all activations for each of its values, the
  * kernel does not fit the instruction cache.
  *
- * Each work-group with the same part computes a range of k. With several parts, C is
- * [part][row][filter] in float32, and convolveunfold.cl's `finish` adds them up.
+ * Each work-group with the same part computes a range of k. With several parts, or if channels
+ * of the output are no neighbours, C is [part][row][filter] in float32 without bias, and
+ * convolveunfold.cl's `finish` makes the output. `out_part` is not 0 then.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -243,8 +244,7 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
 #endif
   }
 
-  /* Parts get the bias when they are added up. */
-#define BIAS(column) (parts == 1 ? bias[column] : 0.0f)
+#define BIAS(column) (out_part == 0 ? bias[column] : 0.0f)
   LOCATE_RESIDUAL (output)
   output += out_offset + part * out_part;
 #if defined(OUTPUT_f16)

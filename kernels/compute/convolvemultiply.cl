@@ -8,6 +8,9 @@
  *
  * `multiply_cpu`, for a CPU: a work-item computes ROWS x 2 · LANES of C in registers, `run`
  * times.
+ * `multiply_few`, for a GPU if C is small: a work-item computes 4 x 4 of C without local
+ * memory, so that there are many of them and none waits for others. SHARES work-items share
+ * each sum. `run` is 1.
  * `multiply_gpu`, where `run` is 1: 8 x 16 work-items compute 128 x 64 of C through local
  * memory. If that gives too few work-groups for a device, each computes one of PARTS sums
  * along k. C is then [part][batch], and `finish` of convolveunfold.cl adds up the parts and
@@ -174,6 +177,89 @@ DEFINE_ACTIVATE (float4)
   activate_float4 (values, activation, activation_a, activation_b)
 #endif
 
+/* Finishes and stores four columns, of which `count` exist, if the kernel's values are in
+ * C and no parts of them. */
+#if defined(OUTPUT_f32) || defined(OUTPUT_f16)
+#define PUT_WHOLE(values, to, count)                                                     \
+  if (c_step == 1 && (count) >= 4)                                                       \
+    PUT_FOUR (FINISH_FOUR (values, to), to);                                             \
+  else
+#else
+#define PUT_WHOLE(values, to, count)
+#endif
+#define PUT_OF_ROW(values, to, count)                                                    \
+  PUT_WHOLE (values, to, count)                                                          \
+  {                                                                                      \
+    float each[4];                                                                       \
+    vstore4 (values, 0, each);                                                           \
+    _Pragma ("unroll") for (int n = 0; n < 4; n++) if (n < (count))                      \
+        PUT (FINISH (each[n], (to) + (long)n * c_step), (to) + (long)n * c_step, 0);     \
+  }
+
+#ifdef SHARES
+#define ACROSS 16
+#define DOWN 4
+#define ROWS (4 * DOWN)
+#define COLUMNS (4 * ACROSS)
+kernel __attribute__ ((reqd_work_group_size (ACROSS, DOWN, SHARES))) void
+multiply_few (PARAMETERS)
+{
+  const int across = get_local_id (0), down = get_local_id (1), share = get_local_id (2);
+  const int first = get_group_id (0) * ROWS + 4 * down, panel = get_group_id (1);
+  const int batch = get_group_id (2), panels = get_num_groups (1);
+  const int column = panel * COLUMNS + 4 * across;
+  int a_row[4];
+  float4 sum[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+
+  a += a_offset + (long)batch * a_batch;
+  b += ((long)batch * panels + panel) * n_fours * 4 * COLUMNS + 4 * across;
+#pragma unroll
+  for (int r = 0; r < 4; r++)
+    a_row[r] = place_of_row (
+        min (first + r, rows - 1), lines, columns, a_image, a_line, a_column);
+#pragma unroll 2
+  for (int f = share; f < n_fours; f += SHARES) {
+    const int four = fours[f];
+    global const float *of = b + (long)f * 4 * COLUMNS;
+    const float4 b0 = vload4 (0, of), b1 = vload4 (0, of + COLUMNS),
+                 b2 = vload4 (0, of + 2 * COLUMNS), b3 = vload4 (0, of + 3 * COLUMNS);
+#pragma unroll
+    for (int r = 0; r < 4; r++) {
+      const float4 by = *(global const float4 *)(a + a_row[r] + four);
+      sum[r] = fma ((float4)by.x, b0, sum[r]);
+      sum[r] = fma ((float4)by.y, b1, sum[r]);
+      sum[r] = fma ((float4)by.z, b2, sum[r]);
+      sum[r] = fma ((float4)by.w, b3, sum[r]);
+    }
+  }
+#if SHARES > 1
+  local float4 shared_sums[SHARES - 1][4][DOWN][ACROSS];
+#pragma unroll
+  for (int r = 0; r < 4 && share > 0; r++)
+    shared_sums[share - 1][r][down][across] = sum[r];
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (share > 0)
+    return;
+#pragma unroll
+  for (int n = 0; n < SHARES - 1; n++)
+#pragma unroll
+    for (int r = 0; r < 4; r++)
+      sum[r] += shared_sums[n][r][down][across];
+#endif
+  const float4 with =
+      vload4 (0, bias + ((long)batch * panels + panel) * COLUMNS + 4 * across);
+  LOCATE_RESIDUAL (c)
+  c += c_offset + (long)batch * c_batch + (long)column * c_step;
+#pragma unroll
+  for (int r = 0; r < 4; r++) {
+    if (first + r >= rows)
+      break;
+    global OUTPUT *to =
+        c + place_of_row (first + r, lines, columns, c_image, c_line, c_column);
+    PUT_OF_ROW (sum[r] + with, to, width - column)
+  }
+}
+#else
 /* A work-item computes 8 x 8 of C: two groups of four rows by two of four columns. */
 #define ACROSS 8
 #define DOWN 16
@@ -291,30 +377,17 @@ multiply_gpu (PARAMETERS)
   c += c_offset + ((long)part * batches + batch) * c_batch;
 #pragma unroll
   for (int r = 0; r < 8; r++) {
-    int row = first + r / 4 * 4 * DOWN + down * 4 + r % 4;
-    if (row < rows) {
-      global OUTPUT *out =
-          c + place_of_row (row, lines, columns, c_image, c_line, c_column);
+    const int row = first + r / 4 * 4 * DOWN + down * 4 + r % 4;
+    if (row >= rows)
+      continue;
+    global OUTPUT *out =
+        c + place_of_row (row, lines, columns, c_image, c_line, c_column);
 #pragma unroll
-      for (int q = 0; q < 2; q++) {
-        int column = panel * COLUMNS + q * 4 * ACROSS + across * 4;
-        float4 values = sum[r][q];
-#if defined(OUTPUT_f32) || defined(OUTPUT_f16)
-        if (c_step == 1 && column + 3 < width) {
-          PUT_FOUR (FINISH_FOUR (values, out + column), out + column);
-          continue;
-        }
-#endif
-        float each[4];
-        vstore4 (values, 0, each);
-#pragma unroll
-        for (int n = 0; n < 4; n++) {
-          global OUTPUT *to = out + (long)(column + n) * c_step;
-          if (column + n < width)
-            PUT (FINISH (each[n], to), to, 0);
-        }
-      }
+    for (int q = 0; q < 2; q++) {
+      const int column = panel * COLUMNS + q * 4 * ACROSS + across * 4;
+      PUT_OF_ROW (sum[r][q], out + (long)column * c_step, width - column)
     }
   }
 }
+#endif
 #endif

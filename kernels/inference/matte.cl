@@ -85,7 +85,10 @@ apply_matte (global const uchar *data, int2 size, ulong4 start, int4 stride, int
                         | convert_uint8 (color_wide (pixels, row1)) << SHIFT (GREEN)
                         | convert_uint8 (color_wide (pixels, row2)) << SHIFT (BLUE);
     const uint8 words = color | alphas_at (stretched, x, y, size.x, rows, scale, shift);
-    STORE_UNALIGNED (WideWords, to + 4 * x, words);
+    if (((uintptr_t)to & 3) == 0)
+      vstore8 (words, 0, (global uint *)to + x);
+    else
+      STORE_UNALIGNED (WideWords, to + 4 * x, words);
     return;
   }
 #endif

@@ -185,8 +185,14 @@ Multiplication::create (const Device &device, gsize a_batch, gsize rows, gsize a
   finishing = a_finishing;
   in_lanes = convolves_on_cpu (context);
   n_parts = 1;
-  if (!in_lanes)
-    return create_parts (rows, error);
+  across = down = shares = 1;
+  if (!in_lanes) {
+    /* From launches on an H100: less waiting, until arithmetic takes longer than that */
+    const gsize most_products = 12000000, most_depth = 384;
+    return depth <= most_depth && rows * width * depth <= most_products
+               ? create_few (error)
+               : create_parts (rows, error);
+  }
 
   const gsize lanes = opencl::float_lanes (context);
   rows_of_group = lanes >= 16 ? 6 : 4; /* two vectors each, in registers */
@@ -199,6 +205,23 @@ Multiplication::create (const Device &device, gsize a_batch, gsize rows, gsize a
       context, RESOURCES "convolvemultiply.cl", "multiply_cpu", options.c_str (), error);
 }
 
+/* A product of few sums takes as long as one of them. Each is shared by four work-items, if
+ * they are long. */
+bool
+Multiplication::create_few (GError **error)
+{
+  rows_of_group = 16; /* as in the kernel */
+  panel = 64;
+  step = 4;
+  across = 16;
+  down = 4;
+  shares = depth >= 64 && opencl::largest_group (context) >= 4 * across * down ? 4 : 1;
+  const std::string options = number_options (opencl::NumberType::f32, finishing)
+                              + " -DSHARES=" + std::to_string (shares);
+  return kernel.create (
+      context, RESOURCES "convolvemultiply.cl", "multiply_few", options.c_str (), error);
+}
+
 /* A deep product of few rows leaves most of a device idle. Then several work-groups share
  * a sum: as many as the device runs at a time. */
 bool
@@ -208,6 +231,8 @@ Multiplication::create_parts (gsize rows, GError **error)
   rows_of_group = 128; /* as in the kernel */
   panel = 64;
   step = 16;
+  across = 8;
+  down = 16;
   const gsize groups = divided_up (rows, rows_of_group) * n_panels () * batch;
   n_parts = std::clamp (at_a_time / groups, gsize (1),
       std::max (padded_depth () / step / least_steps, gsize (1)));
@@ -259,11 +284,10 @@ Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
     gsize a_offset, const Steps &a_steps, gsize a_batch, const Region &c,
     const Steps &c_steps, gsize c_batch, GError **error)
 {
-  const gsize across = in_lanes ? 1 : 8, down = in_lanes ? 1 : 16;
   const gsize run = in_lanes ? run_of (rows.count ()) : 1;
   const gsize global[] = {divided_up (rows.count (), rows_of_group * run) * across,
-      n_panels () * down, batch * n_parts};
-  const gsize local[] = {across, down, 1};
+      n_panels () * down, batch * n_parts * shares};
+  const gsize local[] = {across, down, shares};
   const cl_int line = cl_int (rows.columns * width);
   const bool whole = n_parts == 1;
   Region of_parts;

@@ -146,6 +146,7 @@ public:
 private:
   gsize n_panels () const { return (width + panel - 1) / panel; }
   gsize padded_depth () const { return (depth + step - 1) / step * step; }
+  bool create_few (GError **error);
   bool create_parts (gsize rows, GError **error);
   gsize run_of (gsize rows) const;
   bool upload_weights (const std::vector<cl_float> &panels,
@@ -154,6 +155,7 @@ private:
   GstOpenCLContext *context;
   gsize batch, depth, width;
   gsize panel, rows_of_group, step, n_parts;
+  gsize across, down, shares; /* work-items of a group */
   bool in_lanes;
   Finishing finishing;
   std::shared_ptr<Workspace> workspace;

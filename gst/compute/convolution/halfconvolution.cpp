@@ -74,6 +74,8 @@ private:
   {
     return convolution.input.images * convolution.input.height * columns * depth;
   }
+  /* Does the product write the output itself? Its rows are channels. */
+  bool is_whole () const { return parts == 1 && !convolution.nchw; }
   void set_packing ();
   void choose_tiling (GstOpenCLContext *context);
   bool create_kernels (GstOpenCLContext *context, GError **error);
@@ -145,8 +147,8 @@ Half::choose_tiling (GstOpenCLContext *context)
 bool
 Half::create_kernels (GstOpenCLContext *context, GError **error)
 {
-  const Finishing whole = parts == 1 ? finishing : Finishing ();
-  if (parts > 1) {
+  const Finishing ends = is_whole () ? finishing : Finishing ();
+  if (!is_whole ()) {
     workspace->reserve (
         Workspace::parts, parts * rows * convolution.output.channels * sizeof (cl_float));
     if (!ending.create (context, finishing, error))
@@ -158,8 +160,8 @@ Half::create_kernels (GstOpenCLContext *context, GError **error)
                              + macro ("WARPS_N", gint64 (tiling.warps_n))
                              + macro ("STAGES", gint64 (tiling.stages))
                              + macro ("TENSOR_CORES", gint64 (has_tensor_cores (context)))
-                             + macro ("ACTIVATION", gint64 (whole.activation));
-  const std::string product = number_options (opencl::NumberType::f16, whole) + common;
+                             + macro ("ACTIVATION", gint64 (ends.activation));
+  const std::string product = number_options (opencl::NumberType::f16, ends) + common;
   const std::string gather =
       number_options (convolution.input_type, Finishing ()) + common;
   return kernel.create (context, RESOURCE, "multiply_half", product.c_str (), error)
@@ -228,7 +230,7 @@ Half::multiply (cl_command_queue queue, cl_mem data, gsize offset, const Steps &
     const Region &output, GError **error)
 {
   const Extent &made = convolution.output;
-  const bool whole = parts == 1;
+  const bool whole = is_whole ();
   Region of_parts;
   of_parts.data = (*workspace)[Workspace::parts];
   const Region &to = whole ? output : of_parts;
