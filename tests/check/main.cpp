@@ -6,7 +6,10 @@
 
 #include <gst/opencl/opencl.h>
 
+#include <csignal>
+#include <cstring>
 #include <deque>
+#include <unistd.h>
 
 namespace check {
 namespace {
@@ -59,15 +62,21 @@ add (TCase *tcase, const RegisteredTest &test)
     row++;
   }
 }
-/* With CK_FORK=no all tests share one process, which keeps this context for them.
- * Otherwise each test has a process of its own, which isolates its faults, and creates a
- * context. That takes a vendor's driver seconds if many processes do it at once. */
+bool
+is_one_process ()
+{
+  const gchar *fork = g_getenv ("CK_FORK");
+  return fork && g_str_equal (fork, "no");
+}
+
+/* With CK_FORK=no all tests share one process, which keeps this context for them and so
+ * compiles a program once. Otherwise each test has a process of its own, which isolates
+ * its faults, and each pipeline in it creates a context. */
 class HeldContext {
 public:
   HeldContext ()
   {
-    const gchar *fork = g_getenv ("CK_FORK");
-    if (fork && g_str_equal (fork, "no"))
+    if (is_one_process ())
       context = gst_opencl_context_new (nullptr, nullptr);
   }
   ~HeldContext () { g_clear_object (&context); }
@@ -76,6 +85,40 @@ public:
 private:
   GstOpenCLContext *context = nullptr;
 };
+
+/* --- crashes and hangs in a shared process, which Check reports only if it forks --- */
+
+volatile const char *running = "";
+unsigned timeout_seconds = 0; /* 0 for none */
+
+void
+name_running_test (int signal)
+{
+  const char *name = const_cast<const char *> (running);
+  const char *what = signal == SIGALRM ? ": timeout\n" : ": crash\n";
+  if (write (STDERR_FILENO, name, strlen (name)) < 0
+      || write (STDERR_FILENO, what, strlen (what)) < 0)
+    _exit (1);
+  std::signal (signal, SIG_DFL);
+  raise (signal);
+}
+
+/* A sanitizer's own handlers stay. */
+void
+watch_tests ()
+{
+  const gchar *wanted = g_getenv ("CK_DEFAULT_TIMEOUT"),
+              *factor = g_getenv ("CK_TIMEOUT_MULTIPLIER");
+  double seconds = program ().seconds;
+  if (seconds <= 0)
+    seconds = wanted ? g_ascii_strtod (wanted, nullptr) : 0;
+  timeout_seconds = unsigned (seconds * (factor ? g_ascii_strtod (factor, nullptr) : 1));
+  for (int signal : {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+    struct sigaction before;
+    if (sigaction (signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL)
+      std::signal (signal, name_running_test);
+  }
+}
 } // namespace
 
 bool
@@ -143,11 +186,14 @@ begin (const char *name, const char *file, int line)
 {
   GST_DEBUG ("test start");
   tcase_fn_start (name, file, line);
+  running = name;
+  alarm (timeout_seconds);
 }
 
 void
 end ()
 {
+  alarm (0);
   gst_task_cleanup_all ();
   /* Another thread releases objects after the device has used them. The tracer `leaks`
    * would not wait for it. */
@@ -181,5 +227,7 @@ main (int argc, char **argv)
   if (program ().forks)
     g_unsetenv ("CK_FORK");
   const HeldContext held;
+  if (is_one_process ())
+    watch_tests ();
   return gst_check_run_suite (suite, name, argv[0]);
 }
