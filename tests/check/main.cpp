@@ -86,6 +86,33 @@ private:
   GstOpenCLContext *context = nullptr;
 };
 
+/* Variables that one test sets must not reach the next one in a shared process. */
+class SavedEnvironment {
+public:
+  SavedEnvironment () : saved (g_get_environ ()) {}
+  ~SavedEnvironment () { g_strfreev (saved); }
+  SavedEnvironment (const SavedEnvironment &) = delete;
+
+  void restore () const
+  {
+    gchar **now = g_get_environ ();
+    for (gchar **line = now; *line; line++) {
+      const std::string name (*line, strcspn (*line, "="));
+      const gchar *before = g_environ_getenv (saved, name.c_str ());
+      if (!before)
+        g_unsetenv (name.c_str ());
+      else if (*line != name + "=" + before)
+        g_setenv (name.c_str (), before, TRUE);
+    }
+    g_strfreev (now);
+  }
+
+private:
+  gchar **saved;
+};
+
+const SavedEnvironment *environment = nullptr;
+
 /* --- crashes and hangs in a shared process, which Check reports only if it forks --- */
 
 volatile const char *running = "";
@@ -185,6 +212,8 @@ void
 begin (const char *name, const char *file, int line)
 {
   GST_DEBUG ("test start");
+  if (environment)
+    environment->restore ();
   tcase_fn_start (name, file, line);
   running = name;
   alarm (timeout_seconds);
@@ -227,6 +256,8 @@ main (int argc, char **argv)
   if (program ().forks)
     g_unsetenv ("CK_FORK");
   const HeldContext held;
+  const SavedEnvironment saved;
+  environment = &saved;
   if (is_one_process ())
     watch_tests ();
   return gst_check_run_suite (suite, name, argv[0]);
