@@ -26,6 +26,19 @@
 #include <gst/check/gstcheck.h>
 #undef fail
 
+/* Check writes to a file for each assertion that holds. That takes microseconds, which is
+ * too long for an assertion on each pixel. */
+#undef fail_unless
+#undef fail_if
+#define fail_unless(condition, ...)                                                      \
+  ((condition) ? (void)0                                                                 \
+               : _ck_assert_failed (__FILE__, __LINE__,                                  \
+                   "Assertion '" #condition "' failed", ##__VA_ARGS__, nullptr))
+#define fail_if(condition, ...)                                                          \
+  ((condition) ? _ck_assert_failed (                                                     \
+       __FILE__, __LINE__, "Failure '" #condition "' occurred", ##__VA_ARGS__, nullptr)  \
+               : (void)0)
+
 namespace check {
 /* Returns `value` as text for a failure message. */
 template <typename T>

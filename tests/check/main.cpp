@@ -6,7 +6,10 @@
 
 #include <gst/opencl/opencl.h>
 
+#include <csignal>
+#include <cstring>
 #include <deque>
+#include <unistd.h>
 
 namespace check {
 namespace {
@@ -59,15 +62,21 @@ add (TCase *tcase, const RegisteredTest &test)
     row++;
   }
 }
-/* With CK_FORK=no all tests share one process, which keeps this context for them.
- * Otherwise each test has a process of its own, which isolates its faults, and creates a
- * context. That takes a vendor's driver seconds if many processes do it at once. */
+bool
+is_one_process ()
+{
+  const gchar *fork = g_getenv ("CK_FORK");
+  return fork && g_str_equal (fork, "no");
+}
+
+/* With CK_FORK=no all tests share one process, which keeps this context for them and so
+ * compiles a program once. Otherwise each test has a process of its own, which isolates
+ * its faults, and each pipeline in it creates a context. */
 class HeldContext {
 public:
   HeldContext ()
   {
-    const gchar *fork = g_getenv ("CK_FORK");
-    if (fork && g_str_equal (fork, "no"))
+    if (is_one_process ())
       context = gst_opencl_context_new (nullptr, nullptr);
   }
   ~HeldContext () { g_clear_object (&context); }
@@ -76,6 +85,75 @@ public:
 private:
   GstOpenCLContext *context = nullptr;
 };
+
+/* Variables that one test sets must not reach the next one in a shared process. */
+class SavedEnvironment {
+public:
+  SavedEnvironment () : saved (g_get_environ ()) {}
+  ~SavedEnvironment () { g_strfreev (saved); }
+  SavedEnvironment (const SavedEnvironment &) = delete;
+
+  void restore () const
+  {
+    gchar **now = g_get_environ ();
+    for (gchar **line = now; *line; line++) {
+      const std::string name (*line, strcspn (*line, "="));
+      const gchar *before = g_environ_getenv (saved, name.c_str ());
+      if (!before)
+        g_unsetenv (name.c_str ());
+      else if (*line != name + "=" + before)
+        g_setenv (name.c_str (), before, TRUE);
+    }
+    g_strfreev (now);
+  }
+
+private:
+  gchar **saved;
+};
+
+const SavedEnvironment *environment = nullptr;
+
+/* --- crashes and hangs in a shared process, which Check reports only if it forks --- */
+
+volatile const char *running = "";
+unsigned timeout_seconds = 0; /* 0 for none */
+
+void
+name_running_test (int signal)
+{
+  const char *name = const_cast<const char *> (running);
+  const char *what = signal == SIGALRM ? ": timeout\n" : ": crash\n";
+  if (write (STDERR_FILENO, name, strlen (name)) < 0
+      || write (STDERR_FILENO, what, strlen (what)) < 0)
+    _exit (1);
+  std::signal (signal, SIG_DFL);
+  raise (signal);
+}
+
+void
+read_timeout ()
+{
+  const gchar *wanted = g_getenv ("CK_DEFAULT_TIMEOUT"),
+              *factor = g_getenv ("CK_TIMEOUT_MULTIPLIER");
+  double seconds = program ().seconds;
+  if (seconds <= 0)
+    seconds = wanted ? g_ascii_strtod (wanted, nullptr) : 0;
+  timeout_seconds = unsigned (seconds * (factor ? g_ascii_strtod (factor, nullptr) : 1));
+}
+
+/* Check and LLVM, which PoCL uses, install handlers of their own that name no test. Those
+ * of a sanitizer stay. */
+void
+watch_test (const char *name)
+{
+  running = name;
+  std::signal (SIGALRM, name_running_test);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  for (int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL})
+    std::signal (signal, name_running_test);
+#endif
+  alarm (timeout_seconds);
+}
 } // namespace
 
 bool
@@ -142,12 +220,18 @@ void
 begin (const char *name, const char *file, int line)
 {
   GST_DEBUG ("test start");
+  if (environment)
+    environment->restore ();
   tcase_fn_start (name, file, line);
+  if (is_one_process ())
+    watch_test (name);
 }
 
 void
 end ()
 {
+  if (is_one_process ())
+    alarm (0);
   gst_task_cleanup_all ();
   /* Another thread releases objects after the device has used them. The tracer `leaks`
    * would not wait for it. */
@@ -181,5 +265,8 @@ main (int argc, char **argv)
   if (program ().forks)
     g_unsetenv ("CK_FORK");
   const HeldContext held;
+  const SavedEnvironment saved;
+  environment = &saved;
+  read_timeout ();
   return gst_check_run_suite (suite, name, argv[0]);
 }

@@ -105,8 +105,12 @@ def check_programs(build):
 
 
 def run_program(driver, test):
-    """(number of tests that passed, {test: what is wrong})"""
+    """(number of tests that passed, {test: what is wrong})
+
+    A driver's fault may crash: each test has a process of its own, so that the others run.
+    """
     environment = driver.environ({**test["env"], **SELF_CHECK,
+                                  "CK_FORK": os.environ.get("CK_FORK", "yes"),
                                   "GST_REGISTRY": os.environ["GST_REGISTRY"]})
     with tempfile.TemporaryFile("w+", errors="replace") as output, \
             subprocess.Popen([*driver.prefix, *test["cmd"]], env=environment, text=True,

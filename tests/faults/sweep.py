@@ -17,6 +17,7 @@ leaked OpenCL object. The last line says how many runs were good.
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
+import collections
 import concurrent.futures
 import fnmatch
 import itertools
@@ -176,6 +177,7 @@ class Way:
     """A pipeline, as faulty-launch runs it in an environment."""
 
     prefix = ()  # of its command
+    quick_turns = collections.Counter()  # by call
 
     def __init__(self, program, name, pipeline, files, environment):
         self.program, self.name, self.files = program, name, files
@@ -231,13 +233,17 @@ class Way:
     def run(self, fault, timeout=HANGS_AFTER):
         return self.judge(*self.launch(fault, timeout), fault)
 
-    @staticmethod
-    def faults_quickly(report):
-        """Each kind of call in the middle, at its end, and all from the first on."""
+    @classmethod
+    def faults_quickly(cls, report):
+        """A call fails in the middle, at its end, or from the first on: all three in the first
+        pipeline that makes it, and one in turn in each later pipeline."""
         for call, calls in sorted(report["calls"].items()):
             codes = CODES.get(call, ANY_CODES)
-            yield from {f"{call}:{(calls + 1) // 2}:{codes[0]}": None,
-                        f"{call}:{calls}:{codes[0]}": None, f"{call}:1+:{codes[-1]}": None}
+            faults = [f"{call}:{(calls + 1) // 2}:{codes[0]}", f"{call}:{calls}:{codes[0]}",
+                      f"{call}:1+:{codes[-1]}"]
+            turn = cls.quick_turns[call]
+            cls.quick_turns[call] += 1
+            yield from dict.fromkeys([faults[turn % len(faults)]] if turn else faults)
 
     @staticmethod
     def faults_of_every_call(report):
@@ -294,7 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="faulty-launch")
     parser.add_argument("--quick", action="store_true",
-                        help="each kind of call in the middle, at its end, and for good")
+                        help="each kind of call in the middle, at its end, or for good, in turn")
     parser.add_argument("--every", action="store_true",
                         help="each call with each code: half a day")
     parser.add_argument("--share", type=float, default=1,

@@ -64,7 +64,8 @@ std::atomic<bool> has_own_options;
 /* Properties and pads that an element needs in addition to its defaults */
 struct Need {
   const char *element, *properties;
-  const char *pad = nullptr; /* to request */
+  const char *pad = nullptr;  /* to request */
+  const char *size = nullptr; /* caps of an output that is large by default */
 };
 const Need needs[] = {
     {"openclkernel", "expression=x"},
@@ -73,6 +74,8 @@ const Need needs[] = {
         "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
         "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
     {"openclconvolve", "kernel=<(double)1>"},
+    {"octtestsrc", "", nullptr, "video/x-raw(ANY),width=64,height=8"},
+    {"octrender", "", nullptr, "video/x-raw(ANY),width=24,height=16"},
     {"openclfilterbin", "filter=openclconvert"},
 };
 
@@ -679,12 +682,14 @@ void
 start_with (const std::string &name, GParamSpec *spec, const GValue *value)
 {
   const std::string tested = described (name) + " name=tested";
-  std::string line = tested + " num-buffers=2 ! fakesink";
+  const char *size = need_of (name).size;
+  const std::string sink = size ? text (" ! %s ! fakesink", size) : " ! fakesink";
+  std::string line = tested + " num-buffers=2" + sink;
   if (template_of (name, GST_PAD_SINK)) {
     const Frames *frames = frames_of (name);
     const char *requested = need_of (name).pad;
-    line = tested
-           + " ! fakesink fakesrc num-buffers=2 format=time sizetype=fixed "
+    line = tested + sink
+           + " fakesrc num-buffers=2 format=time sizetype=fixed "
              "filltype=zero sizemax="
            + std::to_string (frames->size) + " ! " + frames->caps + " ! tested."
            + (requested ? requested : "");

@@ -251,6 +251,7 @@ TEST (test_keychain_is_right_in_the_narrow_tiles_of_little_local_memory)
   limited.rule.limit = 0.3;
   for (int width : {1, 95, 96, 97, 193})
     runs.check (noise (width, 103, width, 5), limited);
+  counting::restore_device_info ();
 }
 
 TEST (test_keychain_is_right_in_every_format_and_layout)

@@ -14,6 +14,9 @@
 
 using namespace check;
 
+/* A context that outlives a test keeps its weights, so that later uploads are fewer. */
+static const bool alone = fork_each_test ();
+
 namespace {
 #define DEVICE "(memory:OpenCLMemory)"
 

@@ -18,6 +18,8 @@
 using namespace check;
 
 static const bool is_quick = check::set_test_timeout (60);
+/* Memory that an earlier test freed would hide what a test reads. */
+static const bool alone = check::fork_each_test ();
 
 namespace {
 const gsize n_samples = 16;

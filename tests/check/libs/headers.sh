@@ -38,19 +38,19 @@ opencl() {
 END
 }
 
+end="extern int end_of_file;"
+all=()
 for header in "$@"; do
   include="#include <gst/opencl/$(basename "$header")>"
-  end="extern int end_of_file;"
+  all+=("$include" "$end")
   for standard in c99 c++20; do
-    printf '%s\n' "$include" "$end" >"$work/try"
-    compile "$standard" "$header alone"
+    { echo "$include"; echo "$end"; opencl 300; } >"$work/try"
+    compile "$standard" "$header alone, before CL/cl.h"
   done
-  for standard in c99 c++17; do
-    { opencl 300; echo "$include"; echo "$end"; } >"$work/try"
-    compile "$standard" "$header after CL/cl.h"
-    { echo "$include"; opencl 300; echo "$end"; } >"$work/try"
-    compile "$standard" "$header before CL/cl.h"
-  done
+done
+for standard in c99 c++17; do
+  { opencl 300; printf '%s\n' "${all[@]}"; } >"$work/try"
+  compile "$standard" "all of them after CL/cl.h"
 done
 for standard in c11 c17 c++11 c++14; do
   { echo "#include <gst/opencl/opencl.h>"; opencl 120; echo "$end"; } >"$work/try"

@@ -350,7 +350,8 @@ counts_of (GstElement *pipeline, const char *name)
 TEST (test_one_pipeline_hands_device_memory_to_another)
 {
   GstElement *giver = check::launch ("videotestsrc num-buffers=300 ! " SPECTRA
-                                     " ! openclupload ! appsink name=out max-buffers=2");
+                                     " ! openclupload ! appsink name=out max-buffers=2 "
+                                     "sync=false");
   GstElement *taker =
       check::launch ("appsrc name=in format=time block=true max-buffers=2 "
                      "! octwindowinterp name=window ! octfft name=fft ! "
