@@ -48,6 +48,10 @@
  * fade-in. A frame that shows only one colour may be a title card, so a screen of another
  * colour after it replaces the key. Set `auto-key` again to search for another screen.
  *
+ * With `subject` the colours of the subject are measured where the key is opaque. At edges
+ * near them, alpha is the place of a pixel's colour between the subject and the screen, and
+ * `spill` gives edges the subject's colours. Without it, alpha takes the subject for grey.
+ *
  * With `core` the interior of the foreground is opaque. This includes large areas of
  * glass that let less than two fifths of the screen through.
  *
@@ -88,6 +92,7 @@
 #include "chainmember.hpp"
 #include "screenplate.hpp"
 #include "screensearch.hpp"
+#include "subjectcolors.hpp"
 #include "input/formatconverter.hpp"
 
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
@@ -136,6 +141,7 @@ struct ChromaKeySettings {
   bool adaptive = true; /* else Plate::adaptive is none */
   bool refine = true;
   bool core = false;
+  bool subject = false;
   bool quiet = false;
   bool linear = false;
   gdouble spill = 0;
@@ -188,6 +194,7 @@ struct ChromaKeyWork {
   keying::ReadBack measured_key;
   keying::ScreenSearch search;
   keying::ScreenPlate plate;
+  keying::SubjectColors subject;
   keying::AuxiliaryFrame plate_frame; /* from the plate pad */
   keying::Mattes mattes;
   cl::Buffer means[2]; /* temporal means, ushort4 per pixel; made when first needed */
@@ -306,6 +313,9 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"core", "Core",
         "Make the interior of the foreground opaque (core matte; soft methods)",
         &ChromaKeySettings::core, keying::playing_flags},
+    {"subject", "Subject",
+        "Compare edges with the colours of the subject beside them (soft methods)",
+        &ChromaKeySettings::subject, keying::playing_flags},
     {"quiet", "Quiet", "Reduce flicker of still edges due to camera noise (soft methods)",
         &ChromaKeySettings::quiet, keying::playing_flags},
     {"linear", "Linear", "Key in linear light (soft methods)", &ChromaKeySettings::linear,
@@ -495,6 +505,7 @@ gst_chroma_key_set_formats (
   const std::string soft[] = {options, options + light};
   create_kernels (context, work, soft);
   work.mattes.prepare (context, info, format.options ());
+  work.subject.prepare (context, info, soft);
   if (format.is_of_camera ())
     work.pixels.prepare (context, format);
   if (opencl::make_buffer (context, sizeof (cl_uint), work.auto_key, error)
@@ -890,6 +901,36 @@ follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
       plate_of (settings), screen_key_of (work, settings), input, queue, error);
 }
 
+static bool
+key_frames (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
+    cl_command_queue queue, GError **error)
+{
+  return work.wide ? key_cpu (work, settings, frames, queue, error)
+                   : key_gpu (work, settings, frames, queue, error);
+}
+
+/* Keys, then compares the frame with the colours of its subject. */
+static bool
+key_by_subject (ChromaKeyWork &work, const ChromaKeySettings &settings,
+    const Frames &frames, cl_command_queue queue, GError **error)
+{
+  const bool linear = is_linear (work, settings);
+  const gsize columns = (gsize (work.info.width) + 7) / 8;
+  ChromaKeySettings plain = settings;
+  plain.spill = 0;
+  plain.opacity = 1;
+  plain.invert = false;
+  if (!key_frames (work, plain, frames, queue, error)
+      || !work.subject.measure (frames.output, linear, queue, error))
+    return false;
+  opencl::Kernel *kernel = work.subject.comparison (linear).variant (
+      {frames.seen, frames.input, frames.output}, error);
+  return kernel
+         && set_keyer (kernel, work, settings, frames, error, work.subject.colors (),
+             work.subject.columns (), work.subject.rows ())
+         && kernel->enqueue (queue, columns, gsize (work.info.height), error);
+}
+
 /* The temporal mean restarts at a discontinuity, such as a seek. */
 static gboolean
 key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
@@ -909,8 +950,8 @@ key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
     frames.seen = &quiet;
   }
   work.has_mean = settings.quiet;
-  return work.wide ? key_cpu (work, settings, frames, queue, error)
-                   : key_gpu (work, settings, frames, queue, error);
+  return settings.subject ? key_by_subject (work, settings, frames, queue, error)
+                          : key_frames (work, settings, frames, queue, error);
 }
 
 /* Keys nothing, while no screen is found. */

@@ -15,7 +15,7 @@ using compute::macro;
 
 #define INFERENCE_KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
 
-/* Type of kernels that counts so many work-items. 64-bit division is slow. */
+/* OpenCL C type for an index of so many work-items. 64-bit division is slow. */
 inline const char *
 index_type (gsize items)
 {

@@ -1,0 +1,277 @@
+/* chromakey: edges by the colours of the subject beside them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A key by chroma takes a subject for grey: skin, which has less green than grey, gets too
+ * much alpha at its edges, and greenish cloth too little. Here, the subject's colours are
+ * measured where the key is opaque, in blocks of BLOCK by BLOCK pixels, and spread to the
+ * blocks around. At each pixel they and the screen are the ends of a line through the
+ * colours. The nearest place on it is another estimate of alpha (as in Bayesian matting,
+ * Chuang 2001, with one colour each). It counts as far as the pixel is near the line.
+ *
+ * `keyed` is a frame with the matte in its alpha and colours as filmed.
+ */
+#define LANES 8
+#include "screenline.clh"
+
+#define BLOCK 16
+
+/* --- the colours of the subject --- */
+
+/* Pixels count if they and those INSIDE pixels away are opaque: not the edge itself */
+#define INSIDE 3
+#define OPAQUE (0.9f * LEVELS)
+
+int8
+is_opaque (__global const uchar *line, int x, int width)
+{
+  uint8 alpha;
+  if (x >= 0 && x + 8 <= width)
+    alpha = COMPONENT8 (load_pixels (line, x, width), ALPHA);
+  else {
+    uint each[8];
+    for (int n = 0; n < 8; n++)
+      each[n] = COMPONENT (load_pixel (line, clamp (x + n, 0, width - 1)), ALPHA);
+    alpha = vload8 (0, each);
+  }
+  return convert_float8 (alpha) >= OPAQUE;
+}
+
+float
+sum_of_lanes (float8 values)
+{
+  const float4 four = values.lo + values.hi;
+  const float2 two = four.lo + four.hi;
+  return two.x + two.y;
+}
+
+/* Sums the colours of a block's opaque pixels, in every second row, and their number. A
+ * work-item sums one row. */
+#define ROWS_READ (BLOCK / 2)
+__kernel __attribute__ ((reqd_work_group_size (ROWS_READ, 1, 1))) void
+measure_subject (FRAME (const, keyed), uint width, uint height, __global float4 *measured)
+{
+  __local float4 sums[ROWS_READ];
+  const uint row = get_local_id (0);
+  const uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
+  const int y = get_group_id (1) * BLOCK + 2 * row, last = height - 1;
+  float4 sum = 0;
+  for (int x = get_group_id (0) * BLOCK;
+       x < min ((int)width, (int)(get_group_id (0) + 1) * BLOCK) && y <= last; x += 8) {
+    __global const uchar *line = LINE (keyed, y);
+    const int8 is = is_opaque (line, x, width)
+                    & is_opaque (LINE (keyed, max (y - INSIDE, 0)), x, width)
+                    & is_opaque (LINE (keyed, min (y + INSIDE, last)), x, width)
+                    & is_opaque (line, x - INSIDE, width)
+                    & is_opaque (line, x + INSIDE, width)
+                    & (x + (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(width));
+    const float8 weight = select ((float8)(0), (float8)(1), is);
+    const Colors colors = colors_of_pixels (load_pixels (line, x, width));
+    sum +=
+        (float4)(sum_of_lanes (colors.red * weight), sum_of_lanes (colors.green * weight),
+            sum_of_lanes (colors.blue * weight), sum_of_lanes (weight));
+  }
+  sums[row] = sum;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (row > 0)
+    return;
+  for (uint n = 1; n < ROWS_READ; n++)
+    sum += sums[n];
+  measured[block] = sum;
+}
+
+/* Gaussian weights by the distance in blocks. The far ones, in 2D a millionth of the near
+ * ones, apply where no opaque pixel is near. */
+#define FARTHEST 8
+__constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f,
+    0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
+__constant float far_weights[] = {0.001f, 0.000969233f, 0.000882496903f, 0.000754839602f,
+    0.00060653066f, 0.000457833362f, 0.000324652467f, 0.000216265167f, 0.000135335283f};
+
+/* Sums along a row of blocks. `across` has two sums for each block. */
+__kernel void
+spread_across (
+    __global const float4 *measured, int columns, int rows, __global float4 *across)
+{
+  const int column = get_global_id (0), row = get_global_id (1);
+  if (column >= columns || row >= rows)
+    return;
+  float4 near = 0, far = 0;
+  for (int x = max (column - FARTHEST, 0); x <= min (column + FARTHEST, columns - 1);
+       x++) {
+    const float4 block = measured[row * columns + x];
+    near += near_weights[abs (x - column)] * block;
+    far += far_weights[abs (x - column)] * block;
+  }
+  across[2 * (row * columns + column)] = near;
+  across[2 * (row * columns + column) + 1] = far;
+}
+
+/* Writes the colour of each block and 1, or 0 where no subject is near. */
+__kernel void
+spread_down (
+    __global const float4 *across, int columns, int rows, __global float4 *subject)
+{
+  const int column = get_global_id (0), row = get_global_id (1);
+  if (column >= columns || row >= rows)
+    return;
+  float4 sum = 0;
+  for (int y = max (row - FARTHEST, 0); y <= min (row + FARTHEST, rows - 1); y++) {
+    __global const float4 *line = across + 2 * (y * columns + column);
+    sum += near_weights[abs (y - row)] * line[0] + far_weights[abs (y - row)] * line[1];
+  }
+  subject[row * columns + column] = sum.w > 1e-6f ? sum / sum.w : (float4)(0);
+}
+
+/* --- the comparison --- */
+
+typedef struct {
+  __global const float4 *colors;
+  int columns, rows;
+} Subject;
+
+/* Colours of the subject along eight pixels, from x on. `known`: 1 where there are some, 0
+ * far from the subject */
+INLINED Colors
+subject_along (Subject subject, int x, int y, float8 *known)
+{
+  const float part = 1.0f / BLOCK;
+  const int left = (x + BLOCK / 2) / BLOCK - 1, above = (y + BLOCK / 2) / BLOCK - 1;
+  const float down = (y + 0.5f) * part - 0.5f - above;
+  const int columns[2] = {max (left, 0), min (left + 1, subject.columns - 1)};
+  float4 ends[2];
+  for (int n = 0; n < 2; n++)
+    ends[n] = mix (subject.colors[max (above, 0) * subject.columns + columns[n]],
+        subject.colors[min (above + 1, subject.rows - 1) * subject.columns + columns[n]],
+        down);
+  const float8 along = (x - (left + 0.5f) * BLOCK
+                           + (float8)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f))
+                       * part;
+  const float4 slope = ends[1] - ends[0];
+  *known = ends[0].w + slope.w * along;
+  const float8 each = 1 / max (*known, 0.01f);
+  const Colors colors = {(ends[0].x + slope.x * along) * each,
+      (ends[0].y + slope.y * along) * each, (ends[0].z + slope.z * along) * each};
+  *known = select ((float8)(0), (float8)(1), *known > 0.01f);
+  return colors;
+}
+
+INLINED Colors
+difference_of (Colors a, Colors b)
+{
+  Colors difference = {a.red - b.red, a.green - b.green, a.blue - b.blue};
+  return difference;
+}
+
+INLINED Floats
+product_of (Colors a, Colors b)
+{
+  return a.red * b.red + a.green * b.green + a.blue * b.blue;
+}
+
+/* Squares of distances between colours: of a pixel from the line at which the comparison
+ * counts half, and of the subject from the screen */
+#define NEAR_LINE (3 * 15 * 15.0f)
+#define FAR_ENDS (3 * 20 * 20.0f)
+/* Largest weight of the comparison. Less than BLACK and more than 1 - WHITE is noise. */
+#define MOST 0.9f
+#define BLACK 0.03f
+#define WHITE 0.98f
+
+/* Alpha by the key and by the comparison */
+INLINED Floats
+compared (Floats matte, Colors colors, Colors screen, Colors subject, Floats known)
+{
+  const Colors line = difference_of (subject, screen),
+               seen = difference_of (colors, screen);
+  const Floats length = product_of (line, line);
+  const Floats place =
+      clamp (product_of (seen, line) * RECIPROCAL (max (length, 1.0f)), 0.0f, 1.0f);
+  const Floats beside = max (
+      product_of (seen, seen) + place * (place * length - 2 * product_of (seen, line)),
+      0.0f);
+  const Floats weight = known * MOST * NEAR_LINE * RECIPROCAL (NEAR_LINE + beside)
+                        * length * RECIPROCAL (length + FAR_ENDS);
+  const Floats alpha =
+      clamp ((mix (matte, place, weight) - BLACK) * (1 / (WHITE - BLACK)), 0.0f, 1.0f);
+  return mix (matte, alpha, known);
+}
+
+/* Weight of the subject's colours, relative to that of the pixel, where little of the subject
+ * is in the pixel */
+#define PRIOR 0.1f
+
+/* The colour that gives the pixel together with the screen, and is near the subject's: the
+ * minimum of |alpha F + (1 - alpha) screen - pixel|^2 + PRIOR (1 - alpha) |F - subject|^2 */
+INLINED Colors
+color_before_screen (Colors colors, Colors screen, Colors subject, Floats alpha)
+{
+  const Floats gain = alpha * RECIPROCAL (alpha * alpha + PRIOR * (1 - alpha) + 1e-6f);
+#define ONE(of)                                                                          \
+  clamp (subject.of + gain * (colors.of - alpha * subject.of - (1 - alpha) * screen.of), \
+      0.0f, 255.0f)
+  const Colors result = {ONE (red), ONE (green), ONE (blue)};
+  return result;
+}
+
+INLINED Colors
+mix_of (Colors a, Colors b, Floats share)
+{
+  const Colors result = {mix (a.red, b.red, share), mix (a.green, b.green, share),
+      mix (a.blue, b.blue, share)};
+  return result;
+}
+
+INLINED Colors
+screen_of_eight (Keyer keyer, int x, int y)
+{
+  if (keyer.plate_stride > 0)
+    return colors_of_pixels (
+        load_pixels (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
+  const Segment segment = segment_at (keyer, x, y);
+  const float8 along =
+      x - segment.from + (float8)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f);
+  const Colors colors = {segment.color.s0 + segment.slope.s0 * along,
+      segment.color.s1 + segment.slope.s1 * along,
+      segment.color.s2 + segment.slope.s2 * along};
+  return colors;
+}
+
+/* Replaces alpha and colours of `keyed`, which was made from `input` without spill
+ * suppression, opacity and inversion. Alpha is compared in `seen`: `input` or its denoised
+ * version. Eight pixels per work-item */
+__kernel void
+compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed),
+    uint width, uint height, KEYER, __global const float4 *subject_colors,
+    int subject_columns, int subject_rows)
+{
+  const uint x = 8 * get_global_id (0), y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  const Keyer keyer = THE_KEYER;
+  const Subject subject = {subject_colors, subject_columns, subject_rows};
+  const Pixel8 before = load_pixels (LINE (input, y), x, width);
+  const Floats opaque = TO_FLOATS (LEVELS_OF (before, ALPHA));
+  Floats known;
+  const Colors beside = subject_along (subject, x, y, &known);
+  const Colors behind = screen_of_eight (keyer, x, y);
+  const Colors colors = colors_of_pixels (before);
+  const Floats keyed_alpha =
+      TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
+      * RECIPROCAL (max (opaque, 1.0f));
+  const Floats matte = compared (keyed_alpha,
+      colors_of_pixels (load_pixels (LINE (seen, y), x, width)), behind, beside, known);
+  Pixel8 pixels = before;
+  if (keyer.spill > 0) {
+    const Colors alone = without_hue (
+        mix_of (colors, color_before_screen (colors, behind, beside, matte), keyer.spill),
+        behind, keyer.component, keyer.spill);
+    const Colors plain = despilled (
+        colors, behind, keyer.component, matte, keyer.by_excess ? 0 : 1, keyer.spill);
+    pixels = with_colors (before, mix_of (plain, alone, known));
+  }
+  const Floats alpha =
+      opaque * (1.0f / SCALE) * (keyer.inverted ? 1 - matte : matte) * keyer.opacity;
+  store_pixels (
+      LINE (keyed, y), x, width, (pixels & ~ALPHA_MASK) | level (alpha) << ALPHA);
+}
