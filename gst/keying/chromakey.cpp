@@ -926,7 +926,7 @@ key_by_subject (ChromaKeyWork &work, const ChromaKeySettings &settings,
   opencl::Kernel *kernel = work.subject.comparison (linear).variant (
       {frames.seen, frames.input, frames.output}, error);
   return kernel
-         && set_keyer (kernel, work, settings, frames, error, work.subject.colors (),
+         && set_keyer (kernel, work, settings, frames, error, work.subject.blocks (),
              work.subject.columns (), work.subject.rows ())
          && kernel->enqueue (queue, columns, gsize (work.info.height), error);
 }

@@ -9,8 +9,13 @@
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/subject.cl"
 
 namespace keying {
-const cl_int block_size = 16;           /* BLOCK of the kernels */
-const gsize rows_read = block_size / 2; /* ROWS_READ */
+const cl_int block_size = 16;               /* BLOCK of the kernels */
+const gsize pairs_of_rows = block_size / 2; /* PAIRS */
+
+struct Block {
+  cl_float4 color;
+  alignas (cl_float4) cl_int kind;
+};
 
 void
 SubjectColors::prepare (
@@ -32,24 +37,27 @@ SubjectColors::prepare (
 bool
 SubjectColors::make_buffers (GError **error)
 {
-  const gsize bytes = gsize (block_columns) * block_rows * sizeof (cl_float4);
+  const gsize count = gsize (block_columns) * block_rows;
   return subject ()
-         || (opencl::make_buffer (context, bytes, measured, error)
-             && opencl::make_buffer (context, 2 * bytes, across, error)
-             && opencl::make_buffer (context, bytes, subject, error));
+         || (opencl::make_buffer (context, count * sizeof (cl_float4), measured, error)
+             && opencl::make_buffer (context, count * sizeof (cl_int), kinds, error)
+             && opencl::make_buffer (
+                 context, 2 * count * sizeof (cl_float4), across, error)
+             && opencl::make_buffer (context, count * sizeof (Block), subject, error));
 }
 
 bool
 SubjectColors::measure (
     const GstOpenCLFrame *keyed, bool linear, cl_command_queue queue, GError **error)
 {
-  const opencl::Groups blocks = {gsize (block_columns), gsize (block_rows), rows_read};
+  const opencl::Groups blocks = {
+      gsize (block_columns), gsize (block_rows), pairs_of_rows};
   return make_buffers (error)
          && measure_subject[linear].launch_groups (
-             queue, blocks, error, keyed, width, height, measured ())
+             queue, blocks, error, keyed, width, height, measured (), kinds ())
          && spread_across.launch (queue, gsize (block_columns), gsize (block_rows), error,
              measured (), block_columns, block_rows, across ())
          && spread_down.launch (queue, gsize (block_columns), gsize (block_rows), error,
-             across (), block_columns, block_rows, subject ());
+             across (), kinds (), block_columns, block_rows, subject ());
 }
 } // namespace keying

@@ -23,7 +23,7 @@ public:
   opencl::FrameKernel &comparison (bool linear) { return compare[linear]; }
 
   /* Kernel arguments */
-  cl_mem colors () const { return subject (); }
+  cl_mem blocks () const { return subject (); }
   cl_int columns () const { return block_columns; }
   cl_int rows () const { return block_rows; }
 
@@ -35,6 +35,6 @@ private:
   cl_int block_columns = 0, block_rows = 0;
   opencl::FrameKernel measure_subject[2], compare[2]; /* [linear] */
   opencl::FrameKernel spread_across, spread_down;
-  cl::Buffer measured, across, subject; /* made when first needed */
+  cl::Buffer measured, kinds, across, subject; /* made when first needed */
 };
 } // namespace keying

@@ -22,19 +22,22 @@
 #define INSIDE 3
 #define OPAQUE (0.9f * LEVELS)
 
+/* Alpha of eight pixels from any x. Beyond the row its first or last pixel is repeated. */
+uint8
+alphas_from (__global const uchar *line, int x, int width)
+{
+  if (x >= 0 && x + 8 <= width)
+    return COMPONENT8 (load_pixels (line, x, width), ALPHA);
+  uint each[8];
+  for (int n = 0; n < 8; n++)
+    each[n] = COMPONENT (load_pixel (line, clamp (x + n, 0, width - 1)), ALPHA);
+  return vload8 (0, each);
+}
+
 int8
 is_opaque (__global const uchar *line, int x, int width)
 {
-  uint8 alpha;
-  if (x >= 0 && x + 8 <= width)
-    alpha = COMPONENT8 (load_pixels (line, x, width), ALPHA);
-  else {
-    uint each[8];
-    for (int n = 0; n < 8; n++)
-      each[n] = COMPONENT (load_pixel (line, clamp (x + n, 0, width - 1)), ALPHA);
-    alpha = vload8 (0, each);
-  }
-  return convert_float8 (alpha) >= OPAQUE;
+  return convert_float8 (alphas_from (line, x, width)) >= OPAQUE;
 }
 
 float
@@ -45,20 +48,32 @@ sum_of_lanes (float8 values)
   return two.x + two.y;
 }
 
-/* Sums the colours of a block's opaque pixels, in every second row, and their number. A
- * work-item sums one row. */
-#define ROWS_READ (BLOCK / 2)
-__kernel __attribute__ ((reqd_work_group_size (ROWS_READ, 1, 1))) void
-measure_subject (FRAME (const, keyed), uint width, uint height, __global float4 *measured)
+/* What the pixels of a block are. The comparison is left out in SCREEN and SOLID blocks. */
+enum { EDGE, SCREEN, SOLID };
+
+/* Sums the colours of a block's opaque pixels, in every second row, and their number. Each
+ * work-item takes two rows. `kinds` gets what the pixels of the block are. */
+#define PAIRS (BLOCK / 2)
+__kernel __attribute__ ((reqd_work_group_size (PAIRS, 1, 1))) void
+measure_subject (FRAME (const, keyed), uint width, uint height, __global float4 *measured,
+    __global int *kinds)
 {
-  __local float4 sums[ROWS_READ];
-  const uint row = get_local_id (0);
+  __local float4 sums[PAIRS];
+  __local uint least[PAIRS], most[PAIRS];
+  const uint pair = get_local_id (0);
   const uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
-  const int y = get_group_id (1) * BLOCK + 2 * row, last = height - 1;
+  const int y = get_group_id (1) * BLOCK + 2 * pair, last = height - 1;
   float4 sum = 0;
+  uint8 low = LEVELS, high = 0;
   for (int x = get_group_id (0) * BLOCK;
        x < min ((int)width, (int)(get_group_id (0) + 1) * BLOCK) && y <= last; x += 8) {
     __global const uchar *line = LINE (keyed, y);
+    const uint8 alpha = alphas_from (line, x, width),
+                next = alphas_from (LINE (keyed, min (y + 1, last)), x, width);
+    low = min (low, min (alpha, next));
+    high = max (high, max (alpha, next));
+    if (all (convert_float8 (alpha) < OPAQUE))
+      continue;
     const int8 is = is_opaque (line, x, width)
                     & is_opaque (LINE (keyed, max (y - INSIDE, 0)), x, width)
                     & is_opaque (LINE (keyed, min (y + INSIDE, last)), x, width)
@@ -71,13 +86,20 @@ measure_subject (FRAME (const, keyed), uint width, uint height, __global float4 
         (float4)(sum_of_lanes (colors.red * weight), sum_of_lanes (colors.green * weight),
             sum_of_lanes (colors.blue * weight), sum_of_lanes (weight));
   }
-  sums[row] = sum;
+  sums[pair] = sum;
+  const uint4 low4 = min (low.lo, low.hi), high4 = max (high.lo, high.hi);
+  least[pair] = min (min (low4.x, low4.y), min (low4.z, low4.w));
+  most[pair] = max (max (high4.x, high4.y), max (high4.z, high4.w));
   barrier (CLK_LOCAL_MEM_FENCE);
-  if (row > 0)
+  if (pair > 0)
     return;
-  for (uint n = 1; n < ROWS_READ; n++)
+  for (uint n = 1; n < PAIRS; n++) {
     sum += sums[n];
+    least[0] = min (least[0], least[n]);
+    most[0] = max (most[0], most[n]);
+  }
   measured[block] = sum;
+  kinds[block] = most[0] == 0 ? SCREEN : least[0] == LEVELS ? SOLID : EDGE;
 }
 
 /* Gaussian weights by the distance in blocks. The far ones, in 2D a millionth of the near
@@ -107,10 +129,26 @@ spread_across (
   across[2 * (row * columns + column) + 1] = far;
 }
 
-/* Writes the colour of each block and 1, or 0 where no subject is near. */
+/* Returns EDGE for blocks beside edges, too. */
+int
+kind_of (__global const int *kinds, int columns, int rows, int column, int row)
+{
+  const int kind = kinds[row * columns + column];
+  for (int y = max (row - 1, 0); y <= min (row + 1, rows - 1); y++)
+    for (int x = max (column - 1, 0); x <= min (column + 1, columns - 1); x++)
+      if (kinds[y * columns + x] != kind)
+        return EDGE;
+  return kind;
+}
+
+typedef struct {
+  float4 color; /* and 1, or 0 where no subject is near */
+  int kind;
+} Block;
+
 __kernel void
-spread_down (
-    __global const float4 *across, int columns, int rows, __global float4 *subject)
+spread_down (__global const float4 *across, __global const int *kinds, int columns,
+    int rows, __global Block *blocks)
 {
   const int column = get_global_id (0), row = get_global_id (1);
   if (column >= columns || row >= rows)
@@ -120,13 +158,15 @@ spread_down (
     __global const float4 *line = across + 2 * (y * columns + column);
     sum += near_weights[abs (y - row)] * line[0] + far_weights[abs (y - row)] * line[1];
   }
-  subject[row * columns + column] = sum.w > 1e-6f ? sum / sum.w : (float4)(0);
+  __global Block *block = blocks + row * columns + column;
+  block->color = sum.w > 1e-6f ? sum / sum.w : (float4)(0);
+  block->kind = kind_of (kinds, columns, rows, column, row);
 }
 
 /* --- the comparison --- */
 
 typedef struct {
-  __global const float4 *colors;
+  __global const Block *blocks;
   int columns, rows;
 } Subject;
 
@@ -141,8 +181,9 @@ subject_along (Subject subject, int x, int y, float8 *known)
   const int columns[2] = {max (left, 0), min (left + 1, subject.columns - 1)};
   float4 ends[2];
   for (int n = 0; n < 2; n++)
-    ends[n] = mix (subject.colors[max (above, 0) * subject.columns + columns[n]],
-        subject.colors[min (above + 1, subject.rows - 1) * subject.columns + columns[n]],
+    ends[n] = mix (subject.blocks[max (above, 0) * subject.columns + columns[n]].color,
+        subject.blocks[min (above + 1, subject.rows - 1) * subject.columns + columns[n]]
+            .color,
         down);
   const float8 along = (x - (left + 0.5f) * BLOCK
                            + (float8)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f))
@@ -242,20 +283,33 @@ screen_of_eight (Keyer keyer, int x, int y)
  * version. Eight pixels per work-item */
 __kernel void
 compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed),
-    uint width, uint height, KEYER, __global const float4 *subject_colors,
-    int subject_columns, int subject_rows)
+    uint width, uint height, KEYER, __global const Block *blocks, int subject_columns,
+    int subject_rows)
 {
   const uint x = 8 * get_global_id (0), y = get_global_id (1);
   if (x >= width || y >= height)
     return;
   const Keyer keyer = THE_KEYER;
-  const Subject subject = {subject_colors, subject_columns, subject_rows};
+  const Subject subject = {blocks, subject_columns, subject_rows};
+  const int kind = blocks[y / BLOCK * subject_columns + x / BLOCK].kind;
+  if (kind == SCREEN && !keyer.inverted)
+    return;
   const Pixel8 before = load_pixels (LINE (input, y), x, width);
   const Floats opaque = TO_FLOATS (LEVELS_OF (before, ALPHA));
-  Floats known;
-  const Colors beside = subject_along (subject, x, y, &known);
   const Colors behind = screen_of_eight (keyer, x, y);
   const Colors colors = colors_of_pixels (before);
+  if (kind == SOLID && !keyer.inverted) {
+    Pixel8 pixels = before;
+    if (keyer.spill > 0)
+      pixels = with_colors (
+          before, without_hue (colors, behind, keyer.component, keyer.spill));
+    const Floats alpha = opaque * (1.0f / SCALE) * keyer.opacity;
+    store_pixels (
+        LINE (keyed, y), x, width, (pixels & ~ALPHA_MASK) | level (alpha) << ALPHA);
+    return;
+  }
+  Floats known;
+  const Colors beside = subject_along (subject, x, y, &known);
   const Floats keyed_alpha =
       TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
       * RECIPROCAL (max (opaque, 1.0f));
