@@ -128,7 +128,7 @@ keyer_of_options () {
     repairs_of_options
     keyer+=(! chromakey "$which" tolerance=0 "spill=$spill")
   else
-    keyer+=(core=true "spill=$spill" "${soft[@]}")
+    keyer+=(core=true subject=true "spill=$spill" "${soft[@]}")
     repairs_of_options
   fi
 }

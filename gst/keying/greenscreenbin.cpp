@@ -23,7 +23,7 @@
  * The pad `background` is linked by its name only, never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
- * auto-key=screen core=true spill=1`.
+ * auto-key=screen core=true subject=true spill=1`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties of #chromakey have no effect then, except for `device`.
@@ -92,8 +92,8 @@ enum {
 };
 
 /* Defaults that differ from those of chromakey */
-const opencl::OwnDefault defaults[] = {
-    {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
+const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
+    {"core", "true"}, {"subject", "true"}, {"spill", "1"}};
 
 enum class Screen { key, none };
 

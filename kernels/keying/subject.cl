@@ -212,8 +212,8 @@ product_of (Colors a, Colors b)
 
 /* Squares of distances between colours: of a pixel from the line at which the comparison
  * counts half, and of the subject from the screen */
-#define NEAR_LINE (3 * 15 * 15.0f)
-#define FAR_ENDS (3 * 20 * 20.0f)
+#define NEAR_LINE (3 * 22 * 22.0f)
+#define FAR_ENDS (3 * 22 * 22.0f)
 /* Largest weight of the comparison. Less than BLACK and more than 1 - WHITE is noise. */
 #define MOST 0.9f
 #define BLACK 0.03f

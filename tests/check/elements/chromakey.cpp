@@ -1139,6 +1139,109 @@ TEST (test_chromakey_core_closes_the_interior_and_leaves_edges_and_screen)
   }
 }
 
+#define SOFT_CHAIN "chromakey method=difference core=true spill=1 key-color=0xff3ba245"
+
+/* Skin before the screen, with an edge of twelve columns. By the key, grey and not skin is
+ * opaque, so that edges of skin have too much alpha. */
+static Picture
+soft_edge (const Pixel &screen, const Pixel &thing)
+{
+  Picture picture (96, 80, screen);
+  for (int y = 0; y < 80; y++)
+    for (int x = 0; x < 96; x++) {
+      const double alpha = std::clamp ((x - 41.5) / 12, 0., 1.);
+      auto mixed = [&] (int of_thing, int of_screen) {
+        return uint8_t (lround (alpha * of_thing + (1 - alpha) * of_screen));
+      };
+      picture.at (x, y) = {mixed (thing.red, screen.red),
+          mixed (thing.green, screen.green), mixed (thing.blue, screen.blue), 255};
+    }
+  return picture;
+}
+
+/* RMS of the error of alpha, in levels, and that of colours over black where a fifth or more
+ * of the thing is in the pixel */
+static std::pair<double, double>
+errors_of_edge (const Picture &result, const Pixel &thing)
+{
+  double alphas = 0, colors = 0;
+  int n_colors = 0;
+  for (int x = 42; x < 54; x++) {
+    const double alpha = std::clamp ((x - 41.5) / 12, 0., 1.);
+    const Pixel &got = result.at (x, 40);
+    alphas += pow (got.alpha - 255 * alpha, 2);
+    if (alpha < 0.2)
+      continue;
+    colors += pow (got.red - thing.red, 2) + pow (got.green - thing.green, 2)
+              + pow (got.blue - thing.blue, 2);
+    n_colors += 3;
+  }
+  return {sqrt (alphas / 12), sqrt (colors / n_colors)};
+}
+
+/* The exact matte and colour are known. The key counts a tenth beside the comparison. Alpha up to 0.03 and from 0.98 on is noise. */
+TEST_ROWS (test_chromakey_subject_gives_edges_their_alpha_and_colour,
+    std::vector<const char *>{"", "linear=true", "quiet=true"})
+{
+  const Pixel screen = {59, 162, 69, 255};
+  for (const Pixel &thing : {Pixel{224, 172, 140, 255}, Pixel{200, 40, 30, 255},
+           Pixel{96, 112, 60, 255}, Pixel{40, 40, 44, 255}}) {
+    ElementUnderTest element ((std::string (SOFT_CHAIN " ") + row).c_str ());
+    const Picture picture = soft_edge (screen, thing);
+    const auto [alpha_without, color_without] =
+        errors_of_edge (element.run (picture), thing);
+    element.set ("chromakey", "subject", true);
+    const Picture with = element.run (picture);
+    const auto [alpha, color] = errors_of_edge (with, thing);
+    const bool mixes_light = strstr (row, "linear"); /* but the picture mixes levels */
+    fail_unless (mixes_light || alpha < std::max (8., 0.4 * alpha_without),
+        "%d,%d,%d: alpha is %g levels off, %g without", thing.red, thing.green,
+        thing.blue, alpha, alpha_without);
+    fail_unless (mixes_light || color < 12, "%d,%d,%d: colours are %g levels off, %g",
+        thing.red, thing.green, thing.blue, color, color_without);
+    fail_unless (with.at (8, 40).alpha == 0 && with.at (90, 40).alpha == 255);
+  }
+}
+
+/* Far from edges, nothing differs from the key alone. */
+TEST (test_chromakey_subject_leaves_screen_and_interior)
+{
+  const Picture picture = soft_edge ({59, 162, 69, 255}, {224, 172, 140, 255});
+  for (const char *more : {"", "invert=true opacity=0.5"}) {
+    ElementUnderTest element ((std::string (SOFT_CHAIN " ") + more).c_str ());
+    const Picture without = element.run (picture);
+    element.set ("chromakey", "subject", true);
+    const Picture with = element.run (picture);
+    for (int y = 0; y < 80; y++)
+      for (int x : {0, 7, 20, 80, 95})
+        for (int difference : {with.at (x, y).alpha - without.at (x, y).alpha,
+                 x < 40 ? 0 : with.at (x, y).red - without.at (x, y).red,
+                 x < 40 ? 0 : with.at (x, y).green - without.at (x, y).green})
+          fail_unless (abs (difference) <= 1, "%s: %d at %d, %d", more, difference, x, y);
+  }
+}
+
+/* A subject may be nowhere, everywhere, or of one pixel; frames have any size and format. */
+TEST (test_chromakey_subject_takes_every_size_and_format)
+{
+  ElementUnderTest element ("chromakey method=difference spill=1 subject=true plate=none "
+                            "key-color=0xff3ba245");
+  const Pixel key = {59, 162, 69, 255};
+  for (const auto &[width, height] :
+      {std::pair (1, 1), std::pair (7, 50), std::pair (33, 17), std::pair (131, 97)}) {
+    for (const auto &format : keying_frames::formats)
+      for (const Layout &layout : keying_frames::layouts) {
+        const Picture all_screen (width, height, key);
+        const Picture result = element.run (all_screen, format, layout);
+        for (const Pixel &pixel : result.pixels)
+          fail_unless_equals_int (pixel.alpha, 0);
+        const Picture all_thing (width, height, {200, 40, 30, 255});
+        for (const Pixel &pixel : element.run (all_thing, format, layout).pixels)
+          fail_unless (pixel.alpha >= 254, "alpha %d", pixel.alpha);
+      }
+  }
+}
+
 /* CIE Lab of sRGB, D65 */
 static std::array<double, 3>
 lab_of (const Pixel &pixel)
