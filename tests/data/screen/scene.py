@@ -31,6 +31,7 @@ import numpy as np
 from mathutils import Matrix, Vector
 
 RATE = 25
+PLATE_SAMPLES = 128
 HEAD = Vector((-0.35, 0, 0))
 ELBOW = Vector((1.75, -0.2, -2.75))
 SKULL = Vector((0, 0.12, 0.35)), Vector((0.78, 0.95, 0.82))
@@ -626,7 +627,7 @@ def main():
         for thing in subject:
             thing.hide_render = True
         scene.frame_set(1)
-        scene.cycles.samples = 4 * options.samples
+        scene.cycles.samples = PLATE_SAMPLES
         render(outputs, ["real"], "plate")
 
 
