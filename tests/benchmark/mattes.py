@@ -27,6 +27,8 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
+from srgb import levels_of, light_of  # noqa: E402
+
 SCREEN = np.array([59, 162, 69])
 SMOOTHNESS = (0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
 NOISE = 3  # levels
@@ -71,17 +73,6 @@ def foreground(picture, matte):
     """Returns the foreground colour: that of opaque pixels, spread to all other pixels."""
     weight = (matte > 0.98)[..., None].astype(float)
     return spread(np.concatenate([picture * weight, weight], -1))
-
-
-def light_of(levels):
-    """Converts sRGB levels, 0 to 1, to light."""
-    value = levels / 255.0
-    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-
-
-def levels_of(light):
-    return 255 * np.where(
-        light <= 0.0031308, light * 12.92, 1.055 * np.maximum(light, 1e-9) ** (1 / 2.4) - 0.055)
 
 
 class Shot:
@@ -132,9 +123,9 @@ class FFmpeg:
 
     formats = {"colorkey": "rgba", "chromakey": "yuva444p"}
 
-    def __init__(self, name):
+    def __init__(self, name, color=SCREEN):
         self.name = "FFmpeg " + name
-        self.filter = "format=%s,%s=0x%02x%02x%02x" % (self.formats[name], name, *SCREEN)
+        self.filter = "format=%s,%s=0x%02x%02x%02x" % (self.formats[name], name, *color)
 
     def matte(self, shot, similarity, blend):
         height, width = shot.exact.shape
