@@ -48,7 +48,7 @@ sum_of_lanes (float8 values)
   return two.x + two.y;
 }
 
-/* What the pixels of a block are. The comparison is left out in SCREEN and SOLID blocks. */
+/* Kinds of blocks. Only those at an EDGE are compared. */
 enum { EDGE, SCREEN, SOLID };
 
 /* Sums the colours of a block's opaque pixels, in every second row, and their number. Each

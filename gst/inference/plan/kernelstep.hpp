@@ -15,7 +15,7 @@ using compute::macro;
 
 #define INFERENCE_KERNELS "/org/freedesktop/gstreamer/opencl/inference/"
 
-/* OpenCL C type for an index of so many work-items. 64-bit division is slow. */
+/* The shortest type of OpenCL C for an index of `items`, as 64-bit division is slow */
 inline const char *
 index_type (gsize items)
 {
