@@ -2,8 +2,8 @@
 # Compares mattes of keyers, and how they flicker, on a rendered film
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Keys the film of tests/data/screen/film.py, whose exact matte and foreground are known, and prints
-for each keyer:
+"""Keys the film of tests/data/screen/film.py, whose exact matte and foreground are known, and
+prints for each keyer:
 
 matte    mean square error of alpha, times 1000
 edges    error of the result over a generated background where the exact alpha is between 0.02 and

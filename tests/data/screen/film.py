@@ -17,8 +17,8 @@ are there already are not made again, so an interrupted film can be continued. D
 change of the seed or of scene.py.
 
 A frame is foreground + (1 - alpha) * screen in linear light. So the matting equation is exact, but
-the subject has no shadow on the screen. With --check it also renders the first frame before the real
-screen, and prints how much that differs.
+the subject has no shadow on the screen. With --check it also renders the first frame before the
+real screen, and prints how much that differs.
 
 Needs blender (3.4), ffmpeg and python3-numpy.
 """

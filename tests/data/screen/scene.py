@@ -201,7 +201,8 @@ def face(head, skin):
     sides = (-1, 1)
     parts = [ball(*SKULL), ball((0, -0.12, -0.35), (0.66, 0.68, 0.72)),
              ball((0, -0.3, -0.6), (0.5, 0.5, 0.52)),
-             ball((0, -0.55, -0.94), (0.27, 0.25, 0.2)), ball((0, -0.58, -0.66), (0.34, 0.22, 0.24)),
+             ball((0, -0.55, -0.94), (0.27, 0.25, 0.2)),
+             ball((0, -0.58, -0.66), (0.34, 0.22, 0.24)),
              ball((0, -0.6, 0.5), (0.5, 0.26, 0.34))]
     parts += chain([(0, -0.8, 0.16), (0, -0.94, -0.1), (0, -1.08, -0.3)], [0.11, 0.12, 0.17])
     for side in sides:
@@ -302,9 +303,10 @@ def strands(random):
         # Hair lies on the skull and on the sides of the face, and does not cover the eyes.
         for middle, size in ((center, radii * 1.07), ((0, 0, -0.4), (0.78, 0.72, 0.95)),
                              ((0.05, -1, -0.2), (0.62, 0.75, 0.98))):
-            away = (at - middle) / np.array(size)
+            size = np.array(size)
+            away = (at - middle) / size
             distance = np.linalg.norm(away, axis=1)[:, None]
-            at = np.where(distance < 1, middle + away / np.maximum(distance, 1e-6) * np.array(size), at)
+            at = np.where(distance < 1, middle + away / np.maximum(distance, 1e-6) * size, at)
         line.append(at)
     line = np.stack(line, 1)
     share = np.linspace(0, 1, STEPS)
@@ -372,7 +374,8 @@ def arm(skin, shirt, frames):
     wrist = empty("wrist", (0.03, -0.15, 1.6))
     wrist.parent = elbow
     parts = chain([(0, 0, -0.05), (0, 0, 0.15)], [0.16, 0.17], 4)
-    parts += [ball((0.0, 0, 0.42), (0.34, 0.13, 0.36)), ball((0.2, -0.03, 0.25), (0.17, 0.14, 0.24))]
+    parts += [ball((0.0, 0, 0.42), (0.34, 0.13, 0.36)),
+              ball((0.2, -0.03, 0.25), (0.17, 0.14, 0.24))]
     fingers = ((-0.27, 0.55, -0.5, 0.62), (-0.1, 0.72, -0.16, 0.8), (0.08, 0.74, 0.1, 0.76),
                (0.26, 0.66, 0.34, 0.66))
     for x, z, lean, length in fingers:
