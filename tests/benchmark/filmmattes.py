@@ -13,10 +13,10 @@ flicker  change of alpha between two frames minus the exact change, in the same 
 
     filmmattes.py [FOLDER] [FRAMES]
 
-chromakey has the options of pipelines/greenscreen.sh. FFmpeg's keyers and OBS's get the mean colour
-of the screen, and the parameters with the least error of the matte on four frames of the film. PIK
-gets the empty screen without noise. All keyers get RGB. Mattes are compared with the mean of the
-exact alpha of red, green and blue, which differ in glass only.
+chromakey has the options of pipelines/greenscreen.sh, with and without subject=true. FFmpeg's keyers
+and OBS's get the mean colour of the screen, and the parameters with the least error of the matte on
+four frames of the film. PIK gets the empty screen without noise. All keyers get RGB. Mattes are
+compared with the mean of the exact alpha of red, green and blue, which differ in glass only.
 
 Needs ffmpeg, python3-numpy, python3-gi and the built plugins (meson devenv).
 """
@@ -197,9 +197,10 @@ def keyers(frames, plate):
     shape = frames[0].alpha.shape
     color = plate.reshape(-1, 3).mean(0).round()
     tuning = frames[::max(1, len(frames) // TUNING_FRAMES)][:TUNING_FRAMES]
-    yield Chromakey(shape)
-    yield Chromakey(shape, "quiet=true")
-    yield Chromakey(shape, "linear=true", True)
+    for properties in "", "subject=true", "subject=true quiet=true":
+        yield Chromakey(shape, properties)
+    for properties in "linear=true", "subject=true linear=true":
+        yield Chromakey(shape, properties, True)
     for name in ("chromakey", "colorkey"):
         yield Tuned(mattes.FFmpeg(name, color.astype(int)), tuning)
     yield ObsDefaults()

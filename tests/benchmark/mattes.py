@@ -8,8 +8,11 @@ mattes on the images with even numbers.
 
     mattes.py FOLDER [PICTURES]
     mattes.py --smoothness FOLDER [PICTURES]
+    mattes.py --edges FOLDER [PICTURES]
 
-With --smoothness it instead prints the error of chromakey with default similarity at several values
+With --edges it prints the error of chromakey with the defaults of greenscreen.sh, with and without
+subject=true: that of the matte, and the root mean square of that of the picture over another one,
+in levels, where the exact matte is between 0.02 and 0.98. With --smoothness it instead prints the error of chromakey with default similarity at several values
 of smoothness, for the images with odd and with even numbers.
 
 FOLDER contains the low-resolution training set of alphamatting.com: input_training_lowres/ and
@@ -86,12 +89,14 @@ class Shot:
     def __init__(self, folder, number, kind):
         name = "GT%02d.png" % number
         picture = decode(str(folder / "input_training_lowres" / name), "rgb24", 3)
+        self.photograph = picture
         self.exact = decode(str(folder / "gt_training_lowres" / name), "gray", 1)[..., 0]
         matte = self.exact / 255.0
         height, width = self.exact.shape
         light = 0.8 + 0.4 * np.add.outer(
             np.linspace(0, 0.5, height), np.linspace(0, 0.5, width))
-        thing, screen = foreground(picture, matte), light[..., None] * SCREEN
+        self.thing = foreground(picture, matte)
+        thing, screen = self.thing, light[..., None] * SCREEN
         if kind == "light":
             thing, screen = light_of(thing), light_of(screen)
         made = matte[..., None] * thing + (1 - matte[..., None]) * screen
@@ -257,9 +262,40 @@ def compare_smoothness(odd, even):
         keyer.close()
 
 
+def scaled(picture, shape):
+    rows, columns = (np.arange(n) * length // n for n, length in zip(shape, picture.shape))
+    return picture[rows][:, columns].astype(float)
+
+
+def edge_error(result, shot, behind):
+    """Error of a keyed picture over `behind`, where the exact matte is partly transparent"""
+    def over(picture, alpha):
+        return alpha[..., None] * picture + (1 - alpha[..., None]) * behind
+    exact = shot.exact / 255
+    difference = over(result[..., :3], result[..., 3] / 255) - over(shot.thing, exact)
+    return float(np.sqrt((difference[(exact > 0.02) & (exact < 0.98)] ** 2).mean()))
+
+
+def compare_edges(*sets):
+    for name, shots in zip(("odd", "even"), sets):
+        for properties in "", " subject=true":
+            keyer = GStreamer("", "openclupload ! chromakey name=keyer key-color=0xff%02x%02x%02x"
+                              % tuple(SCREEN) + " method=difference core=true spill=1" + properties
+                              + " ! opencldownload", {}, slice(None))
+            results = [keyer.matte(shot) for shot in shots]
+            matte = np.mean([mean_square(r[..., 3], s.exact) for r, s in zip(results, shots)])
+            edges = np.mean([
+                edge_error(r.astype(float), s, scaled(behind.photograph, s.exact.shape))
+                for r, s, behind in zip(results, shots, shots[3:] + shots[:3])])
+            print("  %-4s chromakey%-14s %6.3f  edges %5.2f" % (
+                name, properties, 1e3 * matte, edges), flush=True)
+            keyer.close()
+
+
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--smoothness"]
-    compare = compare_keyers if arguments == sys.argv[1:] else compare_smoothness
+    modes = {"--smoothness": compare_smoothness, "--edges": compare_edges}
+    arguments = [a for a in sys.argv[1:] if a not in modes]
+    compare = next((modes[a] for a in sys.argv[1:] if a in modes), compare_keyers)
     if len(arguments) not in (1, 2):
         sys.exit(__doc__.strip())
     Gst.init(None)
