@@ -21,7 +21,7 @@ Reducer::create_in_two (GstOpenCLContext *context, const ReductionPass::Request 
   combining.shape.reduced = {{parts.count, results, 0}};
   combining.types.stored = request.types.computed;
 
-  /* Positions of 64 bits begin behind values that may have 32: a GPU reads aligned numbers only. */
+  /* Even, as positions of 64 bits follow values of 32, and GPUs only read aligned numbers */
   partial_count = (results * parts.count + 1) / 2 * 2;
   first.plan (context, dividing);
   second.plan (context, combining);

@@ -74,13 +74,11 @@ MatteOutput::create (GstOpenCLContext *context, const GstVideoInfo &input,
         options, names[c], "", std::to_string (GST_VIDEO_INFO_COMP_POFFSET (&output, c)));
   keeps_pixels = GST_VIDEO_INFO_FORMAT (&input) == GST_VIDEO_INFO_FORMAT (&output);
   const char *const name = keeps_pixels ? "replace_alpha" : "apply_matte";
-  if (!create_for (context, input, RESOURCE, name, options, apply, error))
-    return false;
-  options += " -DALIGNMENT="; /* as in `apply`, so that one program has both kernels */
-  options += opencl::has_pixels_of_four_bytes (input) ? "4" : "1";
   return opencl::make_buffer (
              context, gsize (height) * input.width * sizeof (cl_float), stretched, error)
-         && stretch.create (context, RESOURCE, "stretch_matte", options.c_str (), error);
+         && create_for (
+             context, input, RESOURCE, "stretch_matte", options, stretch, error)
+         && create_for (context, input, RESOURCE, name, options, apply, error);
 }
 
 bool

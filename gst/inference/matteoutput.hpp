@@ -30,7 +30,6 @@ private:
   cl_float2 scale = {}, shift = {};
   cl::Buffer stretched;      /* the matte, as wide as the frame */
   bool keeps_pixels = false; /* input and output have the same format */
-  opencl::Kernel stretch;
-  opencl::FrameKernel apply;
+  opencl::FrameKernel stretch, apply;
 };
 } // namespace inference

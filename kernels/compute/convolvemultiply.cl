@@ -8,9 +8,9 @@
  *
  * `multiply_cpu`, for a CPU: a work-item computes ROWS x 2 · LANES of C in registers, `run`
  * times.
- * `multiply_few`, for a GPU if C is small: a work-item computes 4 x 4 of C without local
- * memory, so that there are many of them and none waits for others. SHARES work-items share
- * each sum. `run` is 1.
+ * `multiply_few`, for a GPU if C is small: a work-item reads A and B from global memory and
+ * computes 4 x 4 of C, so that there are many of them, which wait once at most: SHARES of
+ * them share each sum, and add up through local memory. `run` is 1.
  * `multiply_gpu`, where `run` is 1: 8 x 16 work-items compute 128 x 64 of C through local
  * memory. If that gives too few work-groups for a device, each computes one of PARTS sums
  * along k. C is then [part][batch], and `finish` of convolveunfold.cl adds up the parts and
@@ -177,8 +177,7 @@ DEFINE_ACTIVATE (float4)
   activate_float4 (values, activation, activation_a, activation_b)
 #endif
 
-/* Finishes and stores four columns, of which `count` exist, if the kernel's values are in
- * C and no parts of them. */
+/* Finishes and stores four neighbours in a row of C, of which `count` exist. */
 #if defined(OUTPUT_f32) || defined(OUTPUT_f16)
 #define PUT_WHOLE(values, to, count)                                                     \
   if (c_step == 1 && (count) >= 4)                                                       \

@@ -79,7 +79,7 @@ apply_matte (global const uchar *data, int2 size, ulong4 start, int4 stride, int
   const VideoFrame frame = {data, size, start, stride, (int4)(IN_STEPS), fields};
   global uchar *to = output + output_offset + y * output_stride;
 #if WIDE
-  if (x >= CHROMA_REACH && x + COLUMNS + CHROMA_REACH <= size.x && fields == 1) {
+  if (CAN_READ_WIDE (&frame, x)) {
     const Pixels pixels = read_pixels (&frame, x, y);
     const uint8 color = convert_uint8 (color_wide (pixels, row0)) << SHIFT (RED)
                         | convert_uint8 (color_wide (pixels, row1)) << SHIFT (GREEN)

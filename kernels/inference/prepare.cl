@@ -29,7 +29,7 @@ __attribute__ ((always_inline)) void
 add_pixels (const VideoFrame *in, int x, int y, float weight, Columns *sums)
 {
 #if WIDE
-  if (x >= CHROMA_REACH && x + COLUMNS + CHROMA_REACH <= in->size.x && in->fields == 1) {
+  if (CAN_READ_WIDE (in, x)) {
     const Pixels pixels = read_pixels (in, x, y);
     sums->x += weight * convert_float8 (pixels.x);
     sums->y += weight * convert_float8 (pixels.y);

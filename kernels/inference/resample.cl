@@ -1,11 +1,11 @@
 /* Weighted samples along each dimension, by tables: resizing, padding, gathering
  *
  * A work-item computes LANES neighbouring elements of the innermost dimension, which has no
- * table if LANES > 1. Built with the macros of numbers.clh, RANK, INDEX (uint if it can count the
- * work-items, else ulong), and TAPS: the number of taps of each dimension, innermost first
- * (0 = no table). `g` has for each dimension: length of the
- * output, strides of the input and the output, and where its table begins in `index` and
- * `weights`. An index of -1 gives `fill`.
+ * table if LANES > 1. Built with the macros of numbers.clh, RANK, INDEX (uint if it can
+ * count the work-items, else ulong), and TAPS: the number of taps of each dimension,
+ * innermost first (0 = no table). `g` has for each dimension: length of the output, strides
+ * of the input and the output, and where its table begins in `index` and `weights`. An index
+ * of -1 gives `fill`.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -48,12 +48,8 @@ screen_along (Keyer keyer, Segment *segment, int x, int y)
   if (x >= segment->end)
     *segment = segment_at (keyer, x, y);
   Segment first = *segment;
-  if (x + 16 <= first.end) {
-    float16 along = x - first.from + offsets;
-    Colors colors = {first.color.s0 + first.slope.s0 * along,
-        first.color.s1 + first.slope.s1 * along, first.color.s2 + first.slope.s2 * along};
-    return colors;
-  }
+  if (x + 16 <= first.end)
+    return colors_along (first, x - first.from + offsets);
   Segment second = *segment = segment_at (keyer, x + 8, y);
   float16 along = x - (float16)((float8)(first.from), (float8)(second.from)) + offsets;
   Colors colors = {OF_BOTH (color, s0) + OF_BOTH (slope, s0) * along,

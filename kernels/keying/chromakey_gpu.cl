@@ -43,11 +43,8 @@ screen_of_four (Keyer keyer, Segment segment, int x, int y)
   if (PLATE_IMAGE)
     return colors_of_pixels (((__global const Pixel4 *)PLATE_LINE (
         keyer, y))[clamp (x / 4, 0, (int)keyer.plate_stride / (4 * PIXEL_BYTES) - 1)]);
-  float4 along = x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f);
-  Colors colors = {segment.color.s0 + segment.slope.s0 * along,
-      segment.color.s1 + segment.slope.s1 * along,
-      segment.color.s2 + segment.slope.s2 * along};
-  return colors;
+  return colors_along (
+      segment, x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f));
 }
 
 /* Loads eight pixels from x, a multiple of eight. Beyond the row its first or last pixel

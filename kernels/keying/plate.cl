@@ -4,6 +4,7 @@
  */
 #define LANES 8
 #include "softkey.clh"
+#include "blockgrid.clh"
 #include "resampled.clh"
 
 /* The screen colour is measured in a grid of blocks. It is the colour at the centre of
@@ -25,14 +26,6 @@ sum_of_group (float4 mine, __local float4 *sums)
     barrier (CLK_LOCAL_MEM_FENCE);
   }
   return sums[0];
-}
-
-float
-sum_of_lanes (float8 values)
-{
-  float4 four = values.lo + values.hi;
-  float2 two = four.lo + four.hi;
-  return two.x + two.y;
 }
 
 /* Loads eight samples of a row, `step` pixels apart. `there`: 1 for those within the
@@ -117,12 +110,8 @@ least_saturation (__global const float4 *measured, uint blocks, __local float4 *
   return least;
 }
 
-/* Gaussian weights by the distance in rows or columns. The far ones, in 2D a millionth of
- * the near ones, apply where no screen is near. */
-#define FARTHEST 8
-__constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f,
-    0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
-__constant float far_weights[] = {0.001f, 0.000986207117f, 0.000945959469f,
+/* Weights where no screen is near */
+__constant float far_weights[FARTHEST + 1] = {0.001f, 0.000986207117f, 0.000945959469f,
     0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f,
     0.000411112291f};
 
@@ -142,27 +131,14 @@ smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
       measured[n] = 0;
   }
   barrier (CLK_GLOBAL_MEM_FENCE);
-  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
-    int column = n % columns;
-    float4 near = 0, far = 0;
-    for (int x = max (column - FARTHEST, 0);
-         x <= min (column + FARTHEST, (int)columns - 1); x++) {
-      float4 block = measured[n - column + x];
-      near += near_weights[abs (x - column)] * block;
-      far += far_weights[abs (x - column)] * block;
-    }
-    across[2 * n] = near;
-    across[2 * n + 1] = far;
-  }
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0))
+    spread_along_row (measured, columns, n % columns, n / columns, far_weights, across);
   barrier (CLK_GLOBAL_MEM_FENCE);
   for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
-    int column = n % columns, row = n / columns;
     float4 sum =
         (color_of_key (use_auto_key ? *auto_key : key) + (float4)(0, 0, 0, 1)) * 1e-6f;
-    for (int y = max (row - FARTHEST, 0); y <= min (row + FARTHEST, (int)rows - 1); y++) {
-      __global const float4 *line = across + 2 * (y * columns + column);
-      sum += near_weights[abs (y - row)] * line[0] + far_weights[abs (y - row)] * line[1];
-    }
+    sum = spread_along_column (
+        sum, across, columns, rows, n % columns, n / columns, far_weights);
     screen[n] = sum / sum.s3;
   }
 }

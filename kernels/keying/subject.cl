@@ -13,8 +13,11 @@
  */
 #define LANES 8
 #include "screenline.clh"
+#include "blockgrid.clh"
 
 #define BLOCK 16
+/* Middles of eight pixels */
+#define MIDDLES ((float8)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f))
 
 /* --- the colours of the subject --- */
 
@@ -38,14 +41,6 @@ int8
 is_opaque (__global const uchar *line, int x, int width)
 {
   return convert_float8 (alphas_from (line, x, width)) >= OPAQUE;
-}
-
-float
-sum_of_lanes (float8 values)
-{
-  const float4 four = values.lo + values.hi;
-  const float2 two = four.lo + four.hi;
-  return two.x + two.y;
 }
 
 /* Kinds of blocks. Only those at an EDGE are compared. */
@@ -102,15 +97,11 @@ measure_subject (FRAME (const, keyed), uint width, uint height, __global float4 
   kinds[block] = most[0] == 0 ? SCREEN : least[0] == LEVELS ? SOLID : EDGE;
 }
 
-/* Gaussian weights by the distance in blocks. The far ones, in 2D a millionth of the near
- * ones, apply where no opaque pixel is near. */
-#define FARTHEST 8
-__constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f,
-    0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
-__constant float far_weights[] = {0.001f, 0.000969233f, 0.000882496903f, 0.000754839602f,
-    0.00060653066f, 0.000457833362f, 0.000324652467f, 0.000216265167f, 0.000135335283f};
+/* Weights where no opaque pixel is near */
+__constant float far_weights[FARTHEST + 1] = {0.001f, 0.000969233f, 0.000882496903f,
+    0.000754839602f, 0.00060653066f, 0.000457833362f, 0.000324652467f, 0.000216265167f,
+    0.000135335283f};
 
-/* Sums along a row of blocks. `across` has two sums for each block. */
 __kernel void
 spread_across (
     __global const float4 *measured, int columns, int rows, __global float4 *across)
@@ -118,15 +109,7 @@ spread_across (
   const int column = get_global_id (0), row = get_global_id (1);
   if (column >= columns || row >= rows)
     return;
-  float4 near = 0, far = 0;
-  for (int x = max (column - FARTHEST, 0); x <= min (column + FARTHEST, columns - 1);
-       x++) {
-    const float4 block = measured[row * columns + x];
-    near += near_weights[abs (x - column)] * block;
-    far += far_weights[abs (x - column)] * block;
-  }
-  across[2 * (row * columns + column)] = near;
-  across[2 * (row * columns + column) + 1] = far;
+  spread_along_row (measured, columns, column, row, far_weights, across);
 }
 
 /* Returns EDGE for blocks beside edges, too. */
@@ -153,11 +136,8 @@ spread_down (__global const float4 *across, __global const int *kinds, int colum
   const int column = get_global_id (0), row = get_global_id (1);
   if (column >= columns || row >= rows)
     return;
-  float4 sum = 0;
-  for (int y = max (row - FARTHEST, 0); y <= min (row + FARTHEST, rows - 1); y++) {
-    __global const float4 *line = across + 2 * (y * columns + column);
-    sum += near_weights[abs (y - row)] * line[0] + far_weights[abs (y - row)] * line[1];
-  }
+  const float4 sum =
+      spread_along_column (0, across, columns, rows, column, row, far_weights);
   __global Block *block = blocks + row * columns + column;
   block->color = sum.w > 1e-6f ? sum / sum.w : (float4)(0);
   block->kind = kind_of (kinds, columns, rows, column, row);
@@ -185,9 +165,7 @@ subject_along (Subject subject, int x, int y, float8 *known)
         subject.blocks[min (above + 1, subject.rows - 1) * subject.columns + columns[n]]
             .color,
         down);
-  const float8 along = (x - (left + 0.5f) * BLOCK
-                           + (float8)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f))
-                       * part;
+  const float8 along = (x - (left + 0.5f) * BLOCK + MIDDLES) * part;
   const float4 slope = ends[1] - ends[0];
   *known = ends[0].w + slope.w * along;
   const float8 each = 1 / max (*known, 0.01f);
@@ -270,12 +248,7 @@ screen_of_eight (Keyer keyer, int x, int y)
     return colors_of_pixels (
         load_pixels (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
   const Segment segment = segment_at (keyer, x, y);
-  const float8 along =
-      x - segment.from + (float8)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f);
-  const Colors colors = {segment.color.s0 + segment.slope.s0 * along,
-      segment.color.s1 + segment.slope.s1 * along,
-      segment.color.s2 + segment.slope.s2 * along};
-  return colors;
+  return colors_along (segment, x - segment.from + MIDDLES);
 }
 
 /* Replaces alpha and colours of `keyed`, which was made from `input` without spill

@@ -26,13 +26,12 @@ import sys
 import numpy as np
 
 import mattes
-from mattes import Gst
+from mattes import Gst, is_edge, mix
 from srgb import levels_of, light_of
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "data" / "screen"))
 import film  # noqa: E402
 
-EDGE = 0.02, 0.98
 TUNING_FRAMES = 4
 
 
@@ -43,7 +42,7 @@ class Frame:
         self.picture = picture
         self.alpha = alpha.mean(-1)
         self.exact = 255 * self.alpha
-        self.edge = (self.alpha > EDGE[0]) & (self.alpha < EDGE[1])
+        self.edge = is_edge(self.alpha)
         self.through, self.foreground = 1 - alpha, foreground
 
     def over(self, background):
@@ -66,10 +65,6 @@ def background_like_photograph(shape):
 
 
 # --- keyers: result() returns alpha, 0 to 1, and the composite in levels ---
-
-
-def mix(picture, alpha, background):
-    return alpha[..., None] * picture + (1 - alpha[..., None]) * background
 
 
 class Chromakey:

@@ -11,9 +11,10 @@ mattes on the images with even numbers.
     mattes.py --edges FOLDER [PICTURES]
 
 With --edges it prints the error of chromakey with the defaults of greenscreen.sh, with and without
-subject=true: that of the matte, and the root mean square of that of the picture over another one,
-in levels, where the exact matte is between 0.02 and 0.98. With --smoothness it instead prints the error of chromakey with default similarity at several values
-of smoothness, for the images with odd and with even numbers.
+subject=true, for the images with odd and with even numbers: that of the matte, and the root mean
+square of that of the picture over another one, in levels, where the exact matte is between 0.02
+and 0.98. With --smoothness it prints the error of chromakey with default similarity at several
+values of smoothness.
 
 FOLDER contains the low-resolution training set of alphamatting.com: input_training_lowres/ and
 gt_training_lowres/ with GT01.png, GT02.png, …. PICTURES limits their number (default: all).
@@ -35,6 +36,7 @@ from srgb import levels_of, light_of  # noqa: E402
 SCREEN = np.array([59, 162, 69])
 SMOOTHNESS = (0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
 NOISE = 3  # levels
+EDGE = 0.02, 0.98  # of the exact matte
 
 
 def ffmpeg(source, arguments, data=None):
@@ -267,13 +269,20 @@ def scaled(picture, shape):
     return picture[rows][:, columns].astype(float)
 
 
-def edge_error(result, shot, behind):
-    """Error of a keyed picture over `behind`, where the exact matte is partly transparent"""
-    def over(picture, alpha):
-        return alpha[..., None] * picture + (1 - alpha[..., None]) * behind
+def mix(picture, alpha, background):
+    return alpha[..., None] * picture + (1 - alpha[..., None]) * background
+
+
+def is_edge(alpha):
+    return (alpha > EDGE[0]) & (alpha < EDGE[1])
+
+
+def edge_error(keyed, shot, background):
+    """Error of a keyed picture over `background`, where the exact matte is partly transparent"""
     exact = shot.exact / 255
-    difference = over(result[..., :3], result[..., 3] / 255) - over(shot.thing, exact)
-    return float(np.sqrt((difference[(exact > 0.02) & (exact < 0.98)] ** 2).mean()))
+    difference = (mix(keyed[..., :3], keyed[..., 3] / 255, background)
+                  - mix(shot.thing, exact, background))
+    return float(np.sqrt((difference[is_edge(exact)] ** 2).mean()))
 
 
 def compare_edges(*sets):

@@ -396,9 +396,9 @@ ElementwiseStep::choose_width (
         && (instruction.type == ElementType::f32 || instruction.type == ElementType::f16);
   if (!wide)
     return 1;
-  const gsize lanes = opencl::is_cpu (context) ? opencl::float_lanes (context) : 4;
-  if (opencl::is_cpu (context) && lanes < 16
-      && loops.lengths[0] % gint64 (2 * lanes) == 0)
+  const bool cpu = opencl::is_cpu (context);
+  const gsize lanes = cpu ? opencl::float_lanes (context) : 4;
+  if (cpu && lanes < 16 && loops.lengths[0] % gint64 (2 * lanes) == 0)
     return 2 * lanes; /* half as many places to find */
   return loops.lengths[0] >= gint64 (lanes) ? lanes : 1;
 }
