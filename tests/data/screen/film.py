@@ -25,6 +25,7 @@ Needs blender (3.4), ffmpeg and python3-numpy.
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -155,6 +156,9 @@ def main():
         parser.add_argument("--" + name, type=int, default=value)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    for program in "blender", "ffmpeg":
+        if not shutil.which(program):
+            sys.exit("film.py: %s is missing: apt-get install %s" % (program, program))
     renders = options.folder / "renders"
     renders.mkdir(parents=True, exist_ok=True)
     blender = ["blender", "-b", "--python-exit-code", "1", "-P", str(HERE / "scene.py"), "--",
