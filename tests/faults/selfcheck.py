@@ -82,20 +82,23 @@ class Run:
                     ["gst-launch-1.0", "-e", *command], stdout=file, stderr=file,
                     env=environment(cache, **kind)) as process:
                 if until:
-                    self.wait(process, log, until)
+                    self.wait(process, log, until, output)
                     process.send_signal(signal.SIGINT)
                 self.status = process.wait(timeout=TIMEOUT)
             self.log = log.read_text(errors="replace")
             self.bytes = np.fromfile(output, np.uint8) if output.exists() else np.zeros(0)
 
     @staticmethod
-    def wait(process, log, until):
-        end = time.monotonic() + TIMEOUT
-        while not until(log.read_text(errors="replace")):
+    def wait(process, log, until, output):
+        """Goes on after the condition for as many frames as before, at least twenty: however
+        long a check takes, most frames come after it."""
+        def holds(condition):
             assert process.poll() is None, log.read_text()
-            assert time.monotonic() < end, "waited in vain:\n" + log.read_text()
-            time.sleep(0.02)
-        time.sleep(0.3)  # some frames more
+            return condition()
+
+        wait_for(lambda: holds(lambda: until(log.read_text(errors="replace"))))
+        written = 2 * output.stat().st_size + 20 * FRAME
+        wait_for(lambda: holds(lambda: output.stat().st_size >= written))
 
     def frames(self):
         return self.bytes[:len(self.bytes) // FRAME * FRAME].reshape(-1, FRAME).astype(int)
