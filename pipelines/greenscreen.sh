@@ -12,7 +12,7 @@ usage () {
 Usage: greenscreen.sh [OPTION…] [FILE]
 
 Installs what is missing (Debian 12 and 13), builds, keys the picture or film FILE, and puts it
-over a background. Without FILE, keys a scene that it makes up, and writes that before and
+over a background. Without FILE, keys a rendered person, and writes the picture before and
 after: greenscreen-before.png, greenscreen.png.
 
   --camera DEVICE         instead of FILE, such as /dev/video0
@@ -80,40 +80,6 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# source_of_scene: a face, its hair, a shirt, and a ball of frosted glass; light that falls off; noise.
-source_of_scene () {
-  local number=1 pads=() colour x y width height alpha
-  : "${key:=209038}" "${size:=640x360}"
-  colours 2 2 28b440 20963a 208c36 167028
-  layers=("${colours[@]}" ! openclconvert ! "$device,width=640,height=360,$square"
-    ! scene.sink_0)
-  while read -r colour x y width height alpha; do
-    pads+=("sink_$number::xpos=$x" "sink_$number::ypos=$y" "sink_$number::width=$width"
-      "sink_$number::height=$height" "sink_$number::alpha=$alpha")
-    # Clear in the same colour, so that no other shows at the edge
-    layers+=(videotestsrc num-buffers=1 pattern=ball "foreground-color=0xff$colour"
-      "background-color=0x00$colour"
-      ! "video/x-raw,format=RGBA,width=40,height=40,framerate=1/1"
-      ! openclupload ! "scene.sink_$number")
-    number=$((number + 1))
-  done <<END
-    d0d4e0 170 240 300 300 1
-    302828 222  40 196 230 1
-    e0b090 246  80 148 190 1
-    ffffff 276 146  34  24 1
-    ffffff 330 146  34  24 1
-    203050 288 150  14  16 1
-    203050 340 150  14  16 1
-    a04848 296 224  48  16 1
-    e8e8e8 480 120 110 110 0.5
-END
-  layers+=(videotestsrc num-buffers=1 pattern=snow
-    ! "video/x-raw,format=RGBA,width=640,height=360,framerate=1/1"
-    ! openclupload ! "scene.sink_$number")
-  filmed=(openclcompositor name=scene "${pads[@]}" "sink_$number::alpha=0.04"
-    ! "$device,width=640,height=360")
-}
-
 # keyer_of_options: the elements that make the key, in `keyer`
 keyer_of_options () {
   local which
@@ -161,13 +127,12 @@ check_options () {
 check_options
 prepare
 [ -n "$output$file$camera" ] || before=${before:-greenscreen-before.png}
+[ -n "$file$camera" ] || file=$root/docs/greenscreen-before.png
 choose_output
 if [ -n "$camera" ]; then
   source_of_camera
-elif [ -n "$file" ]; then
-  source_of_file
 else
-  source_of_scene
+  source_of_file
 fi
 what_is_behind
 keyer_of_options

@@ -14,7 +14,7 @@ explain_background () {
 Background:
   --background FILE       a picture, or a film: a shorter one keeps its last frame, a longer
                           one goes on alone
-  --background RRGGBB     a colour (without: an evening sky)
+  --background RRGGBB     a colour (without either: trees in autumn)
 END
 }
 
@@ -49,18 +49,6 @@ take_option () {
 device='video/x-raw(memory:OpenCLMemory),format=RGBA'
 square=pixel-aspect-ratio=1/1
 
-# colours COLUMNS ROWS RRGGBB…: writes one frame of these pixels to `colours`
-colours () {
-  local columns=$1 rows=$2 colour bytes=''
-  shift 2
-  for colour; do
-    bytes+="\\x${colour:0:2}\\x${colour:2:2}\\x${colour:4:2}\\xff"
-  done
-  colours=(dataurisrc "uri=data:;base64,$(printf '%b' "$bytes" | base64 --wrap=0)"
-    ! rawvideoparse format=rgba "width=$columns" "height=$rows" framerate=1/1
-    ! openclupload)
-}
-
 # decoded FILE: its picture or film, in `decoded`
 decoded () {
   decoded=(filesrc "location=$1" ! decodebin ! videoconvert ! openclupload)
@@ -81,31 +69,26 @@ size_of () {
   size=${BASH_REMATCH[1]}x${BASH_REMATCH[2]}
 }
 
-# source_of_…: what was filmed, in `filmed`, and what feeds it beside that, in `layers`
+# source_of_…: what was filmed, in `filmed`
 source_of_file () {
   [ -n "$size" ] || size_of "$file"
   decoded "$file"
   filmed=("${decoded[@]}")
-  layers=()
 }
 
 source_of_camera () {
   : "${size:=1280x720}"
   filmed=(v4l2src "device=$camera" ! decodebin ! videoconvert
     ! queue leaky=downstream max-size-buffers=2 ! openclupload)
-  layers=()
 }
 
 # what_is_behind: in `behind`
 what_is_behind () {
-  if [ -z "$background" ]; then
-    colours 1 3 203060 b06070 f0b060
-    behind=("${colours[@]}")
-  elif [[ $background =~ ^[0-9a-fA-F]{6}$ ]]; then
-    colours 1 1 "$background"
-    behind=("${colours[@]}")
+  if [[ $background =~ ^[0-9a-fA-F]{6}$ ]]; then
+    behind=(videotestsrc num-buffers=1 pattern=solid-color "foreground-color=0xff$background"
+      ! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1 ! openclupload)
   else
-    decoded "$background"
+    decoded "${background:-$root/docs/garden.jpg}"
     behind=("${decoded[@]}")
   fi
 }
@@ -152,18 +135,17 @@ compose () {
   [ -z "$file" ] || ! is_still "$file" || waits=1
 
   of_size="$device,width=${size%x*},height=${size#*x},$square"
-  result=("${layers[@]}"
-    "${filmed[@]}" ! openclconvert ! "$of_size" ! "${keyer[@]}" ! queue ! result.sink_1
+  result=("${filmed[@]}" ! openclconvert ! "$of_size" ! "${keyer[@]}" ! queue ! result.sink_1
     "${behind[@]}" ! openclconvert ! "$of_size" ! queue ! result.sink_0
     openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1
     "sink_$waits::repeat-after-eos=true" ! opencldownload
     ! videoconvert)
-  name=${file:-${camera:-the scene}}
+  name=${file:-$camera}
 
   if [ -n "$before" ]; then
     step "First frame of $name before keying"
-    launch_into "$before" "$name" "${layers[@]}" "${filmed[@]}" ! openclconvert ! "$of_size" \
-      ! opencldownload ! videoconvert ! pngenc snapshot=true
+    launch_into "$before" "$name" "${filmed[@]}" ! openclconvert ! "$of_size" ! opencldownload \
+      ! videoconvert ! pngenc snapshot=true
   fi
   step "$1 $name"
   if [ "$output" = window ]; then

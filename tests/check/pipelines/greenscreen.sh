@@ -47,7 +47,8 @@ mkfifo fifo.png
 "$script" --output fifo.png >log 2>&1 && exit 1
 grep --fixed-strings -- "--output fifo.png: not a regular file" log
 [ -p fifo.png ] && rm fifo.png
-for file in *.png *.webm film2.avi; do pixels "$file"; done
+cp "$(dirname "$script")/../docs/garden.jpg" .
+for file in *.png *.jpg *.webm film2.avi; do pixels "$file"; done
 python3 "$here/greenscreen.py"
 
 refused "not-there: no such file" not-there
