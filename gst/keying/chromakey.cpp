@@ -164,6 +164,7 @@ const struct {
 } tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
 /* Maximum output size of a work-item of key_cpu() */
 const gsize wide_columns = 256, wide_rows = 64;
+const cl_uint wide_run = 256; /* of the temporal mean, in one row */
 
 /* Kernels of the soft methods */
 struct SoftKernels {
@@ -197,7 +198,7 @@ struct ChromaKeyWork {
   keying::SubjectColors subject;
   keying::AuxiliaryFrame plate_frame; /* from the plate pad */
   keying::Mattes mattes;
-  cl::Buffer means[2]; /* temporal means, ushort4 per pixel; made when first needed */
+  cl::Buffer means[2]; /* temporal means, of four components; made when first needed */
   cl::Buffer quiet;    /* denoised frame */
   keying::FormatConverter pixels;
   guint newer_mean = 0;
@@ -818,15 +819,22 @@ key_cpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &f
              error);
 }
 
+/* Vectors of four pixels in a row of a temporal mean */
+static gsize
+mean_stride_of (const GstVideoInfo &info)
+{
+  return (gsize (info.width) + 3) / 4;
+}
+
 static gboolean
 ensure_means (GstOpenCLContext *context, ChromaKeyWork &work, GError **error)
 {
-  gsize pixels = gsize (work.info.width) * work.info.height;
+  gsize vectors = mean_stride_of (work.info) * gsize (work.info.height);
   gsize stride = keying::work_stride_of (&work.info);
 
   for (cl::Buffer &mean : work.means)
     if (!mean ())
-      mean = opencl::make_buffer (context, pixels * sizeof (cl_ushort4), error);
+      mean = opencl::make_buffer (context, vectors * sizeof (cl_short16), error);
   if (!work.quiet ())
     work.quiet = opencl::make_buffer (context, stride * work.info.height, error);
   return work.means[0]() && work.means[1]() && work.quiet ();
@@ -850,7 +858,8 @@ static gboolean
 quieten (GstOpenCLContext *context, ChromaKeyWork &work, const GstOpenCLFrame *input,
     GstOpenCLFrame *seen, cl_command_queue queue, GError **error)
 {
-  cl_uint width = work.info.width, height = work.info.height;
+  const cl_uint width = work.info.width, height = work.info.height;
+  const cl_uint run = work.wide ? wide_run : 16;
 
   if (!ensure_means (context, work, error))
     return FALSE;
@@ -858,9 +867,10 @@ quieten (GstOpenCLContext *context, ChromaKeyWork &work, const GstOpenCLFrame *i
   seen->stride[0] = gint (keying::work_stride_of (&work.info));
   const cl::Buffer &before = work.means[work.newer_mean];
   const cl::Buffer &after = work.means[1 - work.newer_mean];
-  if (!work.quieten.launch (queue, (width + 7) / 8, height, error, input,
+  if (!work.quieten.launch (queue, (width + run - 1) / run, height, error, input,
           const_cast<const GstOpenCLFrame *> (seen), width, height,
-          cl_uint (!work.has_mean), before (), after ()))
+          cl_uint (!work.has_mean), before (), after (),
+          cl_uint (mean_stride_of (work.info)), run))
     return FALSE;
   work.newer_mean = 1 - work.newer_mean;
   return TRUE;

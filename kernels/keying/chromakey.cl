@@ -32,85 +32,112 @@ key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
 /* Temporal noise reduction: where nothing moves, a pixel becomes a recursive mean over
  * time. Motion is the mean change of 3 x 3 pixels, which is less noisy than that of one.
  * Up to STILL levels the mean takes PART of the new pixel, above MOVING it takes all of
- * it. Means are in 1/256 level, or in 16-bit levels. */
+ * it. Means are in 1/64 level. All is computed in 16 bits, for four pixels at once. */
 #define STILL 2.5f
 #define MOVING 4.5f
-#define PART 0.2f
+#define PART 0.1f
 
-#if DEEP
-#define PART_OF_LEVEL 257.0f
-#else
-#define PART_OF_LEVEL 256.0f
-#endif
+/* Sums of nine changes, in 1/8 level, which no sum exceeds 16 bits with */
+#define CHANGE_OF(levels) (short)(9 * 8 * (levels))
+/* Parts in 1/32768 */
+#define PART_OF(share) (short)(32768 * (share))
+#define SLOPE (short)(32768 * (1 - PART) / CHANGE_OF (MOVING - STILL))
 
-int4
-parts_of_pixel (Pixel pixel)
+/* The components of four pixels */
+INLINED short16
+parts_of_pixels (Pixel4 pixels)
 {
 #if DEEP
-  return convert_int4 (as_ushort4 (pixel));
+  return as_short16 (as_ushort16 (pixels) >> (ushort)2);
 #else
-  return convert_int4 (as_uchar4 (pixel)) << 8;
-#endif
-}
-
-Pixel
-pixel_of_parts (int4 parts)
-{
-#if DEEP
-  return as_ulong (convert_ushort4_sat (parts));
-#else
-  return as_uint (convert_uchar4_sat ((parts + 128) >> 8));
+  return convert_short16 (as_uchar16 (pixels)) << (short)6;
 #endif
 }
 
-/* Sums the change of three pixels of a column. Positions beyond the frame are clamped. */
-int4
-change_of_column (FRAME (const, input), uint width, uint height,
-    __global const ushort4 *before, int x, int y)
+INLINED Pixel4
+pixels_of_parts (short16 parts)
 {
-  int4 sum = 0;
-  x = clamp (x, 0, (int)width - 1);
+#if DEEP
+  return as_ulong4 (parts << (short)2 | parts >> (short)12);
+#else
+  return as_uint4 (convert_uchar16 ((parts + (short)32) >> (short)6));
+#endif
+}
+
+/* Sums the changes of four columns in three rows. Rows beyond the frame are clamped. */
+INLINED short16
+changes_of_columns (FRAME (const, input), uint width, uint height,
+    __global const short16 *before, uint stride, uint x, int y)
+{
+  short16 sum = 0;
   for (int row = y - 1; row <= y + 1; row++) {
-    int line = clamp (row, 0, (int)height - 1);
-    sum += parts_of_pixel (load_pixel (LINE (input, line), x))
-           - convert_int4 (before[(ulong)line * width + x]);
+    const int line = clamp (row, 0, (int)height - 1);
+    const short16 now = parts_of_pixels (load_four (LINE (input, line), x, width));
+    sum += (now >> (short)3) - (before[(ulong)line * stride + x / 4] >> (short)3);
   }
   return sum;
 }
 
-/* Eight pixels per work-item. `starts`: there is no previous mean. */
+/* Adds the columns on both sides of each. Returns the largest component's change, in each
+ * component. */
+INLINED short16
+changes_around (short16 left, short16 middle, short16 right)
+{
+  const short16 sum = (short16)(left.scdef, middle.s01234567, middle.s89ab) + middle
+                      + (short16)(middle.s4567, middle.s89abcdef, right.s0123);
+  short16 most = max (sum, -sum);
+  most = max (most, most.s1032547698badcfe);
+  return max (most, most.s23016745ab89efcd);
+}
+
+/* The new mean */
+INLINED short16
+followed (short16 was, short16 now, short16 change)
+{
+  const short16 still = CHANGE_OF (STILL), moving = CHANGE_OF (MOVING);
+  const short16 part = PART_OF (PART) + (clamp (change, still, moving) - still) * SLOPE;
+  const short16 step = mul_hi ((now - was) * (short)2, part);
+  return select (was + step, now, change >= moving);
+}
+
+/* What is keyed has whole levels. They stay until the mean is clearly nearer to another. */
+#define NEARER (short)40
+
+INLINED short16
+shown (short16 mean, short16 before)
+{
+  return select (mean, before, max (mean - before, before - mean) <= NEARER);
+}
+
+/* `run` pixels of a row per work-item, a multiple of four. `starts`: there is no previous
+ * mean. Means have rows of `stride` times four pixels. */
 __kernel void
 quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint starts,
-    __global const ushort4 *before, __global ushort4 *after)
+    __global const short16 *before, __global short16 *after, uint stride, uint run)
 {
-  int x = 8 * get_global_id (0);
-  int y = get_global_id (1);
-  if (x >= (int)width || y >= (int)height)
+  uint x = run * get_global_id (0);
+  const uint y = get_global_id (1);
+  if (x >= width || y >= height)
     return;
-  __global const uchar *line = LINE (input, y);
-  int4 left = 0, middle = 0;
+#define CHANGES(at)                                                                      \
+  changes_of_columns (FRAME_ARGUMENTS (input), width, height, before, stride, at, y)
+  short16 left = 0, middle = 0, right = 0;
   if (!starts) {
-    left = change_of_column (FRAME_ARGUMENTS (input), width, height, before, x - 1, y);
-    middle = change_of_column (FRAME_ARGUMENTS (input), width, height, before, x, y);
+    middle = CHANGES (x);
+    left = x > 0 ? CHANGES (x - 4) : middle.s0123012301230123;
   }
-  for (int end = min (x + 8, (int)width); x < end; x++) {
-    ulong at = (ulong)y * width + x;
-    int4 mean = parts_of_pixel (load_pixel (line, x));
+  for (const uint end = min (x + run, width); x < end; x += 4) {
+    short16 mean = parts_of_pixels (load_four (LINE (input, y), x, width)), level = mean;
     if (!starts) {
-      int4 right =
-          change_of_column (FRAME_ARGUMENTS (input), width, height, before, x + 1, y);
-      uint4 changes = abs (left + middle + right);
-      uint change = max (max (changes.x, changes.y), max (changes.z, changes.w));
-      float part = clamp (
-          PART + (change / (9 * PART_OF_LEVEL) - STILL) * (1 - PART) / (MOVING - STILL),
-          PART, 1.0f);
-      int4 was = convert_int4 (before[at]);
-      mean = was + convert_int4_rte (part * convert_float4 (mean - was));
+      right = x + 4 < width ? CHANGES (x + 4) : middle.scdefcdefcdefcdef;
+      mean = followed (
+          before[(ulong)y * stride + x / 4], mean, changes_around (left, middle, right));
+      level = shown (mean, parts_of_pixels (load_four (LINE (seen, y), x, width)));
       left = middle;
       middle = right;
     }
-    after[at] = convert_ushort4 (mean);
-    store_pixel (LINE (seen, y), x, pixel_of_parts (mean));
+    after[(ulong)y * stride + x / 4] = mean;
+    store_four (LINE (seen, y), x, width, pixels_of_parts (level));
   }
 }
 

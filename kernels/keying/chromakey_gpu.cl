@@ -56,36 +56,6 @@ load_eight (__global const uchar *line, int x, int width)
                              : (Pixel8)(load_pixel (line, x < 0 ? 0 : width - 1));
 }
 
-Pixel4
-load_four (__global const uchar *line, uint x, uint width)
-{
-#if ALIGNMENT >= 16 && !DEEP && defined(__ENDIAN_LITTLE__)
-  if (x + 4 <= width)
-    return ((__global const uint4 *)line)[x / 4];
-#endif
-  uint last = width - 1;
-  return (Pixel4)(load_pixel (line, x), load_pixel (line, min (x + 1, last)),
-      load_pixel (line, min (x + 2, last)), load_pixel (line, min (x + 3, last)));
-}
-
-void
-store_four (__global uchar *line, uint x, uint width, Pixel4 pixels)
-{
-#if ALIGNMENT >= 16 && !DEEP && defined(__ENDIAN_LITTLE__)
-  if (x + 4 <= width) {
-    ((__global uint4 *)line)[x / 4] = pixels;
-    return;
-  }
-#endif
-  store_pixel (line, x, pixels.s0);
-  if (x + 1 < width)
-    store_pixel (line, x + 1, pixels.s1);
-  if (x + 2 < width)
-    store_pixel (line, x + 2, pixels.s2);
-  if (x + 3 < width)
-    store_pixel (line, x + 3, pixels.s3);
-}
-
 /* Returns eight bits, the lowest for the first column. */
 INLINED uchar
 marks_of (float4 first, float4 second)

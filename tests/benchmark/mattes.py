@@ -227,7 +227,7 @@ def mean_error(keyer, shots, parameters):
 def tune(keyer, shots):
     """Returns the best parameters: searches a coarse grid, then finer grids around the best."""
     names = list(keyer.ranges)
-    steps = 4 if len(names) == 2 else 2
+    steps = 8 if len(names) == 2 else 2
     best = None
     spans = dict(keyer.ranges)
     for _ in range(4):
