@@ -1,6 +1,7 @@
 #!/bin/bash
-# Makes the pictures of README.md and of docs/keying.md: greenscreen.sh's scene, stage by
-# stage; and frames that were filmed, by its defaults and by a hard key.
+# Makes the pictures of README.md and of docs/keying.md from greenscreen.sh's picture: keyed,
+# pairs of before and after, and a hard key stage by stage; and keys frames that were filmed, by the
+# defaults and by a hard key.
 #
 # Usage: keyingpictures.sh [FOLDER [FRAME…]]     (default: docs, and no frames)
 #
@@ -12,9 +13,42 @@ for frame in "${@:2}"; do
   frames+=("$(realpath "$frame")")
 done
 cd "${1:-$here/../docs}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
-"$here/greenscreen.sh" --size 400x225 --before greenscreen-before.png \
-  --output greenscreen.png
+"$here/greenscreen.sh" --output greenscreen.png
+
+# White to the left of the person, where the glass and the table are
+gst-launch-1.0 -q videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xffffffff \
+  ! video/x-raw,format=RGBA,width=130,height=360 ! videobox right=-510 fill=black ! pngenc \
+  ! filesink location="$work/garbage.png"
+
+# crop FILE: the elements that read the part of it that is shown
+crop () {
+  crop=(filesrc "location=$1" ! pngdec ! videocrop "left=$left" "top=$top"
+    "right=$((640 - left - 190))" "bottom=$((360 - top - 120))" ! pair.)
+}
+
+while IFS='|' read -r name left top before after; do
+  # shellcheck disable=SC2086
+  "$here/greenscreen.sh" --output "$work/before.png" $before
+  # shellcheck disable=SC2086
+  "$here/greenscreen.sh" --output "$work/after.png" $after
+  crop "$work/before.png"
+  from=("${crop[@]}")
+  crop "$work/after.png"
+  gst-launch-1.0 -q compositor name=pair sink_1::xpos=190 ! video/x-raw,format=RGBA \
+    ! videoconvert ! video/x-raw,format=RGB ! pngenc ! filesink "location=keying-$name.png" \
+    "${from[@]}" "${crop[@]}"
+done <<END
+markers|440|20|--background 606060|--background 606060 --similarity 0.2
+hair|130|0|--method distance|
+spill|440|120|--spill 0|
+balance|50|235|--background 6060c0|--background 6060c0 --balance 0.5
+grow|300|230|--background f0f0f0|--background f0f0f0 --grow -0.5 --feather 1
+wrap|330|60||--light-wrap 0.5 --linear
+garbage|0|180||--garbage $work/garbage.png
+END
 
 # Too small for a screen that is lit unevenly, so that the repairs have something to do
 hard='--method distance --tolerance 0.15 --limit 0 --spill 0'
@@ -28,8 +62,6 @@ done <<END
   noise $hard --fill 1 --noise 5 --flow 0
   flow $hard --fill 1 --noise 5 --flow 90
   limit $hard --fill 1 --noise 5 --flow 90 --limit 0.37
-  chroma --method chroma --spill 0
-  spill --method chroma
 END
 
 number=0
