@@ -71,7 +71,7 @@ file='' key='' pick='' method=difference spill=1
 limit=0.3 tolerance=0.2
 soft=() soft_option='' shape=()
 network='' model=''
-declare -A iterations mattes
+declare -A iterations=() mattes=()
 
 # take_soft OPTION WORD…: settings of chromakey that --method distance does not have
 take_soft () {
