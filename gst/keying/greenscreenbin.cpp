@@ -20,13 +20,20 @@
  * `background-color` the output has alpha if downstream accepts it. For another format
  * put a `capsfilter` behind this element.
  *
- * The pad `background` is linked by its name only, never by gst_element_link().
+ * `grow` and `feather` change the shape of the matte, as in #matteshape. `light-wrap` lets
+ * the light of a background file or stream bleed over the edges of the foreground, as in
+ * #openclcompositor. With `linear`, such a background is blended in linear light, too.
+ *
+ * The request pads `garbage`, `holdout` and `plate` are those of #chromakey: mattes of
+ * what is keyed out and of what stays, and an image of the empty screen. All request pads
+ * are linked by their names only, never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
  * auto-key=screen core=true subject=true spill=1`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
- * refines its matte. The properties of #chromakey have no effect then, except for `device`.
+ * refines its matte. The properties and request pads of #chromakey cannot be used then,
+ * except for `device`.
  * More settings of the network are child properties, such as `network::mean`,
  * `network::state` and `network::precision` of #openclinference. Those of #matterefine are
  * `refine::radius`, `refine::smoothing` and so on. The children exist from the first time
@@ -40,6 +47,12 @@
  * |[
  * gst-launch-1.0 playbin uri=file:///tmp/actor.webm
  * video-filter="greenscreenbin background-location=/tmp/beach.jpg"
+ * ]|
+ * |[
+ * gst-launch-1.0 v4l2src ! greenscreenbin name=key grow=-1 feather=1 light-wrap=0.4
+ * linear=true background-location=/tmp/beach.jpg ! videoconvert ! autovideosink
+ * filesrc location=/tmp/lamps.png ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 !
+ * key.garbage
  * ]|
  * |[
  * gst-launch-1.0 v4l2src ! video/x-raw,format=NV12,width=1280,height=720 !
@@ -88,12 +101,20 @@ enum {
   PROP_BACKGROUND_COLOR,
   PROP_SCREEN,
   PROP_MODEL_FILE,
-  FIRST_KEY_PROPERTY, /* first property of chromakey */
+  PROP_LIGHT_WRAP,
+  FIRST_KEY_PROPERTY,          /* first property of chromakey */
+  FIRST_SHAPE_PROPERTY = 1000, /* first property of matteshape */
 };
 
 /* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
     {"core", "true"}, {"subject", "true"}, {"spill", "1"}};
+
+/* Properties of matteshape */
+const char *const shape_properties[] = {"grow", "feather"};
+
+/* Request pads of chromakey that the bin has, too */
+const char *const key_pads[] = {"garbage", "holdout", "plate"};
 
 enum class Screen { key, none };
 
@@ -128,15 +149,17 @@ struct _GstGreenscreenBin {
   GstElement *input;            /* capsfilter before key or network */
   GstElement *key, *fill, *out;
   GstElement *network, *refine; /* (nullable): instead of key if there is no screen */
-  GstElement *above;            /* behind key or refine: fill, or queue of compositor */
+  GstElement *shape;            /* behind key or refine */
   GstElement *compositor;       /* (nullable): replaces fill if there is a background */
   GstElement *output_caps;      /* capsfilter behind compositor */
+  GstPad *foreground;           /* (nullable): pad of compositor */
   GstPad *background;           /* (nullable): the request pad */
   BackgroundFiles *files; /* background files in the order they were set; object lock */
   GMutex changing;        /* held while a file is shown or removed */
   gchar *location;        /* (nullable); object lock */
   gchar *model_file;      /* (nullable); object lock */
   Screen screen;
+  gdouble light_wrap;  /* object lock */
   bool is_transparent; /* background-color has alpha; object lock */
   gint width, height;  /* of the foreground; object lock */
   GstClockTime now;    /* running time of the output; object lock */
@@ -147,6 +170,7 @@ GST_ELEMENT_REGISTER_DEFINE (
     greenscreenbin, "greenscreenbin", GST_RANK_NONE, GST_TYPE_GREENSCREEN_BIN)
 
 GType gst_chroma_key_get_type (void);
+GType gst_matte_shape_get_type (void);
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
@@ -214,13 +238,13 @@ use_matte (GstGreenscreenBin *self, bool is_used)
   }
   if (!is_used) {
     gst_element_unlink (self->input, first);
-    gst_element_unlink (last, self->above);
+    gst_element_unlink (last, self->shape);
     return;
   }
   gst_util_set_object_arg (G_OBJECT (self->input), "caps",
       first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
   gst_element_link (self->input, first);
-  gst_element_link (last, self->above);
+  gst_element_link (last, self->shape);
   gst_element_sync_state_with_parent (last);
   gst_element_sync_state_with_parent (first);
 }
@@ -270,6 +294,45 @@ set_screen (GstGreenscreenBin *self, Screen screen)
     use_matte (self, true);
 }
 
+/* --- shape of the matte --- */
+
+static bool
+has_own_value (GstElement *element, const char *name)
+{
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+  GValue value = G_VALUE_INIT;
+  g_object_get_property (G_OBJECT (element), name, &value);
+  const bool is_default = g_param_value_defaults (spec, &value);
+  g_value_unset (&value);
+  return !is_default;
+}
+
+/* Lets matteshape pass frames on while it has nothing to do. Runs in the streaming
+ * thread, between two frames. */
+static GstPadProbeReturn
+use_shape_if_set (GstPad *, GstPadProbeInfo *, gpointer shape)
+{
+  auto *transform = GST_BASE_TRANSFORM (shape);
+  const bool is_used =
+      std::any_of (std::begin (shape_properties), std::end (shape_properties),
+          [&] (const char *name) { return has_own_value (GST_ELEMENT (shape), name); });
+
+  if (gst_base_transform_is_passthrough (transform) == is_used) {
+    gst_base_transform_set_passthrough (transform, !is_used);
+    gst_base_transform_reconfigure_src (transform);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+watch_shape (GstElement *shape)
+{
+  GstPad *sink = gst_element_get_static_pad (shape, "sink");
+  gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (shape), TRUE);
+  gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_BUFFER, use_shape_if_set, shape, nullptr);
+  gst_object_unref (sink);
+}
+
 /* Returns true if all elements exist. Otherwise posts one error. Gives the network the device
  * of chromakey. */
 static bool
@@ -283,6 +346,11 @@ prepare_elements (GstGreenscreenBin *self)
     return true;
   if (!opencl::report_missing (self, self->missing_network))
     return false;
+  if (self->key->numsinkpads > 1) {
+    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
+        ("screen=none: the pads garbage, holdout and plate need screen=key"), (nullptr));
+    return false;
+  }
   g_object_get (self->key, "device", &device, nullptr);
   g_object_set (self->network, "device", device, nullptr);
   g_free (device);
@@ -380,7 +448,8 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   g_mutex_init (&self->changing);
   GstElement *first = add_converter (self, KEYED_FORMATS, &self->input);
   self->key = add (self, "chromakey");
-  self->above = self->fill = add (self, "keyfill");
+  self->shape = add (self, "matteshape");
+  self->fill = add (self, "keyfill");
   self->out = add (self, "openclconvert");
   GstElement *download = add (self, "opencldownload");
 
@@ -388,8 +457,9 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
     return;
   opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
   gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
+  watch_shape (self->shape);
   gst_element_link_many (
-      self->input, self->key, self->fill, self->out, download, nullptr);
+      self->input, self->key, self->shape, self->fill, self->out, download, nullptr);
   opencl::add_ghost_pad (self, "sink", first, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
   GstPad *download_sink = gst_element_get_static_pad (download, "sink");
@@ -523,6 +593,17 @@ watch_pads (GstGreenscreenBin *self, GstPad *above)
   gst_object_unref (source);
 }
 
+static void
+set_light_wrap (GstGreenscreenBin *self, gdouble light_wrap)
+{
+  GST_OBJECT_LOCK (self);
+  self->light_wrap = light_wrap;
+  GstPad *foreground = self->foreground;
+  GST_OBJECT_UNLOCK (self);
+  if (foreground)
+    g_object_set (foreground, "light-wrap", light_wrap, nullptr);
+}
+
 /* Replaces keyfill by openclcompositor. */
 static bool
 insert_compositor (GstGreenscreenBin *self)
@@ -536,14 +617,19 @@ insert_compositor (GstGreenscreenBin *self)
     return false;
   self->compositor = compositor;
   gst_util_set_object_arg (G_OBJECT (compositor), "background", "transparent");
-  gst_element_unlink_many (matte_elements (self).second, self->fill, self->out, nullptr);
+  g_object_bind_property (
+      self->key, "linear", compositor, "linear", G_BINDING_SYNC_CREATE);
+  gst_element_unlink_many (self->shape, self->fill, self->out, nullptr);
   gst_element_set_locked_state (self->fill, TRUE);
   GstPad *above = gst_element_request_pad_simple (compositor, "sink_%u");
   GstPad *source = gst_element_get_static_pad (ahead, "src");
-  g_object_set (above, "zorder", 1, nullptr);
+  GST_OBJECT_LOCK (self);
+  self->foreground = above;
+  const gdouble light_wrap = self->light_wrap;
+  GST_OBJECT_UNLOCK (self);
+  g_object_set (above, "zorder", 1, "light-wrap", light_wrap, nullptr);
   watch_pads (self, above);
-  self->above = ahead;
-  gst_element_link (matte_elements (self).second, ahead);
+  gst_element_link (self->shape, ahead);
   gst_pad_link (source, above);
   gst_element_link_many (compositor, self->output_caps, self->out, nullptr);
   gst_object_unref (source);
@@ -813,13 +899,34 @@ gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
   gst_message_unref (message);
 }
 
+/* Adds a ghost pad `name`, active if the bin has started: (transfer none) */
 static GstPad *
-gst_greenscreen_bin_request_new_pad (
-    GstElement *element, GstPadTemplate *, const gchar *name, const GstCaps *)
+add_requested_pad (
+    GstGreenscreenBin *self, const gchar *name, GstPad *target, GstPadTemplate *of)
 {
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  GstPad *pad = gst_ghost_pad_new_from_template (name, target, of);
+  if (GST_STATE (self) > GST_STATE_READY)
+    gst_pad_set_active (pad, TRUE);
+  gst_element_add_pad (GST_ELEMENT (self), pad);
+  return pad;
+}
 
-  if (!name || self->missing || self->compositor) /* gst_element_link() gives no name */
+/* (transfer none) (nullable): a ghost pad of a request pad of chromakey */
+static GstPad *
+request_key_pad (GstGreenscreenBin *self, const gchar *name, GstPadTemplate *of)
+{
+  GstPad *target = gst_element_request_pad_simple (self->key, name);
+  if (!target)
+    return nullptr;
+  GstPad *pad = add_requested_pad (self, name, target, of);
+  gst_object_unref (target);
+  return pad;
+}
+
+static GstPad *
+request_background (GstGreenscreenBin *self, GstPadTemplate *of)
+{
+  if (self->compositor)
     return nullptr;
   GstElement *queue = nullptr;
   GstElement *first = add_background_converter (self, &queue);
@@ -829,14 +936,23 @@ gst_greenscreen_bin_request_new_pad (
   gst_object_unref (link_background (self, end));
   gst_object_unref (end);
   GstPad *target = gst_element_get_static_pad (first, "sink");
-  self->background = gst_ghost_pad_new ("background", target);
+  self->background = add_requested_pad (self, "background", target, of);
   gst_object_unref (target);
-  if (GST_STATE (self) > GST_STATE_READY)
-    gst_pad_set_active (self->background, TRUE);
-  gst_element_add_pad (element, self->background);
   if (GST_STATE (self) > GST_STATE_NULL)
     gst_bin_sync_children_states (GST_BIN (self));
   return self->background;
+}
+
+static GstPad *
+gst_greenscreen_bin_request_new_pad (
+    GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+
+  if (!name || self->missing) /* gst_element_link() gives no name */
+    return nullptr;
+  return g_str_equal (name, "background") ? request_background (self, of)
+                                          : request_key_pad (self, name, of);
 }
 
 /* The compositor stays and shows the foreground alone. */
@@ -844,10 +960,14 @@ static void
 gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
-  if (pad != self->background)
-    return;
-  self->background = nullptr;
+  GstPad *target = gst_ghost_pad_get_target (GST_GHOST_PAD (pad));
+
   gst_pad_set_active (pad, FALSE);
+  if (pad == self->background)
+    self->background = nullptr;
+  else if (target)
+    gst_element_release_request_pad (self->key, target);
+  gst_clear_object (&target);
   gst_element_remove_pad (element, pad);
 }
 
@@ -945,7 +1065,9 @@ gst_greenscreen_bin_set_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_KEY_PROPERTY) {
+  if (id >= FIRST_SHAPE_PROPERTY) {
+    opencl::forward_set (self->shape, value, spec);
+  } else if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_set (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill && self->out) {
     set_background_color (self, value);
@@ -953,6 +1075,8 @@ gst_greenscreen_bin_set_property (
     set_screen (self, Screen (g_value_get_enum (value)));
   } else if (id == PROP_MODEL_FILE) {
     set_model_file (self, g_value_get_string (value));
+  } else if (id == PROP_LIGHT_WRAP) {
+    set_light_wrap (self, g_value_get_double (value));
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
     g_free (self->location);
@@ -978,7 +1102,9 @@ gst_greenscreen_bin_get_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_KEY_PROPERTY) {
+  if (id >= FIRST_SHAPE_PROPERTY) {
+    opencl::forward_get (self->shape, value, spec);
+  } else if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_get (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_get_property (G_OBJECT (self->fill), "color", value);
@@ -987,6 +1113,10 @@ gst_greenscreen_bin_get_property (
   } else if (id == PROP_MODEL_FILE) {
     GST_OBJECT_LOCK (self);
     g_value_set_string (value, self->model_file);
+    GST_OBJECT_UNLOCK (self);
+  } else if (id == PROP_LIGHT_WRAP) {
+    GST_OBJECT_LOCK (self);
+    g_value_set_double (value, self->light_wrap);
     GST_OBJECT_UNLOCK (self);
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
@@ -1009,6 +1139,17 @@ gst_greenscreen_bin_finalize (GObject *object)
   g_free (self->location);
   g_free (self->model_file);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
+}
+
+static void
+add_key_pads (GstElementClass *klass, GType key)
+{
+  auto *key_class = GST_ELEMENT_CLASS (g_type_class_ref (key));
+  for (const char *name : key_pads)
+    gst_element_class_add_pad_template (klass,
+        GST_PAD_TEMPLATE (
+            gst_object_ref (gst_element_class_get_pad_template (key_class, name))));
+  g_type_class_unref (key_class);
 }
 
 static void
@@ -1040,10 +1181,21 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
       g_param_spec_string ("model-file", "Model file",
           "ONNX file of a matting network (screen=none)", nullptr,
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property (object_class, PROP_LIGHT_WRAP,
+      g_param_spec_double ("light-wrap", "Light wrap",
+          "Strength of the light wrap from the background (0 = none; with a background "
+          "file or stream)",
+          0, 1, 0, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   const GType key = gst_chroma_key_get_type ();
   opencl::install_properties_of (object_class, key, FIRST_KEY_PROPERTY,
       opencl::is_class_property_or_device (key), std::begin (defaults),
       std::end (defaults));
+  opencl::install_properties_of (object_class, gst_matte_shape_get_type (),
+      FIRST_SHAPE_PROPERTY, [] (GParamSpec *spec) {
+        return std::any_of (std::begin (shape_properties), std::end (shape_properties),
+            [&] (const char *name) { return g_str_equal (spec->name, name); });
+      });
+  add_key_pads (element_class, key);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &background_template);
