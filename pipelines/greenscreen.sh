@@ -54,8 +54,8 @@ Edges:
 Mattes:
   --garbage FILE          a picture of any size: white is keyed out
   --holdout FILE          a picture of any size: white stays as filmed
-  --network MODEL         the same from a network that finds people: the key decides only near
-                          the person's edge. MODEL is "selfie", MediaPipe's selfie
+  --network MODEL         both from a network that finds people: the key decides near the
+                          person's edge only. MODEL is "selfie", MediaPipe's selfie
                           segmentation from PyPI, or an ONNX file
 docs/keying.md says how to choose these.
 
@@ -224,14 +224,19 @@ mattes_of_files () {
   done
 }
 
-# mattes_of_network: what is surely no person, and what surely is one
+# mattes_of_network: garbage begins a twentieth of the width outside of people, since a network
+# does not see single hairs. Holdout begins a tenth inside, since a network fills gaps between
+# hair and neck. Between the two, and where the network is not sure, the key decides.
 mattes_of_network () {
+  local to_matte=(! openclconvert alpha-only=true
+    ! "video/x-raw(memory:OpenCLMemory),format=GRAY8"
+    ! openclkernel "expression=clamp(10 * x - 8.5, 0, 1)")
   keyer=(tee name=frames ! queue ! "${keyer[@]}")
-  sides+=(frames. ! queue ! openclinference output=alpha "model-file=$model"
-    ! openclconvert alpha-only=true ! "video/x-raw(memory:OpenCLMemory),format=GRAY8"
-    ! tee name=people
-    people. ! queue ! openclkernel "expression=x < 0.1" ! key.garbage
-    people. ! queue ! openclkernel "expression=x > 0.9" ! key.holdout)
+  sides+=(frames. ! queue ! openclconvert
+    ! "$device,width=512,height=$((512 * ${size#*x} / ${size%x*} + 1))"
+    ! openclinference output=alpha "model-file=$model" ! tee name=people
+    people. ! queue ! matteshape grow=25 feather=8 invert=true "${to_matte[@]}" ! key.garbage
+    people. ! queue ! matteshape grow=-50 feather=8 "${to_matte[@]}" ! key.holdout)
 }
 
 # repairs_of_options: adds what is done to a key that was made

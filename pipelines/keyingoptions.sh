@@ -17,7 +17,8 @@ Background:
   --background FILE       a picture, or a film: a shorter one keeps its last frame, a longer
                           one goes on alone
   --background RRGGBB     a colour (without: an evening sky)
-  --background none       transparent, into .png, .mov or .mkv
+  --background none       transparent, into .png, .mov (PNG) or .mkv (FFV1, of the package
+                          gstreamer1.0-libav)
 END
 }
 

@@ -264,23 +264,28 @@ def check_mattes():
 
 
 def check_network():
-    """The matte is the red channel: 0.2 on the screen, where the key decides."""
+    """The matte is 1.2 times the red channel: 0.24 on the screen. It grows by 161 / 20 = 8 pixels for
+    the garbage matte, and shrinks by 16 for the holdout matte."""
     network = onnxwriter.Network("red")
     network.input("frame", (1, 3, HEIGHT, WIDTH))
     network.output("matte", (1, 1, HEIGHT, WIDTH))
-    network.add("Conv", "frame", np.float32([1, 0, 0]).reshape(1, 3, 1, 1), output="matte")
+    network.add("Conv", "frame", np.float32([1.2, 0, 0]).reshape(1, 3, 1, 1), output="matte")
     with open("red.onnx", "wb") as file:
         file.write(network.encoded())
-    lit, lamp = (235, 255, 120), (0, 0, 200)
+    lit = (235, 255, 120)
     frame = picture((51, 160, 48), (235, 230, 220))
-    frame[20:76, 120:150] = lamp
-    frame[30:50, 60:90] = lit
+    frame[20:76, 130:] = (0, 0, 200)  # a lamp
+    frame[30:34, 112:117] = (0, 0, 60)  # a strand of hair
+    frame[36:60, 68:92] = lit
+    frame[36:60, 50:56] = (51, 160, 48)  # a gap
     write_png("studio.png", frame)
     plain, masked = (keyed(*options, path="studio.png") for options in ((), ("--network", "red.onnx")))
-    assert plain[48, 135, 3] == 255 and masked[48, 135, 3] == 0, (plain[48], masked[48])
-    assert plain[40, 75, 3] < 200 or not near(plain[40, 75], lit), plain[40, 75]
-    assert masked[40, 75, 3] == 255 and near(masked[40, 75], lit, 0), masked[40, 75]
-    assert masked[FAR][3] == 0 and masked[48, 55, 3] == 255
+    assert (plain[48, 150, 3], masked[48, 150, 3]) == (255, 0), masked[48]
+    assert plain[INSIDE][3] < 200 or not near(plain[INSIDE], lit), plain[INSIDE]
+    assert masked[INSIDE][3] == 255 and near(masked[INSIDE], lit, 1), masked[INSIDE]
+    for place, alpha in ((32, 114), 255), ((48, 53), 0), (FAR, 0), ((70, 52), 255):
+        assert abs(plain[place][3] - alpha) < 10, (place, plain[place])
+        assert abs(masked[place][3] - plain[place][3]) <= 1, (place, masked[place])
     refused("--network none.onnx: no such file", "--network", "none.onnx")
     refused("beside --garbage", "--network", "red.onnx", "--garbage", "studio.png")
 
