@@ -232,9 +232,8 @@ mattes_of_network () {
     ! "video/x-raw(memory:OpenCLMemory),format=GRAY8"
     ! openclkernel "expression=clamp(10 * x - 8.5, 0, 1)")
   keyer=(tee name=frames ! queue ! "${keyer[@]}")
-  sides+=(frames. ! queue ! openclconvert
-    ! "$device,width=512,height=$((512 * ${size#*x} / ${size%x*} + 1))"
-    ! openclinference output=alpha "model-file=$model" ! tee name=people
+  sides+=(frames. ! queue ! openclconvert ! "$device,width=512,$square" ! openclinference
+    output=alpha "model-file=$model" ! tee name=people
     people. ! queue ! matteshape grow=25 feather=8 invert=true "${to_matte[@]}" ! key.garbage
     people. ! queue ! matteshape grow=-50 feather=8 "${to_matte[@]}" ! key.holdout)
 }

@@ -34,10 +34,17 @@
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties and request pads of #chromakey cannot be used then,
  * except for `device`.
+ *
+ * `screen=auto` keys the screen near the edges of the person only. The same network makes a
+ * garbage matte, for all that is farther outside than a twentieth of the width, and a
+ * holdout matte, for the interior. So lamps and stands vanish, and a green print on a shirt
+ * stays.
+ *
  * More settings of the network are child properties, such as `network::mean`,
  * `network::state` and `network::precision` of #openclinference. Those of #matterefine are
- * `refine::radius`, `refine::smoothing` and so on. The children exist from the first time
- * that `screen` is `none`.
+ * `refine::radius`, `refine::smoothing` and so on. With `screen=auto` they are
+ * `mattes::network::mean` and so on. The children exist from the first time that `screen`
+ * has this value.
  *
  * ## Example launch lines
  * |[
@@ -67,6 +74,7 @@
 #endif
 
 #include <gst/common/elementbin.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
@@ -116,7 +124,22 @@ const char *const shape_properties[] = {"grow", "feather"};
 /* Request pads of chromakey that the bin has, too */
 const char *const key_pads[] = {"garbage", "holdout", "plate"};
 
-enum class Screen { key, none };
+enum class Screen { key, automatic, none };
+
+/* Mattes of a network. Garbage begins a twentieth of the width outside of people, since a
+ * network does not see single hairs. Holdout begins a tenth inside, since a network fills
+ * gaps between hair and neck. Between the two, and where the network is not sure, the key
+ * decides. */
+#define TO_MATTE                                                                         \
+  " ! openclconvert alpha-only=true ! " ON_DEVICE ",format=GRAY8 ! openclkernel "        \
+  "expression=\"clamp(10 * x - 8.5, 0, 1)\" name="
+const char mattes_description[] =
+    "queue name=first ! openclconvert ! " ON_DEVICE ",format=RGBA,width=512,"
+    "pixel-aspect-ratio=1/1 ! "
+    "openclinference name=network output=alpha ! tee name=people "
+    "people. ! queue ! matteshape grow=25 feather=8 invert=true" TO_MATTE "garbage "
+    "people. ! queue ! matteshape grow=-50 feather=8" TO_MATTE "holdout";
+const char *const matte_names[] = {"garbage", "holdout"};
 
 /* A background file */
 struct BackgroundFile {
@@ -145,10 +168,12 @@ struct _GstGreenscreenBin {
   GstBin parent;
 
   const gchar *missing;         /* (nullable): a required factory that is not installed */
-  const gchar *missing_network; /* (nullable): the same for screen=none */
+  const gchar *missing_network; /* (nullable): the same for a network */
   GstElement *input;            /* capsfilter before key or network */
   GstElement *key, *fill, *out;
   GstElement *network, *refine; /* (nullable): instead of key if there is no screen */
+  GstElement *split, *ahead;    /* (nullable): tee and queue before key, with mattes */
+  GstElement *mattes;           /* (nullable): bin that feeds the mattes of key */
   GstElement *shape;            /* behind key or refine */
   GstElement *compositor;       /* (nullable): replaces fill if there is a background */
   GstElement *output_caps;      /* capsfilter behind compositor */
@@ -209,6 +234,9 @@ screen_get_type (void)
 {
   static const GEnumValue values[] = {
       {int (Screen::key), "Key the colour of a green or blue screen", "key"},
+      {int (Screen::automatic),
+          "Key the screen, with garbage and holdout mattes of the network model-file",
+          "auto"},
       {int (Screen::none), "Find the person with the network model-file", "none"},
       {0, nullptr, nullptr},
   };
@@ -216,37 +244,75 @@ screen_get_type (void)
   return type;
 }
 
-/* Returns the first and the last of the elements that make alpha: chromakey, too, if the
- * network is missing. */
-static std::pair<GstElement *, GstElement *>
-matte_elements (GstGreenscreenBin *self)
+/* Elements that make alpha */
+struct MatteChain {
+  GstElement *first, *last;
+  std::vector<GstElement *> elements; /* in the order of starting */
+};
+
+/* Returns the chain of `screen`: chromakey, too, if the network is missing. */
+static MatteChain
+matte_chain_of (GstGreenscreenBin *self)
 {
   if (self->screen == Screen::key || self->missing_network)
-    return {self->key, self->key};
-  return {self->network, self->refine};
+    return {self->key, self->key, {self->key}};
+  if (self->screen == Screen::none)
+    return {self->network, self->refine, {self->refine, self->network}};
+  return {self->split, self->key, {self->key, self->ahead, self->mattes, self->split}};
+}
+
+/* Links chromakey with its mattes, or releases their pads. */
+static void
+use_mattes (GstGreenscreenBin *self, bool are_used)
+{
+  if (are_used)
+    gst_element_link (self->ahead, self->key);
+  else
+    gst_element_unlink (self->ahead, self->key);
+  for (const char *name : matte_names) {
+    if (are_used) {
+      gst_element_link_pads (self->mattes, name, self->key, name);
+    } else if (GstPad *pad = gst_element_get_static_pad (self->key, name)) {
+      gst_element_release_request_pad (self->key, pad);
+      gst_object_unref (pad);
+    }
+  }
 }
 
 /* Starts and links the elements of `screen`, or stops and unlinks them. */
 static void
 use_matte (GstGreenscreenBin *self, bool is_used)
 {
-  const auto [first, last] = matte_elements (self);
-  for (GstElement *element : {first, last}) {
+  const MatteChain chain = matte_chain_of (self);
+  for (GstElement *element : chain.elements) {
     gst_element_set_locked_state (element, !is_used);
     if (!is_used)
       gst_element_set_state (element, GST_STATE_NULL);
   }
+  if (chain.first == self->split)
+    use_mattes (self, is_used);
   if (!is_used) {
-    gst_element_unlink (self->input, first);
-    gst_element_unlink (last, self->shape);
+    gst_element_unlink (self->input, chain.first);
+    gst_element_unlink (chain.last, self->shape);
     return;
   }
   gst_util_set_object_arg (G_OBJECT (self->input), "caps",
-      first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
-  gst_element_link (self->input, first);
-  gst_element_link (last, self->shape);
-  gst_element_sync_state_with_parent (last);
-  gst_element_sync_state_with_parent (first);
+      chain.first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
+  gst_element_link (self->input, chain.first);
+  gst_element_link (chain.last, self->shape);
+  for (GstElement *element : chain.elements)
+    gst_element_sync_state_with_parent (element);
+}
+
+/* Sets a property of the networks that exist. */
+static void
+set_networks (GstGreenscreenBin *self, const char *name, const gchar *value)
+{
+  if (self->network)
+    g_object_set (self->network, name, value, nullptr);
+  if (self->mattes)
+    gst_child_proxy_set (GST_CHILD_PROXY (self->mattes),
+        (std::string ("network::") + name).c_str (), value, nullptr);
 }
 
 static void
@@ -256,8 +322,7 @@ set_model_file (GstGreenscreenBin *self, const gchar *file)
   g_free (self->model_file);
   self->model_file = g_strdup (file);
   GST_OBJECT_UNLOCK (self);
-  if (self->network)
-    g_object_set (self->network, "model-file", file, nullptr);
+  set_networks (self, "model-file", file);
 }
 
 static void
@@ -270,8 +335,62 @@ add_network (GstGreenscreenBin *self)
   if (self->missing_network)
     return;
   gst_util_set_object_arg (G_OBJECT (self->network), "output", "alpha");
-  g_object_set (self->network, "model-file", self->model_file, nullptr);
   gst_element_link (self->network, self->refine);
+}
+
+/* Hides that the bin `mattes` prefers a width, which the key would get, too. */
+static GstPadProbeReturn
+answer_with_any_size (GstPad *, GstPadProbeInfo *info, gpointer)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  GstCaps *filter;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_query_parse_caps (query, &filter);
+  GstCaps *caps = opencl::filtered_caps (gst_caps_from_string (NETWORK_FORMATS), filter);
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Adds a pad `name` to the bin `mattes`, that of its element `of`. */
+static void
+show_pad (GstElement *mattes, const char *name, const char *of, const char *pad)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (mattes), of);
+  GstPad *target = gst_element_get_static_pad (element, pad);
+  gst_element_add_pad (mattes, gst_ghost_pad_new (name, target));
+  gst_object_unref (target);
+  gst_object_unref (element);
+}
+
+static void
+add_mattes (GstGreenscreenBin *self)
+{
+  for (const char *name : {"openclinference", "openclkernel"}) {
+    GstElementFactory *factory = gst_element_factory_find (name);
+    if (!factory)
+      self->missing_network = name;
+    gst_clear_object (&factory);
+  }
+  self->split = opencl::add_to_bin (self, "tee", &self->missing_network);
+  self->ahead = opencl::add_to_bin (self, "queue", &self->missing_network);
+  if (self->missing_network)
+    return;
+  self->mattes = gst_parse_bin_from_description (mattes_description, FALSE, nullptr);
+  gst_object_set_name (GST_OBJECT (self->mattes), "mattes");
+  show_pad (self->mattes, "sink", "first", "sink");
+  for (const char *name : matte_names)
+    show_pad (self->mattes, name, name, "src");
+  GstPad *sink = gst_element_get_static_pad (self->mattes, "sink");
+  gst_pad_add_probe (sink,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
+      answer_with_any_size, nullptr, nullptr);
+  gst_object_unref (sink);
+  gst_bin_add (GST_BIN (self), self->mattes);
+  gst_element_link (self->split, self->ahead);
+  gst_element_link (self->split, self->mattes);
 }
 
 /* A missing plugin is reported at the start. */
@@ -285,6 +404,9 @@ set_screen (GstGreenscreenBin *self, Screen screen)
   }
   if (screen == Screen::none && !self->refine)
     add_network (self);
+  if (screen == Screen::automatic && !self->split)
+    add_mattes (self);
+  set_networks (self, "model-file", self->model_file);
   const bool can_change =
       screen != self->screen && !self->missing && !self->missing_network;
   if (can_change)
@@ -333,7 +455,19 @@ watch_shape (GstElement *shape)
   gst_object_unref (sink);
 }
 
-/* Returns true if all elements exist. Otherwise posts one error. Gives the network the device
+/* Returns whether the bin has a pad whose target a network replaces or stops. */
+static bool
+has_idle_pad (GstGreenscreenBin *self)
+{
+  return std::any_of (std::begin (key_pads), std::end (key_pads), [&] (const char *name) {
+    GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (self), name);
+    const bool has_pad = pad != nullptr;
+    gst_clear_object (&pad);
+    return has_pad && (self->screen == Screen::none || !g_str_equal (name, "plate"));
+  });
+}
+
+/* Returns true if all elements exist. Otherwise posts one error. Gives networks the device
  * of chromakey. */
 static bool
 prepare_elements (GstGreenscreenBin *self)
@@ -346,13 +480,15 @@ prepare_elements (GstGreenscreenBin *self)
     return true;
   if (!opencl::report_missing (self, self->missing_network))
     return false;
-  if (self->key->numsinkpads > 1) {
+  if (has_idle_pad (self)) {
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
-        ("screen=none: the pads garbage, holdout and plate need screen=key"), (nullptr));
+        ("The pads garbage and holdout need screen=key, and the pad plate needs a "
+         "screen"),
+        (nullptr));
     return false;
   }
   g_object_get (self->key, "device", &device, nullptr);
-  g_object_set (self->network, "device", device, nullptr);
+  set_networks (self, "device", device);
   g_free (device);
   return true;
 }
@@ -915,7 +1051,9 @@ add_requested_pad (
 static GstPad *
 request_key_pad (GstGreenscreenBin *self, const gchar *name, GstPadTemplate *of)
 {
-  GstPad *target = gst_element_request_pad_simple (self->key, name);
+  GstPad *used = gst_element_get_static_pad (self->key, name);
+  GstPad *target = used ? nullptr : gst_element_request_pad_simple (self->key, name);
+  gst_clear_object (&used);
   if (!target)
     return nullptr;
   GstPad *pad = add_requested_pad (self, name, target, of);
@@ -1051,7 +1189,8 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
                                           ->change_state (element, change);
   /* After a failure, GstBin also changes the state of locked elements, but not here. */
   if (change == GST_STATE_CHANGE_READY_TO_NULL)
-    for (GstElement *child : {self->key, self->network, self->refine, self->fill})
+    for (GstElement *child : {self->key, self->network, self->refine, self->split,
+             self->ahead, self->mattes, self->fill})
       if (child && gst_element_is_locked_state (child))
         gst_element_set_state (child, GST_STATE_NULL);
   return result;
@@ -1173,13 +1312,13 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
           0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_SCREEN,
       g_param_spec_enum ("screen", "Screen",
-          "Kind of screen behind the person (none = the network model-file finds the "
-          "person, and the properties of chromakey have no effect)",
+          "Method that separates the person from the background (none = the network "
+          "model-file alone, without the properties of chromakey)",
           screen_get_type (), int (Screen::key),
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property (object_class, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
-          "ONNX file of a matting network (screen=none)", nullptr,
+          "ONNX file of a matting network (screen=none and screen=auto)", nullptr,
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property (object_class, PROP_LIGHT_WRAP,
       g_param_spec_double ("light-wrap", "Light wrap",

@@ -688,6 +688,88 @@ TEST (test_greenscreenbin_changes_between_screen_and_network_while_stopped)
   fail_unless (becomes (played.end, red));
 }
 
+namespace {
+/* A person of 255,128,64 with a print of 255,255,0 in the left half. A screen, and a lamp
+ * of 0,0,200 at its end, in the right half */
+#define BOX(pad, width, height, color)                                                   \
+  "videotestsrc num-buffers=3 pattern=solid-color foreground-color=0xff" color           \
+  " ! video/x-raw,format=RGBA,framerate=25/1,width=" #width ",height=" #height           \
+  " ! film." pad " "
+#define STUDIO                                                                           \
+  "compositor name=film sink_2::xpos=20 sink_2::ypos=40 sink_3::xpos=140 " BOX (         \
+      "sink_0", 160, 96, "10a030") BOX ("sink_1", 80, 96, "ff8040")                      \
+      BOX ("sink_2", 20, 16, "ffff00") BOX ("sink_3", 20, 96, "0000c8") "film. ! "
+} // namespace
+
+/* The network is sure of the lamp and of the print. */
+TEST (test_greenscreenbin_auto_keys_with_the_mattes_of_a_network)
+{
+  Folder folder;
+  const std::string automatic = " ! greenscreenbin name=key screen=auto model-file="
+                                + folder.write ("red.onnx", red_matte_model ().bytes ());
+  Result keyed = result_of (STUDIO "greenscreenbin background-color=0" END);
+  fail_unless (keyed.at (150, 48)[3] == 255 && keyed.at (30, 48)[3] < 200, "%d, %d",
+      keyed.at (150, 48)[3], keyed.at (30, 48)[3]);
+  for (const char *format : {"RGBA", "NV12"}) {
+    Result result = result_of (std::string (STUDIO "videoconvert ! video/x-raw,format=")
+                               + format + automatic + " background-color=0" END);
+    fail_unless (result.frames == 3 && result.info.width == 160,
+        "%u frames of %d columns", result.frames, result.info.width);
+    fail_unless (result.at (150, 48)[3] == 0, "%d", result.at (150, 48)[3]);
+    fail_unless (result.at (110, 48)[3] == 0, "%d", result.at (110, 48)[3]);
+    fail_unless (result.at (30, 48)[3] == 255, "%d", result.at (30, 48)[3]);
+    fail_unless (result.at (76, 48)[3] == 255, "%d", result.at (76, 48)[3]);
+  }
+  Result held = result_of (
+      STUDIO "video/x-raw,format=RGBA" + automatic + " background-color=0xff2040c0" END);
+  expect_color (held, 30, 48, {255, 255, 0, 255});
+  expect_color (held, 150, 48, blue);
+  /* Red divided by 4 is no longer sure, so the print is not held out. */
+  Result unsure =
+      result_of (STUDIO "video/x-raw,format=RGBA" + automatic
+                 + " mattes::network::deviation=<4> background-color=0xff2040c0" END);
+  fail_unless (unsure.at (30, 48)[2] > 60, "%d", unsure.at (30, 48)[2]);
+}
+
+TEST (test_greenscreenbin_auto_refuses_other_mattes)
+{
+  Folder folder;
+  const std::string automatic = " ! greenscreenbin name=key screen=auto model-file="
+                                + folder.write ("red.onnx", red_matte_model ().bytes ())
+                                + " ";
+  Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
+  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "auto");
+  Owned<GstPad> pad = gst_element_request_pad_simple (bin, "garbage");
+  fail_unless (!pad);
+  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "key");
+  pad = gst_element_request_pad_simple (bin, "garbage");
+  fail_unless (pad);
+  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "auto");
+  fail_unless (gst_element_set_state (bin, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (bin, GST_STATE_NULL);
+  gst_element_release_request_pad (bin, pad);
+  const auto no_file = errors_of (PURPLE "RGBA ! greenscreenbin screen=auto ! fakesink");
+  fail_unless (no_file.size () == 1 && strstr (no_file[0].c_str (), "model-file"),
+      "%" G_GSIZE_FORMAT " errors", no_file.size ());
+}
+
+TEST (test_greenscreenbin_changes_from_auto_to_key_and_back)
+{
+  Folder folder;
+  const std::string model = folder.write ("red.onnx", red_matte_model ().bytes ());
+  Played played ("background-color", "0xff2040c0");
+  played.set ("model-file", model);
+  for (const char *screen : {"auto", "key", "auto", "none", "auto", "key"}) {
+    gst_element_set_state (played.pipeline, GST_STATE_READY);
+    played.set ("screen", screen);
+    gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
+    fail_unless (
+        becomes (played.end,
+            g_str_equal (screen, "none") ? std::array<int, 4>{32, 65, 190, 255} : blue),
+        "%s", screen);
+  }
+}
+
 TEST (test_greenscreenbin_without_a_screen_reports_what_is_missing)
 {
   const auto no_file = errors_of (PURPLE "RGBA ! greenscreenbin screen=none ! fakesink");
