@@ -124,7 +124,7 @@ const char *const shape_properties[] = {"grow", "feather"};
 /* Request pads of chromakey that the bin has, too */
 const char *const key_pads[] = {"garbage", "holdout", "plate"};
 
-enum class Screen { key, automatic, none };
+enum class Screen { key, none, automatic };
 
 /* Mattes of a network. Garbage begins a twentieth of the width outside of people, since a
  * network does not see single hairs. Holdout begins a tenth inside, since a network fills
@@ -234,10 +234,10 @@ screen_get_type (void)
 {
   static const GEnumValue values[] = {
       {int (Screen::key), "Key the colour of a green or blue screen", "key"},
+      {int (Screen::none), "Find the person with the network model-file", "none"},
       {int (Screen::automatic),
           "Key the screen, with garbage and holdout mattes of the network model-file",
           "auto"},
-      {int (Screen::none), "Find the person with the network model-file", "none"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstGreenscreenBinScreen", values);
