@@ -69,13 +69,6 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# fetch_model: the path in `model`. Its license is printed.
-fetch_model () {
-  step "MediaPipe's network for selfie segmentation"
-  model=$(/usr/bin/python3 "$root/tools/fetch-selfie-model.py") \
-    || fail "no network fetched, expected --model FILE or a connection to PyPI"
-}
-
 # fetch_portrait: the path in `file`
 fetch_portrait () {
   file=$(PYTHONPATH=$root/tools /usr/bin/python3 -c '
@@ -84,15 +77,6 @@ try:
     print(packages.wheel_folder("scikit-image==0.25.2") + "/skimage/data/astronaut.png")
 except packages.Missing as fault:
     raise SystemExit(str(fault))') || fail "no portrait fetched, expected FILE or a connection to PyPI"
-}
-
-# show_license: of a network that the user chose
-show_license () {
-  local license
-  for license in "$(dirname "$model")"/LICENSE*; do
-    [ ! -e "$license" ] || { step "License of $model: $license" && return; }
-  done
-  step "License of $model: unknown, no file LICENSE beside it"
 }
 
 check_common_options

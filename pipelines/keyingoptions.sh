@@ -6,7 +6,9 @@
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
-camera='' background='' output='' before='' size=''
+camera='' background='' output='' before='' size='' has_sound=''
+# of elements that a script adds: what feeds its keyer, and settings of the compositor
+sides=() mixing=()
 name_of_picture=$(basename "$0" .sh).png
 
 explain_background () {
@@ -15,15 +17,19 @@ Background:
   --background FILE       a picture, or a film: a shorter one keeps its last frame, a longer
                           one goes on alone
   --background RRGGBB     a colour (without either: trees in autumn)
+  --background none       transparent, into .png, .mov (PNG) or .mkv (FFV1, of the package
+                          gstreamer1.0-libav)
 END
 }
 
 explain_result () {
   cat <<END
 Result:
-  --output FILE           .png (of a film the first frame), .webm, .mkv or .avi, without
-                          sound, or "window" (default: a window for films and cameras,
-                          $name_of_picture for a picture)
+  --output FILE           .png (of a film the first frame); .mp4, .webm, .mkv or .avi, with
+                          the sound of FILE; .mov, without loss; or "window" (default: a
+                          window for films and cameras, $name_of_picture for a picture)
+  --output /dev/videoN    a virtual camera, made by
+                          sudo modprobe v4l2loopback exclusive_caps=1 video_nr=N
   --before FILE.png       also writes the first frame as it was filmed
   --size WIDTHxHEIGHT     of the result (default: that of FILE)
 
@@ -59,21 +65,21 @@ is_still () {
   gst-typefind-1.0 "$1" | grep -q ' - image/'
 }
 
-# size_of FILE: in `size`
-size_of () {
+# look_at FILE: its size in `size`, unless that is set, and whether it has sound
+look_at () {
   local caps
   caps=$(play -v filesrc "location=$1" ! decodebin ! videoconvert \
     ! fakesink name=end num-buffers=1 2>&1) || fail "$1: no picture or film that can be decoded: $caps"
+  [[ $caps != *"caps = audio/x-raw"* ]] || has_sound=yes
   caps=${caps#*end.GstPad:sink: caps = }
   [[ $caps =~ width=\(int\)([0-9]+).*height=\(int\)([0-9]+) ]]
-  size=${BASH_REMATCH[1]}x${BASH_REMATCH[2]}
+  : "${size:=${BASH_REMATCH[1]}x${BASH_REMATCH[2]}}"
 }
 
 # source_of_…: what was filmed, in `filmed`
 source_of_file () {
-  [ -n "$size" ] || size_of "$file"
-  decoded "$file"
-  filmed=("${decoded[@]}")
+  look_at "$file"
+  filmed=(filesrc "location=$file" ! decodebin name=source ! videoconvert ! openclupload)
 }
 
 source_of_camera () {
@@ -84,74 +90,146 @@ source_of_camera () {
 
 # what_is_behind: in `behind`
 what_is_behind () {
-  if [[ $background =~ ^[0-9a-fA-F]{6}$ ]]; then
+  if [ "$background" = none ]; then
+    behind=()
+  elif [[ $background =~ ^[0-9a-fA-F]{6}$ ]]; then
     behind=(videotestsrc num-buffers=1 pattern=solid-color "foreground-color=0xff$background"
-      ! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1 ! openclupload)
+      ! "video/x-raw,format=RGBA,width=1,height=1,framerate=1/1" ! openclupload)
   else
     decoded "${background:-$root/docs/garden.jpg}"
     behind=("${decoded[@]}")
   fi
 }
 
-# encoder_of FILE: what goes before a filesink of that name, in `encoder`
+# is_virtual_camera FILE: whether it is a device, which need not exist yet
+is_virtual_camera () {
+  [[ $1 == /dev/video* ]] || [ -c "$1" ]
+}
+
+# encoder_of FILE: what goes before a filesink of that name, in `encoder`, and before its muxer,
+# which is called "film", in `sound`. `needs` is an element that is not in every installation,
+# and its package in Debian.
 encoder_of () {
   local vp8=(vp8enc deadline=1 cpu-used=8 target-bitrate=4000000)
+  local samples=audio/x-raw,format=S16LE
+  sound=() needs=()
   case $1 in
     *.png) encoder=(pngenc snapshot=true) ;;
-    *.webm) encoder=("${vp8[@]}" ! webmmux) ;;
-    *.mkv) encoder=("${vp8[@]}" ! matroskamux) ;;
+    *.mp4)
+      # I420 is what all players show.
+      encoder=("video/x-raw,format=I420" ! openh264enc rate-control=bitrate bitrate=8000000
+        ! h264parse ! mp4mux name=film)
+      sound=(voaacenc)
+      needs=(openh264enc gstreamer1.0-plugins-bad) ;;
+    *.webm) encoder=("${vp8[@]}" ! webmmux name=film) sound=(opusenc) ;;
+    *.mkv) encoder=("${vp8[@]}" ! matroskamux name=film) sound=(opusenc) ;;
+    *.mov) encoder=(pngenc ! qtmux name=film) sound=("$samples") ;;
     # The range of JPEG's levels is full, which jpegenc does not ask for.
-    *.avi) encoder=("video/x-raw,format=I420,colorimetry=1:4:0:0" ! jpegenc ! avimux) ;;
-    *) fail "--output $1: expected .png, .webm, .mkv, .avi or \"window\"" ;;
+    *.avi)
+      encoder=("video/x-raw,format=I420,colorimetry=1:4:0:0" ! jpegenc ! avimux name=film)
+      sound=("$samples") ;;
+    *) fail "--output $1: expected .png, .mp4, .webm, .mkv, .mov, .avi or \"window\"" ;;
+  esac
+  [ "$background" = none ] || return 0
+  case $1 in
+    *.png | *.mov) ;;
+    *.mkv)
+      encoder=("video/x-raw,format=BGRA" ! avenc_ffv1 ! matroskamux name=film)
+      needs=(avenc_ffv1 gstreamer1.0-libav) ;;
+    *) fail "--output $1: keeps no alpha; --background none needs .png, .mov or .mkv" ;;
   esac
 }
 
+check_output () {
+  [[ -n $output && $output != window ]] || return 0
+  is_virtual_camera "$output" || { encoder_of "$output" && return; }
+  [ "$background" != none ] || fail "--output $output: a camera has no alpha"
+  [ -c "$output" ] || fail "--output $output: no such device; \"sudo modprobe v4l2loopback\
+ exclusive_caps=1 video_nr=${output#/dev/video}\" makes it (package v4l2loopback-dkms)"
+}
+
 check_common_options () {
-  [[ -z $background || $background =~ ^[0-9a-fA-F]{6}$ ]] \
+  [[ -z $background || $background == none || $background =~ ^[0-9a-fA-F]{6}$ ]] \
     || check_file --background "$background"
   [[ -z $before || $before == *.png ]] || fail "--before $before: expected .png"
   [ -z "$file" ] || [ -z "$camera" ] || fail "--camera $camera: beside $file"
   [ -z "$camera" ] || [ -z "$before" ] || fail "--before $before: not of a camera"
-  [[ -z $output || $output == window ]] || encoder_of "$output"
+  check_output
 }
 
 # choose_output: a window for what moves, a file for what does not
 choose_output () {
-  if [ -n "$output" ]; then
-    return
-  elif [ -z "$file$camera" ] || { [ -n "$file" ] && is_still "$file"; }; then
-    output=$name_of_picture
-  else
+  if [ -z "$output" ]; then
     output=window
+    [ -n "$camera" ] || { [ -n "$file" ] && ! is_still "$file"; } || output=$name_of_picture
+  fi
+  [[ $output != window || $background != none ]] \
+    || fail "--background none: needs --output with .png, .mov or .mkv"
+}
+
+# fetch_model: the path in `model`. Its license is printed.
+fetch_model () {
+  step "MediaPipe's network for selfie segmentation"
+  model=$(/usr/bin/python3 "$root/tools/fetch-selfie-model.py") \
+    || fail "no network fetched, expected a file or a connection to PyPI"
+}
+
+# show_license: of a network that the user chose
+show_license () {
+  local license
+  for license in "$(dirname "$model")"/LICENSE*; do
+    [ ! -e "$license" ] || { step "License of $model: $license" && return; }
+  done
+  step "License of $model: unknown, no file LICENSE beside it"
+}
+
+# composed SIZE: `filmed`, which `keyer` makes partly transparent, over `behind`, in `result`
+composed () {
+  local waits=0 keyed=("${filmed[@]}" ! openclconvert ! "$1" ! "${keyer[@]}")
+  result=("${sides[@]}")
+  if [ "$background" = none ]; then
+    result+=("${keyed[@]}")
+  else
+    # Which of the two keeps its last frame until the other has ended: a picture before a film,
+    # else the background. An aggregator of which all pads do so never ends.
+    [ -z "$file" ] || ! is_still "$file" || waits=1
+    result+=("${keyed[@]}" ! queue ! result.sink_1
+      "${behind[@]}" ! openclconvert ! "$1" ! queue ! result.sink_0
+      openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1
+      "sink_$waits::repeat-after-eos=true" "${mixing[@]}")
+  fi
+  result+=(! opencldownload ! videoconvert)
+}
+
+# show_result: in a window, as a camera, or in a file
+show_result () {
+  local heard=()
+  if [ "$output" = window ]; then
+    launch "${result[@]}" ! autovideosink
+  elif is_virtual_camera "$output"; then
+    # Buffers of v4l2loopback's own do not suit elements before v4l2sink.
+    launch "${result[@]}" ! video/x-raw,format=YUY2 ! identity drop-allocation=true \
+      ! v4l2sink "device=$output"
+  else
+    encoder_of "$output"
+    [ ${#needs[@]} -eq 0 ] || gst-inspect-1.0 --exists "${needs[0]}" \
+      || fail "--output $output: no element ${needs[0]} (package ${needs[1]} of Debian)"
+    [ -z "$has_sound" ] || [ ${#sound[@]} -eq 0 ] \
+      || heard=(source. ! audioconvert ! audioresample ! queue ! "${sound[@]}" ! queue ! film.)
+    launch_into "$output" "$name" "${heard[@]}" "${result[@]}" ! "${encoder[@]}"
   fi
 }
 
-# compose STEP: puts `filmed`, which `keyer` makes partly transparent, over `behind`
+# compose STEP: keys `filmed`, and puts it over `behind`
 compose () {
-  local waits of_size result name
-  # Which of the two keeps its last frame until the other has ended: a picture before a film,
-  # else the background. An aggregator of which all pads do so never ends.
-  waits=0
-  [ -z "$file" ] || ! is_still "$file" || waits=1
-
-  of_size="$device,width=${size%x*},height=${size#*x},$square"
-  result=("${filmed[@]}" ! openclconvert ! "$of_size" ! "${keyer[@]}" ! queue ! result.sink_1
-    "${behind[@]}" ! openclconvert ! "$of_size" ! queue ! result.sink_0
-    openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1
-    "sink_$waits::repeat-after-eos=true" ! opencldownload
-    ! videoconvert)
-  name=${file:-$camera}
-
+  local name=${file:-$camera} result
+  local of_size="$device,width=${size%x*},height=${size#*x},$square"
   if [ -n "$before" ]; then
     step "First frame of $name before keying"
     launch_into "$before" "$name" "${filmed[@]}" ! openclconvert ! "$of_size" ! opencldownload \
       ! videoconvert ! pngenc snapshot=true
   fi
   step "$1 $name"
-  if [ "$output" = window ]; then
-    launch "${result[@]}" ! autovideosink
-  else
-    encoder_of "$output"
-    launch_into "$output" "$name" "${result[@]}" ! "${encoder[@]}"
-  fi
+  composed "$of_size"
+  show_result
 }

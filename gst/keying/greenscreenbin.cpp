@@ -20,17 +20,31 @@
  * `background-color` the output has alpha if downstream accepts it. For another format
  * put a `capsfilter` behind this element.
  *
- * The pad `background` is linked by its name only, never by gst_element_link().
+ * `grow` and `feather` change the shape of the matte, as in #matteshape. `light-wrap` lets
+ * the light of a background file or stream bleed over the edges of the foreground, as in
+ * #openclcompositor. With `linear`, such a background is blended in linear light, too.
+ *
+ * The request pads `garbage`, `holdout` and `plate` are those of #chromakey: mattes of
+ * what is keyed out and of what stays, and an image of the empty screen. All request pads
+ * are linked by their names only, never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
  * auto-key=screen core=true subject=true spill=1`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
- * refines its matte. The properties of #chromakey have no effect then, except for `device`.
+ * refines its matte. The properties and request pads of #chromakey cannot be used then,
+ * except for `device`.
+ *
+ * `screen=auto` keys the screen near the edges of the person only. The same network makes a
+ * garbage matte, for all that is farther outside than a twentieth of the width, and a
+ * holdout matte, for the interior. So lamps and stands vanish, and a green print on a shirt
+ * stays.
+ *
  * More settings of the network are child properties, such as `network::mean`,
  * `network::state` and `network::precision` of #openclinference. Those of #matterefine are
- * `refine::radius`, `refine::smoothing` and so on. The children exist from the first time
- * that `screen` is `none`.
+ * `refine::radius`, `refine::smoothing` and so on. With `screen=auto` they are
+ * `mattes::network::mean` and so on. The children exist from the first time that `screen`
+ * has this value.
  *
  * ## Example launch lines
  * |[
@@ -40,6 +54,12 @@
  * |[
  * gst-launch-1.0 playbin uri=file:///tmp/actor.webm
  * video-filter="greenscreenbin background-location=/tmp/beach.jpg"
+ * ]|
+ * |[
+ * gst-launch-1.0 v4l2src ! greenscreenbin name=key grow=-1 feather=1 light-wrap=0.4
+ * linear=true background-location=/tmp/beach.jpg ! videoconvert ! autovideosink
+ * filesrc location=/tmp/lamps.png ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 !
+ * key.garbage
  * ]|
  * |[
  * gst-launch-1.0 v4l2src ! video/x-raw,format=NV12,width=1280,height=720 !
@@ -54,6 +74,7 @@
 #endif
 
 #include <gst/common/elementbin.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
@@ -88,14 +109,37 @@ enum {
   PROP_BACKGROUND_COLOR,
   PROP_SCREEN,
   PROP_MODEL_FILE,
-  FIRST_KEY_PROPERTY, /* first property of chromakey */
+  PROP_LIGHT_WRAP,
+  FIRST_KEY_PROPERTY,          /* first property of chromakey */
+  FIRST_SHAPE_PROPERTY = 1000, /* first property of matteshape */
 };
 
 /* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
     {"core", "true"}, {"subject", "true"}, {"spill", "1"}};
 
-enum class Screen { key, none };
+/* Properties of matteshape */
+const char *const shape_properties[] = {"grow", "feather"};
+
+/* Request pads of chromakey that the bin has, too */
+const char *const key_pads[] = {"garbage", "holdout", "plate"};
+
+enum class Screen { key, none, automatic };
+
+/* Mattes of a network. Garbage begins a twentieth of the width outside of people, since a
+ * network does not see single hairs. Holdout begins a tenth inside, since a network fills
+ * gaps between hair and neck. Between the two, and where the network is not sure, the key
+ * decides. */
+#define TO_MATTE                                                                         \
+  " ! openclconvert alpha-only=true ! " ON_DEVICE ",format=GRAY8 ! openclkernel "        \
+  "expression=\"clamp(10 * x - 8.5, 0, 1)\" name="
+const char mattes_description[] =
+    "queue name=first ! openclconvert ! " ON_DEVICE ",format=RGBA,width=512,"
+    "pixel-aspect-ratio=1/1 ! "
+    "openclinference name=network output=alpha ! tee name=people "
+    "people. ! queue ! matteshape grow=25 feather=8 invert=true" TO_MATTE "garbage "
+    "people. ! queue ! matteshape grow=-50 feather=8" TO_MATTE "holdout";
+const char *const matte_names[] = {"garbage", "holdout"};
 
 /* A background file */
 struct BackgroundFile {
@@ -124,19 +168,23 @@ struct _GstGreenscreenBin {
   GstBin parent;
 
   const gchar *missing;         /* (nullable): a required factory that is not installed */
-  const gchar *missing_network; /* (nullable): the same for screen=none */
+  const gchar *missing_network; /* (nullable): the same for a network */
   GstElement *input;            /* capsfilter before key or network */
   GstElement *key, *fill, *out;
   GstElement *network, *refine; /* (nullable): instead of key if there is no screen */
-  GstElement *above;            /* behind key or refine: fill, or queue of compositor */
+  GstElement *split, *ahead;    /* (nullable): tee and queue before key, with mattes */
+  GstElement *mattes;           /* (nullable): bin that feeds the mattes of key */
+  GstElement *shape;            /* behind key or refine */
   GstElement *compositor;       /* (nullable): replaces fill if there is a background */
   GstElement *output_caps;      /* capsfilter behind compositor */
+  GstPad *foreground;           /* (nullable): pad of compositor */
   GstPad *background;           /* (nullable): the request pad */
   BackgroundFiles *files; /* background files in the order they were set; object lock */
   GMutex changing;        /* held while a file is shown or removed */
   gchar *location;        /* (nullable); object lock */
   gchar *model_file;      /* (nullable); object lock */
   Screen screen;
+  gdouble light_wrap;  /* object lock */
   bool is_transparent; /* background-color has alpha; object lock */
   gint width, height;  /* of the foreground; object lock */
   GstClockTime now;    /* running time of the output; object lock */
@@ -147,6 +195,7 @@ GST_ELEMENT_REGISTER_DEFINE (
     greenscreenbin, "greenscreenbin", GST_RANK_NONE, GST_TYPE_GREENSCREEN_BIN)
 
 GType gst_chroma_key_get_type (void);
+GType gst_matte_shape_get_type (void);
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
@@ -186,43 +235,84 @@ screen_get_type (void)
   static const GEnumValue values[] = {
       {int (Screen::key), "Key the colour of a green or blue screen", "key"},
       {int (Screen::none), "Find the person with the network model-file", "none"},
+      {int (Screen::automatic),
+          "Key the screen, with garbage and holdout mattes of the network model-file",
+          "auto"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstGreenscreenBinScreen", values);
   return type;
 }
 
-/* Returns the first and the last of the elements that make alpha: chromakey, too, if the
- * network is missing. */
-static std::pair<GstElement *, GstElement *>
-matte_elements (GstGreenscreenBin *self)
+/* Elements that make alpha */
+struct MatteChain {
+  GstElement *first, *last;
+  std::vector<GstElement *> elements; /* in the order of starting */
+};
+
+/* Returns the chain of `screen`: chromakey, too, if the network is missing. */
+static MatteChain
+matte_chain_of (GstGreenscreenBin *self)
 {
   if (self->screen == Screen::key || self->missing_network)
-    return {self->key, self->key};
-  return {self->network, self->refine};
+    return {self->key, self->key, {self->key}};
+  if (self->screen == Screen::none)
+    return {self->network, self->refine, {self->refine, self->network}};
+  return {self->split, self->key, {self->key, self->ahead, self->mattes, self->split}};
+}
+
+/* Links chromakey with its mattes, or releases their pads. */
+static void
+use_mattes (GstGreenscreenBin *self, bool are_used)
+{
+  if (are_used)
+    gst_element_link (self->ahead, self->key);
+  else
+    gst_element_unlink (self->ahead, self->key);
+  for (const char *name : matte_names) {
+    if (are_used) {
+      gst_element_link_pads (self->mattes, name, self->key, name);
+    } else if (GstPad *pad = gst_element_get_static_pad (self->key, name)) {
+      gst_element_release_request_pad (self->key, pad);
+      gst_object_unref (pad);
+    }
+  }
 }
 
 /* Starts and links the elements of `screen`, or stops and unlinks them. */
 static void
 use_matte (GstGreenscreenBin *self, bool is_used)
 {
-  const auto [first, last] = matte_elements (self);
-  for (GstElement *element : {first, last}) {
+  const MatteChain chain = matte_chain_of (self);
+  for (GstElement *element : chain.elements) {
     gst_element_set_locked_state (element, !is_used);
     if (!is_used)
       gst_element_set_state (element, GST_STATE_NULL);
   }
+  if (chain.first == self->split)
+    use_mattes (self, is_used);
   if (!is_used) {
-    gst_element_unlink (self->input, first);
-    gst_element_unlink (last, self->above);
+    gst_element_unlink (self->input, chain.first);
+    gst_element_unlink (chain.last, self->shape);
     return;
   }
   gst_util_set_object_arg (G_OBJECT (self->input), "caps",
-      first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
-  gst_element_link (self->input, first);
-  gst_element_link (last, self->above);
-  gst_element_sync_state_with_parent (last);
-  gst_element_sync_state_with_parent (first);
+      chain.first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
+  gst_element_link (self->input, chain.first);
+  gst_element_link (chain.last, self->shape);
+  for (GstElement *element : chain.elements)
+    gst_element_sync_state_with_parent (element);
+}
+
+/* Sets a property of the networks that exist. */
+static void
+set_networks (GstGreenscreenBin *self, const char *name, const gchar *value)
+{
+  if (self->network)
+    g_object_set (self->network, name, value, nullptr);
+  if (self->mattes)
+    gst_child_proxy_set (GST_CHILD_PROXY (self->mattes),
+        (std::string ("network::") + name).c_str (), value, nullptr);
 }
 
 static void
@@ -232,8 +322,7 @@ set_model_file (GstGreenscreenBin *self, const gchar *file)
   g_free (self->model_file);
   self->model_file = g_strdup (file);
   GST_OBJECT_UNLOCK (self);
-  if (self->network)
-    g_object_set (self->network, "model-file", file, nullptr);
+  set_networks (self, "model-file", file);
 }
 
 static void
@@ -246,8 +335,62 @@ add_network (GstGreenscreenBin *self)
   if (self->missing_network)
     return;
   gst_util_set_object_arg (G_OBJECT (self->network), "output", "alpha");
-  g_object_set (self->network, "model-file", self->model_file, nullptr);
   gst_element_link (self->network, self->refine);
+}
+
+/* Hides that the bin `mattes` prefers a width, which the key would get, too. */
+static GstPadProbeReturn
+answer_with_any_size (GstPad *, GstPadProbeInfo *info, gpointer)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  GstCaps *filter;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_query_parse_caps (query, &filter);
+  GstCaps *caps = opencl::filtered_caps (gst_caps_from_string (NETWORK_FORMATS), filter);
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Adds a pad `name` to the bin `mattes`, that of its element `of`. */
+static void
+show_pad (GstElement *mattes, const char *name, const char *of, const char *pad)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (mattes), of);
+  GstPad *target = gst_element_get_static_pad (element, pad);
+  gst_element_add_pad (mattes, gst_ghost_pad_new (name, target));
+  gst_object_unref (target);
+  gst_object_unref (element);
+}
+
+static void
+add_mattes (GstGreenscreenBin *self)
+{
+  for (const char *name : {"openclinference", "openclkernel"}) {
+    GstElementFactory *factory = gst_element_factory_find (name);
+    if (!factory)
+      self->missing_network = name;
+    gst_clear_object (&factory);
+  }
+  self->split = opencl::add_to_bin (self, "tee", &self->missing_network);
+  self->ahead = opencl::add_to_bin (self, "queue", &self->missing_network);
+  if (self->missing_network)
+    return;
+  self->mattes = gst_parse_bin_from_description (mattes_description, FALSE, nullptr);
+  gst_object_set_name (GST_OBJECT (self->mattes), "mattes");
+  show_pad (self->mattes, "sink", "first", "sink");
+  for (const char *name : matte_names)
+    show_pad (self->mattes, name, name, "src");
+  GstPad *sink = gst_element_get_static_pad (self->mattes, "sink");
+  gst_pad_add_probe (sink,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
+      answer_with_any_size, nullptr, nullptr);
+  gst_object_unref (sink);
+  gst_bin_add (GST_BIN (self), self->mattes);
+  gst_element_link (self->split, self->ahead);
+  gst_element_link (self->split, self->mattes);
 }
 
 /* A missing plugin is reported at the start. */
@@ -261,6 +404,9 @@ set_screen (GstGreenscreenBin *self, Screen screen)
   }
   if (screen == Screen::none && !self->refine)
     add_network (self);
+  if (screen == Screen::automatic && !self->split)
+    add_mattes (self);
+  set_networks (self, "model-file", self->model_file);
   const bool can_change =
       screen != self->screen && !self->missing && !self->missing_network;
   if (can_change)
@@ -270,7 +416,58 @@ set_screen (GstGreenscreenBin *self, Screen screen)
     use_matte (self, true);
 }
 
-/* Returns true if all elements exist. Otherwise posts one error. Gives the network the device
+/* --- shape of the matte --- */
+
+static bool
+has_own_value (GstElement *element, const char *name)
+{
+  GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+  GValue value = G_VALUE_INIT;
+  g_object_get_property (G_OBJECT (element), name, &value);
+  const bool is_default = g_param_value_defaults (spec, &value);
+  g_value_unset (&value);
+  return !is_default;
+}
+
+/* Lets matteshape pass frames on while it has nothing to do. Runs in the streaming
+ * thread, between two frames. */
+static GstPadProbeReturn
+use_shape_if_set (GstPad *, GstPadProbeInfo *, gpointer shape)
+{
+  auto *transform = GST_BASE_TRANSFORM (shape);
+  const bool is_used =
+      std::any_of (std::begin (shape_properties), std::end (shape_properties),
+          [&] (const char *name) { return has_own_value (GST_ELEMENT (shape), name); });
+
+  if (gst_base_transform_is_passthrough (transform) == is_used) {
+    gst_base_transform_set_passthrough (transform, !is_used);
+    gst_base_transform_reconfigure_src (transform);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+watch_shape (GstElement *shape)
+{
+  GstPad *sink = gst_element_get_static_pad (shape, "sink");
+  gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (shape), TRUE);
+  gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_BUFFER, use_shape_if_set, shape, nullptr);
+  gst_object_unref (sink);
+}
+
+/* Returns whether the bin has a pad whose target a network replaces or stops. */
+static bool
+has_idle_pad (GstGreenscreenBin *self)
+{
+  return std::any_of (std::begin (key_pads), std::end (key_pads), [&] (const char *name) {
+    GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (self), name);
+    const bool has_pad = pad != nullptr;
+    gst_clear_object (&pad);
+    return has_pad && (self->screen == Screen::none || !g_str_equal (name, "plate"));
+  });
+}
+
+/* Returns true if all elements exist. Otherwise posts one error. Gives networks the device
  * of chromakey. */
 static bool
 prepare_elements (GstGreenscreenBin *self)
@@ -283,8 +480,15 @@ prepare_elements (GstGreenscreenBin *self)
     return true;
   if (!opencl::report_missing (self, self->missing_network))
     return false;
+  if (has_idle_pad (self)) {
+    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
+        ("The pads garbage and holdout need screen=key, and the pad plate needs a "
+         "screen"),
+        (nullptr));
+    return false;
+  }
   g_object_get (self->key, "device", &device, nullptr);
-  g_object_set (self->network, "device", device, nullptr);
+  set_networks (self, "device", device);
   g_free (device);
   return true;
 }
@@ -380,7 +584,8 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   g_mutex_init (&self->changing);
   GstElement *first = add_converter (self, KEYED_FORMATS, &self->input);
   self->key = add (self, "chromakey");
-  self->above = self->fill = add (self, "keyfill");
+  self->shape = add (self, "matteshape");
+  self->fill = add (self, "keyfill");
   self->out = add (self, "openclconvert");
   GstElement *download = add (self, "opencldownload");
 
@@ -388,8 +593,9 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
     return;
   opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
   gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
+  watch_shape (self->shape);
   gst_element_link_many (
-      self->input, self->key, self->fill, self->out, download, nullptr);
+      self->input, self->key, self->shape, self->fill, self->out, download, nullptr);
   opencl::add_ghost_pad (self, "sink", first, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
   GstPad *download_sink = gst_element_get_static_pad (download, "sink");
@@ -523,6 +729,17 @@ watch_pads (GstGreenscreenBin *self, GstPad *above)
   gst_object_unref (source);
 }
 
+static void
+set_light_wrap (GstGreenscreenBin *self, gdouble light_wrap)
+{
+  GST_OBJECT_LOCK (self);
+  self->light_wrap = light_wrap;
+  GstPad *foreground = self->foreground;
+  GST_OBJECT_UNLOCK (self);
+  if (foreground)
+    g_object_set (foreground, "light-wrap", light_wrap, nullptr);
+}
+
 /* Replaces keyfill by openclcompositor. */
 static bool
 insert_compositor (GstGreenscreenBin *self)
@@ -536,14 +753,19 @@ insert_compositor (GstGreenscreenBin *self)
     return false;
   self->compositor = compositor;
   gst_util_set_object_arg (G_OBJECT (compositor), "background", "transparent");
-  gst_element_unlink_many (matte_elements (self).second, self->fill, self->out, nullptr);
+  g_object_bind_property (
+      self->key, "linear", compositor, "linear", G_BINDING_SYNC_CREATE);
+  gst_element_unlink_many (self->shape, self->fill, self->out, nullptr);
   gst_element_set_locked_state (self->fill, TRUE);
   GstPad *above = gst_element_request_pad_simple (compositor, "sink_%u");
   GstPad *source = gst_element_get_static_pad (ahead, "src");
-  g_object_set (above, "zorder", 1, nullptr);
+  GST_OBJECT_LOCK (self);
+  self->foreground = above;
+  const gdouble light_wrap = self->light_wrap;
+  GST_OBJECT_UNLOCK (self);
+  g_object_set (above, "zorder", 1, "light-wrap", light_wrap, nullptr);
   watch_pads (self, above);
-  self->above = ahead;
-  gst_element_link (matte_elements (self).second, ahead);
+  gst_element_link (self->shape, ahead);
   gst_pad_link (source, above);
   gst_element_link_many (compositor, self->output_caps, self->out, nullptr);
   gst_object_unref (source);
@@ -813,13 +1035,36 @@ gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
   gst_message_unref (message);
 }
 
+/* Adds a ghost pad `name`, active if the bin has started: (transfer none) */
 static GstPad *
-gst_greenscreen_bin_request_new_pad (
-    GstElement *element, GstPadTemplate *, const gchar *name, const GstCaps *)
+add_requested_pad (
+    GstGreenscreenBin *self, const gchar *name, GstPad *target, GstPadTemplate *of)
 {
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  GstPad *pad = gst_ghost_pad_new_from_template (name, target, of);
+  if (GST_STATE (self) > GST_STATE_READY)
+    gst_pad_set_active (pad, TRUE);
+  gst_element_add_pad (GST_ELEMENT (self), pad);
+  return pad;
+}
 
-  if (!name || self->missing || self->compositor) /* gst_element_link() gives no name */
+/* (transfer none) (nullable): a ghost pad of a request pad of chromakey */
+static GstPad *
+request_key_pad (GstGreenscreenBin *self, const gchar *name, GstPadTemplate *of)
+{
+  GstPad *used = gst_element_get_static_pad (self->key, name);
+  GstPad *target = used ? nullptr : gst_element_request_pad_simple (self->key, name);
+  gst_clear_object (&used);
+  if (!target)
+    return nullptr;
+  GstPad *pad = add_requested_pad (self, name, target, of);
+  gst_object_unref (target);
+  return pad;
+}
+
+static GstPad *
+request_background (GstGreenscreenBin *self, GstPadTemplate *of)
+{
+  if (self->compositor)
     return nullptr;
   GstElement *queue = nullptr;
   GstElement *first = add_background_converter (self, &queue);
@@ -829,14 +1074,23 @@ gst_greenscreen_bin_request_new_pad (
   gst_object_unref (link_background (self, end));
   gst_object_unref (end);
   GstPad *target = gst_element_get_static_pad (first, "sink");
-  self->background = gst_ghost_pad_new ("background", target);
+  self->background = add_requested_pad (self, "background", target, of);
   gst_object_unref (target);
-  if (GST_STATE (self) > GST_STATE_READY)
-    gst_pad_set_active (self->background, TRUE);
-  gst_element_add_pad (element, self->background);
   if (GST_STATE (self) > GST_STATE_NULL)
     gst_bin_sync_children_states (GST_BIN (self));
   return self->background;
+}
+
+static GstPad *
+gst_greenscreen_bin_request_new_pad (
+    GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+
+  if (!name || self->missing) /* gst_element_link() gives no name */
+    return nullptr;
+  return g_str_equal (name, "background") ? request_background (self, of)
+                                          : request_key_pad (self, name, of);
 }
 
 /* The compositor stays and shows the foreground alone. */
@@ -844,10 +1098,14 @@ static void
 gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
-  if (pad != self->background)
-    return;
-  self->background = nullptr;
+  GstPad *target = gst_ghost_pad_get_target (GST_GHOST_PAD (pad));
+
   gst_pad_set_active (pad, FALSE);
+  if (pad == self->background)
+    self->background = nullptr;
+  else if (target)
+    gst_element_release_request_pad (self->key, target);
+  gst_clear_object (&target);
   gst_element_remove_pad (element, pad);
 }
 
@@ -931,7 +1189,8 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
                                           ->change_state (element, change);
   /* After a failure, GstBin also changes the state of locked elements, but not here. */
   if (change == GST_STATE_CHANGE_READY_TO_NULL)
-    for (GstElement *child : {self->key, self->network, self->refine, self->fill})
+    for (GstElement *child : {self->key, self->network, self->refine, self->split,
+             self->ahead, self->mattes, self->fill})
       if (child && gst_element_is_locked_state (child))
         gst_element_set_state (child, GST_STATE_NULL);
   return result;
@@ -945,7 +1204,9 @@ gst_greenscreen_bin_set_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_KEY_PROPERTY) {
+  if (id >= FIRST_SHAPE_PROPERTY) {
+    opencl::forward_set (self->shape, value, spec);
+  } else if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_set (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill && self->out) {
     set_background_color (self, value);
@@ -953,6 +1214,8 @@ gst_greenscreen_bin_set_property (
     set_screen (self, Screen (g_value_get_enum (value)));
   } else if (id == PROP_MODEL_FILE) {
     set_model_file (self, g_value_get_string (value));
+  } else if (id == PROP_LIGHT_WRAP) {
+    set_light_wrap (self, g_value_get_double (value));
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
     g_free (self->location);
@@ -978,7 +1241,9 @@ gst_greenscreen_bin_get_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_KEY_PROPERTY) {
+  if (id >= FIRST_SHAPE_PROPERTY) {
+    opencl::forward_get (self->shape, value, spec);
+  } else if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_get (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_get_property (G_OBJECT (self->fill), "color", value);
@@ -987,6 +1252,10 @@ gst_greenscreen_bin_get_property (
   } else if (id == PROP_MODEL_FILE) {
     GST_OBJECT_LOCK (self);
     g_value_set_string (value, self->model_file);
+    GST_OBJECT_UNLOCK (self);
+  } else if (id == PROP_LIGHT_WRAP) {
+    GST_OBJECT_LOCK (self);
+    g_value_set_double (value, self->light_wrap);
     GST_OBJECT_UNLOCK (self);
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
@@ -1012,6 +1281,17 @@ gst_greenscreen_bin_finalize (GObject *object)
 }
 
 static void
+add_key_pads (GstElementClass *klass, GType key)
+{
+  auto *key_class = GST_ELEMENT_CLASS (g_type_class_ref (key));
+  for (const char *name : key_pads)
+    gst_element_class_add_pad_template (klass,
+        GST_PAD_TEMPLATE (
+            gst_object_ref (gst_element_class_get_pad_template (key_class, name))));
+  g_type_class_unref (key_class);
+}
+
+static void
 gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
@@ -1032,18 +1312,29 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
           0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_SCREEN,
       g_param_spec_enum ("screen", "Screen",
-          "Kind of screen behind the person (none = the network model-file finds the "
-          "person, and the properties of chromakey have no effect)",
+          "Method that separates the person from the background (none = the network "
+          "model-file alone, without the properties of chromakey)",
           screen_get_type (), int (Screen::key),
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property (object_class, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
-          "ONNX file of a matting network (screen=none)", nullptr,
+          "ONNX file of a matting network (screen=none and screen=auto)", nullptr,
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property (object_class, PROP_LIGHT_WRAP,
+      g_param_spec_double ("light-wrap", "Light wrap",
+          "Strength of the light wrap from the background (0 = none; with a background "
+          "file or stream)",
+          0, 1, 0, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   const GType key = gst_chroma_key_get_type ();
   opencl::install_properties_of (object_class, key, FIRST_KEY_PROPERTY,
       opencl::is_class_property_or_device (key), std::begin (defaults),
       std::end (defaults));
+  opencl::install_properties_of (object_class, gst_matte_shape_get_type (),
+      FIRST_SHAPE_PROPERTY, [] (GParamSpec *spec) {
+        return std::any_of (std::begin (shape_properties), std::end (shape_properties),
+            [&] (const char *name) { return g_str_equal (spec->name, name); });
+      });
+  add_key_pads (element_class, key);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &background_template);

@@ -9,6 +9,8 @@
 
 #include <gst/video/video.h>
 
+#include <cmath>
+
 using namespace check;
 
 namespace {
@@ -465,6 +467,206 @@ TEST (test_greenscreenbin_without_a_screen_refines_the_matte)
   fail_unless (result.at (81, 48)[0] > 190, "%d", result.at (81, 48)[0]);
 }
 
+namespace {
+/* A picture of a white square from a file or a pad, as FOREGROUND, with no end */
+#define ENDLESS                                                                          \
+  "compositor name=film sink_1::xpos=64 sink_1::ypos=32 "                                \
+  "videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "                      \
+  "video/x-raw,width=160,height=96,framerate=25/1 ! film.sink_0 "                        \
+  "videotestsrc pattern=white ! video/x-raw,width=32,height=32,framerate=25/1 ! "        \
+  "film.sink_1 "
+/* White in the left half, black in the right half */
+#define LEFT_HALF                                                                        \
+  "videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=RGBA,width=8,"          \
+  "height=6 ! videobox right=-8 fill=black ! videoconvert ! video/x-raw,format=GRAY8 ! "
+
+int
+level_at (GstSample *sample, int x, int y, int component)
+{
+  GstMapInfo map;
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  const int level = map.data[(y * 160 + x) * 4 + component];
+  gst_buffer_unmap (buffer, &map);
+  return level;
+}
+
+/* Returns true if this level is between the two ends within some seconds. */
+bool
+level_becomes (Pipeline &pipeline, int x, int y, int component, int least, int most)
+{
+  return soon ([&] {
+    Owned<GstSample> sample = pipeline.pull ();
+    fail_unless (sample);
+    const int is = level_at (sample, x, y, component);
+    return is >= least && is <= most;
+  });
+}
+
+struct Shape {
+  const char *settings;
+  int opaque, clear; /* columns beside the left edge, which is before column 64 */
+};
+const Shape shapes[] = {
+    {"", 64, 63},
+    {"grow=4", 60, 59},
+    {"grow=-4", 68, 67},
+    {"feather=4", 68, 59},
+    {"grow=4 feather=2", 62, 57},
+};
+} // namespace
+
+TEST_ROWS (test_greenscreenbin_shapes_the_matte, shapes)
+{
+  Result result = result_of (std::string (FOREGROUND "film. ! greenscreenbin ")
+                             + row.settings + " background-color=0" END);
+  const int opaque = result.at (row.opaque, 48)[3], clear = result.at (row.clear, 48)[3];
+  fail_unless (opaque == 255 && clear == 0, "%s: %d, %d", row.settings, opaque, clear);
+  if (strstr (row.settings, "feather=4")) {
+    const int inside = result.at (64, 48)[3], outside = result.at (63, 48)[3];
+    fail_unless (inside < 255 && outside > 0 && abs (inside + outside - 255) <= 2,
+        "%d, %d", inside, outside);
+  }
+}
+
+TEST (test_greenscreenbin_changes_the_shape_while_it_plays)
+{
+  Pipeline pipeline (ENDLESS
+      "film. ! greenscreenbin name=key background-color=0 ! video/x-raw,format=RGBA ! "
+      "appsink name=out max-buffers=1 sync=false");
+  pipeline.start ();
+  for (int grow : {0, 4, 0, -4, 4}) {
+    g_object_set (pipeline["key"], "grow", grow, nullptr);
+    fail_unless (level_becomes (pipeline, 64 - grow, 48, 3, 255, 255), "grow=%d", grow);
+    fail_unless (level_becomes (pipeline, 63 - grow, 48, 3, 0, 0), "grow=%d", grow);
+  }
+}
+
+/* The square has 80 of 255, the background 255. The light at an edge is half of the
+ * background's, so the edge is screened to 80 + 0.5 * 175. */
+TEST (test_greenscreenbin_wraps_light_of_the_background)
+{
+  Folder folder;
+  Pipeline pipeline (
+      "compositor name=film sink_1::xpos=48 sink_1::ypos=16 "
+      "videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
+      "video/x-raw,width=160,height=96,framerate=25/1 ! film.sink_0 "
+      "videotestsrc pattern=solid-color foreground-color=0xff505050 ! "
+      "video/x-raw,width=64,height=64,framerate=25/1 ! film.sink_1 "
+      "film. ! greenscreenbin name=key light-wrap=1 background-location="
+      + written (folder, "white.png", "0xffffffff")
+      + " ! video/x-raw,format=RGBA ! appsink name=out max-buffers=1 sync=false");
+  pipeline.start ();
+  fail_unless (level_becomes (pipeline, 48, 48, 0, 157, 177));
+  fail_unless (level_becomes (pipeline, 80, 48, 0, 78, 82));
+  g_object_set (pipeline["key"], "light-wrap", 0.0, nullptr);
+  fail_unless (level_becomes (pipeline, 48, 48, 0, 78, 82));
+  g_object_set (pipeline["key"], "light-wrap", 1.0, nullptr);
+  fail_unless (level_becomes (pipeline, 48, 48, 0, 157, 177));
+}
+
+namespace {
+double
+light_of (double level)
+{
+  const double share = level / 255;
+  return share <= 0.04045 ? share / 12.92 : std::pow ((share + 0.055) / 1.055, 2.4);
+}
+
+double
+level_of (double light)
+{
+  return 255
+         * (light <= 0.0031308 ? light * 12.92
+                               : 1.055 * std::pow (light, 1 / 2.4) - 0.055);
+}
+} // namespace
+
+/* White with alpha 128 of 255 over 32,64,192, with linear set before or while it plays */
+TEST_ROWS (test_greenscreenbin_blends_light_if_linear, {true, false})
+{
+  Folder folder;
+  Pipeline pipeline (std::string (ENDLESS "film. ! video/x-raw,format=RGBA ! "
+                                          "greenscreenbin name=key opacity=0.501961 "
+                                          "background-location=")
+                     + written (folder, "blue.png", "0xff2040c0")
+                     + " ! video/x-raw,format=RGBA ! appsink name=out max-buffers=1 "
+                       "sync=false");
+  g_object_set (pipeline["key"], "linear", gboolean (row), nullptr);
+  pipeline.start ();
+  const double share = 128 / 255.0;
+  for (bool linear : {bool (row), !row}) {
+    g_object_set (pipeline["key"], "linear", gboolean (linear), nullptr);
+    const int behind[] = {32, 64, 192};
+    for (int n = 0; n < 3; n++) {
+      const double expected =
+          linear ? level_of (share * light_of (255) + (1 - share) * light_of (behind[n]))
+                 : share * 255 + (1 - share) * behind[n];
+      fail_unless (
+          level_becomes (pipeline, 80, 48, n, int (expected) - 2, int (expected) + 3),
+          "component %d, linear=%d: expected %g", n, linear, expected);
+    }
+  }
+}
+
+TEST (test_greenscreenbin_takes_garbage_and_holdout_mattes)
+{
+  Result garbage = result_of (FOREGROUND
+      "film. ! queue ! greenscreenbin name=key background-color=0" END LEFT_HALF
+      "key.garbage");
+  fail_unless (garbage.frames == 5, "%u frames", garbage.frames);
+  fail_unless (garbage.at (70, 48)[3] == 0 && garbage.at (90, 48)[3] == 255);
+  Result holdout = result_of (FOREGROUND
+      "film. ! queue ! greenscreenbin name=key background-color=0xff2040c0" END LEFT_HALF
+      "key.holdout");
+  expect_color (holdout, 20, 20, {16, 160, 48, 255});
+  expect_color (holdout, 140, 20, blue);
+  expect_color (holdout, 90, 48, {255, 255, 255, 255});
+}
+
+/* The left half of the screen is too dark to be keyed without its plate. */
+TEST (test_greenscreenbin_takes_a_clean_plate_on_a_pad)
+{
+#define STEPS(name)                                                                      \
+  "compositor name=" name " sink_1::xpos=80 videotestsrc num-buffers=3 "                 \
+  "pattern=solid-color foreground-color=0xff0c5020 ! video/x-raw,format=RGBA,width=80,"  \
+  "height=96,framerate=25/1 ! " name ".sink_0 videotestsrc num-buffers=3 "               \
+  "pattern=solid-color foreground-color=0xff28c050 ! video/x-raw,format=RGBA,width=80,"  \
+  "height=96,framerate=25/1 ! " name ".sink_1 "
+#define STEP_KEY                                                                         \
+  "film. ! queue ! greenscreenbin name=key auto-key=none key-color=0xff28c050 "          \
+  "background-color=0 plate="
+  Result without = result_of (STEPS ("film") STEP_KEY "none" END);
+  Result with = result_of (STEPS ("film") STEP_KEY
+      "file" END STEPS ("empty") "empty. ! video/x-raw,format=RGBA ! queue ! key.plate");
+  fail_unless (without.at (20, 48)[3] > 60 && without.at (140, 48)[3] == 0);
+  fail_unless (
+      with.at (20, 48)[3] == 0 && with.at (140, 48)[3] == 0, "%d", with.at (20, 48)[3]);
+}
+
+TEST (test_greenscreenbin_without_a_screen_refuses_mattes)
+{
+  Folder folder;
+  const auto errors = errors_of (
+      PURPLE "RGBA" + without_screen (folder) + " ! fakesink " LEFT_HALF "key.garbage");
+  fail_unless (errors.size () == 1 && strstr (errors[0].c_str (), "garbage"),
+      "%" G_GSIZE_FORMAT " errors", errors.size ());
+}
+
+TEST (test_greenscreenbin_gives_each_pad_again_after_its_release)
+{
+  Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
+  for (const char *name : {"garbage", "holdout", "plate"}) {
+    for (int time = 0; time < 2; time++) {
+      Owned<GstPad> pad = gst_element_request_pad_simple (bin, name);
+      fail_unless (pad, "%s", name);
+      gst_element_release_request_pad (bin, pad);
+      Owned<GstPad> gone = gst_element_get_static_pad (bin, name);
+      fail_unless (!gone, "%s", name);
+    }
+  }
+}
+
 TEST (test_greenscreenbin_changes_between_screen_and_network_while_stopped)
 {
   Folder folder;
@@ -484,6 +686,88 @@ TEST (test_greenscreenbin_changes_between_screen_and_network_while_stopped)
   played.set ("screen", "key");
   gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
   fail_unless (becomes (played.end, red));
+}
+
+namespace {
+/* A person of 255,128,64 with a print of 255,255,0 in the left half. A screen, and a lamp
+ * of 0,0,200 at its end, in the right half */
+#define BOX(pad, width, height, color)                                                   \
+  "videotestsrc num-buffers=3 pattern=solid-color foreground-color=0xff" color           \
+  " ! video/x-raw,format=RGBA,framerate=25/1,width=" #width ",height=" #height           \
+  " ! film." pad " "
+#define STUDIO                                                                           \
+  "compositor name=film sink_2::xpos=20 sink_2::ypos=40 sink_3::xpos=140 " BOX (         \
+      "sink_0", 160, 96, "10a030") BOX ("sink_1", 80, 96, "ff8040")                      \
+      BOX ("sink_2", 20, 16, "ffff00") BOX ("sink_3", 20, 96, "0000c8") "film. ! "
+} // namespace
+
+/* The network is sure of the lamp and of the print. */
+TEST (test_greenscreenbin_auto_keys_with_the_mattes_of_a_network)
+{
+  Folder folder;
+  const std::string automatic = " ! greenscreenbin name=key screen=auto model-file="
+                                + folder.write ("red.onnx", red_matte_model ().bytes ());
+  Result keyed = result_of (STUDIO "greenscreenbin background-color=0" END);
+  fail_unless (keyed.at (150, 48)[3] == 255 && keyed.at (30, 48)[3] < 200, "%d, %d",
+      keyed.at (150, 48)[3], keyed.at (30, 48)[3]);
+  for (const char *format : {"RGBA", "NV12"}) {
+    Result result = result_of (std::string (STUDIO "videoconvert ! video/x-raw,format=")
+                               + format + automatic + " background-color=0" END);
+    fail_unless (result.frames == 3 && result.info.width == 160,
+        "%u frames of %d columns", result.frames, result.info.width);
+    fail_unless (result.at (150, 48)[3] == 0, "%d", result.at (150, 48)[3]);
+    fail_unless (result.at (110, 48)[3] == 0, "%d", result.at (110, 48)[3]);
+    fail_unless (result.at (30, 48)[3] == 255, "%d", result.at (30, 48)[3]);
+    fail_unless (result.at (76, 48)[3] == 255, "%d", result.at (76, 48)[3]);
+  }
+  Result held = result_of (
+      STUDIO "video/x-raw,format=RGBA" + automatic + " background-color=0xff2040c0" END);
+  expect_color (held, 30, 48, {255, 255, 0, 255});
+  expect_color (held, 150, 48, blue);
+  /* Red divided by 4 is no longer sure, so the print is not held out. */
+  Result unsure =
+      result_of (STUDIO "video/x-raw,format=RGBA" + automatic
+                 + " mattes::network::deviation=<4> background-color=0xff2040c0" END);
+  fail_unless (unsure.at (30, 48)[2] > 60, "%d", unsure.at (30, 48)[2]);
+}
+
+TEST (test_greenscreenbin_auto_refuses_other_mattes)
+{
+  Folder folder;
+  const std::string automatic = " ! greenscreenbin name=key screen=auto model-file="
+                                + folder.write ("red.onnx", red_matte_model ().bytes ())
+                                + " ";
+  Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
+  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "auto");
+  Owned<GstPad> pad = gst_element_request_pad_simple (bin, "garbage");
+  fail_unless (!pad);
+  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "key");
+  pad = gst_element_request_pad_simple (bin, "garbage");
+  fail_unless (pad);
+  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "auto");
+  fail_unless (gst_element_set_state (bin, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (bin, GST_STATE_NULL);
+  gst_element_release_request_pad (bin, pad);
+  const auto no_file = errors_of (PURPLE "RGBA ! greenscreenbin screen=auto ! fakesink");
+  fail_unless (no_file.size () == 1 && strstr (no_file[0].c_str (), "model-file"),
+      "%" G_GSIZE_FORMAT " errors", no_file.size ());
+}
+
+TEST (test_greenscreenbin_changes_from_auto_to_key_and_back)
+{
+  Folder folder;
+  const std::string model = folder.write ("red.onnx", red_matte_model ().bytes ());
+  Played played ("background-color", "0xff2040c0");
+  played.set ("model-file", model);
+  for (const char *screen : {"auto", "key", "auto", "none", "auto", "key"}) {
+    gst_element_set_state (played.pipeline, GST_STATE_READY);
+    played.set ("screen", screen);
+    gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
+    fail_unless (
+        becomes (played.end,
+            g_str_equal (screen, "none") ? std::array<int, 4>{32, 65, 190, 255} : blue),
+        "%s", screen);
+  }
 }
 
 TEST (test_greenscreenbin_without_a_screen_reports_what_is_missing)

@@ -67,6 +67,8 @@ run --model red.onnx --output-index 0 --channel 2 --background ffffff --output b
 shows blue.png 160x96 ff9cbc
 run "${red[@]}" --background red.png --output film.webm film.avi
 shows film.webm 160x96 ff4080
+run "${red[@]}" --background red.png --output film.mp4 film.avi
+shows film.mp4 160x96 ff4080
 touch LICENSE
 run "${red[@]}" --precision half --output license.png red.png
 grep --quiet "License of red.onnx: ./LICENSE" log

@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+"""Promises: each option of greenscreen.sh changes the picture as its help says, or is refused. Films
+keep the sound of the source, and alpha without loss. A virtual camera gets YUY2 frames.
+
+Pictures are 161x97 pixels: a green screen and a grey square.
+
+usage: greenscreen_options.py GREENSCREEN.SH BUILD-FOLDER
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import pathlib
+import shlex
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+import numpy as np
+
+SCRIPT = pathlib.Path(sys.argv[1]).resolve()
+os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
+sys.path.insert(0, str(SCRIPT.parent.parent / "tools"))
+import onnxwriter  # noqa: E402
+
+WIDTH, HEIGHT = 161, 97
+GREEN, GREY, WHITE, BLUE = (16, 160, 48), (64, 64, 64), (255, 255, 255), (32, 64, 192)
+ROWS = slice(None)
+SQUARE = slice(16, 80), slice(48, 112)  # rows, columns
+INSIDE = 48, 80  # row, column
+FAR = 5, 5
+
+
+def run(*options, **environment):
+    print(SCRIPT.name, *options, flush=True)
+    return subprocess.run(
+        [SCRIPT, *map(str, options)], capture_output=True, text=True, timeout=100, check=False,
+        env=os.environ | environment,
+    )  # fmt: skip
+
+
+def made(*options, **environment):
+    done = run(*options, **environment)
+    assert done.returncode == 0, (options, done.stderr)
+    return done.stderr
+
+
+def refused(reason, *options):
+    done = run("--output", "refused.png", *options)
+    assert done.returncode == 2 and reason in done.stderr, (options, done.stderr)
+    assert not os.path.exists("refused.png")
+
+
+def launched(pipeline):
+    subprocess.run(["gst-launch-1.0", "-q", *shlex.split(pipeline)], check=True, timeout=100)
+
+
+def picture(color=GREEN, square=GREY):
+    frame = np.full((HEIGHT, WIDTH, 3), color, np.uint8)
+    frame[SQUARE] = square
+    return frame
+
+
+def write_png(path, frame):
+    """Writes RGB or grey levels."""
+    def chunk(kind, data):
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in frame)
+    head = struct.pack(">IIBBBBB", frame.shape[1], frame.shape[0], 8, 2 * (frame.ndim - 2), 0, 0, 0)
+    with open(path, "wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)))
+        file.write(chunk(b"IEND", b""))
+
+
+def write_film(path, frames, sound=""):
+    """Writes 25 frames a second without loss."""
+    opaque = np.full((len(frames), HEIGHT, WIDTH, 1), 255, np.uint8)
+    np.concatenate((np.stack(frames), opaque), axis=3).tofile(path + ".raw")
+    launched(
+        f"filesrc location={path}.raw ! rawvideoparse format=rgba width={WIDTH} height={HEIGHT}"
+        f" framerate=25/1 ! videoconvert ! pngenc ! qtmux name=film ! filesink location={path} {sound}"
+    )
+
+
+def pixels(path, width=WIDTH):
+    """Returns the frames of a file as RGBA."""
+    launched(
+        f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=RGBA"
+        f" ! filesink location={path}.rgba"
+    )
+    frames = np.fromfile(path + ".rgba", np.uint8).astype(int)
+    return frames.reshape(-1, HEIGHT // 2 * 2 if width % 2 == 0 else HEIGHT, width, 4)
+
+
+def keyed(*options, path="square.png"):
+    """Returns the first frame of a picture, or all of a film, keyed over nothing."""
+    output = "keyed.png" if path.endswith(".png") else "keyed.mov"
+    made("--background", "none", "--output", output, *options, path)
+    frames = pixels(output)
+    return frames[0] if path.endswith(".png") else frames
+
+
+def over(background, *options, path="square.png"):
+    made("--background", background, "--output", "over.png", *options, path)
+    return pixels("over.png")[0][..., :3]
+
+
+def near(color, other, tolerance=2):
+    return np.abs(np.asarray(color)[..., :3] - np.asarray(other)[..., :3]).max() <= tolerance
+
+
+def check_pick():
+    """A screen of two colours, neither of them green, of which the picked one is keyed."""
+    frame = picture((200, 20, 40))
+    frame[:, 112:] = (110, 40, 200)
+    write_png("two.png", frame)
+    for method in ("difference", "--plate", "none"), ("distance", "--flow", 0):
+        for place, left, right in ("3,2", 0, 255), ("160,96", 255, 0):
+            alpha = keyed("--pick", place, "--method", *method, path="two.png")[..., 3]
+            assert (alpha[FAR], alpha[INSIDE], alpha[90, 150]) == (left, 255, right), (place, alpha)
+    # The mean of 5x5 dark pixels and 56 light ones, which only the patch has
+    frame = picture((180, 40, 200))
+    frame[:5, :5] = (80, 40, 100)
+    frame[60:, 120:] = (149, 40, 169)  # (25 * 80 + 56 * 180) / 81, (25 * 100 + 56 * 200) / 81
+    write_png("corner.png", frame)
+    alpha = keyed("--pick", "4,4", "--method", "distance", "--flow", 0, "--fill", 0, "--noise", 0,
+                  "--tolerance", 0.02, path="corner.png")[..., 3]  # fmt: skip
+    assert not alpha[60:, 120:].any() and alpha[:60].all(), alpha
+    refused("--pick 161,0: outside of 161x97 pixels", "--pick", "161,0", "two.png")
+    refused("--pick 3: expected X,Y", "--pick", 3, "two.png")
+    refused("--pick 3,3: beside --key screen", "--pick", "3,3", "--key", "screen", "two.png")
+
+
+def check_balance():
+    write_png("yellow.png", picture(square=(200, 200, 40)))
+    for balance, alpha in (0, 0), (1, 255):
+        assert keyed("--balance", balance, path="yellow.png")[INSIDE][3] == alpha, balance
+    refused("--balance: no effect with --method chroma", "--balance", 0, "--method", "chroma")
+
+
+def light_of(levels):
+    share = np.asarray(levels) / 255
+    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+
+
+def levels_of(light):
+    return 255 * np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+def check_linear():
+    """An edge of 16 columns from green to light grey, over blue"""
+    frame = picture(square=(230, 230, 230))
+    share = ((np.arange(16) + 0.5) / 16)[:, None]
+    frame[16:80, 40:56] = np.round(share * 230 + (1 - share) * GREEN)
+    write_png("soft.png", frame)
+    edge = 48, slice(38, 58)
+    shown = {}
+    for options in (), ("--linear",):
+        key = keyed(*options, path="soft.png")[edge]
+        alpha = shown[options] = key[:, 3:] / 255
+        levels = alpha * key[:, :3] + (1 - alpha) * BLUE
+        light = levels_of(alpha * light_of(key[:, :3]) + (1 - alpha) * light_of(BLUE))
+        expected, other = (light, levels) if options else (levels, light)
+        got = over("2040c0", *options, path="soft.png")[edge]
+        assert near(got, expected, 1) and not near(got, other, 20), (options, got)
+    # Half of the levels is less light.
+    assert shown[()][10] - shown[("--linear",)][10] > 0.2, shown
+
+
+def check_plates():
+    slope = picture() * np.linspace(1, 0.5, WIDTH)[:, None]
+    write_png("slope.png", np.round(slope).astype(np.uint8))
+    steps = picture((12, 80, 32))
+    steps[:, 80:] = (40, 192, 80)
+    write_png("empty.png", steps)
+    steps[SQUARE] = GREY
+    write_png("steps.png", steps)
+    for plate, path, alpha in (
+        ("none", "slope.png", 83), ("adaptive", "slope.png", 0),
+        ("adaptive", "steps.png", 150), ("empty.png", "steps.png", 0),
+    ):  # fmt: skip
+        key = "28c050" if path == "steps.png" else "10a030"
+        got = keyed("--key", key, "--plate", plate, path=path)
+        column = 5 if path == "steps.png" else 100
+        assert abs(got[5, column, 3] - alpha) <= 20 and got[INSIDE][3] == 255, (plate, path, got[5])
+
+
+def check_plates_of_films():
+    """Light that falls, and a green shirt that comes"""
+    dim = np.round(picture() * 0.7).astype(np.uint8)
+    shirt = picture()
+    shirt[:, :48] = (12, 115, 35)
+    write_film("dim.mov", [picture()] * 2 + [dim] * 3)
+    write_film("shirt.mov", [picture()] * 2 + [shirt] * 3)
+    for plate, path, kept in (
+        ("frozen", "dim.mov", True), ("measured", "dim.mov", False),
+        ("measured", "shirt.mov", True), ("adaptive", "shirt.mov", False),
+    ):  # fmt: skip
+        alpha = keyed("--key", "10a030", "--plate", plate, path=path)[:, 5, 24, 3]
+        assert len(alpha) == 5 and not alpha[:2].any(), (plate, path, alpha)
+        assert (alpha[2:] > 30).all() if kept else not alpha[2:].any(), (plate, path, alpha)
+
+
+def check_quiet():
+    """Half transparent green with noise, in which nothing moves"""
+    generator = np.random.default_rng(1)
+    frame = picture().astype(float)
+    frame[:, :40] = (np.array(GREY) + GREEN) / 2
+    frames = [frame + generator.normal(0, 4, frame.shape) for _ in range(12)]
+    write_film("noise.mov", [np.clip(np.round(one), 0, 255).astype(np.uint8) for one in frames])
+    changes = {}
+    for options in (), ("--quiet",):
+        alpha = keyed(*options, path="noise.mov")[4:, 10:90, 5:35, 3]
+        changes[options] = alpha.std(axis=0).mean()
+        assert abs(alpha.mean() - 123) < 10, (options, alpha.mean())
+    assert changes[("--quiet",)] < changes[()] / 2, changes
+
+
+def check_shape():
+    """The left edge is before column 48."""
+    for options, opaque, clear in (
+        (("--grow", 4), 44, 43), (("--grow", -4), 52, 51),
+        (("--grow", 4, "--method", "distance"), 44, 43),
+    ):  # fmt: skip
+        alpha = keyed(*options)[48, :, 3]
+        assert (alpha[opaque], alpha[clear]) == (255, 0), (options, alpha)
+    alpha = keyed("--feather", 4)[48, :, 3]
+    assert alpha[43] == 0 < alpha[44] < 30 and 225 < alpha[51] < alpha[52] == 255, alpha
+    assert (np.diff(alpha[40:56]) >= 0).all() and abs(alpha[47] + alpha[48] - 255) <= 2, alpha
+    refused("--grow 65: expected a whole number of pixels up to 64", "--grow", 65)
+    refused("--feather -1: expected a whole number", "--feather", -1)
+
+
+def check_light_wrap():
+    without, wrapped = (over("ffffff", "--light-wrap", value) for value in (0, 1))
+    assert near(without[48, 48:112], GREY) and near(wrapped[INSIDE], GREY)
+    edge = wrapped[48, 48:56, 0]
+    # Half of the light at the edge, screened: 64 + 0.5 * 191
+    assert abs(edge[0] - 159.5) < 10 and (np.diff(edge) < 0).all(), edge
+    refused("--light-wrap: no effect with --background none", "--light-wrap", 1, "--background", "none")
+
+
+def check_mattes():
+    half = np.zeros((8, 16), np.uint8)
+    half[:, :8] = 255
+    write_png("half.png", half)
+    places = FAR, (48, 60), (48, 100), (5, 150)
+    for options, expected in (
+        (("--garbage", "half.png"), (0, 0, 255, 0)),
+        (("--garbage", "half.png", "--method", "distance"), (0, 0, 255, 0)),
+        (("--holdout", "half.png"), (255, 255, 255, 0)),
+        (("--garbage", "half.png", "--holdout", "half.png"), (0, 0, 255, 0)),
+    ):
+        frame = keyed(*options)
+        assert tuple(frame[place][3] for place in places) == expected, (options, frame[48])
+        assert frame[FAR][3] == 0 or near(frame[FAR], GREEN, 0), frame[FAR]
+    repair = "--holdout and --network: not with"
+    refused(repair, "--holdout", "half.png", "--flow", 2)
+    refused(repair, "--holdout", "half.png", "--method", "distance")
+    refused("--garbage none.png: no such file", "--garbage", "none.png")
+
+
+def check_network():
+    """The matte is 1.2 times the red channel: 0.24 on the screen. It grows by 161 / 20 = 8 pixels for
+    the garbage matte, and shrinks by 16 for the holdout matte."""
+    network = onnxwriter.Network("red")
+    network.input("frame", (1, 3, HEIGHT, WIDTH))
+    network.output("matte", (1, 1, HEIGHT, WIDTH))
+    network.add("Conv", "frame", np.float32([1.2, 0, 0]).reshape(1, 3, 1, 1), output="matte")
+    with open("red.onnx", "wb") as file:
+        file.write(network.encoded())
+    lit = (235, 255, 120)
+    frame = picture((51, 160, 48), (235, 230, 220))
+    frame[20:76, 130:] = (0, 0, 200)  # a lamp
+    frame[30:34, 112:117] = (0, 0, 60)  # a strand of hair
+    frame[36:60, 68:92] = lit
+    frame[36:60, 50:56] = (51, 160, 48)  # a gap
+    write_png("studio.png", frame)
+    plain, masked = (keyed(*options, path="studio.png") for options in ((), ("--network", "red.onnx")))
+    assert (plain[48, 150, 3], masked[48, 150, 3]) == (255, 0), masked[48]
+    assert plain[INSIDE][3] < 200 or not near(plain[INSIDE], lit), plain[INSIDE]
+    assert masked[INSIDE][3] == 255 and near(masked[INSIDE], lit, 1), masked[INSIDE]
+    for place, alpha in ((32, 114), 255), ((48, 53), 0), (FAR, 0), ((70, 52), 255):
+        assert abs(plain[place][3] - alpha) < 10, (place, plain[place])
+        assert abs(masked[place][3] - plain[place][3]) <= 1, (place, masked[place])
+    refused("--network none.onnx: no such file", "--network", "none.onnx")
+    refused("beside --garbage", "--network", "red.onnx", "--garbage", "studio.png")
+
+
+def check_options_of_distance():
+    for option in "similarity", "smoothness", "balance":
+        refused(f"--{option}: no effect with --method distance", f"--{option}", 1, "--method", "distance")
+    for option in ("--quiet",), ("--linear",), ("--plate", "frozen"):
+        refused(f"{option[0]}: no effect with --method distance", *option, "--method", "distance")
+    refused("--plate froze: expected adaptive, measured, frozen, none or a file", "--plate", "froze")
+
+
+def check_sound():
+    """A sine of 440 Hz that lasts 0.998 s, beside 25 frames"""
+    write_film("tone.mov", [picture()] * 25,
+               "audiotestsrc num-buffers=43 ! audio/x-raw,rate=44100,channels=2 ! audioconvert"
+               " ! audio/x-raw,format=S16LE ! film.")  # fmt: skip
+    for name, width in ("mp4", 160), ("webm", 161), ("mkv", 161), ("avi", 161), ("mov", 161):
+        made("--background", "2040c0", "--output", f"heard.{name}", "tone.mov")
+        frames = pixels(f"heard.{name}", width)
+        assert len(frames) == 25, (name, len(frames))
+        for frame in frames[0], frames[-1]:
+            assert near(frame[FAR], BLUE, 16) and near(frame[INSIDE], GREY, 16), (name, frame[48])
+        # Without "caps", decodebin of GStreamer 1.22 at times hangs on video that is not linked.
+        launched(f"filesrc location=heard.{name} ! decodebin caps=audio/x-raw expose-all-streams=false"
+                 " ! audioconvert ! audioresample ! audio/x-raw,format=S16LE,rate=44100,channels=1"
+                 " ! filesink location=heard.s16")  # fmt: skip
+        samples = np.fromfile("heard.s16", np.int16).astype(int)
+        assert abs(len(samples) / 44100 - 0.998) < 0.1, (name, len(samples))
+        loud = np.flatnonzero(np.abs(samples) > 1000)
+        turns = loud[1:][np.diff(np.sign(samples[loud])) != 0]
+        hertz = (len(turns) - 1) / (turns[-1] - turns[0]) * 44100 / 2
+        assert len(turns) > 700 and abs(hertz - 440) < 3, (name, len(turns), hertz)
+    write_film("mute.mov", [picture()] * 3)
+    made("--background", "2040c0", "--output", "mute.mp4", "mute.mov")
+    assert len(pixels("mute.mp4", 160)) == 3
+
+
+def raw_of(message):
+    """Runs the pipeline that --verbose printed, up to the encoder, and returns its frames."""
+    line = next(line for line in message.splitlines() if line.startswith("gst-launch-1.0 "))
+    words = shlex.split(line)
+    end = words.index("opencldownload")
+    subprocess.run([*words[:end + 4], "video/x-raw,format=RGBA", "!", "filesink", "location=raw"],
+                   check=True, timeout=100, stdout=subprocess.DEVNULL)  # fmt: skip
+    return np.fromfile("raw", np.uint8).reshape(-1, HEIGHT, WIDTH, 4)
+
+
+def check_alpha_of_films():
+    """Noise of which each frame has other partly transparent pixels, without loss"""
+    generator = np.random.default_rng(2)
+    write_film("moving.mov", [
+        np.clip(picture() * generator.uniform(0.6, 1.2, (HEIGHT, WIDTH, 1)), 0, 255).astype(np.uint8)
+        for _ in range(5)])  # fmt: skip
+    has_ffv1 = subprocess.run(["gst-inspect-1.0", "--exists", "avenc_ffv1"], check=False).returncode == 0
+    for output, encoder in ("film.mov", "pngenc"), ("film.mkv", "avenc_ffv1"):
+        options = "--background", "none", "--verbose", "--output", output, "moving.mov"
+        if encoder == "avenc_ffv1" and not has_ffv1:
+            done = run(*options)
+            assert done.returncode == 2 and "gstreamer1.0-libav" in done.stderr, done.stderr
+            continue
+        expected, got = raw_of(made(*options)), pixels(output)
+        assert got.shape == expected.shape and (got == expected).all(), output
+        assert len(np.unique(got[..., 3])) > 20 and not (got[0] == got[1]).all()
+    refused("no alpha; --background none needs", "--background", "none", "--output", "film.mp4")
+    done = run("--background", "none", "moving.mov")
+    assert done.returncode == 2 and "--background none: needs --output" in done.stderr, done.stderr
+
+
+def check_virtual_camera():
+    """A file takes the place of v4l2sink, and /dev/null that of a device of v4l2loopback."""
+    os.mkdir("bin")
+    real = subprocess.run(["which", "gst-launch-1.0"], check=True, capture_output=True, text=True)
+    with open("bin/gst-launch-1.0", "w") as file:
+        file.write('#!/bin/bash\nwords=("${@/%v4l2sink/filesink}")\n'
+                   'exec ' + real.stdout.strip() + ' "${words[@]/#device=*/location=camera}"\n')
+    os.chmod("bin/gst-launch-1.0", 0o755)
+    write_film("short.mov", [picture()] * 3)
+    made("--background", "2040c0", "--output", "/dev/null", "short.mov",
+         PATH=f"{os.getcwd()}/bin:{os.environ['PATH']}")  # fmt: skip
+    # Rows of 161 pixels of YUY2 take 324 bytes. 32,64,192 by BT.601: Y = 16 + (65.738 * 32
+    # + 129.057 * 64 + 25.064 * 192) / 256 = 75.3, Cb = 189.0, Cr = 104.8
+    frames = np.fromfile("camera", np.uint8).reshape(3, HEIGHT, 324).astype(int)
+    assert np.abs(frames[:, 5, 8:12] - (75.3, 189, 75.3, 104.8)).max() <= 2, frames[:, 5, 8:12]
+    done = run("--output", "/dev/video97", "short.mov")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert "modprobe v4l2loopback exclusive_caps=1 video_nr=97" in done.stderr, done.stderr
+    refused("a camera has no alpha", "--background", "none", "--output", "/dev/null")
+
+
+def main():
+    write_png("square.png", picture())
+    for check in [value for name, value in globals().items() if name.startswith("check_")]:
+        check()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        main()
