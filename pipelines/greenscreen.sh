@@ -47,7 +47,7 @@ Repair of the key, in iterations (0; with --method distance 1, 5 and all):
                           saturation (0.3; 0: anywhere)
 
 Edges:
-  --grow PIXELS           -64 … 64, moves edges outwards, or inwards if negative (0)
+  --grow PIXELS           -64 … 64, moves edges outwards, or inwards if negative; also 0.5 (0)
   --feather PIXELS        0 … 64, softens edges on both sides (0)
   --light-wrap VALUE      0 … 1, light of the background over the edges (0)
 
@@ -88,9 +88,9 @@ take_plate () {
   esac
 }
 
-# take_shape OPTION PIXELS SIGN: a setting of matteshape, whose values end at 64
+# take_shape OPTION PIXELS SIGN FRACTION: a setting of matteshape, whose values end at 64
 take_shape () {
-  check "$1" "$2" "$3([0-9]|[1-5][0-9]|6[0-4])" "a whole number of pixels up to 64"
+  check "$1" "$2" "$3(([0-9]|[1-5][0-9]|6[0-3])$4|64)" "a number of pixels up to 64"
   shape+=("${1#--}=$2")
 }
 
@@ -127,8 +127,8 @@ while [ $# -gt 0 ]; do
     --fill | --noise | --flow)
       [ "$option $value" = "--flow all" ] || check "$option" "$value" "$whole" "a whole number"
       iterations[${option#--}]=$value ;;
-    --grow) take_shape "$option" "$value" '-?' ;;
-    --feather) take_shape "$option" "$value" '' ;;
+    --grow) take_shape "$option" "$value" '-?' '(\.[0-9]+)?' ;;
+    --feather) take_shape "$option" "$value" '' '' ;;
     --light-wrap) mixing+=("sink_1::light-wrap=$value") ;;
     --garbage | --holdout)
       check_file "$option" "$value"
