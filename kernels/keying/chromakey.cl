@@ -100,7 +100,7 @@ followed (short16 was, short16 now, short16 change)
   return select (was + step, now, change >= moving);
 }
 
-/* What is keyed has whole levels. They stay until the mean is clearly nearer to another. */
+/* The key gets levels. A level stays until the mean is clearly nearer to another one. */
 #define NEARER (short)40
 
 INLINED short16
