@@ -13,6 +13,19 @@
  * bleed into visible ones. Up to eight layers take one launch per frame, also in camera
  * formats such as NV12, I420 or YUY2. These get the same colours as from openclconvert.
  *
+ * The output has alpha (RGBA, BGRA, ARGB or ABGR), or it is opaque NV12 or I420. RGB is
+ * preferred, so that alpha and full chroma are kept. NV12 or I420 is preferred in two
+ * cases. The first caps that downstream offers have only 4:2:0 formats, as those of
+ * `openclconvert ! video/x-raw(memory:OpenCLMemory),format=NV12`, which then passes frames
+ * through. Or all inputs have the same of these two formats and `background` is not
+ * transparent. Otherwise a `capsfilter` selects them.
+ *
+ * In NV12 and I420 a transparent background is black. Layers are blended in RGB, and
+ * samples equal those that openclconvert makes from RGBA. The samples of a layer are
+ * copied, without any conversion, if it is opaque, unscaled and progressive, has even
+ * position and size, and has the chroma subsampling, chroma-site and colorimetry of the
+ * output. Layers that an opaque layer hides are not blended.
+ *
  * With `light-wrap`, the layers below light the edges of a frame, as lenses and air
  * would. The light L is the blurred image below, times 1 minus the blurred alpha, times
  * `light-wrap`. It is screened onto the frame's colours C: C + L (1 - C). The blur is a
@@ -52,17 +65,20 @@
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_compositor_debug);
 #define GST_CAT_DEFAULT gst_opencl_compositor_debug
 
+#define ON_DEVICE "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
 #define CAPS_OF(formats)                                                                 \
-  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
-  "format=(string){" formats "}, width=(int)[1, 32767], height=(int)[1, 32767], "        \
-  "framerate=(fraction)[0/1, 2147483647/1]"
+  ON_DEVICE ", format=(string){" formats                                                 \
+            "}, width=(int)[1, 32767], height=(int)[1, 32767], "                         \
+            "framerate=(fraction)[0/1, 2147483647/1]"
 #define WORDS "RGBA, BGRA, ARGB, ABGR"
-#define CAPS CAPS_OF (WORDS)
+#define SUBSAMPLED "NV12, I420"
+#define CAPS CAPS_OF (WORDS ", " SUBSAMPLED)
 /* Also the 8-bit formats that openclconvert reads */
 #define SINK_CAPS                                                                        \
-  CAPS_OF (WORDS ", NV12, I420, YUY2, UYVY, NV21, YV12, YVYU, VYUY, Y42B, NV16, NV61, "  \
-                 "Y444, NV24, AYUV, VUYA, A420, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GBR, " \
-                 "GBRA, GRAY8")
+  CAPS_OF (                                                                              \
+      WORDS ", " SUBSAMPLED ", YUY2, UYVY, NV21, YV12, YVYU, VYUY, Y42B, NV16, NV61, "   \
+            "Y444, NV24, AYUV, VUYA, A420, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GBR, "      \
+            "GBRA, GRAY8")
 
 using transfer::CompositorBackground;
 using transfer::Layer;
@@ -271,14 +287,16 @@ gst_opencl_compositor_sink_query (
       ->sink_query (aggregator, pad, query);
 }
 
-/* Returns the part of `caps` with this value of a field; empty if there is none. */
+/* Returns the part of `caps` with this value, or list of values, of a field; empty if
+ * there is none. */
 static GstCaps *
-with_only (GstCaps *caps, const gchar *field, const gchar *value)
+with_only (GstCaps *caps, const gchar *field, const gchar *values)
 {
-  GstCaps *wanted = gst_caps_from_string (CAPS);
-  gst_caps_set_simple (wanted, field, G_TYPE_STRING, value, nullptr);
+  gchar *text = g_strdup_printf (ON_DEVICE ", %s=(string)%s", field, values);
+  GstCaps *wanted = gst_caps_from_string (text);
   GstCaps *both = gst_caps_intersect_full (caps, wanted, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref (wanted);
+  g_free (text);
   return both;
 }
 
@@ -290,16 +308,89 @@ preferring (GstCaps *caps, const gchar *field, const gchar *value)
   return gst_caps_merge (with_only (caps, field, value), caps);
 }
 
+/* Returns true if all pads that have caps have this format. */
+static bool
+have_all_pads_format (gpointer compositor, GstVideoFormat format)
+{
+  bool have = true;
+
+  GST_OBJECT_LOCK (compositor);
+  for (GList *item = GST_ELEMENT (compositor)->sinkpads; item; item = item->next) {
+    GstVideoAggregatorPad *pad = GST_VIDEO_AGGREGATOR_PAD (item->data);
+    have = have && (!has_caps (pad) || GST_VIDEO_INFO_FORMAT (&pad->info) == format);
+  }
+  GST_OBJECT_UNLOCK (compositor);
+  return have;
+}
+
+/* Returns true if no format of the structure keeps more than 4:2:0 video of eight bits
+ * does: neither alpha nor full chroma. */
+static bool
+is_subsampled_only (const GstStructure *structure)
+{
+  const GValue *formats = gst_structure_get_value (structure, "format");
+  auto is_subsampled = [] (const GValue *name) {
+    const GstVideoFormat format =
+        gst_video_format_from_string (g_value_get_string (name));
+    const GstVideoFormatInfo *info = gst_video_format_get_info (format);
+    return format != GST_VIDEO_FORMAT_UNKNOWN && !GST_VIDEO_FORMAT_INFO_HAS_ALPHA (info)
+           && GST_VIDEO_FORMAT_INFO_IS_YUV (info) && info->w_sub[1] && info->h_sub[1];
+  };
+
+  if (!formats)
+    return false;
+  if (G_VALUE_HOLDS_STRING (formats))
+    return is_subsampled (formats);
+  bool all = GST_VALUE_HOLDS_LIST (formats);
+  for (guint i = 0; all && i < gst_value_list_get_size (formats); i++)
+    all = is_subsampled (gst_value_list_get_value (formats, i));
+  return all;
+}
+
+/* Returns true if downstream prefers 4:2:0 video. The first caps of a converter are those
+ * that it passes through. */
+static bool
+prefers_subsampled (GstPad *srcpad)
+{
+  GstCaps *peer = gst_pad_peer_query_caps (srcpad, nullptr);
+  const bool prefers = !gst_caps_is_any (peer) && !gst_caps_is_empty (peer)
+                       && is_subsampled_only (gst_caps_get_structure (peer, 0));
+  gst_caps_unref (peer);
+  return prefers;
+}
+
+/* Returns true if a 4:2:0 output loses nothing that downstream or the user wants. */
+static bool
+may_be_subsampled (GstOpenCLCompositor *self, const GstVideoInfo &lowest)
+{
+  const GstVideoFormat format = GST_VIDEO_INFO_FORMAT (&lowest);
+
+  if (prefers_subsampled (GST_AGGREGATOR_SRC_PAD (self)))
+    return true;
+  return self->settings->committed ().background != CompositorBackground::transparent
+         && (format == GST_VIDEO_FORMAT_NV12 || format == GST_VIDEO_FORMAT_I420)
+         && have_all_pads_format (self, format);
+}
+
 static gchar *
-colorimetry_of_output (const GstVideoInfo &lowest)
+colorimetry_of_rgb_output (const GstVideoInfo &lowest)
 {
   GstVideoInfo output;
   gst_video_info_set_format (&output, GST_VIDEO_FORMAT_RGBA, 1, 1);
   return opencl::converted_colorimetry (lowest, output);
 }
 
-/* Takes the format of the lowest pad if downstream accepts it, its interlace-mode, and
- * the colorimetry that openclconvert would keep. */
+/* Returns the part of `caps` in these formats, that of the lowest pad first. */
+static GstCaps *
+with_formats (GstCaps *caps, const gchar *formats, const GstVideoInfo &lowest)
+{
+  return preferring (
+      with_only (caps, "format", formats), "format", GST_VIDEO_INFO_NAME (&lowest));
+}
+
+/* Prefers RGB with alpha unless 4:2:0 loses nothing, and the format of the lowest pad. RGB
+ * has the colorimetry that openclconvert would keep. All have the interlace-mode of the
+ * lowest pad. */
 static GstCaps *
 gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps)
 {
@@ -308,12 +399,16 @@ gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps
   if (!lowest_info (aggregator, info))
     return gst_caps_ref (caps);
   GstCaps *possible = with_only (caps, "interlace-mode", interlace_mode_of (info));
-  possible = preferring (possible, "format", GST_VIDEO_INFO_NAME (&info));
-  gchar *colors = colorimetry_of_output (info);
+  GstCaps *rgb = with_formats (possible, "{" WORDS "}", info);
+  GstCaps *subsampled = with_formats (possible, "{" SUBSAMPLED "}", info);
+  gst_caps_unref (possible);
+  gchar *colors = colorimetry_of_rgb_output (info);
   if (colors)
-    possible = preferring (possible, "colorimetry", colors);
+    rgb = preferring (rgb, "colorimetry", colors);
   g_free (colors);
-  return possible;
+  return may_be_subsampled (GST_OPENCL_COMPOSITOR (aggregator), info)
+             ? gst_caps_merge (subsampled, rgb)
+             : gst_caps_merge (rgb, subsampled);
 }
 
 /* Size that shows all frames, and the highest framerate */
@@ -409,6 +504,20 @@ index_of_best_size (GstElement *element, GstCaps *caps)
   return best;
 }
 
+/* Gives a YUV output the colorimetry and chroma-site that openclconvert would keep. */
+static void
+keep_colours_of_lowest (GstAggregator *aggregator, GstCaps *output)
+{
+  GstVideoInfo lowest, info;
+
+  if (!lowest_info (aggregator, lowest) || !gst_video_info_from_caps (&info, output)
+      || !GST_VIDEO_INFO_IS_YUV (&info))
+    return;
+  GstCaps *input = gst_video_info_to_caps (&lowest);
+  opencl::keep_colours (output, input);
+  gst_caps_unref (input);
+}
+
 static GstCaps *
 gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
 {
@@ -423,7 +532,9 @@ gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
   gst_structure_fixate_field_nearest_int (structure, "height", extent.height);
   gst_structure_fixate_field_nearest_fraction (
       structure, "framerate", extent.fps_n, extent.fps_d);
-  return gst_caps_fixate (fixed);
+  fixed = gst_caps_fixate (fixed);
+  keep_colours_of_lowest (aggregator, fixed);
+  return fixed;
 }
 
 /* --- the layers of a frame --- */
@@ -542,6 +653,12 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
   std::vector<Layer> &layers = self->work->layers;
   const CompositorSettings settings = self->settings->committed ();
+  const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
+  const CompositorBackground background =
+      settings.background == CompositorBackground::transparent
+              && !GST_VIDEO_INFO_HAS_ALPHA (&info)
+          ? CompositorBackground::black
+          : settings.background;
 
   layers.clear ();
   for (const GstOpenCLAggregatorInput *input = inputs; input < inputs + n_inputs;
@@ -550,9 +667,10 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
     if (!has_visible_part (layers.back (), error))
       return FALSE;
   }
+  transfer::remove_hidden_layers (layers, info);
   flag_fields (output->buffer, layers);
-  return self->work->composition.blend (layers, GST_VIDEO_AGGREGATOR (self)->info,
-      *output, settings.background, blends_light (self, settings), error);
+  return self->work->composition.blend (
+      layers, info, *output, background, blends_light (self, settings), error);
 }
 
 /* --- events from downstream --- */

@@ -11,6 +11,8 @@
  *   LINEAR      blend light instead of levels
  *   SAMPLED     a layer may have a camera format, or other colorimetry than the output
  *   WRAP        light wrap for the first layer of the launch
+ *   SUBSAMPLED  the output has 4:2:0 chroma: a work-item computes a block of two by two
+ *               pixels, or with WIDE two rows. Colours are blended in RGB
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -46,7 +48,7 @@
 #define AS_LEVELS 1
 #define BY_MATRIX 2
 
-/* Sample layout of a layer, as in VideoFrame, and its colour matrix */
+/* Sample layout of a layer or of the output, as in VideoFrame, and its colour matrix */
 typedef struct
 {
   ulong4 start;
@@ -54,7 +56,7 @@ typedef struct
   int4 stride, step;
   int2 size, subsampling, chroma;
   int gray, kind;
-} LayerFormat;
+} FrameFormat;
 
 typedef struct
 {
@@ -67,17 +69,21 @@ typedef struct
   float alpha;
   float4 curve;
 #if SAMPLED
-  __constant const LayerFormat *format;
+  __constant const FrameFormat *format;
 #endif
 } Layer;
 
-#if SAMPLED
-#define FORMAT_PARAMETERS , __constant const LayerFormat *formats, int first_format
+/* The format of the output, then those of the layers */
+#if SAMPLED || SUBSAMPLED
+#define FORMAT_PARAMETERS , __constant const FrameFormat *formats, int first_format
 #define FORMAT_ARGUMENTS , formats, first_format
-#define LAYER_FORMAT(n) , formats + first_format + n
 #else
 #define FORMAT_PARAMETERS
 #define FORMAT_ARGUMENTS
+#endif
+#if SAMPLED
+#define LAYER_FORMAT(n) , formats + first_format + n
+#else
 #define LAYER_FORMAT(n)
 #endif
 #define MAKE_LAYER(n)                                                                    \
@@ -133,11 +139,18 @@ address_in (Layer layer, int x, int y)
   return layer.data + layer.offset + y * layer.stride + 4 * (ulong) x;
 }
 
+int4
+by_matrix (int4 pixel, __constant const FrameFormat *format)
+{
+  return (int4) (nearest_level (pixel, format->row0), nearest_level (pixel, format->row1),
+      nearest_level (pixel, format->row2), pixel.w);
+}
+
 #if SAMPLED
 VideoFrame
 picture_of (Layer layer)
 {
-  __constant const LayerFormat *format = layer.format;
+  __constant const FrameFormat *format = layer.format;
   VideoFrame picture = {format->gray, format->subsampling, format->chroma, layer.data,
       format->size, format->start, format->stride, format->step,
       INTERLACED ? layer.fields : 1};
@@ -149,11 +162,7 @@ sampled_pixel (Layer layer, int x, int y)
 {
   VideoFrame picture = picture_of (layer);
   int4 pixel = read_pixel (&picture, x, y);
-  if (layer.format->kind == BY_MATRIX)
-    pixel.xyz = (int3) (nearest_level (pixel, layer.format->row0),
-        nearest_level (pixel, layer.format->row1),
-        nearest_level (pixel, layer.format->row2));
-  return pixel;
+  return layer.format->kind == BY_MATRIX ? by_matrix (pixel, layer.format) : pixel;
 }
 #endif
 
@@ -445,28 +454,30 @@ background_at (int background, int x, int y)
   }
 }
 
-/* `last`: store bytes instead of passing the pixel on in `carried`. */
+/* `area`: left, top, right and bottom of the part of the output to compute. `last`: store
+ * bytes instead of passing the pixel on in `carried`. */
 #define PARAMETERS                                                                       \
-  FRAME (, output), int4 order, int2 out_size, float4 curve, int background, int last,   \
-      __global float4 *carried, LAYER_PARAMETERS (0), LAYER_PARAMETERS (1),              \
+  FRAME (, output), int4 order, int2 out_size, int4 area, float4 curve, int background,  \
+      int last, __global float4 *carried, LAYER_PARAMETERS (0), LAYER_PARAMETERS (1),              \
       LAYER_PARAMETERS (2), LAYER_PARAMETERS (3), LAYER_PARAMETERS (4),                  \
       LAYER_PARAMETERS (5), LAYER_PARAMETERS (6),                                        \
       LAYER_PARAMETERS (7) FORMAT_PARAMETERS WRAP_PARAMETERS
 #define LAYER_ARGUMENTS(n)                                                               \
   FRAME_ARGUMENTS (layer##n), order##n, place##n, modes##n, alpha##n, curve##n
 #define ARGUMENTS                                                                        \
-  FRAME_ARGUMENTS (output), order, out_size, curve, background, last, carried,           \
+  FRAME_ARGUMENTS (output), order, out_size, area, curve, background, last, carried,     \
       LAYER_ARGUMENTS (0), LAYER_ARGUMENTS (1), LAYER_ARGUMENTS (2),                     \
       LAYER_ARGUMENTS (3), LAYER_ARGUMENTS (4), LAYER_ARGUMENTS (5),                     \
       LAYER_ARGUMENTS (6), LAYER_ARGUMENTS (7) FORMAT_ARGUMENTS WRAP_ARGUMENTS
 #define FOR_UPPER_LAYERS(DO) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
 
-void
-composite_pixel (int x, int y, PARAMETERS)
+/* Returns the result of the launch: light if the launch is not the last one, else levels,
+ * with alpha in 0 … 1. */
+float4
+blended_pixel (int x, int y, PARAMETERS)
 {
-  ulong index = (ulong) y * out_size.x + x;
   float4 pixel = background == BACKGROUND_CARRIED
-                     ? carried[index]
+                     ? carried[(ulong) y * out_size.x + x]
                      : light_of_pixel (background_at (background, x, y), curve);
 #define ADD(n)                                                                           \
   if (place##n.s2 > 0)                                                                   \
@@ -477,14 +488,60 @@ composite_pixel (int x, int y, PARAMETERS)
   ADD (0)
 #endif
   FOR_UPPER_LAYERS (ADD)
+  return last ? pixel_of_light (pixel, curve) : pixel;
+}
 
+int4
+rounded_levels (float4 pixel)
+{
+  return convert_int4_rte ((float4) (pixel.xyz, pixel.w * 255.0f));
+}
+
+#if SUBSAMPLED
+typedef struct
+{
+  __global uchar *data;
+  int2 size;
+  ulong4 start;
+  int4 stride, step;
+  int2 chroma;
+} Canvas;
+
+#define CANVAS                                                                           \
+  {output, out_size, formats[0].start, formats[0].stride, formats[0].step,               \
+      formats[0].chroma}
+#define OUT_GRAY 0
+#define OUT_W_SUB 1
+#define OUT_H_SUB 1
+#define OUT_FIELDS (INTERLACED ? 2 : 1)
+#define CHROMA_OUT_H out->chroma.x
+#define CHROMA_OUT_V out->chroma.y
+#define STORE(component, x, y, value)                                                    \
+  (*ADDRESS (out, component, x, y) = (uchar) (value))
+#define SOURCE_PARAMETERS PARAMETERS
+#define SOURCE_ARGUMENTS ARGUMENTS
+#define PIXEL(x, y) by_matrix (rounded_levels (blended_pixel (x, y, ARGUMENTS)), formats)
+#include "chromablocks.clh"
+
+__kernel void
+composite (PARAMETERS)
+{
+  const Canvas canvas = CANVAS;
+  int x = area.x + 2 * get_global_id (0);
+  int block = area.y / 2 + get_global_id (1);
+  if (x < area.z && first_line (block) < area.w)
+    store_block (&canvas, x, block, ARGUMENTS);
+}
+#else
+void
+composite_pixel (int x, int y, PARAMETERS)
+{
+  float4 pixel = blended_pixel (x, y, ARGUMENTS);
   if (!last) {
-    carried[index] = pixel;
+    carried[(ulong) y * out_size.x + x] = pixel;
     return;
   }
-  pixel = pixel_of_light (pixel, curve);
-  pixel.w *= 255.0f;
-  uint4 bytes = convert_uint4_rte (pixel) << convert_uint4 (order);
+  uint4 bytes = convert_uint4 (rounded_levels (pixel)) << convert_uint4 (order);
   store_word (LINE (output, y) + 4 * (ulong) x,
       bytes.x | bytes.y | bytes.z | bytes.w);
 }
@@ -492,22 +549,19 @@ composite_pixel (int x, int y, PARAMETERS)
 __kernel void
 composite (PARAMETERS)
 {
-  int x = get_global_id (0);
-  int y = get_global_id (1);
-  if (x < out_size.x && y < out_size.y)
+  int x = area.x + get_global_id (0);
+  int y = area.y + get_global_id (1);
+  if (x < area.z && y < area.w)
     composite_pixel (x, y, ARGUMENTS);
 }
+#endif
 
 #if WIDE
-/* For a CPU: a work-item computes a row, sixteen columns at a time. Columns that a layer
- * covers only in part are computed one by one. */
+/* For a CPU: a work-item computes a row, or two with SUBSAMPLED, sixteen columns at a
+ * time. Columns that a layer covers only in part are computed one by one. */
 typedef struct
 {
   float16 red, green, blue, alpha;
-  /* Replaces the floats if nothing was blended, which is common in keyed video: opaque
-   * pixels in the output's format */
-  uint16 words;
-  bool are_words;
 } WidePixels;
 
 INLINED uint16
@@ -541,8 +595,7 @@ background_wide (int background, int x, int y)
   float4 second = background_at (background, x + 8, y);
   WidePixels pixels = {(float16) ((float8) (first.x), (float8) (second.x)),
       (float16) ((float8) (first.y), (float8) (second.y)),
-      (float16) ((float8) (first.z), (float8) (second.z)), (float16) (first.w),
-      (uint16) (0), false};
+      (float16) ((float8) (first.z), (float8) (second.z)), (float16) (first.w)};
   return pixels;
 }
 
@@ -574,8 +627,7 @@ INLINED WidePixels
 floats_of_levels (Pixels levels, float alpha)
 {
   WidePixels pixels = {convert_float16 (levels.x), convert_float16 (levels.y),
-      convert_float16 (levels.z), convert_float16 (levels.w) * (1.0f / 255.0f) * alpha,
-      (uint16) (0), false};
+      convert_float16 (levels.z), convert_float16 (levels.w) * (1.0f / 255.0f) * alpha};
   return pixels;
 }
 
@@ -585,18 +637,21 @@ floats_of_words (uint16 words, int4 order)
   return floats_of_levels (pixels_of_words (words, convert_uint4 (order)), 1.0f);
 }
 
+INLINED Pixels
+by_matrix_wide (Pixels pixels, __constant const FrameFormat *format)
+{
+  Pixels made = {color_wide (pixels, format->row0), color_wide (pixels, format->row1),
+      color_wide (pixels, format->row2), pixels.w};
+  return made;
+}
+
 #if SAMPLED
 INLINED Pixels
 wide_samples (Layer layer, int x, int y)
 {
   VideoFrame picture = picture_of (layer);
   Pixels pixels = read_pixels (&picture, x, y);
-  if (layer.format->kind == AS_LEVELS)
-    return pixels;
-  Pixels made = {color_wide (pixels, layer.format->row0),
-      color_wide (pixels, layer.format->row1), color_wide (pixels, layer.format->row2),
-      pixels.w};
-  return made;
+  return layer.format->kind == BY_MATRIX ? by_matrix_wide (pixels, layer.format) : pixels;
 }
 #endif
 
@@ -640,25 +695,33 @@ bits_of_any (uint16 words)
   return ~bits_of_all (~words);
 }
 
-/* Blends the words of a layer that covers all of these pixels. */
-INLINED void
-add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
+/* Return true if the layer shows none of these pixels, or nothing but them. */
+INLINED bool
+are_clear (Layer layer, uint16 words)
 {
   uint alpha = 255u << layer.order.w;
-  bool clear = (bits_of_any (words) & alpha) == 0 && layer.operator != OPERATOR_SOURCE;
-  bool opaque = (bits_of_all (words) & alpha) == alpha && layer.alpha == 1.0f;
-  if (clear && (below->are_words || !any (below->alpha <= 0.0f)))
+  return (bits_of_any (words) & alpha) == 0 && layer.operator != OPERATOR_SOURCE;
+}
+
+INLINED bool
+are_opaque (Layer layer, uint16 words)
+{
+  uint alpha = 255u << layer.order.w;
+  return (bits_of_all (words) & alpha) == alpha && layer.alpha == 1.0f;
+}
+
+/* Blends the words of a layer that covers all of these pixels. */
+INLINED void
+add_wide_words (WidePixels *below, Layer layer, uint16 words)
+{
+  if (are_clear (layer, words) && !any (below->alpha <= 0.0f))
     return;
   Pixels levels = pixels_of_words (words, convert_uint4 (layer.order));
-  if (opaque) {
-    below->words =
-        all (layer.order == order) ? words : words_of_pixels (levels, convert_uint4 (order));
-    below->are_words = true;
-    return;
-  }
-  if (below->are_words)
-    *below = floats_of_words (below->words, order);
-  blend_wide (below, floats_of_levels (levels, layer.alpha), layer.operator);
+  WidePixels pixels = floats_of_levels (levels, layer.alpha);
+  if (are_opaque (layer, words))
+    *below = pixels;
+  else
+    blend_wide (below, pixels, layer.operator);
 }
 
 /* neighbours() for sixteen columns: those to the left and to the right, and the weight of
@@ -743,8 +806,7 @@ sample_wide (Layer layer, int x, int y)
 #define PLAIN(component)                                                                 \
   MIXED_WIDE (LEVELS (0, component), LEVELS (1, component), LEVELS (2, component),       \
       LEVELS (3, component))
-  WidePixels pixels = {
-      PLAIN (x), PLAIN (y), PLAIN (z), (float16) (1.0f), (uint16) (0), false};
+  WidePixels pixels = {PLAIN (x), PLAIN (y), PLAIN (z), (float16) (1.0f)};
   uint alpha = 255u << bits.w;
   if ((bits_of_all (words[0] & words[1] & words[2] & words[3]) & alpha) == alpha)
     return pixels;
@@ -789,16 +851,13 @@ words_of_layer (Layer layer, int x, int y)
 }
 
 INLINED void
-add_wide_floats (WidePixels *below, WidePixels pixels, Layer layer, int4 order)
+add_wide_floats (WidePixels *below, WidePixels pixels, Layer layer)
 {
   pixels.alpha *= layer.alpha;
-  if (all (pixels.alpha == 1.0f)) {
+  if (all (pixels.alpha == 1.0f))
     *below = pixels;
-    return;
-  }
-  if (below->are_words)
-    *below = floats_of_words (below->words, order);
-  blend_wide (below, pixels, layer.operator);
+  else
+    blend_wide (below, pixels, layer.operator);
 }
 
 INLINED WidePixels
@@ -820,16 +879,14 @@ load_carried (__global const float4 *at)
   float16 first = vload16 (0, floats), second = vload16 (1, floats);
   float16 third = vload16 (2, floats), fourth = vload16 (3, floats);
 #define COMPONENT(n) (float16) (first.n, second.n, third.n, fourth.n)
-  WidePixels pixels = {COMPONENT (s048c), COMPONENT (s159d), COMPONENT (s26ae),
-      COMPONENT (s37bf), (uint16) (0), false};
+  WidePixels pixels = {
+      COMPONENT (s048c), COMPONENT (s159d), COMPONENT (s26ae), COMPONENT (s37bf)};
   return pixels;
 }
 
 INLINED void
-store_carried (__global float4 *at, int4 order, WidePixels pixels)
+store_carried (__global float4 *at, WidePixels pixels)
 {
-  if (pixels.are_words)
-    pixels = floats_of_words (pixels.words, order);
   __global float *floats = (__global float *) at;
 #define FOUR(n, place)                                                                   \
   {                                                                                      \
@@ -860,75 +917,175 @@ light_wide (WidePixels *pixels, int x, int y WRAP_PARAMETERS)
 }
 #endif
 
-INLINED void
-store_wide (__global uchar *at, int4 order, WidePixels pixels)
-{
-  uint4 bits = convert_uint4 (order);
-  if (pixels.are_words)
-    store_words (at, pixels.words);
-  else
-    store_words (at, convert_uint16_rte (pixels.red) << bits.x
-                         | convert_uint16_rte (pixels.green) << bits.y
-                         | convert_uint16_rte (pixels.blue) << bits.z
-                         | convert_uint16_rte (pixels.alpha * 255.0f) << bits.w);
-}
+/* --- rows --- */
 
-__kernel void
-composite_cpu (PARAMETERS)
+/* With a loop over this array, the blending code is compiled once instead of eight
+ * times. */
+#define ALL_LAYERS                                                                       \
+  {MAKE_LAYER (0), MAKE_LAYER (1), MAKE_LAYER (2), MAKE_LAYER (3), MAKE_LAYER (4),       \
+      MAKE_LAYER (5), MAKE_LAYER (6), MAKE_LAYER (7)}
+
+/* The layers on a row: their indices, and the columns that they cover, and that can be
+ * computed sixteen at a time */
+typedef struct
 {
-  int y = get_global_id (1);
-  if (y >= out_size.y)
-    return;
-  /* With a loop over this array, the blending code is compiled once instead of eight
-   * times. */
-  const Layer layers[LAYERS] = {MAKE_LAYER (0), MAKE_LAYER (1), MAKE_LAYER (2),
-      MAKE_LAYER (3), MAKE_LAYER (4), MAKE_LAYER (5), MAKE_LAYER (6), MAKE_LAYER (7)};
-  int here[LAYERS], count = 0; /* layers on this row */
+  int count, here[LAYERS];
   int2 covered[LAYERS], wide[LAYERS];
+} WideRow;
+
+INLINED WideRow
+wide_row (const Layer *layers, int y)
+{
+  WideRow row;
+  row.count = 0;
   for (int n = 0; n < LAYERS; n++) {
     int8 place = layers[n].place;
     if (place.s2 <= 0 || y < place.s1 || y - place.s1 >= place.s3)
       continue;
-    covered[count] = (int2) (place.s0, place.s0 + place.s2);
-    wide[count] = wide_part_of (layers[n]);
-    here[count++] = n;
+    row.covered[row.count] = (int2) (place.s0, place.s0 + place.s2);
+    row.wide[row.count] = wide_part_of (layers[n]);
+    row.here[row.count++] = n;
   }
-  for (int x = 0; x < out_size.x; x += COLUMNS) {
-    int end = x + COLUMNS;
-    bool plain = end <= out_size.x;
-    for (int n = 0; n < count; n++)
-      plain = plain
-              && (end <= covered[n].x || x >= covered[n].y
-                  || (x >= wide[n].x && end <= wide[n].y));
-    if (!plain) {
-      for (int at = x; at < min (end, out_size.x); at++)
+  return row;
+}
+
+/* Returns true if sixteen columns can be computed at a time. */
+INLINED bool
+is_wide_at (const WideRow *row, int x, int4 area)
+{
+  int end = x + COLUMNS;
+  bool wide = end <= area.z;
+  for (int n = 0; n < row->count; n++)
+    wide = wide
+           && (end <= row->covered[n].x || x >= row->covered[n].y
+               || (x >= row->wide[n].x && end <= row->wide[n].y));
+  return wide;
+}
+
+INLINED bool
+is_at (const WideRow *row, int n, int x)
+{
+  return x >= row->covered[n].x && x < row->covered[n].y;
+}
+
+/* blended_pixel() for sixteen columns */
+INLINED WidePixels
+blended_wide (const WideRow *row, const Layer *layers, int x, int y, PARAMETERS)
+{
+  WidePixels pixels = background == BACKGROUND_CARRIED
+                          ? load_carried (carried + (ulong) y * out_size.x + x)
+                          : background_wide (background, x, y);
+  for (int n = 0; n < row->count; n++) {
+    const Layer layer = layers[row->here[n]];
+    if (!is_at (row, n, x))
+      continue;
+    bool lit = WRAP && row->here[n] == 0;
+    if (!lit && !is_scaled (layer.place)) {
+      add_wide_words (&pixels, in_order (layer), words_of_layer (layer, x, y));
+      continue;
+    }
+    WidePixels layer_pixels = floats_of_layer (layer, x, y);
+#if WRAP
+    if (lit)
+      light_wide (&layer_pixels, x, y WRAP_ARGUMENTS);
+#endif
+    add_wide_floats (&pixels, layer_pixels, layer);
+  }
+  return pixels;
+}
+
+/* Returns true if sixteen pixels of the output are opaque pixels of one layer, which is
+ * common in keyed video. Sets `words` to them, in the order of the output. */
+INLINED bool
+find_opaque_words (
+    const WideRow *row, const Layer *layers, int x, int y, int4 order, uint16 *words)
+{
+  for (int n = row->count - 1; n >= 0; n--) {
+    if (!is_at (row, n, x))
+      continue;
+    const Layer layer = in_order (layers[row->here[n]]);
+    if ((WRAP && row->here[n] == 0) || is_scaled (layer.place) || layer.alpha != 1.0f)
+      return false;
+    *words = words_of_layer (layer, x, y);
+    if (are_opaque (layer, *words)) {
+      if (any (layer.order != order))
+        *words = words_of_pixels (
+            pixels_of_words (*words, convert_uint4 (layer.order)), convert_uint4 (order));
+      return true;
+    }
+    if (!are_clear (layer, *words))
+      return false;
+  }
+  return false;
+}
+
+/* The result of the last launch for sixteen columns, in the order of the output */
+INLINED uint16
+words_wide (const WideRow *row, const Layer *layers, int x, int y, PARAMETERS)
+{
+  uint16 words;
+  if (find_opaque_words (row, layers, x, y, order, &words))
+    return words;
+  WidePixels pixels = blended_wide (row, layers, x, y, ARGUMENTS);
+  uint4 bits = convert_uint4 (order);
+  return convert_uint16_rte (pixels.red) << bits.x
+         | convert_uint16_rte (pixels.green) << bits.y
+         | convert_uint16_rte (pixels.blue) << bits.z
+         | convert_uint16_rte (pixels.alpha * 255.0f) << bits.w;
+}
+
+#if SUBSAMPLED
+__kernel void
+composite_cpu (PARAMETERS)
+{
+  const Canvas canvas = CANVAS;
+  const Layer layers[LAYERS] = ALL_LAYERS;
+  int block = area.y / 2 + get_global_id (1);
+  int first = first_line (block);
+  int lines[2] = {first, line_of_block (first, 1, out_size.y)};
+  if (first >= area.w)
+    return;
+  const WideRow rows[2] = {wide_row (layers, lines[0]), wide_row (layers, lines[1])};
+  int2 before = 0;
+  for (int x = area.x; x < area.z; x += COLUMNS) {
+    bool has_before = x > area.x || x == 0;
+    if (!has_before || !is_wide_at (&rows[0], x, area) || !is_wide_at (&rows[1], x, area)) {
+      for (int at = x; at < min (x + COLUMNS, area.z); at += 2)
+        before = store_block (&canvas, at, block, ARGUMENTS);
+      continue;
+    }
+    int16 chroma[2];
+    for (int j = 0; j < 2; j++) {
+      uint16 words = words_wide (&rows[j], layers, x, lines[j], ARGUMENTS);
+      Pixels converted =
+          by_matrix_wide (pixels_of_words (words, convert_uint4 (order)), formats);
+      store_wide_row (&canvas, x, lines[j], j, converted, &chroma[0], &chroma[1]);
+    }
+    store_wide_chroma (&canvas, x, block, chroma[0], chroma[1], &before);
+  }
+}
+#else
+__kernel void
+composite_cpu (PARAMETERS)
+{
+  const Layer layers[LAYERS] = ALL_LAYERS;
+  int y = area.y + get_global_id (1);
+  if (y >= area.w)
+    return;
+  const WideRow row = wide_row (layers, y);
+  for (int x = area.x; x < area.z; x += COLUMNS) {
+    if (!is_wide_at (&row, x, area)) {
+      for (int at = x; at < min (x + COLUMNS, area.z); at++)
         composite_pixel (at, y, ARGUMENTS);
       continue;
     }
-    __global float4 *at_carried = carried + (ulong) y * out_size.x + x;
-    WidePixels pixels = background == BACKGROUND_CARRIED
-                            ? load_carried (at_carried)
-                            : background_wide (background, x, y);
-    for (int n = 0; n < count; n++) {
-      const Layer layer = layers[here[n]];
-      if (x < covered[n].x || x >= covered[n].y)
-        continue;
-      bool lit = WRAP && here[n] == 0;
-      if (!lit && !is_scaled (layer.place)) {
-        add_wide_words (&pixels, in_order (layer), order, words_of_layer (layer, x, y));
-        continue;
-      }
-      WidePixels layer_pixels = floats_of_layer (layer, x, y);
-#if WRAP
-      if (lit)
-        light_wide (&layer_pixels, x, y WRAP_ARGUMENTS);
-#endif
-      add_wide_floats (&pixels, layer_pixels, layer, order);
-    }
     if (last)
-      store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);
+      store_words (LINE (output, y) + 4 * (ulong) x,
+          words_wide (&row, layers, x, y, ARGUMENTS));
     else
-      store_carried (at_carried, order, pixels);
+      store_carried (carried + (ulong) y * out_size.x + x,
+          blended_wide (&row, layers, x, y, ARGUMENTS));
   }
 }
+#endif
 #endif

@@ -32,8 +32,7 @@
 #define SCALE_LANCZOS 4
 
 #define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
-#define OUT_BLOCK_W (1 << OUT_W_SUB)
-#define OUT_BLOCK_H (1 << OUT_H_SUB)
+#define OUT_FIELDS FIELDS
 
 /* SCALE_LANCZOS: for each output column and row, the index of the first of `count` input
  * samples, then their weights */
@@ -248,9 +247,7 @@ store_v210 (uint4 *words, int value, int at, int first, int step, int count)
 #define STORE(component, x, y, value) store_v210 (out->words, value, x, V210_##component)
 #else
 #define STORE(component, x, y, value)                                                    \
-  store_sample (out->data + out->start.component + (ulong) (y) * out->stride.component   \
-                    + (ulong) (x) * out->step.component,                                 \
-      value)
+  store_sample (ADDRESS (out, component, x, y), value)
 #endif
 
 /* Returns the pixel of the output at `at`. */
@@ -276,95 +273,25 @@ pixel_at (const VideoFrame *in, const Canvas *out, const Colors *colors, int2 at
 }
 
 #define PIXEL(x, y) pixel_at (in, out, colors, (int2) (x, y))
+#define SOURCE_PARAMETERS const VideoFrame *in, const Colors *colors
+#define SOURCE_ARGUMENTS in, colors
+#include "chromablocks.clh"
 
-/* Returns the first row of a block. Blocks of the two fields alternate. */
-int
-first_line (int block)
-{
-#if OUT_H_SUB
-  return (block - FIELD_OF (block)) * 2 + FIELD_OF (block);
-#else
-  return block;
-#endif
-}
-
-/* Returns row `j` of a block, which is counted in its field, or the first row if that is
- * outside the frame. */
-int
-line_of_block (int first, int j, int height)
-{
-  int line = first + FIELDS * j;
-  return line < height ? line : first;
-}
-
-/* Returns the chroma between two rows of a field. `y` is the first of them. */
+/* Converts the block that begins at column x, and returns the chroma of its last
+ * column. */
 int2
-between_lines (int2 above, int2 below, int y)
-{
-#if FIELDS == 2
-  return FIELD_OF (y) ? (above + 3 * below + 2) >> 2 : (3 * above + below + 2) >> 2;
-#else
-  return (above + below + 1) >> 1;
-#endif
-}
-
-/* Converts the block that begins at column x. */
-void
 convert_block (const VideoFrame *in, const Canvas *out, const Colors *colors, int x,
     int block)
 {
-  int y = first_line (block);
 #if OUT_PACKED
+  int y = first_line (block);
   uint4 bytes = convert_uint4 (PIXEL (x, y)) << (convert_uint4 (out->start & 3) << 3);
   __global uchar *out_line =
       out->data + (out->start.x & ~3UL) + (ulong) y * out->stride.x;
   ((__global uint *) out_line)[x] = bytes.x | bytes.y | bytes.z | bytes.w;
+  return 0;
 #else
-  int2 chroma[OUT_BLOCK_W]; /* of each column of the block */
-  for (int i = 0; i < OUT_BLOCK_W; i++) {
-    int column = min (x + i, out->size.x - 1);
-    for (int j = 0; j < OUT_BLOCK_H; j++) {
-      int line = line_of_block (y, j, out->size.y);
-      int4 pixel = PIXEL (column, line);
-      STORE (x, column, line, pixel.x);
-      if (out->step.w)
-        STORE (w, column, line, pixel.w);
-#if CHROMA_OUT_V == CHROMA_CENTRED
-      chroma[i] = j == 0 ? pixel.yz : between_lines (chroma[i], pixel.yz, y);
-#else
-      chroma[i] = j == 0 ? pixel.yz : chroma[i];
-#endif
-    }
-  }
-
-#if !OUT_GRAY
-#if CHROMA_OUT_H == CHROMA_CENTRED
-  int2 result = (chroma[0] + chroma[OUT_BLOCK_W - 1] + 1) >> 1;
-#elif CHROMA_OUT_H == CHROMA_COSITED
-  int2 result = chroma[0];
-  int2 left = chroma[0];
-  if (x > 0) {
-    left = PIXEL (x - 1, y).yz;
-#if CHROMA_OUT_V == CHROMA_CENTRED
-    int second = line_of_block (y, OUT_BLOCK_H - 1, out->size.y);
-    left = between_lines (left, PIXEL (x - 1, second).yz, y);
-#endif
-  }
-  /* At the right edge the sample to the right is left out, as in videoconvert. */
-  if (x == 0)
-    result = (3 * result + chroma[OUT_BLOCK_W - 1] + 2) >> 2;
-  else if (x + 2 >= out->size.x)
-    result = (left + 3 * result + 2) >> 2;
-  else
-    result = (left + 2 * result + chroma[OUT_BLOCK_W - 1] + 2) >> 2;
-#else
-  int2 result = chroma[0];
-#endif
-  int chroma_x = x >> OUT_W_SUB;
-  int chroma_y = block;
-  STORE (y, chroma_x, chroma_y, result.x);
-  STORE (z, chroma_x, chroma_y, result.y);
-#endif
+  return store_block (out, x, block, SOURCE_ARGUMENTS);
 #endif
 }
 
@@ -410,30 +337,6 @@ convert (PARAMETERS)
 /* For a CPU, for 8-bit formats without scaling and fields: a work-item converts the rows
  * of a block, sixteen columns at a time, and pixel by pixel near the left and right
  * edges. */
-INLINED void
-store_eight (__global uchar *at, int step, uchar8 values)
-{
-  if (step == 1) {
-    STORE_UNALIGNED (HalfBytes, at, values);
-    return;
-  }
-  uchar each[8];
-  vstore8 (values, 0, each);
-  for (int n = 0; n < 8; n++)
-    at[n * step] = each[n];
-}
-
-INLINED void
-store_columns (__global uchar *at, int step, uchar16 values)
-{
-  if (step == 1) {
-    STORE_UNALIGNED (Bytes, at, values);
-    return;
-  }
-  store_eight (at, step, values.lo);
-  store_eight (at + 8 * step, step, values.hi);
-}
-
 INLINED Pixels
 converted_wide (const VideoFrame *in, const Colors *colors, int x, int y)
 {
@@ -445,53 +348,6 @@ converted_wide (const VideoFrame *in, const Colors *colors, int x, int y)
 #else
   return pixels;
 #endif
-}
-
-/* `before`: the chroma to the left of the block, both components */
-INLINED void
-store_chroma_wide (
-    const Canvas *out, int x, int block, int16 first, int16 second, int2 before)
-{
-#if OUT_W_SUB
-  int8 results[2];
-  for (int n = 0; n < 2; n++) {
-    int16 chroma = n == 0 ? first : second;
-    int8 here = chroma.even, right = chroma.odd;
-    int8 left = (int8) (n == 0 ? before.x : before.y, right.s0123, right.s45, right.s6);
-    results[n] = CHROMA_OUT_H == CHROMA_CENTRED   ? (here + right + 1) >> 1
-                 : CHROMA_OUT_H == CHROMA_COSITED ? (left + 2 * here + right + 2) >> 2
-                                                  : here;
-  }
-  __global uchar *at = ADDRESS (out, y, x >> 1, block);
-  __global uchar *other = ADDRESS (out, z, x >> 1, block);
-  if (out->step.y == 2 && (other == at + 1 || at == other + 1)) {
-    uchar16 both;
-    both.even = convert_uchar8 (other > at ? results[0] : results[1]);
-    both.odd = convert_uchar8 (other > at ? results[1] : results[0]);
-    STORE_UNALIGNED (Bytes, other > at ? at : other, both);
-    return;
-  }
-  store_eight (at, out->step.y, convert_uchar8 (results[0]));
-  store_eight (other, out->step.z, convert_uchar8 (results[1]));
-#else
-  __global uchar *at = ADDRESS (out, y, x, block);
-  __global uchar *other = ADDRESS (out, z, x, block);
-  store_columns (at, out->step.y, convert_uchar16 (first));
-  store_columns (other, out->step.z, convert_uchar16 (second));
-#endif
-}
-
-/* Returns the chroma of the column before x, for all rows of a block. */
-int2
-chroma_before (
-    const VideoFrame *in, const Canvas *out, const Colors *colors, int x, int y)
-{
-  int2 left = PIXEL (x - 1, y).yz;
-#if CHROMA_OUT_V == CHROMA_CENTRED
-  int second = line_of_block (y, OUT_BLOCK_H - 1, out->size.y);
-  left = between_lines (left, PIXEL (x - 1, second).yz, y);
-#endif
-  return left;
 }
 
 /* Replaces `before` by the chroma to the left of the next sixteen columns. */
@@ -510,19 +366,11 @@ convert_wide_block (const VideoFrame *in, const Canvas *out, const Colors *color
   int16 first, second;
   for (int j = 0; j < OUT_BLOCK_H; j++) {
     int line = line_of_block (y, j, out->size.y);
-    Pixels pixels = converted_wide (in, colors, x, line);
-    store_columns (
-        ADDRESS (out, x, x, line), out->step.x, convert_uchar16 (pixels.x));
-    if (out->step.w)
-      store_columns (
-          ADDRESS (out, w, x, line), out->step.w, convert_uchar16 (pixels.w));
-    bool between = CHROMA_OUT_V == CHROMA_CENTRED;
-    first = j == 0 ? pixels.y : between ? (first + pixels.y + 1) >> 1 : first;
-    second = j == 0 ? pixels.z : between ? (second + pixels.z + 1) >> 1 : second;
+    store_wide_row (
+        out, x, line, j, converted_wide (in, colors, x, line), &first, &second);
   }
 #if !OUT_GRAY
-  store_chroma_wide (out, x, block, first, second, *before);
-  *before = (int2) (first.sf, second.sf);
+  store_wide_chroma (out, x, block, first, second, before);
 #endif
 #endif
 }
@@ -535,22 +383,15 @@ convert_cpu (PARAMETERS)
   out.step = (int4) (OUT_STEPS);
   int block = get_global_id (1);
   int2 before = 0;
-  bool has_before = false;
   if (block << OUT_H_SUB >= out_size.y)
     return;
   for (int x = 0; x < out_size.x; x += COLUMNS) {
-    if (x < CHROMA_REACH || x + COLUMNS + CHROMA_REACH > out_size.x) {
-      for (int end = min (x + COLUMNS, out_size.x), at = x; at < end; at += OUT_BLOCK_W)
-        convert_block (&in, &out, &colors, at, block);
-      has_before = false;
+    if (x >= CHROMA_REACH && x + COLUMNS + CHROMA_REACH <= out_size.x) {
+      convert_wide_block (&in, &out, &colors, x, block, &before);
       continue;
     }
-#if CHROMA_OUT_H == CHROMA_COSITED
-    if (!has_before)
-      before = chroma_before (&in, &out, &colors, x, block << OUT_H_SUB);
-    has_before = true;
-#endif
-    convert_wide_block (&in, &out, &colors, x, block, &before);
+    for (int end = min (x + COLUMNS, out_size.x), at = x; at < end; at += OUT_BLOCK_W)
+      before = convert_block (&in, &out, &colors, at, block);
   }
 }
 #endif

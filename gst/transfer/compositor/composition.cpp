@@ -13,7 +13,8 @@
 #include <cstring>
 #include <string>
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/composite.cl"
+#define FOLDER "/org/freedesktop/gstreamer/opencl/transfer/"
+#define KERNELS FOLDER "composite.cl"
 
 namespace transfer {
 namespace {
@@ -66,27 +67,52 @@ whole_size (const Layer &layer)
               : cl_int2{{layer.info->width, layer.info->height}};
 }
 
-LayerFormat
-format_of (const Layer &layer, const GstVideoInfo &output)
+/* Returns the RGB format in which layers are blended. A YUV output has its transfer
+ * function and primaries. */
+GstVideoInfo
+blended_info (const GstVideoInfo &output)
 {
-  const GstVideoInfo &info = *layer.info;
-  const bool copied = opencl::is_copy (info, output);
-  LayerFormat format = {};
+  GstVideoInfo rgb;
 
-  if (copied && is_of_words (info))
-    return format;
-  const opencl::ColorConversion colors = opencl::choose_color_conversion (info, output);
-  const opencl::VideoLayout layout = opencl::layout_of (info, *layer.frame);
+  if (is_of_words (output))
+    return output;
+  gst_video_info_set_format (
+      &rgb, GST_VIDEO_FORMAT_RGBA, guint (output.width), guint (output.height));
+  rgb.colorimetry.transfer = output.colorimetry.transfer;
+  rgb.colorimetry.primaries = output.colorimetry.primaries;
+  return rgb;
+}
+
+FrameFormat
+format_of (const GstVideoInfo &info, const GstOpenCLFrame &frame,
+    const opencl::ColorConversion &colors)
+{
+  const opencl::VideoLayout layout = opencl::layout_of (info, frame);
   const opencl::ChromaFilter chroma = opencl::chroma_filter (info, true);
-  format.kind = copied ? AS_LEVELS : BY_MATRIX;
+  FrameFormat format = {};
+
   std::copy (std::begin (colors.rows), std::end (colors.rows), format.rows);
   format.start = layout.start;
   format.stride = layout.stride;
   format.step = layout.step;
-  format.size = whole_size (layer);
+  format.size = layout.size;
   format.subsampling = {{cl_int (info.finfo->w_sub[2]), cl_int (info.finfo->h_sub[2])}};
   format.chroma = {{cl_int (chroma.across), cl_int (chroma.down)}};
   format.gray = GST_VIDEO_INFO_IS_GRAY (&info);
+  return format;
+}
+
+FrameFormat
+format_of_layer (const Layer &layer, const GstVideoInfo &blended)
+{
+  const bool copied = opencl::is_copy (*layer.info, blended);
+
+  if (copied && is_of_words (*layer.info))
+    return {};
+  FrameFormat format = format_of (
+      *layer.info, *layer.frame, opencl::choose_color_conversion (*layer.info, blended));
+  format.kind = copied ? AS_LEVELS : BY_MATRIX;
+  format.size = whole_size (layer);
   return format;
 }
 
@@ -134,6 +160,128 @@ region_of (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 }
 } // namespace
 
+/* --- layers that need not be blended --- */
+
+namespace {
+bool
+is_opaque (const Layer &layer)
+{
+  return layer.place.alpha == 1 && !GST_VIDEO_INFO_HAS_ALPHA (layer.info);
+}
+
+bool
+is_inside (const GstVideoRectangle &in, const GstVideoRectangle &out)
+{
+  return in.x >= out.x && in.y >= out.y && in.x + in.w <= out.x + out.w
+         && in.y + in.h <= out.y + out.h;
+}
+
+/* A lit layer shows light of the layers below, also where those are covered later. */
+bool
+is_hidden (const std::vector<Layer> &layers, gsize index, const GstVideoInfo &output)
+{
+  const GstVideoRectangle covered = covered_by (layers[index].place, output);
+  for (gsize above = index + 1; above < layers.size (); above++) {
+    if (is_lit (layers[above], output))
+      return false;
+    if (is_opaque (layers[above])
+        && is_inside (covered, covered_by (layers[above].place, output)))
+      return true;
+  }
+  return false;
+}
+
+/* Returns true if the samples of a layer are those of a YUV output: opaque, unscaled, with
+ * the same chroma and colorimetry. Chroma samples belong either to the layer or to what
+ * is beside it. */
+bool
+is_copied (const Layer &layer, const GstVideoInfo &output)
+{
+  const GstOpenCLCompositorPlace &place = layer.place;
+  const GstVideoInfo &info = *layer.info;
+  const GstVideoRectangle covered = covered_by (place, output);
+  const gint right = covered.x + covered.w, bottom = covered.y + covered.h;
+
+  return is_opaque (layer) && !layer.interlaced && GST_VIDEO_INFO_IS_YUV (&info)
+         && GST_VIDEO_INFO_IS_YUV (&output)
+         && info.finfo->w_sub[1] == output.finfo->w_sub[1]
+         && info.finfo->h_sub[1] == output.finfo->h_sub[1]
+         && info.chroma_site == output.chroma_site
+         && gst_video_colorimetry_is_equal (&info.colorimetry, &output.colorimetry)
+         && place.width == place.visible.w && place.height == place.visible.h
+         && ((place.x | place.y | place.visible.x | place.visible.y) & 1) == 0
+         && (right % 2 == 0 || right == output.width)
+         && (bottom % 2 == 0 || bottom == output.height) && !is_lit (layer, output);
+}
+
+/* Returns true if the layers from `layer` to before `end` cover the whole area: each
+ * covers a part of it, and the others cover the up to four rectangles around that. */
+bool
+are_covering (const GstVideoRectangle &area, const Layer *layer, const Layer *end,
+    const GstVideoInfo &output)
+{
+  if (area.w <= 0 || area.h <= 0)
+    return true;
+  if (layer == end)
+    return false;
+  const GstVideoRectangle covered = covered_by (layer->place, output);
+  const gint left = MAX (covered.x, area.x), top = MAX (covered.y, area.y);
+  const gint right = MIN (covered.x + covered.w, area.x + area.w);
+  const gint bottom = MIN (covered.y + covered.h, area.y + area.h);
+  auto others_cover = [&] (gint x, gint y, gint end_x, gint end_y) {
+    return are_covering ({x, y, end_x - x, end_y - y}, layer + 1, end, output);
+  };
+  if (left >= right || top >= bottom)
+    return are_covering (area, layer + 1, end, output);
+  return others_cover (area.x, area.y, area.x + area.w, top)
+         && others_cover (area.x, bottom, area.x + area.w, area.y + area.h)
+         && others_cover (area.x, top, left, bottom)
+         && others_cover (right, top, area.x + area.w, bottom);
+}
+
+/* Returns the area that the layers from `first` to before `end` cover, in whole blocks of
+ * pixels that share chroma. With light wrap or fields this is the whole output. */
+GstVideoRectangle
+area_of (
+    const std::vector<Layer> &layers, gsize first, gsize end, const GstVideoInfo &output)
+{
+  const GstVideoRectangle whole = {0, 0, output.width, output.height};
+  gint left = output.width, top = output.height, right = 0, bottom = 0;
+
+  for (gsize i = first; i < end; i++) {
+    if (is_lit (layers[i], output) || layers[i].interlaced)
+      return whole;
+    const GstVideoRectangle covered = covered_by (layers[i].place, output);
+    left = MIN (left, covered.x & ~1);
+    top = MIN (top, covered.y & ~1);
+    right = MAX (right, (covered.x + covered.w + 1) & ~1);
+    bottom = MAX (bottom, (covered.y + covered.h + 1) & ~1);
+  }
+  right = MIN (right, output.width), bottom = MIN (bottom, output.height);
+  return {left, top, right - left, bottom - top};
+}
+
+/* Returns the layout of a frame with 4:2:0 chroma from pixel x, y on. Both are even. */
+opencl::VideoLayout
+layout_from (const GstVideoInfo &info, const GstOpenCLFrame &frame, gint x, gint y)
+{
+  opencl::VideoLayout layout = opencl::layout_of (info, frame);
+  for (guint c = 0; c < 3; c++)
+    layout.start.s[c] += gsize (y >> info.finfo->h_sub[c]) * gsize (layout.stride.s[c])
+                         + gsize (x >> info.finfo->w_sub[c]) * gsize (layout.step.s[c]);
+  return layout;
+}
+} // namespace
+
+void
+remove_hidden_layers (std::vector<Layer> &layers, const GstVideoInfo &output)
+{
+  for (gsize i = layers.size (); i > 0; i--) {
+    if (is_hidden (layers, i - 1, output))
+      layers.erase (layers.begin () + gssize (i - 1));
+  }
+}
+
 bool
 are_transfer_functions_known (
     const std::vector<Layer> &layers, const GstVideoInfo &output)
@@ -148,9 +296,13 @@ are_transfer_functions_known (
 /* Arguments that are the same for every launch */
 struct Composition::Frame {
   const std::vector<Layer> &layers;
-  const GstVideoInfo &info;
+  const GstVideoInfo &info, &blended; /* of the output, and as blended_info() */
   const GstOpenCLFrame &output;
-  guint abilities; /* that its launches need */
+  guint abilities;        /* that its launches need */
+  gsize end;              /* of the layers that are blended */
+  GstVideoRectangle area; /* that is blended */
+
+  bool is_subsampled () const { return !is_of_words (info); }
 };
 
 /* Arguments of the layers from `first` to before `end` */
@@ -178,8 +330,11 @@ Composition::open (GstOpenCLContext *of_element, GError **error)
     define ("LINEAR", abilities & LINEAR);
     define ("SAMPLED", abilities & SAMPLED);
     define ("WRAP", abilities & WRAP);
+    define ("SUBSAMPLED", abilities & SUBSAMPLED);
     blending[abilities].prepare (
         context, KERNELS, wide ? "composite_cpu" : "composite", options, {4, 1});
+    if (abilities & SUBSAMPLED)
+      continue;
     auto prepare = [&] (opencl::FrameKernel &kernel, const char *name) {
       kernel.prepare (context, KERNELS, name, options, {4, 1});
     };
@@ -188,6 +343,8 @@ Composition::open (GstOpenCLContext *of_element, GError **error)
     prepare (spreading[abilities].across, "spread_across");
     prepare (spreading[abilities].down, "spread_down");
   }
+  copying.prepare (
+      context, FOLDER "copyblocks.cl", is_cpu ? "copy_rows" : "copy_blocks", "", {1});
   return blending[0].variant ({}, error) != nullptr;
 }
 
@@ -201,7 +358,8 @@ Composition::is_wide (guint abilities) const
 opencl::Kernel *
 Composition::choose_kernel (const Frame &frame, guint abilities, GError **error)
 {
-  const GstOpenCLFrame *least_aligned = &frame.output;
+  const GstOpenCLFrame *output = frame.is_subsampled () ? nullptr : &frame.output;
+  const GstOpenCLFrame *least_aligned = output;
 
   for (const Layer &layer : frame.layers) {
     const GstOpenCLFrame *input = layer.frame;
@@ -209,19 +367,22 @@ Composition::choose_kernel (const Frame &frame, guint abilities, GError **error)
         && (input->offset[0] | gsize (input->stride[0])) % 4 != 0)
       least_aligned = input;
   }
-  return blending[abilities].variant ({&frame.output, least_aligned}, error);
+  return blending[abilities].variant ({output, least_aligned}, error);
 }
 
 bool
 Composition::ensure_formats (const Frame &frame, GError **error)
 {
-  std::vector<LayerFormat> wanted;
+  std::vector<FrameFormat> wanted (1);
 
-  if (!(frame.abilities & SAMPLED))
+  if (!(frame.abilities & SAMPLED || frame.is_subsampled ()))
     return true;
+  if (frame.is_subsampled ())
+    wanted[0] = format_of (frame.info, frame.output,
+        opencl::choose_color_conversion (frame.blended, frame.info));
   for (const Layer &layer : frame.layers)
-    wanted.push_back (format_of (layer, frame.info));
-  const gsize bytes = wanted.size () * sizeof (LayerFormat);
+    wanted.push_back (format_of_layer (layer, frame.blended));
+  const gsize bytes = wanted.size () * sizeof (FrameFormat);
   if (format_table () && formats.size () == wanted.size ()
       && std::memcmp (formats.data (), wanted.data (), bytes) == 0)
     return true;
@@ -230,21 +391,34 @@ Composition::ensure_formats (const Frame &frame, GError **error)
   return format_table () != nullptr;
 }
 
+/* Sets the arguments for the formats, whose first is that of the output. */
+bool
+Composition::set_formats (
+    opencl::Kernel &kernel, cl_uint &index, gsize first_layer, GError **error)
+{
+  return kernel.set (index, format_table (), error)
+         && kernel.set (index, cl_int (first_layer + 1), error);
+}
+
 bool
 Composition::launch (const Frame &frame, const Launch &what, GError **error)
 {
-  const guint abilities = frame.abilities | (what.wraps ? WRAP : 0);
+  const bool subsampled = what.last && frame.is_subsampled ();
+  const guint abilities = frame.abilities | (what.wraps ? guint (WRAP) : 0)
+                          | (subsampled ? guint (SUBSAMPLED) : 0);
   opencl::Kernel *kernel = choose_kernel (frame, abilities, error);
   const cl_int below = cl_int (what.below), last = what.last;
   const cl_mem carried_or_dummy = carried () ? carried () : frame.output.data;
   const GstOpenCLFrame *output = &frame.output;
   const cl_int2 size = {{frame.info.width, frame.info.height}};
+  const GstVideoRectangle &at = frame.area;
+  const cl_int4 area = {{at.x, at.y, at.x + at.w, at.y + at.h}};
   cl_uint index = 0;
 
   if (!kernel || !kernel->set (index, output, error)
-      || !kernel->set (index, order_of (frame.info), error)
-      || !kernel->set (index, size, error)
-      || !kernel->set (index, curve_of (frame.info), error)
+      || !kernel->set (index, order_of (frame.blended), error)
+      || !kernel->set (index, size, error) || !kernel->set (index, area, error)
+      || !kernel->set (index, curve_of (frame.blended), error)
       || !kernel->set (index, below, error) || !kernel->set (index, last, error)
       || !kernel->set (index, carried_or_dummy, error))
     return false;
@@ -253,9 +427,8 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
     if (!set_layer (*kernel, index, layer, output, error))
       return false;
   }
-  if (abilities & SAMPLED
-      && (!kernel->set (index, format_table (), error)
-          || !kernel->set (index, cl_int (what.first), error)))
+  if (abilities & (SAMPLED | SUBSAMPLED)
+      && !set_formats (*kernel, index, what.first, error))
     return false;
   if (what.wraps) {
     const cl_float wrap = cl_float (frame.layers[what.first].place.light_wrap);
@@ -267,9 +440,12 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
       return false;
   }
   const cl_command_queue queue = frame.output.queue;
-  return is_wide (abilities)
-             ? kernel->enqueue_groups (queue, {1, gsize (size.s[1]), 1}, error)
-             : kernel->enqueue (queue, size.s[0], size.s[1], error);
+  const gsize columns = subsampled ? gsize (at.w + 1) / 2 : gsize (at.w);
+  const gsize rows = !subsampled              ? gsize (at.h)
+                     : abilities & INTERLACED ? gsize (at.h + 3) / 4 * 2
+                                              : gsize (at.h + 1) / 2;
+  return is_wide (abilities) ? kernel->enqueue_groups (queue, {1, rows, 1}, error)
+                             : kernel->enqueue (queue, columns, rows, error);
 }
 
 /* --- light wrap --- */
@@ -305,9 +481,7 @@ Composition::set_lit_layer (
     opencl::Kernel &kernel, cl_uint index, const Frame &frame, gsize lit, GError **error)
 {
   return set_layer (kernel, index, &frame.layers[lit], nullptr, error)
-         && (!(frame.abilities & SAMPLED)
-             || (kernel.set (index, format_table (), error)
-                 && kernel.set (index, cl_int (lit), error)));
+         && (!(frame.abilities & SAMPLED) || set_formats (kernel, index, lit, error));
 }
 
 /* Blurs the light along rows. The blending kernel blurs it along columns. */
@@ -384,12 +558,12 @@ Composition::spread_light (const Frame &frame, gsize lit, GError **error)
 
 /* Returns the end of the launch that begins with layer `first`. A lit layer begins a new
  * launch. */
-static gsize
-end_of_launch (const std::vector<Layer> &layers, gsize first, const GstVideoInfo &output)
+gsize
+Composition::end_of_launch (const Frame &frame, gsize first)
 {
-  gsize end = std::min (first + 1, layers.size ());
-  while (end < layers.size () && end < first + layers_of_launch
-         && !is_lit (layers[end], output))
+  gsize end = std::min (first + 1, frame.end);
+  while (end < frame.end && end < first + layers_of_launch
+         && !is_lit (frame.layers[end], frame.info))
     end++;
   return end;
 }
@@ -397,8 +571,8 @@ end_of_launch (const std::vector<Layer> &layers, gsize first, const GstVideoInfo
 bool
 Composition::ensure_carried (const Frame &frame, GError **error)
 {
-  const bool several = end_of_launch (frame.layers, 0, frame.info) < frame.layers.size ();
-  const bool lit = !frame.layers.empty () && is_lit (frame.layers[0], frame.info);
+  const bool several = end_of_launch (frame, 0) < frame.end;
+  const bool lit = frame.end > 0 && is_lit (frame.layers[0], frame.info);
   return !(several || lit)
          || ensure_pixels (context, carried, carried_pixels,
              gsize (frame.info.width) * frame.info.height, error);
@@ -406,43 +580,92 @@ Composition::ensure_carried (const Frame &frame, GError **error)
 
 guint
 Composition::abilities_for (
-    const std::vector<Layer> &layers, const GstVideoInfo &output, bool linear)
+    const std::vector<Layer> &layers, const GstVideoInfo &blended, bool linear)
 {
   guint abilities = linear ? LINEAR : 0;
   for (const Layer &layer : layers) {
     const bool is_direct_copy =
-        is_of_words (*layer.info) && opencl::is_copy (*layer.info, output);
+        is_of_words (*layer.info) && opencl::is_copy (*layer.info, blended);
     abilities |= (layer.interlaced ? INTERLACED : 0) | (is_direct_copy ? 0 : SAMPLED);
   }
   return abilities;
 }
 
+/* Blends the layers before `frame.end`. */
 bool
-Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
-    const GstOpenCLFrame &output, CompositorBackground background, bool linear,
-    GError **error)
+Composition::blend_area (
+    const Frame &frame, CompositorBackground background, GError **error)
 {
-  const Frame frame = {layers, info, output, abilities_for (layers, info, linear)};
   CompositorBackground below = background;
   gsize first = 0;
 
   if (!ensure_carried (frame, error) || !ensure_formats (frame, error))
     return false;
   do {
-    const bool lit = first < layers.size () && is_lit (layers[first], info);
+    const bool lit = first < frame.end && is_lit (frame.layers[first], frame.info);
     /* Only the background lights the lowest layer. */
     if (lit && first == 0) {
       if (!launch (frame, {below, 0, 0, false, false}, error))
         return false;
       below = CompositorBackground::carried;
     }
-    const gsize end = end_of_launch (layers, first, info);
+    const gsize end = end_of_launch (frame, first);
     if ((lit && !spread_light (frame, first, error))
-        || !launch (frame, {below, first, end, end == layers.size (), lit}, error))
+        || !launch (frame, {below, first, end, end == frame.end, lit}, error))
       return false;
     below = CompositorBackground::carried;
     first = end;
-  } while (first < layers.size ());
+  } while (first < frame.end);
   return true;
+}
+
+/* Copies the samples of layers for which is_copied() is true. */
+bool
+Composition::copy (const Frame &frame, gsize first, gsize end, GError **error)
+{
+  for (gsize i = first; i < end; i++) {
+    const Layer &layer = frame.layers[i];
+    const GstVideoRectangle to = covered_by (layer.place, frame.info);
+    const GstVideoRectangle &visible = layer.place.visible;
+    const opencl::VideoLayout in = layout_from (*layer.info, *layer.frame,
+        visible.x + to.x - layer.place.x, visible.y + to.y - layer.place.y);
+    const opencl::VideoLayout out = layout_from (frame.info, frame.output, to.x, to.y);
+    const cl_int2 size = {{to.w, to.h}};
+    const gsize columns = gsize (to.w + 1) / 2, rows = gsize (to.h + 1) / 2;
+    opencl::Kernel *kernel = copying.variant ({}, error);
+    if (!kernel
+        || !kernel->set_all (error, layer.frame->data, in.start, in.stride, in.step,
+            frame.output.data, out.start, out.stride, out.step, size)
+        || !(is_cpu ? kernel->enqueue_groups (frame.output.queue, {1, rows, 1}, error)
+                    : kernel->enqueue (frame.output.queue, columns, rows, error)))
+      return false;
+  }
+  return true;
+}
+
+/* Copies the highest layers if their samples can be copied, and blends the others. If
+ * copied layers are also below all others, only the area of the others is blended. */
+bool
+Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
+    const GstOpenCLFrame &output, CompositorBackground background, bool linear,
+    GError **error)
+{
+  const GstVideoInfo blended = blended_info (info);
+  const GstVideoRectangle whole = {0, 0, info.width, info.height};
+  Frame frame = {layers, info, blended, output, abilities_for (layers, blended, linear),
+      layers.size (), whole};
+  gsize lowest = 0; /* layers below all others that are copied */
+
+  while (frame.end > 0 && is_copied (layers[frame.end - 1], info))
+    frame.end--;
+  while (lowest < layers.size () && is_copied (layers[lowest], info))
+    lowest++;
+  if (are_covering (whole, layers.data (), layers.data () + lowest, info))
+    frame.area = area_of (layers, lowest, frame.end, info);
+  if (is_inside (whole, frame.area))
+    lowest = 0;
+  return copy (frame, 0, lowest, error)
+         && (frame.area.w <= 0 || blend_area (frame, background, error))
+         && copy (frame, std::max (lowest, frame.end), layers.size (), error);
 }
 } // namespace transfer

@@ -32,22 +32,26 @@ struct Layer {
   bool interlaced;
 };
 
-/* Sample layout and colour conversion of a layer, as in the kernel */
-struct LayerFormat {
+/* Sample layout and colour conversion of a layer or of the output, as in the kernel */
+struct FrameFormat {
   cl_ulong4 start;
   opencl::FixedPointRow rows[3];
   cl_int4 stride, step;
   cl_int2 size, subsampling, chroma;
   cl_int gray, kind;
 };
-static_assert (sizeof (LayerFormat) == 192);
+static_assert (sizeof (FrameFormat) == 192);
 
 /* Returns true if light can be blended: all transfer functions are known. */
 bool are_transfer_functions_known (
     const std::vector<Layer> &layers, const GstVideoInfo &output);
 
+/* Removes layers that cannot be seen: an opaque layer above covers them completely. */
+void remove_hidden_layers (std::vector<Layer> &layers, const GstVideoInfo &output);
+
 /* Blends up to eight layers in one launch. Further launches blend more layers, and get
- * the previous result in floats. A layer with light wrap is the first of its launch. */
+ * the previous result in floats. A layer with light wrap is the first of its launch.
+ * Opaque layers that have the samples of a YUV output are copied instead. */
 class Composition {
 public:
   bool open (GstOpenCLContext *context, GError **error);
@@ -61,26 +65,39 @@ private:
   struct Frame;
   struct Launch;
 
-  /* Build options of the kernels: what they can do besides blending unscaled pixels */
-  enum Ability { INTERLACED = 1, LINEAR = 2, SAMPLED = 4, WRAP = 8, ALL = 15 };
+  /* Build options of the kernels: what they can do besides blending unscaled pixels. Only
+   * the last launch stores a SUBSAMPLED output. */
+  enum Ability {
+    INTERLACED = 1,
+    LINEAR = 2,
+    SAMPLED = 4,
+    WRAP = 8,
+    SUBSAMPLED = 16,
+    ALL = 31
+  };
 
   static guint abilities_for (
-      const std::vector<Layer> &layers, const GstVideoInfo &output, bool linear);
+      const std::vector<Layer> &layers, const GstVideoInfo &blended, bool linear);
   bool is_wide (guint abilities) const;
   opencl::Kernel *choose_kernel (const Frame &frame, guint abilities, GError **error);
   bool launch (const Frame &frame, const Launch &what, GError **error);
+  bool copy (const Frame &frame, gsize first, gsize end, GError **error);
+  bool blend_area (const Frame &frame, CompositorBackground background, GError **error);
   bool spread_light (const Frame &frame, gsize lit, GError **error);
   bool spread_along_lines (const Frame &frame, gsize lit, GError **error);
   bool spread_by_lines (const Frame &frame, gsize lit, GError **error);
   bool set_lit_layer (opencl::Kernel &kernel, cl_uint index, const Frame &frame,
       gsize lit, GError **error);
+  bool set_formats (
+      opencl::Kernel &kernel, cl_uint &index, gsize first_layer, GError **error);
+  static gsize end_of_launch (const Frame &frame, gsize first);
   bool ensure_carried (const Frame &frame, GError **error);
   bool ensure_weights (guint radius, GError **error);
   bool ensure_formats (const Frame &frame, GError **error);
 
   GstOpenCLContext *context = nullptr;
   bool is_cpu = false;
-  opencl::FrameKernel blending[ALL + 1];
+  opencl::FrameKernel blending[ALL + 1], copying;
   cl::Buffer carried; /* between launches */
   gsize carried_pixels = 0;
 
@@ -88,7 +105,7 @@ private:
    * along columns */
   struct Spreading {
     opencl::FrameKernel along, gather, across, down;
-  } spreading[ALL + 1];
+  } spreading[SUBSAMPLED];
   cl::Buffer spread, light, weights, one; /* for light wrap */
   gsize spread_pixels = 0, light_pixels = 0;
   guint radius = 0;
@@ -99,7 +116,7 @@ private:
     cl_int4 region;
     cl_int radius;
   } lighting = {};
-  cl::Buffer format_table; /* `formats` on the device, if a layer is SAMPLED */
-  std::vector<LayerFormat> formats;
+  cl::Buffer format_table; /* `formats` on the device, if the kernels need them */
+  std::vector<FrameFormat> formats;
 };
 } // namespace transfer

@@ -570,7 +570,8 @@ TEST (test_compositor_scales_each_picture_to_its_size)
 static void
 check_as_converted (const std::vector<Layer> &layers, const std::string &properties)
 {
-  const std::string direct = description_of (layers, properties);
+  const std::string direct = std::regex_replace (description_of (layers, properties),
+      std::regex ("! appsink"), "! " DEVICE ",format=RGBA ! appsink");
   const std::string converted = std::regex_replace (direct, std::regex ("! mix\\.sink"),
       "! openclconvert ! " DEVICE ",format=RGBA ! mix.sink");
   Picture made[2] = {layers[0].picture, layers[0].picture};
@@ -887,6 +888,439 @@ TEST (test_compositor_gives_all_pictures_the_range_of_the_output)
   }
 }
 
+/* --- output with 4:2:0 chroma --- */
+
+/* Converts the expected pixels to Y'CbCr in double precision, and takes the mean of chroma
+ * with the weights that the chroma siting gives. */
+class ExpectedYuv {
+public:
+  ExpectedYuv (const Canvas &canvas, const GstVideoInfo &output)
+      : pixels (canvas), info (output)
+  {
+    gst_video_color_matrix_get_Kr_Kb (info.colorimetry.matrix, &red, &blue);
+    gst_video_color_range_offsets (info.colorimetry.range, info.finfo, offset, scale);
+  }
+
+  double at (int component, int x, int y) const
+  {
+    if (component == 0)
+      return sample (0, x, y);
+    /* At an edge the sample beside it is left out. */
+    const int left = x > 0 ? 2 * x - 1 : 0;
+    const int right = x > 0 && 2 * x + 2 >= pixels.width ? 2 * x : 2 * x + 1;
+    const std::vector<int> columns = info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED
+                                         ? std::vector<int>{left, 2 * x, 2 * x, right}
+                                         : std::vector<int>{2 * x, 2 * x + 1};
+    const int last = info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED ? 0 : 1;
+    double sum = 0;
+    for (int row = 0; row <= last; row++)
+      for (int column : columns)
+        sum += sample (component, column, 2 * y + row);
+    return sum / double (columns.size () * size_t (last + 1));
+  }
+
+private:
+  double sample (int component, int x, int y) const
+  {
+    const Pixel &rgb = pixels.at_nearest (x, y);
+    const double luma = red * rgb[0] + (1 - red - blue) * rgb[1] + blue * rgb[2];
+    const double values[] = {
+        luma, (rgb[2] - luma) / (2 * (1 - blue)), (rgb[0] - luma) / (2 * (1 - red))};
+    return std::clamp (
+        values[component] * scale[component] + offset[component], 0.0, 255.0);
+  }
+
+  const Canvas &pixels;
+  GstVideoInfo info;
+  double red, blue;
+  gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
+};
+
+/* Luma is rounded twice, in RGB and in Y'CbCr, and chroma twice more, in the mean of rows
+ * and of columns. */
+static void
+check_yuv (const std::vector<Layer> &layers, const Picture &made,
+    const std::string &background, bool linear = false)
+{
+  View view (made);
+  const Canvas canvas = expected_of (layers, view, background, linear);
+  const ExpectedYuv expected (canvas, made.info);
+  for (int c = 0; c < 3; c++)
+    for (int y = 0; y < view.height (c); y++)
+      for (int x = 0; x < view.width (c); x++)
+        fail_unless (
+            std::fabs (view.at (c, x, y) - expected.at (c, x, y)) <= (c ? 1.6 : 1.01),
+            "component %d at %d,%d: %d, expected %f", c, x, y, view.at (c, x, y),
+            expected.at (c, x, y));
+}
+
+static std::string
+yuv_caps (const char *format, const char *colors, const char *site)
+{
+  return text (DEVICE ",format=%s,colorimetry=%s,chroma-site=%s ", format, colors, site);
+}
+
+struct YuvOutput {
+  const char *format, *colors, *site;
+};
+static const YuvOutput yuv_outputs[] = {{"NV12", "bt601", "jpeg"},
+    {"NV12", "bt709", "mpeg2"}, {"I420", "1:3:5:1", "cosited"},
+    {"I420", "1:4:7:1", "dv"}};
+
+/* Layers of odd sizes and strides at odd positions, in one launch and in several */
+static std::vector<Layer>
+stacked_layers (int count)
+{
+  std::vector<Layer> layers;
+  for (int i = 0; i < count; i++) {
+    layers.push_back (layer_of (
+        random_picture (formats[i % 4], i % 3 ? 30 + i : 83, 37 - i, i, i % 2 ? 3 : 0)));
+    layers.back ().x = i % 3 ? 3 * i : 0, layers.back ().y = i;
+    layers.back ().alpha = i % 4 == 3 ? 0.4 : 1;
+    layers.back ().zorder = i;
+    if (i % 5 == 2)
+      layers.back ().width = 51, layers.back ().height = 20;
+  }
+  return layers;
+}
+
+TEST_ROWS (test_compositor_yuv_output_equals_double_precision, {0, 1, 2, 3})
+{
+  const YuvOutput &output = yuv_outputs[row];
+  for (int count : {0, 2, 5, 11}) {
+    std::vector<Layer> layers = stacked_layers (MAX (count, 1));
+    layers[0].x = count == 0 ? 200 : 0;
+    for (const char *background : backgrounds)
+      as_cpu_and_gpu ([&] {
+        Picture made = composed (layers, std::string ("background=") + background,
+            "! " + yuv_caps (output.format, output.colors, output.site)
+                + ",width=83,height=37 ");
+        expect_equal (GST_VIDEO_INFO_NAME (&made.info), output.format);
+        check_yuv (
+            layers, made, g_str_equal (background, "transparent") ? "black" : background);
+      });
+  }
+}
+
+TEST (test_compositor_yuv_output_blends_light)
+{
+  std::vector<Layer> layers = stacked_layers (5);
+  for (Layer &layer : layers)
+    layer.picture.info.colorimetry.transfer = GST_VIDEO_TRANSFER_BT709;
+  layers[4].wrap = 0.6, layers[4].radius = 4;
+  Picture made = composed (layers, "linear=true",
+      "! " + yuv_caps ("NV12", "bt709", "mpeg2") + ",width=83,height=37 ");
+  check_yuv (layers, made, "checker", true);
+}
+
+/* Compares with an RGBA output that openclconvert converts: the same samples, bit for
+ * bit. */
+static void
+check_as_converted_output (const std::vector<Layer> &layers, const YuvOutput &output,
+    const std::string &properties = "")
+{
+  const std::string to = yuv_caps (output.format, output.colors, output.site);
+  const std::string size = ",width=71,height=45 ";
+  as_cpu_and_gpu ([&] {
+    Picture direct = composed (layers, properties, "! " + to + size);
+    Picture converted = composed (layers, properties,
+        "! " DEVICE ",format=RGBA" + size + "! openclconvert ! " + to);
+    fail_unless (gst_video_info_is_equal (&direct.info, &converted.info));
+    expect_equal (video::largest_difference (direct, converted), 0);
+  });
+}
+
+/* Camera formats and RGB, in one launch and in several */
+TEST_ROWS (test_compositor_yuv_output_equals_openclconverts, {0, 1, 2, 3})
+{
+  std::vector<Layer> layers = {filmed ("NV12", 71, 33, "bt601", "mpeg2", 5),
+      filmed ("I420", 53, 40, "1:3:5:1", "jpeg"),
+      layer_of (random_picture ("BGRA", 30, 30, 7)),
+      filmed ("YUY2", 80, 31, "2:6:5:7", "dv")};
+  layers[1].x = 3, layers[1].alpha = 0.7;
+  layers[3].width = 60, layers[3].height = 45, layers[3].alpha = 0.5;
+  for (unsigned i = 0; i < 4; i++)
+    layers[i].zorder = i;
+  check_as_converted_output (layers, yuv_outputs[row], "background=black");
+  layers[2].wrap = 0.5, layers[3].wrap = 0.3;
+  check_as_converted_output (layers, yuv_outputs[row], "background=white");
+  for (unsigned i = 4; i < 12; i++) {
+    layers.push_back (layer_of (random_picture (formats[i % 4], 40, 20, i)));
+    layers.back ().x = 5 * i - 30, layers.back ().zorder = i;
+  }
+  check_as_converted_output (layers, yuv_outputs[row]);
+}
+
+/* Chroma belongs to the rows of its field. */
+TEST_ROWS (test_compositor_yuv_output_of_fields_equals_openclconverts, {0, 1, 2, 3})
+{
+  std::vector<Layer> layers;
+  for (int i = 0; i < 2; i++) {
+    layers.push_back (layer_of (
+        random_fields (71, 45 - 2 * i, i, GST_VIDEO_INTERLACE_MODE_INTERLEAVED)));
+    Picture camera (of_fields (info_of ("NV12", 70, 30)));
+    video::fill_random (camera, i);
+    layers.push_back (layer_of (camera));
+  }
+  for (unsigned i = 0; i < 4; i++) {
+    layers[i].zorder = i, layers[i].alpha = 0.8;
+  }
+  layers[3].height = 21;
+  check_as_converted_output (layers, yuv_outputs[row]);
+}
+
+/* --- copied samples --- */
+
+/* A copy of the layers' samples, in their order, where they cover the output */
+static void
+check_copies (const std::vector<Layer> &layers, const Picture &made)
+{
+  View view (made);
+  for (int c = 0; c < 3; c++)
+    for (int y = 0; y < view.height (c); y++)
+      for (int x = 0; x < view.width (c); x++) {
+        int wanted = -1;
+        for (const Layer &layer : layers) {
+          View from (layer.picture);
+          const int at_x = x - layer.x / (c ? 2 : 1), at_y = y - layer.y / (c ? 2 : 1);
+          if (at_x >= 0 && at_y >= 0 && at_x < from.width (c) && at_y < from.height (c))
+            wanted = from.at (c, at_x, at_y);
+        }
+        if (wanted >= 0)
+          fail_unless (view.at (c, x, y) == wanted, "component %d at %d,%d: %d, not %d",
+              c, x, y, view.at (c, x, y), wanted);
+      }
+}
+
+static Layer
+camera_layer (const char *format, int width, int height, int x, int y, unsigned zorder,
+    int padding = 0)
+{
+  Layer layer = layer_of (Picture (info_of (format, width, height, "bt601"), padding));
+  video::fill_random (layer.picture, zorder + 77);
+  layer.x = x, layer.y = y, layer.zorder = zorder;
+  return layer;
+}
+
+/* Returns the number of launches of the only frame. */
+static guint64
+launches_of (const std::vector<Layer> &layers, const std::string &caps, Picture *made)
+{
+  std::string description = description_of (layers, "");
+  description.replace (description.find ("! appsink"), 0, caps);
+  Mix mix (description);
+  mix.start ();
+  for (size_t i = 0; i < layers.size (); i++) {
+    mix.push (i, layers[i].picture, 0);
+    mix.end (i);
+  }
+  *made = mix.picture ();
+  return counts_of (mix["mix"]).launches;
+}
+
+/* Random samples, most of which are outside RGB, stay as they are: from either format, with
+ * padding, over an edge, and of odd size at the edge. */
+TEST_ROWS (test_compositor_copies_opaque_layers_in_the_outputs_format, {0, 1})
+{
+  const char *const format = row ? "I420" : "NV12", *const other = row ? "NV12" : "I420";
+  const std::vector<Layer> layers = {camera_layer (format, 71, 45, 0, 0, 0, 3),
+      camera_layer (other, 20, 12, 4, 6, 1), camera_layer (format, 31, 21, 40, 24, 2, 5),
+      camera_layer (format, 36, 18, -10, -8, 3), camera_layer (other, 40, 40, 60, 2, 4)};
+  const std::string caps =
+      text ("! " DEVICE ",format=%s,width=71,height=45,colorimetry=bt601 ", format);
+  as_cpu_and_gpu ([&] {
+    Picture made = layers[0].picture;
+    expect_equal (launches_of (layers, caps, &made), layers.size ());
+    check_copies (layers, made);
+  });
+}
+
+/* The background is blended only if it is seen, and hidden layers are not. */
+TEST (test_compositor_blends_only_what_is_seen)
+{
+  const std::string caps = "! " DEVICE ",format=NV12,width=64,height=40 ";
+  Picture made = even_picture (1, 1, {});
+  std::vector<Layer> layers = {
+      camera_layer ("NV12", 32, 40, 0, 0, 0), camera_layer ("NV12", 32, 40, 32, 0, 1)};
+  expect_equal (launches_of (layers, caps, &made), 2);
+  check_copies (layers, made);
+
+  layers[1].x = 34;
+  expect_equal (launches_of (layers, caps, &made), 3);
+  check_copies (layers, made);
+  const View view (made); /* 80 of 255: the checker pattern */
+  expect_near (std::array{view.at (0, 33, 0), view.at (1, 16, 0), view.at (2, 16, 0)},
+      std::array{85, 128, 128}, 1, "background");
+
+  layers = {
+      camera_layer ("NV12", 64, 40, 0, 0, 0), camera_layer ("NV12", 64, 40, 0, 0, 1)};
+  expect_equal (launches_of (layers, caps, &made), 1);
+  check_copies (layers, made);
+  layers[1].alpha = 0.5;
+  expect_equal (launches_of (layers, caps, &made), 1);
+}
+
+/* Also with an RGB output: nine layers need two launches. */
+TEST (test_compositor_does_not_blend_hidden_layers)
+{
+  std::vector<Layer> layers;
+  for (unsigned i = 0; i < 9; i++) {
+    layers.push_back (layer_of (random_picture ("RGBA", 20, 20, i)));
+    layers.back ().zorder = i, layers.back ().x = 2 * i;
+  }
+  layers.push_back (layer_of (random_picture ("RGBx", 36, 20, 10)));
+  layers.back ().zorder = 10;
+  const std::string caps = "! " DEVICE ",format=RGBA,width=36,height=20 ";
+  Picture made = layers[0].picture;
+  expect_equal (launches_of (layers, caps, &made), 1);
+  Picture alone = composed ({layers[9]}, "", caps);
+  expect_equal (video::largest_difference (made, alone), 0);
+  layers[8].wrap = 0.5; /* its light shows on nothing, but needs the layers below */
+  launches_of (layers, caps, &made);
+  expect_equal (video::largest_difference (made, alone), 0);
+  layers[9].alpha = 0.9;
+  expect_equal (launches_of (layers, caps, &made) > 1, true);
+}
+
+/* Blended layers change only the blocks that they cover, and not those of copied layers
+ * above. */
+TEST (test_compositor_keeps_samples_beside_blended_layers)
+{
+  const Layer below = camera_layer ("NV12", 64, 40, 0, 0, 0);
+  Layer above = layer_of (random_picture ("RGBA", 21, 13, 3));
+  above.x = 11, above.y = 7, above.zorder = 1;
+  const Layer top = camera_layer ("NV12", 16, 8, 20, 16, 2);
+  const std::string to = "! " + yuv_caps ("NV12", "bt601", "jpeg");
+  as_cpu_and_gpu ([&] {
+    Picture made = composed ({below, above, top}, "", to);
+    Picture blended =
+        composed ({below, above}, "", "! " DEVICE ",format=RGBA ! openclconvert " + to);
+    View view (made), low (below.picture), high (top.picture), middle (blended);
+    for (int c = 0; c < 3; c++)
+      for (int y = 0; y < view.height (c); y++)
+        for (int x = 0; x < view.width (c); x++) {
+          const int unit = c ? 2 : 1, at_x = x * unit, at_y = y * unit;
+          const bool is_top = at_x >= 20 && at_x < 36 && at_y >= 16 && at_y < 24;
+          const bool is_blended = at_x >= 10 && at_x < 32 && at_y >= 6 && at_y < 20;
+          expect_equal (view.at (c, x, y), is_top
+                                               ? high.at (c, x - 20 / unit, y - 16 / unit)
+                                           : is_blended ? middle.at (c, x, y)
+                                                        : low.at (c, x, y));
+        }
+  });
+}
+
+/* Each differs from a layer that is copied in one way, and is blended as others are. */
+TEST_ROWS (test_compositor_blends_layers_that_it_cannot_copy, {0, 1, 2, 3, 4, 5, 6, 7})
+{
+  Layer layer = camera_layer ("NV12", 40, 30, 4, 6, 1);
+  std::string properties = "background=black";
+  layer.x += row == 0, layer.y += row == 1;
+  layer.alpha = row == 2 ? 0.99 : 1;
+  layer.width = row == 3 ? 42 : -1;
+  if (row == 4)
+    layer = filmed ("NV12", 40, 30, "bt709", "jpeg");
+  if (row == 5)
+    layer = filmed ("NV12", 40, 30, "bt601", "mpeg2");
+  if (row == 6)
+    properties += " sink_0::crop-left=1";
+  if (row == 7)
+    layer = camera_layer ("NV12", 39, 30, 4, 6, 1);
+  check_as_converted_output ({layer}, {"NV12", "bt601", "jpeg"}, properties);
+}
+
+/* --- the choice of the output's format --- */
+
+static GstVideoInfo
+output_of (Mix &mix)
+{
+  Owned<GstCaps> caps = gst_pad_get_current_caps (mix.pad ("mix", "src"));
+  GstVideoInfo info;
+  fail_unless (caps && gst_video_info_from_caps (&info, caps));
+  return info;
+}
+
+static const struct {
+  const char *lowest, *highest, *properties, *behind, *format;
+} choices[] = {{"NV12", "NV12", "", "", "NV12"}, {"I420", "I420", "", "", "I420"},
+    {"NV12", "I420", "", "", "RGBA"}, {"NV12", "RGBA", "", "", "RGBA"},
+    {"NV12", "NV12", "background=transparent", "", "RGBA"},
+    {"BGRA", "NV12", "", "", "BGRA"},
+    {"RGBA", "RGBA", "", "! openclconvert ! " DEVICE ",format=NV12 ", "NV12"},
+    {"RGBA", "RGBA", "background=transparent",
+        "! openclconvert ! " DEVICE ",format=(string){I420,YV12} ", "I420"},
+    {"NV12", "BGRA", "", "! openclconvert ! " DEVICE ",format=(string){I420,NV12} ",
+        "NV12"},
+    {"BGRA", "RGBA", "", "! openclconvert ! " DEVICE ",format=(string){NV12,AYUV} ",
+        "BGRA"},
+    {"NV12", "NV12", "", "! openclconvert ! " DEVICE ",format=Y444 ", "NV12"},
+    {"RGBA", "RGBA", "", "! " DEVICE ",format=(string){I420,ARGB} ", "ARGB"},
+    {"NV12", "NV12", "", "! " DEVICE ",format=(string){ARGB,I420} ", "I420"}};
+
+TEST_ROWS (test_compositor_output_format, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
+{
+  auto source = [] (const char *format) {
+    return text (
+        "videotestsrc num-buffers=1 ! video/x-raw,format=%s,width=16,height=16 ! "
+        "openclupload ! mix. ",
+        format);
+  };
+  Mix mix (std::string ("openclcompositor name=mix ") + choices[row].properties + " "
+           + choices[row].behind + "! fakesink " + source (choices[row].lowest)
+           + source (choices[row].highest));
+  mix.play_to_eos ();
+  const GstVideoInfo info = output_of (mix);
+  expect_equal (GST_VIDEO_INFO_NAME (&info), choices[row].format);
+}
+
+TEST (test_compositor_yuv_output_has_the_colours_of_its_lowest_picture)
+{
+  const char *const colors[][2] = {{"bt601", "mpeg2"}, {"1:3:5:1", "jpeg"}};
+  for (auto &wanted : colors) {
+    const Layer low = filmed ("NV12", 20, 10, wanted[0], wanted[1]);
+    Picture made = composed ({low, filmed ("NV12", 20, 10, "bt709", "dv")}, "");
+    expect_equal (GST_VIDEO_INFO_FORMAT (&made.info), GST_VIDEO_FORMAT_NV12);
+    fail_unless (gst_video_colorimetry_is_equal (
+        &made.info.colorimetry, &low.picture.info.colorimetry));
+    expect_equal (made.info.chroma_site, low.picture.info.chroma_site);
+  }
+}
+
+/* The output becomes NV12 and RGBA again, by downstream's wish and by the inputs. Each
+ * frame comes out once the next has arrived. */
+TEST (test_compositor_output_format_changes_while_playing)
+{
+  const Layer words = layer_of (random_picture ("RGBA", 40, 30, 1));
+  const Layer camera = camera_layer ("NV12", 40, 30, 0, 0, 0);
+  std::string description = description_of ({words}, "background=black");
+  description.replace (description.find ("! appsink"), 0, "! capsfilter name=filter ");
+  Mix mix (description);
+  mix.start ();
+  const struct {
+    const Layer &layer;
+    const char *caps, *format;
+  } steps[] = {{words, DEVICE, "RGBA"}, {words, DEVICE ",format=NV12", "NV12"},
+      {words, DEVICE ",format=I420,colorimetry=bt709", "I420"}, {camera, DEVICE, "NV12"},
+      {words, DEVICE, "RGBA"}, {camera, DEVICE ",format=I420", "I420"}};
+  GstClockTime time = 0;
+  mix.push (0, words.picture, time);
+  for (const auto &step : steps) {
+    set_together (mix["filter"], std::string ("caps=") + step.caps);
+    Picture made = words.picture;
+    for (int frame = 0; frame < 3; frame++) { /* at the latest the third has the format */
+      mix.push (0, step.layer.picture, time += 40 * GST_MSECOND);
+      made = mix.picture ();
+    }
+    expect_equal (GST_VIDEO_INFO_NAME (&made.info), step.format);
+    if (&step.layer == &camera)
+      check_copies ({camera}, made);
+    else if (GST_VIDEO_INFO_HAS_ALPHA (&made.info))
+      check_blend ({words}, made, "black");
+    else
+      check_yuv ({words}, made, "black");
+  }
+}
+
 /* --- as an element --- */
 
 TEST (test_compositor_output_holds_all_pictures)
@@ -900,15 +1334,6 @@ TEST (test_compositor_output_holds_all_pictures)
   Picture made = composed ({low, high}, "");
   expect_equal (made.info.width, 46);
   expect_equal (made.info.height, 17);
-}
-
-static GstVideoInfo
-output_of (Mix &mix)
-{
-  Owned<GstCaps> caps = gst_pad_get_current_caps (mix.pad ("mix", "src"));
-  GstVideoInfo info;
-  fail_unless (caps && gst_video_info_from_caps (&info, caps));
-  return info;
 }
 
 static const struct {
