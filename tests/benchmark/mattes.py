@@ -198,6 +198,7 @@ def keyers():
     color = "0xff%02x%02x%02x" % tuple(SCREEN)
     ours = "openclupload ! chromakey name=keyer key-color=" + color + " %s ! opencldownload"
     for properties in ("method=difference", "method=difference core=true",
+                       "method=difference core=true subject=true",
                        "method=difference linear=true",
                        "method=difference core=true linear=true",
                        "method=difference plate=none", "method=difference refine=false",
