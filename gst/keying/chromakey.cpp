@@ -56,7 +56,16 @@
  * glass that let less than two fifths of the screen through.
  *
  * Alpha is straight, and multiplied with the alpha of the input. Red, green and blue are
- * not changed, unless `spill` removes the light of the screen from them.
+ * not changed, unless `spill` removes the light of the screen from them. `spill-method`
+ * selects how. `unmix` subtracts the screen's share where the matte is partly
+ * transparent, removes the screen's hue elsewhere, and keeps luma. The other methods do
+ * not use the matte. They lower the screen's component, for instance green, to a limit.
+ * `limit` takes the larger of the other two components, which changes least. `average`
+ * takes their mean, weighted by `spill-balance`, which darkens. `luminance-preserving`
+ * does as `average`, and adds grey so that luma is kept. These three keep colours whose
+ * hue is far from the screen's, such as an olive or turquoise shirt before a green screen.
+ * `unmix` makes such a shirt paler, so that green is not its largest component. Skin
+ * stays with every method.
  *
  * ## Example launch line
  * |[
@@ -122,6 +131,14 @@ enum class AutoKey {
   screen,
 };
 
+/* As in softkey.clh */
+enum class SpillMethod {
+  unmix,
+  limit,
+  average,
+  luminance_preserving,
+};
+
 struct Rectangle {
   guint x = 0, y = 0;
   guint width = 32, height = 32;
@@ -145,6 +162,8 @@ struct ChromaKeySettings {
   bool quiet = false;
   bool linear = false;
   gdouble spill = 0;
+  SpillMethod spill_method = SpillMethod::unmix;
+  gdouble spill_balance = 0.5;
   bool invert = false;
   gdouble opacity = 1;
   AutoKey auto_key = AutoKey::none;
@@ -181,12 +200,12 @@ struct Messages {
 
 /* State of the streaming thread */
 struct ChromaKeyWork {
-  keying::InputFormat format; /* of the input */
-  GstVideoInfo info;          /* of the output */
-  opencl::FrameKernel key_by_distance;
+  keying::InputFormat format;             /* of the input */
+  GstVideoInfo info;                      /* of the output */
+  opencl::FrameKernel key_by_distance[2]; /* [extras] */
   gsize tile_rows = 0;
   bool wide = false;      /* use key_cpu() instead of key_gpu() */
-  SoftKernels soft[2];    /* for encoded levels, for linear light */
+  SoftKernels soft[2][2]; /* [linear][extras] */
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure_key;
   opencl::FrameKernel quieten;
@@ -266,6 +285,25 @@ auto_key_get_type (void)
   return type;
 }
 
+static GType
+spill_method_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (SpillMethod::unmix),
+          "Subtract the screen's share, then remove its hue and keep luma", "unmix"},
+      {gint (SpillMethod::limit),
+          "Limit the screen's component to the larger of the other two", "limit"},
+      {gint (SpillMethod::average),
+          "Limit the screen's component to the weighted mean of the other two",
+          "average"},
+      {gint (SpillMethod::luminance_preserving),
+          "As average, then add grey so that luma is kept", "luminance-preserving"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstKeyingSpillMethod", values);
+  return type;
+}
+
 /* Properties */
 
 const opencl::PropertyTable<ChromaKeySettings> properties = {
@@ -322,6 +360,13 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         keying::playing_flags},
     {"spill", "Spill", "Strength of spill suppression (0 = none)",
         &ChromaKeySettings::spill, {0, 1}, keying::playing_flags},
+    {"spill-method", "Spill method",
+        "Method of spill suppression, for colours of a hue near the screen's",
+        &ChromaKeySettings::spill_method, spill_method_get_type, keying::playing_flags},
+    {"spill-balance", "Spill balance",
+        "Weight of the second of the two components that limit the screen's (green "
+        "screen: 0 = red, 1 = blue; spill-method=average and luminance-preserving)",
+        &ChromaKeySettings::spill_balance, {0, 1}, keying::playing_flags},
     {"invert", "Invert", "Make pixels unlike the key colour transparent instead",
         &ChromaKeySettings::invert, keying::playing_flags},
     {"opacity", "Opacity",
@@ -458,18 +503,23 @@ create_kernels (
   work.wide = opencl::is_cpu (context);
   work.tile_rows = tile_rows_for (opencl::local_memory (context));
   for (guint linear : {0, 1})
-    create_soft_kernels (context, work, work.soft[linear], soft[linear]);
+    for (guint extras : {0, 1})
+      create_soft_kernels (context, work, work.soft[linear][extras],
+          soft[linear] + keying::extras_option (extras));
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
+    guint extras;
   } kernels[] = {
-      {work.key_by_distance, "key_by_distance"},
-      {work.measure_key, "measure_key"},
-      {work.quieten, "quiet"},
+      {work.key_by_distance[0], "key_by_distance", 0},
+      {work.key_by_distance[1], "key_by_distance", 1},
+      {work.measure_key, "measure_key", 0},
+      {work.quieten, "quiet", 0},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name,
-        options + " -DGROUP=" + std::to_string (measuring_group));
+        options + keying::extras_option (entry.extras)
+            + " -DGROUP=" + std::to_string (measuring_group));
 }
 
 static gboolean
@@ -711,6 +761,13 @@ is_linear (const ChromaKeyWork &work, const ChromaKeySettings &settings)
   return settings.linear && work.has_curve;
 }
 
+/* Returns 1 if kernels need the code for settings that few users change. */
+static guint
+extras_of (const ChromaKeySettings &settings)
+{
+  return settings.spill > 0 && settings.spill_method != SpillMethod::unmix;
+}
+
 static keying::ScreenKey
 screen_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
@@ -747,9 +804,11 @@ key_by_distance (ChromaKeyWork &work, const ChromaKeySettings &settings,
   cl_uint width = work.info.width, height = work.info.height;
   keying::DistanceKey key = distance_key_of (work, settings);
 
-  return work.key_by_distance.launch (queue, (width + 7) / 8, height, error,
-      work.format.of (input), output, width, height, key.color, key.mask, key.threshold,
-      key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
+  return work.key_by_distance[extras_of (settings)].launch (queue, (width + 7) / 8,
+      height, error, work.format.of (input), output, width, height, key.color, key.mask,
+      key.threshold, key.inverted, key.opacity, cl_uint (settings.channel),
+      cl_float (settings.spill), cl_uint (settings.spill_method),
+      cl_float (settings.spill_balance));
 }
 
 /* Frames of one launch. Distances are computed from `seen`. */
@@ -777,7 +836,7 @@ set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings 
       cl_float (settings.balance), cl_float (settings.similarity),
       cl_float (std::max (settings.smoothness, least_smoothness)),
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-      after...);
+      cl_uint (settings.spill_method), cl_float (settings.spill_balance), after...);
 }
 
 /* For GPUs, with tiles in local memory */
@@ -920,11 +979,14 @@ key_by_subject (ChromaKeyWork &work, const ChromaKeySettings &settings,
   plain.spill = 0;
   plain.opacity = 1;
   plain.invert = false;
-  if (!key_frames (work, plain, frames, queue, error)
+  Frames plain_frames = frames;
+  plain_frames.kernels = &work.soft[linear][extras_of (plain)];
+  if (!key_frames (work, plain, plain_frames, queue, error)
       || !work.subject.measure (frames.output, linear, queue, error))
     return false;
-  opencl::Kernel *kernel = work.subject.comparison (linear).variant (
-      {frames.seen, frames.input, frames.output}, error);
+  opencl::Kernel *kernel =
+      work.subject.comparison (linear, extras_of (settings))
+          .variant ({frames.seen, frames.input, frames.output}, error);
   return kernel
          && set_keyer (kernel, work, settings, frames, error, work.subject.blocks (),
              work.subject.columns (), work.subject.rows ())
@@ -938,7 +1000,8 @@ key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLFrame quiet = {};
-  Frames frames = {input, input, output, &work.soft[is_linear (work, settings)]};
+  Frames frames = {
+      input, input, output, &work.soft[is_linear (work, settings)][extras_of (settings)]};
 
   if (!gst_opencl_context_require_engine (context, "soft-key", error))
     return FALSE;

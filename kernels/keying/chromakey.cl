@@ -10,7 +10,7 @@
 __kernel void
 key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint color, uint mask, uint threshold, int inverted, uint opacity, uint channel,
-    float spill)
+    float spill, uint spill_method, float spill_balance)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -24,7 +24,8 @@ key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     float4 screen = color_of_key (color);
     pixels =
         with_colors (pixels, despilled (colors_of_pixels (pixels), same_color (screen),
-                                 main_component (screen, channel), 1, 0, spill));
+                                 main_component (screen, channel), 1, 0,
+                                 spill_of (spill, spill_method, spill_balance)));
   }
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }

@@ -172,7 +172,7 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
     Pixel16 pixels = load_wide (LINE (input, y), x, place.width);
     Colors colors = colors_of_pixels (pixels);
     Colors here = colors;
-    if (keyer.spill > 0)
+    if (keyer.spill.strength > 0)
       here = screen_along (keyer, &segment, x, y);
     float16 distance = vload16 (0, tile->distance + at + column);
     if (with_refine)

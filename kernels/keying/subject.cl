@@ -273,7 +273,7 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
   const Colors colors = colors_of_pixels (before);
   if (kind == SOLID && !keyer.inverted) {
     Pixel8 pixels = before;
-    if (keyer.spill > 0)
+    if (keyer.spill.strength > 0)
       pixels = with_colors (
           before, without_hue (colors, behind, keyer.component, keyer.spill));
     const Floats alpha = opaque * (1.0f / SCALE) * keyer.opacity;
@@ -289,10 +289,11 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
   const Floats matte = compared (keyed_alpha,
       colors_of_pixels (load_pixels (LINE (seen, y), x, width)), behind, beside, known);
   Pixel8 pixels = before;
-  if (keyer.spill > 0) {
-    const Colors alone = without_hue (
-        mix_of (colors, color_before_screen (colors, behind, beside, matte), keyer.spill),
-        behind, keyer.component, keyer.spill);
+  if (keyer.spill.strength > 0) {
+    const Colors alone =
+        without_hue (mix_of (colors, color_before_screen (colors, behind, beside, matte),
+                         keyer.spill.strength),
+            behind, keyer.component, keyer.spill);
     const Colors plain = despilled (
         colors, behind, keyer.component, matte, keyer.by_excess ? 0 : 1, keyer.spill);
     pixels = with_colors (before, mix_of (plain, alone, known));

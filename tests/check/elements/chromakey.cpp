@@ -1260,7 +1260,8 @@ lab_of (const Pixel &pixel)
   return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-TEST (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen)
+TEST_ROWS (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen,
+    {"unmix", "limit", "average", "luminance-preserving"})
 {
   const Pixel skins[] = {{200, 140, 95, 255}, {255, 224, 189, 255}, {255, 205, 148, 255},
       {234, 192, 134, 255}, {255, 173, 96, 255}, {141, 85, 36, 255}, {198, 134, 66, 255},
@@ -1269,7 +1270,9 @@ TEST (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen)
   const Pixel keys[] = {{0xbb, 0xfe, 0x3c, 255}, {150, 230, 60, 255}, {59, 162, 69, 255},
       {0, 255, 0, 255}, {13, 88, 8, 255}, {20, 200, 120, 255}, {0, 177, 140, 255},
       {30, 60, 190, 255}, {20, 90, 220, 255}, {0, 71, 187, 255}};
-  ElementUnderTest element ("chromakey spill=1 adaptive=false refine=false");
+  ElementUnderTest element (
+      (std::string ("chromakey spill=1 adaptive=false refine=false spill-method=") + row)
+          .c_str ());
   Picture picture (int (G_N_ELEMENTS (skins)), 1);
   std::copy (std::begin (skins), std::end (skins), picture.pixels.begin ());
   for (const char *method : {"distance", "chroma", "difference"}) {
@@ -1353,6 +1356,114 @@ TEST (test_chromakey_spill_is_its_formula)
               is.green, is.blue, wanted[0], wanted[1], wanted[2]);
         }
       }
+    }
+  }
+}
+
+/* The methods that limit the screen's component, by the angle between the chroma of a
+ * colour and that of the key: full strength up to tan 0.4, nothing from tan 0.8 on */
+static std::array<double, 3>
+limited (const std::array<double, 3> &color, const Pixel &key, const std::string &method,
+    double balance, double spill)
+{
+  const std::array<double, 3> screen = {
+      double (key.red), double (key.green), double (key.blue)};
+  auto hue = [] (const std::array<double, 3> &c) {
+    return atan2 (64 * c[0] - 54 * c[1] - 10 * c[2], -21 * c[0] - 43 * c[1] + 64 * c[2]);
+  };
+  const double pi = acos (-1.);
+  const double away = fabs (remainder (hue (color) - hue (screen), 2 * pi));
+  const double weight =
+      away >= pi / 2 ? 0 : std::clamp ((0.8 - tan (away)) / 0.4, 0., 1.);
+  const int main =
+      int (std::max_element (screen.begin (), screen.end ()) - screen.begin ());
+  const int first = main == 0 ? 1 : 0, second = main == 2 ? 1 : 2;
+  const double limit = method == "limit"
+                           ? std::max (color[first], color[second])
+                           : (1 - balance) * color[first] + balance * color[second];
+  const double removed = spill * weight * std::max (0., color[main] - limit);
+  const double lumas[] = {0.299, 0.587, 0.114};
+  const double grey = method == "luminance-preserving" ? removed * lumas[main] : 0;
+  std::array<double, 3> result = color;
+  result[main] -= removed;
+  for (double &component : result)
+    component = std::min (component + grey, 255.);
+  return result;
+}
+
+static std::array<double, 3>
+components_of (const Pixel &pixel)
+{
+  return {double (pixel.red), double (pixel.green), double (pixel.blue)};
+}
+
+static void
+check_limited (ElementUnderTest &element, const Pixel &key, const std::string &method,
+    double balance, double spill, const keying_frames::Format &format, Layout layout)
+{
+  const Picture picture = colors (77, 41, key, 23);
+  element.set (
+      "chromakey", "key-color", argb_of (key), "spill", spill, "spill-balance", balance);
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "spill-method", method.c_str ());
+  const Picture result = element.run (picture, format, layout);
+  for (size_t n = 0; n < picture.pixels.size (); n++) {
+    const std::array<double, 3> is = components_of (result.pixels[n]),
+                                wanted = limited (components_of (picture.pixels[n]), key,
+                                    method, balance, spill);
+    for (int c = 0; c < 3; c++)
+      fail_unless (fabs (is[c] - wanted[c]) <= 0.51,
+          "%s, %x: component %d of pixel %d is %g, expected %g", method.c_str (),
+          argb_of (key), c, int (n), is[c], wanted[c]);
+  }
+}
+
+/* Changes every property while it plays. */
+TEST_ROWS (test_chromakey_spill_methods_limit_the_screens_component,
+    {"method=distance", "method=chroma", "method=difference",
+        "method=difference invert=true opacity=0.5"})
+{
+  ElementUnderTest element (
+      (std::string ("chromakey plate=none refine=false similarity=0.1 smoothness=0.6 ")
+          + row)
+          .c_str ());
+  for (const Pixel &key : {Pixel{59, 162, 69, 255}, Pixel{0xbb, 0xfe, 0x3c, 255},
+           Pixel{30, 60, 190, 255}, Pixel{190, 60, 40, 255}}) {
+    for (const char *method : {"limit", "average", "luminance-preserving"}) {
+      for (const Layout &layout : keying_frames::layouts)
+        check_limited (element, key, method, 0.5, 1, keying_frames::formats[1], layout);
+      for (const auto &format : keying_frames::formats)
+        check_limited (element, key, method, 1 / 3., 0.4, format, {0, 0});
+    }
+  }
+}
+
+/* Cloth of a clearly different hue stays, except with unmix; grey hair in the light of the screen gets grey.
+ * The subject's colours take the same rule. */
+TEST_ROWS (test_chromakey_spill_methods_keep_other_hues_and_remove_the_tint,
+    {"unmix", "limit", "average", "luminance-preserving"})
+{
+  for (const char *more : {"method=distance", "method=chroma", "method=difference",
+           "method=difference subject=true core=true"}) {
+    ElementUnderTest element ((std::string ("chromakey key-color=0xff3ba245 spill=1 ")
+                               + more + " spill-method=" + row)
+                                  .c_str ());
+    for (const Pixel &cloth : {Pixel{110, 130, 40, 255}, Pixel{30, 110, 110, 255},
+             Pixel{150, 130, 40, 255}, Pixel{200, 60, 90, 255}}) {
+      Picture picture (160, 96, {59, 162, 69, 255});
+      for (int y = 0; y < 96; y++)
+        for (int x = 60; x < 160; x++)
+          picture.at (x, y) = x < 110 ? cloth : Pixel{106, 126, 108, 255};
+      const Picture result = element.run (picture);
+      const Pixel &kept = result.at (85, 48), &grey = result.at (140, 48);
+      const bool is_kept = abs (kept.red - cloth.red) <= 1
+                           && abs (kept.green - cloth.green) <= 1
+                           && abs (kept.blue - cloth.blue) <= 1;
+      fail_unless (is_kept || g_str_equal (row, "unmix"),
+          "%s: cloth %d,%d,%d becomes %d,%d,%d", more, cloth.red, cloth.green, cloth.blue,
+          kept.red, kept.green, kept.blue);
+      fail_unless (abs (grey.green - grey.red) <= 2 && abs (grey.green - grey.blue) <= 2,
+          "%s: tinted grey becomes %d,%d,%d", more, grey.red, grey.green, grey.blue);
     }
   }
 }

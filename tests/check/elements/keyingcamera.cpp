@@ -73,6 +73,7 @@ const char *const keyers[] = {
     "chromakey method=difference core=true spill=1 plate=measured",
     "chromakey method=chroma quiet=true linear=true auto-key=screen",
     "splashkey block-size=5",
+    "chromakey method=chroma linear=true spill=1 spill-method=limit subject=true",
 };
 } // namespace
 
