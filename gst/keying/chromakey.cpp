@@ -21,6 +21,12 @@
  * (`balance`). With `refine` edges follow the luma of the frame, which has a higher
  * resolution than its chroma.
  *
+ * `key-colors` adds keys to `key-color` or the key of `auto-key`, for a screen of two
+ * greens or with blue tape (`key-colors="<0xff2040c0,0xff30b060>"`). A pixel is keyed by
+ * the nearest key, and `spill` removes the light of that key. With `relative` each key has
+ * its own tolerance. `plate` and `channel` belong to the first key. Further keys have the
+ * same colour everywhere, and their largest component is their screen's component.
+ *
  * `plate` selects the clean plate, which is the screen colour at each position. By
  * default it is measured near the key colour in each frame, so that it follows the light.
  * With `plate=measured` it is remembered where the foreground covers the screen, so that
@@ -147,6 +153,7 @@ struct Rectangle {
 struct ChromaKeySettings {
   Method method = Method::distance;
   guint key_color = 0xff00ff00;
+  std::vector<guint> key_colors;
   gdouble tolerance = 0.025;
   bool relative = false;
   Channel channel = Channel::all;
@@ -170,6 +177,8 @@ struct ChromaKeySettings {
   Rectangle rectangle;
   guint auto_key_revision = 1; /* counts changes of these two */
 };
+
+const gsize most_keys = 8; /* beside key-color */
 
 /* Work-items of measure_key(), which runs as one work-group */
 const gsize measuring_group = 256;
@@ -312,6 +321,9 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"key-color", "Key color",
         "Key colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
         &ChromaKeySettings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+    {"key-colors", "Key colors",
+        "Up to 8 further key colours, 0xAARRGGBB (alpha is ignored)",
+        &ChromaKeySettings::key_colors, opencl::playing},
     {"tolerance", "Tolerance",
         "Maximum distance from the key colour (1 = distance of black and white; "
         "method=distance)",
@@ -441,6 +453,12 @@ accept_settings (GstChromaKey *self, const GstVideoInfo *info,
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
         "linear=true: unknown transfer function in the input colorimetry; set "
         "colorimetry or linear=false");
+    return false;
+  }
+  if (wanted.key_colors.size () > most_keys) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "key-colors: %zu colours, at most %zu are allowed", wanted.key_colors.size (),
+        most_keys);
     return false;
   }
   return read_plate (self, wanted, error);
@@ -765,7 +783,16 @@ is_linear (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 static guint
 extras_of (const ChromaKeySettings &settings)
 {
-  return settings.spill > 0 && settings.spill_method != SpillMethod::unmix;
+  return !settings.key_colors.empty ()
+         || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
+}
+
+static cl_uint8
+further_keys (const ChromaKeySettings &settings)
+{
+  cl_uint8 keys = {};
+  std::copy (settings.key_colors.begin (), settings.key_colors.end (), keys.s);
+  return keys;
 }
 
 static keying::ScreenKey
@@ -781,16 +808,30 @@ opacity_of (const ChromaKeySettings &settings)
   return cl_uint (std::lround (settings.opacity * keying::full_opacity));
 }
 
+static cl_uint
+threshold_of (const ChromaKeyWork &work, const ChromaKeySettings &settings, guint key)
+{
+  const gdouble part = settings.relative ? keying::saturation_of (key) : 1;
+  return keying::difference_threshold (
+      part * settings.tolerance, settings.channel, &work.info);
+}
+
+static cl_uint8
+further_thresholds (const ChromaKeyWork &work, const ChromaKeySettings &settings)
+{
+  cl_uint8 thresholds = {};
+  std::transform (settings.key_colors.begin (), settings.key_colors.end (), thresholds.s,
+      [&] (guint key) { return threshold_of (work, settings, key); });
+  return thresholds;
+}
+
 static keying::DistanceKey
 distance_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   keying::DistanceKey key;
   key.color = known_key (work, settings);
   key.mask = keying::component_mask (&work.info, settings.channel);
-  const gdouble part =
-      settings.relative ? keying::saturation_of (known_key (work, settings)) : 1;
-  key.threshold = keying::difference_threshold (
-      part * settings.tolerance, settings.channel, &work.info);
+  key.threshold = threshold_of (work, settings, key.color);
   key.inverted = settings.invert ? -1 : 0;
   key.opacity = opacity_of (settings);
   return key;
@@ -808,7 +849,8 @@ key_by_distance (ChromaKeyWork &work, const ChromaKeySettings &settings,
       height, error, work.format.of (input), output, width, height, key.color, key.mask,
       key.threshold, key.inverted, key.opacity, cl_uint (settings.channel),
       cl_float (settings.spill), cl_uint (settings.spill_method),
-      cl_float (settings.spill_balance));
+      cl_float (settings.spill_balance), further_keys (settings),
+      further_thresholds (work, settings), cl_uint (settings.key_colors.size ()));
 }
 
 /* Frames of one launch. Distances are computed from `seen`. */
@@ -836,7 +878,8 @@ set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings 
       cl_float (settings.balance), cl_float (settings.similarity),
       cl_float (std::max (settings.smoothness, least_smoothness)),
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-      cl_uint (settings.spill_method), cl_float (settings.spill_balance), after...);
+      cl_uint (settings.spill_method), cl_float (settings.spill_balance),
+      further_keys (settings), cl_uint (settings.key_colors.size ()), after...);
 }
 
 /* For GPUs, with tiles in local memory */
@@ -1023,6 +1066,7 @@ key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFra
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   settings.tolerance = settings.spill = 0;
+  settings.key_colors.clear ();
   settings.invert = false;
   work.has_mean = false;
   return key_by_distance (work, settings, input, output, queue, error);
@@ -1098,7 +1142,7 @@ static bool
 can_start_chain (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
-         && knows_key (work, settings)
+         && settings.key_colors.empty () && knows_key (work, settings)
          && !(settings.auto_key == AutoKey::screen && work.search.is_due ());
 }
 

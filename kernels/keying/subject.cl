@@ -269,13 +269,12 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
     return;
   const Pixel8 before = load_pixels (LINE (input, y), x, width);
   const Floats opaque = TO_FLOATS (LEVELS_OF (before, ALPHA));
-  const Colors behind = screen_of_eight (keyer, x, y);
   const Colors colors = colors_of_pixels (before);
+  const Screen behind = screen_behind (colors, screen_of_eight (keyer, x, y), keyer);
   if (kind == SOLID && !keyer.inverted) {
     Pixel8 pixels = before;
     if (keyer.spill.strength > 0)
-      pixels = with_colors (
-          before, without_hue (colors, behind, keyer.component, keyer.spill));
+      pixels = with_colors (before, without_hue (colors, behind, keyer.spill));
     const Floats alpha = opaque * (1.0f / SCALE) * keyer.opacity;
     store_pixels (
         LINE (keyed, y), x, width, (pixels & ~ALPHA_MASK) | level (alpha) << ALPHA);
@@ -286,16 +285,17 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
   const Floats keyed_alpha =
       TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
       * RECIPROCAL (max (opaque, 1.0f));
-  const Floats matte = compared (keyed_alpha,
-      colors_of_pixels (load_pixels (LINE (seen, y), x, width)), behind, beside, known);
+  const Floats matte =
+      compared (keyed_alpha, colors_of_pixels (load_pixels (LINE (seen, y), x, width)),
+          behind.color, beside, known);
   Pixel8 pixels = before;
   if (keyer.spill.strength > 0) {
-    const Colors alone =
-        without_hue (mix_of (colors, color_before_screen (colors, behind, beside, matte),
-                         keyer.spill.strength),
-            behind, keyer.component, keyer.spill);
-    const Colors plain = despilled (
-        colors, behind, keyer.component, matte, keyer.by_excess ? 0 : 1, keyer.spill);
+    const Colors alone = without_hue (
+        mix_of (colors, color_before_screen (colors, behind.color, beside, matte),
+            keyer.spill.strength),
+        behind, keyer.spill);
+    const Colors plain =
+        despilled (colors, behind, matte, keyer.by_excess ? 0 : 1, keyer.spill);
     pixels = with_colors (before, mix_of (plain, alone, known));
   }
   const Floats alpha =

@@ -1468,6 +1468,184 @@ TEST_ROWS (test_chromakey_spill_methods_keep_other_hues_and_remove_the_tint,
   }
 }
 
+/* Sets key-colors as an application does. */
+static void
+set_keys (ElementUnderTest &element, const std::vector<Pixel> &keys)
+{
+  GValue array = G_VALUE_INIT;
+  g_value_init (&array, GST_TYPE_ARRAY);
+  for (const Pixel &key : keys) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_UINT);
+    g_value_set_uint (&value, argb_of (key));
+    gst_value_array_append_and_take_value (&array, &value);
+  }
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  g_object_set_property (G_OBJECT ((GstElement *)chromakey), "key-colors", &array);
+  g_value_unset (&array);
+}
+
+static Picture
+colors_of_keys (int width, int height, const std::vector<Pixel> &keys)
+{
+  Picture picture (width, height);
+  for (size_t n = 0; n < keys.size (); n++) {
+    const Picture part = colors (width, height, keys[n], 80 + uint32_t (n));
+    for (size_t at = n; at < picture.pixels.size (); at += keys.size ())
+      picture.pixels[at] = part.pixels[at];
+  }
+  return picture;
+}
+
+/* Green screen, blue tape, a darker green, and red */
+static const std::vector<Pixel> four_keys = {
+    {59, 162, 69, 255}, {30, 60, 190, 255}, {20, 88, 30, 255}, {190, 40, 50, 255}};
+
+TEST (test_chromakey_distance_takes_the_nearest_of_several_keys)
+{
+  ElementUnderTest element ("chromakey key-color=0xff3ba245 tolerance=0.06");
+  const Picture picture = colors_of_keys (131, 41, four_keys);
+  for (size_t count : {2, 4, 1, 3}) { /* changed while it plays */
+    set_keys (element, {four_keys.begin () + 1, four_keys.begin () + count});
+    for (Channel channel : {ALL, BLUE}) {
+      for (bool relative : {false, true}) {
+        for (bool invert : {false, true}) {
+          element.set ("chromakey", "channel", int (channel), "relative", relative,
+              "invert", invert);
+          Picture expected = picture;
+          for (Pixel &pixel : expected.pixels) {
+            bool is_keyed = false;
+            for (size_t n = 0; n < count; n++)
+              is_keyed = is_keyed
+                         || distance_below (pixel, four_keys[n],
+                             0.06 * (relative ? saturation (four_keys[n]) : 1), channel);
+            if (is_keyed != invert)
+              pixel.alpha = 0;
+          }
+          for (const auto &format :
+              {keying_frames::formats[0], keying_frames::formats[3]})
+            assert_same (element.run (picture, format, {4, 12}), expected, "keys");
+        }
+      }
+    }
+  }
+}
+
+static bool
+is_near (const Pixel &pixel, const std::array<double, 3> &color)
+{
+  return fabs (pixel.red - color[0]) <= 0.51 && fabs (pixel.green - color[1]) <= 0.51
+         && fabs (pixel.blue - color[2]) <= 0.51;
+}
+
+/* Alpha by the smallest distance; spill of the key that has it */
+TEST_ROWS (test_chromakey_soft_methods_take_the_nearest_of_several_keys,
+    {"chroma", "difference"})
+{
+  const bool by_chroma = g_str_equal (row, "chroma");
+  ElementUnderTest element ((std::string ("chromakey plate=none refine=false spill=1 "
+                                          "similarity=0.1 smoothness=0.6 "
+                                          "key-color=0xff3ba245 method=")
+                             + row)
+                                .c_str ());
+  const Picture picture = colors_of_keys (77, 41, four_keys);
+  for (size_t count : {4, 1, 2}) {
+    set_keys (element, {four_keys.begin () + 1, four_keys.begin () + count});
+    const bool invert = count == 2;
+    element.set ("chromakey", "invert", invert);
+    const Picture result =
+        element.run (picture, keying_frames::formats[count % 4], {4, 12});
+    for (size_t n = 0; n < picture.pixels.size (); n++) {
+      const Pixel &was = picture.pixels[n], &is = result.pixels[n];
+      std::vector<double> distances;
+      for (size_t k = 0; k < count; k++)
+        distances.push_back (by_chroma ? chroma_distance (was, four_keys[k])
+                                       : difference_distance (was, four_keys[k], 0.75));
+      const double least = *std::min_element (distances.begin (), distances.end ());
+      const double matte = std::clamp ((least - 0.1) / 0.6, 0., 1.);
+      const double alpha = was.alpha * (invert ? 1 - matte : matte);
+      fail_unless (fabs (is.alpha - alpha) <= 0.51, "%d keys: alpha %d, expected %g",
+          int (count), is.alpha, alpha);
+      bool is_of_nearest = false; /* two keys may be equally near */
+      for (size_t k = 0; k < count; k++)
+        is_of_nearest =
+            is_of_nearest
+            || (distances[k] < least + 1e-5
+                && is_near (is, despilled (was, four_keys[k], matte, by_chroma, 1)));
+      fail_unless (is_of_nearest, "%d keys: colour of pixel %d is %d,%d,%d", int (count),
+          int (n), is.red, is.green, is.blue);
+    }
+  }
+}
+
+/* A green screen with a cross of blue tape, and a grey and a red thing before it */
+static Picture
+screen_with_tape (int width, int height)
+{
+  Random random (91);
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const bool tape = abs (x - width / 4) < 5 || abs (y - height / 4) < 5;
+      Pixel &pixel = picture.at (x, y);
+      pixel = tape ? Pixel{30, 60, 190, 255} : Pixel{59, 162, 69, 255};
+      if (x > width / 2 && y > height / 2)
+        pixel = x > width * 3 / 4 ? Pixel{180, 50, 60, 255} : Pixel{120, 120, 120, 255};
+      pixel.red += uint8_t (random.below (3));
+      pixel.blue += uint8_t (random.below (3));
+    }
+  return picture;
+}
+
+/* The array as gst-launch reads it, with each search of a key and with `subject` */
+TEST_ROWS (test_chromakey_further_keys_remove_tape_beside_a_key_found,
+    {"tolerance=0.06 auto-key=bottom-left", "method=difference auto-key=screen",
+        "method=difference auto-key=screen core=true subject=true spill=1",
+        "method=chroma auto-key=bottom-left linear=true quiet=true",
+        "method=difference plate=measured key-color=0xff3ba245"})
+{
+  ElementUnderTest element ((std::string ("chromakey ") + row).c_str ());
+  const Picture picture = screen_with_tape (333, 201);
+  fail_unless (element.run (picture).at (83, 150).alpha > 200);
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (
+      G_OBJECT (chromakey), "key-colors", "<0xff1e3cbe, 0xffffff00>");
+  for (int frame = 0; frame < 2; frame++) {
+    const Picture result = element.run (picture, keying_frames::formats[frame]);
+    fail_unless (result.at (83, 150).alpha == 0 && result.at (300, 50).alpha == 0
+                     && result.at (20, 150).alpha == 0,
+        "alpha of tape %d and %d, of the screen %d", result.at (83, 150).alpha,
+        result.at (300, 50).alpha, result.at (20, 150).alpha);
+    fail_unless (result.at (200, 150).alpha > 235 && result.at (300, 150).alpha > 200,
+        "alpha of grey %d, of red %d", result.at (200, 150).alpha,
+        result.at (300, 150).alpha);
+  }
+}
+
+TEST (test_chromakey_keeps_its_keys_when_more_than_eight_are_set)
+{
+  ElementUnderTest element ("chromakey key-colors=<4280171710>");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  Owned<GstBus> bus = gst_bus_new ();
+  gst_element_set_bus (chromakey, bus);
+  const Picture tape (9, 3, {30, 60, 190, 255});
+  GValue array = G_VALUE_INIT;
+  g_value_init (&array, GST_TYPE_ARRAY);
+  g_object_get_property (G_OBJECT ((GstElement *)chromakey), "key-colors", &array);
+  fail_unless_equals_int (gst_value_array_get_size (&array), 1);
+  fail_unless (g_value_get_uint (gst_value_array_get_value (&array, 0)) == 0xff1e3cbe);
+  g_value_unset (&array);
+  fail_unless (element.run (tape).at (1, 1).alpha == 0);
+  set_keys (element, std::vector<Pixel> (9, {200, 0, 0, 255}));
+  fail_unless (element.run (tape).at (1, 1).alpha == 0);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  fail_unless (message != nullptr);
+  gst_message_unref (message);
+  set_keys (element, {});
+  assert_same (element.run (tape), tape, "no further key");
+  gst_element_set_bus (chromakey, nullptr);
+}
+
 /* Linear light, by GStreamer's own functions */
 static Color
 light_of (const Pixel &pixel, GstVideoTransferFunction transfer)

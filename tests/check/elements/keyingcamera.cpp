@@ -74,6 +74,7 @@ const char *const keyers[] = {
     "chromakey method=chroma quiet=true linear=true auto-key=screen",
     "splashkey block-size=5",
     "chromakey method=chroma linear=true spill=1 spill-method=limit subject=true",
+    "chromakey key-colors=<0xff2040c0> tolerance=0.2 spill=1",
 };
 } // namespace
 
