@@ -311,6 +311,7 @@ TEST_ROWS (test_deep_keying_of_levels_of_eight_bits_is_that_of_eight_bits,
         "chromakey " KEY "tolerance=0.1 spill=1 key-colors=<0xff96405a,0xffa0705a>",
         "chromakey " KEY "spill=1 spill-method=luminance-preserving spill-balance=0.3",
         "chromakey " KEY "tolerance=0.1 ! matteshape grow=-2 feather=4",
+        "chromakey " KEY "tolerance=0.1 ! matteshape grow=1.4 invert=true",
         "chromakey " KEY "tolerance=0.1 ! matterefine subsample=3",
         "splashkey block-size=9",
     }))
