@@ -73,6 +73,14 @@
  * `unmix` makes such a shirt paler, so that green is not its largest component. Skin
  * stays with every method.
  *
+ * With `shadow` the soft methods keep shadows that fall on the screen, as black with
+ * alpha, so that they darken the new background. Alpha is at least `shadow` times the part
+ * of the plate's luma that is missing. Up to a twentieth missing is noise. Use
+ * `plate=measured`, `frozen` or `file`, which show the screen without the shadow.
+ * `plate=adaptive` takes a shadow of more than a few blocks for a darker screen, and
+ * `plate=none` takes every dark part of the screen for a shadow. Soft methods take a dark
+ * shadow for partly opaque: raise `similarity` or set `spill` to remove its green.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
@@ -171,6 +179,7 @@ struct ChromaKeySettings {
   gdouble spill = 0;
   SpillMethod spill_method = SpillMethod::unmix;
   gdouble spill_balance = 0.5;
+  gdouble shadow = 0;
   bool invert = false;
   gdouble opacity = 1;
   AutoKey auto_key = AutoKey::none;
@@ -379,6 +388,10 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         "Weight of the second of the two components that limit the screen's (green "
         "screen: 0 = red, 1 = blue; spill-method=average and luminance-preserving)",
         &ChromaKeySettings::spill_balance, {0, 1}, keying::playing_flags},
+    {"shadow", "Shadow",
+        "Strength of shadows on the screen, which become black with alpha (0 = none; "
+        "soft methods, unless inverted)",
+        &ChromaKeySettings::shadow, {0, 1}, keying::playing_flags},
     {"invert", "Invert", "Make pixels unlike the key colour transparent instead",
         &ChromaKeySettings::invert, keying::playing_flags},
     {"opacity", "Opacity",
@@ -783,7 +796,7 @@ is_linear (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 static guint
 extras_of (const ChromaKeySettings &settings)
 {
-  return !settings.key_colors.empty ()
+  return !settings.key_colors.empty () || settings.shadow > 0
          || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
 }
 
@@ -879,7 +892,8 @@ set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings 
       cl_float (std::max (settings.smoothness, least_smoothness)),
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
       cl_uint (settings.spill_method), cl_float (settings.spill_balance),
-      further_keys (settings), cl_uint (settings.key_colors.size ()), after...);
+      further_keys (settings), cl_uint (settings.key_colors.size ()),
+      cl_float (settings.shadow), after...);
 }
 
 /* For GPUs, with tiles in local memory */
@@ -1019,7 +1033,7 @@ key_by_subject (ChromaKeyWork &work, const ChromaKeySettings &settings,
   const bool linear = is_linear (work, settings);
   const gsize columns = (gsize (work.info.width) + 7) / 8;
   ChromaKeySettings plain = settings;
-  plain.spill = 0;
+  plain.spill = plain.shadow = 0;
   plain.opacity = 1;
   plain.invert = false;
   Frames plain_frames = frames;

@@ -2019,3 +2019,146 @@ TEST (test_chromakey_stops_while_it_waits_for_a_matte)
     fail_unless (gdouble (took) < 2 * check::slowness () * G_USEC_PER_SEC);
   }
 }
+
+static std::vector<uint8_t>
+bytes_of (const Picture &picture)
+{
+  std::vector<uint8_t> bytes;
+  for (const Pixel &pixel : picture.pixels)
+    for (uint8_t level : {pixel.blue, pixel.green, pixel.red, pixel.alpha})
+      bytes.push_back (level);
+  return bytes;
+}
+
+/* A screen with any light at each pixel, and a frame of it in any shadow, with pixels of
+ * other colours */
+static std::pair<Picture, Picture>
+screen_and_shadows (int width, int height)
+{
+  Random random (95);
+  Picture plate (width, height), picture = colors (width, height, {59, 162, 69, 255}, 96);
+  for (size_t n = 0; n < plate.pixels.size (); n++) {
+    const double light = 0.5 + random.below (1000) / 1000.;
+    const double shadow = random.below (1100) / 1000.;
+    auto lit = [] (double factor) {
+      return Pixel{
+          uint8_t (59 * factor), uint8_t (162 * factor), uint8_t (69 * factor), 200};
+    };
+    plate.pixels[n] = lit (light);
+    if (n % 4 != 0)
+      picture.pixels[n] = lit (light * shadow);
+  }
+  return {plate, picture};
+}
+
+/* Alpha is at least the missing part of the plate's luma, and what is added to it is
+ * black. A twentieth missing counts nothing, a tenth all. */
+TEST_ROWS (test_chromakey_shadow_is_the_missing_part_of_the_plates_luma,
+    {"method=chroma", "method=difference", "method=difference spill=1"})
+{
+  const int width = 77, height = 33;
+  const bool by_chroma = strstr (row, "chroma"), spills = strstr (row, "spill");
+  ElementUnderTest element ((std::string ("chromakey plate=none refine=false "
+                                          "similarity=0.5 smoothness=0.4 opacity=0.9 "
+                                          "key-color=0xff3ba245 ")
+                             + row)
+                                .c_str ());
+  const auto [screen, picture] = screen_and_shadows (width, height);
+  Side plate (element, "plate");
+  plate.begin ("BGRA", width, height);
+  plate.push (bytes_of (screen), 4 * width);
+  plate.end ();
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "file");
+  const Picture without = element.run (picture);
+  int darkened = 0;
+  for (double strength : {1., 0.6}) {
+    element.set ("chromakey", "shadow", strength);
+    for (const auto &format : {keying_frames::formats[0], keying_frames::formats[2]}) {
+      const Picture result = element.run (picture, format, {4, 12});
+      for (size_t n = 0; n < picture.pixels.size (); n++) {
+        const Pixel &was = picture.pixels[n], &behind = screen.pixels[n];
+        const double distance = by_chroma ? chroma_distance (was, behind)
+                                          : difference_distance (was, behind, 0.75);
+        const double matte = std::clamp ((distance - 0.5) / 0.4, 0., 1.);
+        const double missing = std::clamp (1 - luma (was) / luma (behind), 0., 1.);
+        const double counts = std::clamp ((missing - 0.05) / 0.05, 0., 1.);
+        const double alpha = std::max (matte, strength * missing * counts);
+        std::array<double, 3> color = components_of (was);
+        if (spills)
+          color = despilled (was, behind, matte, by_chroma, 1);
+        for (double &component : color)
+          component *= alpha > 0 ? matte / alpha : 1;
+        const Pixel &is = result.pixels[n];
+        darkened += alpha > matte;
+        fail_unless (
+            fabs (is.alpha - 0.9 * was.alpha * alpha) <= 0.52 && is_near (is, color),
+            "pixel %d is %d,%d,%d,%d, expected %g,%g,%g,%g", int (n), is.red, is.green,
+            is.blue, is.alpha, color[0], color[1], color[2], 0.9 * was.alpha * alpha);
+      }
+    }
+  }
+  fail_unless (darkened > width * height);
+  element.set ("chromakey", "shadow", 0.);
+  assert_same (element.run (picture), without, "no shadow");
+  element.set ("chromakey", "invert", TRUE);
+  const Picture inverted = element.run (picture);
+  element.set ("chromakey", "shadow", 1.);
+  assert_same (element.run (picture), inverted, "inverted");
+}
+
+/* The round shadow of a red thing on a screen with noise */
+static Picture
+scene_with_shadow (double light, unsigned seed)
+{
+  const int width = 320, height = 200;
+  Random random (seed);
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const double here = hypot (x - 220, y - 100) < 40 ? light : 1;
+      auto level = [&] (double value) {
+        return uint8_t (lround (value) + int (random.below (7)) - 3);
+      };
+      picture.at (x, y) = {level (59 * here), level (162 * here), level (69 * here), 255};
+      if (x > 40 && x < 120 && y > 60 && light < 1)
+        picture.at (x, y) = {level (190), level (50), level (60), 255};
+    }
+  return picture;
+}
+
+TEST_ROWS (test_chromakey_shadow_darkens_as_the_screen_and_noise_does_not,
+    {"plate=measured", "plate=frozen spill=1", "plate=measured subject=true core=true",
+        "plate=measured quiet=true subject=true spill=1 spill-method=limit",
+        "plate=measured linear=true spill=1"})
+{
+  ElementUnderTest element ((std::string ("chromakey method=difference similarity=0.65 "
+                                          "smoothness=0.3 key-color=0xff3ba245 "
+                                          "shadow=0.8 ")
+                             + row)
+                                .c_str ());
+  const bool linear = strstr (row, "linear");
+  element.run (scene_with_shadow (1, 1));
+  const Picture result = element.run (scene_with_shadow (0.7, 2));
+  const double light =
+      linear ? gst_video_transfer_function_decode (GST_VIDEO_TRANSFER_SRGB, 0.7 * 0.485)
+                   / gst_video_transfer_function_decode (GST_VIDEO_TRANSFER_SRGB, 0.485)
+             : 0.7;
+  double alpha = 0;
+  int dark = 0, noise = 0;
+  for (int y = 80; y < 120; y++)
+    for (int x = 200; x < 240; x++) {
+      const Pixel &pixel = result.at (x, y);
+      alpha += pixel.alpha / 1600.;
+      dark += pixel.red + pixel.green + pixel.blue <= 6;
+    }
+  for (int y = 0; y < 50; y++)
+    for (int x = 0; x < 320; x++)
+      noise += result.at (x, y).alpha > 0;
+  fail_unless (fabs (alpha - 255 * 0.8 * (1 - light)) < (linear ? 8 : 4) && dark > 1500,
+      "alpha of the shadow is %g, %d of 1600 pixels are black", alpha, dark);
+  fail_unless (noise <= 16, "%d of 16000 pixels of the screen are darkened", noise);
+  const Pixel &thing = result.at (80, 130);
+  fail_unless (thing.alpha == 255 && thing.red > 180, "%d,%d,%d,%d", thing.red,
+      thing.green, thing.blue, thing.alpha);
+}

@@ -75,6 +75,7 @@ const char *const keyers[] = {
     "splashkey block-size=5",
     "chromakey method=chroma linear=true spill=1 spill-method=limit subject=true",
     "chromakey key-colors=<0xff2040c0> tolerance=0.2 spill=1",
+    "chromakey method=difference plate=none shadow=0.8 key-color=0xff30e060",
 };
 } // namespace
 
