@@ -94,6 +94,8 @@ copy_of (GParamSpec *of, const GValue *value)
   if (G_IS_PARAM_SPEC_INT (of))
     return copy_number<GParamSpecInt> (
         of, flags, value, g_param_spec_int, g_value_get_int);
+  if (GST_IS_PARAM_SPEC_ARRAY_LIST (of))
+    return gst_param_spec_array (name, nick, blurb, nullptr, flags);
   if (G_IS_PARAM_SPEC_UINT64 (of))
     return copy_number<GParamSpecUInt64> (
         of, flags, value, g_param_spec_uint64, g_value_get_uint64);

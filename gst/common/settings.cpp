@@ -79,6 +79,12 @@ new_spec (const PropertyText &text, const std::vector<double> &)
 }
 
 GParamSpec *
+new_spec (const PropertyText &text, const std::vector<guint> &)
+{
+  return new_spec (text, std::vector<double> ());
+}
+
+GParamSpec *
 new_spec (const PropertyText &text, const Structure &)
 {
   return g_param_spec_boxed (
@@ -158,22 +164,40 @@ read_value (const GValue *from, std::string &to)
   to = text ? text : "";
 }
 
-/* Accepts numbers of any type: GST_TYPE_ARRAY keeps the type of each value. */
+/* Accepts numbers of any type: GST_TYPE_ARRAY keeps the type of each value. Returns FALSE
+ * if there is another type. */
+template <typename Number>
+static bool
+read_numbers (const GValue *from, GType type, Number (*get) (const GValue *),
+    std::vector<Number> &numbers)
+{
+  for (guint n = 0; n < gst_value_array_get_size (from); n++) {
+    GValue number = G_VALUE_INIT;
+    g_value_init (&number, type);
+    if (!g_value_transform (gst_value_array_get_value (from, n), &number)) {
+      g_warning ("value %u is a %s, expected an array of numbers", n,
+          G_VALUE_TYPE_NAME (gst_value_array_get_value (from, n)));
+      return false;
+    }
+    numbers.push_back (get (&number));
+  }
+  return true;
+}
+
 void
 read_value (const GValue *from, std::vector<double> &to)
 {
   std::vector<double> numbers;
-  for (guint n = 0; n < gst_value_array_get_size (from); n++) {
-    GValue number = G_VALUE_INIT;
-    g_value_init (&number, G_TYPE_DOUBLE);
-    if (!g_value_transform (gst_value_array_get_value (from, n), &number)) {
-      g_warning ("value %u is a %s, expected an array of numbers", n,
-          G_VALUE_TYPE_NAME (gst_value_array_get_value (from, n)));
-      return;
-    }
-    numbers.push_back (g_value_get_double (&number));
-  }
-  to = numbers;
+  if (read_numbers (from, G_TYPE_DOUBLE, g_value_get_double, numbers))
+    to = numbers;
+}
+
+void
+read_value (const GValue *from, std::vector<guint> &to)
+{
+  std::vector<gint64> numbers;
+  if (read_numbers (from, G_TYPE_INT64, g_value_get_int64, numbers))
+    to.assign (numbers.begin (), numbers.end ());
 }
 
 void
@@ -238,15 +262,28 @@ write_value (const std::string &from, GValue *to)
   g_value_set_string (to, from.empty () ? nullptr : from.c_str ());
 }
 
+template <typename Number>
+static void
+append_numbers (const std::vector<Number> &from, GType type, GValue *to)
+{
+  for (Number number : from) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, type);
+    write_value (number, &value);
+    gst_value_array_append_and_take_value (to, &value);
+  }
+}
+
 void
 write_value (const std::vector<double> &from, GValue *to)
 {
-  for (double number : from) {
-    GValue value = G_VALUE_INIT;
-    g_value_init (&value, G_TYPE_DOUBLE);
-    g_value_set_double (&value, number);
-    gst_value_array_append_and_take_value (to, &value);
-  }
+  append_numbers (from, G_TYPE_DOUBLE, to);
+}
+
+void
+write_value (const std::vector<guint> &from, GValue *to)
+{
+  append_numbers (from, G_TYPE_UINT, to);
 }
 
 void

@@ -51,6 +51,7 @@ GParamSpec *new_spec (const PropertyText &, Range<Fraction>, const Fraction &ini
 GParamSpec *new_spec (const PropertyText &, bool initial);
 GParamSpec *new_spec (const PropertyText &, const std::string &initial);
 GParamSpec *new_spec (const PropertyText &, const std::vector<double> &initial);
+GParamSpec *new_spec (const PropertyText &, const std::vector<guint> &initial);
 GParamSpec *new_spec (const PropertyText &, const Structure &initial);
 GParamSpec *new_spec (const PropertyText &, const Caps &initial);
 GParamSpec *new_enum_spec (const PropertyText &, GType type, gint initial);
@@ -66,6 +67,8 @@ void read_value (const GValue *from, Fraction &to);
 void read_value (const GValue *from, bool &to);
 void read_value (const GValue *from, std::string &to);
 void read_value (const GValue *from, std::vector<double> &to);
+/* Negative numbers are those of 32 bits: gst-launch reads 0xff00ff00 as such. */
+void read_value (const GValue *from, std::vector<guint> &to);
 void read_value (const GValue *from, Structure &to);
 void read_value (const GValue *from, Caps &to);
 
@@ -78,6 +81,7 @@ void write_value (const Fraction &from, GValue *to);
 void write_value (bool from, GValue *to);
 void write_value (const std::string &from, GValue *to);
 void write_value (const std::vector<double> &from, GValue *to);
+void write_value (const std::vector<guint> &from, GValue *to);
 void write_value (const Structure &from, GValue *to);
 void write_value (const Caps &from, GValue *to);
 

@@ -21,6 +21,12 @@
  * (`balance`). With `refine` edges follow the luma of the frame, which has a higher
  * resolution than its chroma.
  *
+ * `key-colors` adds keys to `key-color` or the key of `auto-key`, for a screen of two
+ * greens or with blue tape (`key-colors="<0xff2040c0,0xff30b060>"`). A pixel is keyed by
+ * the nearest key, and `spill` removes the light of that key. With `relative` each key has
+ * its own tolerance. `plate` and `channel` belong to the first key. Further keys have the
+ * same colour everywhere, and their largest component is their screen's component.
+ *
  * `plate` selects the clean plate, which is the screen colour at each position. By
  * default it is measured near the key colour in each frame, so that it follows the light.
  * With `plate=measured` it is remembered where the foreground covers the screen, so that
@@ -56,7 +62,24 @@
  * glass that let less than two fifths of the screen through.
  *
  * Alpha is straight, and multiplied with the alpha of the input. Red, green and blue are
- * not changed, unless `spill` removes the light of the screen from them.
+ * not changed, unless `spill` removes the light of the screen from them. `spill-method`
+ * selects how. `unmix` subtracts the screen's share where the matte is partly
+ * transparent, removes the screen's hue elsewhere, and keeps luma. The other methods do
+ * not use the matte. They lower the screen's component, for instance green, to a limit.
+ * `limit` takes the larger of the other two components, which changes least. `average`
+ * takes their mean, weighted by `spill-balance`, which darkens. `luminance-preserving`
+ * does as `average`, and adds grey so that luma is kept. These three keep colours whose
+ * hue is far from the screen's, such as an olive or turquoise shirt before a green screen.
+ * `unmix` makes such a shirt paler, so that green is not its largest component. Skin
+ * stays with every method.
+ *
+ * With `shadow` the soft methods keep shadows that fall on the screen, as black with
+ * alpha, so that they darken the new background. Alpha is at least `shadow` times the part
+ * of the plate's luma that is missing. Up to a twentieth missing is noise. Use
+ * `plate=measured`, `frozen` or `file`, which show the screen without the shadow.
+ * `plate=adaptive` takes a shadow of more than a few blocks for a darker screen, and
+ * `plate=none` takes every dark part of the screen for a shadow. Soft methods take a dark
+ * shadow for partly opaque: raise `similarity` or set `spill` to remove its green.
  *
  * ## Example launch line
  * |[
@@ -122,6 +145,14 @@ enum class AutoKey {
   screen,
 };
 
+/* As in softkey.clh */
+enum class SpillMethod {
+  unmix,
+  limit,
+  average,
+  luminance_preserving,
+};
+
 struct Rectangle {
   guint x = 0, y = 0;
   guint width = 32, height = 32;
@@ -130,6 +161,7 @@ struct Rectangle {
 struct ChromaKeySettings {
   Method method = Method::distance;
   guint key_color = 0xff00ff00;
+  std::vector<guint> key_colors;
   gdouble tolerance = 0.025;
   bool relative = false;
   Channel channel = Channel::all;
@@ -145,12 +177,17 @@ struct ChromaKeySettings {
   bool quiet = false;
   bool linear = false;
   gdouble spill = 0;
+  SpillMethod spill_method = SpillMethod::unmix;
+  gdouble spill_balance = 0.5;
+  gdouble shadow = 0;
   bool invert = false;
   gdouble opacity = 1;
   AutoKey auto_key = AutoKey::none;
   Rectangle rectangle;
   guint auto_key_revision = 1; /* counts changes of these two */
 };
+
+const gsize most_keys = 8; /* beside key-color */
 
 /* Work-items of measure_key(), which runs as one work-group */
 const gsize measuring_group = 256;
@@ -182,12 +219,12 @@ struct Messages {
 
 /* State of the streaming thread */
 struct ChromaKeyWork {
-  keying::InputFormat format; /* of the input */
-  GstVideoInfo info;          /* of the output */
-  opencl::FrameKernel key_by_distance;
+  keying::InputFormat format;             /* of the input */
+  GstVideoInfo info;                      /* of the output */
+  opencl::FrameKernel key_by_distance[2]; /* [extras] */
   gsize tile_rows = 0;
   bool wide = false;      /* use key_cpu() instead of key_gpu() */
-  SoftKernels soft[2];    /* for encoded levels, for linear light */
+  SoftKernels soft[2][2]; /* [linear][extras] */
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure_key;
   opencl::FrameKernel quieten;
@@ -267,6 +304,25 @@ auto_key_get_type (void)
   return type;
 }
 
+static GType
+spill_method_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (SpillMethod::unmix),
+          "Subtract the screen's share, then remove its hue and keep luma", "unmix"},
+      {gint (SpillMethod::limit),
+          "Limit the screen's component to the larger of the other two", "limit"},
+      {gint (SpillMethod::average),
+          "Limit the screen's component to the weighted mean of the other two",
+          "average"},
+      {gint (SpillMethod::luminance_preserving),
+          "As average, then add grey so that luma is kept", "luminance-preserving"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstKeyingSpillMethod", values);
+  return type;
+}
+
 /* Properties */
 
 const opencl::PropertyTable<ChromaKeySettings> properties = {
@@ -275,6 +331,9 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"key-color", "Key color",
         "Key colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
         &ChromaKeySettings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+    {"key-colors", "Key colors",
+        "Up to 8 further key colours, 0xAARRGGBB (alpha is ignored)",
+        &ChromaKeySettings::key_colors, opencl::playing},
     {"tolerance", "Tolerance",
         "Maximum distance from the key colour (1 = distance of black and white; "
         "method=distance)",
@@ -323,6 +382,17 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         keying::playing_flags},
     {"spill", "Spill", "Strength of spill suppression (0 = none)",
         &ChromaKeySettings::spill, {0, 1}, keying::playing_flags},
+    {"spill-method", "Spill method",
+        "Method of spill suppression, for colours of a hue near the screen's",
+        &ChromaKeySettings::spill_method, spill_method_get_type, keying::playing_flags},
+    {"spill-balance", "Spill balance",
+        "Weight of the second of the two components that limit the screen's (green "
+        "screen: 0 = red, 1 = blue; spill-method=average and luminance-preserving)",
+        &ChromaKeySettings::spill_balance, {0, 1}, keying::playing_flags},
+    {"shadow", "Shadow",
+        "Strength of shadows on the screen, which become black with alpha (0 = none; "
+        "soft methods, unless inverted)",
+        &ChromaKeySettings::shadow, {0, 1}, keying::playing_flags},
     {"invert", "Invert", "Make pixels unlike the key colour transparent instead",
         &ChromaKeySettings::invert, keying::playing_flags},
     {"opacity", "Opacity",
@@ -399,6 +469,12 @@ accept_settings (GstChromaKey *self, const GstVideoInfo *info,
         "colorimetry or linear=false");
     return false;
   }
+  if (wanted.key_colors.size () > most_keys) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "key-colors: %zu colours, at most %zu are allowed", wanted.key_colors.size (),
+        most_keys);
+    return false;
+  }
   return read_plate (self, wanted, error);
 }
 
@@ -459,18 +535,23 @@ create_kernels (
   work.wide = opencl::is_cpu (context);
   work.tile_rows = tile_rows_for (opencl::local_memory (context));
   for (guint linear : {0, 1})
-    create_soft_kernels (context, work, work.soft[linear], soft[linear]);
+    for (guint extras : {0, 1})
+      create_soft_kernels (context, work, work.soft[linear][extras],
+          soft[linear] + keying::extras_option (extras));
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
+    guint extras;
   } kernels[] = {
-      {work.key_by_distance, "key_by_distance"},
-      {work.measure_key, "measure_key"},
-      {work.quieten, "quiet"},
+      {work.key_by_distance[0], "key_by_distance", 0},
+      {work.key_by_distance[1], "key_by_distance", 1},
+      {work.measure_key, "measure_key", 0},
+      {work.quieten, "quiet", 0},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name,
-        options + " -DGROUP=" + std::to_string (measuring_group));
+        options + keying::extras_option (entry.extras)
+            + " -DGROUP=" + std::to_string (measuring_group));
 }
 
 static gboolean
@@ -712,6 +793,22 @@ is_linear (const ChromaKeyWork &work, const ChromaKeySettings &settings)
   return settings.linear && work.has_curve;
 }
 
+/* Returns 1 if kernels need the code for settings that few users change. */
+static guint
+extras_of (const ChromaKeySettings &settings)
+{
+  return !settings.key_colors.empty () || settings.shadow > 0
+         || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
+}
+
+static cl_uint8
+further_keys (const ChromaKeySettings &settings)
+{
+  cl_uint8 keys = {};
+  std::copy (settings.key_colors.begin (), settings.key_colors.end (), keys.s);
+  return keys;
+}
+
 static keying::ScreenKey
 screen_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
@@ -725,16 +822,30 @@ opacity_of (const ChromaKeySettings &settings)
   return cl_uint (std::lround (settings.opacity * keying::full_opacity));
 }
 
+static cl_uint
+threshold_of (const ChromaKeyWork &work, const ChromaKeySettings &settings, guint key)
+{
+  const gdouble part = settings.relative ? keying::saturation_of (key) : 1;
+  return keying::difference_threshold (
+      part * settings.tolerance, settings.channel, &work.info);
+}
+
+static cl_uint8
+further_thresholds (const ChromaKeyWork &work, const ChromaKeySettings &settings)
+{
+  cl_uint8 thresholds = {};
+  std::transform (settings.key_colors.begin (), settings.key_colors.end (), thresholds.s,
+      [&] (guint key) { return threshold_of (work, settings, key); });
+  return thresholds;
+}
+
 static keying::DistanceKey
 distance_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   keying::DistanceKey key;
   key.color = known_key (work, settings);
   key.mask = keying::component_mask (&work.info, settings.channel);
-  const gdouble part =
-      settings.relative ? keying::saturation_of (known_key (work, settings)) : 1;
-  key.threshold = keying::difference_threshold (
-      part * settings.tolerance, settings.channel, &work.info);
+  key.threshold = threshold_of (work, settings, key.color);
   key.inverted = settings.invert ? -1 : 0;
   key.opacity = opacity_of (settings);
   return key;
@@ -748,9 +859,12 @@ key_by_distance (ChromaKeyWork &work, const ChromaKeySettings &settings,
   cl_uint width = work.info.width, height = work.info.height;
   keying::DistanceKey key = distance_key_of (work, settings);
 
-  return work.key_by_distance.launch (queue, (width + 7) / 8, height, error,
-      work.format.of (input), output, width, height, key.color, key.mask, key.threshold,
-      key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
+  return work.key_by_distance[extras_of (settings)].launch (queue, (width + 7) / 8,
+      height, error, work.format.of (input), output, width, height, key.color, key.mask,
+      key.threshold, key.inverted, key.opacity, cl_uint (settings.channel),
+      cl_float (settings.spill), cl_uint (settings.spill_method),
+      cl_float (settings.spill_balance), further_keys (settings),
+      further_thresholds (work, settings), cl_uint (settings.key_colors.size ()));
 }
 
 /* Frames of one launch. Distances are computed from `seen`. */
@@ -778,7 +892,9 @@ set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings 
       cl_float (settings.balance), cl_float (settings.similarity),
       cl_float (std::max (settings.smoothness, least_smoothness)),
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-      after...);
+      cl_uint (settings.spill_method), cl_float (settings.spill_balance),
+      further_keys (settings), cl_uint (settings.key_colors.size ()),
+      cl_float (settings.shadow), after...);
 }
 
 /* For GPUs, with tiles in local memory */
@@ -927,14 +1043,17 @@ key_by_subject (ChromaKeyWork &work, const ChromaKeySettings &settings,
   const bool linear = is_linear (work, settings);
   const gsize columns = (gsize (work.info.width) + 7) / 8;
   ChromaKeySettings plain = settings;
-  plain.spill = 0;
+  plain.spill = plain.shadow = 0;
   plain.opacity = 1;
   plain.invert = false;
-  if (!key_frames (work, plain, frames, queue, error)
+  Frames plain_frames = frames;
+  plain_frames.kernels = &work.soft[linear][extras_of (plain)];
+  if (!key_frames (work, plain, plain_frames, queue, error)
       || !work.subject.measure (frames.output, linear, queue, error))
     return false;
-  opencl::Kernel *kernel = work.subject.comparison (linear).variant (
-      {frames.seen, frames.input, frames.output}, error);
+  opencl::Kernel *kernel =
+      work.subject.comparison (linear, extras_of (settings))
+          .variant ({frames.seen, frames.input, frames.output}, error);
   return kernel
          && set_keyer (kernel, work, settings, frames, error, work.subject.blocks (),
              work.subject.columns (), work.subject.rows ())
@@ -948,7 +1067,8 @@ key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLFrame quiet = {};
-  Frames frames = {input, input, output, &work.soft[is_linear (work, settings)]};
+  Frames frames = {
+      input, input, output, &work.soft[is_linear (work, settings)][extras_of (settings)]};
 
   if (!gst_opencl_context_require_engine (context, "soft-key", error))
     return FALSE;
@@ -970,6 +1090,7 @@ key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFra
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   settings.tolerance = settings.spill = 0;
+  settings.key_colors.clear ();
   settings.invert = false;
   work.has_mean = false;
   return key_by_distance (work, settings, input, output, queue, error);
@@ -1045,7 +1166,7 @@ static bool
 can_start_chain (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
-         && knows_key (work, settings)
+         && settings.key_colors.empty () && knows_key (work, settings)
          && !(settings.auto_key == AutoKey::screen && work.search.is_due ());
 }
 

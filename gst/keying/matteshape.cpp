@@ -7,13 +7,15 @@
  *
  * Changes alpha after keying, and leaves red, green and blue unchanged. First `grow`
  * moves the edges outwards by a number of pixels, or inwards if negative (a choke). Round
- * corners stay round. Then `feather` softens them by a number of pixels on both sides.
- * Then `invert` takes the complement.
+ * corners stay round. Fractions mix the results of the whole numbers below and above, so
+ * `grow=-0.5` moves an edge inwards by half a pixel. An edge at 45 degrees moves by 0.7 of
+ * the first pixel, because no pixel lies there at a distance of 1. Then `feather` softens
+ * edges by a number of pixels on both sides. Then `invert` takes the complement.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
- * chromakey method=difference ! matteshape grow=-1 feather=2 !
+ * chromakey method=difference ! matteshape grow=-0.5 feather=2 !
  * keyfill method=composite color=0xff0000ff ! opencldownload ! videoconvert !
  * autovideosink
  * ]|
@@ -29,7 +31,7 @@
 #include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
-#include <cstdlib>
+#include <cmath>
 
 #include "elements.h"
 #include "input/pixelformats.hpp"
@@ -40,12 +42,12 @@ GST_DEBUG_CATEGORY_STATIC (matte_shape_debug);
 #define GST_CAT_DEFAULT matte_shape_debug
 
 namespace {
-const gint farthest = 64;
+const guint farthest = 64;
 /* Twice the MARGIN of the kernels; bytes that vector loads may read beyond a buffer */
 const gsize margins = 160, behind = 256;
 
 struct MatteShapeSettings {
-  gint grow = 0;
+  gdouble grow = 0;
   guint feather = 0;
   bool invert = false;
 };
@@ -81,8 +83,11 @@ GST_ELEMENT_REGISTER_DEFINE (
     matteshape, "matteshape", GST_RANK_NONE, GST_TYPE_MATTE_SHAPE)
 
 const opencl::PropertyTable<MatteShapeSettings> properties = {
-    {"grow", "Grow", "Distance in pixels that edges move outwards (negative = inwards)",
-        &MatteShapeSettings::grow, {-farthest, farthest}, keying::playing_flags},
+    {"grow", "Grow",
+        "Distance in pixels that edges move outwards, also a fraction (negative = "
+        "inwards)",
+        &MatteShapeSettings::grow, {-gdouble (farthest), farthest},
+        keying::playing_flags},
     {"feather", "Feather", "Width in pixels of the soft edge on both sides",
         &MatteShapeSettings::feather, {0, farthest}, keying::playing_flags},
     {"invert", "Invert", "Invert alpha, after all other steps",
@@ -185,13 +190,28 @@ launch (opencl::Kernel &kernel, cl_command_queue queue, gsize columns, gsize row
   return kernel.launch (queue, (columns + 7) / 8, rows, error, arguments...);
 }
 
-/* Writes alpha (its complement with `flip`) to the plane, grown by `radius`. */
+/* Writes maxima over a disc to the plane, or with `part` below 1 their mixture with what
+ * is there. */
 static gboolean
-grow (GstOpenCLContext *context, MatteShapeWork &work, guint radius, cl_uint flip,
+grow_by_disc (MatteShapeWork &work, guint radius, gdouble part, cl_command_queue queue,
+    GError **error)
+{
+  const cl_uint width = work.info.width, height = work.info.height;
+  return launch (work.grow_by_disc, queue, width, height, error, work.runs (),
+      cl_uint (work.runs_stride), cl_ulong (work.runs_of_plane ()), width, height,
+      cl_uint (radius), cl_float (part), work.plane (), cl_uint (work.stride));
+}
+
+/* Writes alpha (its complement with `flip`) to the plane, grown by `distance`. A fraction
+ * mixes the results of the whole numbers below and above. */
+static gboolean
+grow (GstOpenCLContext *context, MatteShapeWork &work, gdouble distance, cl_uint flip,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
   const cl_uint stride = work.runs_stride, height = work.info.height;
-  const guint doublings = doublings_of (radius);
+  const guint radius = guint (distance);
+  const gdouble fraction = distance - radius;
+  const guint doublings = doublings_of (guint (std::ceil (distance)));
   const gsize plane = work.runs_of_plane ();
 
   if (!ensure_runs (context, work, doublings + 1, error)
@@ -203,9 +223,8 @@ grow (GstOpenCLContext *context, MatteShapeWork &work, guint radius, cl_uint fli
             cl_ulong (n * plane), cl_ulong ((n + 1) * plane), stride, height,
             cl_uint (1u << n)))
       return FALSE;
-  return launch (work.grow_by_disc, queue, work.info.width, height, error, work.runs (),
-      stride, cl_ulong (plane), cl_uint (work.info.width), height, cl_uint (radius),
-      work.plane (), cl_uint (work.stride));
+  return grow_by_disc (work, radius, 1, queue, error)
+         && (fraction == 0 || grow_by_disc (work, radius + 1, fraction, queue, error));
 }
 
 static gboolean
@@ -235,7 +254,7 @@ gst_matte_shape_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   const cl_uint flip = settings.grow < 0 ? opaque : 0;
   const cl_uint width = work.info.width, height = work.info.height;
 
-  return grow (context, work, std::abs (settings.grow), flip, input, queue, error)
+  return grow (context, work, std::fabs (settings.grow), flip, input, queue, error)
          && feather (context, work, settings.feather, queue, error)
          && work.write_alpha.launch (queue, (width + 7) / 8, height, error, input, output,
              width, height, work.plane (), cl_uint (work.stride),

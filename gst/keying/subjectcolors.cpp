@@ -6,6 +6,8 @@
 
 #include <gst/opencl/context/devicebuffer.hpp>
 
+#include "input/pixelformats.hpp"
+
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/subject.cl"
 
 namespace keying {
@@ -28,7 +30,9 @@ SubjectColors::prepare (
   for (guint linear : {0, 1}) {
     measure_subject[linear].prepare (
         context, KERNELS, "measure_subject", options[linear]);
-    compare[linear].prepare (context, KERNELS, "compare_with_subject", options[linear]);
+    for (guint extras : {0, 1})
+      compare[linear][extras].prepare (context, KERNELS, "compare_with_subject",
+          options[linear] + extras_option (extras));
   }
   spread_across.prepare (context, KERNELS, "spread_across", options[0]);
   spread_down.prepare (context, KERNELS, "spread_down", options[0]);

@@ -20,7 +20,10 @@ public:
   /* Measures the colours in a frame whose alpha is the matte. `linear`: in linear light */
   bool measure (
       const GstOpenCLFrame *keyed, bool linear, cl_command_queue queue, GError **error);
-  opencl::FrameKernel &comparison (bool linear) { return compare[linear]; }
+  opencl::FrameKernel &comparison (bool linear, guint extras)
+  {
+    return compare[linear][extras];
+  }
 
   /* Kernel arguments */
   cl_mem blocks () const { return subject (); }
@@ -33,7 +36,7 @@ private:
   GstOpenCLContext *context = nullptr;
   cl_uint width = 0, height = 0;
   cl_int block_columns = 0, block_rows = 0;
-  opencl::FrameKernel measure_subject[2], compare[2]; /* [linear] */
+  opencl::FrameKernel measure_subject[2], compare[2][2]; /* [linear][extras] */
   opencl::FrameKernel spread_across, spread_down;
   cl::Buffer measured, kinds, across, subject; /* made when first needed */
 };

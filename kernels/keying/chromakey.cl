@@ -6,11 +6,33 @@
 #include "softkey.clh"
 #include "unkeyed.clh"
 
+#if EXTRAS
+/* Returns all ones where a pixel is nearer to a key than its threshold. `screen` becomes
+ * the nearest key. */
+int8
+key_further (Pixel8 pixels, uint8 keys, uint8 thresholds, uint count, Pixel mask,
+    uint8 distance, Screen *screen)
+{
+  int8 keyed = 0;
+  for (uint n = 0; n < count; n++) {
+    const uint8 from_key = difference (pixels, pixel_of_rgb (keys.s0), mask);
+    const Screen key = screen_of_color (color_of_key (keys.s0), 0);
+    keyed |= from_key < thresholds.s0;
+    *screen = screen_where (from_key < distance, key, *screen);
+    distance = min (distance, from_key);
+    keys = keys.s12345670;
+    thresholds = thresholds.s12345670;
+  }
+  return keyed;
+}
+#endif
+
 /* Eight pixels per work-item. `inverted`: all ones to key pixels that differ. */
 __kernel void
 key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint color, uint mask, uint threshold, int inverted, uint opacity, uint channel,
-    float spill)
+    float spill, uint spill_method, float spill_balance, uint8 more_keys,
+    uint8 more_thresholds, uint more)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -18,14 +40,18 @@ key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     return;
   Pixel8 pixels = input_pixels (INPUT_ROW (input, y), x, width);
   Pixel8 key_pixel = pixel_of_rgb (color);
-  int8 keyed = (difference (pixels, key_pixel, widened (mask)) < threshold) ^ inverted;
+  Screen screen = screen_of_color (color_of_key (color), channel);
+  const uint8 distance = difference (pixels, key_pixel, widened (mask));
+  int8 keyed = distance < threshold;
+#if EXTRAS
+  keyed |= key_further (
+      pixels, more_keys, more_thresholds, more, widened (mask), distance, &screen);
+#endif
+  keyed ^= inverted;
   uint8 alpha = select (scaled_alpha (pixels, opacity), (uint8)(0), keyed);
-  if (spill > 0) {
-    float4 screen = color_of_key (color);
-    pixels =
-        with_colors (pixels, despilled (colors_of_pixels (pixels), same_color (screen),
-                                 main_component (screen, channel), 1, 0, spill));
-  }
+  if (spill > 0)
+    pixels = with_colors (pixels, despilled (colors_of_pixels (pixels), screen, 1, 0,
+                                      spill_of (spill, spill_method, spill_balance)));
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }
 

@@ -172,19 +172,19 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
     Pixel16 pixels = load_wide (LINE (input, y), x, place.width);
     Colors colors = colors_of_pixels (pixels);
     Colors here = colors;
-    if (keyer.spill > 0)
+    if (keyer.spill.strength > 0 || keyer.shadow > 0)
       here = screen_along (keyer, &segment, x, y);
+    float16 luma = vload16 (0, tile->luma + at + column);
     float16 distance = vload16 (0, tile->distance + at + column);
     if (with_refine)
-      distance = refined (
-          tile, MARGIN + column, vload16 (0, tile->luma + at + column), distance);
+      distance = refined (tile, MARGIN + column, luma, distance);
     float16 core = 0;
     if (with_core)
       core = convert_float16 (vload16 (
                  0, tile->marks + row * LINE_COLUMNS + column + MARGIN - CORE_REACH))
              / CORE_FULL;
     store_wide (LINE (output, y), x, place.width,
-        keyed (pixels, colors, here, distance, core, keyer));
+        keyed (pixels, colors, here, luma, distance, core, keyer));
   }
 }
 

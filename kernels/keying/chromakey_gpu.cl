@@ -43,8 +43,7 @@ screen_of_four (Keyer keyer, Segment segment, int x, int y)
   if (PLATE_IMAGE)
     return colors_of_pixels (((__global const Pixel4 *)PLATE_LINE (
         keyer, y))[clamp (x / 4, 0, (int)keyer.plate_stride / (4 * PIXEL_BYTES) - 1)]);
-  return colors_along (
-      segment, x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f));
+  return colors_along (segment, x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f));
 }
 
 /* Loads eight pixels from x, a multiple of eight. Beyond the row its first or last pixel
@@ -265,17 +264,20 @@ key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
     uint y, Keyer keyer, Colors here, const Around *around)
 {
   Pixel4 pixels = load_four (LINE (input, y), x, width);
-  float4 distance, core = 0;
-  if (REFINE)
-    distance = distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],
-        around->distances[RADIUS * EDGE_FOURS]);
-  else
-    distance = distance_from_screen (
-        colors_of_pixels (load_four (LINE (seen, y), x, width)), here, keyer);
+  float4 luma, distance, core = 0;
+  if (REFINE) {
+    luma = around->lumas[RADIUS * EDGE_FOURS];
+    distance =
+        distance_on_line (around->moments, luma, around->distances[RADIUS * EDGE_FOURS]);
+  } else {
+    const Colors colors = colors_of_pixels (load_four (LINE (seen, y), x, width));
+    luma = luma_of (colors);
+    distance = distance_from_screen (colors, here, keyer);
+  }
   if (CORE)
     core = convert_float4 (around->left) * (1.0f / CORE_FULL);
   store_four (LINE (output, y), x, width,
-      keyed (pixels, colors_of_pixels (pixels), here, distance, core, keyer));
+      keyed (pixels, colors_of_pixels (pixels), here, luma, distance, core, keyer));
 }
 
 /* Keys the tile from the rows in local memory. */

@@ -54,11 +54,12 @@ double_runs (
       planes + doubled + (ulong)y * stride + column);
 }
 
-/* `runs`: planes of runs of 1, 2, 4, … columns, one after the other, of `plane` values
- * each */
+/* Writes maxima over a disc to `grown`, or with `part` below 1 their mixture with what is
+ * there. `runs`: planes of runs of 1, 2, 4, … columns, one after the other, of `plane`
+ * values each */
 __kernel void
 grow_by_disc (__global const Alpha *runs, uint stride, ulong plane, uint width,
-    uint height, uint radius, __global Alpha *grown, uint grown_stride)
+    uint height, uint radius, float part, __global Alpha *grown, uint grown_stride)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -73,7 +74,10 @@ grow_by_disc (__global const Alpha *runs, uint stride, ulong plane, uint width,
     most = max (most, max (vload8 (0, at - half_width),
                           vload8 (0, at + half_width + 1 - (1 << power))));
   }
-  vstore8 (most, 0, grown + (ulong)y * grown_stride + x);
+  __global Alpha *to = grown + (ulong)y * grown_stride + x;
+  if (part < 1)
+    most = TO_ALPHAS (mix (convert_float8 (vload8 (0, to)), convert_float8 (most), part));
+  vstore8 (most, 0, to);
 }
 
 /* Loads eight values from x on. Beyond the row its first or last value is repeated. */

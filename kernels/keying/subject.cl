@@ -265,40 +265,38 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
   const Keyer keyer = THE_KEYER;
   const Subject subject = {blocks, subject_columns, subject_rows};
   const int kind = blocks[y / BLOCK * subject_columns + x / BLOCK].kind;
-  if (kind == SCREEN && !keyer.inverted)
+  const bool is_screen = kind == SCREEN && !keyer.inverted;
+  if (is_screen && keyer.shadow == 0)
     return;
   const Pixel8 before = load_pixels (LINE (input, y), x, width);
   const Floats opaque = TO_FLOATS (LEVELS_OF (before, ALPHA));
-  const Colors behind = screen_of_eight (keyer, x, y);
   const Colors colors = colors_of_pixels (before);
+  const Colors looked = colors_of_pixels (load_pixels (LINE (seen, y), x, width));
+  const Screen behind = screen_behind (colors, screen_of_eight (keyer, x, y), keyer);
+  const bool despills = keyer.spill.strength > 0;
+  Colors result = colors;
+  Floats matte = is_screen ? 0.0f : 1.0f;
   if (kind == SOLID && !keyer.inverted) {
-    Pixel8 pixels = before;
-    if (keyer.spill > 0)
-      pixels = with_colors (
-          before, without_hue (colors, behind, keyer.component, keyer.spill));
-    const Floats alpha = opaque * (1.0f / SCALE) * keyer.opacity;
-    store_pixels (
-        LINE (keyed, y), x, width, (pixels & ~ALPHA_MASK) | level (alpha) << ALPHA);
-    return;
+    if (despills)
+      result = without_hue (colors, behind, keyer.spill);
+  } else if (!is_screen) {
+    Floats known;
+    const Colors beside = subject_along (subject, x, y, &known);
+    const Floats keyed_alpha =
+        TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
+        * RECIPROCAL (max (opaque, 1.0f));
+    matte = compared (keyed_alpha, looked, behind.color, beside, known);
+    if (despills) {
+      const Colors alone = without_hue (
+          mix_of (colors, color_before_screen (colors, behind.color, beside, matte),
+              keyer.spill.strength),
+          behind, keyer.spill);
+      const Colors plain =
+          despilled (colors, behind, matte, keyer.by_excess ? 0 : 1, keyer.spill);
+      result = mix_of (plain, alone, known);
+    }
   }
-  Floats known;
-  const Colors beside = subject_along (subject, x, y, &known);
-  const Floats keyed_alpha =
-      TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
-      * RECIPROCAL (max (opaque, 1.0f));
-  const Floats matte = compared (keyed_alpha,
-      colors_of_pixels (load_pixels (LINE (seen, y), x, width)), behind, beside, known);
-  Pixel8 pixels = before;
-  if (keyer.spill > 0) {
-    const Colors alone = without_hue (
-        mix_of (colors, color_before_screen (colors, behind, beside, matte), keyer.spill),
-        behind, keyer.component, keyer.spill);
-    const Colors plain = despilled (
-        colors, behind, keyer.component, matte, keyer.by_excess ? 0 : 1, keyer.spill);
-    pixels = with_colors (before, mix_of (plain, alone, known));
-  }
-  const Floats alpha =
-      opaque * (1.0f / SCALE) * (keyer.inverted ? 1 - matte : matte) * keyer.opacity;
-  store_pixels (
-      LINE (keyed, y), x, width, (pixels & ~ALPHA_MASK) | level (alpha) << ALPHA);
+  store_pixels (LINE (keyed, y), x, width,
+      with_matte (
+          before, result, despills, matte, luma_of (looked), behind.color, keyer));
 }

@@ -240,6 +240,10 @@ PIPELINES = {
                          "keyfill method=composite" + SHOWN, "RGBA64_LE"), ROUNDED, PICTURES),
     "flow-deep": (keyed("chromakey ! noisereduce iterations=40 ! flowkey iterations=0 limit=0.2"
                         + SHOWN, "RGBA64_LE"), EXACT, PICTURES),
+    "shape-part": (keyed("chromakey method=chroma ! matteshape grow=1.5"), ROUNDED, PICTURES),
+    "soft-extras": (keyed("chromakey method=chroma spill=1 spill-method=average shadow=0.7 "
+                          "plate=none key-colors=<0xff0000ff,0xff00c000>", "NV12"), ROUNDED, PICTURES),
+    "key-extras": (keyed("chromakey tolerance=0.2 spill=1 key-colors=<0xff0000ff>"), ROUNDED, PICTURES),
     "shape": (keyed("chromakey method=chroma ! matteshape grow=-3 feather=5"), ROUNDED, PICTURES),
     "refined": (keyed("chromakey tolerance=0.2 ! matterefine subsample=3 smoothing=0.8", pattern="ball",
                       frames=3), ROUNDED, PICTURES),

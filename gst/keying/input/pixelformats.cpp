@@ -63,6 +63,12 @@ pixel_options (const GstVideoInfo *info)
          + (widening > 1 ? " -DDEEP=1" : "");
 }
 
+std::string
+extras_option (guint extras)
+{
+  return " -DEXTRAS=" + std::to_string (extras);
+}
+
 gsize
 bytes_of_pixel (const GstVideoInfo *info)
 {

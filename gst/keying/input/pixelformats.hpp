@@ -30,6 +30,8 @@ struct Color {
 
 const PixelFormat &pixel_format_of (const GstVideoInfo *info);
 std::string pixel_options (const GstVideoInfo *info);
+/* Build option of softkey.clh */
+std::string extras_option (guint extras);
 /* Bytes of a pixel: 4, or 8 with components of 16 bits */
 gsize bytes_of_pixel (const GstVideoInfo *info);
 /* Stride of a frame in work memory, with rows padded to a multiple of eight pixels */

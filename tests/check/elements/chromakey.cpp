@@ -1260,7 +1260,8 @@ lab_of (const Pixel &pixel)
   return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
 }
 
-TEST (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen)
+TEST_ROWS (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen,
+    {"unmix", "limit", "average", "luminance-preserving"})
 {
   const Pixel skins[] = {{200, 140, 95, 255}, {255, 224, 189, 255}, {255, 205, 148, 255},
       {234, 192, 134, 255}, {255, 173, 96, 255}, {141, 85, 36, 255}, {198, 134, 66, 255},
@@ -1269,7 +1270,9 @@ TEST (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen)
   const Pixel keys[] = {{0xbb, 0xfe, 0x3c, 255}, {150, 230, 60, 255}, {59, 162, 69, 255},
       {0, 255, 0, 255}, {13, 88, 8, 255}, {20, 200, 120, 255}, {0, 177, 140, 255},
       {30, 60, 190, 255}, {20, 90, 220, 255}, {0, 71, 187, 255}};
-  ElementUnderTest element ("chromakey spill=1 adaptive=false refine=false");
+  ElementUnderTest element (
+      (std::string ("chromakey spill=1 adaptive=false refine=false spill-method=") + row)
+          .c_str ());
   Picture picture (int (G_N_ELEMENTS (skins)), 1);
   std::copy (std::begin (skins), std::end (skins), picture.pixels.begin ());
   for (const char *method : {"distance", "chroma", "difference"}) {
@@ -1355,6 +1358,292 @@ TEST (test_chromakey_spill_is_its_formula)
       }
     }
   }
+}
+
+/* The methods that limit the screen's component, by the angle between the chroma of a
+ * colour and that of the key: full strength up to tan 0.4, nothing from tan 0.8 on */
+static std::array<double, 3>
+limited (const std::array<double, 3> &color, const Pixel &key, const std::string &method,
+    double balance, double spill)
+{
+  const std::array<double, 3> screen = {
+      double (key.red), double (key.green), double (key.blue)};
+  auto hue = [] (const std::array<double, 3> &c) {
+    return atan2 (64 * c[0] - 54 * c[1] - 10 * c[2], -21 * c[0] - 43 * c[1] + 64 * c[2]);
+  };
+  const double pi = acos (-1.);
+  const double away = fabs (remainder (hue (color) - hue (screen), 2 * pi));
+  const double weight =
+      away >= pi / 2 ? 0 : std::clamp ((0.8 - tan (away)) / 0.4, 0., 1.);
+  const int main =
+      int (std::max_element (screen.begin (), screen.end ()) - screen.begin ());
+  const int first = main == 0 ? 1 : 0, second = main == 2 ? 1 : 2;
+  const double limit = method == "limit"
+                           ? std::max (color[first], color[second])
+                           : (1 - balance) * color[first] + balance * color[second];
+  const double removed = spill * weight * std::max (0., color[main] - limit);
+  const double lumas[] = {0.299, 0.587, 0.114};
+  const double grey = method == "luminance-preserving" ? removed * lumas[main] : 0;
+  std::array<double, 3> result = color;
+  result[main] -= removed;
+  for (double &component : result)
+    component = std::min (component + grey, 255.);
+  return result;
+}
+
+static std::array<double, 3>
+components_of (const Pixel &pixel)
+{
+  return {double (pixel.red), double (pixel.green), double (pixel.blue)};
+}
+
+static void
+check_limited (ElementUnderTest &element, const Pixel &key, const std::string &method,
+    double balance, double spill, const keying_frames::Format &format, Layout layout)
+{
+  const Picture picture = colors (77, 41, key, 23);
+  element.set (
+      "chromakey", "key-color", argb_of (key), "spill", spill, "spill-balance", balance);
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "spill-method", method.c_str ());
+  const Picture result = element.run (picture, format, layout);
+  for (size_t n = 0; n < picture.pixels.size (); n++) {
+    const std::array<double, 3> is = components_of (result.pixels[n]),
+                                wanted = limited (components_of (picture.pixels[n]), key,
+                                    method, balance, spill);
+    for (int c = 0; c < 3; c++)
+      fail_unless (fabs (is[c] - wanted[c]) <= 0.51,
+          "%s, %x: component %d of pixel %d is %g, expected %g", method.c_str (),
+          argb_of (key), c, int (n), is[c], wanted[c]);
+  }
+}
+
+/* Changes every property while it plays. */
+TEST_ROWS (test_chromakey_spill_methods_limit_the_screens_component,
+    {"method=distance", "method=chroma", "method=difference",
+        "method=difference invert=true opacity=0.5"})
+{
+  ElementUnderTest element (
+      (std::string ("chromakey plate=none refine=false similarity=0.1 smoothness=0.6 ")
+          + row)
+          .c_str ());
+  for (const Pixel &key : {Pixel{59, 162, 69, 255}, Pixel{0xbb, 0xfe, 0x3c, 255},
+           Pixel{30, 60, 190, 255}, Pixel{190, 60, 40, 255}}) {
+    for (const char *method : {"limit", "average", "luminance-preserving"}) {
+      for (const Layout &layout : keying_frames::layouts)
+        check_limited (element, key, method, 0.5, 1, keying_frames::formats[1], layout);
+      for (const auto &format : keying_frames::formats)
+        check_limited (element, key, method, 1 / 3., 0.4, format, {0, 0});
+    }
+  }
+}
+
+/* Cloth of a clearly different hue stays, except with unmix; grey hair in the light of the screen gets grey.
+ * The subject's colours take the same rule. */
+TEST_ROWS (test_chromakey_spill_methods_keep_other_hues_and_remove_the_tint,
+    {"unmix", "limit", "average", "luminance-preserving"})
+{
+  for (const char *more : {"method=distance", "method=chroma", "method=difference",
+           "method=difference subject=true core=true"}) {
+    ElementUnderTest element ((std::string ("chromakey key-color=0xff3ba245 spill=1 ")
+                               + more + " spill-method=" + row)
+                                  .c_str ());
+    for (const Pixel &cloth : {Pixel{110, 130, 40, 255}, Pixel{30, 110, 110, 255},
+             Pixel{150, 130, 40, 255}, Pixel{200, 60, 90, 255}}) {
+      Picture picture (160, 96, {59, 162, 69, 255});
+      for (int y = 0; y < 96; y++)
+        for (int x = 60; x < 160; x++)
+          picture.at (x, y) = x < 110 ? cloth : Pixel{106, 126, 108, 255};
+      const Picture result = element.run (picture);
+      const Pixel &kept = result.at (85, 48), &grey = result.at (140, 48);
+      const bool is_kept = abs (kept.red - cloth.red) <= 1
+                           && abs (kept.green - cloth.green) <= 1
+                           && abs (kept.blue - cloth.blue) <= 1;
+      fail_unless (is_kept || g_str_equal (row, "unmix"),
+          "%s: cloth %d,%d,%d becomes %d,%d,%d", more, cloth.red, cloth.green, cloth.blue,
+          kept.red, kept.green, kept.blue);
+      fail_unless (abs (grey.green - grey.red) <= 2 && abs (grey.green - grey.blue) <= 2,
+          "%s: tinted grey becomes %d,%d,%d", more, grey.red, grey.green, grey.blue);
+    }
+  }
+}
+
+/* Sets key-colors as an application does. */
+static void
+set_keys (ElementUnderTest &element, const std::vector<Pixel> &keys)
+{
+  GValue array = G_VALUE_INIT;
+  g_value_init (&array, GST_TYPE_ARRAY);
+  for (const Pixel &key : keys) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_UINT);
+    g_value_set_uint (&value, argb_of (key));
+    gst_value_array_append_and_take_value (&array, &value);
+  }
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  g_object_set_property (G_OBJECT ((GstElement *)chromakey), "key-colors", &array);
+  g_value_unset (&array);
+}
+
+static Picture
+colors_of_keys (int width, int height, const std::vector<Pixel> &keys)
+{
+  Picture picture (width, height);
+  for (size_t n = 0; n < keys.size (); n++) {
+    const Picture part = colors (width, height, keys[n], 80 + uint32_t (n));
+    for (size_t at = n; at < picture.pixels.size (); at += keys.size ())
+      picture.pixels[at] = part.pixels[at];
+  }
+  return picture;
+}
+
+/* Green screen, blue tape, a darker green, and red */
+static const std::vector<Pixel> four_keys = {
+    {59, 162, 69, 255}, {30, 60, 190, 255}, {20, 88, 30, 255}, {190, 40, 50, 255}};
+
+TEST (test_chromakey_distance_takes_the_nearest_of_several_keys)
+{
+  ElementUnderTest element ("chromakey key-color=0xff3ba245 tolerance=0.06");
+  const Picture picture = colors_of_keys (131, 41, four_keys);
+  for (size_t count : {2, 4, 1, 3}) { /* changed while it plays */
+    set_keys (element, {four_keys.begin () + 1, four_keys.begin () + count});
+    for (Channel channel : {ALL, BLUE}) {
+      for (bool relative : {false, true}) {
+        for (bool invert : {false, true}) {
+          element.set ("chromakey", "channel", int (channel), "relative", relative,
+              "invert", invert);
+          Picture expected = picture;
+          for (Pixel &pixel : expected.pixels) {
+            bool is_keyed = false;
+            for (size_t n = 0; n < count; n++)
+              is_keyed = is_keyed
+                         || distance_below (pixel, four_keys[n],
+                             0.06 * (relative ? saturation (four_keys[n]) : 1), channel);
+            if (is_keyed != invert)
+              pixel.alpha = 0;
+          }
+          for (const auto &format :
+              {keying_frames::formats[0], keying_frames::formats[3]})
+            assert_same (element.run (picture, format, {4, 12}), expected, "keys");
+        }
+      }
+    }
+  }
+}
+
+static bool
+is_near (const Pixel &pixel, const std::array<double, 3> &color)
+{
+  return fabs (pixel.red - color[0]) <= 0.51 && fabs (pixel.green - color[1]) <= 0.51
+         && fabs (pixel.blue - color[2]) <= 0.51;
+}
+
+/* Alpha by the smallest distance; spill of the key that has it */
+TEST_ROWS (test_chromakey_soft_methods_take_the_nearest_of_several_keys,
+    {"chroma", "difference"})
+{
+  const bool by_chroma = g_str_equal (row, "chroma");
+  ElementUnderTest element ((std::string ("chromakey plate=none refine=false spill=1 "
+                                          "similarity=0.1 smoothness=0.6 "
+                                          "key-color=0xff3ba245 method=")
+                             + row)
+                                .c_str ());
+  const Picture picture = colors_of_keys (77, 41, four_keys);
+  for (size_t count : {4, 1, 2}) {
+    set_keys (element, {four_keys.begin () + 1, four_keys.begin () + count});
+    const bool invert = count == 2;
+    element.set ("chromakey", "invert", invert);
+    const Picture result =
+        element.run (picture, keying_frames::formats[count % 4], {4, 12});
+    for (size_t n = 0; n < picture.pixels.size (); n++) {
+      const Pixel &was = picture.pixels[n], &is = result.pixels[n];
+      std::vector<double> distances;
+      for (size_t k = 0; k < count; k++)
+        distances.push_back (by_chroma ? chroma_distance (was, four_keys[k])
+                                       : difference_distance (was, four_keys[k], 0.75));
+      const double least = *std::min_element (distances.begin (), distances.end ());
+      const double matte = std::clamp ((least - 0.1) / 0.6, 0., 1.);
+      const double alpha = was.alpha * (invert ? 1 - matte : matte);
+      fail_unless (fabs (is.alpha - alpha) <= 0.51, "%d keys: alpha %d, expected %g",
+          int (count), is.alpha, alpha);
+      bool is_of_nearest = false; /* two keys may be equally near */
+      for (size_t k = 0; k < count; k++)
+        is_of_nearest =
+            is_of_nearest
+            || (distances[k] < least + 1e-5
+                && is_near (is, despilled (was, four_keys[k], matte, by_chroma, 1)));
+      fail_unless (is_of_nearest, "%d keys: colour of pixel %d is %d,%d,%d", int (count),
+          int (n), is.red, is.green, is.blue);
+    }
+  }
+}
+
+/* A green screen with a cross of blue tape, and a grey and a red thing before it */
+static Picture
+screen_with_tape (int width, int height)
+{
+  Random random (91);
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const bool tape = abs (x - width / 4) < 5 || abs (y - height / 4) < 5;
+      Pixel &pixel = picture.at (x, y);
+      pixel = tape ? Pixel{30, 60, 190, 255} : Pixel{59, 162, 69, 255};
+      if (x > width / 2 && y > height / 2)
+        pixel = x > width * 3 / 4 ? Pixel{180, 50, 60, 255} : Pixel{120, 120, 120, 255};
+      pixel.red += uint8_t (random.below (3));
+      pixel.blue += uint8_t (random.below (3));
+    }
+  return picture;
+}
+
+/* The array as gst-launch reads it, with each search of a key and with `subject` */
+TEST_ROWS (test_chromakey_further_keys_remove_tape_beside_a_key_found,
+    {"tolerance=0.06 auto-key=bottom-left", "method=difference auto-key=screen",
+        "method=difference auto-key=screen core=true subject=true spill=1",
+        "method=chroma auto-key=bottom-left linear=true quiet=true",
+        "method=difference plate=measured key-color=0xff3ba245"})
+{
+  ElementUnderTest element ((std::string ("chromakey ") + row).c_str ());
+  const Picture picture = screen_with_tape (333, 201);
+  fail_unless (element.run (picture).at (83, 150).alpha > 200);
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (
+      G_OBJECT (chromakey), "key-colors", "<0xff1e3cbe, 0xffffff00>");
+  for (int frame = 0; frame < 2; frame++) {
+    const Picture result = element.run (picture, keying_frames::formats[frame]);
+    fail_unless (result.at (83, 150).alpha == 0 && result.at (300, 50).alpha == 0
+                     && result.at (20, 150).alpha == 0,
+        "alpha of tape %d and %d, of the screen %d", result.at (83, 150).alpha,
+        result.at (300, 50).alpha, result.at (20, 150).alpha);
+    fail_unless (result.at (200, 150).alpha > 235 && result.at (300, 150).alpha > 200,
+        "alpha of grey %d, of red %d", result.at (200, 150).alpha,
+        result.at (300, 150).alpha);
+  }
+}
+
+TEST (test_chromakey_keeps_its_keys_when_more_than_eight_are_set)
+{
+  ElementUnderTest element ("chromakey key-colors=<4280171710>");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  Owned<GstBus> bus = gst_bus_new ();
+  gst_element_set_bus (chromakey, bus);
+  const Picture tape (9, 3, {30, 60, 190, 255});
+  GValue array = G_VALUE_INIT;
+  g_value_init (&array, GST_TYPE_ARRAY);
+  g_object_get_property (G_OBJECT ((GstElement *)chromakey), "key-colors", &array);
+  fail_unless_equals_int (gst_value_array_get_size (&array), 1);
+  fail_unless (g_value_get_uint (gst_value_array_get_value (&array, 0)) == 0xff1e3cbe);
+  g_value_unset (&array);
+  fail_unless (element.run (tape).at (1, 1).alpha == 0);
+  set_keys (element, std::vector<Pixel> (9, {200, 0, 0, 255}));
+  fail_unless (element.run (tape).at (1, 1).alpha == 0);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+  fail_unless (message != nullptr);
+  gst_message_unref (message);
+  set_keys (element, {});
+  assert_same (element.run (tape), tape, "no further key");
+  gst_element_set_bus (chromakey, nullptr);
 }
 
 /* Linear light, by GStreamer's own functions */
@@ -1729,4 +2018,147 @@ TEST (test_chromakey_stops_while_it_waits_for_a_matte)
     gint64 took = g_get_monotonic_time () - begin;
     fail_unless (gdouble (took) < 2 * check::slowness () * G_USEC_PER_SEC);
   }
+}
+
+static std::vector<uint8_t>
+bytes_of (const Picture &picture)
+{
+  std::vector<uint8_t> bytes;
+  for (const Pixel &pixel : picture.pixels)
+    for (uint8_t level : {pixel.blue, pixel.green, pixel.red, pixel.alpha})
+      bytes.push_back (level);
+  return bytes;
+}
+
+/* A screen with any light at each pixel, and a frame of it in any shadow, with pixels of
+ * other colours */
+static std::pair<Picture, Picture>
+screen_and_shadows (int width, int height)
+{
+  Random random (95);
+  Picture plate (width, height), picture = colors (width, height, {59, 162, 69, 255}, 96);
+  for (size_t n = 0; n < plate.pixels.size (); n++) {
+    const double light = 0.5 + random.below (1000) / 1000.;
+    const double shadow = random.below (1100) / 1000.;
+    auto lit = [] (double factor) {
+      return Pixel{
+          uint8_t (59 * factor), uint8_t (162 * factor), uint8_t (69 * factor), 200};
+    };
+    plate.pixels[n] = lit (light);
+    if (n % 4 != 0)
+      picture.pixels[n] = lit (light * shadow);
+  }
+  return {plate, picture};
+}
+
+/* Alpha is at least the missing part of the plate's luma, and what is added to it is
+ * black. A twentieth missing counts nothing, a tenth all. */
+TEST_ROWS (test_chromakey_shadow_is_the_missing_part_of_the_plates_luma,
+    {"method=chroma", "method=difference", "method=difference spill=1"})
+{
+  const int width = 77, height = 33;
+  const bool by_chroma = strstr (row, "chroma"), spills = strstr (row, "spill");
+  ElementUnderTest element ((std::string ("chromakey plate=none refine=false "
+                                          "similarity=0.5 smoothness=0.4 opacity=0.9 "
+                                          "key-color=0xff3ba245 ")
+                             + row)
+                                .c_str ());
+  const auto [screen, picture] = screen_and_shadows (width, height);
+  Side plate (element, "plate");
+  plate.begin ("BGRA", width, height);
+  plate.push (bytes_of (screen), 4 * width);
+  plate.end ();
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "file");
+  const Picture without = element.run (picture);
+  int darkened = 0;
+  for (double strength : {1., 0.6}) {
+    element.set ("chromakey", "shadow", strength);
+    for (const auto &format : {keying_frames::formats[0], keying_frames::formats[2]}) {
+      const Picture result = element.run (picture, format, {4, 12});
+      for (size_t n = 0; n < picture.pixels.size (); n++) {
+        const Pixel &was = picture.pixels[n], &behind = screen.pixels[n];
+        const double distance = by_chroma ? chroma_distance (was, behind)
+                                          : difference_distance (was, behind, 0.75);
+        const double matte = std::clamp ((distance - 0.5) / 0.4, 0., 1.);
+        const double missing = std::clamp (1 - luma (was) / luma (behind), 0., 1.);
+        const double counts = std::clamp ((missing - 0.05) / 0.05, 0., 1.);
+        const double alpha = std::max (matte, strength * missing * counts);
+        std::array<double, 3> color = components_of (was);
+        if (spills)
+          color = despilled (was, behind, matte, by_chroma, 1);
+        for (double &component : color)
+          component *= alpha > 0 ? matte / alpha : 1;
+        const Pixel &is = result.pixels[n];
+        darkened += alpha > matte;
+        fail_unless (
+            fabs (is.alpha - 0.9 * was.alpha * alpha) <= 0.52 && is_near (is, color),
+            "pixel %d is %d,%d,%d,%d, expected %g,%g,%g,%g", int (n), is.red, is.green,
+            is.blue, is.alpha, color[0], color[1], color[2], 0.9 * was.alpha * alpha);
+      }
+    }
+  }
+  fail_unless (darkened > width * height);
+  element.set ("chromakey", "shadow", 0.);
+  assert_same (element.run (picture), without, "no shadow");
+  element.set ("chromakey", "invert", TRUE);
+  const Picture inverted = element.run (picture);
+  element.set ("chromakey", "shadow", 1.);
+  assert_same (element.run (picture), inverted, "inverted");
+}
+
+/* The round shadow of a red thing on a screen with noise */
+static Picture
+scene_with_shadow (double light, unsigned seed)
+{
+  const int width = 320, height = 200;
+  Random random (seed);
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const double here = hypot (x - 220, y - 100) < 40 ? light : 1;
+      auto level = [&] (double value) {
+        return uint8_t (lround (value) + int (random.below (7)) - 3);
+      };
+      picture.at (x, y) = {level (59 * here), level (162 * here), level (69 * here), 255};
+      if (x > 40 && x < 120 && y > 60 && light < 1)
+        picture.at (x, y) = {level (190), level (50), level (60), 255};
+    }
+  return picture;
+}
+
+TEST_ROWS (test_chromakey_shadow_darkens_as_the_screen_and_noise_does_not,
+    {"plate=measured", "plate=frozen spill=1", "plate=measured subject=true core=true",
+        "plate=measured quiet=true subject=true spill=1 spill-method=limit",
+        "plate=measured linear=true spill=1"})
+{
+  ElementUnderTest element ((std::string ("chromakey method=difference similarity=0.65 "
+                                          "smoothness=0.3 key-color=0xff3ba245 "
+                                          "shadow=0.8 ")
+                             + row)
+                                .c_str ());
+  const bool linear = strstr (row, "linear");
+  element.run (scene_with_shadow (1, 1));
+  const Picture result = element.run (scene_with_shadow (0.7, 2));
+  const double light =
+      linear ? gst_video_transfer_function_decode (GST_VIDEO_TRANSFER_SRGB, 0.7 * 0.485)
+                   / gst_video_transfer_function_decode (GST_VIDEO_TRANSFER_SRGB, 0.485)
+             : 0.7;
+  double alpha = 0;
+  int dark = 0, noise = 0;
+  for (int y = 80; y < 120; y++)
+    for (int x = 200; x < 240; x++) {
+      const Pixel &pixel = result.at (x, y);
+      alpha += pixel.alpha / 1600.;
+      dark += pixel.red + pixel.green + pixel.blue <= 6;
+    }
+  for (int y = 0; y < 50; y++)
+    for (int x = 0; x < 320; x++)
+      noise += result.at (x, y).alpha > 0;
+  fail_unless (fabs (alpha - 255 * 0.8 * (1 - light)) < (linear ? 8 : 4) && dark > 1500,
+      "alpha of the shadow is %g, %d of 1600 pixels are black", alpha, dark);
+  fail_unless (noise <= 16, "%d of 16000 pixels of the screen are darkened", noise);
+  const Pixel &thing = result.at (80, 130);
+  fail_unless (thing.alpha == 255 && thing.red > 180, "%d,%d,%d,%d", thing.red,
+      thing.green, thing.blue, thing.alpha);
 }

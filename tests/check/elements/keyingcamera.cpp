@@ -73,6 +73,9 @@ const char *const keyers[] = {
     "chromakey method=difference core=true spill=1 plate=measured",
     "chromakey method=chroma quiet=true linear=true auto-key=screen",
     "splashkey block-size=5",
+    "chromakey method=chroma linear=true spill=1 spill-method=limit subject=true",
+    "chromakey key-colors=<0xff2040c0> tolerance=0.2 spill=1",
+    "chromakey method=difference plate=none shadow=0.8 key-color=0xff30e060",
 };
 } // namespace
 

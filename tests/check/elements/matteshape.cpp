@@ -73,7 +73,7 @@ TEST (test_matteshape_grows_and_shrinks_by_a_disc_at_every_size)
            std::pair (1, 7), std::pair (33, 31), std::pair (150, 40)}) {
     Picture picture = noise (width, height, 2, 93);
     for (int grow : {1, -1, 2, -3, 7, -12}) {
-      element.set ("matteshape", "grow", grow);
+      element.set ("matteshape", "grow", double (grow));
       assert_same (element.run (picture, keying_frames::formats[2], {4, 12}),
           grown (picture, grow), "grown");
     }
@@ -87,8 +87,91 @@ TEST (test_matteshape_grows_and_shrinks_as_far_as_64_pixels)
   dot.at (100, 90).alpha = 255;
   hole.at (30, 20).alpha = 0;
   assert_same (element.run (dot), grown (dot, 64), "grown");
-  element.set ("matteshape", "grow", -64);
+  element.set ("matteshape", "grow", -64.);
   assert_same (element.run (hole), grown (hole, -64), "shrunk");
+}
+
+/* A soft edge, opaque on the right, whose middle is at column `at` of the middle row, and
+ * is inclined by `slope` columns for each row */
+static Picture
+soft_edge (int width, int height, double at, double slope, double alpha_per_pixel)
+{
+  Picture picture (width, height, {10, 20, 30, 0});
+  const double across = 1 / hypot (1, slope); /* distance for each column */
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const double away = (x - at - slope * (y - height / 2)) * across;
+      picture.at (x, y).alpha =
+          uint8_t (lround (std::clamp (127.5 + alpha_per_pixel * away, 0., 255.)));
+    }
+  return picture;
+}
+
+/* Column at which a row passes half of 255, by linear interpolation */
+static double
+edge_of_row (const Picture &picture, int y)
+{
+  int x = 0;
+  while (picture.at (x + 1, y).alpha < 127.5)
+    x++;
+  const double before = picture.at (x, y).alpha, after = picture.at (x + 1, y).alpha;
+  return x + (127.5 - before) / (after - before);
+}
+
+/* The disc of a whole number reaches less far where no pixel lies on its circle. At these
+ * slopes, that is below a hundredth of a pixel for each pixel. */
+TEST (test_matteshape_moves_soft_edges_by_a_fraction_of_a_pixel)
+{
+  for (double slope : {0., 1 / 16., -1 / 8.}) {
+    const Picture picture = soft_edge (97, 41, 48.3, slope, 15);
+    for (const auto &format : {keying_frames::formats[0], keying_frames::formats[3]}) {
+      for (double grow : {0.5, 0.25, -0.5, -0.9, 1.3, -2.75}) {
+        ElementUnderTest element ("matteshape");
+        element.set ("matteshape", "grow", grow);
+        const Picture result = element.run (picture, format, {4, 12});
+        double moved = 0;
+        for (int y = 8; y < 33; y++)
+          moved += (edge_of_row (picture, y) - edge_of_row (result, y)) / 25;
+        moved /= hypot (1, slope); /* at right angles to the edge */
+        fail_unless (fabs (moved - grow) <= 0.02 + 0.012 * fabs (grow),
+            "grow=%g of an edge inclined by %g: moved by %g pixels", grow, slope, moved);
+      }
+    }
+  }
+}
+
+/* A hard edge gets the fraction as alpha. Corners, noise and every size are mixtures of
+ * whole numbers. */
+TEST (test_matteshape_mixes_whole_numbers_and_turns_while_it_plays)
+{
+  ElementUnderTest element ("matteshape");
+  const Picture hard = soft_edge (40, 9, 20.5, 0, 1000);
+  element.set ("matteshape", "grow", 0.25);
+  fail_unless_equals_int (element.run (hard).at (20, 4).alpha, 64);
+  fail_unless_equals_int (element.run (hard).at (19, 4).alpha, 0);
+  element.set ("matteshape", "grow", -0.25);
+  fail_unless_equals_int (element.run (hard).at (21, 4).alpha, 191);
+  fail_unless_equals_int (element.run (hard).at (22, 4).alpha, 255);
+  for (const auto &[width, height] : {std::pair (1, 1), std::pair (9, 1),
+           std::pair (1, 7), std::pair (33, 31), std::pair (150, 40)}) {
+    const Picture picture = noise (width, height, 6, 80);
+    for (double grow : {0.4, 5.5, -0.75, -1.125, 63.5}) {
+      for (int invert : {0, 1}) {
+        element.set ("matteshape", "grow", grow, "invert", invert);
+        const Picture result = element.run (picture, keying_frames::formats[1], {4, 12});
+        const int whole = int (trunc (grow)), next = whole + (grow < 0 ? -1 : 1);
+        const Picture less = grown (picture, whole), more = grown (picture, next);
+        const double part = fabs (grow - whole);
+        for (size_t n = 0; n < picture.pixels.size (); n++) {
+          const double wanted =
+              less.pixels[n].alpha * (1 - part) + more.pixels[n].alpha * part;
+          const int is = result.pixels[n].alpha;
+          fail_unless (fabs ((invert ? 255 - is : is) - wanted) <= 0.51,
+              "grow=%g at pixel %d: %d, expected %g", grow, int (n), is, wanted);
+        }
+      }
+    }
+  }
 }
 
 TEST (test_matteshape_feathers_as_a_gaussian_and_inverts)
@@ -119,7 +202,7 @@ TEST (test_matteshape_knobs_turn_while_it_plays)
   ElementUnderTest element ("matteshape");
   Picture picture = noise (40, 30, 4, 80);
   for (int grow : {3, 0, -2, 5}) {
-    element.set ("matteshape", "grow", grow, "invert", FALSE, "feather", 0);
+    element.set ("matteshape", "grow", double (grow), "invert", FALSE, "feather", 0);
     assert_same (element.run (picture), grown (picture, grow), "turned");
     element.set ("matteshape", "feather", abs (grow));
     element.run (picture);
