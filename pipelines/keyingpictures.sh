@@ -41,12 +41,12 @@ while IFS='|' read -r name left top before after; do
     ! videoconvert ! video/x-raw,format=RGB ! pngenc ! filesink "location=keying-$name.png" \
     "${from[@]}" "${crop[@]}"
 done <<END
-markers|440|20|--background 606060|--background 606060 --similarity 0.2
+markers|440|180|--background ffffff|--background ffffff --similarity 0.2
 hair|130|0|--method distance|
 spill|440|120|--spill 0|
-balance|50|235|--background 6060c0|--background 6060c0 --balance 0.5
-grow|300|230|--background f0f0f0|--background f0f0f0 --grow -0.5 --feather 1
-wrap|330|60||--light-wrap 0.5 --linear
+balance|50|235|--background 6060c0|--background 6060c0 --balance 0.25
+grow|440|120|--background ffffff|--background ffffff --grow -1 --feather 1
+wrap|200|0||--light-wrap 0.6 --linear
 garbage|0|180||--garbage $work/garbage.png
 END
 
