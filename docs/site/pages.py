@@ -114,7 +114,7 @@ def choices_of(element, pspec):
 
 
 def is_color(pspec):
-    return "0xAARRGGBB" in pspec.blurb
+    return "0xAARRGGBB" in pspec.blurb and pspec.value_type == GObject.TYPE_UINT
 
 
 def default_of(element, pspec):
@@ -128,8 +128,9 @@ def default_of(element, pspec):
     return f"{value:g}" if isinstance(value, float) else "" if value is None else value
 
 
-TYPES = {"gboolean": "boolean", "gchararray": "string", "gdouble": "number", "gfloat": "number",
-         "gint": "integer", "guint": "integer", "gint64": "integer", "guint64": "integer"}
+TYPES = {"GstValueArray": "array", "gboolean": "boolean", "gchararray": "string",
+         "gdouble": "number", "gfloat": "number", "gint": "integer", "guint": "integer",
+         "gint64": "integer", "guint64": "integer"}
 
 
 def range_of(pspec):

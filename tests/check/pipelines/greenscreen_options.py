@@ -231,7 +231,7 @@ def check_shape():
     assert alpha[43] == 0 < alpha[44] < 30 and 225 < alpha[51] < alpha[52] == 255, alpha
     assert (np.diff(alpha[40:56]) >= 0).all() and abs(alpha[47] + alpha[48] - 255) <= 2, alpha
     refused("--grow 65: expected a number of pixels up to 64", "--grow", 65)
-    refused("--feather -1: expected a whole number", "--feather", -1)
+    refused("--feather -1: expected a number of pixels", "--feather", -1)
 
 
 def check_light_wrap():
