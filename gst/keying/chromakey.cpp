@@ -56,7 +56,9 @@
  *
  * With `subject` the colours of the subject are measured where the key is opaque. At edges
  * near them, alpha is the place of a pixel's colour between the subject and the screen, and
- * `spill` gives edges the subject's colours. Without it, alpha takes the subject for grey.
+ * `spill` gives edges the subject's colours, also below transparent pixels beside them, so
+ * that a blur or a scaler mixes in no light of the screen. Without `subject`, alpha takes
+ * the subject for grey.
  *
  * With `core` the interior of the foreground is opaque. This includes large areas of
  * glass that let less than two fifths of the screen through.

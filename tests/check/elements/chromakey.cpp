@@ -1179,7 +1179,8 @@ errors_of_edge (const Picture &result, const Pixel &thing)
   return {sqrt (alphas / 12), sqrt (colors / n_colors)};
 }
 
-/* The exact matte and colour are known. The key counts a tenth beside the comparison. Alpha up to 0.03 and from 0.98 on is noise. */
+/* The exact matte and colour are known. The key counts a tenth beside the comparison. Alpha
+ * up to 0.03 and from 0.98 on is noise. */
 TEST_ROWS (test_chromakey_subject_gives_edges_their_alpha_and_colour,
     std::vector<const char *>{"", "linear=true", "quiet=true"})
 {
@@ -1200,6 +1201,21 @@ TEST_ROWS (test_chromakey_subject_gives_edges_their_alpha_and_colour,
     fail_unless (mixes_light || color < 12, "%d,%d,%d: colours are %g levels off, %g",
         thing.red, thing.green, thing.blue, color, color_without);
     fail_unless (with.at (8, 40).alpha == 0 && with.at (90, 40).alpha == 255);
+  }
+}
+
+/* So that a blur or a scaler mixes no light of the screen into the edge */
+TEST (test_chromakey_subject_continues_its_colours_below_transparent_pixels)
+{
+  const Pixel thing = {224, 172, 140, 255};
+  ElementUnderTest element (SOFT_CHAIN " subject=true");
+  const Picture keyed = element.run (soft_edge ({59, 162, 69, 255}, thing));
+  for (int x = 36; x < 42; x++) {
+    const Pixel &pixel = keyed.at (x, 40);
+    fail_unless (pixel.alpha <= 2 && abs (pixel.red - thing.red) <= 12
+                     && abs (pixel.green - thing.green) <= 12
+                     && abs (pixel.blue - thing.blue) <= 12,
+        "%d: %d,%d,%d with alpha %d", x, pixel.red, pixel.green, pixel.blue, pixel.alpha);
   }
 }
 
