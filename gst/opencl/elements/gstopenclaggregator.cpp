@@ -302,6 +302,41 @@ gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
 
 /* --- caps and output --- */
 
+static bool
+has_fixed_size (const GstCaps *caps)
+{
+  gint width, height;
+  const GstStructure *first =
+      gst_caps_is_empty (caps) ? nullptr : gst_caps_get_structure (caps, 0);
+  return first && gst_structure_get_int (first, "width", &width)
+         && gst_structure_get_int (first, "height", &height);
+}
+
+/* Returns true if there are inputs, and none has caps. */
+static bool
+waits_for_inputs (GstElement *element)
+{
+  GST_OBJECT_LOCK (element);
+  bool waits = element->sinkpads != nullptr;
+  for (GList *item = element->sinkpads; item; item = item->next) {
+    const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (item->data)->info;
+    waits = waits && (!info.finfo || info.finfo->format == GST_VIDEO_FORMAT_UNKNOWN);
+  }
+  GST_OBJECT_UNLOCK (element);
+  return waits;
+}
+
+/* A live pipeline has a deadline before its inputs have caps. A size that was made up for
+ * it might stay, as windows of some sinks keep that of their first frame. */
+static GstFlowReturn
+gst_opencl_aggregator_update_src_caps (
+    GstAggregator *aggregator, GstCaps *caps, GstCaps **result)
+{
+  if (!has_fixed_size (caps) && waits_for_inputs (GST_ELEMENT (aggregator)))
+    return GST_AGGREGATOR_FLOW_NEED_DATA;
+  return parent_of_all ()->update_src_caps (aggregator, caps, result);
+}
+
 static gboolean
 gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
 {
@@ -470,6 +505,7 @@ gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
   element_class->release_pad = gst_opencl_aggregator_release_pad;
   aggregator_class->aggregate = gst_opencl_aggregator_aggregate;
   aggregator_class->sink_query = gst_opencl_aggregator_sink_query;
+  aggregator_class->update_src_caps = gst_opencl_aggregator_update_src_caps;
   aggregator_class->negotiated_src_caps = gst_opencl_aggregator_negotiated_src_caps;
   video_class->create_output_buffer = gst_opencl_aggregator_create_output_buffer;
   video_class->aggregate_frames = gst_opencl_aggregator_aggregate_frames;

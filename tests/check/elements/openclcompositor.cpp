@@ -1534,6 +1534,21 @@ TEST (test_compositor_takes_two_live_inputs)
   fail_unless (both);
 }
 
+/* A frame of another size would size the window of a sink. */
+TEST (test_compositor_live_waits_for_the_first_caps)
+{
+  Mix mix ("openclcompositor name=mix ! appsink name=out sync=false "
+           "appsrc name=in0 is-live=true format=time ! mix.sink_0");
+  mix.start ();
+  g_usleep (300 * 1000); /* several deadlines */
+  Owned<GstClock> clock (gst_element_get_clock (mix));
+  const GstClockTime now = gst_clock_get_time (clock) - gst_element_get_base_time (mix);
+  mix.push (0, random_picture ("RGBA", 48, 32, 7), now);
+  const Picture first = mix.picture ();
+  expect_equal (first.info.width, 48);
+  expect_equal (first.info.height, 32);
+}
+
 /* Everything stays on the device, and the host never waits for data. */
 TEST (test_compositor_no_transfers_and_no_waits)
 {
