@@ -536,7 +536,7 @@ TEST (test_greenscreenbin_changes_the_shape_while_it_plays)
       "appsink name=out max-buffers=1 sync=false");
   pipeline.start ();
   for (int grow : {0, 4, 0, -4, 4}) {
-    g_object_set (pipeline["key"], "grow", grow, nullptr);
+    g_object_set (pipeline["key"], "grow", double (grow), nullptr);
     fail_unless (level_becomes (pipeline, 64 - grow, 48, 3, 255, 255), "grow=%d", grow);
     fail_unless (level_becomes (pipeline, 63 - grow, 48, 3, 0, 0), "grow=%d", grow);
   }
