@@ -17,6 +17,7 @@ const gsize pairs_of_rows = block_size / 2; /* PAIRS */
 struct Block {
   cl_float4 color;
   alignas (cl_float4) cl_int kind;
+  cl_float solid;
 };
 
 void

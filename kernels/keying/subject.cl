@@ -127,6 +127,7 @@ kind_of (__global const int *kinds, int columns, int rows, int column, int row)
 typedef struct {
   float4 color; /* and 1, or 0 where no subject is near */
   int kind;
+  float solid; /* 1 if the key is opaque in all of the block, else 0 */
 } Block;
 
 __kernel void
@@ -141,6 +142,7 @@ spread_down (__global const float4 *across, __global const int *kinds, int colum
   __global Block *block = blocks + row * columns + column;
   block->color = sum.w > 1e-6f ? sum / sum.w : (float4)(0);
   block->kind = kind_of (kinds, columns, rows, column, row);
+  block->solid = kinds[row * columns + column] == SOLID ? 1 : 0;
 }
 
 /* --- the comparison --- */
@@ -151,22 +153,28 @@ typedef struct {
 } Subject;
 
 /* Colours of the subject along eight pixels, from x on. `known`: 1 where there are some, 0
- * far from the subject */
+ * far from the subject. `counts`: weight of the comparison, which falls from 1 to 0 between
+ * the edge of opaque blocks and the middle of them, so that blocks cannot be seen */
 INLINED Colors
-subject_along (Subject subject, int x, int y, float8 *known)
+subject_along (Subject subject, int x, int y, float8 *known, float8 *counts)
 {
   const float part = 1.0f / BLOCK;
   const int left = (x + BLOCK / 2) / BLOCK - 1, above = (y + BLOCK / 2) / BLOCK - 1;
   const float down = (y + 0.5f) * part - 0.5f - above;
   const int columns[2] = {max (left, 0), min (left + 1, subject.columns - 1)};
   float4 ends[2];
-  for (int n = 0; n < 2; n++)
-    ends[n] = mix (subject.blocks[max (above, 0) * subject.columns + columns[n]].color,
-        subject.blocks[min (above + 1, subject.rows - 1) * subject.columns + columns[n]]
-            .color,
-        down);
+  float solid[2];
+  for (int n = 0; n < 2; n++) {
+    __global const Block *first =
+        subject.blocks + max (above, 0) * subject.columns + columns[n];
+    __global const Block *second =
+        subject.blocks + min (above + 1, subject.rows - 1) * subject.columns + columns[n];
+    ends[n] = mix (first->color, second->color, down);
+    solid[n] = mix (first->solid, second->solid, down);
+  }
   const float8 along = (x - (left + 0.5f) * BLOCK + MIDDLES) * part;
   const float4 slope = ends[1] - ends[0];
+  *counts = clamp (3 - 3 * (solid[0] + (solid[1] - solid[0]) * along), 0.0f, 1.0f);
   *known = ends[0].w + slope.w * along;
   const float8 each = 1 / max (*known, 0.01f);
   const Colors colors = {(ends[0].x + slope.x * along) * each,
@@ -280,12 +288,13 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
     if (despills)
       result = without_hue (colors, behind, keyer.spill);
   } else if (!is_screen) {
-    Floats known;
-    const Colors beside = subject_along (subject, x, y, &known);
+    Floats known, counts;
+    const Colors beside = subject_along (subject, x, y, &known, &counts);
     const Floats keyed_alpha =
         TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
         * RECIPROCAL (max (opaque, 1.0f));
-    matte = compared (keyed_alpha, looked, behind.color, beside, known);
+    matte = mix (
+        keyed_alpha, compared (keyed_alpha, looked, behind.color, beside, known), counts);
     if (despills) {
       const Colors alone = without_hue (
           mix_of (colors, color_before_screen (colors, behind.color, beside, matte),

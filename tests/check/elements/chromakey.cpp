@@ -1219,6 +1219,33 @@ TEST (test_chromakey_subject_continues_its_colours_below_transparent_pixels)
   }
 }
 
+/* In a subject with texture, as hair, the comparison fades out inwards: mean alpha of columns
+ * has no step where a block ends, which without that is 14. */
+TEST (test_chromakey_subject_shows_no_blocks)
+{
+  Picture picture = soft_edge ({59, 162, 69, 255}, {120, 84, 60, 255});
+  Random random (5);
+  for (int y = 0; y < 80; y++)
+    for (int x = 54; x < 96; x++) {
+      const int change = int (random.below (41)) - 20; /* along the line to the screen */
+      Pixel &pixel = picture.at (x, y);
+      pixel = {
+          uint8_t (pixel.red - change), uint8_t (pixel.green + change), pixel.blue, 255};
+    }
+  ElementUnderTest element (SOFT_CHAIN " core=true subject=true");
+  const Picture keyed = element.run (picture);
+  double last = 0, least = 255;
+  for (int x = 56; x < 96; x++) {
+    double mean = 0;
+    for (int y = 0; y < 80; y++)
+      mean += keyed.at (x, y).alpha / 80.;
+    least = std::min (least, mean);
+    fail_unless (x == 56 || fabs (mean - last) < 8, "%d: %g after %g", x, mean, last);
+    last = mean;
+  }
+  fail_unless (least < 253, "%g: the comparison has done nothing", least);
+}
+
 /* Far from edges, nothing differs from the key alone. */
 TEST (test_chromakey_subject_leaves_screen_and_interior)
 {
