@@ -305,7 +305,7 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
       result = mix_of (plain, alone, known);
     }
   }
+  const Pixel8 pixels = despills ? with_colors (before, result) : before;
   store_pixels (LINE (keyed, y), x, width,
-      with_matte (
-          before, result, despills, matte, luma_of (looked), behind.color, keyer));
+      with_matte (pixels, result, matte, luma_of (looked), behind.color, keyer));
 }
