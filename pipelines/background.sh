@@ -82,11 +82,7 @@ except packages.Missing as fault:
 check_common_options
 [ -z "$model" ] || check_file --model "$model"
 prepare
-if [ -n "$model" ]; then
-  show_license
-else
-  fetch_model
-fi
+choose_model "${model:-selfie}"
 [ -n "$file$camera" ] || fetch_portrait
 choose_output
 if [ -n "$camera" ]; then

@@ -247,20 +247,10 @@ check_mattes () {
     || fail "--holdout and --network: not with --method distance, --fill or --flow"
 }
 
-# model_of_network: the path in `model`
-model_of_network () {
-  if [ "$network" = selfie ]; then
-    fetch_model
-  else
-    model=$network
-    show_license
-  fi
-}
-
 check_options
 [ "$network" != selfie ] || packages+=(python3-pip) # fetches the network
 prepare
-[ -z "$network" ] || model_of_network
+[ -z "$network" ] || choose_model "$network"
 [ -n "$output$file$camera" ] || before=${before:-greenscreen-before.png}
 [ -n "$file$camera" ] || file=$root/docs/greenscreen-before.png
 choose_output

@@ -167,7 +167,17 @@ choose_output () {
     || fail "--background none: needs --output with .png, .mov or .mkv"
 }
 
-# fetch_model: the path in `model`. Its license is printed.
+# choose_model FILE: the path in `model`, of a network that is fetched if FILE is "selfie". Its
+# license is printed.
+choose_model () {
+  if [ "$1" = selfie ]; then
+    fetch_model
+  else
+    model=$1
+    show_license
+  fi
+}
+
 fetch_model () {
   step "MediaPipe's network for selfie segmentation"
   model=$(/usr/bin/python3 "$root/tools/fetch-selfie-model.py") \

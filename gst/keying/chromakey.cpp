@@ -1091,7 +1091,7 @@ static gboolean
 key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  settings.tolerance = settings.spill = 0;
+  settings.tolerance = settings.spill = settings.shadow = 0;
   settings.key_colors.clear ();
   settings.invert = false;
   work.has_mean = false;

@@ -305,10 +305,11 @@ public:
   bool ends () { return !pull () && gst_app_sink_is_eos (GST_APP_SINK ((*this)["out"])); }
 };
 
-/* Returns the first output. `more` is inserted before the sink. */
+/* Returns the first output, and the number of launches for it if `launches` is given.
+ * `more` is inserted before the sink. */
 Picture
 composed (const std::vector<Layer> &layers, const std::string &properties,
-    const std::string &more = "")
+    const std::string &more = "", guint64 *launches = nullptr)
 {
   std::string description = description_of (layers, properties);
   description.replace (description.find ("! appsink"), 0, more);
@@ -318,7 +319,10 @@ composed (const std::vector<Layer> &layers, const std::string &properties,
     mix.push (i, layers[i].picture, 0);
     mix.end (i);
   }
-  return mix.picture ();
+  Picture made = mix.picture ();
+  if (launches)
+    *launches = counts_of (mix["mix"]).launches;
+  return made;
 }
 
 /* Frames of one format and size, with other contents for each seed */
@@ -1106,16 +1110,9 @@ camera_layer (const char *format, int width, int height, int x, int y, unsigned 
 static guint64
 launches_of (const std::vector<Layer> &layers, const std::string &caps, Picture *made)
 {
-  std::string description = description_of (layers, "");
-  description.replace (description.find ("! appsink"), 0, caps);
-  Mix mix (description);
-  mix.start ();
-  for (size_t i = 0; i < layers.size (); i++) {
-    mix.push (i, layers[i].picture, 0);
-    mix.end (i);
-  }
-  *made = mix.picture ();
-  return counts_of (mix["mix"]).launches;
+  guint64 launches = 0;
+  *made = composed (layers, "", caps, &launches);
+  return launches;
 }
 
 /* Random samples, most of which are outside RGB, stay as they are: from either format, with

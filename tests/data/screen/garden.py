@@ -9,21 +9,17 @@ person in front:
 One unit of length is 1 m. The camera looks along +y.
 """
 import math
+import pathlib
 import sys
 
 import bpy
 import numpy as np
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from scene import material  # noqa: E402
+
 LEAVES, TREES = 260, 16
-
-
-def material(name, color):
-    made = bpy.data.materials.new(name)
-    made.use_nodes = True
-    shader = made.node_tree.nodes["Principled BSDF"]
-    shader.inputs["Base Color"].default_value = (*color, 1)
-    shader.inputs["Roughness"].default_value = 0.8
-    return made
+DULL = 0.8, 0.5  # roughness and specular
 
 
 def meadow(random):
@@ -34,7 +30,7 @@ def meadow(random):
         vertex.co.z = 0.0009 * max(y - 10, 0) ** 2 + 0.03 * random.normal()
     for face in ground.data.polygons:
         face.use_smooth = True
-    ground.data.materials.append(material("grass", (0.36, 0.24, 0.07)))
+    ground.data.materials.append(material("grass", (0.36, 0.24, 0.07), *DULL))
 
 
 def tree(random, place, height, shades):
@@ -82,8 +78,8 @@ def main():
     bpy.ops.wm.read_factory_settings(use_empty=True)
     random = np.random.default_rng(4)
     meadow(random)
-    shades = [material("bark", (0.08, 0.05, 0.03))] + [
-        material("leaves", color) for color in ((0.45, 0.2, 0.03), (0.35, 0.25, 0.04),
+    shades = [material("bark", (0.08, 0.05, 0.03), *DULL)] + [
+        material("leaves", color, *DULL) for color in ((0.45, 0.2, 0.03), (0.35, 0.25, 0.04),
                                                 (0.42, 0.09, 0.03), (0.2, 0.18, 0.05))]
     for n in range(TREES):
         y = 8 + 2.2 * n

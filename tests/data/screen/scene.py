@@ -634,4 +634,5 @@ def main():
         render(outputs, ["real"], "plate")
 
 
-main()
+if __name__ == "__main__":
+    main()
