@@ -35,7 +35,7 @@
  * and to the light that reaches it and comes back, exp (-2 mu z). The speckle has a
  * lateral resolution of 20 um. Blood flows with a parabolic profile. The phase of its
  * light follows the velocity along the beam. Its speckle is replaced while it crosses the
- * resolution. Below a vessel a part 1 - exp (-1.5 s) of the intensity fluctuates too, where
+ * resolution. Below a vessel a part 1 - exp (-s) of the intensity fluctuates too, where
  * s is the path through blood in mm, as forward scattering in blood does.
  *
  * `truth-folder` receives what a measurement should find, as float32 files of NumPy:

@@ -24,7 +24,7 @@ constexpr double node_distance = 40.0 / 3;
 constexpr double axial_resolution = 2;
 
 constexpr double total_gain = 0.015;       /* intensity of all fringes / level^2 */
-constexpr double forward_scattering = 1.5; /* 1/mm */
+constexpr double forward_scattering = 1.0; /* 1/mm */
 
 /* Depth without vessels, of unused chords */
 constexpr cl_float nowhere = 1e9f;

@@ -12,14 +12,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <tuple>
 
 namespace oct {
 namespace {
 constexpr double bucket_width = 60;        /* µm */
-constexpr double thinnest = 8;             /* radius of capillaries, µm */
+constexpr double thinnest = 7;             /* radius of capillaries, µm */
 constexpr double avascular_radius = 260;   /* of the fovea, µm */
 constexpr double widest_dive = 22;         /* radius of vessels that change the plexus */
+constexpr double crowded_radius = 25;      /* thinner vessels end among others */
+constexpr double patch_width = 45;         /* of the areas that count vessels, µm */
+constexpr guint vessels_of_patch = 2;
 constexpr guint most_segments = 100000;
 
 /* A vessel that enters at an edge. Positions are relative to the half width. */
@@ -30,13 +35,15 @@ struct Root {
 
 /* Arcades above and below the fovea, and smaller vessels from the other sides */
 const Root roots[] = {
-    {-1.00, -0.62, -0.25, 46, false},
-    {-1.00, 0.58, 0.25, 50, true},
-    {1.00, -0.45, 3.30, 34, true},
-    {1.00, 0.35, 2.95, 32, false},
-    {0.15, -1.00, 1.45, 28, false},
-    {0.25, 1.00, -1.65, 30, true},
-    {-0.55, 1.00, -1.35, 22, false},
+    {-1.00, -0.62, -0.15, 46, false},
+    {-1.00, 0.58, 0.15, 50, true},
+    {-1.00, -0.05, 0.05, 18, true},
+    {1.00, -0.55, 3.20, 34, true},
+    {1.00, 0.50, 3.05, 32, false},
+    {1.00, -0.02, 3.14, 18, false},
+    {0.15, -1.00, 1.45, 26, false},
+    {0.30, 1.00, -1.65, 28, true},
+    {-0.45, 1.00, -1.35, 20, false},
 };
 constexpr double widest_root = 50;
 
@@ -65,7 +72,10 @@ public:
     for (Branch &branch : pending)
       branch.z = depth_of (branch);
     while (!pending.empty () && segments.size () < most_segments) {
-      Branch branch = pending.back ();
+      const auto widest = std::max_element (pending.begin (), pending.end (),
+          [] (const Branch &a, const Branch &b) { return a.radius < b.radius; });
+      Branch branch = *widest;
+      *widest = pending.back ();
       pending.pop_back ();
       if (extend (branch))
         fork (branch);
@@ -99,6 +109,17 @@ private:
         {from.venous ? b : a, from.venous ? a : b, from.radius, from.radius / widest_root});
   }
 
+  /* Counts each vessel once in a patch of its plexus. Returns whether it is crowded. */
+  bool enter_patch (const Branch &from, const Branch &to)
+  {
+    const auto patch_of = [] (const Branch &at) {
+      return std::make_tuple (at.plexus, int (std::floor (at.x / patch_width)),
+          int (std::floor (at.y / patch_width)));
+    };
+    return patch_of (from) != patch_of (to) && patches[patch_of (to)]++ >= vessels_of_patch
+           && to.radius < crowded_radius;
+  }
+
   /* Vessels turn away from the fovea. */
   double turn_at (const Branch &branch, double step)
   {
@@ -106,7 +127,7 @@ private:
     const double away = std::hypot (branch.x, branch.y);
     const double outwards = std::atan2 (branch.y, branch.x);
     const double heading = std::remainder (branch.angle - outwards, 2 * G_PI);
-    if (away < 3 * avascular_radius && std::abs (heading) > G_PI / 2) {
+    if (away < 2 * avascular_radius && std::abs (heading) > G_PI / 2) {
       const double urgency = std::pow (avascular_radius / away, 2) * step / 40;
       turn -= std::copysign (0.5 * urgency, heading);
     }
@@ -116,7 +137,7 @@ private:
   /* Returns whether the vessel may branch at its end. */
   bool extend (Branch &branch)
   {
-    const double length = 60 + branch.radius * uniform (5, 12);
+    const double length = 70 + branch.radius * (branch.radius > crowded_radius ? uniform (2, 5) : uniform (5, 10));
     const double step = std::clamp (2 * branch.radius, 20.0, 40.0);
     for (double done = 0; done < length; done += step) {
       Branch next = branch;
@@ -125,8 +146,10 @@ private:
       next.y += step * std::sin (next.angle);
       next.z = depth_of (next);
       add (branch, next);
+      const bool crowded = enter_patch (branch, next);
       branch = next;
-      if (is_outside (branch) || std::hypot (branch.x, branch.y) < avascular_radius)
+      if (crowded || is_outside (branch)
+          || std::hypot (branch.x, branch.y) < avascular_radius)
         return false;
     }
     return true;
@@ -141,7 +164,8 @@ private:
 
   void fork (const Branch &branch)
   {
-    const double share = uniform (0.12, 0.5), side = uniform (-1, 1) < 0 ? -1 : 1;
+    const double least = branch.radius > crowded_radius ? 0.04 : 0.2;
+    const double share = uniform (least, 0.5), side = uniform (-1, 1) < 0 ? -1 : 1;
     const double larger = branch.radius * std::cbrt (1 - share);
     const double smaller = branch.radius * std::cbrt (share);
     Branch first = branch, second = branch;
@@ -177,6 +201,7 @@ private:
   const PlexusDepth &depth;
   std::vector<VesselSegment> &segments;
   std::vector<Branch> pending;
+  std::map<std::tuple<guint, int, int>, guint> patches; /* number of vessels */
 };
 
 double
