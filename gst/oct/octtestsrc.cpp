@@ -33,7 +33,7 @@
  * Static tissue does not change from frame to frame unless `motion` is set. The
  * intensity that a depth scatters back is proportional to its attenuation coefficient mu,
  * and to the light that reaches it and comes back, exp (-2 mu z). The speckle has a
- * lateral resolution of 20 um. Blood flows with a parabolic profile. The phase of its
+ * lateral resolution of 20 µm. Blood flows with a parabolic profile. The phase of its
  * light follows the velocity along the beam. Its speckle is replaced while it crosses the
  * resolution. Below a vessel a part 1 - exp (-s) of the intensity fluctuates too, where
  * s is the path through blood in mm, as forward scattering in blood does.
@@ -105,10 +105,12 @@ struct TestSrcSettings {
 /* State of the streaming thread, or of a state change while it does not run. */
 struct TestSrcWork {
   OctTestSpectra spectra;
-  TestSrcSettings settings; /* in force */
-  bool tables = false;      /* `spectra` has tables for these settings */
-  guint64 frame = 0;        /* last one that was enqueued */
-  guint64 frames = 0;       /* end of the frames that were enqueued */
+  TestSrcSettings settings;  /* in force */
+  bool tables = false;       /* `spectra` has tables for these settings */
+  bool truth = false;        /* so do the files of truth-folder */
+  bool discont = false;      /* the next frame does not continue the scan */
+  guint64 frame = 0;         /* last one that was enqueued */
+  guint64 frames = 0;        /* end of the frames that were enqueued */
   guint64 motion_frames = 0; /* frames in motion.npy */
 };
 } // namespace
@@ -222,7 +224,7 @@ const opencl::PropertyTable<TestSrcSettings> properties = {
         [] (TestSrcSettings &s) -> double & { return s.spectra.flow_velocity; },
         {0, 10000}, opencl::playing, &TestSrcSettings::tables_revision},
     {"motion", "Motion",
-        "Motion of the eye along each axis in um rms: drift and micro-saccades "
+        "Motion of the eye along each axis in micrometres rms: drift and micro-saccades "
         "(pattern=tissue)",
         [] (TestSrcSettings &s) -> double & { return s.spectra.motion; }, {0, 1000},
         opencl::playing, &TestSrcSettings::tables_revision},
@@ -237,20 +239,24 @@ const opencl::PropertyTable<TestSrcSettings> properties = {
         [] (TestSrcSettings &s) -> double & { return s.spectra.roll_off; }, {0, 100},
         opencl::playing, &TestSrcSettings::tables_revision},
     {"focus-depth", "Focus depth",
-        "Depth of the focus from zero delay in um (pattern=tissue; with rayleigh-range)",
+        "Depth of the focus from zero delay in micrometres (pattern=tissue; with "
+        "rayleigh-range)",
         [] (TestSrcSettings &s) -> double & { return s.spectra.focus_depth; },
         {-1e6, 1e6}, opencl::playing, &TestSrcSettings::tables_revision},
     {"rayleigh-range", "Rayleigh range",
-        "Rayleigh range zR in um: the intensity is multiplied by 1 / (1 + ((z - focus) / "
+        "Rayleigh range zR in micrometres: the intensity is multiplied by 1 / (1 + ((z - "
+        "focus) / "
         "(2 zR))^2) (0 = no effect; pattern=tissue)",
         [] (TestSrcSettings &s) -> double & { return s.spectra.rayleigh_range; },
         {0, 1e9}, opencl::playing, &TestSrcSettings::tables_revision},
     {"line-step", "Line step",
-        "Distance between A-lines in um (0 = A-lines cover 3 mm; pattern=tissue, flat)",
+        "Distance between A-lines in micrometres (0 = A-lines cover 3 mm; "
+        "pattern=tissue, flat)",
         [] (TestSrcSettings &s) -> double & { return s.spectra.line_step; }, {0, 10000},
         opencl::ready},
     {"b-scan-step", "B-scan step",
-        "Distance between B-scans in um (0 = B-scans cover 3 mm; pattern=tissue, flat)",
+        "Distance between B-scans in micrometres (0 = B-scans cover 3 mm; "
+        "pattern=tissue, flat)",
         [] (TestSrcSettings &s) -> double & { return s.spectra.b_scan_step; }, {0, 10000},
         opencl::ready},
     {"refractive-index", "Refractive index",
@@ -337,7 +343,7 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
     self->settings->warn (reason);
     work.settings.spectra = oct_test_settings_within (work.settings.spectra, samples);
   }
-  work.tables = false;
+  work.tables = work.truth = false;
   return TRUE;
 }
 
@@ -367,6 +373,11 @@ update_settings (GstOctTestSrc *self, const GstVideoInfo *info)
     work.tables &= wanted.tables_revision == work.settings.tables_revision;
     work.tables &= wanted.spectra.pattern != OCT_TEST_PATTERN_TISSUE
                    || wanted.spectra.seed == work.settings.spectra.seed;
+    const bool same =
+        tissue_definition (wanted.spectra) == tissue_definition (work.settings.spectra);
+    work.truth &= same;
+    work.discont |= is_volume (wanted.spectra)
+                    && (!same || wanted.spectra.repeats != work.settings.spectra.repeats);
     if (steps_differ (wanted.spectra, work.settings.spectra, info))
       gst_pad_mark_reconfigure (GST_BASE_SRC_PAD (self));
     work.settings = wanted;
@@ -415,13 +426,13 @@ write_truth (GstOctTestSrc *self, GError **error)
   const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
   gint buffers = -1;
 
-  if (settings.truth_folder.empty ())
+  if (self->work->truth || settings.truth_folder.empty ())
     return true;
+  self->work->truth = true;
   g_object_get (self, "num-buffers", &buffers, nullptr);
-  const guint64 frames = buffers >= 0
-                             ? guint64 (buffers)
-                             : std::max (self->work->frames,
-                                 guint64 (settings.b_scans) * settings.repeats);
+  const guint64 frames = buffers >= 0 ? guint64 (buffers)
+                                      : std::max (self->work->frames,
+                                          guint64 (settings.b_scans) * settings.repeats);
   return oct::write_tissue_truth (settings,
              oct::tissue_scan_of (
                  settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info)),
@@ -474,8 +485,12 @@ gst_oct_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   const GstFlowReturn flow =
       GST_PUSH_SRC_CLASS (gst_oct_test_src_parent_class)->fill (push, buffer);
 
-  if (flow == GST_FLOW_OK && is_volume (self->work->settings.spectra))
-    describe_scan (self->work->settings.spectra, self->work->frame, buffer);
+  if (flow != GST_FLOW_OK || !is_volume (self->work->settings.spectra))
+    return flow;
+  describe_scan (self->work->settings.spectra, self->work->frame, buffer);
+  if (self->work->discont && self->work->frame > 0)
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  self->work->discont = false;
   return flow;
 }
 

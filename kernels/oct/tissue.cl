@@ -113,16 +113,17 @@ tissue_nodes (__global const float *boundaries, __global const Chord *chords,
   if (2 * pair >= pitch || node >= 3 * nodes)
     return;
 
-  __global const float *column_boundaries = boundaries + (size_t)(columns + node) * LAYERS;
+  __global const float *column_boundaries =
+      boundaries + (size_t)(columns + node) * LAYERS;
   __global const Chord *column_chords = chords + (size_t)(columns + node) * CHORDS;
-  uint bits[4] = {pair, as_uint (corner.x) + node % nodes,
-      as_uint (corner.y) + node / nodes, 0};
+  uint bits[4] = {
+      pair, as_uint (corner.x) + node % nodes, as_uint (corner.y) + node / nodes, 0};
   philox (bits, (uint2)(seed, STILL_STREAM));
   float2 fields[2];
   const size_t to = (size_t)node * (pitch / 2) + pair;
 
-  float above = optical_depth (
-      column_boundaries, column_chords, &tissue, 2.0f * pair - 0.5f);
+  float above =
+      optical_depth (column_boundaries, column_chords, &tissue, 2.0f * pair - 0.5f);
   for (uint i = 0; i < 2; i++) {
     const float bin = 2 * pair + i;
     const float below =
@@ -142,14 +143,14 @@ tissue_nodes (__global const float *boundaries, __global const Chord *chords,
 
 /* Where a B-scan lies among the nodes. Lengths are in distances of nodes. */
 typedef struct {
-  float4 weights;  /* of the three rows */
-  float4 loss;     /* see loss_at_depth() */
-  float shift;     /* of the B-scan along its A-lines */
-  float moved;     /* displacement of all A-lines, in depth bins */
-  int first;       /* node of the first column */
-  uint nodes;      /* of a row */
-  uint cells;      /* of an A-line: half of its samples */
-  uint pitch;      /* distance between A-lines in memory, a multiple of BLOCK */
+  float4 weights; /* of the three rows */
+  float4 loss;    /* see loss_at_depth() */
+  float shift;    /* of the B-scan along its A-lines */
+  float moved;    /* displacement of all A-lines, in depth bins */
+  int first;      /* node of the first column */
+  uint nodes;     /* of a row */
+  uint cells;     /* of an A-line: half of its samples */
+  uint pitch;     /* distance between A-lines in memory, a multiple of BLOCK */
 } Place;
 
 /* Weights of three neighbouring nodes, whose squares add up to 1. The amplitude of the
@@ -194,8 +195,8 @@ loss_of_cell (Place place, uint4 displacement, uint cell)
 /* Computes the static cells of A-lines. `laterals` are the positions of the A-lines. */
 __kernel void
 tissue_cells (__global const float2 *still, __global const float *laterals,
-    __global const uint4 *displacements, uint first_displacement, Place place,
-    uint lines, __global float2 *cells)
+    __global const uint4 *displacements, uint first_displacement, Place place, uint lines,
+    __global float2 *cells)
 {
   const uint cell = get_global_id (0);
   const uint line = get_global_id (1);
@@ -220,8 +221,7 @@ tissue_cells (__global const float2 *still, __global const float *laterals,
 
 /* Returns the first cell of an A-line that may flow. */
 uint
-first_flow (
-    Place place, __global const Chord *chords, uint columns, uint left)
+first_flow (Place place, __global const Chord *chords, uint columns, uint left)
 {
   float first = place.cells;
   for (uint row = 0; row < 3; row++) {
@@ -331,8 +331,7 @@ sum_of_block (__global const float2 *cells, Field w, Field square)
 Field
 phase_factor (uint8 turns)
 {
-  const Field factor = {
-      cosine_of_turns (turns), cosine_of_turns (turns - 0x40000000u)};
+  const Field factor = {cosine_of_turns (turns), cosine_of_turns (turns - 0x40000000u)};
   return factor;
 }
 
@@ -363,8 +362,8 @@ tissue_still_spectra (__global const uint8 *position, __global const float2 *cel
   const uint line = get_global_id (1);
   if (group >= groups || line >= lines)
     return;
-  const Field field = field_of_cells (
-      cells + (size_t)line * pitch, 0, pitch / BLOCK, position[group]);
+  const Field field =
+      field_of_cells (cells + (size_t)line * pitch, 0, pitch / BLOCK, position[group]);
   const size_t to = (size_t)line * groups + group;
   real[to] = field.x;
   imaginary[to] = field.y;
@@ -376,8 +375,9 @@ __kernel void
 tissue_spectra (__global const uint8 *position, __global const uint8 *dispersion,
     __global const float8 *envelope, __global const float8 *real,
     __global const float8 *imaginary, uint groups, __global const float2 *cells,
-    __global const Chord *chords, uint columns, __global const float *laterals, __global const uint4 *displacements,
-    uint first_displacement, uint4 moved, Place place, uint reversed, float level, OUTPUT)
+    __global const Chord *chords, uint columns, __global const float *laterals,
+    __global const uint4 *displacements, uint first_displacement, uint4 moved,
+    Place place, uint reversed, float level, OUTPUT)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
@@ -429,8 +429,8 @@ flat_surface (__global const uint8 *position, __global const uint8 *dispersion,
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
     const uint group = first_group + i;
-    const uint8 turns = turns_of_depth (displaced.xy, position[group]) + displaced.z
-                        + dispersion[group];
+    const uint8 turns =
+        turns_of_depth (displaced.xy, position[group]) + displaced.z + dispersion[group];
     values[i] = envelope[group] * (level + seen * cosine_of_turns (turns));
   }
   finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,

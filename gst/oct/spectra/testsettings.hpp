@@ -7,6 +7,7 @@
 #include <glib.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 constexpr guint OCT_TEST_MOST_B_SCANS = 65536;
@@ -35,19 +36,28 @@ struct OctTestSettings {
   bool bidirectional = false; /* every second frame is scanned in reverse */
 
   /* Patterns of tissue and of a flat surface */
-  guint b_scans = 1;          /* of a volume */
-  guint repeats = 1;          /* of each B-scan */
-  double flow_velocity = 20;  /* maximum in the widest vessel, in mm/s */
-  double motion = 0;          /* of the eye along each axis, µm rms */
+  guint b_scans = 1;             /* of a volume */
+  guint repeats = 1;             /* of each B-scan */
+  double flow_velocity = 20;     /* maximum in the widest vessel, in mm/s */
+  double motion = 0;             /* of the eye along each axis, µm rms */
   std::vector<double> curvature; /* polynomial, see curvature_at() */
-  double roll_off = 0;        /* over the depth range, in dB */
-  double focus_depth = 0;     /* µm */
-  double rayleigh_range = 0;  /* µm; 0: light is collected equally from all depths */
-  double line_step = 0;       /* µm; 0: the A-lines cover the tissue's width */
-  double b_scan_step = 0;     /* µm; 0: the B-scans do */
+  double roll_off = 0;           /* over the depth range, in dB */
+  double focus_depth = 0;        /* µm */
+  double rayleigh_range = 0;     /* µm; 0: light is collected equally from all depths */
+  double line_step = 0;          /* µm; 0: the A-lines cover the tissue's width */
+  double b_scan_step = 0;        /* µm; 0: the B-scans do */
   double refractive_index = 1.38;
   std::string truth_folder;
 };
+
+/* What the tissue, its tables and its files depend on, besides the size of frames */
+inline auto
+tissue_definition (const OctTestSettings &of)
+{
+  return std::make_tuple (of.pattern, of.wavelength_min, of.wavelength_max, of.seed,
+      of.b_scans, of.flow_velocity, of.motion, of.curvature, of.line_step, of.b_scan_step,
+      of.refractive_index, of.depths, of.truth_folder);
+}
 
 /* A frame's number, which selects the noise, and its time, which moves the tissue */
 struct OctTestMoment {

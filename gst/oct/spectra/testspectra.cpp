@@ -138,8 +138,7 @@ oct_test_settings_validate (const OctTestSettings &settings, GError **error)
     return setting_error (error, "depths: no value, expected one (pattern=flat)");
   if (!settings.truth_folder.empty () && !flat
       && settings.pattern != OCT_TEST_PATTERN_TISSUE)
-    return setting_error (
-        error, "truth-folder: expected pattern=tissue or pattern=flat");
+    return setting_error (error, "truth-folder: expected pattern=tissue or pattern=flat");
   return true;
 }
 
@@ -150,7 +149,8 @@ is_within (double depth, guint samples)
 }
 
 static bool
-validate_tissue (const OctTestSettings &settings, guint samples, guint lines, GError **error)
+validate_tissue (
+    const OctTestSettings &settings, guint samples, guint lines, GError **error)
 {
   const double most = 1 << 22; /* A-lines of the phantom, about 700 MB of tables */
   const double columns =
@@ -214,14 +214,13 @@ OctTestSpectra::open (GstOpenCLContext *from, GError **error)
   context = from;
   largest_plane = find_largest_plane (from);
   groups_per_item = opencl::is_cpu (from) ? cpu_groups : 1;
-  const std::string options = "-DGROUPS=" + std::to_string (groups_per_item);
+  options = "-DGROUPS=" + std::to_string (groups_per_item);
   return mirrors.create (from, resource, "mirrors", options.c_str (), error)
          && tissue.create (from, resource, "tissue", options.c_str (), error)
          && still_tissue.create (from, resource, "still_tissue", options.c_str (), error)
          && phase_factor.create (from, resource, "phase_factor", options.c_str (), error)
          && layers_of_tissue.create (
-             from, resource, "layers_of_tissue", options.c_str (), error)
-         && volume.open (from, options.c_str (), error);
+             from, resource, "layers_of_tissue", options.c_str (), error);
 }
 
 bool
@@ -242,6 +241,7 @@ OctTestSpectra::configure (
     return configure_tissue (settings, error);
   default:
     return configure_places (settings, error)
+           && volume.open (context, options.c_str (), error)
            && volume.configure (settings, sample_tables (), error);
   }
 }
@@ -249,8 +249,8 @@ OctTestSpectra::configure (
 oct::SampleTables
 OctTestSpectra::sample_tables () const
 {
-  return {position (), dispersion (), envelope (), groups, groups_per_item, samples, lines,
-      turns_per_bin, line_places};
+  return {position (), dispersion (), envelope (), groups, groups_per_item, samples,
+      lines, turns_per_bin, line_places};
 }
 
 bool

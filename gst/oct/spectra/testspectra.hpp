@@ -65,6 +65,7 @@ private:
   gsize largest_plane = 0;             /* maximum bytes of a plane of static tissue */
   opencl::Kernel mirrors, tissue, still_tissue, phase_factor, layers_of_tissue;
   gsize groups_per_item = 1;
+  std::string options; /* of the kernels */
 
   OctTestPattern pattern = OCT_TEST_PATTERN_MIRRORS;
   guint samples = 0;

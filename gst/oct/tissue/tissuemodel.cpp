@@ -12,8 +12,8 @@ namespace oct {
 namespace {
 /* A layer of the retina. `pit` is the part of it that is missing in the fovea. */
 struct Layer {
-  double thickness;   /* µm */
-  double variation;   /* relative */
+  double thickness; /* µm */
+  double variation; /* relative */
   double pit;
   double attenuation; /* 1/mm */
 };
@@ -31,7 +31,7 @@ const Layer layers[tissue_layers] = {
     {240, 0.20, 0.0, 4.0},
     {0, 0, 0, 2.0},
 };
-constexpr guint epithelium = 6;         /* the depths of the others follow from it */
+constexpr guint epithelium = 6;          /* the depths of the others follow from it */
 constexpr double epithelium_depth = 625; /* µm from zero delay */
 constexpr double whole_undulation = 35;  /* amplitude, µm */
 constexpr double pit_radius = 330;       /* standard deviation, µm */
@@ -210,7 +210,8 @@ tissue_motion (guint seed, double rms, double seconds)
     const double late =
         0.6 * uniform_number ((guint64 (seed) << 34) + 1000 + guint64 (whole));
     const guint64 epoch = guint64 (seconds - whole < late ? whole : whole + 1);
-    const double step = std::sqrt (3.0) * (2 * uniform_number (stream + 1000000 + epoch) - 1);
+    const double step =
+        std::sqrt (3.0) * (2 * uniform_number (stream + 1000000 + epoch) - 1);
     axes[axis] = rms * (drift * std::sqrt (2.0 / 3) * sum + saccade * step);
   }
   return {axes[0], axes[1], axes[2]};

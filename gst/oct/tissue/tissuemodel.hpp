@@ -13,8 +13,8 @@
 #include <vector>
 
 namespace oct {
-constexpr guint tissue_layers = 9;  /* each begins at one of the boundaries */
-constexpr guint column_chords = 4;  /* maximum number of chords of a column */
+constexpr guint tissue_layers = 9;    /* each begins at one of the boundaries */
+constexpr guint column_chords = 4;    /* maximum number of chords of a column */
 constexpr double tissue_width = 3000; /* of the part that has vessels, µm */
 
 /* How a volume is scanned. Lengths are in µm of tissue. */
@@ -22,9 +22,19 @@ struct TissueScan {
   guint lines = 0, b_scans = 1, depths = 0;
   double line_step = 0, b_scan_step = 0, depth_step = 0;
 
+  bool operator== (const TissueScan &other) const
+  {
+    return lines == other.lines && b_scans == other.b_scans && depths == other.depths
+           && line_step == other.line_step && b_scan_step == other.b_scan_step
+           && depth_step == other.depth_step;
+  }
+
   /* Position from the centre of the volume. `line` may be fractional. */
   double x_of (double line) const { return (line - (lines - 1) / 2.0) * line_step; }
-  double y_of (double b_scan) const { return (b_scan - (b_scans - 1) / 2.0) * b_scan_step; }
+  double y_of (double b_scan) const
+  {
+    return (b_scan - (b_scans - 1) / 2.0) * b_scan_step;
+  }
 };
 
 /* Chord through a vessel, in depth bins. Speeds are those at its middle, in mm/s. */
@@ -81,8 +91,9 @@ private:
 
   TissueScan geometry;
   double flow_velocity;
-  double bins_per_um;                                 /* of the model's depths */
-  std::array<Undulation, tissue_layers> undulations; /* of thicknesses, then of the whole */
+  double bins_per_um; /* of the model's depths */
+  std::array<Undulation, tissue_layers>
+      undulations; /* of thicknesses, then of the whole */
   VesselTree tree;
 };
 

@@ -115,8 +115,8 @@ tissue_columns (const OctTestSettings &settings, const TissueScan &scan)
 {
   const double margin = 2 * largest_motion (settings.motion) + 4 * node_distance;
   const auto nodes_in = [&] (double width) { return (width + margin) / node_distance; };
-  const double rows = std::min (nodes_in (scan.b_scans * scan.b_scan_step),
-      scan.b_scans * nodes_in (0));
+  const double rows =
+      std::min (nodes_in (scan.b_scans * scan.b_scan_step), scan.b_scans * nodes_in (0));
   return rows * nodes_in (scan.lines * scan.line_step);
 }
 
@@ -143,6 +143,8 @@ bool
 TissueSpectra::open (GstOpenCLContext *from, const char *options, GError **error)
 {
   context = from;
+  if (flat_kernel.created ())
+    return true;
   const auto create = [&] (opencl::Kernel &kernel, const char *name) {
     return kernel.create (from, resource, name, options, error);
   };
@@ -219,9 +221,13 @@ TissueSpectra::list_rows (const OctTestSettings &settings)
   }
 }
 
+/* Growing the vessels takes long, so that other changes must not do it again. */
 bool
 TissueSpectra::configure_nodes (const OctTestSettings &settings, GError **error)
 {
+  if (of_nodes == tissue_definition (settings) && scan_of_nodes == scan)
+    return true;
+  of_nodes.reset ();
   const double margin = largest_motion (settings.motion) + 2 * node_distance;
   const TissueModel model (scan, settings.seed, settings.flow_velocity);
   for (guint n = 0; n < tissue_layers; n++)
@@ -233,7 +239,11 @@ TissueSpectra::configure_nodes (const OctTestSettings &settings, GError **error)
   first_node = node_at (scan.x_of (0) - margin);
   nodes = guint (node_at (scan.x_of (scan.lines - 1) + margin) - first_node + 1);
   list_rows (settings);
-  return upload_columns (model, error);
+  if (!upload_columns (model, error))
+    return false;
+  of_nodes = tissue_definition (settings);
+  scan_of_nodes = scan;
+  return true;
 }
 
 bool
@@ -245,12 +255,11 @@ TissueSpectra::upload_columns (const TissueModel &model, GError **error)
     for (guint node = 0; node < nodes; node++) {
       const TissueColumn column =
           model.column ((first_node + int (node)) * node_distance, row * node_distance);
-      layers.insert (
-          layers.end (), column.boundaries.begin (), column.boundaries.end ());
+      layers.insert (layers.end (), column.boundaries.begin (), column.boundaries.end ());
       for (guint n = 0; n < column_chords; n++)
         vessels.push_back (n < column.chords.size ()
                                ? kernel_chord (model, column, column.chords[n])
-                               : cl_float8 {{nowhere, nowhere}});
+                               : cl_float8{{nowhere, nowhere}});
     }
   }
   return upload (boundaries, layers.data (), layers.size () * sizeof layers[0], error)
@@ -294,7 +303,8 @@ TissueSpectra::allocate_planes (const SampleTables &tables, GError **error)
 }
 
 TissueSpectra::View
-TissueSpectra::view_of (const OctTestSettings &settings, const OctTestMoment &moment) const
+TissueSpectra::view_of (
+    const OctTestSettings &settings, const OctTestMoment &moment) const
 {
   View view = {};
   view.b_scan = guint (moment.frame / settings.repeats % settings.b_scans);

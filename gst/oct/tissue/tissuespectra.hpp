@@ -18,7 +18,7 @@ namespace oct {
 /* What the patterns share: the spectrometer as tables, and the A-lines of a frame */
 struct SampleTables {
   cl_mem position, dispersion, envelope;
-  gsize groups;          /* of 8 samples, padded to whole work-items */
+  gsize groups; /* of 8 samples, padded to whole work-items */
   gsize groups_per_item;
   guint samples, lines;
   double turns_per_bin;                  /* phase of the light per bin of displacement */
@@ -27,6 +27,7 @@ struct SampleTables {
 
 class TissueSpectra {
 public:
+  /* Builds the kernels at the first call. */
   bool open (GstOpenCLContext *context, const char *options, GError **error);
 
   /* Computes the tables of valid settings and uploads them. */
@@ -100,20 +101,23 @@ private:
   double turns_of_centre = 0; /* phase per bin of displacement, mid-spectrum */
   cl_float4 loss = {};
   int first_node = 0;
-  guint nodes = 0;          /* of a row */
-  std::vector<int> rows;    /* of nodes that any B-scan needs, in ascending order */
-  guint pitch = 0;          /* cells of an A-line, padded to whole blocks */
+  guint nodes = 0;       /* of a row */
+  std::vector<int> rows; /* of nodes that any B-scan needs, in ascending order */
+  guint pitch = 0;       /* cells of an A-line, padded to whole blocks */
   cl::Buffer boundaries, chords;
   cl::Buffer laterals, displacements;
   cl::Buffer still_nodes, flow_nodes;
   cl::Buffer still_cells, flow_cells;
   cl::Buffer real, imaginary; /* field of the static cells */
   std::optional<View> made;   /* the view that static tissue was computed for */
+
+  using Definition = decltype (tissue_definition (OctTestSettings ()));
+  std::optional<Definition> of_nodes; /* settings of the tables of nodes */
+  TissueScan scan_of_nodes;
 };
 
 /* Scan of these settings, with automatic steps resolved */
-TissueScan tissue_scan_of (
-    const OctTestSettings &settings, guint samples, guint lines);
+TissueScan tissue_scan_of (const OctTestSettings &settings, guint samples, guint lines);
 
 /* Number of columns of tissue that the tables of these settings have */
 double tissue_columns (const OctTestSettings &settings, const TissueScan &scan);

@@ -90,8 +90,7 @@ struct TruthOfBScan {
     const TissueScan &scan = model.scan ();
     boundaries.resize (gsize (tissue_layers) * scan.lines);
     for (guint line = 0; line < scan.lines; line++) {
-      const TissueColumn column =
-          model.column (scan.x_of (line), scan.y_of (b_scan));
+      const TissueColumn column = model.column (scan.x_of (line), scan.y_of (b_scan));
       for (guint n = 0; n < tissue_layers; n++)
         boundaries[gsize (n) * scan.lines + line] = float (column.boundaries[n]);
       for (guint bin = 0; bin < scan.depths; bin++)
@@ -150,7 +149,8 @@ write_motion_truth (const OctTestSettings &settings, const TissueScan &scan,
   for (guint64 frame = 0; frame < frames; frame++) {
     TissuePoint moved = {};
     if (settings.motion > 0)
-      moved = tissue_motion (settings.seed, settings.motion, double (frame) * frame_seconds);
+      moved =
+          tissue_motion (settings.seed, settings.motion, double (frame) * frame_seconds);
     values.push_back (float (moved.x / scan.line_step));
     values.push_back (float (moved.y / scan.b_scan_step));
     values.push_back (float (moved.z / scan.depth_step));

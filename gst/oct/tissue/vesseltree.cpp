@@ -18,12 +18,12 @@
 
 namespace oct {
 namespace {
-constexpr double bucket_width = 60;        /* µm */
-constexpr double thinnest = 7;             /* radius of capillaries, µm */
-constexpr double avascular_radius = 260;   /* of the fovea, µm */
-constexpr double widest_dive = 22;         /* radius of vessels that change the plexus */
-constexpr double crowded_radius = 25;      /* thinner vessels end among others */
-constexpr double patch_width = 45;         /* of the areas that count vessels, µm */
+constexpr double bucket_width = 60;      /* µm */
+constexpr double thinnest = 7;           /* radius of capillaries, µm */
+constexpr double avascular_radius = 260; /* of the fovea, µm */
+constexpr double widest_dive = 22;       /* radius of vessels that change the plexus */
+constexpr double crowded_radius = 25;    /* thinner vessels end among others */
+constexpr double patch_width = 45;       /* of the areas that count vessels, µm */
 constexpr guint vessels_of_patch = 2;
 constexpr guint most_segments = 100000;
 
@@ -91,8 +91,8 @@ private:
   /* Vessels meander through their plexus, so that they slope. */
   double depth_of (const Branch &branch) const
   {
-    const double meander =
-        std::sin (branch.x / 83 + branch.y / 131) + std::sin (branch.y / 71 - branch.x / 157);
+    const double meander = std::sin (branch.x / 83 + branch.y / 131)
+                           + std::sin (branch.y / 71 - branch.x / 157);
     return depth (branch.x, branch.y, branch.plexus) + 0.35 * branch.radius * meander;
   }
 
@@ -105,8 +105,8 @@ private:
   void add (const Branch &from, const Branch &to)
   {
     const TissuePoint a = {from.x, from.y, from.z}, b = {to.x, to.y, to.z};
-    segments.push_back (
-        {from.venous ? b : a, from.venous ? a : b, from.radius, from.radius / widest_root});
+    segments.push_back ({from.venous ? b : a, from.venous ? a : b, from.radius,
+        from.radius / widest_root});
   }
 
   /* Counts each vessel once in a patch of its plexus. Returns whether it is crowded. */
@@ -116,8 +116,8 @@ private:
       return std::make_tuple (at.plexus, int (std::floor (at.x / patch_width)),
           int (std::floor (at.y / patch_width)));
     };
-    return patch_of (from) != patch_of (to) && patches[patch_of (to)]++ >= vessels_of_patch
-           && to.radius < crowded_radius;
+    return patch_of (from) != patch_of (to)
+           && patches[patch_of (to)]++ >= vessels_of_patch && to.radius < crowded_radius;
   }
 
   /* Vessels turn away from the fovea. */
@@ -137,7 +137,10 @@ private:
   /* Returns whether the vessel may branch at its end. */
   bool extend (Branch &branch)
   {
-    const double length = 70 + branch.radius * (branch.radius > crowded_radius ? uniform (2, 5) : uniform (5, 10));
+    const double length =
+        70
+        + branch.radius
+              * (branch.radius > crowded_radius ? uniform (2, 5) : uniform (5, 10));
     const double step = std::clamp (2 * branch.radius, 20.0, 40.0);
     for (double done = 0; done < length; done += step) {
       Branch next = branch;
@@ -241,8 +244,8 @@ interval_of_sphere (const TissuePoint &centre, double radius, double x, double y
 /* `axis` has length 1. With z along the beam from `begins`, the distance from the axis is
  * a z^2 + 2 b z + c, and the position along the axis is s + axis.z z. */
 Interval
-interval_of_cylinder (
-    const VesselSegment &segment, const TissuePoint &axis, double length, double x, double y)
+interval_of_cylinder (const VesselSegment &segment, const TissuePoint &axis,
+    double length, double x, double y)
 {
   const TissuePoint q = {x - segment.begins.x, y - segment.begins.y, 0};
   const double s = dot (q, axis);
@@ -274,8 +277,8 @@ interval_of_cylinder (
 
 /* Returns the least distance of the segment's axis from a line along the beam. */
 double
-distance_from (
-    const VesselSegment &segment, const TissuePoint &axis, double length, double x, double y)
+distance_from (const VesselSegment &segment, const TissuePoint &axis, double length,
+    double x, double y)
 {
   const double across = std::hypot (axis.x, axis.y);
   const double to_x = x - segment.begins.x, to_y = y - segment.begins.y;

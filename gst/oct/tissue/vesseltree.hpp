@@ -26,9 +26,9 @@ struct VesselSegment {
 /* Part of a line along the beam that lies within vessels. The profile of the flow is a
  * parabola that vanishes at both ends. */
 struct VesselChord {
-  double begins, ends;  /* µm along the beam */
-  double speed;         /* maximum, relative to that of the widest vessel */
-  double axial;         /* its component along the beam, positive to greater depth */
+  double begins, ends; /* µm along the beam */
+  double speed;        /* maximum, relative to that of the widest vessel */
+  double axial;        /* its component along the beam, positive to greater depth */
 };
 
 /* Returns the depth of a plexus at a place: (x, y, plexus), all lengths in µm. */
