@@ -450,8 +450,11 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
   const GstVideoInfo *info = gst_opencl_src_get_video_info (src);
 
   update_settings (self, info);
-  const OctTestMoment moment = {
-      number, static_cast<double> (time) / GST_SECOND, line_seconds (settings, info)};
+  /* The motion of a volume must not depend on how timestamps are rounded. */
+  const double seconds = is_volume (settings)
+                             ? static_cast<double> (number) * frame_seconds (info)
+                             : static_cast<double> (time) / GST_SECOND;
+  const OctTestMoment moment = {number, seconds, line_seconds (settings, info)};
   if (!work.tables
       && (!work.spectra.configure (
               settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error)
