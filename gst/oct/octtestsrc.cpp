@@ -342,8 +342,11 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
   if (!valid) {
     self->settings->warn (reason);
     work.settings.spectra = oct_test_settings_within (work.settings.spectra, samples);
+    if (!oct_test_settings_validate_for (work.settings.spectra, samples, lines, error))
+      return FALSE;
   }
   work.tables = work.truth = false;
+  work.discont = work.frames > 0;
   return TRUE;
 }
 

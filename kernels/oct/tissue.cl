@@ -189,7 +189,7 @@ float
 loss_of_cell (Place place, uint4 displacement, uint cell)
 {
   const float bin = cell + as_float (displacement.w) + place.moved;
-  return loss_at_depth (place.loss, 2.0f * bin / place.cells);
+  return loss_at_depth (place.loss, bin / place.cells);
 }
 
 /* Computes the static cells of A-lines. `laterals` are the positions of the A-lines. */

@@ -163,15 +163,12 @@ validate_tissue (
 }
 
 static bool
-validate_depths (const OctTestSettings &settings, guint samples, GError **error)
+validate_depth (double depth, guint samples, GError **error)
 {
-  for (double depth : settings.depths) {
-    if (!is_within (depth, samples))
-      return setting_error (error,
-          "depths: %g, expected 0 to %g (half of %u samples per A-line)", depth,
-          samples / 2.0, samples);
-  }
-  return true;
+  return is_within (depth, samples)
+         || setting_error (error,
+             "depths: %g, expected 0 to %g (half of %u samples per A-line)", depth,
+             samples / 2.0, samples);
 }
 
 bool
@@ -187,9 +184,10 @@ oct_test_settings_validate_for (
     return validate_tissue (settings, samples, lines, error);
   case OCT_TEST_PATTERN_FLAT:
     return validate_tissue (settings, samples, lines, error)
-           && validate_depths (settings, samples, error);
+           && validate_depth (settings.depths[0], samples, error);
   default:
-    return validate_depths (settings, samples, error);
+    return std::all_of (settings.depths.begin (), settings.depths.end (),
+        [&] (double depth) { return validate_depth (depth, samples, error); });
   }
 }
 

@@ -275,7 +275,7 @@ TEST (test_octtissue_settings_change_while_playing)
           gst_sample_get_buffer (sample), GST_BUFFER_FLAG_DISCONT);
       frame = frame_of_sample (sample);
     }
-    fail_unless_equals_int (discont, change.discont);
+    fail_unless (discont == change.discont, "%s: %d", change.property, discont);
     SourcePipeline fresh (settings, caps);
     SourceFrame expected;
     gst_element_set_state (fresh.pipeline, GST_STATE_PAUSED);
