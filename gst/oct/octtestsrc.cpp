@@ -8,32 +8,72 @@
  * @title: octtestsrc
  *
  * Generates the spectra that the camera of a Fourier-domain OCT system would deliver,
- * from mirrors at known depths or from breathing tissue with blood flow. The spectra are
- * computed on the device, without uploads. If downstream needs system memory, an
- * asynchronous download fills it.
+ * from mirrors at known depths, from a flat surface, from breathing tissue with blood flow,
+ * or from a three-dimensional phantom of a retina. The spectra are computed on the device,
+ * without uploads. If downstream needs system memory, an asynchronous download fills it.
  *
  * Samples are evenly spaced in wavelength. A mirror at depth bin b gives the fringe
  * a cos (2 pi b m / N + a2 q^2 + a3 q^3). Here m is the position of a sample on the grid
  * of even wavenumbers, and q = m - N/2. octwindowinterp with the same wavelengths and
  * dispersion compensates both.
  *
- * The tissue (`pattern=layers`) is also a flow phantom. With `velocity` all blood in its
+ * The layers (`pattern=layers`) are also a flow phantom. With `velocity` all blood in its
  * vessel moves along the beam at this velocity, from A-line to A-line, and new blood
  * follows. `sinusoidal` and `bidirectional` simulate a resonant scanner. `octscan` with
  * the same `sinusoidal` and with `reverse=odd` corrects this.
+ *
+ * ## The retina
+ *
+ * `pattern=tissue` is a volume of `b-scans` B-scans, each repeated `repeats` times. Frame n
+ * is repeat n % R of B-scan (n / R) % N, and has this position in its #GstOctScanMeta. The
+ * tissue has nine layers that undulate in both directions, a fovea, and two plexuses of
+ * branching vessels. It is 3 mm wide, and by default A-lines and B-scans cover it.
+ * Wavelengths are in nm. The caps contain `line-step` and `b-scan-step`.
+ *
+ * Static tissue does not change from frame to frame unless `motion` is set. The
+ * intensity that a depth scatters back is proportional to its attenuation coefficient mu,
+ * and to the light that reaches it and comes back, exp (-2 mu z). The speckle has a
+ * lateral resolution of 20 µm. Blood flows with a parabolic profile. The phase of its
+ * light follows the velocity along the beam. Its speckle is replaced while it crosses the
+ * resolution. Below a vessel a part 1 - exp (-s) of the intensity fluctuates too, where
+ * s is the path through blood in mm, as forward scattering in blood does.
+ *
+ * `truth-folder` receives what a measurement should find, as float32 files of NumPy:
+ *
+ * - `boundaries.npy` (b-scans, 9, lines): upper end of each layer in depth bins,
+ * - `attenuation.npy` (b-scans, lines, depths): mu in 1/mm,
+ * - `velocity.npy` and `velocity-axial.npy` (b-scans, lines, depths): velocity of the blood
+ *   in mm/s, in total and along the beam, positive towards greater depth; 0 outside of
+ *   vessels,
+ * - `curvature.npy` (b-scans, lines): `curvature` in depth bins,
+ * - `motion.npy` (frames, 3): displacement of the tissue in lines, B-scans and depth bins.
+ *
+ * A depth in a frame is the depth of the truth plus curvature plus motion. The files are
+ * written before the first frame and again when settings change. If `num-buffers` is not
+ * set, `motion.npy` first has the frames of a volume, and in the end those that were made.
+ *
+ * `pattern=flat` is a strong flat surface at the first of `depths` instead, with the first
+ * of `amplitudes`. `curvature` and `roll-off` affect it too.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 octtestsrc ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! \
  *     octfft ! opencldownload ! videoconvert ! autovideosink
  * ]| Displays a B-scan of moving tissue.
+ * |[
+ * gst-launch-1.0 octtestsrc pattern=tissue b-scans=64 num-buffers=64 ! octwindowinterp \
+ *     wavelength-min=1187 wavelength-max=1433 ! octfft ! octvolume ! opencldownload ! \
+ *     videoconvert ! autovideosink
+ * ]| Displays the en face projection of a retina.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
 #include "elements.h"
+#include "octscanmeta.h"
 #include "spectra/testspectra.hpp"
+#include "tissue/tissuetruth.hpp"
 
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/common/settings.hpp>
@@ -65,8 +105,13 @@ struct TestSrcSettings {
 /* State of the streaming thread, or of a state change while it does not run. */
 struct TestSrcWork {
   OctTestSpectra spectra;
-  TestSrcSettings settings; /* in force */
-  bool tables = false;      /* `spectra` has tables for these settings */
+  TestSrcSettings settings;  /* in force */
+  bool tables = false;       /* `spectra` has tables for these settings */
+  bool truth = false;        /* so do the files of truth-folder */
+  bool discont = false;      /* the next frame does not continue the scan */
+  guint64 frame = 0;         /* last one that was enqueued */
+  guint64 frames = 0;        /* end of the frames that were enqueued */
+  guint64 motion_frames = 0; /* frames in motion.npy */
 };
 } // namespace
 
@@ -89,6 +134,10 @@ gst_oct_test_src_pattern_get_type ()
   static const GEnumValue patterns[] = {
       {OCT_TEST_PATTERN_MIRRORS, "Mirrors at `depths`", "mirrors"},
       {OCT_TEST_PATTERN_LAYERS, "Layers of moving tissue", "layers"},
+      {OCT_TEST_PATTERN_TISSUE, "Three-dimensional retina with vessels (Since: 0.3)",
+          "tissue"},
+      {OCT_TEST_PATTERN_FLAT, "Flat surface at the first of `depths` (Since: 0.3)",
+          "flat"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOctTestSrcPattern", patterns);
@@ -102,11 +151,11 @@ const opencl::PropertyTable<TestSrcSettings> properties = {
         &TestSrcSettings::tables_revision},
     {"depths", "Depths",
         "Depth of each mirror in depth bins, 0 to half of the samples per A-line "
-        "(pattern=mirrors), \"<50, 100.5>\"; initially <50, 100, 200>",
+        "(pattern=mirrors, flat), \"<50, 100.5>\"; initially <50, 100, 200>",
         [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.depths; },
         opencl::ready, &TestSrcSettings::tables_revision},
     {"amplitudes", "Amplitudes",
-        "Amplitude of the fringe of each mirror in raw units (pattern=mirrors), "
+        "Amplitude of the fringe of each mirror in raw units (pattern=mirrors, flat), "
         "\"<1000, 500>\"; initially <1000, 500, 250>",
         [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.amplitudes; },
         opencl::ready, &TestSrcSettings::tables_revision},
@@ -152,14 +201,72 @@ const opencl::PropertyTable<TestSrcSettings> properties = {
         opencl::playing},
     {"sinusoidal", "Sinusoidal",
         "Fraction of a half sine period that the scanner covers in a frame (0 = constant "
-        "speed; pattern=layers)",
+        "speed; not for pattern=mirrors)",
         [] (TestSrcSettings &s) -> double & { return s.spectra.sinusoidal; }, {0, 1},
         opencl::playing, &TestSrcSettings::tables_revision},
     {"bidirectional", "Bidirectional",
         "Whether every second frame is scanned in the opposite direction "
-        "(pattern=layers)",
+        "(not for pattern=mirrors)",
         [] (TestSrcSettings &s) -> bool & { return s.spectra.bidirectional; },
         opencl::playing},
+    {"b-scans", "B-scans",
+        "Number of B-scans in a volume, without repeats (pattern=tissue, flat)",
+        [] (TestSrcSettings &s) -> guint & { return s.spectra.b_scans; },
+        {1, OCT_TEST_MOST_B_SCANS}, opencl::playing, &TestSrcSettings::tables_revision},
+    {"repeats", "Repeats",
+        "Number of times each B-scan is acquired before the next one (pattern=tissue, "
+        "flat)",
+        [] (TestSrcSettings &s) -> guint & { return s.spectra.repeats; }, {1, 4096},
+        opencl::playing},
+    {"flow-velocity", "Flow velocity",
+        "Velocity of the blood at the centre of the widest vessel in mm/s "
+        "(pattern=tissue)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.flow_velocity; },
+        {0, 10000}, opencl::playing, &TestSrcSettings::tables_revision},
+    {"motion", "Motion",
+        "Motion of the eye along each axis in micrometres rms: drift and micro-saccades "
+        "(pattern=tissue)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.motion; }, {0, 1000},
+        opencl::playing, &TestSrcSettings::tables_revision},
+    {"curvature", "Curvature",
+        "Displacement of A-lines by the scanner's optical path in depth bins: "
+        "coefficients of x, y, x^2, x y, y^2, x^3 ... where x and y are -1 to 1 over the "
+        "A-lines and B-scans (pattern=tissue, flat)",
+        [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.curvature; },
+        opencl::playing, &TestSrcSettings::tables_revision},
+    {"roll-off", "Roll-off",
+        "Loss of sensitivity over the depth range in dB (pattern=tissue, flat)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.roll_off; }, {0, 100},
+        opencl::playing, &TestSrcSettings::tables_revision},
+    {"focus-depth", "Focus depth",
+        "Depth of the focus from zero delay in micrometres (pattern=tissue; with "
+        "rayleigh-range)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.focus_depth; },
+        {-1e6, 1e6}, opencl::playing, &TestSrcSettings::tables_revision},
+    {"rayleigh-range", "Rayleigh range",
+        "Rayleigh range zR in micrometres: the intensity is multiplied by 1 / (1 + ((z - "
+        "focus) / "
+        "(2 zR))^2) (0 = no effect; pattern=tissue)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.rayleigh_range; },
+        {0, 1e9}, opencl::playing, &TestSrcSettings::tables_revision},
+    {"line-step", "Line step",
+        "Distance between A-lines in micrometres (0 = A-lines cover 3 mm; "
+        "pattern=tissue, flat)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.line_step; }, {0, 10000},
+        opencl::ready},
+    {"b-scan-step", "B-scan step",
+        "Distance between B-scans in micrometres (0 = B-scans cover 3 mm; "
+        "pattern=tissue, flat)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.b_scan_step; }, {0, 10000},
+        opencl::ready},
+    {"refractive-index", "Refractive index",
+        "Refractive index of the tissue (pattern=tissue, flat)",
+        [] (TestSrcSettings &s) -> double & { return s.spectra.refractive_index; },
+        {0.1, 10}, opencl::playing, &TestSrcSettings::tables_revision},
+    {"truth-folder", "Truth folder",
+        "Folder for the files of the ground truth (pattern=tissue, flat)",
+        [] (TestSrcSettings &s) -> std::string & { return s.spectra.truth_folder; },
+        opencl::playing, &TestSrcSettings::tables_revision},
     {"is-live", "Is live", "Whether to act as a live source", &TestSrcSettings::live,
         opencl::ready},
 };
@@ -175,13 +282,24 @@ gst_oct_test_src_open (GstOpenCLSrc *src, GError **error)
          && self->work->spectra.open (gst_opencl_src_get_context (src), error);
 }
 
-static void
-gst_oct_test_src_close (GstOpenCLSrc *src)
+/* Whether a pattern is scanned in three dimensions */
+static bool
+is_volume (const OctTestSettings &settings)
 {
-  GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
-  delete self->work;
-  self->work = nullptr;
-  self->settings->stop ();
+  return settings.pattern == OCT_TEST_PATTERN_TISSUE
+         || settings.pattern == OCT_TEST_PATTERN_FLAT;
+}
+
+static void
+announce_steps (const OctTestSettings &settings, GstStructure *structure)
+{
+  gint samples, lines;
+  if (!is_volume (settings) || !gst_structure_get_int (structure, "width", &samples)
+      || !gst_structure_get_int (structure, "height", &lines))
+    return;
+  const oct::TissueScan scan = oct::tissue_scan_of (settings, samples, lines);
+  gst_structure_set (structure, "line-step", G_TYPE_DOUBLE, scan.line_step, "b-scan-step",
+      G_TYPE_DOUBLE, scan.b_scan_step, nullptr);
 }
 
 static GstCaps *
@@ -195,6 +313,7 @@ gst_oct_test_src_fixate (GstBaseSrc *base, GstCaps *caps)
     gst_structure_fixate_field_nearest_fraction (structure, "framerate", 30, 1);
     if (gst_structure_has_field (structure, "pixel-aspect-ratio"))
       gst_structure_fixate_field_nearest_fraction (structure, "pixel-aspect-ratio", 1, 1);
+    announce_steps (GST_OCT_TEST_SRC (base)->settings->current ().spectra, structure);
   }
   return GST_BASE_SRC_CLASS (gst_oct_test_src_parent_class)->fixate (base, caps);
 }
@@ -206,11 +325,12 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
   TestSrcWork &work = *self->work;
-  guint samples = GST_VIDEO_INFO_WIDTH (gst_opencl_src_get_video_info (src));
+  const guint samples = GST_VIDEO_INFO_WIDTH (gst_opencl_src_get_video_info (src));
+  const guint lines = GST_VIDEO_INFO_HEIGHT (gst_opencl_src_get_video_info (src));
   bool starts = !self->settings->is_started ();
   GError *reason = nullptr;
   auto accept = [&] (const TestSrcSettings &wanted, GError **why) {
-    return oct_test_settings_validate_for (wanted.spectra, samples, why);
+    return oct_test_settings_validate_for (wanted.spectra, samples, lines, why);
   };
 
   bool valid = self->settings->adopt (accept, &reason);
@@ -222,9 +342,25 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
   if (!valid) {
     self->settings->warn (reason);
     work.settings.spectra = oct_test_settings_within (work.settings.spectra, samples);
+    if (!oct_test_settings_validate_for (work.settings.spectra, samples, lines, error))
+      return FALSE;
   }
-  work.tables = false;
+  work.tables = work.truth = false;
+  work.discont = work.frames > 0;
   return TRUE;
+}
+
+/* Whether settings need other caps */
+static bool
+steps_differ (
+    const OctTestSettings &a, const OctTestSettings &b, const GstVideoInfo *info)
+{
+  if (is_volume (a) != is_volume (b))
+    return true;
+  const guint samples = GST_VIDEO_INFO_WIDTH (info), lines = GST_VIDEO_INFO_HEIGHT (info);
+  return is_volume (a)
+         && oct::tissue_scan_of (a, samples, lines).b_scan_step
+                != oct::tissue_scan_of (b, samples, lines).b_scan_step;
 }
 
 static void
@@ -232,11 +368,21 @@ update_settings (GstOctTestSrc *self, const GstVideoInfo *info)
 {
   TestSrcWork &work = *self->work;
   auto accept = [&] (const TestSrcSettings &wanted, GError **error) {
-    if (!oct_test_settings_validate_for (
-            wanted.spectra, GST_VIDEO_INFO_WIDTH (info), error))
+    if (!oct_test_settings_validate_for (wanted.spectra, GST_VIDEO_INFO_WIDTH (info),
+            GST_VIDEO_INFO_HEIGHT (info), error))
       return false;
-    /* Level, noise and seed are arguments of the kernels and need no new tables. */
+    /* Level and noise are arguments of the kernels and need no new tables, and for most
+     * patterns the seed is, too. */
     work.tables &= wanted.tables_revision == work.settings.tables_revision;
+    work.tables &= wanted.spectra.pattern != OCT_TEST_PATTERN_TISSUE
+                   || wanted.spectra.seed == work.settings.spectra.seed;
+    const bool same =
+        tissue_definition (wanted.spectra) == tissue_definition (work.settings.spectra);
+    work.truth &= same;
+    work.discont |= is_volume (wanted.spectra)
+                    && (!same || wanted.spectra.repeats != work.settings.spectra.repeats);
+    if (steps_differ (wanted.spectra, work.settings.spectra, info))
+      gst_pad_mark_reconfigure (GST_BASE_SRC_PAD (self));
     work.settings = wanted;
     return true;
   };
@@ -254,6 +400,49 @@ line_seconds (const OctTestSettings &settings, const GstVideoInfo *info)
              : 0;
 }
 
+/* Returns the duration of a frame in s; 0 for a still frame. */
+static double
+frame_seconds (const GstVideoInfo *info)
+{
+  return GST_VIDEO_INFO_FPS_N (info) > 0
+             ? double (GST_VIDEO_INFO_FPS_D (info)) / GST_VIDEO_INFO_FPS_N (info)
+             : 0;
+}
+
+static bool
+write_motion (GstOctTestSrc *self, guint64 frames, GError **error)
+{
+  TestSrcWork &work = *self->work;
+  const OctTestSettings &settings = work.settings.spectra;
+  const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
+  const oct::TissueScan scan = oct::tissue_scan_of (
+      settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+  work.motion_frames = frames;
+  return oct::write_motion_truth (settings, scan, frames, frame_seconds (info), error);
+}
+
+/* Writes the files of `truth-folder` for new tables. */
+static bool
+write_truth (GstOctTestSrc *self, GError **error)
+{
+  const OctTestSettings &settings = self->work->settings.spectra;
+  const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
+  gint buffers = -1;
+
+  if (self->work->truth || settings.truth_folder.empty ())
+    return true;
+  self->work->truth = true;
+  g_object_get (self, "num-buffers", &buffers, nullptr);
+  const guint64 frames = buffers >= 0 ? guint64 (buffers)
+                                      : std::max (self->work->frames,
+                                          guint64 (settings.b_scans) * settings.repeats);
+  return oct::write_tissue_truth (settings,
+             oct::tissue_scan_of (
+                 settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info)),
+             error)
+         && write_motion (self, frames, error);
+}
+
 static gboolean
 gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime time,
     const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
@@ -264,14 +453,75 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
   const GstVideoInfo *info = gst_opencl_src_get_video_info (src);
 
   update_settings (self, info);
-  const OctTestMoment moment = {
-      number, static_cast<double> (time) / GST_SECOND, line_seconds (settings, info)};
+  /* The motion of a volume must not depend on how timestamps are rounded. */
+  const double seconds = is_volume (settings)
+                             ? static_cast<double> (number) * frame_seconds (info)
+                             : static_cast<double> (time) / GST_SECOND;
+  const OctTestMoment moment = {number, seconds, line_seconds (settings, info)};
   if (!work.tables
-      && !work.spectra.configure (
-          settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error))
+      && (!work.spectra.configure (
+              settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error)
+          || !write_truth (self, error)))
     return FALSE;
   work.tables = true;
+  work.frame = number;
+  work.frames = std::max (work.frames, number + 1);
   return work.spectra.enqueue (settings, moment, *frame, error);
+}
+
+static void
+describe_scan (const OctTestSettings &settings, guint64 frame, GstBuffer *buffer)
+{
+  const guint64 b_scan = frame / settings.repeats;
+  GstOctScan scan = {};
+  scan.frame = frame;
+  scan.repeat = guint (frame % settings.repeats);
+  scan.repeats = settings.repeats;
+  scan.b_scan = guint (b_scan % settings.b_scans);
+  scan.b_scans = settings.b_scans;
+  scan.volume = b_scan / settings.b_scans;
+  scan.reversed = settings.bidirectional && frame % 2;
+  gst_buffer_set_oct_scan (buffer, &scan);
+}
+
+static GstFlowReturn
+gst_oct_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
+{
+  GstOctTestSrc *self = GST_OCT_TEST_SRC (push);
+  const GstFlowReturn flow =
+      GST_PUSH_SRC_CLASS (gst_oct_test_src_parent_class)->fill (push, buffer);
+
+  if (flow != GST_FLOW_OK || !is_volume (self->work->settings.spectra))
+    return flow;
+  describe_scan (self->work->settings.spectra, self->work->frame, buffer);
+  if (self->work->discont && self->work->frame > 0)
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  self->work->discont = false;
+  return flow;
+}
+
+/* Completes the motion of a stream whose length was not known. */
+static void
+complete_truth (GstOctTestSrc *self)
+{
+  const TestSrcWork &work = *self->work;
+  GError *error = nullptr;
+
+  if (work.settings.spectra.truth_folder.empty () || work.frames <= work.motion_frames)
+    return;
+  if (!write_motion (self, work.frames, &error))
+    GST_ELEMENT_WARNING (self, RESOURCE, WRITE, ("%s", error->message), (nullptr));
+  g_clear_error (&error);
+}
+
+static void
+gst_oct_test_src_close (GstOpenCLSrc *src)
+{
+  GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
+  complete_truth (self);
+  delete self->work;
+  self->work = nullptr;
+  self->settings->stop ();
 }
 
 static void
@@ -291,10 +541,11 @@ gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
 
   gst_element_class_add_static_pad_template (element, &src_template);
   gst_element_class_set_static_metadata (element, "OCT test source", "Source/Video",
-      "Generates raw OCT spectra of mirrors or of moving tissue on an OpenCL device",
+      "Generates raw OCT spectra of mirrors or tissue on an OpenCL device",
       "The gst-opencl developers");
 
   GST_BASE_SRC_CLASS (klass)->fixate = gst_oct_test_src_fixate;
+  GST_PUSH_SRC_CLASS (klass)->fill = gst_oct_test_src_fill;
   src->open = gst_oct_test_src_open;
   src->close = gst_oct_test_src_close;
   src->set_format = gst_oct_test_src_set_format;

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "testspectra.hpp"
+#include "phaseunits.hpp"
 
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
@@ -25,7 +26,6 @@ constexpr gsize group_samples = 8;    /* GROUP_SAMPLES of the kernels */
 constexpr gsize cpu_groups = 8;       /* groups per work-item; 1 on a GPU */
 constexpr guint still = 1, blood = 2; /* STILL and BLOOD of the kernels */
 constexpr double two_pi = 6.283185307179586476925;
-constexpr double one_turn = 4294967296.0; /* one turn, in the kernels' phase units */
 
 const char resource[] = "/org/freedesktop/gstreamer/opencl/oct/testspectra.cl";
 
@@ -61,28 +61,6 @@ constexpr double envelope_sigma = 0.5;
 constexpr double breaths_per_second = 0.3;
 constexpr double breath_depth = 0.002;
 constexpr double flow_turns_per_second = 0.8; /* for the slowest blood */
-
-/* Converts to a phase, which wraps around. Accepts negative numbers. */
-cl_uint
-turns_from_double (double turns)
-{
-  return cl_uint (
-      static_cast<guint64> (std::llround ((turns - std::floor (turns)) * one_turn)));
-}
-
-/* Converts to a fixed-point number in units of 2^-32. Negative numbers wrap around. */
-cl_ulong
-fixed_number (double number)
-{
-  return static_cast<guint64> (std::llround (number * one_turn));
-}
-
-cl_uint2
-fixed_depth (double depth)
-{
-  const cl_ulong fixed = fixed_number (depth);
-  return {{cl_uint (fixed >> 32), cl_uint (fixed)}};
-}
 
 /* Blood vessel, in fractions of a frame's width and of the depth range */
 struct Vessel {
@@ -155,6 +133,12 @@ oct_test_settings_validate (const OctTestSettings &settings, GError **error)
     return setting_error (error,
         "amplitudes: %zu values, expected %zu (one for each depth)",
         settings.amplitudes.size (), settings.depths.size ());
+  const bool flat = settings.pattern == OCT_TEST_PATTERN_FLAT;
+  if (flat && settings.depths.empty ())
+    return setting_error (error, "depths: no value, expected one (pattern=flat)");
+  if (!settings.truth_folder.empty () && !flat
+      && settings.pattern != OCT_TEST_PATTERN_TISSUE)
+    return setting_error (error, "truth-folder: expected pattern=tissue or pattern=flat");
   return true;
 }
 
@@ -164,21 +148,47 @@ is_within (double depth, guint samples)
   return depth >= 0 && depth <= samples / 2.0;
 }
 
+static bool
+validate_tissue (
+    const OctTestSettings &settings, guint samples, guint lines, GError **error)
+{
+  const double most = 1 << 22; /* A-lines of the phantom, about 700 MB of tables */
+  const double columns =
+      oct::tissue_columns (settings, oct::tissue_scan_of (settings, samples, lines));
+  if (columns <= most && double (settings.b_scans) * lines <= most)
+    return true;
+  return setting_error (error,
+      "b-scans %u, %u A-lines, line-step %g, b-scan-step %g: the volume is too large",
+      settings.b_scans, lines, settings.line_step, settings.b_scan_step);
+}
+
+static bool
+validate_depth (double depth, guint samples, GError **error)
+{
+  return is_within (depth, samples)
+         || setting_error (error,
+             "depths: %g, expected 0 to %g (half of %u samples per A-line)", depth,
+             samples / 2.0, samples);
+}
+
 bool
 oct_test_settings_validate_for (
-    const OctTestSettings &settings, guint samples, GError **error)
+    const OctTestSettings &settings, guint samples, guint lines, GError **error)
 {
   if (!oct_test_settings_validate (settings, error))
     return false;
-  if (settings.pattern != OCT_TEST_PATTERN_MIRRORS)
+  switch (settings.pattern) {
+  case OCT_TEST_PATTERN_LAYERS:
     return true;
-  for (double depth : settings.depths) {
-    if (!is_within (depth, samples))
-      return setting_error (error,
-          "depths: %g, expected 0 to %g (half of %u samples per A-line)", depth,
-          samples / 2.0, samples);
+  case OCT_TEST_PATTERN_TISSUE:
+    return validate_tissue (settings, samples, lines, error);
+  case OCT_TEST_PATTERN_FLAT:
+    return validate_tissue (settings, samples, lines, error)
+           && validate_depth (settings.depths[0], samples, error);
+  default:
+    return std::all_of (settings.depths.begin (), settings.depths.end (),
+        [&] (double depth) { return validate_depth (depth, samples, error); });
   }
-  return true;
 }
 
 OctTestSettings
@@ -202,7 +212,7 @@ OctTestSpectra::open (GstOpenCLContext *from, GError **error)
   context = from;
   largest_plane = find_largest_plane (from);
   groups_per_item = opencl::is_cpu (from) ? cpu_groups : 1;
-  const std::string options = "-DGROUPS=" + std::to_string (groups_per_item);
+  options = "-DGROUPS=" + std::to_string (groups_per_item);
   return mirrors.create (from, resource, "mirrors", options.c_str (), error)
          && tissue.create (from, resource, "tissue", options.c_str (), error)
          && still_tissue.create (from, resource, "still_tissue", options.c_str (), error)
@@ -222,8 +232,23 @@ OctTestSpectra::configure (
   groups = (samples + item - 1) / item * groups_per_item;
   if (!configure_samples (settings, error))
     return false;
-  return pattern == OCT_TEST_PATTERN_MIRRORS ? configure_mirrors (settings, error)
-                                             : configure_tissue (settings, error);
+  switch (pattern) {
+  case OCT_TEST_PATTERN_MIRRORS:
+    return configure_mirrors (settings, error);
+  case OCT_TEST_PATTERN_LAYERS:
+    return configure_tissue (settings, error);
+  default:
+    return configure_places (settings, error)
+           && volume.open (context, options.c_str (), error)
+           && volume.configure (settings, sample_tables (), error);
+  }
+}
+
+oct::SampleTables
+OctTestSpectra::sample_tables () const
+{
+  return {position (), dispersion (), envelope (), groups, groups_per_item, samples,
+      lines, turns_per_bin, line_places};
 }
 
 bool
@@ -490,6 +515,8 @@ OctTestSpectra::enqueue (const OctTestSettings &settings, const OctTestMoment &m
     return mirrors.launch (frame.queue, items, lines, error, envelope (), fringes (),
         level, noise, seed, number, cl_uint (samples), cl_uint (lines), offset, stride,
         frame.data);
+  if (pattern != OCT_TEST_PATTERN_LAYERS)
+    return volume.enqueue (settings, moment, sample_tables (), frame, error);
   return enqueue_tissue (settings, moment, frame.queue, error)
          && layers_of_tissue.launch (frame.queue, items, lines, error, position (),
              dispersion (), envelope (), factor_real (), factor_imaginary (),

@@ -4,50 +4,14 @@
  */
 #pragma once
 
+#include "testsettings.hpp"
+#include "../tissue/tissuespectra.hpp"
+
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <vector>
-
-enum OctTestPattern {
-  OCT_TEST_PATTERN_MIRRORS,
-  OCT_TEST_PATTERN_LAYERS,
-};
-
-struct OctTestSettings {
-  OctTestPattern pattern = OCT_TEST_PATTERN_LAYERS;
-  std::vector<double> depths = {50, 100, 200};       /* of the mirrors, in depth bins */
-  std::vector<double> amplitudes = {1000, 500, 250}; /* of their fringes, in raw units */
-  double wavelength_min = 1187;                      /* of the first sample */
-  double wavelength_max = 1433;                      /* of the last one */
-  double dispersion_a2 = 0;
-  double dispersion_a3 = 0;
-  double level = 20000;
-  double noise = 20;
-  guint seed = 1;
-  double velocity = 0;   /* of blood to greater depth, in mm/s; wavelengths in nm */
-  double line_rate = 0;  /* A-lines per second; 0: lines take the duration of a frame */
-  double sinusoidal = 0; /* fraction of a half sine period that a frame covers */
-  bool bidirectional = false; /* every second frame is scanned in reverse */
-};
-
-/* A frame's number, which selects the noise, and its time, which moves the tissue */
-struct OctTestMoment {
-  guint64 frame;
-  double seconds;
-  double line_seconds; /* time from A-line to A-line */
-};
-
-/* Checks the settings as far as possible without caps. @error names the invalid value. */
-bool oct_test_settings_validate (const OctTestSettings &settings, GError **error);
-
-/* Checks the settings for a number of samples per A-line. */
-bool oct_test_settings_validate_for (
-    const OctTestSettings &settings, guint samples, GError **error);
-
-/* Leaves out mirrors that are too deep for this number of samples per A-line. */
-OctTestSettings oct_test_settings_within (OctTestSettings settings, guint samples);
 
 class OctTestSpectra {
 public:
@@ -77,6 +41,7 @@ private:
     cl_uint reversed = 0; /* A-lines are acquired from the last to the first */
   };
 
+  oct::SampleTables sample_tables () const;
   bool upload (cl::Buffer &buffer, const void *data, gsize size, GError **error);
   bool allocate (cl::Buffer &buffer, gsize size, GError **error);
 
@@ -100,6 +65,7 @@ private:
   gsize largest_plane = 0;             /* maximum bytes of a plane of static tissue */
   opencl::Kernel mirrors, tissue, still_tissue, phase_factor, layers_of_tissue;
   gsize groups_per_item = 1;
+  std::string options; /* of the kernels */
 
   OctTestPattern pattern = OCT_TEST_PATTERN_MIRRORS;
   guint samples = 0;
@@ -124,4 +90,6 @@ private:
   cl_uint4 moving = {}; /* first cell, cells, first line, lines */
   cl::Buffer reach;     /* moving cells of each A-line: first, count */
   cl::Buffer moving_scatterers;
+
+  oct::TissueSpectra volume; /* patterns of tissue and of a flat surface */
 };

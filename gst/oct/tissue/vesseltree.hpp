@@ -1,0 +1,55 @@
+/* Branching vessel tree of the simulated tissue, in three dimensions
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <glib.h>
+
+#include <functional>
+#include <vector>
+
+namespace oct {
+/* A point of the tissue in µm: x and y across the beam from the centre of the tissue, z
+ * along the beam. */
+struct TissuePoint {
+  double x, y, z;
+};
+
+/* A cylinder with round ends. Blood flows from `begins` to `ends`. */
+struct VesselSegment {
+  TissuePoint begins, ends;
+  double radius; /* µm */
+  double speed;  /* on the axis, relative to that of the widest vessel */
+};
+
+/* Part of a line along the beam that lies within vessels. The profile of the flow is a
+ * parabola that vanishes at both ends. */
+struct VesselChord {
+  double begins, ends; /* µm along the beam */
+  double speed;        /* maximum, relative to that of the widest vessel */
+  double axial;        /* its component along the beam, positive to greater depth */
+};
+
+/* Returns the depth of a plexus at a place: (x, y, plexus), all lengths in µm. */
+using PlexusDepth = std::function<double (double x, double y, guint plexus)>;
+
+class VesselTree {
+public:
+  /* Grows the vessels of the square |x|, |y| <= half_width. */
+  VesselTree (guint seed, double half_width, const PlexusDepth &depth);
+
+  const std::vector<VesselSegment> &segments () const { return all; }
+
+  /* Returns the chords at a place, ordered by depth and disjoint. */
+  std::vector<VesselChord> chords (double x, double y) const;
+
+private:
+  void make_index ();
+
+  double half_width;
+  gsize buckets = 0; /* of the index, along x and y */
+  std::vector<VesselSegment> all;
+  std::vector<std::vector<guint>> index; /* segments that touch each bucket */
+};
+} // namespace oct

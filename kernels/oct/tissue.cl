@@ -1,0 +1,438 @@
+/* octtestsrc: spectra of a three-dimensional phantom of tissue, and of a flat surface
+ *
+ * Speckle is white noise on a grid of nodes across the beam, and of one cell per depth
+ * bin, seen through the lateral resolution. A node's column of tissue comes from the host
+ * (oct::TissueModel). Each B-scan lies between three rows of nodes.
+ *
+ * A cell has a static and a flowing part. The static part is the same in each frame. The
+ * field of the flowing part turns with the velocity along the beam, and is replaced by
+ * new noise in the time in which blood crosses the resolution.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "testsamples.clh"
+
+/* Streams of random numbers besides those of testspectra.cl */
+#define STILL_STREAM 3u
+#define FLOW_STREAM 4u
+
+#define LAYERS 9
+#define CHORDS 4
+#define BLOCK 64 /* cells whose fringes are summed up at once */
+
+/* Part of a column inside a vessel, depths in depth bins. s0, s1: its ends. s2: noise
+ * cycles per second. s3: turns of the phase per second. s4, s5: optical depth of the
+ * layers at its ends. */
+typedef float8 Chord;
+
+typedef struct {
+  float layers[LAYERS]; /* attenuation per depth bin */
+  float blood;          /* the same */
+  float gain;           /* intensity of the light that is scattered back in total */
+  float scattered;      /* part of the light scattered forward, per depth bin of blood */
+} Tissue;
+
+/* Optical depth of the layers between the surface and a depth */
+float
+depth_of_layers (__global const float *boundaries, const Tissue *tissue, float bin)
+{
+  float sum = 0.0f;
+  for (int i = 0; i < LAYERS; i++) {
+    const float ends = i + 1 < LAYERS ? min (bin, boundaries[i + 1]) : bin;
+    sum += tissue->layers[i] * max (0.0f, ends - boundaries[i]);
+  }
+  return sum;
+}
+
+/* The same with vessels, whose blood replaces the layers */
+float
+optical_depth (__global const float *boundaries, __global const Chord *chords,
+    const Tissue *tissue, float bin)
+{
+  const float layers = depth_of_layers (boundaries, tissue, bin);
+  float sum = layers;
+  for (int i = 0; i < CHORDS && chords[i].s0 < bin; i++) {
+    const float ends = min (bin, chords[i].s1);
+    const float replaced = (bin < chords[i].s1 ? layers : chords[i].s5) - chords[i].s4;
+    sum += tissue->blood * (ends - chords[i].s0) - replaced;
+  }
+  return sum;
+}
+
+/* What moves in a cell. x: part of its intensity. y: noise cycles per second. z: turns
+ * per second.
+ *
+ * Light that passed through blood was partly scattered forward by it, so tissue below a
+ * vessel seems to move: a part 1 - exp (-path / length) of its intensity, at half the
+ * rate of the fastest vessel above. */
+float4
+flow_in_cell (__global const Chord *chords, const Tissue *tissue, float bin)
+{
+  float4 flow = 0.0f;
+  float path = 0.0f;
+  float fastest = 0.0f;
+  for (int i = 0; i < CHORDS && chords[i].s0 < bin + 0.5f; i++) {
+    const Chord chord = chords[i];
+    const float inside = min (bin + 0.5f, chord.s1) - max (bin - 0.5f, chord.s0);
+    path += max (0.0f, min (bin - 0.5f, chord.s1) - chord.s0);
+    fastest = max (fastest, chord.s2);
+    if (inside <= flow.x)
+      continue;
+    const float away = (2.0f * bin - chord.s0 - chord.s1) / (chord.s1 - chord.s0);
+    const float profile = max (0.0f, 1.0f - away * away);
+    flow = (float4)(inside, profile * chord.s2, profile * chord.s3, 0.0f);
+  }
+  const float tail = 1.0f - exp (-tissue->scattered * path);
+  if (flow.x == 0.0f)
+    flow.y = 0.5f * fastest;
+  flow.x += (1.0f - flow.x) * tail;
+  return flow;
+}
+
+/* Adds up the bytes of random words: nearly a normal distribution, of variance 1/2 */
+float2
+noise_of_words (uint real, uint imaginary)
+{
+  const uint2 words = (uint2)(real, imaginary);
+  const uint2 pairs = (words & 0x00ff00ffu) + ((words >> 8) & 0x00ff00ffu);
+  const uint2 sums = (pairs & 0xffffu) + (pairs >> 16);
+  return (convert_float2 (sums) - 510.0f) * 0.0047842f;
+}
+
+/* Computes the cells of the three rows of nodes of a B-scan. A work-item computes two
+ * cells of a node. `columns` is the first column of the rows in `boundaries` and
+ * `chords`. `corner` is the node of the first column. The intensity of a cell is the
+ * light that its depth takes away: the integral of mu exp (-2 mu z) over it. */
+__kernel void
+tissue_nodes (__global const float *boundaries, __global const Chord *chords,
+    uint columns, Tissue tissue, int2 corner, uint nodes, uint cells, uint pitch,
+    uint seed, __global float4 *still, __global float4 *flow)
+{
+  const uint pair = get_global_id (0);
+  const uint node = get_global_id (1);
+  if (2 * pair >= pitch || node >= 3 * nodes)
+    return;
+
+  __global const float *column_boundaries =
+      boundaries + (size_t)(columns + node) * LAYERS;
+  __global const Chord *column_chords = chords + (size_t)(columns + node) * CHORDS;
+  uint bits[4] = {
+      pair, as_uint (corner.x) + node % nodes, as_uint (corner.y) + node / nodes, 0};
+  philox (bits, (uint2)(seed, STILL_STREAM));
+  float2 fields[2];
+  const size_t to = (size_t)node * (pitch / 2) + pair;
+
+  float above =
+      optical_depth (column_boundaries, column_chords, &tissue, 2.0f * pair - 0.5f);
+  for (uint i = 0; i < 2; i++) {
+    const float bin = 2 * pair + i;
+    const float below =
+        optical_depth (column_boundaries, column_chords, &tissue, bin + 0.5f);
+    const float lost = 2.0f * (below - above);
+    const float intensity =
+        bin < cells ? tissue.gain * exp (-2.0f * above) * -expm1 (-lost) : 0.0f;
+    above = below;
+    float4 moving = flow_in_cell (column_chords, &tissue, bin);
+    fields[i] = sqrt (intensity * max (0.0f, 1.0f - moving.x))
+                * noise_of_words (bits[2 * i], bits[2 * i + 1]);
+    moving.x = sqrt (intensity * moving.x);
+    flow[2 * to + i] = moving;
+  }
+  still[to] = (float4)(fields[0], fields[1]);
+}
+
+/* Where a B-scan lies among the nodes. Lengths are in distances of nodes. */
+typedef struct {
+  float4 weights; /* of the three rows */
+  float4 loss;    /* see loss_at_depth() */
+  float shift;    /* of the B-scan along its A-lines */
+  float moved;    /* displacement of all A-lines, in depth bins */
+  int first;      /* node of the first column */
+  uint nodes;     /* of a row */
+  uint cells;     /* of an A-line: half of its samples */
+  uint pitch;     /* distance between A-lines in memory, a multiple of BLOCK */
+} Place;
+
+/* Weights of three neighbouring nodes, whose squares add up to 1. The amplitude of the
+ * resolution is a squared cosine, 1.5 nodes wide at half maximum. */
+float4
+weights_at (float away)
+{
+  const float4 nodes = (float4)(-1.0f, 0.0f, 1.0f, 1.5f + away);
+  const float4 cosine = cospi ((away - nodes) * (1.0f / 3.0f));
+  return cosine * cosine * 0.942809042f;
+}
+
+/* Returns the loss of amplitude at a depth. x, y: roll-off sinc (x z) exp (-y z^2), where
+ * z is 1 at the end of the depth range. z: focus, w: half of the inverse Rayleigh range,
+ * both in depth ranges. */
+float
+loss_at_depth (float4 loss, float depth)
+{
+  const float turns = loss.x * depth;
+  const float pixel = fabs (turns) < 1e-4f ? 1.0f : sinpi (turns) / (M_PI_F * turns);
+  const float away = (depth - loss.z) * loss.w;
+  return pixel * exp (-loss.y * depth * depth) * rsqrt (1.0f + away * away);
+}
+
+/* Returns the first of three columns around an A-line, and their weights. */
+uint
+columns_of_line (Place place, float lateral, float4 *weights)
+{
+  const float at = lateral + place.shift;
+  const float centre = rint (at);
+  *weights = weights_at (at - centre);
+  return convert_int (centre) - 1 - place.first;
+}
+
+float
+loss_of_cell (Place place, uint4 displacement, uint cell)
+{
+  const float bin = cell + as_float (displacement.w) + place.moved;
+  return loss_at_depth (place.loss, bin / place.cells);
+}
+
+/* Computes the static cells of A-lines. `laterals` are the positions of the A-lines. */
+__kernel void
+tissue_cells (__global const float2 *still, __global const float *laterals,
+    __global const uint4 *displacements, uint first_displacement, Place place, uint lines,
+    __global float2 *cells)
+{
+  const uint cell = get_global_id (0);
+  const uint line = get_global_id (1);
+  if (cell >= place.pitch || line >= lines)
+    return;
+
+  float2 sum = 0.0f;
+  if (cell < place.cells) {
+    float4 across;
+    const uint left = columns_of_line (place, laterals[line], &across);
+    const float columns[3] = {across.x, across.y, across.z};
+    const float rows[3] = {place.weights.x, place.weights.y, place.weights.z};
+    for (uint row = 0; row < 3; row++) {
+      for (uint i = 0; i < 3; i++)
+        sum += rows[row] * columns[i]
+               * still[(size_t)(row * place.nodes + left + i) * place.pitch + cell];
+    }
+    sum *= loss_of_cell (place, displacements[first_displacement + line], cell);
+  }
+  cells[(size_t)line * place.pitch + cell] = sum;
+}
+
+/* Returns the first cell of an A-line that may flow. */
+uint
+first_flow (Place place, __global const Chord *chords, uint columns, uint left)
+{
+  float first = place.cells;
+  for (uint row = 0; row < 3; row++) {
+    for (uint i = 0; i < 3; i++)
+      first = min (first, chords[(columns + row * place.nodes + left + i) * CHORDS].s0);
+  }
+  return convert_uint_sat (first - 0.5f);
+}
+
+/* Time in units of 2^-32 s */
+typedef struct {
+  ulong frame, line;
+  uint reversed; /* A-lines are acquired from the last to the first */
+} Clock;
+
+/* Multiplies a rate per second by a time. Returns cycles in units of 2^-52, which wrap
+ * around after 4096 cycles. */
+ulong
+cycles_in_time (float rate, ulong time)
+{
+  return as_ulong (convert_long (rate * 0x1p20f)) * time;
+}
+
+/* Returns the field of a flowing cell of amplitude 1. The noise fades into new noise. */
+float2
+flowing_field (uint cell, uint column, uint row, float4 flow, ulong time, uint seed)
+{
+  const ulong cycles = cycles_in_time (flow.y, time);
+  const uint number = cycles >> 52;
+  const float between = (uint)(cycles >> 20) * 0x1p-32f;
+  uint old[4] = {cell, column, row, number};
+  uint new[4] = {cell, column, row, (number + 1) & 0xfff};
+  philox (old, (uint2)(seed, FLOW_STREAM));
+  philox (new, (uint2)(seed, FLOW_STREAM));
+  const float2 field = cospi (0.5f * between) * noise_of_words (old[0], old[1])
+                       + sinpi (0.5f * between) * noise_of_words (new[0], new[1]);
+  const int turns = as_int ((uint)(cycles_in_time (flow.z, time) >> 20));
+  const float half_turns = turns * 0x1p-31f;
+  const float x = cospi (half_turns);
+  const float y = sinpi (half_turns);
+  return (float2)(field.x * x - field.y * y, field.x * y + field.y * x);
+}
+
+/* Computes the flowing cells of A-lines, from the block that has the first one on. */
+__kernel void
+tissue_flow (__global const float4 *flow, __global const Chord *chords, uint columns,
+    __global const float *laterals, __global const uint4 *displacements,
+    uint first_displacement, Place place, int row, Clock clock, uint seed, uint lines,
+    __global float2 *cells)
+{
+  const uint cell = get_global_id (0);
+  const uint line = get_global_id (1);
+  if (cell >= place.pitch || line >= lines)
+    return;
+  float4 across;
+  const uint left = columns_of_line (place, laterals[line], &across);
+  if (cell / BLOCK < first_flow (place, chords, columns, left) / BLOCK)
+    return;
+
+  const uint number = clock.reversed ? lines - 1 - line : line;
+  const ulong time = clock.frame + number * clock.line;
+  float2 sum = 0.0f;
+  if (cell < place.cells) {
+    const float weights[3] = {across.x, across.y, across.z};
+    const float rows[3] = {place.weights.x, place.weights.y, place.weights.z};
+    for (uint i = 0; i < 9; i++) {
+      const uint column = left + i % 3;
+      const float4 moving =
+          flow[(size_t)(i / 3 * place.nodes + column) * place.pitch + cell];
+      if (moving.x > 0.0f)
+        sum += rows[i / 3] * weights[i % 3] * moving.x
+               * flowing_field (cell, as_uint (place.first) + column,
+                   as_uint (row) + i / 3, moving, time, seed);
+    }
+    sum *= loss_of_cell (place, displacements[first_displacement + line], cell);
+  }
+  cells[(size_t)line * place.pitch + cell] = sum;
+}
+
+/* Complex numbers of a group of samples */
+typedef struct {
+  float8 x, y;
+} Field;
+
+/* Returns the sum of a_b w^b over the cells of a block, by Horner's rule for the even and
+ * the odd powers. */
+Field
+sum_of_block (__global const float2 *cells, Field w, Field square)
+{
+  Field even = {0.0f, 0.0f};
+  Field odd = {0.0f, 0.0f};
+  for (int i = BLOCK - 2; i >= 0; i -= 2) {
+    const float2 a = cells[i];
+    const float2 b = cells[i + 1];
+    const float8 x = even.x * square.x - even.y * square.y + a.x;
+    const float8 u = odd.x * square.x - odd.y * square.y + b.x;
+    even.y = even.x * square.y + even.y * square.x + a.y;
+    odd.y = odd.x * square.y + odd.y * square.x + b.y;
+    even.x = x;
+    odd.x = u;
+  }
+  even.x += odd.x * w.x - odd.y * w.y;
+  even.y += odd.x * w.y + odd.y * w.x;
+  return even;
+}
+
+Field
+phase_factor (uint8 turns)
+{
+  const Field factor = {cosine_of_turns (turns), cosine_of_turns (turns - 0x40000000u)};
+  return factor;
+}
+
+/* Returns the field of all cells of an A-line, from `block` on, at the samples of a group:
+ * the sum of a_b exp (2 pi i b m / N). Each block begins with an exact phase. */
+Field
+field_of_cells (__global const float2 *cells, uint block, uint blocks, uint8 at)
+{
+  const Field w = phase_factor (at);
+  const Field square = phase_factor (2 * at);
+  Field sum = {0.0f, 0.0f};
+  for (; block < blocks; block++) {
+    const Field part = sum_of_block (cells + block * BLOCK, w, square);
+    const Field turn = phase_factor (block * BLOCK * at);
+    sum.x += part.x * turn.x - part.y * turn.y;
+    sum.y += part.x * turn.y + part.y * turn.x;
+  }
+  return sum;
+}
+
+/* Computes the field of the static cells of A-lines. */
+__kernel void
+tissue_still_spectra (__global const uint8 *position, __global const float2 *cells,
+    uint lines, uint pitch, uint groups, __global float8 *real,
+    __global float8 *imaginary)
+{
+  const uint group = get_global_id (0);
+  const uint line = get_global_id (1);
+  if (group >= groups || line >= lines)
+    return;
+  const Field field =
+      field_of_cells (cells + (size_t)line * pitch, 0, pitch / BLOCK, position[group]);
+  const size_t to = (size_t)line * groups + group;
+  real[to] = field.x;
+  imaginary[to] = field.y;
+}
+
+/* Pattern of tissue: raw = level S (1 + fringes of all cells) + noise. The displacement
+ * of an A-line and that of all of them (`moved`) turn the phase of its field. */
+__kernel void
+tissue_spectra (__global const uint8 *position, __global const uint8 *dispersion,
+    __global const float8 *envelope, __global const float8 *real,
+    __global const float8 *imaginary, uint groups, __global const float2 *cells,
+    __global const Chord *chords, uint columns, __global const float *laterals,
+    __global const uint4 *displacements, uint first_displacement, uint4 moved,
+    Place place, uint reversed, float level, OUTPUT)
+{
+  const uint first_group = get_global_id (0) * GROUPS;
+  const uint line = get_global_id (1);
+  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+    return;
+
+  const uint spatial_line = reversed ? lines - 1 - line : line;
+  float4 across;
+  const uint left = columns_of_line (place, laterals[spatial_line], &across);
+  const uint first = first_flow (place, chords, columns, left) / BLOCK;
+  const uint4 displaced = displacements[first_displacement + spatial_line];
+  const uint fraction = displaced.y + moved.y;
+  const uint2 depth =
+      (uint2)(displaced.x + moved.x + (fraction < moved.y ? 1u : 0u), fraction);
+  float8 values[GROUPS];
+  for (uint i = 0; i < GROUPS; i++) {
+    const uint group = first_group + i;
+    const uint8 at = position[group];
+    const size_t from = (size_t)spatial_line * groups + group;
+    const Field flowing = field_of_cells (
+        cells + (size_t)spatial_line * place.pitch, first, place.pitch / BLOCK, at);
+    const Field turn = phase_factor (
+        turns_of_depth (depth, at) + displaced.z + moved.z + dispersion[group]);
+    values[i] = level * envelope[group]
+                * (1.0f + (real[from] + flowing.x) * turn.x
+                    - (imaginary[from] + flowing.y) * turn.y);
+  }
+  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
+      output);
+}
+
+/* Pattern of a flat surface: raw = S (level + fringe) + noise. The displacements include
+ * the depth of the surface. */
+__kernel void
+flat_surface (__global const uint8 *position, __global const uint8 *dispersion,
+    __global const float8 *envelope, __global const uint4 *displacements,
+    uint first_displacement, float4 loss, float amplitude, uint reversed, float level,
+    OUTPUT)
+{
+  const uint first_group = get_global_id (0) * GROUPS;
+  const uint line = get_global_id (1);
+  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+    return;
+
+  const uint spatial_line = reversed ? lines - 1 - line : line;
+  const uint4 displaced = displacements[first_displacement + spatial_line];
+  const float seen =
+      amplitude * loss_at_depth (loss, 2.0f * as_float (displaced.w) / samples);
+  float8 values[GROUPS];
+  for (uint i = 0; i < GROUPS; i++) {
+    const uint group = first_group + i;
+    const uint8 turns =
+        turns_of_depth (displaced.xy, position[group]) + displaced.z + dispersion[group];
+    values[i] = envelope[group] * (level + seen * cosine_of_turns (turns));
+  }
+  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
+      output);
+}
