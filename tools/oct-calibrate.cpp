@@ -5,6 +5,7 @@
  */
 #include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/calibrationfiles.hpp"
+#include "gst/oct/calibration/sharpness.hpp"
 
 #include <gst/common/npyfile.hpp>
 

@@ -4,18 +4,16 @@
  */
 #include "mirrors.hpp"
 #include "gridding.hpp"
+#include "transform.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <gst/gst.h>
 #include <string>
 
 namespace oct {
 namespace {
 using Values = std::vector<double>;
-using Complex = std::complex<double>;
-using Line = std::vector<Complex>;
 
 /* Wavenumber and dispersion are smooth functions of the sample. Polynomials of a higher
  * degree follow noise at the ends, where the light source is weak. */
@@ -39,50 +37,6 @@ struct Filter {
   double reach; /* half the width of the filter, in depths */
   gsize search; /* depths on either side of the peak that determine the centre */
 };
-
-/* FFT of n values that are `step` elements apart */
-void
-transform_from (const Complex *x, gsize n, gsize step, const Line &roots, Complex *bins)
-{
-  const gsize apart = roots.size () / n;
-  if (n % 2) {
-    for (gsize b = 0; b < n; b++) {
-      bins[b] = 0;
-      for (gsize k = 0; k < n; k++)
-        bins[b] += x[k * step] * roots[b * k % n * apart];
-    }
-    return;
-  }
-  transform_from (x, n / 2, 2 * step, roots, bins);
-  transform_from (x + step, n / 2, 2 * step, roots, bins + n / 2);
-  for (gsize b = 0; b < n / 2; b++) {
-    const Complex a = bins[b], z = bins[b + n / 2], root = roots[b * apart];
-    const Complex rotated (z.real () * root.real () - z.imag () * root.imag (),
-        z.real () * root.imag () + z.imag () * root.real ());
-    bins[b] = a + rotated;
-    bins[b + n / 2] = a - rotated;
-  }
-}
-
-/* Returns exp (sign 2 pi i k / n) for all k. */
-Line
-roots_of (gsize n, int sign)
-{
-  Line roots;
-  for (gsize k = 0; k < n; k++)
-    roots.push_back (std::polar (1.0, sign * 2 * G_PI * double (k) / double (n)));
-  return roots;
-}
-
-/* DFT of any length, with `sign` in the exponent. */
-Line
-transform (const Line &line, int sign)
-{
-  Line bins (line.size ());
-  transform_from (
-      line.data (), line.size (), 1, roots_of (line.size (), sign), bins.data ());
-  return bins;
-}
 
 /* Analytic signal of a spectrum without its mean, with `finer` times as many samples. So
  * neither interpolation nor the mirror image of a fringe changes its phase. */
@@ -453,112 +407,6 @@ Estimate::check (MirrorCalibration &found, GError **error) const
   return true;
 }
 } // namespace
-
-namespace {
-/* Resamples a spectrum by a map, and subtracts its mean. */
-Line
-resampled (const Values &spectrum, const Values &map)
-{
-  double mean = 0;
-  for (double value : spectrum)
-    mean += value / double (spectrum.size ());
-  Line line;
-  for (double at : map)
-    line.push_back (value_between (spectrum, at) - mean);
-  return line;
-}
-
-/* Returns windowed A-lines without the mean of all A-lines. */
-std::vector<Line>
-prepared (const Values &lines, const Values &map)
-{
-  const gsize samples = map.size (), count = lines.size () / samples, most = 24;
-  Values mean (samples);
-  for (gsize n = 0; n < count * samples; n++)
-    mean[n % samples] += lines[n] / double (count);
-  std::vector<Line> chosen;
-  for (gsize n = 0; n < std::min (count, most); n++) {
-    const gsize line = n * count / std::min (count, most);
-    Values x (samples);
-    for (gsize j = 0; j < samples; j++)
-      x[j] = lines[line * samples + j] - (count > 1 ? mean[j] : 0);
-    chosen.push_back (resampled (x, map));
-    for (gsize m = 0; m < samples; m++)
-      chosen.back ()[m] *= 0.5 - 0.5 * std::cos (2 * G_PI * double (m) / (samples - 1));
-  }
-  return chosen;
-}
-
-/* Sharpness of the power over depth: the sum of squares divided by the square of the
- * sum */
-double
-sharpness_of (
-    const std::vector<Line> &lines, const Line &roots, SharpestDispersion dispersion)
-{
-  double sharpness = 0;
-  Line rotations, bins (roots.size ());
-  for (gsize m = 0; m < roots.size (); m++) {
-    const double q = double (m) - double (roots.size ()) / 2;
-    rotations.push_back (std::polar (1.0, -(dispersion.a2 + dispersion.a3 * q) * q * q));
-  }
-  for (Line line : lines) {
-    double sum = 0, squares = 0;
-    for (gsize m = 0; m < line.size (); m++)
-      line[m] = line[m].real () * rotations[m];
-    transform_from (line.data (), line.size (), 1, roots, bins.data ());
-    for (gsize b = least_depth; b < line.size () / 2; b++) {
-      const double power = std::norm (bins[b]);
-      sum += power;
-      squares += power * power;
-    }
-    sharpness += sum > 0 ? squares / (sum * sum) : 0;
-  }
-  return sharpness;
-}
-} // namespace
-
-/* Coarse search of a2, then alternating search of both coefficients with smaller steps */
-SharpestDispersion
-sharpest_dispersion (const Values &lines, const Values &map)
-{
-  const std::vector<Line> chosen = prepared (lines, map);
-  const double half = double (map.size ()) / 2;
-  const double steps[] = {1 / (half * half), 1 / (half * half * half)}; /* 1 rad */
-  const Line roots = roots_of (map.size (), -1);
-  SharpestDispersion best;
-  double most = sharpness_of (chosen, roots, best);
-  auto try_change = [&] (int which, double change) {
-    SharpestDispersion tried = best;
-    (which ? tried.a3 : tried.a2) += change * steps[which];
-    const double sharpness = sharpness_of (chosen, roots, tried);
-    if (sharpness <= most)
-      return false;
-    most = sharpness;
-    best = tried;
-    return true;
-  };
-  SharpestDispersion widest;
-  for (int radians = -90; radians <= 90; radians += 3) {
-    const SharpestDispersion tried = {radians * steps[0], 0};
-    const double sharpness = sharpness_of (chosen, roots, tried);
-    if (sharpness > most) {
-      most = sharpness;
-      widest = tried;
-    }
-  }
-  best = widest;
-  for (int closer = 0; closer < 7; closer++) {
-    const double step = std::ldexp (2, -closer);
-    for (int n = 0, moved = 1; moved && n < 8; n++) {
-      moved = 0;
-      for (int which : {0, 1}) {
-        for (double change : {step, -step})
-          moved += try_change (which, change);
-      }
-    }
-  }
-  return best;
-}
 
 double
 peak_width (const Values &spectrum, const Values &phase)

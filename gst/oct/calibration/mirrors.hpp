@@ -27,17 +27,6 @@ bool calibration_of_mirrors (const std::vector<double> &first,
     const std::vector<double> &second, bool opposite, MirrorCalibration &found,
     GError **error);
 
-/* Dispersion as in octwindowinterp's dispersion-a2 and dispersion-a3, in rad */
-struct SharpestDispersion {
-  double a2 = 0, a3 = 0;
-};
-
-/* Returns the dispersion that maximizes sharpness: most of the power is in few depths.
- * `lines` are contiguous raw A-lines, each with as many samples as `map` has entries. The
- * mean of all A-lines is subtracted. At most 24 A-lines are used. */
-SharpestDispersion sharpest_dispersion (
-    const std::vector<double> &lines, const std::vector<double> &map);
-
 /* Returns the distance between the outermost depths at which the amplitude is half its
  * maximum, with a Hann window. This is the full width at half maximum of a single peak,
  * and the whole extent of a smeared one. `phase` is removed first, unless it is empty. */
