@@ -23,6 +23,9 @@ const gsize least_depth = 6;    /* lower depths contain the light source's spect
 const double least_share = 0.1; /* of the power that passes the last filter */
 const double least_weight = 0.05;
 const double most_growth = 1.01; /* tolerance for noise when comparing peak widths */
+/* Maximum standard error of the map, in samples, and of the dispersion, in rad. Errors up
+ * to twice as large are common. */
+const double most_error = 0.01;
 
 /* Band-pass filter around a fringe. It gets narrower from round to round, as unknown
  * dispersion and unequal steps of wavenumber widen the fringe at first. */
@@ -93,23 +96,46 @@ struct Fringe {
   Values phase;     /* unwrapped, in rad */
   Values amplitude; /* relative to its maximum */
   double share = 0; /* of the power of all depths that passes the filter */
+  double error = 0; /* standard error of the phase from noise, in rad */
 };
 
-/* Keeps the depths that pass the filter, shifted by `middle` to depth 0. */
+/* Returns the mean power of the noise in a depth, from the median of the depths outside
+ * of the filter. The power of noise has an exponential distribution. */
+double
+noise_power (const Line &bins, double centre, double reach)
+{
+  Values powers;
+  for (gsize b = least_depth; b < bins.size () / 2; b++) {
+    if (std::abs (double (b) - centre) > 2 * reach)
+      powers.push_back (std::norm (bins[b]));
+  }
+  if (powers.empty ())
+    return 0;
+  const auto middle = powers.begin () + gssize (powers.size () / 2);
+  std::nth_element (powers.begin (), middle, powers.end ());
+  return *middle / std::log (2);
+}
+
+/* Keeps the depths that pass the filter, shifted by `middle` to depth 0. `noise` is the
+ * mean power of the noise that passes. */
 Line
-band_of (const Line &bins, const Filter &filter, gsize &middle, double &share)
+band_of (
+    const Line &bins, const Filter &filter, gsize &middle, double &share, double &noise)
 {
   const double centre = centre_of (bins, filter.search);
   const double reach = std::min (filter.reach, centre - 3);
   const gsize n = bins.size ();
   Line band (n);
+  const double floor = noise_power (bins, centre, reach);
   double all = 0, passed = 0;
+  noise = 0;
   middle = gsize (std::lround (centre));
   for (gsize b = 0; b < n / 2; b++) {
     const double u = std::abs (double (b) - centre) / reach;
     const double power = b < least_depth ? 0 : std::norm (bins[b]);
-    if (u < 1)
-      band[(b + n - middle) % n] = bins[b] * (0.5 + 0.5 * std::cos (G_PI * u));
+    const double gain = u < 1 ? 0.5 + 0.5 * std::cos (G_PI * u) : 0;
+    band[(b + n - middle) % n] = bins[b] * gain;
+    noise += gain * gain * floor;
     all += power;
     passed += u < 1 ? power : 0;
   }
@@ -128,7 +154,9 @@ fringe_of (const Signal &signal, const Values &map, const Values &dispersion, do
     line.push_back (signal.at (map[m]) * std::polar (1.0, -sign * dispersion[m]));
   Fringe fringe;
   gsize middle = 0;
-  line = transform (band_of (transform (line, -1), filter, middle, fringe.share), 1);
+  double noise = 0;
+  line =
+      transform (band_of (transform (line, -1), filter, middle, fringe.share, noise), 1);
   double before = 0;
   for (gsize m = 0; m < line.size (); m++) {
     const double shift = 2 * G_PI * double (middle * m) / double (line.size ());
@@ -140,8 +168,15 @@ fringe_of (const Signal &signal, const Values &map, const Values &dispersion, do
   }
   const double most =
       *std::max_element (fringe.amplitude.begin (), fringe.amplitude.end ());
-  for (double &amplitude : fringe.amplitude)
+  double variance = 0, bright = 0;
+  for (double &amplitude : fringe.amplitude) {
     amplitude /= most;
+    if (amplitude * amplitude < least_weight)
+      continue;
+    variance += noise / (2 * most * most * amplitude * amplitude);
+    bright++;
+  }
+  fringe.error = std::sqrt (variance / bright);
   return fringe;
 }
 
@@ -242,6 +277,7 @@ public:
   bool check (MirrorCalibration &found, GError **error) const;
 
   Values map, dispersion;
+  double map_error = 0, dispersion_error = 0; /* see MirrorCalibration */
 
 private:
   struct Mirror {
@@ -256,6 +292,8 @@ private:
   Values places_of (const Values &wavenumbers) const;
   void find_dispersion (const Values &places);
   bool check_depths (gsize n, GError **error) const;
+  bool check_errors (GError **error) const;
+  void find_errors (const Values &places);
   void measure (const Mirror &mirror, double &before, double &after) const;
 
   std::vector<Mirror> mirrors;
@@ -289,6 +327,7 @@ Estimate::refine (const Filter &filter, GError **error)
     return false;
   if (mirrors.size () > 1)
     find_dispersion (places);
+  find_errors (places);
   return true;
 }
 
@@ -344,6 +383,27 @@ Estimate::find_dispersion (const Values &places)
     dispersion[m] = value_of (coefficients, double (m), dispersion.size ());
 }
 
+/* Propagates the errors of the phases. Places are in radians per even wavenumber. */
+void
+Estimate::find_errors (const Values &places)
+{
+  auto depth = [&] (const Mirror &mirror) {
+    return std::abs (fit (places, mirror.fringe.phase, weights, 2)[1]) * 2
+           / double (map.size () - 1);
+  };
+  const Mirror &one = mirrors[0];
+  if (mirrors.size () == 1) {
+    map_error = one.fringe.error / depth (one);
+    return;
+  }
+  const Mirror &other = mirrors[1];
+  const double first = depth (one), second = depth (other);
+  const double apart = std::abs (second - other.sign * first);
+  map_error = std::hypot (one.fringe.error, other.fringe.error) / apart;
+  dispersion_error =
+      std::hypot (second * one.fringe.error, first * other.fringe.error) / apart;
+}
+
 /* Fails if a fringe reaches zero delay or half the sampling rate. It is aliased there,
  * and its phase is no longer that of wavenumber and dispersion. */
 bool
@@ -368,6 +428,21 @@ Estimate::check_depths (gsize n, GError **error) const
                    + std::to_string (gint (samples / 2 - Filter::narrowest))
                    + ": move the mirror",
       error);
+}
+
+/* Fails if noise makes the result inaccurate. Fringes of mirrors on the same side of zero
+ * delay must differ in depth. */
+bool
+Estimate::check_errors (GError **error) const
+{
+  char text[256];
+  if (map_error <= most_error && dispersion_error <= most_error)
+    return true;
+  g_snprintf (text, sizeof text,
+      "noise makes the map uncertain by %.2g samples and the dispersion by %.2g rad, "
+      "expected %g or less: average more A-lines, or move the mirrors further apart",
+      map_error, dispersion_error, most_error);
+  return fail (text, error);
 }
 
 void
@@ -404,7 +479,7 @@ Estimate::check (MirrorCalibration &found, GError **error) const
       found.width_after = after;
     }
   }
-  return true;
+  return check_errors (error);
 }
 } // namespace
 
@@ -459,6 +534,8 @@ calibration_of_mirrors (const Values &first, const Values &second, bool opposite
   if (!estimate.check (found, error))
     return false;
   found.map = estimate.map;
+  found.map_error = estimate.map_error;
+  found.dispersion_error = estimate.dispersion_error;
   if (!second.empty ())
     found.dispersion = estimate.dispersion;
   return true;

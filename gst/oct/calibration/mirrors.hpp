@@ -13,8 +13,10 @@ struct MirrorCalibration {
   std::vector<double> map; /* position of each even wavenumber, in samples */
   std::vector<double>
       dispersion; /* phase of each even wavenumber, in rad; empty for one mirror */
-  double width_before = 0; /* peak_width() of the first mirror, without calibration */
-  double width_after = 0;  /* the same, with calibration */
+  double width_before = 0;     /* peak_width() of the first mirror, without calibration */
+  double width_after = 0;      /* the same, with calibration */
+  double map_error = 0;        /* standard error from noise, in samples */
+  double dispersion_error = 0; /* likewise, in rad; 0 for one mirror */
 };
 
 /* `first` and `second` are spectra of a mirror at two depths, of equal length, minus the
