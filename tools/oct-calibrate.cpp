@@ -5,6 +5,7 @@
  */
 #include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/calibrationfiles.hpp"
+#include "gst/oct/calibration/sharpness.hpp"
 
 #include <gst/common/npyfile.hpp>
 
@@ -177,6 +178,10 @@ calibrate_by_mirrors (
   map = found.map;
   printf ("# width of the first mirror's peak: %.2f depths, calibrated %.2f\n",
       found.width_before, found.width_after);
+  printf ("# standard error from noise: %.2g samples of the map", found.map_error);
+  if (!second.empty ())
+    printf (", %.2g rad of the dispersion", found.dispersion_error);
+  printf ("\n");
   return true;
 }
 

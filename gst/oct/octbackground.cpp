@@ -30,6 +30,9 @@
  * subtracts nothing until `location` is set again or the first depth is restored. A
  * WARNING message reports this.
  *
+ * `weight` subtracts only a part of the pattern, such as half of it for 0.5. It may change
+ * at any moment, also for a recorded pattern or one from a file.
+ *
  * `dc-depths` sets the first depths to 0. They contain the mean along the spectrum, which
  * the window spreads over several bins.
  *
@@ -82,6 +85,7 @@ const guint most_lines = 65536, most_depths = 32768;
 struct BackgroundRemovalSettings {
   Method method = Method::minimum_variance;
   guint segment_lines = 32;
+  double weight = 1;
   guint dc_depths = 0;
   guint recordings = 0; /* counts how often `method` or `location` was set */
   std::string location;
@@ -104,7 +108,11 @@ public:
   cl_mem input;
   gsize offset; /* in bytes */
   guint depths, lines;
-  guint empty; /* number of first depths set to 0 */
+  cl_float weight; /* of the pattern */
+  guint empty;     /* number of first depths set to 0 */
+
+  /* Weight of the pattern in the kernels; 0 if there is none */
+  cl_float weight_of_pattern () const { return pattern ? weight : 0; }
 
   bool make (cl_command_queue queue, cl_mem data, gsize at, GError **error) override;
   bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
@@ -120,7 +128,7 @@ PendingDifference::make (cl_command_queue queue, cl_mem data, gsize at, GError *
   const gsize rows = (lines + lines_of_item - 1) / lines_of_item;
   return subtraction->kernel.launch (queue, items, rows, error, input,
       cl_ulong (offset / sizeof (cl_float)), cl_ulong (columns), columns, cl_uint (lines),
-      pattern ? (*pattern) () : input, cl_uint (pattern != nullptr), cl_uint (2 * empty),
+      pattern ? (*pattern) () : input, weight_of_pattern (), cl_uint (2 * empty),
       lines_of_item, data, cl_ulong (at / sizeof (cl_float)), cl_ulong (columns));
 }
 
@@ -130,7 +138,7 @@ PendingDifference::show (oct::Display &display, cl_command_queue queue,
 {
   const oct::DisplayInput values = {input, offset / sizeof (cl_float2), depths, lines};
   const oct::Difference difference = {
-      pattern ? (*pattern) () : nullptr, pattern != nullptr, empty};
+      pattern ? (*pattern) () : nullptr, weight_of_pattern (), empty};
   return display.enqueue_difference (queue, values, difference, image, error);
 }
 
@@ -361,6 +369,7 @@ PatternRemoval::defer (
   pending->offset = from->offset[0];
   pending->depths = guint (input.depths);
   pending->lines = guint (input.lines);
+  pending->weight = cl_float (in_force.weight);
   pending->empty = in_force.dc_depths;
   return pending;
 }
@@ -428,6 +437,10 @@ const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
         "the "
         "mean of the segment with the least variance (method=minimum-variance)",
         &BackgroundRemovalSettings::segment_lines, {2, most_lines}, opencl::playing},
+    {"weight", "Weight",
+        "Factor of the pattern in the subtraction (0 = nothing is subtracted, 1 = the "
+        "whole pattern)",
+        &BackgroundRemovalSettings::weight, {0, 1}, opencl::controllable},
     {"dc-depths", "DC depths",
         "Number of first depths to set to 0 (3 suits a Hann window)",
         &BackgroundRemovalSettings::dc_depths, {0, most_depths}, opencl::playing},

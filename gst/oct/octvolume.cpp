@@ -9,7 +9,8 @@
  * output:
  *
  * - video: the en face projection. Rows are B-scans and columns are A-lines. Each B-scan
- *   updates its row and gives a new output frame. A pixel is the mean or maximum
+ *   updates its row and gives a new output frame. With `emit=volume` there is one output
+ *   frame for each volume, after its last B-scan. A pixel is the mean or maximum
  *   (`projection`) of a slab of its A-line: `slab-depths` depths from `slab-start` on.
  *   With `surface` the slab starts relative to the surface of the sample. The surface is
  *   the first depth whose level, averaged over `surface-smooth` depths, is above
@@ -24,9 +25,9 @@
  * replaces the others. Without the meta the element counts B-scans, and computes the
  * number of lost ones (DISCONT, GAP) from timestamps. A lost B-scan leaves zeros in the
  * volume and black in the projection, and does not move other rows. Such buffers have the
- * flag CORRUPTED. An incomplete volume is output with the first B-scan of the next one,
- * or at EOS. A volume is dropped if a device error interrupts it. A change of `b-scans`,
- * `live`, the size of the B-scans or their depths (`depth-start`, `depth-count` of
+ * flag CORRUPTED. An incomplete volume, or its projection with `emit=volume`, is output
+ * with the first B-scan of the next one, or at EOS. A volume is dropped if a device error
+ * interrupts it. A change of `b-scans`, `emit`, `live`, the size of the B-scans or their depths (`depth-start`, `depth-count` of
  * octfft) drops the present volume. The next one has the flag DISCONT. B-scans keep their
  * numbers.
  *
@@ -76,12 +77,21 @@ using oct::VolumeExtent;
 const guint most_b_scans = 1 << 16, most_depths = 1 << 20;
 const guint most_smooth = 255;
 
+/* When a projection is output */
+enum class Emit {
+  row,    /* with each B-scan */
+  volume, /* once per volume */
+};
+
 struct VolumeSettings {
   guint b_scans = 0; /* 0: from the meta of the buffers, or the default */
+  Emit emit = Emit::row;
   bool live = false;
   oct::Slab slab;
   oct::DisplayRange range;
   bool true_scale = false;
+
+  oct::VolumeOutput output () const { return {emit == Emit::volume, live, true_scale}; }
 };
 
 /* State of the streaming thread. */
@@ -105,9 +115,14 @@ struct VolumeWork {
 
   /* The volume */
   oct::VolumeStore store;
+
+  /* Whole volumes or their projections */
   std::deque<GstBuffer *> ready; /* to be pushed */
   GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
   bool is_break = false; /* the volume before the next one was dropped */
+
+  /* The output is the projection after each B-scan. */
+  bool emits_rows () const { return makes_image && in_force.emit == Emit::row; }
 };
 } // namespace
 
@@ -143,7 +158,7 @@ extent_of (GstOctVolume *self, const VolumeSettings &settings)
 static GstCaps *
 outputs_of (GstCaps *inputs, const VolumeSettings &settings, const VolumeExtent &extent)
 {
-  return oct::volume_outputs_of (inputs, extent, settings.live, settings.true_scale);
+  return oct::volume_outputs_of (inputs, extent, settings.output ());
 }
 
 /* (transfer full): with any number of depths, and any number of A-lines for volumes */
@@ -239,12 +254,14 @@ update_settings (GstOctVolume *self)
   bool changes_buffers = false;
   self->settings->update ([&] (const VolumeSettings &wanted, GError **error) {
     const bool changes_caps = wanted.b_scans != work.in_force.b_scans
+                              || wanted.emit != work.in_force.emit
                               || wanted.live != work.in_force.live
                               || wanted.true_scale != work.in_force.true_scale;
     if (!check_settings (wanted, error)
         || (changes_caps && !renegotiate (self, wanted, extent_of (self, wanted), error)))
       return false;
-    changes_buffers = wanted.live != work.in_force.live;
+    changes_buffers =
+        wanted.live != work.in_force.live || wanted.emit != work.in_force.emit;
     work.in_force = wanted;
     return true;
   });
@@ -326,6 +343,7 @@ gst_oct_volume_set_formats (
   }
   if (!image && !opencl::get_array_size (filter, output, &volume_bytes))
     return FALSE;
+  const Emit emit = work.in_force.emit;
   if (!opencl::adopt_for_caps (*self->settings, GST_BASE_TRANSFORM (self), output,
           outputs, check_settings, error))
     return FALSE;
@@ -333,7 +351,8 @@ gst_oct_volume_set_formats (
   const guint b_scans =
       image ? guint (GST_VIDEO_INFO_HEIGHT (image)) : b_scans_of (layout, volume_bytes);
   const guint pixel_bytes = image ? guint (GST_VIDEO_INFO_COMP_DEPTH (image, 0) / 8) : 0;
-  const bool same = continues (work, layout, volume_bytes, pixel_bytes, b_scans);
+  const bool same = continues (work, layout, volume_bytes, pixel_bytes, b_scans)
+                    && work.in_force.emit == emit;
   work.input = layout;
   if (same)
     return TRUE;
@@ -387,7 +406,72 @@ describe_volume (VolumeWork &work, GstBuffer *buffer, bool incomplete)
   gst_buffer_set_oct_scan (buffer, &scan);
 }
 
-/* Ends the volume. B-scans that never arrived are zero. */
+/* (transfer full) (nullable): an output buffer for a projection */
+static GstBuffer *
+acquire_image (GstOctVolume *self, GError **error)
+{
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (GST_BASE_TRANSFORM (self));
+  GstBuffer *image = nullptr;
+  if (pool && gst_buffer_pool_set_active (pool, TRUE))
+    gst_buffer_pool_acquire_buffer (pool, &image, nullptr);
+  gst_clear_object (&pool);
+  if (!image)
+    g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+        "failed to allocate an en face projection");
+  return image;
+}
+
+/* Writes the projection of the present volume to `image`. */
+static bool
+write_image (GstOctVolume *self, GstBuffer *image, GError **error)
+{
+  VolumeWork &work = *self->work;
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  cl_command_queue queue = gst_opencl_filter_get_queue (filter);
+  cl_event event = nullptr;
+  GstOpenCLFrame frame;
+
+  if (!gst_opencl_frame_map (&frame,
+          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), 0, image, queue,
+          GST_MAP_WRITE, error))
+    return false;
+  const bool shown = work.en_face.show (&frame, work.in_force.range, queue, error);
+  const bool finished =
+      gst_opencl_frames_unmap (queue, nullptr, &frame, &event, shown ? error : nullptr);
+  if (event)
+    clReleaseEvent (event);
+  return shown && finished;
+}
+
+/* (transfer full) (nullable): the projection of the present volume. Rows that never
+ * arrived are black, and may still have pixels of the volume before. */
+static GstBuffer *
+make_image (GstOctVolume *self, GError **error)
+{
+  VolumeWork &work = *self->work;
+  cl_command_queue queue = gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self));
+  for (guint row = 0; row < work.rows.rows (); row++) {
+    if (!work.rows.is_filled (row) && !work.en_face.clear_row (row, queue, error))
+      return nullptr;
+  }
+  GstBuffer *image = acquire_image (self, error);
+  if (image && !write_image (self, image, error))
+    gst_clear_buffer (&image);
+  return image;
+}
+
+/* (transfer full) (nullable): the present volume. B-scans that never arrived are zero. */
+static GstBuffer *
+take_volume (VolumeWork &work, bool whole, GError **error)
+{
+  if (!whole
+      && !work.store.clear (
+          [&] (guint row) { return !work.rows.is_filled (row); }, error))
+    return nullptr;
+  return work.store.take ();
+}
+
+/* Ends the volume, which is then output, or its projection. */
 static bool
 finish_volume (GstOctVolume *self, GError **error)
 {
@@ -395,16 +479,17 @@ finish_volume (GstOctVolume *self, GError **error)
   bool whole = true;
 
   work.rows.end ();
-  if (!work.store.has_volume ()) /* its allocation failed, which was reported */
+  /* The allocation of the volume failed, which was reported. */
+  if (!work.makes_image && !work.store.has_volume ())
     return true;
   for (guint row = 0; row < work.rows.rows (); row++)
     whole = whole && work.rows.is_filled (row);
-  if (!whole
-      && !work.store.clear (
-          [&] (guint row) { return !work.rows.is_filled (row); }, error))
+  GstBuffer *output =
+      work.makes_image ? make_image (self, error) : take_volume (work, whole, error);
+  if (!output)
     return false;
-  work.ready.push_back (work.store.take ());
-  describe_volume (work, work.ready.back (), !whole);
+  work.ready.push_back (output);
+  describe_volume (work, output, !whole);
   return true;
 }
 
@@ -479,9 +564,6 @@ put_into_volume (GstOctVolume *self, const GstOpenCLFrame *input,
     const oct::VolumeRows::Step &step, GError **error)
 {
   VolumeWork &work = *self->work;
-  if (step.begins)
-    work.start = work.arrival.time;
-  work.end = end_of (work.arrival);
   if (!work.store.ensure (work.in_force.live, error))
     return false;
   if (work.in_force.live && !step.lost.empty ()) {
@@ -491,13 +573,7 @@ put_into_volume (GstOctVolume *self, const GstOpenCLFrame *input,
     if (!work.store.clear (is_lost, error))
       return false;
   }
-  if (step.stores && !work.store.put (input, step.row, error))
-    return false;
-  if (work.in_force.live)
-    show_live_volume (work);
-  else if (step.completes)
-    return finish_volume (self, error);
-  return true;
+  return !step.stores || work.store.put (input, step.row, error);
 }
 
 static gboolean
@@ -508,21 +584,27 @@ gst_oct_volume_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   VolumeWork &work = *self->work;
   const guint64 place = place_of (work);
   const bool last = !work.scan || work.scan->repeat + 1 >= work.scan->repeats;
+  const bool is_live = !work.makes_image && work.in_force.live;
+  const bool collects = !is_live && !work.emits_rows ();
 
   *outputs = 0;
-  if (!work.makes_image && !work.in_force.live && work.rows.leaves (place)
-      && !finish_volume (self, error))
+  if (collects && work.rows.leaves (place) && !finish_volume (self, error))
     return FALSE;
   const oct::VolumeRows::Step step = work.rows.next (place, last, work.arrival.empty);
-  if (work.makes_image) {
-    *outputs = 1;
-    return put_into_image (self, input, step, queue, error);
-  }
-  if (!put_into_volume (self, input, step, error))
+  if (step.begins)
+    work.start = work.arrival.time;
+  work.end = end_of (work.arrival);
+  if (work.makes_image ? !put_into_image (self, input, step, queue, error)
+                       : !put_into_volume (self, input, step, error))
+    return FALSE;
+  if (is_live)
+    show_live_volume (work);
+  if (collects && step.completes && !finish_volume (self, error))
     return FALSE;
   if (step.completes)
     work.rows.end ();
-  *outputs = work.ready.empty () ? 0 : 1; /* a second one follows next time */
+  /* A second volume follows next time. */
+  *outputs = work.emits_rows () || !work.ready.empty () ? 1 : 0;
   return TRUE;
 }
 
@@ -531,8 +613,8 @@ gst_oct_volume_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   VolumeWork &work = *GST_OCT_VOLUME (filter)->work;
-  /* Volumes are complete before, in submit. */
-  return !work.makes_image
+  /* Whole volumes are complete before, in submit. */
+  return !work.emits_rows ()
          || work.en_face.show (output, work.in_force.range, queue, error);
 }
 
@@ -542,7 +624,7 @@ gst_oct_volume_prepare_output_buffer (
 {
   VolumeWork &work = *GST_OCT_VOLUME (base)->work;
 
-  if (work.makes_image)
+  if (work.emits_rows ())
     return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
         ->prepare_output_buffer (base, input, output);
   *output = work.ready.front ();
@@ -562,20 +644,21 @@ gst_oct_volume_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffe
   return TRUE;
 }
 
-/* Pushes the incomplete last volume before EOS. */
+/* Pushes the incomplete last volume, or its projection, before EOS. */
 static void
 push_rest (GstOctVolume *self)
 {
   VolumeWork &work = *self->work;
   GError *error = nullptr;
 
-  if (work.makes_image)
+  if (work.emits_rows ())
     return;
   if (!gst_opencl_filter_drain (GST_OPENCL_FILTER (self))) {
     drop_volumes (work);
     return;
   }
-  if (work.rows.began () && !work.in_force.live && !finish_volume (self, &error)) {
+  const bool is_shown = !work.makes_image && work.in_force.live;
+  if (work.rows.began () && !is_shown && !finish_volume (self, &error)) {
     gst_opencl_post_error (GST_ELEMENT (self), error);
     drop_volumes (work);
     return;
@@ -610,6 +693,19 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
 
 /* --- properties --- */
 
+static GType
+emit_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Emit::row), "The projection after each B-scan", "row"},
+      {gint (Emit::volume), "The projection of a whole volume after its last B-scan",
+          "volume"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstOctVolumeEmit", values);
+  return type;
+}
+
 template <typename Member>
 static auto
 of_slab (Member oct::Slab::*member)
@@ -624,9 +720,12 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
             "Number of B-scans in a volume (0 = number from the octscan meta of the "
             "buffers, or 512 without it)",
             &VolumeSettings::b_scans, {0, most_b_scans}, opencl::playing},
+        {"emit", "Emit",
+            "When an en face projection is output (ignored for volumes, see live)",
+            &VolumeSettings::emit, emit_get_type, opencl::playing},
         {"live", "Live",
             "Output the volume in its present state after each B-scan, instead of only "
-            "after its last one",
+            "after its last one (ignored for en face projections, see emit)",
             &VolumeSettings::live, opencl::playing},
         {"projection", "Projection",
             "Projection over the depths of the slab for each en face pixel",

@@ -33,6 +33,11 @@
  * with `lanczos`. No method recovers fringes that the camera undersamples: those of the
  * last depths, at the end of the spectrum where wavenumbers are furthest apart.
  *
+ * `window=file` multiplies by the values in `window-file`, one for each even wavenumber,
+ * such as a window that makes the measured spectrum of the light source a Gaussian. As
+ * every window it is scaled by 2 / its sum, so it needs no unit. A file whose sum is 0 is
+ * refused. `window-centre` and `window-width` move and stretch it like other windows.
+ *
  * `first-sample` and `samples` select a part of each A-line. `padded-samples` appends
  * zeros to the spectrum.
  *
@@ -359,6 +364,7 @@ window_get_type (void)
           "1, with a quarter of the window tapered as hann at each end", "tukey"},
       {gint (WindowFunction::flattop),
           "Five cosine terms; exact peak heights, widest peak", "flattop"},
+      {gint (WindowFunction::file), "Values in window-file", "file"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOctWindowFunction", values);
@@ -477,6 +483,13 @@ const opencl::PropertyTable<WindowInterpSettings> properties = {
           return s.spectrum.window.function;
         },
         window_get_type, opencl::playing, &WindowInterpSettings::tables_revision},
+    {"window-file", "Window file",
+        "File with the value of the window at each even wavenumber, in any unit, with a "
+        "sum other than 0 (window=file)",
+        [] (WindowInterpSettings &s) -> std::string & {
+          return s.spectrum.window.file.path;
+        },
+        opencl::playing, &WindowInterpSettings::tables_revision},
     {"window-centre", "Centre of the window",
         "Centre of the window as a fraction of the spectrum (0 = first wavenumber, 1 = "
         "last)",

@@ -8,8 +8,8 @@
  *   LANES: vector width of make_image_cpu
  *   AMPLITUDES, POWERS, VALUES: input type, see depthtypes.clh
  *   AUTOMATIC: `given` is the scale from find_range
- *   DIFFERENCE: `given` is a background, which is subtracted from each A-line if
- *   `subtracts` is set. The first `empty` depths become 0
+ *   DIFFERENCE: `weight` times `given`, a background, is subtracted from each A-line.
+ *   `given` is not read if `weight` is 0. The first `empty` depths become 0
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -36,7 +36,7 @@
 #define ARGUMENTS                                                                        \
   global const BIN *restrict bins, uint bin_stride, ulong first, uint depths,            \
       uint lines, uint logarithmic, float factor, float zero, float least,               \
-      global const float *restrict given, uint subtracts, uint empty,                    \
+      global const float *restrict given, float weight, uint empty,                      \
       global PIXEL *restrict output, ulong offset, int output_stride
 #ifdef AUTOMATIC
 #define SCALE                                                                            \
@@ -70,11 +70,12 @@ level (COMPONENT real, COMPONENT imaginary, Scale scale)
 typedef struct {
   Scale scale;
   global const float *pattern;
-  uint subtracts, empty;
+  float weight;
+  uint empty;
 } LineDisplay;
 #define LINE_DISPLAY                                                                     \
   {                                                                                      \
-    SCALE, given, subtracts, empty                                                       \
+    SCALE, given, weight, empty                                                          \
   }
 
 INLINED BIN
@@ -84,22 +85,22 @@ bin_of (global const BIN *line, uint depth, LineDisplay display)
 #ifdef DIFFERENCE
   if (depth < display.empty)
     return 0.0f;
-  if (display.subtracts)
-    bin -= ((global const BIN *)display.pattern)[depth];
+  if (display.weight != 0.0f)
+    bin -= display.weight * ((global const BIN *)display.pattern)[depth];
 #endif
   return bin;
 }
 
 #ifdef LANES
 #ifdef DIFFERENCE
-/* Subtracts the pattern from bins and clears the first `empty` depths. `values` are
+/* Subtracts the weighted pattern from bins and clears the first `empty` depths. `values` are
  * floats of an A-line from the n-th on. */
 INLINED FLOATS
 difference (FLOATS values, int n, LineDisplay display)
 {
   const int empty = 2 * (int)display.empty;
-  if (display.subtracts)
-    values -= LOAD (0, display.pattern + n);
+  if (display.weight != 0.0f)
+    values -= display.weight * LOAD (0, display.pattern + n);
   if (n >= empty)
     return values;
   const INTS kept = n + LOAD (0, lane_numbers) >= empty;

@@ -69,11 +69,11 @@ choose_segments (global const float *restrict means,
   STORE (chosen, 0, background + column);
 }
 
-/* Subtracts the background if `subtracts`. Columns before `empty` become 0. A work-item
- * processes `lines_of_item` lines. */
+/* Subtracts `weight` times the background, which is not read if `weight` is 0. Columns
+ * before `empty` become 0. A work-item processes `lines_of_item` lines. */
 kernel void
 subtract (global const float *restrict input, ulong offset, ulong pitch, uint columns,
-    uint lines, global const float *restrict background, uint subtracts, uint empty,
+    uint lines, global const float *restrict background, float weight, uint empty,
     uint lines_of_item, global float *restrict output, ulong output_offset,
     ulong output_pitch)
 {
@@ -82,7 +82,8 @@ subtract (global const float *restrict input, ulong offset, ulong pitch, uint co
     return;
   const uint column = first_column (columns);
   const uint end = min (begin + lines_of_item, lines);
-  FLOATS below = subtracts ? LOAD (0, background + column) : (FLOATS)0.0f;
+  const FLOATS below =
+      weight != 0.0f ? weight * LOAD (0, background + column) : (FLOATS)0.0f;
   FLOATS kept;
   for (uint n = 0; n < WIDE; n++)
     ((float *)&kept)[n] = column + n < empty ? 0.0f : 1.0f;

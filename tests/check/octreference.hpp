@@ -19,9 +19,12 @@ using Values = std::vector<double>;
 struct Chain {
   std::string window = "hann";
   std::string interpolation = "linear";
-  Values map = {};        /* empty: not resampled */
-  Values background = {}; /* empty: none */
-  Values phase = {};      /* empty: no dispersion */
+  Values map = {};         /* empty: not resampled */
+  Values background = {};  /* empty: none */
+  Values phase = {};       /* empty: no dispersion */
+  Values window_file = {}; /* empty: `window` */
+
+  Values scaled_window (gsize samples) const;
 };
 
 /* --- tables --- */
@@ -48,15 +51,23 @@ window_at (const std::string &window, double m, double last)
 }
 
 inline Values
+scaled (Values window)
+{
+  double sum = 0;
+  for (double value : window)
+    sum += value;
+  for (double &value : window)
+    value *= 2 / sum;
+  return window;
+}
+
+inline Values
 scaled_window (const std::string &window, gsize samples)
 {
   Values w (samples);
-  double sum = 0;
   for (gsize m = 0; m < samples; m++)
-    sum += w[m] = window_at (window, m, samples - 1);
-  for (double &value : w)
-    value *= 2 / sum;
-  return w;
+    w[m] = window_at (window, double (m), double (samples - 1));
+  return scaled (w);
 }
 
 /* Returns the sample position of each even wavenumber. Searches from the first
@@ -79,6 +90,13 @@ map_of (const Values &wavelengths)
     map[m] = j + part;
   }
   return map;
+}
+
+inline Values
+Chain::scaled_window (gsize samples) const
+{
+  return window_file.empty () ? reference::scaled_window (window, samples)
+                              : scaled (window_file);
 }
 
 inline Values
@@ -166,7 +184,7 @@ inline Line
 spectrum_of (const Chain &chain, Values x)
 {
   const gsize samples = x.size ();
-  const Values window = scaled_window (chain.window, samples);
+  const Values window = chain.scaled_window (samples);
   const bool resampled = !chain.map.empty () && chain.interpolation != "none";
   for (gsize j = 0; j < chain.background.size (); j++)
     x[j] -= chain.background[j];

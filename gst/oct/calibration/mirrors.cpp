@@ -4,18 +4,16 @@
  */
 #include "mirrors.hpp"
 #include "gridding.hpp"
+#include "transform.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <gst/gst.h>
 #include <string>
 
 namespace oct {
 namespace {
 using Values = std::vector<double>;
-using Complex = std::complex<double>;
-using Line = std::vector<Complex>;
 
 /* Wavenumber and dispersion are smooth functions of the sample. Polynomials of a higher
  * degree follow noise at the ends, where the light source is weak. */
@@ -25,6 +23,9 @@ const gsize least_depth = 6;    /* lower depths contain the light source's spect
 const double least_share = 0.1; /* of the power that passes the last filter */
 const double least_weight = 0.05;
 const double most_growth = 1.01; /* tolerance for noise when comparing peak widths */
+/* Maximum standard error of the map, in samples, and of the dispersion, in rad. Errors up
+ * to twice as large are common. */
+const double most_error = 0.01;
 
 /* Band-pass filter around a fringe. It gets narrower from round to round, as unknown
  * dispersion and unequal steps of wavenumber widen the fringe at first. */
@@ -39,50 +40,6 @@ struct Filter {
   double reach; /* half the width of the filter, in depths */
   gsize search; /* depths on either side of the peak that determine the centre */
 };
-
-/* FFT of n values that are `step` elements apart */
-void
-transform_from (const Complex *x, gsize n, gsize step, const Line &roots, Complex *bins)
-{
-  const gsize apart = roots.size () / n;
-  if (n % 2) {
-    for (gsize b = 0; b < n; b++) {
-      bins[b] = 0;
-      for (gsize k = 0; k < n; k++)
-        bins[b] += x[k * step] * roots[b * k % n * apart];
-    }
-    return;
-  }
-  transform_from (x, n / 2, 2 * step, roots, bins);
-  transform_from (x + step, n / 2, 2 * step, roots, bins + n / 2);
-  for (gsize b = 0; b < n / 2; b++) {
-    const Complex a = bins[b], z = bins[b + n / 2], root = roots[b * apart];
-    const Complex rotated (z.real () * root.real () - z.imag () * root.imag (),
-        z.real () * root.imag () + z.imag () * root.real ());
-    bins[b] = a + rotated;
-    bins[b + n / 2] = a - rotated;
-  }
-}
-
-/* Returns exp (sign 2 pi i k / n) for all k. */
-Line
-roots_of (gsize n, int sign)
-{
-  Line roots;
-  for (gsize k = 0; k < n; k++)
-    roots.push_back (std::polar (1.0, sign * 2 * G_PI * double (k) / double (n)));
-  return roots;
-}
-
-/* DFT of any length, with `sign` in the exponent. */
-Line
-transform (const Line &line, int sign)
-{
-  Line bins (line.size ());
-  transform_from (
-      line.data (), line.size (), 1, roots_of (line.size (), sign), bins.data ());
-  return bins;
-}
 
 /* Analytic signal of a spectrum without its mean, with `finer` times as many samples. So
  * neither interpolation nor the mirror image of a fringe changes its phase. */
@@ -139,23 +96,46 @@ struct Fringe {
   Values phase;     /* unwrapped, in rad */
   Values amplitude; /* relative to its maximum */
   double share = 0; /* of the power of all depths that passes the filter */
+  double error = 0; /* standard error of the phase from noise, in rad */
 };
 
-/* Keeps the depths that pass the filter, shifted by `middle` to depth 0. */
+/* Returns the mean power of the noise in a depth, from the median of the depths outside
+ * of the filter. The power of noise has an exponential distribution. */
+double
+noise_power (const Line &bins, double centre, double reach)
+{
+  Values powers;
+  for (gsize b = least_depth; b < bins.size () / 2; b++) {
+    if (std::abs (double (b) - centre) > 2 * reach)
+      powers.push_back (std::norm (bins[b]));
+  }
+  if (powers.empty ())
+    return 0;
+  const auto middle = powers.begin () + gssize (powers.size () / 2);
+  std::nth_element (powers.begin (), middle, powers.end ());
+  return *middle / std::log (2);
+}
+
+/* Keeps the depths that pass the filter, shifted by `middle` to depth 0. `noise` is the
+ * mean power of the noise that passes. */
 Line
-band_of (const Line &bins, const Filter &filter, gsize &middle, double &share)
+band_of (
+    const Line &bins, const Filter &filter, gsize &middle, double &share, double &noise)
 {
   const double centre = centre_of (bins, filter.search);
   const double reach = std::min (filter.reach, centre - 3);
   const gsize n = bins.size ();
   Line band (n);
+  const double floor = noise_power (bins, centre, reach);
   double all = 0, passed = 0;
+  noise = 0;
   middle = gsize (std::lround (centre));
   for (gsize b = 0; b < n / 2; b++) {
     const double u = std::abs (double (b) - centre) / reach;
     const double power = b < least_depth ? 0 : std::norm (bins[b]);
-    if (u < 1)
-      band[(b + n - middle) % n] = bins[b] * (0.5 + 0.5 * std::cos (G_PI * u));
+    const double gain = u < 1 ? 0.5 + 0.5 * std::cos (G_PI * u) : 0;
+    band[(b + n - middle) % n] = bins[b] * gain;
+    noise += gain * gain * floor;
     all += power;
     passed += u < 1 ? power : 0;
   }
@@ -174,7 +154,9 @@ fringe_of (const Signal &signal, const Values &map, const Values &dispersion, do
     line.push_back (signal.at (map[m]) * std::polar (1.0, -sign * dispersion[m]));
   Fringe fringe;
   gsize middle = 0;
-  line = transform (band_of (transform (line, -1), filter, middle, fringe.share), 1);
+  double noise = 0;
+  line =
+      transform (band_of (transform (line, -1), filter, middle, fringe.share, noise), 1);
   double before = 0;
   for (gsize m = 0; m < line.size (); m++) {
     const double shift = 2 * G_PI * double (middle * m) / double (line.size ());
@@ -186,8 +168,15 @@ fringe_of (const Signal &signal, const Values &map, const Values &dispersion, do
   }
   const double most =
       *std::max_element (fringe.amplitude.begin (), fringe.amplitude.end ());
-  for (double &amplitude : fringe.amplitude)
+  double variance = 0, bright = 0;
+  for (double &amplitude : fringe.amplitude) {
     amplitude /= most;
+    if (amplitude * amplitude < least_weight)
+      continue;
+    variance += noise / (2 * most * most * amplitude * amplitude);
+    bright++;
+  }
+  fringe.error = std::sqrt (variance / bright);
   return fringe;
 }
 
@@ -288,6 +277,7 @@ public:
   bool check (MirrorCalibration &found, GError **error) const;
 
   Values map, dispersion;
+  double map_error = 0, dispersion_error = 0; /* see MirrorCalibration */
 
 private:
   struct Mirror {
@@ -302,6 +292,8 @@ private:
   Values places_of (const Values &wavenumbers) const;
   void find_dispersion (const Values &places);
   bool check_depths (gsize n, GError **error) const;
+  bool check_errors (GError **error) const;
+  void find_errors (const Values &places);
   void measure (const Mirror &mirror, double &before, double &after) const;
 
   std::vector<Mirror> mirrors;
@@ -335,6 +327,7 @@ Estimate::refine (const Filter &filter, GError **error)
     return false;
   if (mirrors.size () > 1)
     find_dispersion (places);
+  find_errors (places);
   return true;
 }
 
@@ -390,6 +383,27 @@ Estimate::find_dispersion (const Values &places)
     dispersion[m] = value_of (coefficients, double (m), dispersion.size ());
 }
 
+/* Propagates the errors of the phases. Places are in radians per even wavenumber. */
+void
+Estimate::find_errors (const Values &places)
+{
+  auto depth = [&] (const Mirror &mirror) {
+    return std::abs (fit (places, mirror.fringe.phase, weights, 2)[1]) * 2
+           / double (map.size () - 1);
+  };
+  const Mirror &one = mirrors[0];
+  if (mirrors.size () == 1) {
+    map_error = one.fringe.error / depth (one);
+    return;
+  }
+  const Mirror &other = mirrors[1];
+  const double first = depth (one), second = depth (other);
+  const double apart = std::abs (second - other.sign * first);
+  map_error = std::hypot (one.fringe.error, other.fringe.error) / apart;
+  dispersion_error =
+      std::hypot (second * one.fringe.error, first * other.fringe.error) / apart;
+}
+
 /* Fails if a fringe reaches zero delay or half the sampling rate. It is aliased there,
  * and its phase is no longer that of wavenumber and dispersion. */
 bool
@@ -414,6 +428,21 @@ Estimate::check_depths (gsize n, GError **error) const
                    + std::to_string (gint (samples / 2 - Filter::narrowest))
                    + ": move the mirror",
       error);
+}
+
+/* Fails if noise makes the result inaccurate. Fringes of mirrors on the same side of zero
+ * delay must differ in depth. */
+bool
+Estimate::check_errors (GError **error) const
+{
+  char text[256];
+  if (map_error <= most_error && dispersion_error <= most_error)
+    return true;
+  g_snprintf (text, sizeof text,
+      "noise makes the map uncertain by %.2g samples and the dispersion by %.2g rad, "
+      "expected %g or less: average more A-lines, or move the mirrors further apart",
+      map_error, dispersion_error, most_error);
+  return fail (text, error);
 }
 
 void
@@ -450,115 +479,9 @@ Estimate::check (MirrorCalibration &found, GError **error) const
       found.width_after = after;
     }
   }
-  return true;
+  return check_errors (error);
 }
 } // namespace
-
-namespace {
-/* Resamples a spectrum by a map, and subtracts its mean. */
-Line
-resampled (const Values &spectrum, const Values &map)
-{
-  double mean = 0;
-  for (double value : spectrum)
-    mean += value / double (spectrum.size ());
-  Line line;
-  for (double at : map)
-    line.push_back (value_between (spectrum, at) - mean);
-  return line;
-}
-
-/* Returns windowed A-lines without the mean of all A-lines. */
-std::vector<Line>
-prepared (const Values &lines, const Values &map)
-{
-  const gsize samples = map.size (), count = lines.size () / samples, most = 24;
-  Values mean (samples);
-  for (gsize n = 0; n < count * samples; n++)
-    mean[n % samples] += lines[n] / double (count);
-  std::vector<Line> chosen;
-  for (gsize n = 0; n < std::min (count, most); n++) {
-    const gsize line = n * count / std::min (count, most);
-    Values x (samples);
-    for (gsize j = 0; j < samples; j++)
-      x[j] = lines[line * samples + j] - (count > 1 ? mean[j] : 0);
-    chosen.push_back (resampled (x, map));
-    for (gsize m = 0; m < samples; m++)
-      chosen.back ()[m] *= 0.5 - 0.5 * std::cos (2 * G_PI * double (m) / (samples - 1));
-  }
-  return chosen;
-}
-
-/* Sharpness of the power over depth: the sum of squares divided by the square of the
- * sum */
-double
-sharpness_of (
-    const std::vector<Line> &lines, const Line &roots, SharpestDispersion dispersion)
-{
-  double sharpness = 0;
-  Line rotations, bins (roots.size ());
-  for (gsize m = 0; m < roots.size (); m++) {
-    const double q = double (m) - double (roots.size ()) / 2;
-    rotations.push_back (std::polar (1.0, -(dispersion.a2 + dispersion.a3 * q) * q * q));
-  }
-  for (Line line : lines) {
-    double sum = 0, squares = 0;
-    for (gsize m = 0; m < line.size (); m++)
-      line[m] = line[m].real () * rotations[m];
-    transform_from (line.data (), line.size (), 1, roots, bins.data ());
-    for (gsize b = least_depth; b < line.size () / 2; b++) {
-      const double power = std::norm (bins[b]);
-      sum += power;
-      squares += power * power;
-    }
-    sharpness += sum > 0 ? squares / (sum * sum) : 0;
-  }
-  return sharpness;
-}
-} // namespace
-
-/* Coarse search of a2, then alternating search of both coefficients with smaller steps */
-SharpestDispersion
-sharpest_dispersion (const Values &lines, const Values &map)
-{
-  const std::vector<Line> chosen = prepared (lines, map);
-  const double half = double (map.size ()) / 2;
-  const double steps[] = {1 / (half * half), 1 / (half * half * half)}; /* 1 rad */
-  const Line roots = roots_of (map.size (), -1);
-  SharpestDispersion best;
-  double most = sharpness_of (chosen, roots, best);
-  auto try_change = [&] (int which, double change) {
-    SharpestDispersion tried = best;
-    (which ? tried.a3 : tried.a2) += change * steps[which];
-    const double sharpness = sharpness_of (chosen, roots, tried);
-    if (sharpness <= most)
-      return false;
-    most = sharpness;
-    best = tried;
-    return true;
-  };
-  SharpestDispersion widest;
-  for (int radians = -90; radians <= 90; radians += 3) {
-    const SharpestDispersion tried = {radians * steps[0], 0};
-    const double sharpness = sharpness_of (chosen, roots, tried);
-    if (sharpness > most) {
-      most = sharpness;
-      widest = tried;
-    }
-  }
-  best = widest;
-  for (int closer = 0; closer < 7; closer++) {
-    const double step = std::ldexp (2, -closer);
-    for (int n = 0, moved = 1; moved && n < 8; n++) {
-      moved = 0;
-      for (int which : {0, 1}) {
-        for (double change : {step, -step})
-          moved += try_change (which, change);
-      }
-    }
-  }
-  return best;
-}
 
 double
 peak_width (const Values &spectrum, const Values &phase)
@@ -611,6 +534,8 @@ calibration_of_mirrors (const Values &first, const Values &second, bool opposite
   if (!estimate.check (found, error))
     return false;
   found.map = estimate.map;
+  found.map_error = estimate.map_error;
+  found.dispersion_error = estimate.dispersion_error;
   if (!second.empty ())
     found.dispersion = estimate.dispersion;
   return true;

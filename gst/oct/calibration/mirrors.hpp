@@ -13,8 +13,10 @@ struct MirrorCalibration {
   std::vector<double> map; /* position of each even wavenumber, in samples */
   std::vector<double>
       dispersion; /* phase of each even wavenumber, in rad; empty for one mirror */
-  double width_before = 0; /* peak_width() of the first mirror, without calibration */
-  double width_after = 0;  /* the same, with calibration */
+  double width_before = 0;     /* peak_width() of the first mirror, without calibration */
+  double width_after = 0;      /* the same, with calibration */
+  double map_error = 0;        /* standard error from noise, in samples */
+  double dispersion_error = 0; /* likewise, in rad; 0 for one mirror */
 };
 
 /* `first` and `second` are spectra of a mirror at two depths, of equal length, minus the
@@ -26,17 +28,6 @@ struct MirrorCalibration {
 bool calibration_of_mirrors (const std::vector<double> &first,
     const std::vector<double> &second, bool opposite, MirrorCalibration &found,
     GError **error);
-
-/* Dispersion as in octwindowinterp's dispersion-a2 and dispersion-a3, in rad */
-struct SharpestDispersion {
-  double a2 = 0, a3 = 0;
-};
-
-/* Returns the dispersion that maximizes sharpness: most of the power is in few depths.
- * `lines` are contiguous raw A-lines, each with as many samples as `map` has entries. The
- * mean of all A-lines is subtracted. At most 24 A-lines are used. */
-SharpestDispersion sharpest_dispersion (
-    const std::vector<double> &lines, const std::vector<double> &map);
 
 /* Returns the distance between the outermost depths at which the amplitude is half its
  * maximum, with a Hann window. This is the full width at half maximum of a single peak,

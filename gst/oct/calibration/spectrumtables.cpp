@@ -57,7 +57,7 @@ oversampled (const std::vector<double> &table, gsize points)
 }
 
 void
-append_spectrum (const SpectrumSettings &settings, const Taps &taps,
+append_spectrum (const SpectrumSettings &settings, const Window &window, const Taps &taps,
     const std::vector<double> &phase, bool complex, SpectrumTables &tables)
 {
   const gsize samples = phase.size (), points = taps.first.size ();
@@ -70,8 +70,7 @@ append_spectrum (const SpectrumSettings &settings, const Taps &taps,
     append_phase (tables.words, angles);
   }
   append_taps (tables.words, taps,
-      scaled_window_function (settings.window, samples, settings.oversampling ()),
-      tables.points);
+      scaled_window_function (window, samples, settings.oversampling ()), tables.points);
 }
 
 /* The device stores the background as float. */
@@ -159,6 +158,7 @@ spectrum_settings_check (const SpectrumSettings &settings, GError **error)
 {
   return check_clock (settings, error) && calibration_check (settings.calibration, error)
          && dispersion_check (settings.dispersion, error)
+         && window_file_check (settings.window, error)
          && check_background (settings, error);
 }
 
@@ -167,10 +167,11 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
     SpectrumTables &tables, GError **error)
 {
   std::vector<double> map, places, phase, background;
+  Window window = settings.window;
   const Samples used = settings.used_of (samples);
   if (!spectrum_samples_check (settings, samples, error) || !check_clock (settings, error)
-      || !check_background (settings, error)
-      || !window_check (settings.window, used.used, error)
+      || !check_background (settings, error) || !window_load (window, used.used, error)
+      || !window_check (window, used.used, error)
       || !calibration_load (settings.calibration, used, map, error, &places)
       || !dispersion_load (settings.dispersion, used.used, phase, error)
       || (settings.background_from_file
@@ -180,7 +181,7 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
 
   tables = SpectrumTables ();
   tables.calibrated = !map.empty ();
-  append_spectrum (settings,
+  append_spectrum (settings, window,
       settings.gridded () ? grid_taps (places)
                           : interpolation_taps (settings.interpolation, map, used.used),
       phase, complex, tables);

@@ -3,8 +3,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "windowfunction.hpp"
+#include "gridding.hpp"
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <gst/gst.h>
 #include <numeric>
@@ -18,6 +20,8 @@ const double tukey_taper = 0.5;
 /* A window over one or two samples may have a sum of 0 or less. One over eight leaves
  * four depths. */
 const gsize least_covered = 8;
+/* A smaller sum, relative to that of the magnitudes, is 0 apart from rounding. */
+const double least_share_of_sum = 1e-9;
 
 double
 cosine_sum (double u, std::initializer_list<double> coefficients)
@@ -73,7 +77,7 @@ flattop (double u)
       u, {0.21557895, -0.41663158, 0.277263158, -0.083578947, 0.006947368});
 }
 
-/* In the order of WindowFunction. */
+/* In the order of WindowFunction, without `file`. */
 double (*const functions[]) (double) = {
     rectangular,
     hann,
@@ -89,7 +93,10 @@ double
 Window::at (double share) const
 {
   const double u = (share - centre) / width + 0.5;
-  return covers (share) ? functions[static_cast<int> (function)](u) : 0;
+  if (!covers (share))
+    return 0;
+  return is_file () ? value_between (values, u * double (values.size () - 1))
+                    : functions[static_cast<int> (function)](u);
 }
 
 bool
@@ -97,22 +104,6 @@ Window::covers (double share) const
 {
   const double u = (share - centre) / width + 0.5;
   return u >= 0 && u <= 1;
-}
-
-bool
-window_check (const Window &window, gsize samples, GError **error)
-{
-  gsize covered = 0;
-  for (gsize m = 0; m < samples; m++)
-    covered += window.covers (double (m) / double (samples - 1));
-  if (covered >= least_covered)
-    return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "window-width is %g and window-centre is %g: the window covers %" G_GSIZE_FORMAT
-      " of %" G_GSIZE_FORMAT " samples, expected %" G_GSIZE_FORMAT
-      " or more; make the window wider",
-      window.width, window.centre, covered, samples, least_covered);
-  return false;
 }
 
 static std::vector<double>
@@ -124,6 +115,69 @@ values_of (const Window &window, gsize points)
   return values;
 }
 
+static double
+sum_of (const std::vector<double> &values)
+{
+  return std::accumulate (values.begin (), values.end (), 0.0);
+}
+
+bool
+window_file_check (const Window &window, GError **error)
+{
+  if (!window.is_file ())
+    return true;
+  if (window.file.given ())
+    return values_file_check (window.file, error);
+  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "window-file is not set, expected the path of a file for window=file");
+  return false;
+}
+
+bool
+window_load (Window &window, gsize samples, GError **error)
+{
+  return !window.is_file ()
+         || (window_file_check (window, error)
+             && values_file_load (window.file, samples, window.values, error));
+}
+
+/* Fails if the sum is 0 apart from rounding, or if scaling by 2 / sum exceeds float32. */
+static bool
+check_file_sum (const Window &window, gsize samples, GError **error)
+{
+  const std::vector<double> values = values_of (window, samples);
+  const double sum = sum_of (values);
+  double magnitudes = 0, most = 0;
+  for (double value : values) {
+    magnitudes += std::abs (value);
+    most = std::max (most, std::abs (value));
+  }
+  if (std::abs (sum) > least_share_of_sum * magnitudes && std::isfinite (magnitudes)
+      && 2 * most / std::abs (sum) <= FLT_MAX)
+    return true;
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+      "%s: the sum of the window is %g, expected a number other than 0 within the range "
+      "of float32",
+      window.file.described ().c_str (), sum);
+  return false;
+}
+
+bool
+window_check (const Window &window, gsize samples, GError **error)
+{
+  gsize covered = 0;
+  for (gsize m = 0; m < samples; m++)
+    covered += window.covers (double (m) / double (samples - 1));
+  if (covered >= least_covered)
+    return !window.is_file () || check_file_sum (window, samples, error);
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "window-width is %g and window-centre is %g: the window covers %" G_GSIZE_FORMAT
+      " of %" G_GSIZE_FORMAT " samples, expected %" G_GSIZE_FORMAT
+      " or more; make the window wider",
+      window.width, window.centre, covered, samples, least_covered);
+  return false;
+}
+
 std::vector<double>
 window_function (WindowFunction function, gsize samples)
 {
@@ -133,8 +187,7 @@ window_function (WindowFunction function, gsize samples)
 std::vector<double>
 scaled_window_function (const Window &window, gsize samples, guint oversampling)
 {
-  const std::vector<double> at_samples = values_of (window, samples);
-  const double sum = std::accumulate (at_samples.begin (), at_samples.end (), 0.0);
+  const double sum = sum_of (values_of (window, samples));
   std::vector<double> weights = values_of (window, oversampling * (samples - 1) + 1);
   for (double &weight : weights)
     weight *= 2 / (sum * oversampling);

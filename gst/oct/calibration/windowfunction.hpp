@@ -7,6 +7,8 @@
 #include <glib.h>
 #include <vector>
 
+#include "valuesfile.hpp"
+
 namespace oct {
 enum class WindowFunction {
   rectangular,
@@ -16,6 +18,7 @@ enum class WindowFunction {
   gaussian,
   tukey,
   flattop,
+  file, /* values of Window::file */
 };
 
 /* The symmetric window of `samples` points, u = m / (samples - 1) from 0 to 1:
@@ -32,19 +35,29 @@ enum class WindowFunction {
 std::vector<double> window_function (WindowFunction function, gsize samples);
 
 /* A window over a part of the spectrum, in fractions of the spectrum: u is 0.5 at
- * `centre`, and runs from 0 to 1 over `width`. The window is 0 elsewhere. */
+ * `centre`, and runs from 0 to 1 over `width`. The window is 0 elsewhere. The values of a
+ * file are evenly spaced in u, from 0 to 1. */
 struct Window {
   WindowFunction function = WindowFunction::hann;
   double centre = 0.5;
   double width = 1;
+  ValuesFile file{"window-file", ""};
+  std::vector<double> values; /* of the file, after window_load() */
 
+  bool is_file () const { return function == WindowFunction::file; }
   /* Returns the window at a position in the spectrum, from 0 to 1. */
   double at (double share) const;
   bool covers (double share) const;
 };
 
+/* Checks what does not depend on the number of samples: that a file can be opened. */
+bool window_file_check (const Window &window, GError **error);
+
+/* Reads the file, if the window is one. It must have `samples` values. */
+bool window_load (Window &window, gsize samples, GError **error);
+
 /* Fails if the window covers so few samples that its sum may be 0 or negative, or that
- * too few depths are left. */
+ * too few depths are left. Fails if the values of a file have the sum 0. */
 bool window_check (const Window &window, gsize samples, GError **error);
 
 /* Returns the window times 2 / sum over the samples, so that a fringe of amplitude a, in

@@ -164,7 +164,7 @@ Display::launch (opencl::Kernel &used, cl_command_queue queue, const DisplayInpu
              cl_ulong (values.offset + output.first), cl_uint (output.depths),
              cl_uint (values.lines), cl_uint (is_logarithmic (output)), scaling.factor,
              scaling.zero, scaling.least, given.pattern ? given.pattern : values.data,
-             cl_uint (given.subtracted), cl_uint (given.empty), output.data,
+             given.weight, cl_uint (given.empty), output.data,
              cl_ulong (output.offset / value.bytes), output.pitch (value.bytes))
          && (value.full > 0
                  ? enqueue_image (queue, used, values.lines, output.depths, error)
@@ -206,6 +206,6 @@ Display::enqueue_in_range (cl_command_queue queue, const DisplayInput &values,
              cl_float (value_of (format).full),
              cl_float (unit_of (value_type, logarithmic)),
              cl_float (least_of (value_type, logarithmic)), range ())
-         && launch (kernel_in_range, queue, values, {range (), false, 0}, output, error);
+         && launch (kernel_in_range, queue, values, {range (), 0, 0}, output, error);
 }
 } // namespace oct

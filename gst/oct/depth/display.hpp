@@ -37,7 +37,7 @@ struct DisplayInput {
 /* Background that is subtracted from the complex depths of an A-line before display */
 struct Difference {
   cl_mem pattern;  /* (nullable) real and imaginary part of each depth */
-  bool subtracted; /* `pattern` is subtracted */
+  cl_float weight; /* of `pattern` in the subtraction; 0: not subtracted */
   guint empty;     /* number of first depths set to 0 */
 };
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/common/settings.hpp>
 
 namespace oct {
 const guint usual_b_scans = 512;
@@ -14,15 +14,23 @@ struct VolumeExtent {
   guint b_scans = usual_b_scans;
   guint repeats = 1;
 
+  /* Returns the frame rate of whole volumes, from that of the frames. */
+  opencl::Fraction rate_of (opencl::Fraction frames) const;
   bool operator!= (const VolumeExtent &other) const
   {
     return b_scans != other.b_scans || repeats != other.repeats;
   }
 };
 
+/* Properties that change the output caps */
+struct VolumeOutput {
+  bool whole_images; /* a projection is output once per volume, not with each B-scan */
+  bool live;         /* a volume is output with each B-scan */
+  bool true_scale;   /* a projection has the pixel aspect ratio of the steps */
+};
+
 /* Returns the caps of the projection and of the volume, the projection first:
- * (transfer full). A `live` volume has the frame rate of the B-scans. A projection of
- * `true_scale` has the pixel aspect ratio of the steps. */
+ * (transfer full). */
 GstCaps *volume_outputs_of (
-    GstCaps *inputs, const VolumeExtent &extent, bool live, bool true_scale);
+    GstCaps *inputs, const VolumeExtent &extent, const VolumeOutput &output);
 } // namespace oct

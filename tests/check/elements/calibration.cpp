@@ -406,6 +406,28 @@ TEST (test_window_that_covers_too_few_samples_is_refused)
   fail_unless (refused > 100 && refused < 1900);
 }
 
+/* A fringe keeps its amplitude with the window of a file too, also on the grid of
+ * interpolation=nufft. */
+TEST (test_window_of_a_file_keeps_the_amplitude)
+{
+  const gsize samples = 500;
+  for (guint oversampling : {1, 2}) {
+    Window window;
+    window.function = WindowFunction::file;
+    for (gsize m = 0; m < samples; m++)
+      window.values.push_back (0.01 * std::exp (-std::pow ((double (m) - 180) / 60, 2)));
+    fail_unless (window_check (window, samples, nullptr));
+    const Values w = scaled_window_function (window, samples, oversampling);
+    fail_unless_equals_int (w.size (), oversampling * (samples - 1) + 1);
+    double sum = 0;
+    for (double value : w)
+      sum += value;
+    fail_unless (std::abs (sum - 2) < 1e-6, "%g", sum);
+    const gsize peak = gsize (std::max_element (w.begin (), w.end ()) - w.begin ());
+    expect_equal (peak, 180 * gsize (oversampling));
+  }
+}
+
 TEST (test_dispersion_is_a_polynomial_about_the_middle)
 {
   for (gsize samples : {64, 65}) {

@@ -7,6 +7,7 @@
 
 #include "gst/oct/calibration/gridding.hpp"
 #include "gst/oct/calibration/mirrors.hpp"
+#include "gst/oct/calibration/sharpness.hpp"
 
 #include "../folder.hpp"
 #include "../harness.hpp"

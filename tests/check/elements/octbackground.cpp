@@ -203,6 +203,51 @@ TEST (test_octbackground_recorded_stays_until_it_is_set_again)
   fail_unless (harness.messages ().is_clean ());
 }
 
+/* The weight may change while a recorded pattern stays, and be controlled. */
+TEST (test_octbackground_weight_is_the_share_of_the_pattern)
+{
+  Harness harness (
+      "octbackground method=recorded segment-lines=8", frame_caps ("CF32LE", 24, 16));
+  const Pairs frame = on_a_pattern (1, 16, 24), other = on_a_pattern (2, 16, 24, 500);
+  const Pairs pattern = pattern_of (frame, 24, 16, 8);
+  auto weighted = [&] (double weight) {
+    Pairs part = pattern;
+    for (Complex &value : part)
+      value *= weight;
+    return part;
+  };
+  guint n = 0;
+  for (double weight : {0.25, 0.0, 1.0, 0.7}) {
+    set_together (harness.find ("octbackground"), text ("weight=%g", weight));
+    /* The pattern of the very first frame stays. */
+    for (const Pairs &each : {frame, other}) {
+      harness.push (complex_frame (each, n++));
+      assert_near (pull_pairs (harness), without (each, weighted (weight)),
+          text ("weight %g", weight));
+    }
+  }
+  fail_unless (harness.messages ().is_clean ());
+  GParamSpec *spec = g_object_class_find_property (
+      G_OBJECT_GET_CLASS (harness.find ("octbackground").operator->()), "weight");
+  fail_unless (spec->flags & GST_PARAM_CONTROLLABLE);
+  fail_unless (spec->flags & GST_PARAM_MUTABLE_PLAYING);
+}
+
+/* With weight 0, infinite values of a pattern have no effect. */
+TEST (test_octbackground_weight_0_is_no_subtraction)
+{
+  Harness harness ("octbackground method=mean weight=0", frame_caps ("CF32LE", 24, 16));
+  Pairs frame = on_a_pattern (1, 16, 24);
+  frame[5] = Complex (INFINITY, 0);
+  harness.push (complex_frame (frame, 0));
+  const Pairs found = pull_pairs (harness);
+  for (gsize n = 0; n < found.size (); n++)
+    fail_unless (n == 5
+                     || (float (found[n].real ()) == float (frame[n].real ())
+                         && float (found[n].imag ()) == float (frame[n].imag ())),
+        "%d: %.9g, %.9g", int (n), found[n].real (), found[n].imag ());
+}
+
 /* A complex pattern in a file, as npysink writes it */
 TEST (test_octbackground_takes_what_a_file_has_away)
 {

@@ -23,6 +23,8 @@ const Left rows[] = {
     {"octbackground", "db-min=10 db-max=70", 3},
     {"octbackground method=mean dc-depths=5", "db-min=10 db-max=70 flip=true", 3},
     {"octbackground method=none dc-depths=300", "db-min=10 db-max=70", 1},
+    {"octbackground weight=0.3 dc-depths=2", "db-min=10 db-max=70", 3},
+    {"octbackground weight=0", "db-min=10 db-max=70", 3},
     {"octbackground segment-lines=7", "db-max=200 scale=linear", 3},
     {"octbackground", "db-auto=true", 6}, /* the range needs computed depths */
     {"octdoppler quantity=phase", "", 1},

@@ -605,6 +605,183 @@ TEST (test_octvolume_makes_pictures_of_16_bits)
   expect_near (got, expected, 0.52, "16 bits");
 }
 
+/* --- whole projections --- */
+
+namespace {
+std::string
+whole_line (const std::string &settings = "b-scans=5 emit=volume")
+{
+  return "octvolume " + settings
+         + " ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory),format=GRAY8\"";
+}
+
+void
+expect_whole (GstBuffer *out, const std::vector<Values> &rows, const std::string &what)
+{
+  expect_picture (
+      out, picture_from (rows, mean_between (0, n_depths), in_sixty_decibels), what);
+}
+} // namespace
+
+/* `live` is for volumes and changes nothing here. */
+TEST (test_octvolume_emits_whole_projections)
+{
+  for (const char *settings :
+      {"b-scans=5 emit=volume", "b-scans=5 emit=volume live=true"}) {
+    Harness harness (whole_line (settings), frame_caps ("F32LE"));
+    for (guint volume = 0; volume < 3; volume++) {
+      std::vector<Values> rows;
+      for (guint n = 0; n < n_rows; n++) {
+        expect_equal (waiting (harness), 0u);
+        rows.push_back (b_scan_of (levels, volume * n_rows + n));
+        harness.push (frame_of (levels, rows.back (), volume * n_rows + n));
+      }
+      Owned<GstBuffer> out = harness.pull ();
+      expect_whole (out, rows, text ("%s, volume %u", settings, volume));
+      expect_equal (GST_BUFFER_PTS (out), volume * n_rows * each);
+      expect_equal (GST_BUFFER_DURATION (out), n_rows * each);
+      fail_if (is_marked (out));
+      GstOctScan scan;
+      fail_unless (gst_buffer_get_oct_scan (out, &scan));
+      expect_equal (scan.volume, guint64 (volume));
+    }
+    Owned<GstCaps> expected = gst_caps_from_string (
+        "video/x-raw(memory:OpenCLMemory),width=21,height=5,framerate=10/1");
+    fail_unless (gst_caps_is_subset (harness.caps (), expected));
+    fail_unless (harness.messages ().is_clean ());
+  }
+}
+
+/* A projection that downstream holds is not written by the next volume. */
+TEST (test_octvolume_whole_projections_can_be_held)
+{
+  Harness harness (whole_line (), frame_caps ("F32LE"));
+  std::vector<std::vector<Values>> volumes (4);
+  std::vector<Owned<GstBuffer>> held;
+  guint time = 0;
+  for (std::vector<Values> &rows : volumes) {
+    for (guint n = 0; n < n_rows; n++, time++) {
+      rows.push_back (b_scan_of (levels, time));
+      harness.push (frame_of (levels, rows.back (), time));
+    }
+    held.push_back (harness.pull ());
+  }
+  for (gsize n = 0; n < volumes.size (); n++)
+    expect_whole (held[n], volumes[n], text ("volume %zu", n));
+}
+
+TEST_ROWS (test_octvolume_whole_projections_have_black_lost_rows, losses)
+{
+  Harness harness (whole_line (), frame_caps ("F32LE"));
+  for (guint volume = 0; volume < 3; volume++) {
+    std::vector<Values> rows;
+    for (guint n = 0; n < n_rows; n++)
+      push_with_losses (harness, row, rows, volume * n_rows + n);
+    Owned<GstBuffer> out = harness.pull ();
+    expect_whole (out, rows, text ("volume %u", volume));
+    expect_equal (is_marked (out), volume < 2);
+  }
+}
+
+/* Rows that have not arrived are black, even if the volume before had them. */
+TEST (test_octvolume_whole_projection_whose_end_is_lost)
+{
+  Harness harness (whole_line (), frame_caps ("F32LE"));
+  std::vector<Values> rows;
+  for (guint n = 0; n < n_rows; n++) {
+    rows.push_back (b_scan_of (levels, n));
+    harness.push (scanned (frame_of (levels, rows[n], n), 0, n));
+  }
+  expect_whole (harness.pull (), rows, "the first");
+  const Values second = b_scan_of (levels, 20), third = b_scan_of (levels, 30);
+  harness.push (scanned (frame_of (levels, second, 6), 1, 1));
+  expect_equal (waiting (harness), 0u);
+  harness.push (scanned (frame_of (levels, third, 12), 2, 2));
+  Owned<GstBuffer> out = harness.pull ();
+  expect_whole (out, {{}, second, {}, {}, {}}, "the one that was cut short");
+  fail_unless (is_marked (out));
+  expect_equal (GST_BUFFER_PTS (out), 6 * each);
+  expect_equal (waiting (harness), 0u);
+  harness.send (gst_event_new_eos ());
+  out = harness.pull ();
+  expect_whole (out, {{}, {}, third, {}, {}}, "what came until EOS");
+  fail_unless (is_marked (out));
+  fail_unless (harness.messages ().is_clean ());
+}
+
+TEST (test_octvolume_whole_projections_after_a_flush_and_at_eos)
+{
+  Harness harness (whole_line (), frame_caps ("F32LE"));
+  for (guint n = 0; n < 3; n++)
+    harness.push (frame_of (levels, b_scan_of (levels, n), n));
+  harness.flush ();
+  harness.start_segment ();
+  std::vector<Values> rows;
+  for (guint n = 0; n < n_rows; n++) {
+    rows.push_back (b_scan_of (levels, 20 + n));
+    harness.push (frame_of (levels, rows.back (), 20 + n));
+  }
+  expect_whole (harness.pull (), rows, "after the flush");
+  harness.send (gst_event_new_eos ());
+  expect_equal (waiting (harness), 0u);
+}
+
+/* A change in the middle of a volume drops it. The next output has only the B-scans after
+ * the change, and the number of each of its rows. */
+TEST (test_octvolume_emit_changes_in_the_middle_of_a_volume)
+{
+  Harness harness (whole_line (), frame_caps ("F32LE"));
+  std::vector<Values> all;
+  auto push = [&] () {
+    all.push_back (b_scan_of (levels, guint (all.size ())));
+    harness.push (frame_of (levels, all.back (), guint (all.size ()) - 1));
+  };
+  auto set = [&] (const char *settings) {
+    set_together (harness.find ("octvolume"), settings);
+  };
+  push ();
+  push ();
+  set ("emit=row");
+  push ();
+  expect_whole (harness.pull (), {{}, {}, all[2], {}, {}}, "each row from now on");
+  push ();
+  expect_whole (harness.pull (), {{}, {}, all[2], all[3], {}}, "the next row");
+  set ("emit=volume");
+  push ();
+  Owned<GstBuffer> out = harness.pull ();
+  expect_whole (out, {{}, {}, {}, {}, all[4]}, "the end of the first volume");
+  fail_unless (is_marked (out));
+  fail_unless (GST_BUFFER_FLAG_IS_SET (out.operator->(), GST_BUFFER_FLAG_DISCONT));
+  for (guint n = 0; n < 3; n++)
+    push ();
+  set ("slab-start=7 slab-depths=11"); /* does not drop it */
+  push ();
+  push ();
+  expect_equal (waiting (harness), 1u);
+  out = harness.pull ();
+  Values expected = picture_from (
+      {all[5], all[6], all[7]}, mean_between (0, n_depths), in_sixty_decibels);
+  const Values others =
+      picture_from ({all[8], all[9]}, mean_between (7, 11), in_sixty_decibels);
+  expected.insert (expected.end (), others.begin (), others.end ());
+  expect_picture (out, expected, "two slabs");
+  fail_if (is_marked (out));
+  fail_if (GST_BUFFER_FLAG_IS_SET (out.operator->(), GST_BUFFER_FLAG_DISCONT));
+  fail_unless (harness.messages ().is_clean ());
+}
+
+/* Volumes are as without `emit`. */
+TEST (test_octvolume_emit_does_not_apply_to_volumes)
+{
+  Harness harness (volume_line ("b-scans=5 emit=volume live=true"), frame_caps ("F32LE"));
+  std::vector<Values> rows (n_rows);
+  for (guint n = 0; n < n_rows; n++) {
+    rows[n] = b_scan_of (levels, n);
+    Owned<GstBuffer> out = harness.pass (frame_of (levels, rows[n], n));
+    expect_volume (levels, out, rows, text ("after %u", n));
+  }
+}
+
 /* --- property changes --- */
 
 namespace {

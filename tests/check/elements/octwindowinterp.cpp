@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include <gst/common/npyfile.hpp>
+
 #include "../octreference.hpp"
 #include "../one-context.hpp"
 #include "../harness.hpp"
@@ -276,13 +278,13 @@ fail_unless_spectra (
     const Spectra &found, const Frame &frame, const Chain &chain, const std::string &what)
 {
   Spectra expected = expected_spectra (frame, chain);
-  Values w = reference::scaled_window (chain.window, frame.samples);
+  Values w = chain.scaled_window (frame.samples);
   double full = 0, top = 0, worst = 0;
   for (double value : frame.values)
     full =
         std::max (full, frame.format == "F32LE" ? value : guint (value) >> chain.shift);
   for (double value : w)
-    top = std::max (top, value);
+    top = std::max (top, std::abs (value));
   fail_unless_equals_int (found.size (), expected.size ());
   for (gsize n = 0; n < found.size (); n++) {
     double error = std::abs (found[n] - expected[n]) / (full * top);
@@ -390,6 +392,63 @@ TEST (test_octwindowinterp_multiplies_by_each_window)
           std::string ("window=") + window, make_frame ("GRAY16_LE", samples, 3), chain);
     }
   }
+}
+
+namespace {
+/* An asymmetrical window with negative values */
+Values
+window_values (gsize samples)
+{
+  Values values;
+  for (gsize m = 0; m < samples; m++) {
+    const double u = double (m) / double (samples - 1);
+    values.push_back (37 * (1.3 - u) * std::sin (G_PI * u) - 2 * std::cos (9 * u) - 0.5);
+  }
+  return values;
+}
+} // namespace
+
+/* As text and as .npy */
+TEST (test_octwindowinterp_multiplies_by_the_window_of_a_file)
+{
+  for (gsize samples : {64, 1001}) {
+    Chain chain;
+    chain.window_file = window_values (samples);
+    const TableFile text (chain.window_file);
+    const check::Folder folder;
+    std::string npy = opencl::npy_make_header (opencl::NumberType::f64, false, {samples});
+    npy.append (reinterpret_cast<const char *> (chain.window_file.data ()),
+        samples * sizeof (double));
+    for (const std::string &path : {text.path, folder.write ("window.npy", npy)}) {
+      const std::string window = "window=file window-file=" + path;
+      check_spectra (window, make_frame ("GRAY16_LE", samples, 3), chain);
+      Values wavelengths = make_wavelengths (samples);
+      const TableFile file (wavelengths);
+      Chain resampled = chain;
+      resampled.map = reference::map_of (wavelengths);
+      resampled.phase = reference::phase_of (samples, 1e-4, 1e-8);
+      check_spectra (
+          window + " dispersion-a2=1e-4 dispersion-a3=1e-8 wavelengths=" + file.path,
+          make_frame ("GRAY16_LE", samples, 3), resampled);
+    }
+  }
+}
+
+/* The values of the window at the selected samples, or between them for half the width */
+TEST (test_octwindowinterp_window_of_a_file_can_be_moved)
+{
+  const gsize samples = 129;
+  Values straight, expected (samples);
+  for (gsize m = 0; m < samples; m++)
+    straight.push_back (1 + double (m));
+  for (gsize m = 16; m <= 80; m++) /* a quarter of the spectrum before the middle */
+    expected[m] = 1 + 2 * (double (m) - 16);
+  const TableFile file (straight);
+  Chain chain;
+  chain.window_file = expected;
+  check_spectra (
+      "window=file window-width=0.5 window-centre=0.375 window-file=" + file.path,
+      make_frame ("F32LE", samples, 2), chain);
 }
 
 TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
@@ -805,6 +864,10 @@ TEST (test_octwindowinterp_invalid_settings_one_error_and_recovery)
     negative[j] = j - 1.5;
   TableFile good_file (wavelengths), nan_file (not_finite), bent_file (bent);
   TableFile short_file (short_by_one), negative_file (negative);
+  Values odd (128), huge (128, 1e308);
+  for (gsize m = 0; m < 128; m++)
+    odd[m] = 0.1 * (double (m) - 63.5);
+  TableFile zero_file (Values (128, 0)), odd_file (odd), huge_file (huge);
   const struct {
     std::vector<std::pair<const char *, std::string>> set;
     std::vector<std::string> parts;
@@ -828,6 +891,19 @@ TEST (test_octwindowinterp_invalid_settings_one_error_and_recovery)
       {{{"background", "file"}}, {"background-file", "not set"}},
       {{{"background", "file"}, {"background-file", short_file.path}},
           {"background-file", "127 values", "expected 128"}},
+      {{{"window", "file"}}, {"window-file is not set", "window=file"}},
+      {{{"window", "file"}, {"window-file", "/no/such.npy"}},
+          {"window-file file /no/such.npy"}},
+      {{{"window", "file"}, {"window-file", short_file.path}},
+          {"window-file", short_file.path, "127 values", "expected 128"}},
+      {{{"window", "file"}, {"window-file", nan_file.path}},
+          {"window-file", nan_file.path, "value 7 is nan"}},
+      {{{"window", "file"}, {"window-file", zero_file.path}},
+          {"window-file", zero_file.path, "sum of the window is 0"}},
+      {{{"window", "file"}, {"window-file", odd_file.path}},
+          {"window-file", odd_file.path, "sum of the window"}},
+      {{{"window", "file"}, {"window-file", huge_file.path}},
+          {"window-file", huge_file.path, "sum of the window is", "within the range"}},
       {{{"window-width", "0.01"}},
           {"window-width is 0.01", "window-centre is 0.5", "2 of 128", "expected 8"}},
       {{{"window", "flattop"}, {"window-width", "0.015"}, {"window-centre", "1"}},
@@ -849,8 +925,8 @@ TEST (test_octwindowinterp_invalid_settings_one_error_and_recovery)
           errors[0].c_str (), part.c_str ());
 
     gst_element_set_state (element.element, GST_STATE_READY);
-    for (const char *path :
-        {"wavelengths", "resample-map", "dispersion-phase", "background-file"})
+    for (const char *path : {"wavelengths", "resample-map", "dispersion-phase",
+             "background-file", "window-file"})
       g_object_set (element.element, path, nullptr, nullptr);
     for (const char *number : {"wavelength-min", "wavelength-max", "dispersion-a2"})
       g_object_set (element.element, number, 0.0, nullptr);
@@ -941,6 +1017,10 @@ TEST (test_octwindowinterp_invalid_files_keep_previous_ones)
   std::string wrong_wavelengths = "wavelengths" + shorter_of;
   std::string wrong_phase = "dispersion-phase" + shorter_of;
   std::string wrong_background = "background-file" + shorter_of;
+  std::string wrong_window = "window-file" + shorter_of;
+  Chain windowed = resampled;
+  windowed.window_file = window_values (128);
+  TableFile window_file (windowed.window_file);
 
   check_turns ({
       {"wavelengths=/no/such.npy", "wavelengths file /no/such.npy", Chain ()},
@@ -960,6 +1040,11 @@ TEST (test_octwindowinterp_invalid_files_keep_previous_ones)
       {"background-file=" + background_file.path, nullptr, dark},
       {"background-file=", "background-file is not set, expected the path", dark},
       {"background=none", nullptr, resampled},
+      {"window=file", "window-file is not set, expected the path", resampled},
+      {"window-file=" + shorter.path, wrong_window.c_str (), resampled},
+      {"window-file=" + window_file.path, nullptr, windowed},
+      {"window-file=/no/such.npy", "window-file file /no/such.npy", windowed},
+      {"window=hann", nullptr, resampled},
   });
 }
 
