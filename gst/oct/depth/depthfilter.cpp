@@ -146,6 +146,16 @@ copy_field (
     gst_structure_set_value (to, to_field, value);
 }
 
+/* For an element that takes complex and real depths */
+void
+set_any_format (GstStructure *structure)
+{
+  GstStructure *all =
+      gst_structure_from_string ("all, format=(string){CF32LE, F32LE}", nullptr);
+  copy_field (structure, "format", all, "format");
+  gst_structure_free (all);
+}
+
 /* Converts caps of depths to those of images, or back: (transfer full) (nullable) */
 GstStructure *
 image_caps_of (const GstStructure *from, bool true_scale, bool to_output)
@@ -190,6 +200,8 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
     return to;
   if (made)
     gst_structure_set (to, "format", G_TYPE_STRING, made, nullptr);
+  else if (change.to)
+    set_any_format (to);
   if (change.to)
     gst_structure_remove_field (to, "quantity");
   if (to_output && change.quantity)
@@ -305,6 +317,7 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
   gint first = 0;
   gst_structure_get_int (structure, "depth-start", &first);
   layout.first_depth = guint (std::max (first, 0));
+  gst_structure_get_double (structure, "depth-step", &layout.depth_step);
   layout.lines = gsize (lines);
   layout.packed = packed > 0;
   layout.depths = packed > 0 ? (gsize (depths) * packed + 7) / 8 : gsize (depths);
