@@ -18,9 +18,12 @@
  * attenuated light that is scattered back is the same at all depths. For light that
  * remains at the end, the sum continues below the end (Liu et al., J. Biomed. Opt. 24,
  * 035002, 2019): as the exponential decay between the last two groups of `end-depths`
- * depths, or with the coefficient `end-attenuation`. The end of an A-line is the last
- * block of 32 depths with a mean signal-to-noise ratio of `min-snr`. Below it the output
- * is 0.
+ * depths, or with the coefficient `end-attenuation`. A decay within two standard
+ * deviations of speckle and noise is ignored.
+ *
+ * The sum ends at the last block of 32 depths whose mean exceeds the noise by three
+ * standard deviations. The output is 0 below the last block with a signal-to-noise ratio
+ * of `min-snr`.
  *
  * J is the intensity, corrected in this order:
  *
@@ -93,7 +96,7 @@ struct AttenuationSettings {
   std::string roll_off_file;
   double focus_depth = 0;
   double rayleigh_range = 0;
-  guint end_depths = 32;
+  guint end_depths = 128;
   double end_attenuation = 0;
   guint window_depths = 1;
   guint window_lines = 1;
@@ -328,6 +331,7 @@ Attenuation::find (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   if (!find_kernel.set_all (error, averages ? averaged () : from->data,
           cl_ulong (averages ? 0 : from->offset[0]), noise (), gains (),
           cl_uint (input.depths), cl_uint (input.lines), cl_uint (in_force.end_depths),
+          cl_float (std::min<gsize> (in_force.window_lines, input.lines)),
           cl_float (oct::power_of_threshold (in_force.min_snr)), cl_float (decay),
           cl_float (1 / (2 * step)), to->data, cl_ulong (to->offset[0])))
     return false;
@@ -374,8 +378,9 @@ const opencl::PropertyTable<AttenuationSettings> properties = {
         "subtracted in each frame (0 = noise-floor)",
         &AttenuationSettings::noise_depths, {0, most_depths}, opencl::playing},
     {"min-snr", "Minimum signal-to-noise ratio",
-        "Minimum ratio of signal to noise in dB, on average over 32 depths; an A-line "
-        "ends at the last depths that have it",
+        "Minimum ratio of signal to noise in dB, on average over 32 depths; the output "
+        "is "
+        "0 below the last depths that have it",
         &AttenuationSettings::min_snr, {least_snr, most_snr}, opencl::playing},
     {"roll-off", "Roll-off", "Loss of sensitivity in dB per mm of depth",
         &AttenuationSettings::roll_off, {-1000, 1000}, opencl::playing},

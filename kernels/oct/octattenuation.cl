@@ -24,10 +24,10 @@ sum_group (local float *sums, float value)
 {
   const uint item = get_local_id (0);
   sums[item] = value;
-  for (uint half = GROUP / 2; half > 0; half /= 2) {
+  for (uint apart = GROUP / 2; apart > 0; apart /= 2) {
     WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
-    if (item < half)
-      sums[item] += sums[item + half];
+    if (item < apart)
+      sums[item] += sums[item + apart];
   }
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
 }
@@ -107,23 +107,30 @@ sum_of_light (Source from, int begin, int end)
   return sum;
 }
 
-/* Returns the end of the last block whose signal is above the noise, or 0. */
-int
-end_of_signal (Source from, Line of, local int *last)
+/* Ends of an A-line: of all light, and of the depths whose coefficient is output */
+typedef struct {
+  int light, shown;
+} Ends;
+
+Ends
+ends_of (Source from, Line of, local int *last)
 {
-  if (get_local_id (0) == 0)
-    *last = -1;
+  for (int n = get_local_id (0); n < 2; n += GROUP)
+    last[n] = -1;
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   for (int block = get_local_id (0); block < blocks_of (of); block += GROUP) {
     const int begin = begin_of_block (of, block), end = begin_of_block (of, block + 1);
     float sum = 0.0f;
     for (int depth = begin; depth < end; depth++)
       sum += signal_at (from, depth);
-    if (sum > of.least * from.noise * (end - begin))
-      atomic_max (last, block);
+    if (has_light (of, sum, from.noise, end - begin))
+      atomic_max (&last[0], block);
+    if (is_shown (of, sum, from.noise, end - begin))
+      atomic_max (&last[1], block);
   }
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
-  return *last < 0 ? 0 : begin_of_block (of, *last + 1);
+  return (Ends){last[0] < 0 ? 0 : begin_of_block (of, last[0] + 1),
+      last[1] < 0 ? 0 : begin_of_block (of, last[1] + 1)};
 }
 
 #define EACH 4 /* adjacent depths of a work-item */
@@ -155,8 +162,8 @@ find_attenuation (global const uchar *restrict input, ulong offset,
     LINE_ARGUMENTS, global uchar *restrict output, ulong output_offset)
 {
   local float sums[GROUP];
-  local float ends[2];
-  local int last;
+  local float groups[2];
+  local int last[2];
   const Line of = LINE_OF_ARGUMENTS;
   const size_t line = get_group_id (0);
   if (line >= lines) /* true for the whole group, so the barriers are safe */
@@ -170,12 +177,13 @@ find_attenuation (global const uchar *restrict input, ulong offset,
       (global const INPUT *)(input + offset) + line * depths, gains, noise[0]};
 #endif
 
-  const int end = end_of_signal (from, of, &last);
-  const int fitted = min ((int)end_depths, end / 2);
+  const Ends ends = ends_of (from, of, last);
+  const int end = ends.light, fitted = min ((int)end_depths, end / 2);
   for (int n = get_local_id (0); n < 2; n += GROUP)
-    ends[n] = sum_of_light (from, end - (n + 1) * fitted, end - n * fitted);
+    groups[n] = sum_of_light (from, end - (n + 1) * fitted, end - n * fitted);
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
-  float below = light_below (of, fitted, ends[0], ends[1]);
+  float below = light_below (
+      of, fitted, groups[0], groups[1], from.noise * gains[max (end - 1, 0)]);
   for (int tile = (of.depths - 1) / TILE; tile >= 0; tile--) {
     const int first = tile * TILE + get_local_id (0) * EACH;
     float light[EACH], sum = 0.0f;
@@ -190,7 +198,7 @@ find_attenuation (global const uchar *restrict input, ulong offset,
     for (int n = EACH - 1; n >= 0; n--) {
       const float ratio = light[n] / later;
       if (first + n < of.depths)
-        to[first + n] = later > 0.0f && ratio > -1.0f && first + n < end
+        to[first + n] = later > 0.0f && ratio > -1.0f && first + n < min (end, ends.shown)
                             ? log1p (ratio) * unit
                             : 0.0f;
       later += light[n];

@@ -208,16 +208,26 @@ sum_of_light (Source from, int begin, int end)
   return sum_of_lanes (sum);
 }
 
-/* Returns the end of the last block whose signal is above the noise, or 0. */
-INLINED int
-end_of_signal (Source from, Line of)
+/* Ends of an A-line: of all light, and of the depths whose coefficient is output */
+typedef struct {
+  int light, shown;
+} Ends;
+
+INLINED Ends
+ends_of (Source from, Line of)
 {
+  Ends ends = {0, 0};
   for (int block = blocks_of (of) - 1; block >= 0; block--) {
     const int begin = begin_of_block (of, block), end = begin_of_block (of, block + 1);
-    if (sum_of_signals (from, begin, end) > of.least * from.noise * (end - begin))
-      return end;
+    const float sum = sum_of_signals (from, begin, end);
+    if (ends.light == 0 && has_light (of, sum, from.noise, end - begin))
+      ends.light = end;
+    if (ends.shown == 0 && is_shown (of, sum, from.noise, end - begin))
+      ends.shown = end;
+    if (ends.light > 0 && ends.shown > 0)
+      break;
   }
-  return 0;
+  return ends;
 }
 
 /* Returns in each lane the value of the next one. */
@@ -284,18 +294,21 @@ find_attenuation (global const uchar *restrict input, ulong offset,
       (global const INPUT *)(input + offset) + line * depths, gains, noise[0]};
 #endif
 
-  const int end = end_of_signal (from, of);
-  const int fitted = min ((int)end_depths, end / 2);
+  const Ends ends = ends_of (from, of);
+  const int end = ends.light, fitted = min ((int)end_depths, end / 2);
   float below = light_below (of, fitted, sum_of_light (from, end - fitted, end),
-      sum_of_light (from, end - 2 * fitted, end - fitted));
-  for (int depth = end; depth < of.depths; depth += LANES)
+      sum_of_light (from, end - 2 * fitted, end - fitted),
+      from.noise * gains[max (end - 1, 0)]);
+  const int shown = min (end, ends.shown);
+  for (int depth = shown; depth < of.depths; depth += LANES)
     store_values (to + depth, 0.0f, of.depths - depth);
   for (int depth = (end - 1) / LANES * LANES; depth >= 0 && end > 0; depth -= LANES) {
     const int count = end - depth;
     const Floats light = signals_at (from, depth, count) * gains_at (from, depth, count);
     const Floats sums = sums_from_lanes (light);
-    store_values (
-        to + depth, attenuation_of (light, next_lanes (sums) + below, of.unit), count);
+    if (depth < shown)
+      store_values (to + depth,
+          attenuation_of (light, next_lanes (sums) + below, of.unit), shown - depth);
     below += sums.s0;
   }
 }
