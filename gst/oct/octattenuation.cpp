@@ -75,8 +75,12 @@
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octattenuation.cl"
 #define KERNELS_CPU "/org/freedesktop/gstreamer/opencl/oct/octattenuation_cpu.cl"
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("{CF32LE, F32LE}")));
+/* Decibels are refused with a reason. The quantities exclude attenuation, which would
+ * otherwise be chosen first, as caps that need no change. */
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS (
+            "F32LE") ", quantity=(string){amplitude, decibels}"));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
     "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("F32LE")));
 
@@ -96,7 +100,7 @@ struct AttenuationSettings {
   std::string roll_off_file;
   double focus_depth = 0;
   double rayleigh_range = 0;
-  guint end_depths = 128;
+  guint end_depths = 64;
   double end_attenuation = 0;
   guint window_depths = 1;
   guint window_lines = 1;

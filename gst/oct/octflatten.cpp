@@ -59,10 +59,12 @@
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octflatten.cl"
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("{CF32LE, F32LE}")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("{CF32LE, F32LE}")));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE")));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE")));
 
 namespace {
 /* Steps between two depths, to which z is rounded */

@@ -146,16 +146,6 @@ copy_field (
     gst_structure_set_value (to, to_field, value);
 }
 
-/* For an element that takes complex and real depths */
-void
-set_any_format (GstStructure *structure)
-{
-  GstStructure *all =
-      gst_structure_from_string ("all, format=(string){CF32LE, F32LE}", nullptr);
-  copy_field (structure, "format", all, "format");
-  gst_structure_free (all);
-}
-
 /* Converts caps of depths to those of images, or back: (transfer full) (nullable) */
 GstStructure *
 image_caps_of (const GstStructure *from, bool true_scale, bool to_output)
@@ -200,13 +190,25 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
     return to;
   if (made)
     gst_structure_set (to, "format", G_TYPE_STRING, made, nullptr);
-  else if (change.to)
-    set_any_format (to);
   if (change.to)
     gst_structure_remove_field (to, "quantity");
   if (to_output && change.quantity)
     gst_structure_set (to, "quantity", G_TYPE_STRING, change.quantity, nullptr);
   return to;
+}
+
+/* Appends caps with each input format of an element that takes complex and real depths.
+ * Complex ones come first, since octfft would otherwise choose decibels. Takes ownership
+ * of `structure`. */
+void
+append_any_format (GstCaps *caps, GstStructure *structure, GstCapsFeatures *features)
+{
+  for (const char *format : {"CF32LE", "F32LE"}) {
+    GstStructure *one = gst_structure_copy (structure);
+    gst_structure_set (one, "format", G_TYPE_STRING, format, nullptr);
+    gst_caps_append_structure_full (caps, one, gst_caps_features_copy (features));
+  }
+  gst_structure_free (structure);
 }
 
 /* (transfer full) */
@@ -217,7 +219,9 @@ other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
     GstStructure *structure =
         changed (gst_caps_get_structure (caps, n), change, to_output);
-    if (structure)
+    if (structure && !to_output && change.to && !change.from)
+      append_any_format (result, structure, gst_caps_get_features (caps, n));
+    else if (structure)
       gst_caps_append_structure_full (
           result, structure, gst_caps_features_copy (gst_caps_get_features (caps, n)));
   }
