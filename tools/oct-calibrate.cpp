@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "flat.hpp"
+
 #include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/calibrationfiles.hpp"
 #include "gst/oct/calibration/sharpness.hpp"
@@ -238,8 +240,11 @@ main (int count, char **words)
   GError *error = nullptr;
   if (count == 2 && strcmp (words[1], "--help") == 0) {
     fputs (help, stdout);
+    fputs (flat_help, stdout);
     return 0;
   }
+  if (is_flat_calibration (count, words))
+    return calibrate_flat (count, words);
   if (parse (count, words, options, &error) && calibrate (options, &error))
     return 0;
   fprintf (stderr, "oct-calibrate: %s\n", error->message);

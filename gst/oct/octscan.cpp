@@ -10,7 +10,8 @@
  * is output as a separate buffer.
  *
  * A B-scan begins with a sweep over the sample. Its last `flyback` A-lines are outside
- * the sweep and are dropped. The scanner lags by `delay` A-lines. `reverse` reverses
+ * the sweep and are dropped. The scanner lags by `delay` A-lines, which
+ * `oct-calibrate --flat FILE --bidirectional` finds. `reverse` reverses
  * every second B-scan of a bidirectional scanner. `reverse-samples` reverses the spectra
  * of a light source whose every second sweep runs backwards. Positions that have no
  * A-lines because of the delay are left out, at one end or, with `reverse`, at both. Of
@@ -62,6 +63,7 @@
 #include "depth/depthfilter.hpp"
 #include "elements.h"
 #include "octscanmeta.h"
+#include "settingsfile.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octscan.cl"
 
@@ -115,6 +117,7 @@ struct ScanSettings {
   bool columns = false;
   double line_step = 0; /* µm; 0: that of the input caps */
   double b_scan_step = 0;
+  std::string file; /* path of property `settings` */
 
   /* Number of A-lines of a sweep that are missing in its B-scan because of the delay. */
   guint missing () const { return guint (std::max (0.0, std::ceil (delay) - flyback)); }
@@ -125,7 +128,10 @@ struct ScanSettings {
 
 class Scan : public oct::DepthFilterOf<ScanSettings> {
 public:
-  using DepthFilterOf::DepthFilterOf;
+  Scan (gpointer element, opencl::Settings<ScanSettings> *settings)
+      : DepthFilterOf (element, settings), element (GST_ELEMENT (element))
+  {
+  }
 
   void release () override;
   bool prepare (GstOpenCLContext *context, GError **error) override;
@@ -152,6 +158,7 @@ private:
   bool make_places (
       GstOpenCLContext *context, bool reversed, cl::Buffer &places, GError **error) const;
 
+  GstElement *const element;
   opencl::Kernel kernel;
   std::string built; /* options of the kernel */
   cl::Buffer forward, backward;
@@ -192,6 +199,8 @@ Scan::breaks (const ScanSettings &wanted) const
 bool
 Scan::check (const ScanSettings &wanted, GError **error) const
 {
+  if (!oct::settings_file_check (element, wanted.file, error))
+    return false;
   if (input.packed
       && (wanted.reverse_samples != Every::none
           || wanted.interpolation == Between::linear)) {
@@ -416,6 +425,10 @@ const opencl::PropertyTable<ScanSettings> properties = {
     {"columns", "Columns",
         "Whether A-lines are the columns of raw video, as in B-scan images",
         &ScanSettings::columns, opencl::ready},
+    {"settings", "Settings file",
+        "Set properties of this element from a file with one NAME=VALUE per line, as "
+        "written by oct-calibrate --flat",
+        &ScanSettings::file, opencl::playing},
 };
 
 static void
@@ -423,6 +436,7 @@ gst_oct_scan_init (GstOctScanElement *self)
 {
   self->settings = new opencl::Settings<ScanSettings> (self, properties);
   gst_oct_depth_filter_set_work (self, new Scan (self, self->settings));
+  oct::settings_file_follow (GST_ELEMENT (self));
 }
 
 static void

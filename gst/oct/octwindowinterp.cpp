@@ -127,6 +127,7 @@
 #include "spectra/samplecounts.hpp"
 #include "spectra/unpacking.hpp"
 #include "elements.h"
+#include "settingsfile.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);
 #define GST_CAT_DEFAULT oct_window_interp_debug
@@ -576,85 +577,6 @@ const opencl::PropertyTable<WindowInterpSettings> properties = {
         &WindowInterpSettings::full_scale, {0, G_MAXUINT}, opencl::playing},
 };
 
-/* Files of properties */
-
-using Words = std::vector<std::pair<std::string, std::string>>;
-
-static bool
-fail_at_word (const std::string &path, const std::string &word, GError **error)
-{
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-      "settings file %s: \"%.80s\", expected a property of octwindowinterp as NAME=VALUE",
-      path.c_str (), word.c_str ());
-  return false;
-}
-
-/* Reads one NAME=VALUE per line. Ignores empty lines and those that begin with #. */
-static bool
-read_settings (const std::string &path, Words &words, GError **error)
-{
-  gchar *text = nullptr;
-  GError *reason = nullptr;
-  if (path.empty ())
-    return true;
-  if (!g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)
-      || !g_file_get_contents (path.c_str (), &text, nullptr, &reason)) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-        "settings file %s: %s", path.c_str (),
-        reason ? reason->message : "not a regular file");
-    g_clear_error (&reason);
-    return false;
-  }
-  auto *klass =
-      static_cast<GObjectClass *> (g_type_class_ref (GST_TYPE_OCT_WINDOW_INTERP));
-  bool good = true;
-  gchar **lines = g_strsplit (text, "\n", -1);
-  for (gchar **line = lines; *line && good; line++) {
-    const std::string word = g_strstrip (*line);
-    const gsize sign = word.find ('=');
-    if (word.empty () || word[0] == '#')
-      continue;
-    const std::string name = word.substr (0, sign);
-    const GParamSpec *spec = g_object_class_find_property (klass, name.c_str ());
-    good = sign != std::string::npos && spec && name != "settings"
-           && spec->owner_type == GST_TYPE_OCT_WINDOW_INTERP;
-    if (good)
-      words.emplace_back (name, word.substr (sign + 1));
-    else
-      fail_at_word (path, word, error);
-  }
-  g_type_class_unref (klass);
-  g_strfreev (lines);
-  g_free (text);
-  return good;
-}
-
-/* Sets all properties of the file together. Errors in the file are reported with the next
- * frame. */
-static void
-load_settings_file (GObject *object, GParamSpec *, gpointer)
-{
-  Words words;
-  GError *error = nullptr;
-  gchar *path = nullptr;
-  g_object_get (object, "settings", &path, nullptr);
-  if (read_settings (path ? path : "", words, &error)) {
-    g_object_freeze_notify (object);
-    for (const auto &[name, value] : words)
-      gst_util_set_object_arg (object, name.c_str (), value.c_str ());
-    g_object_thaw_notify (object);
-  }
-  g_clear_error (&error);
-  g_free (path);
-}
-
-static bool
-check_settings_file (const WindowInterpSettings &settings, GError **error)
-{
-  Words words;
-  return read_settings (settings.file, words, error);
-}
-
 /* Caps */
 
 static void
@@ -1039,7 +961,7 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
     oct::SpectrumTables tables;
     bool same = wanted.tables_revision == work->settings.tables_revision
                 || self->prepared->matches (*work, wanted);
-    if (!check_settings_file (wanted, error)
+    if (!oct::settings_file_check (GST_ELEMENT (self), wanted.file, error)
         || (!same && !load_tables (*work, wanted, tables, error))
         || (!makes (wanted)
             && !opencl::is_accepted_downstream (base, outputs_of (base, wanted), error)))
@@ -1162,7 +1084,7 @@ static gboolean
 gst_oct_window_interp_open (GstOpenCLFilter *filter, GError **error)
 {
   WindowInterpSettings settings = GST_OCT_WINDOW_INTERP (filter)->settings->committed ();
-  return check_settings_file (settings, error)
+  return oct::settings_file_check (GST_ELEMENT (filter), settings.file, error)
          && oct::spectrum_settings_check (spectrum_of (settings), error);
 }
 
@@ -1386,7 +1308,7 @@ gst_oct_window_interp_init (GstOctWindowInterp *self)
   self->preparation = new opencl::Preparation;
   self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;
-  g_signal_connect (self, "notify::settings", G_CALLBACK (load_settings_file), nullptr);
+  oct::settings_file_follow (GST_ELEMENT (self));
   /* QoS of a slow display must not drop frames that another branch records. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }

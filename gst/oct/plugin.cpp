@@ -20,12 +20,14 @@ plugin_init (GstPlugin *plugin)
 
   /* One line per element, in alphabetical order. */
   registered |= GST_ELEMENT_REGISTER (octangio, plugin);
+  registered |= GST_ELEMENT_REGISTER (octattenuation, plugin);
   registered |= GST_ELEMENT_REGISTER (octaverage, plugin);
   registered |= GST_ELEMENT_REGISTER (octbackground, plugin);
   registered |= GST_ELEMENT_REGISTER (octdisplay, plugin);
   registered |= GST_ELEMENT_REGISTER (octdoppler, plugin);
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
   registered |= GST_ELEMENT_REGISTER (octfilesink, plugin);
+  registered |= GST_ELEMENT_REGISTER (octflatten, plugin);
   registered |= GST_ELEMENT_REGISTER (octrender, plugin);
   registered |= GST_ELEMENT_REGISTER (octscan, plugin);
   registered |= GST_ELEMENT_REGISTER (octtestsrc, plugin);

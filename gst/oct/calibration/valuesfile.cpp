@@ -257,4 +257,38 @@ values_file_load_used (const ValuesFile &file, const Samples &samples,
   values.erase (values.begin (), values.begin () + gssize (samples.first));
   return true;
 }
+
+/* Reads all values of a file, whatever their number. */
+static bool
+load_all (const ValuesFile &file, std::vector<double> &values, GError **error)
+{
+  RegularFile opened;
+  Format format = Format::TEXT;
+  std::vector<gsize> shape;
+  values.clear ();
+  if (!open_file (file, opened, error) || !detect_format (file, opened, format, error))
+    return false;
+  return format == Format::NPY
+             ? bool (opencl::npy_load_doubles (file.path.c_str (), values, shape, error))
+             : load_text (file, opened, most_samples, values, error);
+}
+
+bool
+values_file_load_range (const ValuesFile &file, gsize first, gsize count,
+    std::vector<double> &values, GError **error)
+{
+  std::vector<double> all;
+  if (!load_all (file, all, error))
+    return false;
+  if (all.size () != count && all.size () < first + count) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        "%s: %" G_GSIZE_FORMAT " values, expected %" G_GSIZE_FORMAT
+        " or at least %" G_GSIZE_FORMAT,
+        file.described ().c_str (), all.size (), count, first + count);
+    return false;
+  }
+  const gsize begin = all.size () == count ? 0 : first;
+  values.assign (all.begin () + gssize (begin), all.begin () + gssize (begin + count));
+  return check_values (file, count, values, error);
+}
 } // namespace oct

@@ -49,4 +49,8 @@ bool values_file_load (
  * sample of an A-line. */
 bool values_file_load_used (const ValuesFile &file, const Samples &samples,
     std::vector<double> &values, GError **error);
+
+/* Reads `count` values from `first` on. The file has these values, or all up to them. */
+bool values_file_load_range (const ValuesFile &file, gsize first, gsize count,
+    std::vector<double> &values, GError **error);
 } // namespace oct

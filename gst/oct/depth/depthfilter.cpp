@@ -197,6 +197,20 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
   return to;
 }
 
+/* Appends caps with each input format of an element that takes complex and real depths.
+ * Complex ones come first, since octfft would otherwise choose decibels. Takes ownership
+ * of `structure`. */
+void
+append_any_format (GstCaps *caps, GstStructure *structure, GstCapsFeatures *features)
+{
+  for (const char *format : {"CF32LE", "F32LE"}) {
+    GstStructure *one = gst_structure_copy (structure);
+    gst_structure_set (one, "format", G_TYPE_STRING, format, nullptr);
+    gst_caps_append_structure_full (caps, one, gst_caps_features_copy (features));
+  }
+  gst_structure_free (structure);
+}
+
 /* (transfer full) */
 GstCaps *
 other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
@@ -205,7 +219,9 @@ other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
     GstStructure *structure =
         changed (gst_caps_get_structure (caps, n), change, to_output);
-    if (structure)
+    if (structure && !to_output && change.to && !change.from)
+      append_any_format (result, structure, gst_caps_get_features (caps, n));
+    else if (structure)
       gst_caps_append_structure_full (
           result, structure, gst_caps_features_copy (gst_caps_get_features (caps, n)));
   }
@@ -305,6 +321,7 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
   gint first = 0;
   gst_structure_get_int (structure, "depth-start", &first);
   layout.first_depth = guint (std::max (first, 0));
+  gst_structure_get_double (structure, "depth-step", &layout.depth_step);
   layout.lines = gsize (lines);
   layout.packed = packed > 0;
   layout.depths = packed > 0 ? (gsize (depths) * packed + 7) / 8 : gsize (depths);

@@ -37,6 +37,7 @@ struct DepthLayout {
   const char *stored = ""; /* type of a value in OpenCL C */
   gsize depths = 0;
   guint first_depth = 0; /* bin of the first depth; 0 if unknown (images) */
+  double depth_step = 0; /* µm; 0: unknown */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
   std::string quantity; /* field of the caps; empty if unknown */

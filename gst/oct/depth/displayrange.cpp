@@ -12,6 +12,7 @@ namespace {
 const Quantity quantities[] = {
     {"amplitude", ValueType::amplitudes, true, 0, 0},
     {"variance", ValueType::powers, true, 0, 0},
+    {"attenuation", ValueType::values, false, 0, 10},
     {"decorrelation", ValueType::values, false, 0, 1},
     {"phase", ValueType::values, false, -G_PI, G_PI},
     {"velocity", ValueType::values, false, -10, 10},

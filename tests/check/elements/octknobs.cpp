@@ -48,6 +48,12 @@ const std::map<std::string, std::string> chains = {
     {"mean", spectra + "octaverage name=octaverage frames=4"},
     {"flow",
         spectra + "octdoppler name=octdoppler ! octaverage name=octaverage frames=4"},
+    {"attenuation", measured
+                        + "application/x-oct(ANY),format=CF32LE ! octattenuation "
+                          "name=octattenuation ! octaverage name=octaverage frames=4"},
+    {"flat", spectra
+                 + "application/x-oct(ANY),format=CF32LE ! octflatten name=octflatten ! "
+                   "octangio name=octangio"},
     {"picture",
         spectra + "video/x-raw(ANY) ! octaverage name=octaverage frames=4 lines=2"},
     {"display", spectra
@@ -88,6 +94,7 @@ const std::map<std::string, std::string> chains = {
 
 const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogram"},
     {"octscan", "angiogram"}, {"octwindowinterp", "angiogram"}, {"octfft", "angiogram"},
+    {"octattenuation", "attenuation"}, {"octflatten", "flat"},
     {"octbackground", "angiogram"}, {"octangio", "angiogram"}, {"octaverage", "mean"},
     {"octdoppler", "flow"}, {"octdisplay", "display"}, {"octvolume", "en face"},
     {"octrender", "rendered"}};
@@ -134,6 +141,21 @@ make_knobs ()
       {"octangio", "axial-shift", "axial-shift=0", "axial-shift=2"},
       {"octangio", "bands", "bands=1", "bands=2"},
       {"octangio", "threshold", "threshold=-1000", "threshold=20"},
+      {"octattenuation", "depth-step", "depth-step=0", "depth-step=5"},
+      {"octattenuation", "noise-floor", "noise-floor=-1000", "noise-floor=10"},
+      {"octattenuation", "noise-depths", "noise-depths=0", "noise-depths=4"},
+      {"octattenuation", "min-snr", "noise-depths=4 min-snr=0", "min-snr=20"},
+      {"octattenuation", "roll-off", "roll-off=0", "roll-off=50"},
+      {"octattenuation", "roll-off-file", "roll-off-file=", "roll-off-file=@wavelengths"},
+      {"octattenuation", "focus-depth", "rayleigh-range=20 focus-depth=0",
+          "focus-depth=50"},
+      {"octattenuation", "rayleigh-range", "rayleigh-range=0", "rayleigh-range=20"},
+      {"octattenuation", "end-depths", "end-attenuation=10 end-depths=4", "end-depths=8"},
+      {"octattenuation", "end-attenuation", "end-depths=8 end-attenuation=0",
+          "end-attenuation=10"},
+      {"octattenuation", "window-depths", "window-depths=1", "window-depths=3"},
+      {"octattenuation", "window-lines", "window-lines=1", "window-lines=3"},
+      {"octflatten", "coefficients", "coefficients=<0,0,0,3>", "coefficients=<0,2>"},
       {"octaverage", "frames", "frames=4", "frames=6"},
       {"octaverage", "lines", "lines=1", "lines=2"},
       {"octaverage", "rolling", "rolling=false", "rolling=true", 3},
@@ -290,7 +312,8 @@ make_knobs ()
 /* Properties that trigger an action or name its files do not change frames. */
 const std::set<std::string> actions = {"octwindowinterp calibrate",
     "octwindowinterp calibrate-same-side", "octwindowinterp calibration-folder",
-    "octwindowinterp settings", "octwindowinterp full-scale"};
+    "octwindowinterp settings", "octflatten settings", "octscan settings",
+    "octwindowinterp full-scale"};
 
 struct Output {
   GstClockTime from, to;

@@ -1,0 +1,435 @@
+/* octattenuation: depth-resolved attenuation coefficient
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octattenuation
+ *
+ * Computes the attenuation coefficient μ at each depth in 1/mm, from complex depths or
+ * from linear amplitudes. Light is attenuated on its way down and back, so intensity
+ * falls as exp(-2μz).
+ *
+ * The method is that of Vermeer et al. (Biomed. Opt. Express 5, 322, 2014). With the
+ * intensity J of depth i and the depth step Δ,
+ *
+ * μ_i = ln (1 + J_i / Σ J_j) / (2Δ), with the sum over all depths j below i.
+ *
+ * It assumes that all light is attenuated within the A-line, and that the fraction of the
+ * attenuated light that is scattered back is the same at all depths. For light that
+ * remains at the end, the sum continues below the end (Liu et al., J. Biomed. Opt. 24,
+ * 035002, 2019): as the exponential decay between the last two groups of `end-depths`
+ * depths, or with the coefficient `end-attenuation`. A decay within two standard
+ * deviations of speckle and noise is ignored.
+ *
+ * The sum ends at the last block of 32 depths whose mean exceeds the noise by three
+ * standard deviations. The output is 0 below the last block with a signal-to-noise ratio
+ * of `min-snr`.
+ *
+ * J is the intensity, corrected in this order:
+ *
+ * - less the noise: `noise-floor`, or the mean of the last `noise-depths` depths of the
+ *   frame. The level of noise in dB is that of octfft for the same amplitude.
+ * - averaged over a window of `window-depths` × `window-lines`, cropped at the edges.
+ * - without roll-off: `roll-off` in dB per mm, or a file with a loss in dB for each
+ *   depth, counted from bin 0.
+ * - without the confocal function 1 / (1 + ((z - z_f) / z_R)²). z_f is `focus-depth`, and
+ *   z_R is `rayleigh-range`, the apparent one. In scattering media it is twice that of the
+ *   beam (van Leeuwen et al., IEEE J. Sel. Top. Quantum Electron. 9, 227, 2003).
+ *
+ * Speckle biases μ: averages over more A-lines or frames are closer. Besides the window,
+ * `octaverage mean=linear` averages frames and A-lines of amplitudes. Since intensity is
+ * needed here, prefer the window, or average the output.
+ *
+ * The depth step is `depth-step` of the caps, which octwindowinterp sets if
+ * `wavelength-unit` is set, or the property. With `refractive-index` of octfft it is the
+ * step within the sample. Values can be negative where noise exceeds the signal.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 octtestsrc ! octwindowinterp wavelength-min=1187 wavelength-max=1433
+ * wavelength-unit=nm ! octfft refractive-index=1.38 ! octattenuation noise-depths=64
+ * window-lines=8 window-depths=4 ! octdisplay max=10 ! openclconvert colormap=viridis !
+ * opencldownload ! videoconvert ! autovideosink
+ * ]|
+ *
+ * Since: 0.3
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+
+#include "calibration/valuesfile.hpp"
+#include "depth/depthfilter.hpp"
+#include "depth/threshold.hpp"
+#include "elements.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octattenuation.cl"
+#define KERNELS_CPU "/org/freedesktop/gstreamer/opencl/oct/octattenuation_cpu.cl"
+
+/* Decibels are refused with a reason. The quantities exclude attenuation, which would
+ * otherwise be chosen first, as caps that need no change. */
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS (
+            "F32LE") ", quantity=(string){amplitude, decibels}"));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("F32LE")));
+
+namespace {
+const guint most_window = 64, most_depths = 32768;
+const guint noise_lines = 256;               /* A-lines in which the noise is measured */
+const gsize cpu_block = 256, cpu_lines = 16; /* of average_intensity on a CPU */
+const double least_snr = -1000, most_snr = 1000;
+const double most_length = 1e9; /* µm */
+
+struct AttenuationSettings {
+  double depth_step = 0;
+  double noise_floor = oct::least_threshold;
+  guint noise_depths = 0;
+  double min_snr = 0;
+  double roll_off = 0;
+  std::string roll_off_file;
+  double focus_depth = 0;
+  double rayleigh_range = 0;
+  guint end_depths = 64;
+  double end_attenuation = 0;
+  guint window_depths = 1;
+  guint window_lines = 1;
+
+  bool averages () const { return window_depths * window_lines > 1; }
+};
+
+class Attenuation : public oct::DepthFilterOf<AttenuationSettings> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
+  void release () override;
+  bool prepare (GstOpenCLContext *context, GError **error) override;
+  bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error) override;
+
+protected:
+  oct::DepthChange change_of (const AttenuationSettings &wanted) const override;
+  bool check (const AttenuationSettings &wanted, GError **error) const override;
+
+private:
+  double step_of (const AttenuationSettings &settings) const
+  {
+    return settings.depth_step > 0 ? settings.depth_step : input.depth_step;
+  }
+  bool load_losses (const AttenuationSettings &settings, std::vector<double> &losses,
+      GError **error) const;
+  std::vector<cl_float> gains_of (const std::vector<double> &losses) const;
+  bool create (GstOpenCLContext *context, GError **error);
+  bool create_find (const char *source, std::string options, GError **error);
+  bool make_tables (GstOpenCLContext *context, GError **error);
+  bool measure (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
+  bool average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
+  bool find (const GstOpenCLFrame *from, const GstOpenCLFrame *to, cl_command_queue queue,
+      GError **error);
+
+  GstOpenCLContext *context = nullptr;
+  opencl::Kernel noise_kernel, average_kernel, find_kernel;
+  cl::Buffer noise, gains, averaged;
+  gsize averaged_bytes = 0;
+  bool on_cpu = false;
+  gsize group = 1, noise_group = 1; /* work-group sizes of the kernels */
+  /* For which the kernels were built */
+  bool created = false, created_complex = false, created_averages = false;
+};
+
+oct::DepthChange
+Attenuation::change_of (const AttenuationSettings &wanted) const
+{
+  oct::DepthChange change;
+  change.to = "F32LE";
+  change.quantity = "attenuation";
+  return change;
+}
+
+bool
+Attenuation::load_losses (const AttenuationSettings &settings,
+    std::vector<double> &losses, GError **error) const
+{
+  const oct::ValuesFile file = {"roll-off-file", settings.roll_off_file};
+  losses.assign (input.depths, 0);
+  return !file.given ()
+         || oct::values_file_load_range (
+             file, input.first_depth, input.depths, losses, error);
+}
+
+bool
+Attenuation::check (const AttenuationSettings &wanted, GError **error) const
+{
+  std::vector<double> losses;
+  const char *expected = nullptr;
+  if (!input.complex && input.quantity != "amplitude")
+    expected = "the input is neither complex nor an amplitude, expected CF32LE or "
+               "scale=linear of octfft";
+  else if (!(step_of (wanted) > 0))
+    expected =
+        "the depth step is unknown, expected wavelength-unit of octwindowinterp, or "
+        "depth-step in micrometres";
+  else if (wanted.noise_depths >= input.depths)
+    expected = "noise-depths has all depths of an A-line, expected fewer";
+  else if (wanted.noise_depths > 0 && wanted.noise_floor > oct::least_threshold)
+    expected = "noise-depths and noise-floor are set, expected one of them";
+  else if (!wanted.roll_off_file.empty () && wanted.roll_off != 0)
+    expected = "roll-off-file and roll-off are set, expected one of them";
+  if (!expected)
+    return load_losses (wanted, losses, error);
+  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, expected);
+  return false;
+}
+
+/* Returns factors that take roll-off and focus off the intensity. */
+std::vector<cl_float>
+Attenuation::gains_of (const std::vector<double> &losses) const
+{
+  const double step = step_of (in_force);
+  std::vector<cl_float> factors;
+  for (gsize n = 0; n < losses.size (); n++) {
+    const double depth = step * double (input.first_depth + n);
+    const double loss = losses[n] + in_force.roll_off * depth / 1000;
+    const double away = in_force.rayleigh_range > 0
+                            ? (depth - in_force.focus_depth) / in_force.rayleigh_range
+                            : 0;
+    factors.push_back (cl_float (std::pow (10, loss / 10) * (1 + away * away)));
+  }
+  return factors;
+}
+
+void
+Attenuation::release ()
+{
+  noise_kernel = opencl::Kernel ();
+  average_kernel = opencl::Kernel ();
+  find_kernel = opencl::Kernel ();
+  noise = gains = averaged = cl::Buffer ();
+  averaged_bytes = 0;
+  created = false;
+}
+
+static std::string
+group_option (gsize group)
+{
+  return " -DGROUP=" + std::to_string (group);
+}
+
+/* Builds find_attenuation for the largest work-groups that the device runs. */
+bool
+Attenuation::create_find (const char *source, std::string options, GError **error)
+{
+  const std::string averages = in_force.averages () ? " -DAVERAGED" : "";
+  for (;; group /= 2) {
+    const std::string all = options + averages + group_option (group);
+    if (!find_kernel.create (context, source, "find_attenuation", all.c_str (), error))
+      return false;
+    if (on_cpu || group == 1 || find_kernel.allows (group))
+      return true;
+  }
+}
+
+bool
+Attenuation::create (GstOpenCLContext *of, GError **error)
+{
+  if (created && created_complex == input.complex
+      && created_averages == in_force.averages ())
+    return true;
+  created = false;
+  context = of;
+  on_cpu = opencl::is_cpu (context);
+  group = 1;
+  while (!on_cpu && group < 256 && 2 * group <= opencl::largest_group (context))
+    group *= 2;
+  const char *source = on_cpu ? KERNELS_CPU : KERNELS;
+  std::string options = input.complex ? "-DCOMPLEX" : "-DAMPLITUDES";
+  if (on_cpu)
+    options += " -DLANES=" + std::to_string (opencl::float_lanes (context))
+               + " -DMAX_WINDOW=" + std::to_string (most_window);
+  if (!create_find (source, options, error))
+    return false;
+  noise_group = group;
+  created = noise_kernel.create (context, KERNELS, "measure_noise",
+                (options + group_option (noise_group)).c_str (), error)
+            && average_kernel.create (context, source, "average_intensity",
+                (options + group_option (group)).c_str (), error);
+  created_complex = input.complex;
+  created_averages = in_force.averages ();
+  return created;
+}
+
+bool
+Attenuation::make_tables (GstOpenCLContext *context, GError **error)
+{
+  std::vector<double> losses;
+  if (!load_losses (in_force, losses, error))
+    return false;
+  const std::vector<cl_float> factors = gains_of (losses);
+  const cl_float level = in_force.noise_floor > oct::least_threshold
+                             ? oct::power_of_threshold (in_force.noise_floor)
+                             : 0;
+  noise = opencl::make_filled_buffer (context, &level, sizeof level, error);
+  gains = opencl::make_table (
+      context, factors.data (), factors.size () * sizeof factors[0], error);
+  return noise () && gains ();
+}
+
+bool
+Attenuation::prepare (GstOpenCLContext *of, GError **error)
+{
+  const gsize wanted =
+      in_force.averages () ? sizeof (cl_float) * input.depths * input.lines : 0;
+  if (!create (of, error) || !make_tables (of, error))
+    return false;
+  if (wanted == averaged_bytes)
+    return true;
+  averaged = cl::Buffer ();
+  averaged_bytes = 0;
+  if (wanted > 0 && !opencl::make_buffer (of, wanted, averaged, error))
+    return false;
+  averaged_bytes = wanted;
+  return true;
+}
+
+bool
+Attenuation::measure (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
+{
+  const gsize every = (input.lines + noise_lines - 1) / noise_lines;
+  return in_force.noise_depths == 0
+         || noise_kernel.launch_groups (queue, 1, noise_group, error, from->data,
+             cl_ulong (from->offset[0]), cl_uint (input.depths), cl_uint (input.lines),
+             cl_uint (input.depths - in_force.noise_depths), cl_uint (every), noise ());
+}
+
+bool
+Attenuation::average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
+{
+  if (!average_kernel.set_all (error, from->data, cl_ulong (from->offset[0]),
+          cl_uint (input.depths), cl_uint (input.lines), cl_uint (in_force.window_depths),
+          cl_uint (in_force.window_lines), noise (), averaged ()))
+    return false;
+  if (!on_cpu)
+    return average_kernel.enqueue (queue, input.depths, input.lines, error);
+  const gsize columns = (input.depths + cpu_block - 1) / cpu_block;
+  const gsize rows = (input.lines + cpu_lines - 1) / cpu_lines;
+  return average_kernel.enqueue_groups (queue, {columns, rows, 1}, error);
+}
+
+bool
+Attenuation::find (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  const bool averages = in_force.averages ();
+  const double step = step_of (in_force) / 1000; /* mm */
+  const double decay = 2 * step * in_force.end_attenuation;
+  if (!find_kernel.set_all (error, averages ? averaged () : from->data,
+          cl_ulong (averages ? 0 : from->offset[0]), noise (), gains (),
+          cl_uint (input.depths), cl_uint (input.lines), cl_uint (in_force.end_depths),
+          cl_float (std::min<gsize> (in_force.window_lines, input.lines)),
+          cl_float (oct::power_of_threshold (in_force.min_snr)), cl_float (decay),
+          cl_float (1 / (2 * step)), to->data, cl_ulong (to->offset[0])))
+    return false;
+  return on_cpu ? find_kernel.enqueue (queue, input.lines, 1, error)
+                : find_kernel.launch_groups (queue, input.lines, group, error);
+}
+
+bool
+Attenuation::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  return oct::check_frame_alignment (from, input.bytes, error)
+         && oct::check_frame_alignment (to, output.bytes, error)
+         && measure (from, queue, error)
+         && (!in_force.averages () || average (from, queue, error))
+         && find (from, to, queue, error);
+}
+} // namespace
+
+#define GST_TYPE_OCT_ATTENUATION (gst_oct_attenuation_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOctAttenuation, gst_oct_attenuation, GST, OCT_ATTENUATION, GstOctDepthFilter)
+
+struct _GstOctAttenuation {
+  GstOctDepthFilter parent;
+
+  opencl::Settings<AttenuationSettings> *settings;
+};
+
+G_DEFINE_TYPE (GstOctAttenuation, gst_oct_attenuation, GST_TYPE_OCT_DEPTH_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    octattenuation, "octattenuation", GST_RANK_NONE, GST_TYPE_OCT_ATTENUATION)
+
+const opencl::PropertyTable<AttenuationSettings> properties = {
+    {"depth-step", "Depth step",
+        "Distance between depths in micrometres (0 = depth-step of the caps)",
+        &AttenuationSettings::depth_step, {0, most_length}, opencl::playing},
+    {"noise-floor", "Noise floor",
+        "Level of the noise in dB, whose intensity is subtracted (-1000 = none)",
+        &AttenuationSettings::noise_floor, {oct::least_threshold, oct::most_threshold},
+        opencl::playing},
+    {"noise-depths", "Depths of noise",
+        "Number of last depths that contain only noise, whose mean intensity is "
+        "subtracted in each frame (0 = noise-floor)",
+        &AttenuationSettings::noise_depths, {0, most_depths}, opencl::playing},
+    {"min-snr", "Minimum signal-to-noise ratio",
+        "Minimum ratio of signal to noise in dB, on average over 32 depths; the output "
+        "is "
+        "0 below the last depths that have it",
+        &AttenuationSettings::min_snr, {least_snr, most_snr}, opencl::playing},
+    {"roll-off", "Roll-off", "Loss of sensitivity in dB per mm of depth",
+        &AttenuationSettings::roll_off, {-1000, 1000}, opencl::playing},
+    {"roll-off-file", "Roll-off file",
+        "File with the loss of sensitivity in dB at each depth, from bin 0 on or from "
+        "the "
+        "first depth on, instead of roll-off",
+        &AttenuationSettings::roll_off_file, opencl::playing},
+    {"focus-depth", "Depth of the focus",
+        "Depth of the focus in micrometres (if rayleigh-range is not 0)",
+        &AttenuationSettings::focus_depth, {-most_length, most_length}, opencl::playing},
+    {"rayleigh-range", "Rayleigh range",
+        "Apparent Rayleigh range in micrometres, at which the intensity is half that of "
+        "the focus (0 = no correction)",
+        &AttenuationSettings::rayleigh_range, {0, most_length}, opencl::playing},
+    {"end-depths", "Depths of the fit at the end",
+        "Number of depths in each of two groups at the end, whose decay determines the "
+        "light from below the end (0 = no light from below)",
+        &AttenuationSettings::end_depths, {0, most_depths}, opencl::playing},
+    {"end-attenuation", "Attenuation below the end",
+        "Attenuation coefficient below the end in 1/mm (0 = from the decay)",
+        &AttenuationSettings::end_attenuation, {0, 1e6}, opencl::playing},
+    {"window-depths", "Window depths", "Number of depths that are averaged",
+        &AttenuationSettings::window_depths, {1, most_window}, opencl::playing},
+    {"window-lines", "Window A-lines", "Number of A-lines that are averaged",
+        &AttenuationSettings::window_lines, {1, most_window}, opencl::playing},
+};
+
+static void
+gst_oct_attenuation_init (GstOctAttenuation *self)
+{
+  self->settings = new opencl::Settings<AttenuationSettings> (self, properties);
+  gst_oct_depth_filter_set_work (self, new Attenuation (self, self->settings));
+}
+
+static void
+gst_oct_attenuation_class_init (GstOctAttenuationClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  opencl::install_settings<&GstOctAttenuation::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT attenuation",
+      "Filter/Effect/Video",
+      "Computes attenuation coefficients from OCT depths on an OpenCL device",
+      "The gst-opencl developers");
+}

@@ -1,0 +1,13 @@
+/* oct-calibrate --flat: optical path and scanner delay from a flat target
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+/* Returns whether the command line is one of --flat. */
+bool is_flat_calibration (int count, char **words);
+
+/* Returns the exit status. */
+int calibrate_flat (int count, char **words);
+
+extern const char *const flat_help;
