@@ -506,7 +506,7 @@ fit_axis (SignalWork &work, double low, double high)
   const double span = high - low;
   if (work.has_numbers && low >= y.low && high <= y.high && span > 0.4 * (y.high - y.low))
     return;
-  const double step = oct::round_up (1.05 * span / 5);
+  const double step = oct::round_up (1.05 * span / 10);
   y.low = step * std::floor (low / step);
   y.high = std::max (step * std::ceil ((high + 0.05 * span) / step), y.low + step);
 }

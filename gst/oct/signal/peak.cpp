@@ -238,6 +238,18 @@ largest_of (const AScan &scan)
   }
   return found;
 }
+/* The noise around a peak of this width. With few depths, the peak is among them. */
+double
+noise_beside (const AScan &scan, double place, double width)
+{
+  const double guards[] = {std::max (least_guard, guard_widths * width), least_guard, -1};
+  for (double guard : guards) {
+    const double noise = noise_of (scan, place, guard);
+    if (!std::isnan (noise))
+      return noise;
+  }
+  return unknown;
+}
 } // namespace
 
 Peak
@@ -246,31 +258,23 @@ measure_peak (const AScan &scan, double least_snr)
   Peak peak;
   peak.bin = peak.level = peak.width = peak.intensity_width = peak.snr = unknown;
   const gint largest = largest_of (scan);
-  peak.noise_floor = decibels (noise_of (scan, 0, -1));
+  peak.noise_floor = decibels (noise_beside (scan, largest, 0));
   if (largest < 0)
     return peak;
 
   const Interpolation curve (scan, largest);
   const double place = highest_place (curve, largest);
-  const double width = width_at (scan, curve, place, 0.25);
-  const double guard =
-      std::max (least_guard, std::isnan (width) ? 0 : guard_widths * width);
-  const double noise = noise_of (scan, place, guard);
   const double level = decibels (curve.at (place));
-  /* With few depths, a peak cannot be compared with noise. */
-  peak.found = std::isnan (noise) || level - decibels (noise) >= least_snr;
-  if (!std::isnan (noise) && peak.found)
-    peak.noise_floor = decibels (noise);
+  peak.found = level - peak.noise_floor >= least_snr;
   if (!peak.found)
     return peak;
   peak.bin = scan.first_bin + place;
   peak.level = level;
-  peak.width = width;
+  peak.width = width_at (scan, curve, place, 0.25);
   peak.intensity_width = width_at (scan, curve, place, 0.5);
-  if (std::isnan (noise))
-    peak.noise_floor = unknown;
-  else
-    peak.snr = level - peak.noise_floor;
+  peak.noise_floor =
+      decibels (noise_beside (scan, place, std::isnan (peak.width) ? 0 : peak.width));
+  peak.snr = level - peak.noise_floor;
   return peak;
 }
 
