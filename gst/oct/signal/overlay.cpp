@@ -276,7 +276,6 @@ Overlay::draw_axes (const Axis &x_axis, const Axis &y_axis)
     set (plot.left - 1, y, Colour::axes);
   write_at (width - text_width (x_axis.unit) - zoom,
       bottom - line_height * zoom - 4 * zoom, x_axis.unit, Colour::axes);
-  write_at (
-      zoom, plot.top - (line_height + 1) * zoom + 2 * zoom, y_axis.unit, Colour::axes);
+  write_at (zoom, bottom, y_axis.unit, Colour::axes);
 }
 } // namespace oct
