@@ -1,5 +1,5 @@
 #!/bin/bash
-# Shows OCT as it comes, B-scan and picture from above, and records its spectra.
+# Shows live OCT in a window: B-scans, en face projection, spectrum and A-scan. Records spectra.
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
@@ -13,8 +13,8 @@ usage () {
 Usage: oct-live.sh [OPTION…] [FILE]
 
 Installs what is missing (Debian 12 and 13), builds, and shows in a window B-scans, the picture from
-above, the frame rate, and what can be turned: of octtestsrc's tissue, of FILE, again and
-again, or of a camera.
+above, plots of the spectrum and of the A-scan, the frame rate, and what can be turned: of
+octtestsrc's tissue, of FILE, again and again, or of a camera.
 
   --camera NAME           of those that arv-tool-0.8 lists: GigE Vision and USB3 Vision
   --features TEXT         of the camera, such as "ExposureTime=20 LineRate=100000"
@@ -27,17 +27,21 @@ $(explain_calibration)
 Pictures:
   --b-scans COUNT         rows of the picture from above (128)
 $(explain_picture)
+  --no-signal             no plots: they show saturation, FWHM, SNR and noise of an A-line or of
+                          the mean, 25 times a second at most, which costs little
 
 Recording, of spectra as they come, into oct-DATE-TIME.npy; beside it a .txt that --settings
-takes:
+takes. Its comments name the properties of all other elements:
   --folder FOLDER         (default: the current one)
   --record                from the first frame on, not when the space bar is pressed
   --frames COUNT          after which it ends, of tissue and of cameras
 
 Keys: up and down turn white, right and left black, r finds the range by itself, + and - take
-more or fewer B-scans into a mean, the space bar begins and ends a recording, q ends.
+more or fewer B-scans into a mean, the space bar begins and ends a recording, q ends. A click
+into the B-scan chooses the A-line of the plots, m plots the mean again, and o begins and ends
+the curve of sensitivity over depth (move a mirror).
 
-  --print                 writes the pipeline, and does not play it
+  --print                 writes the pipeline for gst-launch-1.0, and does not play it
 $(explain_device)
 
 Examples:
@@ -46,7 +50,7 @@ Examples:
 END
 }
 
-camera='' features='' rate=25 b_scans=128 frames=-1 print=''
+camera='' features='' rate=25 b_scans=128 frames=-1 print='' signal=yes
 window=()
 
 while [ $# -gt 0 ]; do
@@ -55,6 +59,7 @@ while [ $# -gt 0 ]; do
     --help) usage; exit 0 ;;
     --record) window+=("$option"); shift; continue ;;
     --print) print=yes; shift; continue ;;
+    --no-signal) signal=''; shift; continue ;;
   esac
   if take_switch "$option"; then
     shift
@@ -129,13 +134,21 @@ show=(opencldownload ! videoconvert ! gtksink sync=false)
 [ ${#range[@]} -gt 0 ] && shown=("${range[@]}") || shown=(db-auto=true db-min=20 db-max=90)
 [ ${#range[@]} -gt 0 ] || range=(db-min=20 db-max=90)
 pipeline=("${source[@]}" ! tee name=raw allow-not-linked=true
-  raw. ! "${drop[@]}" ! openclupload ! octscan "b-scans=$b_scans"
+  raw. ! "${drop[@]}" ! openclupload ! tee name=uploaded
+  uploaded. ! octscan "b-scans=$b_scans"
   ! octwindowinterp name=interp "${interp[@]}" ! octfft "${fft[@]}"
   ! "application/x-oct(memory:OpenCLMemory),domain=depth,format=CF32LE" ! tee name=depths
   depths. ! "${drop[@]}" ! octaverage name=average frames=1 rolling=true mean=linear
   ! octdisplay name=display "${shown[@]}" ! "${show[@]}" name=b_scan
   depths. ! "${drop[@]}" ! octvolume name=above projection=maximum "${range[@]}"
   ! "${show[@]}" name=en_face)
+if [ -n "$signal" ]; then
+  often=interval=40000000
+  plot=("video/x-raw(memory:OpenCLMemory),width=640,height=560" ! "${show[@]}")
+  pipeline+=(
+    uploaded. ! "${drop[@]}" ! octsignal name=spectrum "$often" ! "${plot[@]}" name=spectrum_plot
+    depths. ! "${drop[@]}" ! octsignal name=a_scan "$often" ! "${plot[@]}" name=a_scan_plot)
+fi
 
 if [ -n "$print" ]; then
   printf '%q ' "${pipeline[@]}"

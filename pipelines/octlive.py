@@ -4,13 +4,15 @@
 octlive.py [--folder FOLDER] [--record] [--repeat] ELEMENT [PROPERTY=VALUE...] ! ELEMENT ...
 
 Of the pipeline it needs these by name: the tee `raw` of spectra, `interp`, `average`, `display`,
-`above`, and the sinks `b_scan` and `en_face`.
+`above`, and the sinks `b_scan` and `en_face`. Plots are optional: the elements octsignal `spectrum`
+and `a_scan`, with the sinks `spectrum_plot` and `a_scan_plot`.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
 import importlib.util
 import pathlib
+import shlex
 import sys
 import time
 
@@ -19,7 +21,7 @@ import gi
 gi.require_version("Gdk", "3.0")
 gi.require_version("Gst", "1.0")
 gi.require_version("Gtk", "3.0")
-from gi.repository import Gdk, GLib, Gst, Gtk  # noqa: E402
+from gi.repository import Gdk, GLib, GObject, Gst, Gtk  # noqa: E402
 
 
 def load_view():
@@ -34,6 +36,7 @@ opencl_view = load_view()
 
 KEYS = "up, down: white · right, left: black · r: range by itself · + -: average · " \
        "space: record · q: end"
+SIGNAL_KEYS = "click into the B-scan: plot this A-line · m: plot the mean · o: roll-off"
 DECIBELS = 2  # of a key
 # Bytes of spectra that wait in memory while a disk pauses
 WAITING_BYTES = 2 << 30
@@ -55,12 +58,40 @@ def settings_of(element):
         yield f"{spec.name}={getattr(value, 'value_nick', value)}"
 
 
+def elements_of(pipeline):
+    """Returns the elements from the source to the sinks."""
+    found = []
+    pipeline.iterate_sorted().foreach(found.append)
+    return found[::-1]
+
+
+def text_of(value):
+    """Returns a value as gst-launch-1.0 takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.to_string() if isinstance(value, Gst.Caps) else getattr(value, "value_nick", value)
+
+
+def changed_properties(element):
+    """Returns NAME=VALUE of each property that does not have its default."""
+    wanted = GObject.ParamFlags.READABLE | GObject.ParamFlags.WRITABLE
+    for spec in element.list_properties():
+        if spec.flags & wanted != wanted or spec.name in ("name", "parent"):
+            continue
+        try:
+            value = element.get_property(spec.name)
+        except TypeError:  # an array, which PyGObject cannot read; the launch line has it
+            continue
+        if value not in (spec.default_value, "", None):
+            yield f"{spec.name}={text_of(value)}"
+
+
 class Recording:
     """Spectra as they come into a .npy, beside it a .txt of how depths were made of them. The
     queue takes what the disk cannot take at once, and drops nothing."""
 
-    def __init__(self, pipeline, path):
-        self.pipeline, self.path = pipeline, path
+    def __init__(self, pipeline, words, path):
+        self.pipeline, self.words, self.path = pipeline, words, path
         self.tee = pipeline.get_by_name("raw")
         self.write_settings()
         self.bin = Gst.parse_bin_from_description(
@@ -75,7 +106,12 @@ class Recording:
 
     def write_settings(self):
         lines = [f"# {self.path.name}, recorded by oct-live.sh",
-                 *settings_of(self.pipeline.get_by_name("interp"))]
+                 *settings_of(self.pipeline.get_by_name("interp")),
+                 f"# {shlex.join(['gst-launch-1.0', *self.words])}",
+                 "# Properties that were not at their defaults when the recording began:",
+                 *(" ".join(["#", element.get_factory().get_name(), f"name={element.get_name()}",
+                             *changed_properties(element)])
+                   for element in elements_of(self.pipeline))]
         self.path.with_suffix(".txt").write_text("\n".join(lines) + "\n")
 
     def extent(self):
@@ -127,9 +163,15 @@ class Live(opencl_view.View):
         pipeline = Gst.parse_launchv(words)
         # So that the end of a recording is heard, which is not that of the pipeline.
         pipeline.set_property("message-forward", True)
-        sinks = [pipeline.get_by_name(name) for name in ("b_scan", "en_face")]
-        super().__init__(pipeline, sinks, quit_at_end=True)
-        self.folder, self.repeat = folder, repeat
+        sinks = [pipeline.get_by_name(name)
+                 for name in ("b_scan", "en_face", "spectrum_plot", "a_scan_plot")]
+        self.signals = [signal for signal in map(pipeline.get_by_name, ("spectrum", "a_scan"))
+                        if signal]
+        super().__init__(pipeline, [sink for sink in sinks if sink], quit_at_end=True)
+        if self.signals:
+            sinks[0].get_static_pad("sink").get_peer().add_probe(
+                Gst.PadProbeType.EVENT_UPSTREAM, self.choose_line)
+        self.words, self.folder, self.repeat = words, folder, repeat
         self.recording, self.stopping, self.told, self.came = None, False, "", 0
         self.window.connect("key-press-event", lambda _, event: self.press(event))
         pipeline.get_by_name("raw").get_static_pad("sink").add_probe(
@@ -146,10 +188,27 @@ class Live(opencl_view.View):
 
     def report(self):
         came, self.came = self.came, 0
-        b_scans, above = self.rates()
+        b_scans, above = self.rates()[:2]
         return "\n".join(filter(None, [
             f"{came} frames/s, of which {b_scans} B-scans and {above} pictures from above are shown",
-            self.recording.report() if self.recording else self.told, KEYS]))
+            self.recording.report() if self.recording else self.told, KEYS,
+            self.signals and SIGNAL_KEYS]))
+
+    # Plots
+
+    def choose_line(self, _pad, info):
+        """A click into the B-scan, whose columns are A-lines. gtksink sends it upstream, with its
+        place in the picture."""
+        event = info.get_event()
+        if event.type == Gst.EventType.NAVIGATION:
+            structure = event.get_structure()
+            if structure.get_string("event") == "mouse-button-press":
+                self.plot_line(int(structure.get_double("pointer_x").value))
+        return Gst.PadProbeReturn.OK
+
+    def plot_line(self, line):
+        for signal in self.signals:
+            signal.set_property("line", max(line, -1))
 
     # Recording
 
@@ -162,7 +221,7 @@ class Live(opencl_view.View):
     def record(self):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.recording = Recording(self.pipeline, self.path_of_now())
+            self.recording = Recording(self.pipeline, self.words, self.path_of_now())
         except OSError as error:
             self.say(f"no recording: {error}")
 
@@ -251,6 +310,8 @@ class Live(opencl_view.View):
             "r": lambda: self.turn("display.db-auto", lambda on: not on),
             "plus": lambda: self.turn("average.frames", lambda frames: 2 * frames),
             "minus": lambda: self.turn("average.frames", lambda frames: frames // 2),
+            "m": lambda: self.plot_line(-1),
+            "o": lambda: self.turn("a_scan.roll-off", lambda on: not on) if self.signals else None,
             "space": self.toggle_recording,
             "q": self.stop,
         }

@@ -257,13 +257,20 @@ class View:
         side.pack_start(self.status, False, False, 0)
         side.pack_start(self.replay, False, False, 0)
         side.pack_start(scrolled, True, True, 0)
-        pictures = Gtk.Box(orientation=Gtk.Orientation.HORIZONTAL, spacing=4)
-        for sink in self.sinks:
-            pictures.pack_start(sink.get_property("widget"), True, True, 0)
         both = Gtk.Paned()
-        both.pack1(pictures, True, True)
+        both.pack1(self.pictures(), True, True)
         both.pack2(side, False, False)
         return both
+
+    def pictures(self):
+        """Returns the widget with all pictures, two in a row."""
+        rows = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4)
+        for first in range(0, len(self.sinks), 2):
+            row = Gtk.Box(spacing=4, homogeneous=True)
+            for sink in self.sinks[first:first + 2]:
+                row.pack_start(sink.get_property("widget"), True, True, 0)
+            rows.pack_start(row, True, True, 0)
+        return rows
 
     def rates(self):
         """Returns the number of frames that each sink rendered since the last call."""

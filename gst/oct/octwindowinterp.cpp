@@ -117,15 +117,19 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <optional>
 
 #include "spectra/announcedspectra.hpp"
 #include "spectra/backgroundmean.hpp"
+#include "spectra/capsformat.hpp"
 #include "spectra/clockedspectra.hpp"
 #include "spectra/deferredspectra.hpp"
 #include "spectra/livecalibration.hpp"
+#include "spectra/peakwidths.hpp"
 #include "spectra/samplecounts.hpp"
 #include "spectra/unpacking.hpp"
+#include "signal/peak.hpp"
 #include "elements.h"
 #include "settingsfile.hpp"
 
@@ -154,6 +158,7 @@ static GstStaticPadTemplate src_template =
             "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, " SPECTRUM_SIZE));
 
 namespace {
+using oct::CapsFormat;
 using oct::Clock;
 using oct::Interpolation;
 using oct::WindowFunction;
@@ -204,51 +209,6 @@ struct WindowInterpSettings {
                                     spectrum.used_of (samples), micrometres[gsize (unit)])
                                     / spectrum.oversampling ();
   }
-};
-
-struct CapsFormat {
-  const char *media_type;
-  const char *format;
-  oct::SampleFormat sample; /* format that the kernels read, after unpacking */
-  guint bits;
-  bool integer;
-  const char *unpack; /* (nullable) option of the unpacking kernel */
-
-  /* Returns the option of unpack.cl for this format, even if it needs no unpacking. */
-  const char *unpacking () const
-  {
-    static const char *const plain_options[] = {
-        "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
-    return unpack ? unpack : plain_options[gsize (sample)];
-  }
-  /* Each A-line begins at a byte. */
-  gsize line_bytes (gsize samples) const { return (samples * bits + 7) / 8; }
-  bool is_signed () const { return format[0] == 'S'; }
-  /* Returns the maximum of a sample after the shift; 0 for floats. */
-  guint full_scale (guint shift) const
-  {
-    return integer ? guint (((guint64 (1) << (bits - is_signed ())) - 1) >> shift) : 0;
-  }
-};
-
-const CapsFormat caps_formats[] = {
-    {"video/x-raw", "GRAY8", oct::SampleFormat::u8, 8, true, nullptr},
-    {"video/x-raw", "GRAY16_LE", oct::SampleFormat::u16le, 16, true, nullptr},
-    {"video/x-raw", "GRAY16_BE", oct::SampleFormat::u16be, 16, true, nullptr},
-    {"application/x-oct", "U8", oct::SampleFormat::u8, 8, true, nullptr},
-    {"application/x-oct", "U16LE", oct::SampleFormat::u16le, 16, true, nullptr},
-    {"application/x-oct", "U16BE", oct::SampleFormat::u16be, 16, true, nullptr},
-    {"application/x-oct", "F32LE", oct::SampleFormat::f32le, 32, false, nullptr},
-    {"application/x-oct", "CF32LE", oct::SampleFormat::f32le, 64, false, nullptr},
-    {"application/x-oct", "S8", oct::SampleFormat::f32le, 8, true, "UNPACK_S8"},
-    {"application/x-oct", "S16LE", oct::SampleFormat::f32le, 16, true, "UNPACK_S16LE"},
-    {"application/x-oct", "S16BE", oct::SampleFormat::f32le, 16, true, "UNPACK_S16BE"},
-    {"application/x-oct", "S32LE", oct::SampleFormat::f32le, 32, true, "UNPACK_S32LE"},
-    {"application/x-oct", "U32LE", oct::SampleFormat::f32le, 32, true, "UNPACK_U32LE"},
-    {"application/x-oct", "MONO10P", oct::SampleFormat::u16le, 10, true, "UNPACK_10P"},
-    {"application/x-oct", "MONO12P", oct::SampleFormat::u16le, 12, true, "UNPACK_12P"},
-    {"application/x-oct", "MONO12PACKED", oct::SampleFormat::u16le, 12, true,
-        "UNPACK_12PACKED"},
 };
 
 /* Fields of application/x-oct and the corresponding ones of raw video */
@@ -310,6 +270,14 @@ struct PreparedStage {
            && tables_revision == settings.tables_revision;
   }
 };
+
+/* Answer to octsignal's query for these settings */
+struct KnownWidths {
+  std::mutex mutex;
+  guint samples = 0; /* 0: not computed yet */
+  guint tables_revision = 0;
+  oct::PeakWidths widths;
+};
 } // namespace
 
 #define GST_TYPE_OCT_WINDOW_INTERP (gst_oct_window_interp_get_type ())
@@ -324,6 +292,7 @@ struct _GstOctWindowInterp {
   opencl::Preparation *preparation;
   PreparedStage *prepared; /* by `preparation`, used when that is done */
   oct::LiveCalibration *calibration;
+  KnownWidths *widths;
   guint calibrations; /* WindowInterpSettings::calibrations of the last calibration */
   bool is_saturated;  /* a warning was posted, and saturation has not ended since */
 };
@@ -685,32 +654,6 @@ gst_oct_window_interp_transform_caps (
   return result;
 }
 
-static const CapsFormat *
-find_format (const GstStructure *structure)
-{
-  for (const CapsFormat &format : caps_formats) {
-    if (gst_structure_has_name (structure, format.media_type)
-        && g_strcmp0 (gst_structure_get_string (structure, "format"), format.format) == 0)
-      return &format;
-  }
-  return nullptr;
-}
-
-static const CapsFormat *
-parse_caps (GstCaps *caps, guint *samples, guint *lines)
-{
-  const GstStructure *structure = gst_caps_get_structure (caps, 0);
-  bool video = gst_structure_has_name (structure, "video/x-raw");
-  gint columns, rows;
-
-  if (!gst_structure_get_int (structure, video ? "width" : "samples", &columns)
-      || !gst_structure_get_int (structure, video ? "height" : "lines", &rows))
-    return nullptr;
-  *samples = columns;
-  *lines = rows;
-  return find_format (structure);
-}
-
 /* Adds the wavenumber step to the output caps, if it is known. */
 static GstCaps *
 gst_oct_window_interp_fixate_caps (
@@ -720,7 +663,7 @@ gst_oct_window_interp_fixate_caps (
                ->fixate_caps (base, direction, caps, others);
   guint samples, lines;
   if (direction != GST_PAD_SINK || gst_caps_is_empty (others)
-      || !parse_caps (caps, &samples, &lines))
+      || !oct::parse_spectra (caps, &samples, &lines))
     return others;
   const double step =
       GST_OCT_WINDOW_INTERP (base)->settings->current ().step_of (samples);
@@ -735,7 +678,7 @@ static gboolean
 gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
   guint samples, lines;
-  const CapsFormat *format = parse_caps (caps, &samples, &lines);
+  const CapsFormat *format = oct::parse_spectra (caps, &samples, &lines);
 
   if (!format)
     return FALSE;
@@ -1141,8 +1084,8 @@ gst_oct_window_interp_set_formats (
   self->work = new WindowInterpWork;
   self->calibration->forget ();
   WindowInterpWork &work = *self->work;
-  work.input = parse_caps (input, &work.samples, &work.lines);
-  const CapsFormat *made = parse_caps (output, &work.points, &lines);
+  work.input = oct::parse_spectra (input, &work.samples, &work.lines);
+  const CapsFormat *made = oct::parse_spectra (output, &work.points, &lines);
   if (!work.input || !made) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "unsupported caps, expected spectra");
@@ -1157,6 +1100,81 @@ gst_oct_window_interp_set_formats (
           work.input->integer ? work.input->unpacking () : nullptr, error))
     return FALSE;
   return adopt_settings (self, error);
+}
+
+/* Width of a mirror's peak in theory */
+
+/* Returns the source's spectrum at each even wavenumber, times `window`; empty if the
+ * spectrum is unknown. background-file shows it, as it is recorded without a sample. */
+static std::vector<double>
+windowed_spectrum (const WindowInterpSettings &settings, const oct::Samples &samples,
+    std::vector<double> window)
+{
+  std::vector<double> spectrum, map;
+  if (settings.background != BackgroundMethod::file
+      || !oct::values_file_load_used (
+          settings.spectrum.background, samples, spectrum, nullptr)
+      || (!settings.is_clocked ()
+          && settings.spectrum.interpolation != Interpolation::none
+          && !oct::calibration_load (
+              settings.spectrum.calibration, samples, map, nullptr)))
+    return {};
+  for (gsize m = 0; m < window.size (); m++) {
+    const double place = map.empty () ? double (m) : map[m];
+    const gsize before = std::min (gsize (place), spectrum.size () - 2);
+    window[m] *= spectrum[before]
+                 + (place - double (before)) * (spectrum[before + 1] - spectrum[before]);
+  }
+  return window;
+}
+
+static oct::PeakWidths
+widths_of (const WindowInterpSettings &settings, guint samples)
+{
+  const oct::Samples used = settings.spectrum.used_of (samples);
+  const gsize points =
+      settings.spectrum.points_of (samples) / settings.spectrum.oversampling ();
+  const std::vector<double> window =
+      oct::scaled_window_function (settings.spectrum.window, used.used);
+  const std::vector<double> spectrum = windowed_spectrum (settings, used, window);
+  oct::PeakWidths widths;
+  widths.window = oct::transform_width (window, points);
+  if (!spectrum.empty ())
+    widths.spectrum = oct::transform_width (spectrum, points);
+  return widths;
+}
+
+/* Answers a query of octsignal. Any thread may call it. */
+static bool
+answer_widths (GstOctWindowInterp *self, oct::PeakWidths &widths)
+{
+  const WindowInterpSettings settings = self->settings->current ();
+  guint samples = 0, lines = 0;
+  GstCaps *caps = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (self));
+  const bool known = caps && oct::parse_spectra (caps, &samples, &lines);
+  gst_clear_caps (&caps);
+  if (!known || settings.spectrum.used_of (samples).used < oct::least_samples)
+    return false;
+  KnownWidths &last = *self->widths;
+  const std::lock_guard<std::mutex> guard (last.mutex);
+  if (last.samples != samples || last.tables_revision != settings.tables_revision)
+    last.widths = widths_of (settings, samples);
+  last.samples = samples;
+  last.tables_revision = settings.tables_revision;
+  widths = last.widths;
+  return true;
+}
+
+static gboolean
+gst_oct_window_interp_query (
+    GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
+{
+  oct::PeakWidths *widths =
+      direction == GST_PAD_SRC ? oct::peak_widths_of (query) : nullptr;
+  if (widths)
+    return answer_widths (GST_OCT_WINDOW_INTERP (base), *widths);
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
+      ->query (base, direction, query);
 }
 
 /* The work */
@@ -1309,6 +1327,7 @@ gst_oct_window_interp_init (GstOctWindowInterp *self)
   self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;
   oct::settings_file_follow (GST_ELEMENT (self));
+  self->widths = new KnownWidths;
   /* QoS of a slow display must not drop frames that another branch records. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
@@ -1322,8 +1341,8 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
 
   opencl::install_settings<&GstOctWindowInterp::settings,
       &GstOctWindowInterp::preparation, &GstOctWindowInterp::work,
-      &GstOctWindowInterp::prepared, &GstOctWindowInterp::calibration> (
-      klass, properties);
+      &GstOctWindowInterp::prepared, &GstOctWindowInterp::calibration,
+      &GstOctWindowInterp::widths> (klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -1335,6 +1354,7 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
   transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;
+  transform_class->query = gst_oct_window_interp_query;
   transform_class->sink_event = gst_oct_window_interp_sink_event;
   filter_class->open = gst_oct_window_interp_open;
   filter_class->close = gst_oct_window_interp_close;

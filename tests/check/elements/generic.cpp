@@ -74,6 +74,7 @@ const Need needs[] = {
         "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
         "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
     {"openclconvolve", "kernel=<(double)1>"},
+    {"octsignal", "interval=0", nullptr, "video/x-raw(ANY),width=96,height=64"},
     {"octtestsrc", "", nullptr, "video/x-raw(ANY),width=64,height=8"},
     {"octrender", "", nullptr, "video/x-raw(ANY),width=24,height=16"},
     {"openclfilterbin", "filter=openclconvert"},

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Promises: oct-live.sh shows B-scans and the en face projection of a phantom, a file and a camera.
-Keys change the display. A recording has every frame, however slow the window is, and the settings
-in a file beside it. A recording that fails does not affect the window.
+"""Promises: oct-live.sh shows B-scans, the en face projection, and plots of the spectrum and the
+A-scan, of a phantom, a file and a camera. Keys change the display, and a click chooses the A-line
+of the plots. A recording has every frame, however slow the window is, and the settings in a file
+beside it. A recording that fails does not affect the window. gst-launch-1.0 runs what --print
+prints.
 
 usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER
 
@@ -22,7 +24,7 @@ import time
 
 import numpy as np
 
-from xscreen import levels_on_screen, screen
+from xscreen import greens_on_screen, levels_on_screen, screen
 
 PIPELINES = pathlib.Path(sys.argv[1]).resolve()
 SCRIPT = PIPELINES / "oct-live.sh"
@@ -146,6 +148,62 @@ def check_keys():
     end(live)
 
 
+def check_plots():
+    live = live_of(*TISSUE, "--depth", "8,200")
+    shown = Shown(live)
+    spectrum, a_scan = map(live.pipeline.get_by_name, ("spectrum", "a_scan"))
+    play_until(live, lambda: len(shown.counts) == 4 and shown.least() > 5)
+    # The curves are in the lower quarter of the window.
+    width = live.sinks[2].get_property("widget").get_allocated_width()
+    height = live.window.get_size()[1]
+    for plot in 0, 1:
+        area = greens_on_screen()[height * 3 // 4:height * 15 // 16, plot * width:(plot + 1) * width]
+        assert np.count_nonzero(area > 100) > width / 2, plot
+    for line in 20, 31:
+        click(live, line)
+        assert spectrum.get_property("line") == a_scan.get_property("line") == line
+    heard = []
+    live.pipeline.get_bus().connect(
+        "message::element", lambda _, message: heard.append(message.get_structure().copy()))
+    play_until(live, lambda: any(
+        signal.get_name() == "octsignal" and signal.get_int("line").value == 31 for signal in heard))
+    press(live, "m", "o")
+    assert spectrum.get_property("line") == a_scan.get_property("line") == -1
+    assert a_scan.get_property("roll-off")
+    press(live, "o")
+    assert not a_scan.get_property("roll-off")
+    before = shown.least()
+    play_until(live, lambda: shown.least() > before + 5)
+    end(live)
+
+    live = live_of(*TISSUE, "--no-signal")
+    shown = Shown(live)
+    play_until(live, lambda: len(shown.counts) == 2 and shown.least() > 5)
+    end(live)
+
+
+def click(live, column):
+    """Clicks into a column of the B-scan."""
+    widget = live.sinks[0].get_property("widget")
+    width, height = widget.get_allocated_width(), widget.get_allocated_height()
+    caps = live.sinks[0].get_static_pad("sink").get_current_caps().get_structure(0)
+    columns, rows = (caps.get_int(name).value for name in ("width", "height"))
+    shown = min(width, height * columns / rows)
+    event = tool.Gdk.Event.new(tool.Gdk.EventType.BUTTON_PRESS)
+    event.button.window = widget.get_window()
+    event.button.button, event.button.y = 1, height / 2
+    event.button.x = (width - shown) / 2 + (column + 0.5) * shown / columns
+    widget.event(event)
+
+
+def check_printed_pipeline():
+    """Checks that the shell and gst-launch-1.0 run what --print prints."""
+    printed = run(*TISSUE, "--frames", 10, "--depth", "8,200", "--print").stdout
+    done = subprocess.run(f"gst-launch-1.0 {printed}", shell=True, executable="/bin/bash",
+                          capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0 and "Got EOS" in done.stdout, done
+
+
 def check_recording_by_key(live):
     for _ in range(2):
         press(live, "space")
@@ -159,6 +217,12 @@ def check_recording_by_key(live):
         assert len(recorded) > 10
         assert np.array_equal(recorded, all_frames[first:first + len(recorded)])
         assert f"# {len(recorded)} frames of video/x-raw" in settings, settings
+        for line in ("gst-launch-1.0 octtestsrc is-live=true .*", "octtestsrc name=.* is-live=true",
+                     "octfft name=.* depth-start=8", "octscan name=.* b-scans=128",
+                     "octwindowinterp name=interp wavelength-min=1187.0 wavelength-max=1433.0",
+                     "octaverage name=average frames=1 rolling=true mean=linear",
+                     "octdisplay name=display db-min=24.0 db-max=90.0"):
+            assert re.search(f"^# {line}$", settings, re.MULTILINE), (line, settings)
         pathlib.Path("settings.txt").write_text(settings)
         again = tool.Gst.parse_launch("octwindowinterp name=again settings=settings.txt")
         assert again.get_property("wavelength-min") == 1187, settings
@@ -253,8 +317,9 @@ with screen(), tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     tool = load(PIPELINES / "octlive.py")
     tool.opencl_view.need_display("octlive")
-    for check in (check_no_frame_lost, check_keys, check_failing_recordings, check_files,
-                  check_camera, check_script, check_ended_by_signal):
+    for check in (check_no_frame_lost, check_keys, check_plots, check_printed_pipeline,
+                  check_failing_recordings, check_files, check_camera, check_script,
+                  check_ended_by_signal):
         print(check.__name__, flush=True)
         check()
     os.chdir("/")

@@ -1,0 +1,70 @@
+/* Mean, minimum, maximum and saturation of the spectra of a frame, on the device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "spectrumstatistics.hpp"
+
+#include "../depth/depthfilter.hpp"
+
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octsignal.cl"
+
+namespace oct {
+namespace {
+const guint rows_of_partial = 5; /* as in the kernel */
+const guint most_blocks = 256, least_lines = 8;
+} // namespace
+
+guint
+lines_of_block (GstOpenCLContext *context, guint lines)
+{
+  const guint blocks = opencl::is_cpu (context)
+                           ? 2 * guint (opencl::compute_units (context))
+                           : most_blocks;
+  return std::max ((lines + blocks - 1) / blocks, least_lines);
+}
+
+bool
+SpectrumStatistics::create (GstOpenCLContext *context, const CapsFormat &format,
+    guint n_samples, guint n_lines, GError **error)
+{
+  const bool complex = g_str_equal (format.format, "CF32LE");
+  const std::string options =
+      complex ? "-DCOMPLEX_SAMPLES" : std::string ("-DTO_FLOAT -D") + format.unpacking ();
+  samples = n_samples;
+  lines = n_lines;
+  line_bytes = format.line_bytes (samples);
+  alignment = complex ? sizeof (cl_float) : 1;
+  lines_of_block = oct::lines_of_block (context, lines);
+  blocks = (lines + lines_of_block - 1) / lines_of_block;
+  frames = 0;
+  return sum.create (context, KERNELS, "sum_spectra", options.c_str (), error)
+         && find.create (context, KERNELS, "find_spectrum", options.c_str (), error)
+         && opencl::make_buffer (context,
+             sizeof (cl_float) * rows_of_partial * blocks * samples, partial, error)
+         && opencl::make_buffer (context, sizeof (cl_float) * samples, background, error);
+}
+
+bool
+SpectrumStatistics::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame,
+    const Request &request, cl_mem result, GError **error)
+{
+  const cl_long stride =
+      frame->stride[0] == 0 ? cl_long (line_bytes) : cl_long (frame->stride[0]);
+  const double full_scale = request.full_scale > 0 ? request.full_scale : INFINITY;
+  frames = std::min (frames + 1, request.background_frames);
+  return check_frame_alignment (frame, alignment, error)
+         && sum.launch (queue, samples, blocks, error, frame->data,
+             cl_ulong (frame->offset[0]), stride, cl_uint (samples), cl_uint (lines),
+             cl_uint (request.shift), cl_float (full_scale), lines_of_block, blocks,
+             partial ())
+         && find.launch (queue, samples, 1, error, partial (), cl_uint (samples), blocks,
+             frame->data, cl_ulong (frame->offset[0]), stride, cl_int (request.line),
+             cl_uint (request.shift), cl_float (1.0 / frames), background (), result);
+}
+} // namespace oct
