@@ -39,7 +39,8 @@ struct DepthLayout {
   guint first_depth = 0; /* bin of the first depth; 0 if unknown (images) */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
-  std::string quantity; /* field of the caps; empty if unknown */
+  double depth_step = 0; /* µm; 0 if unknown */
+  std::string quantity;  /* field of the caps; empty if unknown */
 
   gsize size () const { return bytes * depths * lines; }
   /* GST_CLOCK_TIME_NONE without a frame rate */
@@ -202,6 +203,8 @@ protected:
   {
     return gst_opencl_filter_get_output_index (GST_OPENCL_FILTER (base));
   }
+
+  GstOpenCLFilter *element () const { return GST_OPENCL_FILTER (base); }
 
   Values in_force;
 
