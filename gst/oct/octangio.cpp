@@ -105,7 +105,7 @@ struct AngioSettings {
   double threshold = oct::least_threshold;
   double threshold_snr = 0;
   bool projection_resolved = false;
-  double projection_ratio = 0.5;
+  double projection_ratio = 0.4;
 };
 
 class Angiogram : public oct::DepthFilterOf<AngioSettings> {

@@ -110,6 +110,9 @@ struct RegisterWork {
   guint collected = 0;   /* volumes in the mean */
   guint64 number = 0;    /* of the next volume */
   bool is_break = false; /* volumes before the next mean were dropped */
+  GstClockTime time = GST_CLOCK_TIME_NONE,
+               duration = GST_CLOCK_TIME_NONE; /* of the input */
+  bool empty = false, incomplete = false;      /* the same */
   GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
   guint64 means = 0; /* number of outputs */
   GstBufferPool *pool = nullptr;
@@ -519,7 +522,7 @@ start_mean (RegisterWork &work, const GstOpenCLFrame *volume, cl_command_queue q
 {
   const gsize all_lines = gsize (work.lines) * work.rows;
   work.reference = gst_buffer_ref (volume->buffer);
-  work.start = GST_BUFFER_PTS (volume->buffer);
+  work.start = work.time;
   return work.start_sum.launch (queue, work.depths, all_lines, error, volume->data,
       cl_ulong (volume->offset[0]), work.depths, cl_uint (all_lines), work.sum (),
       work.counts ());
@@ -569,9 +572,14 @@ finish_mean (GstOctRegister *self, cl_command_queue queue, GError **error)
 /* --- frames --- */
 
 static void
-gst_oct_register_begin_frame (GstOpenCLFilter *filter, GstBuffer *)
+gst_oct_register_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOctRegister *self = GST_OCT_REGISTER (filter);
+  RegisterWork &work = *self->work;
+  work.time = GST_BUFFER_PTS (input);
+  work.duration = GST_BUFFER_DURATION (input);
+  work.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
+  work.incomplete = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_CORRUPTED);
   update_settings (self);
   post_shifts (self, false);
 }
@@ -595,13 +603,10 @@ gst_oct_register_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 {
   GstOctRegister *self = GST_OCT_REGISTER (filter);
   RegisterWork &work = *self->work;
-  GstBuffer *buffer = input->buffer;
-  const bool is_empty = GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP);
   const bool is_first = work.collected == 0;
 
   *outputs = 0;
-  if (is_empty
-      || (is_first && GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_CORRUPTED))) {
+  if (work.empty || (is_first && work.incomplete)) {
     GST_INFO_OBJECT (self, "dropping a volume with missing B-scans");
     work.number++;
     return TRUE;
@@ -612,9 +617,10 @@ gst_oct_register_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     return FALSE;
   work.number++;
   work.collected++;
-  work.end = GST_BUFFER_DURATION_IS_VALID (buffer) && GST_BUFFER_PTS_IS_VALID (buffer)
-                 ? GST_BUFFER_PTS (buffer) + GST_BUFFER_DURATION (buffer)
-                 : GST_CLOCK_TIME_NONE;
+  work.end =
+      GST_CLOCK_TIME_IS_VALID (work.time) && GST_CLOCK_TIME_IS_VALID (work.duration)
+          ? work.time + work.duration
+          : GST_CLOCK_TIME_NONE;
   const guint wanted = work.in_force.volumes > 0 ? work.in_force.volumes : most_volumes;
   if (work.collected < wanted)
     return TRUE;

@@ -137,12 +137,14 @@ apply_threshold (global const uchar *restrict powers, ulong powers_offset, uint 
  * over 2 * ACROSS + 1 A-lines and 2 * ALONG + 1 depths, and a value stays if its flow is
  * at least `ratio` times the greatest one before. RELATIVE: flow in units of the power
  * (variances) is divided by it first. The logarithm is that of the power over a hundredth
- * of the noise power, plus 1, so that it is positive.
+ * of the noise power, plus 1, so that it is positive. Noise is a flow too, so depths count
+ * only where the power is CLEAR times that of the noise.
  *
  * One work-group per A-line, which goes from chunk to chunk of depths. */
 #define ACROSS 2
 #define ALONG 3
 #define CHUNK 64
+#define CLEAR 16.0f
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 resolve_projections (global const float *restrict flow, global const uchar *restrict bytes,
@@ -155,6 +157,7 @@ resolve_projections (global const float *restrict flow, global const uchar *rest
   const uint first = line > ACROSS ? line - ACROSS : 0;
   const uint last = min (line + ACROSS, lines - 1);
   const float least = threshold_of (noise, least_power, least_snr);
+  const float counted = fmax (least, *noise * CLEAR);
   const float reference = fmax (*noise * 0.01f, FLT_MIN);
   global float *to = (global float *)(output + output_offset) + (size_t)line * depths;
   /* Sums across A-lines, with ALONG depths before and after the chunk */
@@ -206,13 +209,17 @@ resolve_projections (global const float *restrict flow, global const uchar *rest
       const FLOATS level = 1.0f + LOG2 (fmax (power / reference, (FLOATS)1.0f));
       const FLOATS value = (relative ? a / b : a / count) / level;
       STORE (
-          ((depth <= end) & (power > 0.0f) & (power >= least)) ? value : (FLOATS)0.0f,
+          ((depth <= end) & (power > 0.0f) & (power >= counted)) ? value : (FLOATS)0.0f,
           values + n);
     }
     WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+    /* Only depths that are bright themselves count as those before others. */
 #if GROUP > 1
-    /* Greatest value up to each depth of the chunk */
-    float own = values[item];
+    const uint depth = begin + item;
+    const size_t at = (size_t)line * depths + min (depth, depths - 1);
+    const float own = values[item], power = powers[at];
+    values[item] = depth < depths && power >= counted ? own : 0.0f;
+    barrier (CLK_LOCAL_MEM_FENCE);
     for (uint step = 1; step < CHUNK; step *= 2) {
       const float other = item >= step ? values[item - step] : 0.0f;
       barrier (CLK_LOCAL_MEM_FENCE);
@@ -220,20 +227,16 @@ resolve_projections (global const float *restrict flow, global const uchar *rest
       barrier (CLK_LOCAL_MEM_FENCE);
     }
     const float before = fmax (greatest, item > 0 ? values[item - 1] : 0.0f);
-    const uint depth = begin + item;
-    if (depth < depths) {
-      const size_t at = (size_t)line * depths + depth;
-      to[depth] =
-          own >= ratio * before ? above_threshold (flow[at], powers[at], least) : 0.0f;
-    }
+    if (depth < depths)
+      to[depth] = own >= ratio * before ? above_threshold (flow[at], power, least) : 0.0f;
     greatest = fmax (greatest, values[CHUNK - 1]);
 #else
     for (uint n = 0; n < CHUNK && begin + n < depths; n++) {
       const size_t at = (size_t)line * depths + begin + n;
-      const bool stays = values[n] >= ratio * greatest;
-      const bool is_strong = powers[at] >= least && powers[at] > 0.0f;
-      to[begin + n] = stays && is_strong ? flow[at] : 0.0f;
-      greatest = fmax (greatest, values[n]);
+      const float own = values[n], power = powers[at];
+      const bool is_flow = own >= ratio * greatest && power >= least && power > 0.0f;
+      to[begin + n] = is_flow ? flow[at] : 0.0f;
+      greatest = power >= counted ? fmax (greatest, own) : greatest;
     }
 #endif
   }
