@@ -69,10 +69,13 @@
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/elements/gstopenclfilter-private.h>
 #include <gst/opencl/kernel/kernel.hpp>
 
+#include "angio/alignment.hpp"
+#include "angio/flowfilter.hpp"
 #include "depth/depthfilter.hpp"
-#include "depth/heldframes.hpp"
+#include "depth/structuremeta.hpp"
 #include "depth/threshold.hpp"
 #include "elements.h"
 
@@ -91,33 +94,31 @@ enum class Method {
 };
 
 const guint least_repeats = 2, most_repeats = 64;
-const guint most_shifts = 32, most_bands = 16;
-/* Interpolation that aligns repeats: weights on each side, and fractions of a bin */
-const guint align_reach = 8, align_fractions = 128;
+const guint most_shifts = 32, most_lateral_shifts = 16, most_bands = 16;
 const gsize largest_group = 64, cpu_width = 8;
-
-/* As in the kernel */
-struct Correlation {
-  cl_float real, imaginary, energy;
-};
 
 struct AngioSettings {
   guint repeats = 4;
-  Method method = Method::speckle_variance;
-  guint axial_shift = 0;
+  Method method = Method::complex_variance;
+  oct::Alignment::Limits shifts;
   guint bands = 1;
   double threshold = oct::least_threshold;
+  double threshold_snr = 0;
+  bool projection_resolved = false;
+  double projection_ratio = 0.4;
 };
 
 class Angiogram : public oct::DepthFilterOf<AngioSettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
+  ~Angiogram () override { drop_pool (); }
 
   void release () override;
   void forget () override { held.clear (); }
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
       GError **error) override;
+  void describe (GstBuffer *output, guint index) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
 
@@ -125,101 +126,80 @@ protected:
   oct::DepthChange change_of (const AngioSettings &wanted) const override;
   bool breaks (const AngioSettings &wanted) const override
   {
-    return wanted.repeats != in_force.repeats
-           || wanted.axial_shift != in_force.axial_shift
-           || (wanted.bands == 1) != (in_force.bands == 1);
+    return wanted.repeats != in_force.repeats;
   }
 
 private:
-  /* Kernels of all methods, so that a change of method compiles nothing. */
+  /* Kernels of all methods, so that a change of method compiles nothing. `wide` are for
+   * the vectors of a CPU. */
   struct Kernels {
-    opencl::Kernel speckle_variance, decorrelation, bulk_phase, complex_variance;
-    opencl::Kernel threshold;
-    /* For the vectors of a CPU */
-    opencl::Kernel wide_speckle_variance, wide_decorrelation, wide_threshold;
-    opencl::Kernel correlate, find_shift, refine_shift, align, filter_band;
+    struct Widths {
+      opencl::Kernel narrow, wide;
+    };
+    Widths speckle_variance, decorrelation, complex_variance, mean_power;
+    opencl::Kernel bulk_phase, filter_band;
   };
 
-  /* Memory layout of the repeats. All except the last one are contiguous in `others`, or
-   * are the held frames. */
-  struct Repeats {
-    cl_mem others;
-    cl_mem last;
-    gsize last_offset;
-    bool held; /* `others` is not used */
-  };
-
-  /* Destination, weight, and whether to add to the present contents. */
+  /* Destination, weight, and whether to add to the present contents. `powers` receives
+   * the mean power, if `measures`. */
   struct Sum {
-    const GstOpenCLFrame *to;
+    cl_mem to;
+    cl_ulong offset;
+    const GstOpenCLFrame *powers;
+    bool measures;
     float share;
     bool adds;
   };
 
   bool create_kernels (GstOpenCLContext *context, GError **error);
   bool create_memory (GstOpenCLContext *context, GError **error);
+  bool create_pool (GError **error);
+  void drop_pool ();
   bool create_taps (GstOpenCLContext *context, GError **error);
-  bool create_weights (GstOpenCLContext *context, GError **error);
-  bool align_repeat (
-      cl_mem from, gsize offset, guint position, cl_command_queue queue, GError **error);
-  bool compare (
-      const Repeats &repeats, const Sum &sum, cl_command_queue queue, GError **error);
-  bool compare_complex (
-      const Repeats &repeats, const Sum &sum, cl_command_queue queue, GError **error);
-  bool compare_bands (const Repeats &repeats, const GstOpenCLFrame *to,
-      cl_command_queue queue, GError **error);
-  bool apply_threshold (const Repeats &repeats, const GstOpenCLFrame *to,
-      cl_command_queue queue, GError **error);
-  bool make_angiogram (const Repeats &repeats, const GstOpenCLFrame *to,
-      cl_command_queue queue, GError **error)
-  {
-    return compare_bands (repeats, to, queue, error)
-           && apply_threshold (repeats, to, queue, error);
-  }
-  bool split (const Repeats &repeats, guint band, cl_command_queue queue, GError **error);
+  oct::Repeats repeats_with (const GstOpenCLFrame *last) const;
+  bool compare (const oct::Repeats &repeats, const Sum &sum, cl_command_queue queue,
+      GError **error);
+  bool compare_bands (
+      const oct::Repeats &repeats, Sum sum, cl_command_queue queue, GError **error);
+  bool make_angiogram (const oct::Repeats &repeats, const GstOpenCLFrame &powers,
+      const GstOpenCLFrame *to, cl_command_queue queue, GError **error);
+  oct::FlowFilter::Limits limits () const;
   guint reach () const { return 2 * in_force.bands; }
   /* Depths at either end that lack neighbours after alignment */
   guint margin () const
   {
-    const guint unsure =
-        in_force.axial_shift > 0 ? align_reach + in_force.axial_shift : 0;
-    return std::min (unsure, guint (input.depths / 4));
-  }
-  cl_ulong values_of_frames (guint frames) const
-  {
-    return cl_ulong (frames) * input.depths * input.lines;
+    const guint axial = in_force.shifts.axial;
+    return std::min (
+        axial > 0 ? oct::Alignment::reach + axial : 0, guint (input.depths / 4));
   }
 
-  /* Whether input frames are held instead of copied, because no step processes them
-   * first */
-  bool holds () const
-  {
-    return in_force.axial_shift == 0 && in_force.bands == 1
-           && in_force.repeats <= oct::HeldFrames::most;
-  }
+  /* Whether input frames are held instead of copied */
+  bool holds () const { return oct::Repeats::are_listed (in_force.repeats); }
+  guint held_repeats () const { return holds () ? in_force.repeats : 0; }
   /* Whether kernels for WIDTH depths per work-item are used */
   bool is_wide () const { return width > 1 && input.depths % width == 0; }
   gsize columns () const { return is_wide () ? input.depths / width : input.depths; }
-  guint held_repeats () const { return holds () ? in_force.repeats : 0; }
-  template <typename... Rest>
-  bool set_repeats (
-      opencl::Kernel &kernel, const Repeats &of, GError **error, const Rest &...rest);
+  opencl::Kernel &fitting (Kernels::Widths &kernel)
+  {
+    return is_wide () ? kernel.wide : kernel.narrow;
+  }
 
   bool created = false;
   guint built_for_held = 0;
   Kernels kernels;
+  oct::Alignment alignment;
+  oct::FlowFilter filter;
   oct::HeldFrames held;
   gsize group = 1, width = 1; /* work-items per work-group, depths per work-item */
-  cl::Buffer kept;            /* repeats; the last one only if aligned */
+  cl::Buffer kept;            /* all repeats but the last, if they are not held */
   cl::Buffer phases;          /* of each A-line and pair of repeats */
-  cl::Buffer sums;            /* correlation of each A-line at each shift */
-  cl::Buffer shift;           /* found by correlation, in fractions of a bin */
-  cl::Buffer weights;         /* of the interpolation, for each fraction of a bin */
-  cl::Buffer found_weights;   /* of the interpolation, for `shift` */
   cl::Buffer taps;            /* band filters */
   cl::Buffer band;            /* all repeats in one band */
   guint taps_bands = 0;       /* number of bands in `taps` */
-  gsize kept_bytes = 0, phases_bytes = 0, band_bytes = 0, sums_bytes = 0;
+  gsize kept_bytes = 0, phases_bytes = 0, band_bytes = 0;
+  GstBufferPool *pool = nullptr; /* for the structure beside angiograms */
+  gsize pool_bytes = 0;
+  GstBuffer *structure = nullptr; /* of the present output, which owns it */
 };
 
 oct::DepthChange
@@ -234,14 +214,27 @@ Angiogram::change_of (const AngioSettings &wanted) const
 }
 
 void
+Angiogram::drop_pool ()
+{
+  if (pool)
+    gst_buffer_pool_set_active (pool, FALSE);
+  gst_clear_object (&pool);
+  pool_bytes = 0;
+}
+
+void
 Angiogram::release ()
 {
   kernels = Kernels ();
+  alignment.release ();
+  filter.release ();
   held.clear ();
-  kept = phases = sums = shift = weights = found_weights = taps = band = cl::Buffer ();
-  kept_bytes = phases_bytes = band_bytes = sums_bytes = 0;
+  kept = phases = taps = band = cl::Buffer ();
+  kept_bytes = phases_bytes = band_bytes = 0;
   taps_bands = 0;
   created = false;
+  structure = nullptr;
+  drop_pool ();
 }
 
 bool
@@ -255,20 +248,17 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
     opencl::Kernel &kernel;
     const char *name;
     gsize width;
-  } wanted[] = {{kernels.speckle_variance, "speckle_variance", 1},
-      {kernels.decorrelation, "decorrelation", 1}, {kernels.bulk_phase, "bulk_phase", 1},
-      {kernels.complex_variance, "complex_variance", 1},
-      {kernels.correlate, "correlate", width}, {kernels.find_shift, "find_shift", 1},
-      {kernels.refine_shift, "refine_shift", 1}, {kernels.align, "align", width},
-      {kernels.filter_band, "filter_band", 1}, {kernels.threshold, "apply_threshold", 1},
-      {kernels.wide_threshold, "apply_threshold", cpu_width},
-      {kernels.wide_speckle_variance, "speckle_variance", cpu_width},
-      {kernels.wide_decorrelation, "decorrelation", cpu_width}};
+  } wanted[] = {{kernels.speckle_variance.narrow, "speckle_variance", 1},
+      {kernels.decorrelation.narrow, "decorrelation", 1},
+      {kernels.complex_variance.narrow, "complex_variance", 1},
+      {kernels.mean_power.narrow, "mean_power", 1}, {kernels.bulk_phase, "bulk_phase", 1},
+      {kernels.filter_band, "filter_band", 1},
+      {kernels.speckle_variance.wide, "speckle_variance", cpu_width},
+      {kernels.decorrelation.wide, "decorrelation", cpu_width},
+      {kernels.complex_variance.wide, "complex_variance", cpu_width},
+      {kernels.mean_power.wide, "mean_power", cpu_width}};
   const std::string options =
-      "-DGROUP=" + std::to_string (group) + " -DREACH=" + std::to_string (align_reach)
-      + " -DFRACTIONS=" + std::to_string (align_fractions)
-      + (held_repeats () > 0 ? " -DHELD=" + std::to_string (held_repeats ())
-                             : std::string ());
+      "-DGROUP=" + std::to_string (group) + oct::Repeats::options (in_force.repeats);
   for (const auto &entry : wanted) {
     const std::string all = options + " -DWIDTH=" + std::to_string (entry.width);
     if (entry.width <= width
@@ -276,64 +266,41 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
       return false;
   }
   built_for_held = held_repeats ();
-  return opencl::make_buffer (context, sizeof (cl_int), shift, error)
-         && opencl::make_buffer (
-             context, 2 * align_reach * sizeof (cl_float2), found_weights, error)
-         && create_weights (context, error);
-}
-
-/* Windowed sinc (Kaiser). Its error is -50 dB for spectra with a Hann window. A larger
- * beta increases it at the ends of the spectrum, a smaller one in the middle. */
-bool
-Angiogram::create_weights (GstOpenCLContext *context, GError **error)
-{
-  const double beta = 5;
-  std::vector<cl_float> values;
-  for (guint part = 0; part < align_fractions; part++) {
-    for (guint tap = 0; tap < 2 * align_reach; tap++) {
-      const double away =
-          double (tap) + 1 - align_reach - double (part) / align_fractions;
-      const double inside = 1 - std::pow (away / align_reach, 2);
-      const double window =
-          std::cyl_bessel_i (0, beta * std::sqrt (inside)) / std::cyl_bessel_i (0, beta);
-      const double sinc = away == 0 ? 1 : std::sin (G_PI * away) / (G_PI * away);
-      values.push_back (cl_float (sinc * window));
-    }
-  }
-  weights = opencl::make_table (
-      context, values.data (), values.size () * sizeof values[0], error);
-  return weights () != nullptr;
-}
-
-/* Reallocates a buffer if its size changes, and frees it if it is not needed. */
-static bool
-resize (GstOpenCLContext *context, gsize wanted, cl::Buffer &buffer, gsize &bytes,
-    GError **error)
-{
-  if (wanted == bytes)
-    return true;
-  bytes = 0;
-  buffer = cl::Buffer ();
-  if (wanted > 0 && !opencl::make_buffer (context, wanted, buffer, error))
-    return false;
-  bytes = wanted;
-  return true;
+  return alignment.create (context, in_force.repeats, error)
+         && filter.create (context, error);
 }
 
 bool
 Angiogram::create_memory (GstOpenCLContext *context, GError **error)
 {
   const gsize repeats = in_force.repeats, pairs = repeats - 1;
-  const gsize frames = holds () ? 0 : in_force.axial_shift > 0 ? repeats : pairs;
-  const gsize shifts =
-      in_force.axial_shift > 0 ? 2 * std::max (in_force.axial_shift, align_reach) + 1 : 0;
-  return resize (context, frames * input.size (), kept, kept_bytes, error)
-         && resize (context, pairs * input.lines * sizeof (cl_float2), phases,
+  return oct::resize_buffer (
+             context, holds () ? 0 : pairs * input.size (), kept, kept_bytes, error)
+         && oct::resize_buffer (context, pairs * input.lines * sizeof (cl_float2), phases,
              phases_bytes, error)
-         && resize (context, in_force.bands > 1 ? repeats * input.size () : 0, band,
-             band_bytes, error)
-         && resize (context, shifts * input.lines * sizeof (Correlation), sums,
-             sums_bytes, error);
+         && oct::resize_buffer (context, in_force.bands > 1 ? repeats * input.size () : 0,
+             band, band_bytes, error)
+         && alignment.resize (
+             context, in_force.repeats, input.depths, input.lines, in_force.shifts, error)
+         && filter.resize (
+             context, input.depths, input.lines, in_force.projection_resolved, error)
+         && create_pool (error);
+}
+
+bool
+Angiogram::create_pool (GError **error)
+{
+  if (pool_bytes == output.size ())
+    return true;
+  drop_pool ();
+  pool = gst_opencl_filter_new_pool (element (), FALSE, output.size ());
+  if (!pool || !gst_buffer_pool_set_active (pool, TRUE)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+        "failed to allocate buffers of %" G_GSIZE_FORMAT " bytes", output.size ());
+    return false;
+  }
+  pool_bytes = output.size ();
+  return true;
 }
 
 /* Band filters as convolutions along depth. Bands are Gaussians of the spectrum (0 to 1)
@@ -375,28 +342,6 @@ Angiogram::prepare (GstOpenCLContext *context, GError **error)
   return create_memory (context, error) && create_taps (context, error);
 }
 
-/* Aligns a repeat with the first one, into `kept`. The shift stays on the device. */
-bool
-Angiogram::align_repeat (
-    cl_mem from, gsize offset, guint position, cl_command_queue queue, GError **error)
-{
-  const cl_uint depths = cl_uint (input.depths), lines = cl_uint (input.lines);
-  const cl_uint shifts = std::min (in_force.axial_shift, depths - 1);
-  const auto correlate = [&] (cl_uint reach, bool fine) {
-    return kernels.correlate.launch (queue, 2 * reach + 1, lines, error, kept (), from,
-        cl_ulong (offset), depths, lines, reach, cl_uint (fine), shift (), sums ());
-  };
-  return correlate (shifts, false)
-         && kernels.find_shift.launch_groups (
-             queue, 1, group, error, sums (), lines, shifts, shift ())
-         && correlate (align_reach, true)
-         && kernels.refine_shift.launch_groups (queue, 1, group, error, sums (), lines,
-             shifts, weights (), shift (), found_weights ())
-         && kernels.align.launch (queue, (depths + width - 1) / width, lines, error, from,
-             cl_ulong (offset), depths, lines, shift (), found_weights (), kept (),
-             values_of_frames (position));
-}
-
 bool
 Angiogram::keep (
     const GstOpenCLFrame *frame, guint position, cl_command_queue queue, GError **error)
@@ -409,136 +354,137 @@ Angiogram::keep (
     held.hold (frame);
     return true;
   }
-  if (in_force.axial_shift > 0 && position > 0)
-    return align_repeat (frame->data, frame->offset[0], position, queue, error);
   cl_int code = clEnqueueCopyBuffer (queue, frame->data, kept (), frame->offset[0],
       position * input.size (), input.size (), 0, nullptr,
       opencl::Profiled (queue, opencl::command::copy));
   return gst_opencl_check (code, "clEnqueueCopyBuffer", error);
 }
 
-/* Filters all repeats to one band. */
-bool
-Angiogram::split (
-    const Repeats &repeats, guint number, cl_command_queue queue, GError **error)
+/* Attaches the structure, which transform() computes. */
+void
+Angiogram::describe (GstBuffer *buffer, guint)
 {
-  const cl_uint depths = cl_uint (input.depths), lines = cl_uint (input.lines);
-  const guint last = in_force.repeats - 1;
-  for (guint n = 0; n <= last; n++) {
-    if (!kernels.filter_band.launch (queue, depths, lines, error,
-            n < last ? repeats.others : repeats.last,
-            cl_ulong (n < last ? n * input.size () : repeats.last_offset), depths, lines,
-            taps (), cl_uint (number * (2 * reach () + 1)), cl_uint (reach ()), band (),
-            values_of_frames (n)))
-      return false;
-  }
-  return true;
+  structure = nullptr;
+  if (gst_buffer_pool_acquire_buffer (pool, &structure, nullptr) == GST_FLOW_OK)
+    oct::set_structure (buffer, structure, output.depths, output.lines);
 }
 
-template <typename... Rest>
-bool
-Angiogram::set_repeats (
-    opencl::Kernel &kernel, const Repeats &of, GError **error, const Rest &...rest)
-{
-  cl_uint index = 0;
-  bool set = true;
-  if (of.held) {
-    cl_ulong8 offsets = {};
-    for (guint n = 0; n < oct::HeldFrames::most; n++) {
-      const bool earlier = n < held.frames ().size ();
-      offsets.s[n] = earlier ? held.frames ()[n].offset[0] : of.last_offset;
-      set = set && kernel.set (index, earlier ? held.frames ()[n].data : of.last, error);
-    }
-    set = set && kernel.set (index, offsets, error);
-  } else {
-    set = kernel.set (index, of.others, error) && kernel.set (index, of.last, error)
-          && kernel.set (index, cl_ulong (of.last_offset), error);
-  }
-  return set && kernel.set (index, cl_uint (in_force.repeats), error)
-         && kernel.set (index, cl_uint (input.depths), error)
-         && kernel.set (index, cl_uint (input.lines), error)
-         && (kernel.set (index, rest, error) && ...);
-}
+/* --- comparison of the repeats --- */
 
-bool
-Angiogram::compare_complex (
-    const Repeats &of, const Sum &sum, cl_command_queue queue, GError **error)
+/* Returns the repeats of a group whose last frame is `last`. Held frames are mapped. */
+oct::Repeats
+Angiogram::repeats_with (const GstOpenCLFrame *last) const
 {
-  const gsize pairs = in_force.repeats - 1;
-  return set_repeats (kernels.bulk_phase, of, error, cl_uint (margin ()), phases ())
-         && kernels.bulk_phase.launch_groups (queue, pairs * input.lines, group, error)
-         && set_repeats (kernels.complex_variance, of, error, phases (), sum.share,
-             cl_uint (sum.adds), sum.to->data, cl_ulong (sum.to->offset[0]))
-         && kernels.complex_variance.enqueue (queue, input.depths, input.lines, error);
+  oct::Repeats repeats (in_force.repeats, input.depths, input.lines);
+  for (guint n = 0; n + 1 < in_force.repeats; n++) {
+    if (holds ())
+      repeats.set_repeat (n, held.frames ()[n].data, held.frames ()[n].offset[0]);
+    else
+      repeats.set_repeat (n, kept (), n * input.size ());
+  }
+  repeats.set_repeat (in_force.repeats - 1, last->data, last->offset[0]);
+  return repeats;
 }
 
 bool
 Angiogram::compare (
-    const Repeats &of, const Sum &sum, cl_command_queue queue, GError **error)
+    const oct::Repeats &of, const Sum &sum, cl_command_queue queue, GError **error)
 {
-  if (in_force.method == Method::complex_variance)
-    return compare_complex (of, sum, queue, error);
-  const bool decorrelates = in_force.method == Method::decorrelation;
-  opencl::Kernel &wide =
-      decorrelates ? kernels.wide_decorrelation : kernels.wide_speckle_variance;
-  opencl::Kernel &narrow =
-      decorrelates ? kernels.decorrelation : kernels.speckle_variance;
-  opencl::Kernel &kernel = is_wide () ? wide : narrow;
-  return set_repeats (kernel, of, error, sum.share, cl_uint (sum.adds), sum.to->data,
-             cl_ulong (sum.to->offset[0]))
-         && kernel.enqueue (queue, columns (), input.lines, error);
+  const auto run = [&] (Kernels::Widths &kernel, const auto &...more) {
+    return fitting (kernel).launch (queue, columns (), input.lines, error, of, more...,
+        sum.share, cl_uint (sum.adds), sum.to, sum.offset, cl_uint (sum.measures),
+        sum.powers->data, cl_ulong (sum.powers->offset[0]));
+  };
+  switch (in_force.method) {
+  case Method::decorrelation:
+    return run (kernels.decorrelation);
+  case Method::speckle_variance:
+    return run (kernels.speckle_variance);
+  default:
+    return kernels.bulk_phase.launch_groups (queue,
+               gsize (in_force.repeats - 1) * input.lines, group, error, of,
+               cl_uint (margin ()), phases ())
+           && run (kernels.complex_variance, phases ());
+  }
 }
 
 /* Averages the angiograms of all bands. */
 bool
-Angiogram::compare_bands (const Repeats &repeats, const GstOpenCLFrame *to,
-    cl_command_queue queue, GError **error)
+Angiogram::compare_bands (
+    const oct::Repeats &repeats, Sum sum, cl_command_queue queue, GError **error)
 {
-  const guint last = in_force.repeats - 1, bands = in_force.bands;
+  const guint bands = in_force.bands;
   if (bands == 1)
-    return compare (repeats, {to, 1, false}, queue, error);
+    return compare (repeats, sum, queue, error);
+  if (!fitting (kernels.mean_power)
+           .launch (queue, columns (), input.lines, error, repeats, sum.powers->data,
+               cl_ulong (sum.powers->offset[0])))
+    return false;
+  sum.measures = false;
+  sum.share = 1.0f / float (bands);
   for (guint n = 0; n < bands; n++) {
-    if (!split (repeats, n, queue, error)
-        || !compare ({band (), band (), last * input.size (), false},
-            {to, 1.0f / float (bands), n > 0}, queue, error))
+    sum.adds = n > 0;
+    if (!kernels.filter_band.launch (queue, input.depths, input.lines * in_force.repeats,
+            error, repeats, taps (), cl_uint (n * (2 * reach () + 1)), cl_uint (reach ()),
+            band ())
+        || !compare (repeats.in_buffer (band ()), sum, queue, error))
       return false;
   }
   return true;
 }
 
-bool
-Angiogram::apply_threshold (const Repeats &repeats, const GstOpenCLFrame *to,
-    cl_command_queue queue, GError **error)
+oct::FlowFilter::Limits
+Angiogram::limits () const
 {
-  const float least_power = oct::power_of_threshold (in_force.threshold);
-  if (least_power <= 0)
-    return true;
-  opencl::Kernel &kernel = is_wide () ? kernels.wide_threshold : kernels.threshold;
-  return set_repeats (
-             kernel, repeats, error, least_power, to->data, cl_ulong (to->offset[0]))
-         && kernel.enqueue (queue, columns (), input.lines, error);
+  oct::FlowFilter::Limits limits;
+  limits.least_power = oct::power_of_threshold (in_force.threshold);
+  if (in_force.threshold_snr > 0)
+    limits.least_snr = oct::power_of_threshold (in_force.threshold_snr);
+  limits.resolves_projections = in_force.projection_resolved;
+  limits.ratio = float (in_force.projection_ratio);
+  limits.relative = in_force.method != Method::decorrelation;
+  return limits;
+}
+
+bool
+Angiogram::make_angiogram (const oct::Repeats &repeats, const GstOpenCLFrame &powers,
+    const GstOpenCLFrame *to, cl_command_queue queue, GError **error)
+{
+  const bool resolves = in_force.projection_resolved;
+  const Sum sum = {resolves ? filter.flow () : to->data,
+      resolves ? 0 : cl_ulong (to->offset[0]), &powers, true, 1, false};
+  oct::Repeats aligned = repeats;
+  return (!in_force.shifts.any () || alignment.align (repeats, aligned, queue, error))
+         && compare_bands (aligned, sum, queue, error)
+         && filter.apply (limits (), powers, to, queue, error);
 }
 
 bool
 Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
+  GstOpenCLFrame powers;
+  cl_event event = nullptr;
+
   if (!oct::check_frame_alignment (from, input.bytes, error)
       || !oct::check_frame_alignment (to, output.bytes, error))
     return false;
-  const guint last = in_force.repeats - 1;
-  Repeats repeats = {kept (), from->data, from->offset[0], holds ()};
-  if (holds ()) {
-    const bool made = held.map (false, input.size (), queue, error)
-                      && make_angiogram (repeats, to, queue, error);
-    return held.release (queue, made ? error : nullptr) && made;
+  if (!structure) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+        "failed to allocate %" G_GSIZE_FORMAT " bytes", pool_bytes);
+    return false;
   }
-  if (in_force.axial_shift > 0) {
-    if (!align_repeat (from->data, from->offset[0], last, queue, error))
-      return false;
-    repeats = {kept (), kept (), last * input.size (), false};
-  }
-  return make_angiogram (repeats, to, queue, error);
+  if (!gst_opencl_frame_map (
+          &powers, nullptr, pool_bytes, structure, queue, GST_MAP_WRITE, error))
+    return false;
+  const bool made = held.map (false, input.size (), queue, error)
+                    && make_angiogram (repeats_with (from), powers, to, queue, error);
+  const bool released = held.release (queue, made ? error : nullptr);
+  const bool unmapped = gst_opencl_frames_unmap (
+      queue, nullptr, &powers, &event, made && released ? error : nullptr);
+  if (event)
+    clReleaseEvent (event);
+  return made && released && unmapped;
 }
 } // namespace
 
@@ -577,7 +523,13 @@ const opencl::PropertyTable<AngioSettings> properties = {
     {"axial-shift", "Axial shift",
         "Maximum axial shift in depth bins by which a repeat is aligned with the first "
         "one (0 = no alignment)",
-        &AngioSettings::axial_shift, {0, most_shifts}, opencl::playing},
+        [] (AngioSettings &settings) -> guint & { return settings.shifts.axial; },
+        {0, most_shifts}, opencl::playing},
+    {"lateral-shift", "Lateral shift",
+        "Maximum shift in A-lines by which a repeat is aligned with the first one (0 = "
+        "no alignment)",
+        [] (AngioSettings &settings) -> guint & { return settings.shifts.lateral; },
+        {0, most_lateral_shifts}, opencl::playing},
     {"bands", "Bands",
         "Number of bands into which the spectrum is split; their angiograms are averaged",
         &AngioSettings::bands, {1, most_bands}, opencl::playing},
@@ -585,6 +537,17 @@ const opencl::PropertyTable<AngioSettings> properties = {
         "Mean level of the repeats in dB below which the angiogram is 0",
         &AngioSettings::threshold, {oct::least_threshold, oct::most_threshold},
         opencl::controllable},
+    {"threshold-snr", "Threshold above the noise",
+        "Mean level of the repeats in dB above the noise floor of the B-scan, below "
+        "which the angiogram is 0 (0 = no threshold)",
+        &AngioSettings::threshold_snr, {0, oct::most_threshold}, opencl::controllable},
+    {"projection-resolved", "Projection-resolved",
+        "Set the angiogram to 0 where it is the shadow of a vessel above",
+        &AngioSettings::projection_resolved, opencl::playing},
+    {"projection-ratio", "Projection ratio",
+        "Minimum normalised flow of a depth relative to the greatest one above it "
+        "(projection-resolved=true)",
+        &AngioSettings::projection_ratio, {0, 1}, opencl::controllable},
 };
 
 static void

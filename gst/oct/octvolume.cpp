@@ -14,7 +14,9 @@
  *   (`projection`) of a slab of its A-line: `slab-depths` depths from `slab-start` on.
  *   With `surface` the slab starts relative to the surface of the sample. The surface is
  *   the first depth whose level, averaged over `surface-smooth` depths, is above
- *   `surface-level`.
+ *   `surface-level`. An angiogram of `octangio` has the mean power of its repeats with
+ *   it; the surface is found there, and `surface-level` is in dB on the scale of octfft.
+ *   With `slab-unit=um` the slab is in micrometres.
  * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, after its last
  *   B-scan. With `live` the volume is output in its present state after each B-scan. The
  *   buffers then share one memory. If downstream still holds it, the element continues
@@ -44,6 +46,15 @@
  * "other/tensors(ANY),num_tensors=1" ! opencldownload ! npysink location=volume%d.npy
  * ]|
  *
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=256 velocity=1 line-rate=20000 !
+ * octscan repeats=4 b-scans=64 ! octwindowinterp wavelength-min=1187
+ * wavelength-max=1433 background=frame ! octfft ! octangio !
+ * octvolume projection=maximum surface=true surface-level=110 surface-from=8
+ * slab-start=30 slab-depths=200 db-auto=true ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ *
  * Since: 0.2
  */
 #ifdef HAVE_CONFIG_H
@@ -57,6 +68,7 @@
 #include <gst/common/filteredcaps.hpp>
 
 #include "depth/enface.hpp"
+#include "depth/structuremeta.hpp"
 #include "depth/volumecaps.hpp"
 #include "depth/volumerows.hpp"
 #include "depth/volumestore.hpp"
@@ -112,6 +124,7 @@ struct VolumeWork {
   /* The projection */
   oct::EnFace en_face;
   bool cleared = false;
+  bool warned = false; /* of an angiogram without structure */
 
   /* The volume */
   oct::VolumeStore store;
@@ -219,14 +232,22 @@ restart_volume (VolumeWork &work, guint b_scans)
   work.sequence.set_grouping (grouping);
 }
 
+/* `depth_step` is that of the caps, or 0 */
 static bool
-check_settings (const VolumeSettings &wanted, GError **error)
+check_settings (const VolumeSettings &wanted, double depth_step, GError **error)
 {
-  if (wanted.slab.smooth % 2 == 1)
-    return wanted.range.check (error);
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "surface-smooth is %u, expected an odd number", wanted.slab.smooth);
-  return false;
+  if (wanted.slab.smooth % 2 != 1) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "surface-smooth is %u, expected an odd number", wanted.slab.smooth);
+    return false;
+  }
+  if (wanted.slab.unit == oct::Slab::Unit::micrometres && !(depth_step > 0)) {
+    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "slab-unit=um, but the caps have no depth-step; set wavelength-unit of "
+        "octwindowinterp and take depths instead of B-scan images");
+    return false;
+  }
+  return wanted.range.check (error);
 }
 
 /* Renegotiates for other settings or another extent, if downstream accepts their caps. */
@@ -257,7 +278,7 @@ update_settings (GstOctVolume *self)
                               || wanted.emit != work.in_force.emit
                               || wanted.live != work.in_force.live
                               || wanted.true_scale != work.in_force.true_scale;
-    if (!check_settings (wanted, error)
+    if (!check_settings (wanted, work.input.depth_step, error)
         || (changes_caps && !renegotiate (self, wanted, extent_of (self, wanted), error)))
       return false;
     changes_buffers =
@@ -344,8 +365,11 @@ gst_oct_volume_set_formats (
   if (!image && !opencl::get_array_size (filter, output, &volume_bytes))
     return FALSE;
   const Emit emit = work.in_force.emit;
-  if (!opencl::adopt_for_caps (*self->settings, GST_BASE_TRANSFORM (self), output,
-          outputs, check_settings, error))
+  auto accepts = [&] (const VolumeSettings &wanted, GError **why) {
+    return check_settings (wanted, layout.depth_step, why);
+  };
+  if (!opencl::adopt_for_caps (
+          *self->settings, GST_BASE_TRANSFORM (self), output, outputs, accepts, error))
     return FALSE;
   work.in_force = self->settings->current ();
   const guint b_scans =
@@ -543,6 +567,51 @@ place_of (VolumeWork &work)
   return work.scan->volume * work.scan->b_scans + work.scan->b_scan;
 }
 
+/* Returns the structure beside an angiogram, if the surface is to be found in it.
+ * (transfer none) (nullable) */
+static GstBuffer *
+surface_structure_of (GstOctVolume *self, GstBuffer *input)
+{
+  VolumeWork &work = *self->work;
+  if (!work.in_force.slab.surface)
+    return nullptr;
+  const oct::StructureMeta *structure = oct::structure_of (input);
+  if (structure && structure->depths == work.input.depths
+      && structure->lines == work.input.lines)
+    return structure->powers;
+  const bool is_angiogram =
+      work.input.quantity == "variance" || work.input.quantity == "decorrelation";
+  if ((structure || is_angiogram) && !std::exchange (work.warned, true))
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+        ("the angiogram comes without the structure that octangio attaches, or with one "
+         "of another size; the surface is found in the angiogram itself"),
+        (nullptr));
+  return nullptr;
+}
+
+/* Adds a row of the projection, of a slab below the surface of `structure` (nullable). */
+static bool
+put_row (VolumeWork &work, const GstOpenCLFrame *input, GstBuffer *structure, guint row,
+    cl_command_queue queue, GError **error)
+{
+  const oct::Slab slab = work.in_force.slab.in_bins (work.input.depth_step);
+  const gsize bytes = work.input.depths * work.input.lines * sizeof (cl_float);
+  GstOpenCLFrame powers;
+  cl_event event = nullptr;
+
+  if (!structure)
+    return work.en_face.put_row (input, nullptr, row, slab, queue, error);
+  if (!gst_opencl_frame_map (
+          &powers, nullptr, bytes, structure, queue, GST_MAP_READ, error))
+    return false;
+  const bool put = work.en_face.put_row (input, &powers, row, slab, queue, error);
+  const bool unmapped =
+      gst_opencl_frames_unmap (queue, &powers, nullptr, &event, put ? error : nullptr);
+  if (event)
+    clReleaseEvent (event);
+  return put && unmapped;
+}
+
 static bool
 put_into_image (GstOctVolume *self, const GstOpenCLFrame *input,
     const oct::VolumeRows::Step &step, cl_command_queue queue, GError **error)
@@ -555,8 +624,9 @@ put_into_image (GstOctVolume *self, const GstOpenCLFrame *input,
     if (!work.en_face.clear_row (row, queue, error))
       return false;
   }
-  return !step.stores
-         || work.en_face.put_row (input, step.row, work.in_force.slab, queue, error);
+  GstBuffer *structure =
+      step.stores ? surface_structure_of (self, input->buffer) : nullptr;
+  return !step.stores || put_row (work, input, structure, step.row, queue, error);
 }
 
 static bool
@@ -731,20 +801,22 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
             "Projection over the depths of the slab for each en face pixel",
             of_slab (&oct::Slab::projection), oct::projection_get_type, opencl::playing},
         {"slab-start", "Start of the slab",
-            "First depth of the slab, relative to the surface and possibly negative with "
-            "surface=true",
+            "First depth of the slab in slab-unit, relative to the surface and possibly "
+            "negative with surface=true",
             of_slab (&oct::Slab::start), {-gint (most_depths), gint (most_depths)},
             opencl::playing},
         {"slab-depths", "Depths of the slab",
-            "Number of depths in the slab (0 = all from slab-start on)",
+            "Extent of the slab in slab-unit (0 = all from slab-start on)",
             of_slab (&oct::Slab::depths), {0, most_depths}, opencl::playing},
+        {"slab-unit", "Unit of the slab", "Unit of slab-start and slab-depths",
+            of_slab (&oct::Slab::unit), oct::slab_unit_get_type, opencl::playing},
         {"surface", "Surface",
             "Measure slab-start from the surface of the sample instead of the first "
             "depth",
             of_slab (&oct::Slab::surface), opencl::playing},
         {"surface-level", "Surface level",
             "Level above which the first depth is taken as the surface, in the units of "
-            "the input",
+            "the input, or for angiograms in dB of the mean power of the repeats",
             of_slab (&oct::Slab::threshold), {-1e9, 1e9}, opencl::playing},
         {"surface-smooth", "Surface smoothing",
             "Number of depths, centred on each depth, over which its level is averaged "

@@ -28,6 +28,7 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
   registered |= GST_ELEMENT_REGISTER (octfilesink, plugin);
   registered |= GST_ELEMENT_REGISTER (octflatten, plugin);
+  registered |= GST_ELEMENT_REGISTER (octregister, plugin);
   registered |= GST_ELEMENT_REGISTER (octrender, plugin);
   registered |= GST_ELEMENT_REGISTER (octscan, plugin);
   registered |= GST_ELEMENT_REGISTER (octsignal, plugin);

@@ -41,17 +41,30 @@ level_around (
   return sum / (float)(last - from + 1);
 }
 
+/* The same of `powers`, whose A-lines are contiguous */
+float
+power_around (global const float *powers, uint depths, uint depth, uint reach)
+{
+  const uint from = max (depth, reach) - reach, last = min (depth + reach, depths - 1);
+  float sum = 0.0f;
+  for (uint n = from; n <= last; n++)
+    sum += powers[n];
+  return sum / (float)(last - from + 1);
+}
+
 /* Projects a slab of each A-line to row `row` of an en face plane.
  *
  * maximum: take the maximum of the slab, else its mean
  * start, slab: first depth and number of depths of the slab
- * finds: `start` counts from the surface: the first depth, not before `first`, whose
- *   level exceeds `threshold`. The level is the mean of the depths within `reach`
+ * from_surface: `start` counts from the surface: the first depth, not before `first`,
+ *   whose level exceeds `threshold`. The level is the mean of the depths within `reach`
+ * structured: the surface is that of `structure`, not of the input
  * nothing: value if the slab is empty
  * plane: its `rows` values of an A-line are adjacent */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 project (B_SCAN, uint maximum, int start, uint slab, uint from_surface, float threshold,
-    uint reach, uint first, float empty_value, global float *restrict plane, uint rows,
+    uint reach, uint first, uint structured, global const uchar *restrict structure,
+    ulong structure_offset, float empty_value, global float *restrict plane, uint rows,
     uint row)
 {
   local uint found[GROUP];
@@ -64,7 +77,12 @@ project (B_SCAN, uint maximum, int start, uint slab, uint from_surface, float th
   long origin = 0;
   if (from_surface) {
     uint depth = first + part;
-    while (depth < depths
+    global const float *powers = (global const float *)(structure + structure_offset)
+                                 + min (line, lines - 1) * (size_t)depths;
+    while (depth < depths && structured
+           && !(power_around (powers, depths, depth, reach) > threshold))
+      depth += PARTS;
+    while (depth < depths && !structured
            && !(level_around (from, depth_step, depths, depth, reach) > threshold))
       depth += PARTS;
     found[item] = depth;

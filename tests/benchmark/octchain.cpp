@@ -25,6 +25,10 @@ added_to (OctChain which, const std::string &range)
     return range + " ! octaverage frames=4" + picture;
   case OctChain::ANGIOGRAPHY:
     return " ! octangio repeats=4 ! octdisplay" + range + picture;
+  case OctChain::FULL_ANGIOGRAPHY:
+    return " ! octangio repeats=4 axial-shift=2 lateral-shift=2 threshold-snr=6"
+           " projection-resolved=true ! octdisplay"
+           + range + picture;
   case OctChain::DOPPLER:
     return " ! octdoppler ! octdisplay" + picture;
   case OctChain::VOLUME:
@@ -46,7 +50,10 @@ added_to (OctChain which, const std::string &range)
 unsigned
 frames_of (OctChain which)
 {
-  return which == OctChain::AVERAGE || which == OctChain::ANGIOGRAPHY ? 4 : 1;
+  return which == OctChain::AVERAGE || which == OctChain::ANGIOGRAPHY
+                 || which == OctChain::FULL_ANGIOGRAPHY
+             ? 4
+             : 1;
 }
 
 std::string

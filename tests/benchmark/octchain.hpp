@@ -31,11 +31,12 @@ enum class OctChain {
   BACKGROUND_ROLLING,
   NO_RESAMPLING,
   NUFFT,
-  FIXED_PATTERN, /* octbackground, with octdisplay */
-  AVERAGE,       /* octaverage of four frames */
-  ANGIOGRAPHY,   /* octangio of four repeats, with octdisplay */
-  DOPPLER,       /* octdoppler, with octdisplay */
-  VOLUME,        /* of 512 depths: en face, and rendered with each B-scan */
+  FIXED_PATTERN,    /* octbackground, with octdisplay */
+  AVERAGE,          /* octaverage of four frames */
+  ANGIOGRAPHY,      /* octangio of four repeats, with octdisplay */
+  FULL_ANGIOGRAPHY, /* the same, aligned, with threshold, without projections */
+  DOPPLER,          /* octdoppler, with octdisplay */
+  VOLUME,           /* of 512 depths: en face, and rendered with each B-scan */
 };
 
 constexpr unsigned rendered_size = 1024; /* width and height of VOLUME */

@@ -70,7 +70,10 @@ PIPELINES = {
            "variance": "", "mean": "method=mean ", "recorded": "method=recorded ",
            "file": "method=file location={files}/pattern.npy "}.items()},
     "oct-flow": f"{TISSUE} ! {CHAIN} ! octfft ! octdoppler threshold=50 ! octdisplay{OUT}",
+    "angiogram": f"{TISSUE} ! {CHAIN} ! octfft ! octangio repeats=2 axial-shift=2 lateral-shift=1 "
+        f"threshold-snr=6 projection-resolved=true ! octvolume b-scans=3 surface=true{OUT}",
     "volume": f"{DEPTHS} ! octvolume ! {TENSORS}{OUT}",
+    "volume-registered": f"{DEPTHS} ! octvolume ! {TENSORS} ! octregister volumes=2{OUT}",
     "volume-live": f"{DEPTHS} ! octvolume live=true ! {TENSORS}{OUT}",
     "volume-above": f"{DEPTHS} ! octvolume surface=true surface-level=70 slab-depths=20{OUT}",
     "volume-rendered": f"{DEPTHS} ! octvolume ! octrender frames=3 turn=30 elevation=30 mode=alpha ! "

@@ -305,6 +305,10 @@ PIPELINES = {
                                "method=complex-variance"), LOOSELY, SOME_LINES),
     "angiogram-aligned": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=20 "
                                 "threshold=30"), LOOSELY, SOME_LINES),
+    "angiogram-lateral": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 "
+                                "lateral-shift=2 threshold-snr=3"), LOOSELY, SOME_LINES),
+    "angiogram-resolved": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
+                                 "projection-resolved=true"), LOOSELY, SOME_LINES),
     "angiogram-bands": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 bands=2 "
                               "method=complex-variance threshold=20"), LOOSELY, SOME_LINES),
     "doppler": (depth("", "", f"{depths('CF32LE')} ! octdoppler wavelength=1310 line-rate=50000 angle=60 "

@@ -194,6 +194,10 @@ run_frames (const char *line, guint64 n, Watch &watch)
   "octdisplay name=display ! opencldownload ! fakesink "                                 \
   "depths. ! " FEW "octdoppler name=doppler line-rate=20000 ! octdisplay min=-6 "        \
   "max=6 ! openclconvert colormap=flow ! opencldownload ! fakesink "                     \
+  "depths. ! " FEW "octangio name=angio repeats=2 ! octvolume name=vessels "             \
+  "b-scans=16 surface=true ! opencldownload ! fakesink "                                 \
+  "depths. ! " FEW "octvolume b-scans=4 ! other/tensors(ANY),num_tensors=1 ! "           \
+  "octregister name=register volumes=2 ! opencldownload ! fakesink "                     \
   "depths. ! " FEW "octvolume name=volume live=true ! octrender name=view turn=3 ! "     \
   "opencldownload ! "
 /* A film before another, as cameras give them. */
@@ -389,7 +393,11 @@ run_depth_knobs (guint64 n, Watch &watch)
           {"display", "flip", {"true", "false"}}, {"doppler", "window-lines", {"4", "8"}},
           {"doppler", "threshold", {"0", "20"}}, {"volume", "b-scans", {"16", "8"}},
           {"volume", "live", {"true", "false"}}, {"view", "mode", {"maximum", "alpha"}},
-          {"view", "frames", {"1", "2"}}, {"view", "elevation", {"0", "30", "90"}}},
+          {"view", "frames", {"1", "2"}}, {"view", "elevation", {"0", "30", "90"}},
+          {"angio", "axial-shift", {"0", "2"}}, {"angio", "lateral-shift", {"0", "1"}},
+          {"angio", "threshold-snr", {"0", "6"}},
+          {"angio", "projection-resolved", {"true", "false"}},
+          {"vessels", "surface", {"true", "false"}}, {"register", "volumes", {"2", "3"}}},
       n, watch);
 }
 

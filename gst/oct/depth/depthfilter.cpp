@@ -318,6 +318,7 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
       structure, "framerate", &layout.rate.numerator, &layout.rate.denominator);
   if (const char *quantity = gst_structure_get_string (structure, "quantity"))
     layout.quantity = quantity;
+  gst_structure_get_double (structure, "depth-step", &layout.depth_step);
   gint first = 0;
   gst_structure_get_int (structure, "depth-start", &first);
   layout.first_depth = guint (std::max (first, 0));

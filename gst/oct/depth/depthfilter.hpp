@@ -40,7 +40,8 @@ struct DepthLayout {
   double depth_step = 0; /* µm; 0: unknown */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
-  std::string quantity; /* field of the caps; empty if unknown */
+  double depth_step = 0; /* µm; 0 if unknown */
+  std::string quantity;  /* field of the caps; empty if unknown */
 
   gsize size () const { return bytes * depths * lines; }
   /* GST_CLOCK_TIME_NONE without a frame rate */
@@ -203,6 +204,8 @@ protected:
   {
     return gst_opencl_filter_get_output_index (GST_OPENCL_FILTER (base));
   }
+
+  GstOpenCLFilter *element () const { return GST_OPENCL_FILTER (base); }
 
   Values in_force;
 

@@ -4,8 +4,12 @@
  */
 #include "enface.hpp"
 
+#include "threshold.hpp"
+
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
+
+#include <cmath>
 
 namespace oct {
 namespace {
@@ -25,6 +29,29 @@ projection_get_type (void)
   };
   static const GType type = g_enum_register_static ("GstOctProjection", values);
   return type;
+}
+
+GType
+slab_unit_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Slab::Unit::bins), "Depth bins", "bins"},
+      {gint (Slab::Unit::micrometres), "Micrometres, by depth-step of the caps", "um"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstOctSlabUnit", values);
+  return type;
+}
+
+Slab
+Slab::in_bins (double step) const
+{
+  Slab slab = *this;
+  if (unit == Unit::bins)
+    return slab;
+  slab.start = gint (std::lround (start / step));
+  slab.depths = depths > 0 ? guint (std::max (1l, std::lround (depths / step))) : 0;
+  return slab;
 }
 
 PlacedBScan::PlacedBScan (const GstOpenCLFrame *frame, const DepthLayout &layout)
@@ -96,8 +123,8 @@ EnFace::clear (cl_command_queue queue, GError **error)
 }
 
 bool
-EnFace::put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
-    cl_command_queue queue, GError **error)
+EnFace::put_row (const GstOpenCLFrame *frame, const GstOpenCLFrame *structure, guint row,
+    const Slab &slab, cl_command_queue queue, GError **error)
 {
   const PlacedBScan from (frame, input);
   const gsize groups = (input.lines + group_lines - 1) / group_lines;
@@ -106,8 +133,11 @@ EnFace::put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
              error, from.data, from.offset, from.line_step, from.depth_step, from.depths,
              from.lines, cl_uint (slab.projection == Projection::maximum),
              cl_int (slab.start), cl_uint (slab.depths > 0 ? slab.depths : CL_UINT_MAX),
-             cl_uint (slab.surface), cl_float (slab.threshold),
+             cl_uint (slab.surface),
+             structure ? power_of_threshold (slab.threshold) : cl_float (slab.threshold),
              cl_uint ((slab.smooth - 1) / 2), cl_uint (slab.surface_from),
+             cl_uint (structure != nullptr), structure ? structure->data : from.data,
+             cl_ulong (structure ? structure->offset[0] : 0),
              quantity.value_type == ValueType::values ? missing_value : 0.0f, plane (),
              cl_uint (rows), cl_uint (row));
 }

@@ -24,7 +24,12 @@ struct Slab {
   double threshold = 0;
   guint smooth = 1;
   guint surface_from = 0;
+  enum class Unit { bins, micrometres } unit = Unit::bins; /* of start and depths */
+
+  /* The same slab in bins of `step` µm */
+  Slab in_bins (double step) const;
 };
+GType slab_unit_get_type (void);
 
 /* Memory layout of a B-scan as kernel arguments */
 struct PlacedBScan {
@@ -48,8 +53,10 @@ public:
   /* Sets all rows to black. */
   bool clear (cl_command_queue queue, GError **error);
   bool clear_row (guint row, cl_command_queue queue, GError **error);
-  bool put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
-      cl_command_queue queue, GError **error);
+  /* `structure` (nullable): mean powers in which the surface is found, instead of the
+   * frame. The slab is in bins. */
+  bool put_row (const GstOpenCLFrame *frame, const GstOpenCLFrame *structure, guint row,
+      const Slab &slab, cl_command_queue queue, GError **error);
   bool show (const GstOpenCLFrame *image, const DisplayRange &range,
       cl_command_queue queue, GError **error);
 

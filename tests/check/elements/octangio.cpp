@@ -445,7 +445,7 @@ TEST_ROWS (test_octangio_threshold_of_mean_power, {2u, 4u, 9u})
 /* The threshold changes while playing, and no group starts again. */
 TEST (test_octangio_threshold_while_playing)
 {
-  Harness harness ("octangio", frame_caps ("CF32LE"));
+  Harness harness ("octangio method=speckle-variance", frame_caps ("CF32LE"));
   push_place (harness, 0, {0, 1});
   set_together (harness.find ("octangio"), "threshold=1000");
   harness.push (complex_frame (flow_phantom (0, 2), 2));
@@ -496,7 +496,7 @@ TEST_ROWS (test_octangio_never_mixes_places,
 
 TEST (test_octangio_leaves_out_what_a_gap_belongs_to)
 {
-  Harness harness ("octangio", frame_caps ("CF32LE"));
+  Harness harness ("octangio method=speckle-variance", frame_caps ("CF32LE"));
   for (guint n = 0; n < 12; n++)
     harness.push (
         complex_frame (flow_phantom (n / 4, n % 4), n, n == 6 ? GST_BUFFER_FLAG_GAP : 0));
@@ -509,7 +509,7 @@ TEST (test_octangio_leaves_out_what_a_gap_belongs_to)
 
 TEST (test_octangio_counts_what_a_gap_event_stands_for)
 {
-  Harness harness ("octangio", frame_caps ("CF32LE"));
+  Harness harness ("octangio method=speckle-variance", frame_caps ("CF32LE"));
   push_place (harness, 0, {0, 1});
   harness.send (gst_event_new_gap (2 * each, each));
   harness.push (complex_frame (flow_phantom (0, 3), 3));
@@ -521,7 +521,7 @@ TEST (test_octangio_counts_what_a_gap_event_stands_for)
 
 TEST (test_octangio_finds_its_places_after_a_flush)
 {
-  Harness harness ("octangio", frame_caps ("CF32LE"));
+  Harness harness ("octangio method=speckle-variance", frame_caps ("CF32LE"));
   push_place (harness, 0, {0, 1});
   harness.flush ();
   harness.start_segment ();
@@ -535,7 +535,7 @@ TEST (test_octangio_finds_its_places_after_a_flush)
 
 TEST (test_octangio_keeps_its_groups_with_new_caps)
 {
-  Harness harness ("octangio repeats=2", frame_caps ("CF32LE"));
+  Harness harness ("octangio repeats=2 method=speckle-variance", frame_caps ("CF32LE"));
   harness.push (complex_frame (speckle (1), 0));
   harness.set_caps (frame_caps ("CF32LE", 3, 5));
   harness.push (complex_frame (speckle (4, 15), 1));
@@ -548,7 +548,7 @@ TEST (test_octangio_keeps_its_groups_with_new_caps)
 
 TEST (test_octangio_takes_knobs_between_two_frames)
 {
-  Harness harness ("octangio", frame_caps ("CF32LE"));
+  Harness harness ("octangio method=speckle-variance", frame_caps ("CF32LE"));
   push_place (harness, 0, {0, 1, 2, 3});
   expect_near (pull_numbers (harness), speckle_variance (repeats_of (0)), 1, "before");
   set_together (harness.find ("octangio"), "method=decorrelation repeats=2");

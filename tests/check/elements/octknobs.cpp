@@ -85,6 +85,10 @@ const std::map<std::string, std::string> chains = {
     {"en face", "octscan name=octscan b-scans=4 ! octwindowinterp name=octwindowinterp ! "
                 "octfft name=octfft ! application/x-oct(ANY),format=CF32LE ! "
                 "octvolume name=octvolume ! video/x-raw(ANY)"},
+    {"registered", "octscan name=octscan b-scans=2 ! octwindowinterp "
+                   "name=octwindowinterp ! octfft name=octfft ! "
+                   "application/x-oct(ANY),format=F32LE ! octvolume ! "
+                   "octregister name=octregister volumes=2"},
     {"rendered", "octscan name=octscan b-scans=4 ! octwindowinterp "
                  "name=octwindowinterp ! octfft name=octfft ! "
                  "application/x-oct(ANY),format=F32LE ! octvolume ! "
@@ -97,7 +101,7 @@ const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogr
     {"octattenuation", "attenuation"}, {"octflatten", "flat"},
     {"octbackground", "angiogram"}, {"octangio", "angiogram"}, {"octaverage", "mean"},
     {"octdoppler", "flow"}, {"octdisplay", "display"}, {"octvolume", "en face"},
-    {"octrender", "rendered"}};
+    {"octregister", "registered"}, {"octrender", "rendered"}};
 
 /* Files of 64 numbers, and placeholders for their names in settings */
 class NumberFiles {
@@ -139,7 +143,13 @@ make_knobs ()
       {"octangio", "repeats", "repeats=4", "repeats=2"},
       {"octangio", "method", "method=speckle-variance", "method=decorrelation"},
       {"octangio", "axial-shift", "axial-shift=0", "axial-shift=2"},
+      {"octangio", "lateral-shift", "lateral-shift=0", "lateral-shift=2"},
       {"octangio", "bands", "bands=1", "bands=2"},
+      {"octangio", "threshold-snr", "threshold-snr=0", "threshold-snr=10"},
+      {"octangio", "projection-resolved", "projection-resolved=false",
+          "projection-resolved=true"},
+      {"octangio", "projection-ratio", "projection-resolved=true projection-ratio=0",
+          "projection-ratio=1"},
       {"octangio", "threshold", "threshold=-1000", "threshold=20"},
       {"octattenuation", "depth-step", "depth-step=0", "depth-step=5"},
       {"octattenuation", "noise-floor", "noise-floor=-1000", "noise-floor=10"},

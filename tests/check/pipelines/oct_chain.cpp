@@ -701,7 +701,7 @@ without_pattern (const Frames &frames, gsize bins)
 }
 
 TEST_ROWS (test_measured_stages_are_those_of_double_precision,
-    std::vector<Stage>{{"octangio", 1, speckle_variance},
+    std::vector<Stage>{{"octangio method=speckle-variance", 1, speckle_variance},
         {"octangio method=decorrelation", 1, decorrelation},
         {"octangio method=complex-variance", 1, complex_variance},
         {"octdoppler quantity=phase", 4, phases}, {"octbackground", 4, without_pattern},

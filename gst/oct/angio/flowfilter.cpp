@@ -1,0 +1,105 @@
+/* Thresholds and projection artefacts of an angiogram
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "flowfilter.hpp"
+
+#include "alignment.hpp"
+
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+
+namespace oct {
+namespace {
+const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octflow.cl";
+
+const gsize largest_group = 64, cpu_width = 8;
+
+/* The noise floor is a low quantile of the mean powers of tiles. Tiles are wide and thin,
+ * as air above and darkness below the sample are. A tile has so many values that its mean
+ * is close to the expected one. */
+const gsize most_rows = 8, most_columns = 32;
+const gsize least_tile_lines = 4, least_tile_depths = 8;
+const float noise_share = 0.05f;
+
+struct Tiles {
+  gsize rows, columns, lines, depths;
+
+  Tiles (gsize all_depths, gsize all_lines)
+      : rows (std::clamp<gsize> (all_lines / least_tile_lines, 1, most_rows)),
+        columns (std::clamp<gsize> (all_depths / least_tile_depths, 1, most_columns)),
+        lines (all_lines / rows), depths (all_depths / columns)
+  {
+  }
+};
+} // namespace
+
+bool
+FlowFilter::create (GstOpenCLContext *context, GError **error)
+{
+  const bool cpu = opencl::is_cpu (context);
+  group = cpu ? 1 : largest_group;
+  width = cpu ? cpu_width : 1;
+  const struct {
+    opencl::Kernel &kernel;
+    const char *name;
+    gsize width;
+  } wanted[] = {{tile_powers, "tile_powers", width}, {noise_floor, "noise_floor", 1},
+      {threshold, "apply_threshold", 1}, {wide_threshold, "apply_threshold", width},
+      {resolve, "resolve_projections", width}};
+  for (const auto &entry : wanted) {
+    const std::string options = "-DGROUP=" + std::to_string (group)
+                                + " -DWIDTH=" + std::to_string (entry.width)
+                                + " -DWIDEST=" + std::to_string (width);
+    if (!entry.kernel.create (context, kernels, entry.name, options.c_str (), error))
+      return false;
+  }
+  return opencl::make_buffer (context, sizeof (cl_float), noise, error);
+}
+
+bool
+FlowFilter::resize (GstOpenCLContext *context, gsize wanted_depths, gsize wanted_lines,
+    bool resolves, GError **error)
+{
+  depths = wanted_depths;
+  lines = wanted_lines;
+  const Tiles grid (depths, lines);
+  return resize_buffer (context, grid.rows * grid.columns * sizeof (cl_float), tiles,
+             tiles_bytes, error)
+         && resize_buffer (context, resolves ? depths * lines * sizeof (cl_float) : 0,
+             unresolved, unresolved_bytes, error);
+}
+
+bool
+FlowFilter::measure_noise (
+    const GstOpenCLFrame &powers, cl_command_queue queue, GError **error)
+{
+  const Tiles grid (depths, lines);
+  const gsize count = grid.rows * grid.columns;
+  return tile_powers.launch_groups (queue, count, group, error, powers.data,
+             cl_ulong (powers.offset[0]), cl_uint (depths), cl_uint (grid.depths),
+             cl_uint (grid.lines), cl_uint (grid.columns), tiles ())
+         && noise_floor.launch_groups (
+             queue, 1, group, error, tiles (), cl_uint (count), noise_share, noise ());
+}
+
+bool
+FlowFilter::apply (const Limits &limits, const GstOpenCLFrame &powers,
+    const GstOpenCLFrame *to, cl_command_queue queue, GError **error)
+{
+  const cl_ulong from = powers.offset[0], offset = to->offset[0];
+  const bool measures = limits.least_snr > 0 || limits.resolves_projections;
+  if (measures && !measure_noise (powers, queue, error))
+    return false;
+  if (limits.resolves_projections)
+    return resolve.launch_groups (queue, lines, group, error, unresolved (), powers.data,
+        from, cl_uint (depths), cl_uint (lines), noise (), limits.least_power,
+        limits.least_snr, limits.ratio, cl_uint (limits.relative), to->data, offset);
+  const bool is_wide = depths % width == 0;
+  opencl::Kernel &kernel = is_wide ? wide_threshold : threshold;
+  return !limits.any ()
+         || kernel.launch (queue, is_wide ? depths / width : depths, lines, error,
+             powers.data, from, cl_uint (depths), cl_uint (lines), noise (),
+             limits.least_power, limits.least_snr, to->data, offset);
+}
+} // namespace oct

@@ -1,0 +1,80 @@
+/* Repeated B-scans in device memory, as arguments of kernels
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "../depth/heldframes.hpp"
+
+#include <gst/opencl/kernel/kernel.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace oct {
+/* REPEATS of repeats.clh. Up to eight repeats have a buffer each. Of more, all but the
+ * last one are contiguous in one buffer. */
+class Repeats : public opencl::ArgumentGroup {
+public:
+  static bool are_listed (guint count) { return count <= HeldFrames::most; }
+  /* Build options of kernels for this number of repeats */
+  static std::string options (guint count)
+  {
+    return are_listed (count) ? " -DHELD=" + std::to_string (count) : std::string ();
+  }
+
+  Repeats (guint count, gsize depths, gsize lines)
+      : count (count), depths (cl_uint (depths)), lines (cl_uint (lines))
+  {
+  }
+
+  /* Repeats that are contiguous in one buffer */
+  Repeats in_buffer (cl_mem buffer) const
+  {
+    const gsize size = gsize (depths) * lines * sizeof (cl_float2);
+    Repeats others = *this;
+    for (guint n = 0; n < count; n++)
+      others.set_repeat (n, buffer, n * size);
+    return others;
+  }
+
+  /* Without a list, the first repeats are at the start of one buffer. */
+  void set_repeat (guint n, cl_mem buffer, gsize offset)
+  {
+    if (n < HeldFrames::most)
+      buffers[n] = buffer;
+    last = buffer;
+    last_offset = offset;
+    if (are_listed (count))
+      std::fill (buffers.begin () + n, buffers.end (), buffer);
+    for (guint k = n; are_listed (count) && k < HeldFrames::most; k++)
+      offsets.s[k] = offset;
+  }
+
+  bool set (opencl::Kernel &kernel, cl_uint &index, GError **error) const override
+  {
+    bool set = true;
+    if (are_listed (count)) {
+      for (cl_mem buffer : buffers)
+        set = set && kernel.set (index, buffer, error);
+      set = set && kernel.set (index, offsets, error);
+    } else {
+      set = kernel.set (index, buffers[0], error) && kernel.set (index, last, error)
+            && kernel.set (index, cl_ulong (last_offset), error);
+    }
+    return set && kernel.set (index, cl_uint (count), error)
+           && kernel.set (index, depths, error) && kernel.set (index, lines, error);
+  }
+  const GstOpenCLFrame *aligned () const override { return nullptr; }
+
+  guint count;
+  cl_uint depths, lines;
+
+private:
+  std::array<cl_mem, HeldFrames::most> buffers = {};
+  cl_ulong8 offsets = {};
+  cl_mem last = nullptr;
+  gsize last_offset = 0;
+};
+} // namespace oct

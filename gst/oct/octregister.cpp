@@ -1,0 +1,742 @@
+/* octregister: registers repeated volumes with the first one and averages them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octregister
+ *
+ * Averages `volumes` volumes (`other/tensors` of dimensions depth:lines:b-scans, from
+ * `octvolume`) of a sample that moves between and during them, as an eye does. Each
+ * B-scan of a volume is registered with the first volume by a rigid shift in depth, across
+ * A-lines, and with `b-scan-shift` to another B-scan, the simplest case of Kraus et al.
+ * (2012). It is moved back by cubic interpolation and added to the mean.
+ *
+ * The shift is that of the greatest correlation coefficient within `axial-shift` depths,
+ * `lateral-shift` A-lines and `b-scan-shift` B-scans, between depths and between A-lines
+ * by a Gaussian through its neighbours. A B-scan whose coefficient is below
+ * `min-correlation`, such as that of a blink, is left out of the mean. Voxels that no
+ * later volume shows have the value of the first one.
+ *
+ * The output is float32. A volume with missing B-scans (CORRUPTED) cannot be the first
+ * one, and is dropped there. At EOS the element outputs the mean of the volumes so far.
+ * With `volumes=0` it averages all volumes until EOS. A flush, new caps and a change of
+ * `volumes` start again with the next volume.
+ *
+ * For each registered volume the element posts a message `octregister`, with the fields
+ * `volume` (guint64, its number since the start), and `axial`, `lateral`, `b-scan` and
+ * `correlation`, arrays of a double for each B-scan: how many depths deeper, A-lines and
+ * B-scans further the structures of the first volume are, and the coefficient.
+ *
+ * It takes complete volumes: `live=true` of octvolume repeats parts of them.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=256 ! octscan b-scans=64 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft ! octvolume !
+ * "other/tensors(ANY),num_tensors=1" ! octregister volumes=4 ! opencldownload !
+ * octfilesink location=mean.nrrd
+ * ]|
+ *
+ * Since: 0.3
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include <gst/common/arrayformat.hpp>
+#include <gst/common/filteredcaps.hpp>
+#include <gst/common/settings.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/elements/gstopenclfilter-private.h>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/memory/devicevalues.hpp>
+#include <gst/opencl/opencl-private.hpp>
+
+#include "elements.h"
+#include "octscanmeta.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octregister.cl"
+
+#define ON_DEVICE "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (TENSORS_CAPS_OF (ON_DEVICE, "{ uint8, uint16, float32 }")));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
+    GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_CAPS_OF (ON_DEVICE, "float32")));
+
+namespace {
+using opencl::NumberType;
+
+const guint most_volumes = 255; /* of the counters in the kernels */
+const guint most_shifts = 32, most_b_scan_shifts = 4;
+/* Number of A-lines and depths of a B-scan that the search at whole lags uses, at least
+ * half of it */
+const guint searched_lines = 32, searched_depths = 256;
+const guint refined_lines = 128;
+const gsize largest_group = 64;
+
+struct RegisterSettings {
+  guint volumes = 4;
+  guint axial_shift = 16;
+  guint lateral_shift = 8;
+  guint b_scan_shift = 0;
+  double min_correlation = 0.1;
+};
+
+/* As in the kernels */
+struct Shift {
+  cl_float axial, lateral, row, correlation;
+};
+
+struct RegisterWork {
+  RegisterSettings in_force;
+  NumberType type = NumberType::f32;
+  cl_uint depths = 0, lines = 0, rows = 0;
+
+  gsize group = 1;
+  opencl::Kernel correlate, find_shifts, refine_shifts, start_sum, add_volume, mean;
+  cl::Buffer sum, counts, scores, shifts;
+  gsize scores_bytes = 0;
+  opencl::ReadBack found; /* shifts of the volume `found_volume` */
+  guint64 found_volume = 0;
+
+  GstBuffer *reference = nullptr;
+  guint collected = 0;   /* volumes in the mean */
+  guint64 number = 0;    /* of the next volume */
+  bool is_break = false; /* volumes before the next mean were dropped */
+  GstClockTime time = GST_CLOCK_TIME_NONE,
+               duration = GST_CLOCK_TIME_NONE; /* of the input */
+  bool empty = false, incomplete = false;      /* the same */
+  GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
+  guint64 means = 0; /* number of outputs */
+  GstBufferPool *pool = nullptr;
+  std::deque<GstBuffer *> ready;
+
+  gsize values () const { return gsize (depths) * lines * rows; }
+};
+} // namespace
+
+#define GST_TYPE_OCT_REGISTER (gst_oct_register_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOctRegister, gst_oct_register, GST, OCT_REGISTER, GstOpenCLFilter)
+
+struct _GstOctRegister {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<RegisterSettings> *settings;
+  RegisterWork *work;
+};
+
+G_DEFINE_TYPE (GstOctRegister, gst_oct_register, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    octregister, "octregister", GST_RANK_NONE, GST_TYPE_OCT_REGISTER)
+
+/* --- caps --- */
+
+/* Sets the frame rate of the other pad. With volumes=0 there is one mean, at EOS. */
+static void
+change_rate (GstStructure *structure, guint volumes, bool to_output)
+{
+  gint numerator = 0, denominator = 1;
+  const bool known =
+      volumes > 0
+      && gst_structure_get_fraction (structure, "framerate", &numerator, &denominator)
+      && gst_util_fraction_multiply (numerator, denominator,
+          to_output ? 1 : gint (volumes), to_output ? gint (volumes) : 1, &numerator,
+          &denominator);
+  if (known)
+    gst_structure_set (
+        structure, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
+  else if (to_output && volumes == 0)
+    gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
+  else
+    gst_structure_remove_field (structure, "framerate");
+}
+
+static void
+set_types (GstStructure *structure, std::initializer_list<const char *> types)
+{
+  GValue list = G_VALUE_INIT, value = G_VALUE_INIT;
+  g_value_init (&list, GST_TYPE_LIST);
+  g_value_init (&value, G_TYPE_STRING);
+  for (const char *type : types) {
+    g_value_set_static_string (&value, type);
+    gst_value_list_append_value (&list, &value);
+  }
+  if (types.size () == 1)
+    gst_structure_set_value (structure, "types", &value);
+  else
+    gst_structure_set_value (structure, "types", &list);
+  g_value_unset (&value);
+  g_value_unset (&list);
+}
+
+/* (transfer full): caps of the other pad */
+static GstCaps *
+other_side (GstCaps *caps, guint volumes, bool to_output)
+{
+  GstCaps *others = gst_caps_copy (caps);
+  for (guint n = 0; n < gst_caps_get_size (others); n++) {
+    GstStructure *structure = gst_caps_get_structure (others, n);
+    change_rate (structure, volumes, to_output);
+    if (to_output)
+      set_types (structure, {"float32"});
+    else
+      set_types (structure, {"uint8", "uint16", "float32"});
+  }
+  return others;
+}
+
+static GstCaps *
+gst_oct_register_transform_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  const RegisterSettings settings = GST_OCT_REGISTER (base)->settings->current ();
+  return opencl::filtered_caps (
+      other_side (caps, settings.volumes, direction == GST_PAD_SINK), filter);
+}
+
+/* --- settings --- */
+
+static cl_int4
+limits_of (const RegisterWork &work)
+{
+  const RegisterSettings &settings = work.in_force;
+  return {{cl_int (std::min (settings.axial_shift, (work.depths - 1) / 2)),
+      cl_int (std::min (settings.lateral_shift, (work.lines - 1) / 2)),
+      cl_int (std::min (settings.b_scan_shift, work.rows - 1)), 0}};
+}
+
+static gsize
+lags_of (const cl_int4 &limits)
+{
+  return gsize (2 * limits.s[0] + 1) * gsize (2 * limits.s[1] + 1)
+         * gsize (2 * limits.s[2] + 1);
+}
+
+/* Makes room for the coefficients of all lags. Work that is enqueued keeps its buffer. */
+static bool
+create_scores (GstOctRegister *self, GError **error)
+{
+  RegisterWork &work = *self->work;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  const gsize bytes =
+      std::max<gsize> (9, lags_of (limits_of (work))) * work.rows * sizeof (cl_float);
+  if (bytes == work.scores_bytes)
+    return true;
+  work.scores_bytes = 0;
+  if (!opencl::make_buffer (context, bytes, work.scores, error))
+    return false;
+  work.scores_bytes = bytes;
+  return true;
+}
+
+/* Drops the volumes collected so far. */
+static void
+restart (RegisterWork &work)
+{
+  work.is_break = work.is_break || work.collected > 0;
+  gst_clear_buffer (&work.reference);
+  work.collected = 0;
+}
+
+static void
+update_settings (GstOctRegister *self)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  RegisterWork &work = *self->work;
+
+  if (!self->settings->is_started ())
+    return;
+  self->settings->update ([&] (const RegisterSettings &wanted, GError **error) {
+    const bool other_volumes = wanted.volumes != work.in_force.volumes;
+    if (other_volumes) {
+      GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+      GstCaps *outputs = other_side (input, wanted.volumes, true);
+      gst_caps_unref (input);
+      if (!opencl::is_accepted_downstream (base, outputs, error))
+        return false;
+      gst_base_transform_reconfigure_src (base);
+      restart (work);
+    }
+    const RegisterSettings before = std::exchange (work.in_force, wanted);
+    if (create_scores (self, error))
+      return true;
+    work.in_force = before;
+    return false;
+  });
+}
+
+/* --- formats --- */
+
+static bool
+read_size (GstCaps *caps, RegisterWork &work, GError **error)
+{
+  opencl::ArrayFormat array;
+  if (!opencl::array_of_caps (caps, array, error))
+    return false;
+  while (array.shape.size () > 3 && array.shape[0] == 1)
+    array.shape.erase (array.shape.begin ());
+  if (array.shape.size () > 3 || array.count () > G_MAXINT) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "an array of dimensions %s is not a volume of at most 2^31 voxels, expected "
+        "depth:lines:b-scans",
+        opencl::dimensions_text (array.shape).c_str ());
+    return false;
+  }
+  work.type = array.type;
+  work.depths = cl_uint (array.length (0));
+  work.lines = cl_uint (array.length (1));
+  work.rows = cl_uint (array.length (2));
+  return true;
+}
+
+static void
+drop_pool (RegisterWork &work)
+{
+  if (work.pool)
+    gst_buffer_pool_set_active (work.pool, FALSE);
+  gst_clear_object (&work.pool);
+}
+
+static bool
+create_pool (GstOctRegister *self, GError **error)
+{
+  RegisterWork &work = *self->work;
+  const gsize bytes = work.values () * sizeof (cl_float);
+  drop_pool (work);
+  work.pool = gst_opencl_filter_new_pool (GST_OPENCL_FILTER (self), FALSE, bytes);
+  if (work.pool && gst_buffer_pool_set_active (work.pool, TRUE))
+    return true;
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+      "failed to allocate a volume of %" G_GSIZE_FORMAT " bytes", bytes);
+  return false;
+}
+
+static bool
+create_kernels (GstOctRegister *self, GError **error)
+{
+  RegisterWork &work = *self->work;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  work.group = opencl::is_cpu (context) ? 1 : largest_group;
+  const std::string options = std::string ("-DNUMBER=")
+                              + opencl::info_of (work.type).opencl
+                              + " -DGROUP=" + std::to_string (work.group);
+  const struct {
+    opencl::Kernel &kernel;
+    const char *name;
+  } wanted[] = {{work.correlate, "correlate"}, {work.find_shifts, "find_shifts"},
+      {work.refine_shifts, "refine_shifts"}, {work.start_sum, "start_sum"},
+      {work.add_volume, "add_volume"}, {work.mean, "mean_volume"}};
+  for (const auto &entry : wanted) {
+    if (!entry.kernel.create (context, KERNELS, entry.name, options.c_str (), error))
+      return false;
+  }
+  const gsize rows = work.rows;
+  return opencl::make_buffer (
+             context, work.values () * sizeof (cl_float), work.sum, error)
+         && opencl::make_buffer (
+             context, work.values () * sizeof (cl_ushort), work.counts, error)
+         && opencl::make_buffer (context, rows * sizeof (Shift), work.shifts, error)
+         && work.found.create (context, rows * sizeof (Shift) / sizeof (cl_uint), error);
+}
+
+static void post_shifts (GstOctRegister *self, bool waits);
+
+static gboolean
+gst_oct_register_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOctRegister *self = GST_OCT_REGISTER (filter);
+  RegisterWork &work = *self->work;
+  const cl_uint depths = work.depths, lines = work.lines, rows = work.rows;
+  const NumberType type = work.type;
+  auto outputs = [&] (const RegisterSettings &wanted) {
+    return other_side (input, wanted.volumes, true);
+  };
+  auto accepts = [] (const RegisterSettings &, GError **) { return true; };
+
+  const guint volumes = work.in_force.volumes;
+  if (!opencl::adopt_for_caps (
+          *self->settings, GST_BASE_TRANSFORM (self), output, outputs, accepts, error))
+    return FALSE;
+  work.in_force = self->settings->current ();
+  if (volumes != work.in_force.volumes)
+    restart (work);
+  if (!read_size (input, work, error))
+    return FALSE;
+  if (work.pool && depths == work.depths && lines == work.lines && rows == work.rows
+      && type == work.type)
+    return create_scores (self, error);
+  post_shifts (self, true);
+  restart (work);
+  work.scores_bytes = 0;
+  return create_kernels (self, error) && create_pool (self, error)
+         && create_scores (self, error);
+}
+
+static gboolean
+gst_oct_register_open (GstOpenCLFilter *filter, GError **)
+{
+  GST_OCT_REGISTER (filter)->work = new RegisterWork;
+  return TRUE;
+}
+
+static void
+drop_ready (RegisterWork &work)
+{
+  for (GstBuffer *buffer : work.ready)
+    gst_buffer_unref (buffer);
+  work.ready.clear ();
+}
+
+static void
+gst_oct_register_close (GstOpenCLFilter *filter)
+{
+  GstOctRegister *self = GST_OCT_REGISTER (filter);
+  self->settings->stop ();
+  if (self->work) {
+    drop_ready (*self->work);
+    gst_clear_buffer (&self->work->reference);
+    drop_pool (*self->work);
+  }
+  delete std::exchange (self->work, nullptr);
+}
+
+/* --- messages --- */
+
+/* Posts the shifts of the last volume once they have been read back. */
+static void
+post_shifts (GstOctRegister *self, bool waits)
+{
+  RegisterWork &work = *self->work;
+  if (!work.found.is_under_way () || !(waits || work.found.has_ended ()))
+    return;
+  const gsize rows = work.found.bytes () / sizeof (Shift);
+  const cl_uint *words = work.found.wait (nullptr);
+  if (!words)
+    return; /* the error is that of the volume, too */
+  std::vector<Shift> shifts (rows);
+  memcpy (shifts.data (), words, work.found.bytes ());
+  GstStructure *structure = gst_structure_new (
+      "octregister", "volume", G_TYPE_UINT64, work.found_volume, nullptr);
+  const struct {
+    const char *name;
+    cl_float Shift::*member;
+  } fields[] = {{"axial", &Shift::axial}, {"lateral", &Shift::lateral},
+      {"b-scan", &Shift::row}, {"correlation", &Shift::correlation}};
+  for (const auto &field : fields) {
+    GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
+    g_value_init (&array, GST_TYPE_ARRAY);
+    g_value_init (&value, G_TYPE_DOUBLE);
+    for (const Shift &shift : shifts) {
+      g_value_set_double (&value, double (shift.*field.member));
+      gst_value_array_append_value (&array, &value);
+    }
+    gst_structure_take_value (structure, field.name, &array);
+    g_value_unset (&value);
+  }
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
+}
+
+/* --- volumes --- */
+
+/* Maps a buffer, lets `enqueue` use it, and unmaps it. */
+template <typename Enqueue>
+static bool
+with_mapped (GstBuffer *buffer, gsize bytes, GstMapFlags access, cl_command_queue queue,
+    GError **error, Enqueue enqueue)
+{
+  GstOpenCLFrame frame;
+  cl_event event = nullptr;
+  if (!gst_opencl_frame_map (&frame, nullptr, bytes, buffer, queue, access, error))
+    return false;
+  const bool enqueued = enqueue (frame);
+  const bool unmapped = access & GST_MAP_WRITE
+                            ? gst_opencl_frames_unmap (queue, nullptr, &frame, &event,
+                                enqueued ? error : nullptr)
+                            : gst_opencl_frames_unmap (queue, &frame, nullptr, &event,
+                                enqueued ? error : nullptr);
+  if (event)
+    clReleaseEvent (event);
+  return enqueued && unmapped;
+}
+
+/* Finds the shifts of a volume's B-scans: at whole lags in a part of the values, then
+ * between lags in more of them. */
+static bool
+find_shifts (RegisterWork &work, const GstOpenCLFrame &reference,
+    const GstOpenCLFrame *volume, cl_command_queue queue, GError **error)
+{
+  const cl_int4 limits = limits_of (work), around = {{1, 1, 0, 0}};
+  const auto step = [] (cl_uint all, guint wanted) {
+    return std::max<cl_uint> (1, all / wanted);
+  };
+  const auto correlate = [&] (bool fine, const cl_int4 &lags, cl_uint line_step,
+                             cl_uint depth_step) {
+    return work.correlate.launch_groups (queue, lags_of (lags) * work.rows, work.group,
+        error, reference.data, cl_ulong (reference.offset[0]), volume->data,
+        cl_ulong (volume->offset[0]), work.depths, work.lines, work.rows, cl_uint (fine),
+        lags, line_step, depth_step, work.shifts (), work.scores ());
+  };
+  return correlate (false, limits, step (work.lines, searched_lines),
+             step (work.depths, searched_depths))
+         && work.find_shifts.launch (queue, work.rows, 1, error, work.scores (),
+             work.rows, limits, work.shifts ())
+         && correlate (true, around, step (work.lines, refined_lines), 1)
+         && work.refine_shifts.launch (queue, work.rows, 1, error, work.scores (),
+             work.rows, limits, work.shifts ());
+}
+
+static bool
+add_volume (GstOctRegister *self, const GstOpenCLFrame *volume, cl_command_queue queue,
+    GError **error)
+{
+  RegisterWork &work = *self->work;
+  const gsize all_lines = gsize (work.lines) * work.rows;
+  if (!with_mapped (work.reference, work.values () * opencl::info_of (work.type).size,
+          GST_MAP_READ, queue, error, [&] (const GstOpenCLFrame &reference) {
+            return find_shifts (work, reference, volume, queue, error);
+          }))
+    return false;
+  if (!work.add_volume.launch (queue, work.depths, all_lines, error, volume->data,
+          cl_ulong (volume->offset[0]), work.depths, work.lines, work.rows,
+          work.shifts (), limits_of (work).s[2], cl_float (work.in_force.min_correlation),
+          work.sum (), work.counts ()))
+    return false;
+  post_shifts (self, true); /* of the volume before, read long ago */
+  work.found_volume = work.number;
+  return work.found.read (queue, work.shifts (), error);
+}
+
+static bool
+start_mean (RegisterWork &work, const GstOpenCLFrame *volume, cl_command_queue queue,
+    GError **error)
+{
+  const gsize all_lines = gsize (work.lines) * work.rows;
+  work.reference = gst_buffer_ref (volume->buffer);
+  work.start = work.time;
+  return work.start_sum.launch (queue, work.depths, all_lines, error, volume->data,
+      cl_ulong (volume->offset[0]), work.depths, cl_uint (all_lines), work.sum (),
+      work.counts ());
+}
+
+static void
+describe_mean (RegisterWork &work, GstBuffer *mean)
+{
+  GST_BUFFER_PTS (mean) = work.start;
+  if (GST_CLOCK_TIME_IS_VALID (work.start) && GST_CLOCK_TIME_IS_VALID (work.end)
+      && work.end >= work.start)
+    GST_BUFFER_DURATION (mean) = work.end - work.start;
+  if (std::exchange (work.is_break, false))
+    GST_BUFFER_FLAG_SET (mean, GST_BUFFER_FLAG_DISCONT);
+  GstOctScan scan = {};
+  scan.frame = scan.volume = work.means++;
+  scan.b_scans = scan.repeats = 1;
+  gst_buffer_set_oct_scan (mean, &scan);
+}
+
+/* Computes the mean into a buffer that is ready to be pushed. */
+static bool
+finish_mean (GstOctRegister *self, cl_command_queue queue, GError **error)
+{
+  RegisterWork &work = *self->work;
+  const gsize all_lines = gsize (work.lines) * work.rows;
+  const gsize bytes = work.values () * sizeof (cl_float);
+  GstBuffer *mean = nullptr;
+
+  gst_clear_buffer (&work.reference);
+  work.collected = 0;
+  if (gst_buffer_pool_acquire_buffer (work.pool, &mean, nullptr) != GST_FLOW_OK) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+        "failed to allocate a volume of %" G_GSIZE_FORMAT " bytes", bytes);
+    return false;
+  }
+  work.ready.push_back (mean);
+  describe_mean (work, mean);
+  return with_mapped (
+      mean, bytes, GST_MAP_WRITE, queue, error, [&] (const GstOpenCLFrame &frame) {
+        return work.mean.launch (queue, work.depths, all_lines, error, work.sum (),
+            work.counts (), work.depths, cl_uint (all_lines), frame.data,
+            cl_ulong (frame.offset[0]));
+      });
+}
+
+/* --- frames --- */
+
+static void
+gst_oct_register_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
+{
+  GstOctRegister *self = GST_OCT_REGISTER (filter);
+  RegisterWork &work = *self->work;
+  work.time = GST_BUFFER_PTS (input);
+  work.duration = GST_BUFFER_DURATION (input);
+  work.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
+  work.incomplete = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_CORRUPTED);
+  update_settings (self);
+  post_shifts (self, false);
+}
+
+static bool
+check_alignment (const RegisterWork &work, const GstOpenCLFrame *frame, GError **error)
+{
+  const gsize bytes = opencl::info_of (work.type).size;
+  if (frame->offset[0] % bytes == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "a buffer begins at byte %" G_GSIZE_FORMAT ", expected a multiple of "
+      "%" G_GSIZE_FORMAT,
+      frame->offset[0], bytes);
+  return false;
+}
+
+static gboolean
+gst_oct_register_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    cl_command_queue queue, guint *outputs, GError **error)
+{
+  GstOctRegister *self = GST_OCT_REGISTER (filter);
+  RegisterWork &work = *self->work;
+  const bool is_first = work.collected == 0;
+
+  *outputs = 0;
+  if (work.empty || (is_first && work.incomplete)) {
+    GST_INFO_OBJECT (self, "dropping a volume with missing B-scans");
+    work.number++;
+    return TRUE;
+  }
+  if (!check_alignment (work, input, error)
+      || !(is_first ? start_mean (work, input, queue, error)
+                    : add_volume (self, input, queue, error)))
+    return FALSE;
+  work.number++;
+  work.collected++;
+  work.end =
+      GST_CLOCK_TIME_IS_VALID (work.time) && GST_CLOCK_TIME_IS_VALID (work.duration)
+          ? work.time + work.duration
+          : GST_CLOCK_TIME_NONE;
+  const guint wanted = work.in_force.volumes > 0 ? work.in_force.volumes : most_volumes;
+  if (work.collected < wanted)
+    return TRUE;
+  *outputs = 1;
+  return finish_mean (self, queue, error);
+}
+
+static gboolean
+gst_oct_register_transform (GstOpenCLFilter *, const GstOpenCLFrame *,
+    const GstOpenCLFrame *, cl_command_queue, GError **)
+{
+  return TRUE; /* means are complete before, in submit */
+}
+
+static GstFlowReturn
+gst_oct_register_prepare_output_buffer (
+    GstBaseTransform *base, GstBuffer *, GstBuffer **output)
+{
+  RegisterWork &work = *GST_OCT_REGISTER (base)->work;
+  *output = work.ready.front ();
+  work.ready.pop_front ();
+  return GST_FLOW_OK;
+}
+
+/* Pushes the mean of the volumes so far before EOS. */
+static void
+push_rest (GstOctRegister *self)
+{
+  RegisterWork &work = *self->work;
+  cl_command_queue queue = gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self));
+  GError *error = nullptr;
+
+  if (!gst_opencl_filter_drain (GST_OPENCL_FILTER (self)))
+    return;
+  post_shifts (self, true);
+  if (work.collected == 0)
+    return;
+  if (!finish_mean (self, queue, &error)) {
+    gst_opencl_post_error (GST_ELEMENT (self), error);
+    drop_ready (work);
+    return;
+  }
+  GstBuffer *mean = work.ready.front ();
+  work.ready.pop_front ();
+  gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self), mean);
+}
+
+static gboolean
+gst_oct_register_sink_event (GstBaseTransform *base, GstEvent *event)
+{
+  GstOctRegister *self = GST_OCT_REGISTER (base);
+  const GstEventType type = GST_EVENT_TYPE (event);
+
+  if (self->work && type == GST_EVENT_EOS && self->settings->is_started ())
+    push_rest (self);
+  const gboolean handled =
+      GST_BASE_TRANSFORM_CLASS (gst_oct_register_parent_class)->sink_event (base, event);
+  if (self->work && type == GST_EVENT_FLUSH_STOP)
+    restart (*self->work);
+  return handled;
+}
+
+/* --- properties --- */
+
+const opencl::PropertyTable<RegisterSettings> properties = {
+    {"volumes", "Volumes",
+        "Number of volumes to average (0 = all until EOS, at most 255)",
+        &RegisterSettings::volumes, {0, most_volumes}, opencl::playing},
+    {"axial-shift", "Axial shift",
+        "Maximum shift of a B-scan in depth bins against the first volume",
+        &RegisterSettings::axial_shift, {0, most_shifts}, opencl::playing},
+    {"lateral-shift", "Lateral shift",
+        "Maximum shift of a B-scan in A-lines against the first volume",
+        &RegisterSettings::lateral_shift, {0, most_shifts}, opencl::playing},
+    {"b-scan-shift", "B-scan shift",
+        "Maximum number of B-scans by which a B-scan is out of place against the first "
+        "volume",
+        &RegisterSettings::b_scan_shift, {0, most_b_scan_shifts}, opencl::playing},
+    {"min-correlation", "Minimum correlation",
+        "Correlation coefficient with the first volume below which a B-scan is left out",
+        &RegisterSettings::min_correlation, {-1, 1}, opencl::playing},
+};
+
+/* --- the class --- */
+
+static void
+gst_oct_register_init (GstOctRegister *self)
+{
+  self->settings = new opencl::Settings<RegisterSettings> (self, properties);
+  /* QoS must not drop volumes, since each is part of a mean. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+}
+
+static void
+gst_oct_register_class_init (GstOctRegisterClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  opencl::install_settings<&GstOctRegister::settings, &GstOctRegister::work> (
+      klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT volume registration",
+      "Filter/Effect", "Registers and averages repeated volumes on an OpenCL device",
+      "The gst-opencl developers");
+
+  transform_class->transform_caps = gst_oct_register_transform_caps;
+  transform_class->prepare_output_buffer = gst_oct_register_prepare_output_buffer;
+  transform_class->sink_event = gst_oct_register_sink_event;
+  filter_class->open = gst_oct_register_open;
+  filter_class->close = gst_oct_register_close;
+  filter_class->set_formats = gst_oct_register_set_formats;
+  filter_class->get_frame_size = opencl::get_array_size;
+  filter_class->begin_frame = gst_oct_register_begin_frame;
+  filter_class->submit = gst_oct_register_submit;
+  filter_class->transform = gst_oct_register_transform;
+}
