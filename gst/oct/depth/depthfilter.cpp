@@ -322,7 +322,6 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
   gint first = 0;
   gst_structure_get_int (structure, "depth-start", &first);
   layout.first_depth = guint (std::max (first, 0));
-  gst_structure_get_double (structure, "depth-step", &layout.depth_step);
   layout.lines = gsize (lines);
   layout.packed = packed > 0;
   layout.depths = packed > 0 ? (gsize (depths) * packed + 7) / 8 : gsize (depths);

@@ -40,7 +40,6 @@ struct DepthLayout {
   double depth_step = 0; /* µm; 0: unknown */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
-  double depth_step = 0; /* µm; 0 if unknown */
   std::string quantity;  /* field of the caps; empty if unknown */
 
   gsize size () const { return bytes * depths * lines; }
