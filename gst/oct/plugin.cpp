@@ -25,12 +25,15 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (octdisplay, plugin);
   registered |= GST_ELEMENT_REGISTER (octdoppler, plugin);
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
+  registered |= GST_ELEMENT_REGISTER (octfileparse, plugin);
   registered |= GST_ELEMENT_REGISTER (octfilesink, plugin);
+  registered |= GST_ELEMENT_REGISTER (octrawparse, plugin);
   registered |= GST_ELEMENT_REGISTER (octrender, plugin);
   registered |= GST_ELEMENT_REGISTER (octscan, plugin);
   registered |= GST_ELEMENT_REGISTER (octtestsrc, plugin);
   registered |= GST_ELEMENT_REGISTER (octvolume, plugin);
   registered |= GST_ELEMENT_REGISTER (octwindowinterp, plugin);
+  registered |= GST_TYPE_FIND_REGISTER (oct, plugin);
 
   return registered;
 }
