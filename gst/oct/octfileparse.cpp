@@ -52,12 +52,12 @@
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS ("application/x-thorlabs-oct"));
 
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS ("application/x-oct, domain = (string) wavelength, "
-                     "format = (string) { U16LE, U8, S8, S16LE, S32LE, U32LE }, "
-                     "samples = (int) [ 16, 65536 ], lines = (int) [ 1, max ], "
-                     "framerate = (fraction) [ 0, max ]"));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS ("application/x-oct, domain = (string) wavelength, "
+                         "format = (string) { U16LE, U8, S8, S16LE, S32LE, U32LE }, "
+                         "samples = (int) [ 16, 65536 ], lines = (int) [ 1, max ], "
+                         "framerate = (fraction) [ 0, max ]"));
 
 namespace {
 struct FileParseSettings {

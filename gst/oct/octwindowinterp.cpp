@@ -51,12 +51,8 @@
  * `application/x-oct` has formats that raw video lacks: signed samples (`S16LE`, for
  * balanced detection), samples of 32 bits, and the packed formats of GenICam. `MONO10P`
  * and `MONO12P` are contiguous bits, the lowest first. `MONO12PACKED` has two samples in
- * three bytes. Each A-line begins at a byte. A file that contains only samples is read
- * frame by frame with
- * |[
- * filesrc location=FILE blocksize=BYTES-OF-A-FRAME !
- * application/x-oct,domain=wavelength,format=S16LE,samples=2048,lines=512,framerate=25/1
- * ]|
+ * three bytes. Each A-line begins at a byte. `octrawparse` reads files that contain only
+ * samples.
  *
  * NaN and infinite samples are ignored in a mean. Their A-line has no depths. One WARNING
  * message gives their number.
@@ -210,9 +206,9 @@ struct WindowInterpSettings {
   }
   bool subtracts () const
   {
-    return background == BackgroundMethod::automatic ? subtracts_stream_background ()
-                                                     : background
-                                                           != BackgroundMethod::none;
+    return background == BackgroundMethod::automatic
+               ? subtracts_stream_background ()
+               : background != BackgroundMethod::none;
   }
 
   /* Returns the output for this number of samples. */
@@ -886,12 +882,11 @@ make_stage (GstOctWindowInterp *self, WindowInterpWork &work,
     GST_INFO_OBJECT (
         self, "no calibration is set, assuming samples evenly spaced in wavenumber");
 
-  work.stage =
-      oct::SpectrumStage::make (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-          {sample_format (work, settings), guint (used.used),
-              settings.spectrum.oversampling (), work.shape.complex,
-              settings.subtracts ()},
-          tables, error);
+  work.stage = oct::SpectrumStage::make (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      {sample_format (work, settings), guint (used.used),
+          settings.spectrum.oversampling (), work.shape.complex, settings.subtracts ()},
+      tables, error);
   return work.stage != nullptr;
 }
 
@@ -1184,8 +1179,7 @@ report_last_counts (GstOctWindowInterp *self)
 static void
 use_stream_calibration (GstOctWindowInterp *self, oct::SharedCalibration calibration)
 {
-  const oct::SharedCalibration before =
-      self->settings->committed ().spectrum.stream;
+  const oct::SharedCalibration before = self->settings->committed ().spectrum.stream;
   if (before == calibration || (before && calibration && *before == *calibration))
     return;
   self->settings->change ([&] (WindowInterpSettings &settings) {
@@ -1247,8 +1241,7 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   std::optional<oct::SpectrumTables> tables;
   auto accept = [&] (const WindowInterpSettings &wanted, GError **why) {
     tables.reset ();
-    if (wanted.complex () == work.shape.complex
-        && self->prepared->matches (work, wanted))
+    if (wanted.complex () == work.shape.complex && self->prepared->matches (work, wanted))
       return true;
     return load_tables (work, wanted, tables.emplace (), why);
   };

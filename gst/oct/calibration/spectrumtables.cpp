@@ -103,8 +103,8 @@ check_clock (const SpectrumSettings &settings, GError **error)
 
 /* Fails unless the stream has a value for each sample. */
 bool
-check_stream_values (const char *field, const std::vector<double> &values, gsize samples,
-    GError **error)
+check_stream_values (
+    const char *field, const std::vector<double> &values, gsize samples, GError **error)
 {
   const bool finite = std::all_of (values.begin (), values.end (),
       [] (double value) { return std::abs (value) <= FLT_MAX; });
@@ -272,11 +272,11 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
       || !check_background (settings, error)
       || !window_check (settings.window, used.used, error)
       || !(settings.uses_stream_map ()
-              ? load_stream_map (settings, used, map, places, error)
-              : calibration_load (settings.calibration, used, map, error, &places))
+               ? load_stream_map (settings, used, map, places, error)
+               : calibration_load (settings.calibration, used, map, error, &places))
       || !(settings.uses_stream_phase ()
-              ? load_stream_phase (settings, used, phase, error)
-              : dispersion_load (settings.dispersion, used.used, phase, error))
+               ? load_stream_phase (settings, used, phase, error)
+               : dispersion_load (settings.dispersion, used.used, phase, error))
       || !background_load (settings, samples, background, error))
     return false;
 

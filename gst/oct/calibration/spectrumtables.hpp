@@ -39,9 +39,9 @@ struct SpectrumSettings {
   Clock clock = Clock::none;
   guint padded_samples = 0; /* wavenumbers after zero padding; 0: no padding */
 
-  SharedCalibration stream;         /* used where the settings above set nothing */
+  SharedCalibration stream;          /* used where the settings above set nothing */
   bool background_of_stream = false; /* instead of a file */
-  guint shift = 0;                  /* bits by which samples are shifted right */
+  guint shift = 0;                   /* bits by which samples are shifted right */
 
   /* Returns the samples in use. `all` includes both channels. */
   Samples used_of (gsize all) const;

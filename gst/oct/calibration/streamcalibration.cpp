@@ -65,8 +65,8 @@ stream_calibration_event (const StreamCalibration &calibration)
   }
   for (const auto &number : numbers) {
     if (calibration.*number.member > 0)
-      gst_structure_set (structure, number.name, G_TYPE_DOUBLE,
-          calibration.*number.member, nullptr);
+      gst_structure_set (
+          structure, number.name, G_TYPE_DOUBLE, calibration.*number.member, nullptr);
   }
   return gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY, structure);
 }

@@ -21,8 +21,7 @@ class FileSource : public ByteSource {
 public:
   bool open (const char *path, GError **error) { return file.open (path, error); }
   guint64 size () const override { return file.size (); }
-  bool read (
-      guint64 offset, void *data, gsize size, gsize &done, GError **error) override
+  bool read (guint64 offset, void *data, gsize size, gsize &done, GError **error) override
   {
     return file.seek (offset, error) && file.read (data, size, done, error);
   }

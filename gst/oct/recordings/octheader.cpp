@@ -23,16 +23,16 @@ const gsize most_files = 400000;
 
 struct Parser {
   OctHeader *header;
-  std::string path;          /* such as "Ocity/Image/SizePixel" */
+  std::string path;           /* such as "Ocity/Image/SizePixel" */
   std::vector<gsize> parents; /* lengths of the paths of enclosing elements */
-  std::string text;          /* of the innermost element */
+  std::string text;           /* of the innermost element */
 };
 
 void
 set_error (GError **error, const std::string &what)
 {
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE, "Header.xml: %s",
-      what.c_str ());
+  g_set_error (
+      error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE, "Header.xml: %s", what.c_str ());
 }
 
 /* Returns 0 for text that is not a finite number. */
@@ -106,7 +106,8 @@ read_range (const char *name, const char *text, DataFile &file, GError **error)
     if (sscanf (name, attribute.format, &n, &end) != 1 || name[end] != '\0')
       continue;
     if (n >= most_ranges) {
-      set_error (error, std::string (name).substr (0, 40) + " of a DataFile, expected at most "
+      set_error (error, std::string (name).substr (0, 40)
+                            + " of a DataFile, expected at most "
                             + std::to_string (most_ranges) + " regions");
       return false;
     }
@@ -141,8 +142,8 @@ begin_element (GMarkupParseContext *, const gchar *name, const gchar **names,
     return set_error (
         error, "more than " + std::to_string (most_depth) + " nested elements");
   if (parser.parents.empty () && !g_str_equal (name, "Ocity"))
-    return set_error (error, "the document is <" + std::string (name).substr (0, 40)
-                                 + ">, expected <Ocity>");
+    return set_error (error,
+        "the document is <" + std::string (name).substr (0, 40) + ">, expected <Ocity>");
   parser.parents.push_back (parser.path.size ());
   parser.path += (parser.path.empty () ? "" : "/") + std::string (name);
   parser.text.clear ();
@@ -179,8 +180,8 @@ end_element (GMarkupParseContext *, const gchar *, gpointer data, GError **)
     header.is_signed = g_ascii_strcasecmp (text, "true") == 0;
   if (parser.path == "Ocity/DataFiles/DataFile") {
     header.files.back ().name = text;
-    std::replace (header.files.back ().name.begin (), header.files.back ().name.end (),
-        '\\', '/');
+    std::replace (
+        header.files.back ().name.begin (), header.files.back ().name.end (), '\\', '/');
   }
   g_free (text);
   parser.path.resize (parser.parents.back ());
@@ -235,8 +236,8 @@ oct_header_read (const ReadHeader &read, OctHeader &header, GError **error)
   GError *reason = nullptr;
   header = OctHeader ();
   Parser parser = {&header, {}, {}, {}};
-  GMarkupParseContext *context = g_markup_parse_context_new (
-      &callbacks, GMarkupParseFlags (0), &parser, nullptr);
+  GMarkupParseContext *context =
+      g_markup_parse_context_new (&callbacks, GMarkupParseFlags (0), &parser, nullptr);
   const bool parsed = parse_blocks (read, context, &reason);
   g_markup_parse_context_free (context);
   if (!parsed && reason->domain == G_MARKUP_ERROR) {

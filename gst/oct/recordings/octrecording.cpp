@@ -19,8 +19,7 @@ const char spectra_name[] = "data/Spectral0.data";
 bool
 fail (GError **error, const std::string &what)
 {
-  g_set_error (
-      error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE, "%s", what.c_str ());
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE, "%s", what.c_str ());
   return false;
 }
 
@@ -73,8 +72,8 @@ check_ranges (const DataFile &file, const std::vector<LineRange> &ranges,
     }
     return fail (error, file.name + ": " + name + " from A-line " + text (range.begin)
                             + " to " + text (range.end)
-                            + ", expected ascending ranges within "
-                            + text (file.size_x) + " A-lines");
+                            + ", expected ascending ranges within " + text (file.size_x)
+                            + " A-lines");
   }
   return true;
 }
@@ -238,8 +237,8 @@ OctRecording::check_entry (Entry &entry, guint64 first_frame, GError **error)
   const guint64 count = stored->size / bytes;
   if (stored->size % bytes != 0 || (count != 1 && count != file.size_y))
     return fail (error, file.name + ": " + text (stored->size) + " bytes, expected "
-                            + text (bytes) + " for " + text (file.size_x)
-                            + " A-lines of " + text (n_samples) + " samples");
+                            + text (bytes) + " for " + text (file.size_x) + " A-lines of "
+                            + text (n_samples) + " samples");
   entry.end_frame = first_frame + count;
   return true;
 }
@@ -250,8 +249,8 @@ void
 OctRecording::find_repeats ()
 {
   const double y = is_count (header.pixels_y) ? header.pixels_y : 1;
-  double repeats = std::max (1.0, header.repeats_intensity)
-                   * std::max (1.0, header.repeats_speckle);
+  double repeats =
+      std::max (1.0, header.repeats_intensity) * std::max (1.0, header.repeats_speckle);
   if (header.size_y < 0)
     repeats = y;
   else if (repeats == 1 && y > 1)
@@ -299,8 +298,8 @@ OctRecording::read_values (const char *name, std::vector<double> &values, GError
   const DataFile *listed = find_file (header.files, name);
   values.clear ();
   if (!stored && listed)
-    return fail (error,
-        std::string (name) + ": listed in Header.xml, but not in the zip archive");
+    return fail (
+        error, std::string (name) + ": listed in Header.xml, but not in the zip archive");
   if (!stored)
     return true;
   std::vector<guint8> bytes (n_samples * sizeof (gfloat));
@@ -326,8 +325,12 @@ OctRecording::find_map (GError **error)
 {
   const char name[] = "data/Chirp.data";
   std::vector<double> chirp;
-  return read_values (name, chirp, error)
-         && (chirp.empty () || map_of_chirp (name, chirp, found.resample_map, error));
+  if (!read_values (name, chirp, error))
+    return false;
+  if (chirp.empty ())
+    warning_text = std::string ("the recording has no ") + name
+                   + ": samples are taken as even in wavenumber";
+  return chirp.empty () || map_of_chirp (name, chirp, found.resample_map, error);
 }
 
 /* The apodization A-lines contain the dark level, and so does ApodizationSpectrum.data.
@@ -339,8 +342,7 @@ OctRecording::find_background (GError **error)
     if (!file_of (entries[n]).apodization.empty ())
       return read_mean (n, found.background, error);
   }
-  const double scale =
-      header.electrons_per_count > 0 ? header.electrons_per_count : 1;
+  const double scale = header.electrons_per_count > 0 ? header.electrons_per_count : 1;
   for (const char *name : {"data/ApodizationSpectrum.data", "data/OffsetErrors.data"}) {
     if (!read_values (name, found.background, error))
       return false;
@@ -377,11 +379,10 @@ OctRecording::read_mean (gsize entry, std::vector<double> &mean, GError **error)
 gsize
 OctRecording::entry_of (guint64 frame) const
 {
-  return gsize (std::upper_bound (entries.begin (), entries.end (), frame,
-                    [] (guint64 wanted, const Entry &entry) {
-                      return wanted < entry.end_frame;
-                    })
-                - entries.begin ());
+  return gsize (
+      std::upper_bound (entries.begin (), entries.end (), frame,
+          [] (guint64 wanted, const Entry &entry) { return wanted < entry.end_frame; })
+      - entries.begin ());
 }
 
 /* Continues in the open entry if possible. */

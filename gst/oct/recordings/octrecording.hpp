@@ -30,8 +30,8 @@ public:
 
 private:
   struct Entry {
-    guint number;  /* N of SpectralN.data */
-    gsize file;    /* index into the header's files */
+    guint number;          /* N of SpectralN.data */
+    gsize file;            /* index into the header's files */
     guint64 end_frame = 0; /* number of frames up to the end of this entry */
   };
   using Ranges = std::vector<LineRange>;

@@ -21,8 +21,7 @@ check_raw_size (const RawLayout &layout, guint64 bytes, GError **error)
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
       "the recording ends in frame %" G_GUINT64_FORMAT ": only %" G_GUINT64_FORMAT
-      " bytes available, expected %" G_GUINT64_FORMAT
-      " (%u A-lines of %u samples, %s)",
+      " bytes available, expected %" G_GUINT64_FORMAT " (%u A-lines of %u samples, %s)",
       samples / frame + 1, samples % frame, frame, layout.lines, layout.samples,
       layout.format->name);
   return false;

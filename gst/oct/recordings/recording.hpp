@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "../calibration/streamcalibration.hpp"
 #include "bytesource.hpp"
@@ -53,6 +54,8 @@ public:
   double line_step () const { return line_micrometres; }
   double b_scan_step () const { return b_scan_micrometres; }
   const StreamCalibration &calibration () const { return found; }
+  /* Text of a warning, or empty */
+  const std::string &warning () const { return warning_text; }
 
 protected:
   const RawFormat *raw = nullptr;
@@ -60,5 +63,6 @@ protected:
   guint64 n_frames = 0;
   double line_micrometres = 0, b_scan_micrometres = 0;
   StreamCalibration found;
+  std::string warning_text;
 };
 } // namespace oct

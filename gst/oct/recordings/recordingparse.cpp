@@ -34,8 +34,7 @@ public:
   /* Result of the last pull */
   GstFlowReturn flow () const { return last_flow; }
 
-  bool read (
-      guint64 offset, void *data, gsize size, gsize &done, GError **error) override
+  bool read (guint64 offset, void *data, gsize size, gsize &done, GError **error) override
   {
     for (done = 0; done < size;) {
       gsize now = 0;
@@ -119,8 +118,7 @@ struct RecordingParseWork {
 using oct::PadSource;
 using oct::Remaining;
 
-G_DEFINE_ABSTRACT_TYPE (
-    GstOctRecordingParse, gst_oct_recording_parse, GST_TYPE_ELEMENT)
+G_DEFINE_ABSTRACT_TYPE (GstOctRecordingParse, gst_oct_recording_parse, GST_TYPE_ELEMENT)
 
 #define PARENT (GST_ELEMENT_CLASS (gst_oct_recording_parse_parent_class))
 
@@ -163,11 +161,11 @@ make_caps (Parse *self)
 {
   const oct::Recording &recording = *self->work->recording;
   const Framerate &framerate = self->work->framerate;
-  GstCaps *caps = gst_caps_new_simple ("application/x-oct", "domain", G_TYPE_STRING,
-      "wavelength", "format", G_TYPE_STRING, recording.format ().name, "samples",
-      G_TYPE_INT, gint (recording.samples ()), "lines", G_TYPE_INT,
-      gint (recording.lines ()), "framerate", GST_TYPE_FRACTION, framerate.n,
-      framerate.d, nullptr);
+  GstCaps *caps =
+      gst_caps_new_simple ("application/x-oct", "domain", G_TYPE_STRING, "wavelength",
+          "format", G_TYPE_STRING, recording.format ().name, "samples", G_TYPE_INT,
+          gint (recording.samples ()), "lines", G_TYPE_INT, gint (recording.lines ()),
+          "framerate", GST_TYPE_FRACTION, framerate.n, framerate.d, nullptr);
   for (const auto &[field, step] : {std::pair ("line-step", recording.line_step ()),
            std::pair ("b-scan-step", recording.b_scan_step ())}) {
     if (step > 0)
@@ -218,8 +216,8 @@ negotiate (Parse *self)
   if (gst_pad_set_caps (self->srcpad, caps))
     find_pool (self, caps);
   else
-    flow = GST_PAD_IS_FLUSHING (self->srcpad) ? GST_FLOW_FLUSHING
-                                              : GST_FLOW_NOT_NEGOTIATED;
+    flow =
+        GST_PAD_IS_FLUSHING (self->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   gst_caps_unref (caps);
   return flow;
 }
@@ -253,6 +251,9 @@ open_recording (Parse *self)
   self->work->source = std::make_shared<PadSource> (self->sinkpad);
   if (!recording || !recording->open (self->work->source, &error))
     return fail (self, error);
+  if (!recording->warning ().empty ())
+    GST_ELEMENT_WARNING (
+        self, STREAM, FORMAT, ("%s", recording->warning ().c_str ()), (nullptr));
   self->work->recording = std::move (recording);
   return GST_FLOW_OK;
 }
@@ -319,7 +320,8 @@ describe (Parse *self, GstBuffer *buffer, guint64 frame)
   if (!framerate.is_fixed ())
     return;
   GST_BUFFER_PTS (buffer) = work.first_time + framerate.time_of (frame);
-  GST_BUFFER_DURATION (buffer) = framerate.time_of (frame + 1) - framerate.time_of (frame);
+  GST_BUFFER_DURATION (buffer) =
+      framerate.time_of (frame + 1) - framerate.time_of (frame);
 }
 
 static GstFlowReturn
@@ -359,10 +361,9 @@ fill (Parse *self, GstBuffer *buffer, guint64 frame)
   GError *error = nullptr;
 
   if (!gst_buffer_map (buffer, &map, GST_MAP_WRITE))
-    return fail (self,
-        g_error_new (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
-            "cannot map a buffer of %" G_GSIZE_FORMAT " bytes for writing",
-            gst_buffer_get_size (buffer)));
+    return fail (self, g_error_new (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
+                           "cannot map a buffer of %" G_GSIZE_FORMAT " bytes for writing",
+                           gst_buffer_get_size (buffer)));
   const bool done = read_frame (self, frame, map.data, &error);
   gst_buffer_unmap (buffer, &map);
   return done ? GST_FLOW_OK : fail (self, error);
@@ -390,8 +391,7 @@ static void
 push_segment (Parse *self)
 {
   if (self->work->segment_event)
-    gst_pad_push_event (
-        self->srcpad, std::exchange (self->work->segment_event, nullptr));
+    gst_pad_push_event (self->srcpad, std::exchange (self->work->segment_event, nullptr));
 }
 
 static GstFlowReturn
@@ -476,8 +476,8 @@ loop (gpointer data)
   GstFlowReturn flow = self->work->recording ? GST_FLOW_OK : start_pulling (self);
 
   if (flow == GST_FLOW_OK)
-    flow = remaining.is_empty () ? check_end (self)
-                                 : push_frame (self, remaining.take ());
+    flow =
+        remaining.is_empty () ? check_end (self) : push_frame (self, remaining.take ());
   if (flow == GST_FLOW_OK)
     return;
   gst_pad_pause_task (self->sinkpad);
@@ -820,8 +820,8 @@ flush (Parse *self, GstEvent *event, guint32 seqnum)
 }
 
 static void
-start_seek (Parse *self, const GstSegment &segment, const Remaining &remaining,
-    guint32 seqnum)
+start_seek (
+    Parse *self, const GstSegment &segment, const Remaining &remaining, guint32 seqnum)
 {
   set_segment (self, segment, seqnum);
   self->work->remaining = remaining;

@@ -233,17 +233,21 @@ bool
 ZipArchive::open (std::shared_ptr<ByteSource> source, GError **error)
 {
   zip_error_t reason;
-  if (!check_directory (*source, error))
-    return false;
   bytes = source->size ();
   callback = std::make_unique<Callback> (source);
+  /* libzip takes an empty file for an empty archive. */
+  if (bytes == 0)
+    return fail (error, "no zip archive in 0 bytes", "the file is empty");
+  if (!check_directory (*source, error))
+    return false;
   zip_error_init (&reason);
   zip_source_t *from =
       zip_source_function_create (Callback::call, callback.get (), &reason);
   archive = from ? zip_open_from_source (from, ZIP_RDONLY, &reason) : nullptr;
   if (!archive) {
     fail (error,
-        "no zip archive in " + std::to_string (bytes) + " bytes (truncated, or another format)",
+        "no zip archive in " + std::to_string (bytes)
+            + " bytes (truncated, or another format)",
         text_of (&reason));
     zip_source_free (from);
   }
