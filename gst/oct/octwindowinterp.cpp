@@ -168,7 +168,7 @@ enum class Unit {
   metres,
 };
 
-/* What caps say of the output spectra */
+/* Properties of the output spectra that caps contain */
 struct SpectrumShape {
   bool complex = false;
   guint points = 0; /* per A-line */
