@@ -24,20 +24,25 @@ Picture:
 $(explain_picture)
   --output FILE           (default bscan.png, in the current directory)
 
+  --print                 writes the pipeline, and does not play it
 $(explain_device)
 
-Example:
+Examples:
+  demo.sh recording.oct
   demo.sh --size 2048x999 --wavelengths lambda.npy --dispersion 8e-5,2.7e-9 \\
       --db -10,42 tape.raw
 END
 }
 
-output=bscan.png
+output=bscan.png print=''
 keying=yes # unless an option asks for something else
 
 while [ $# -gt 0 ]; do
   option=$1
-  [ "$option" != --help ] || { usage; exit 0; }
+  case $option in
+    --help) usage; exit 0 ;;
+    --print) print=yes keying=''; shift; continue ;;
+  esac
   if take_switch "$option"; then
     shift
     continue
@@ -52,7 +57,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# source_of_…: what delivers the spectra, in `source`
+# source_of_tissue: delivers the spectra of octtestsrc, in `source`
 source_of_tissue () {
   source=(octtestsrc num-buffers=1 pattern=layers
     ! "video/x-raw(memory:OpenCLMemory),width=2048,height=512")
@@ -62,28 +67,23 @@ source_of_tissue () {
   range=(db-min=0 db-max=60 "${range[@]}")
 }
 
-source_of_npy () {
-  source=(filesrc "location=$file" ! npyparse ! openclupload)
-}
+if [ -z "$file" ]; then
+  source_of_tissue
+else
+  source_of_file
+  source+=(! openclupload)
+fi
 
-# Nothing but samples: each buffer of the reader is a frame.
-source_of_raw () {
-  local -A formats=([8]=U8 [16]=U16LE)
-  need_size
-  source=(filesrc "location=$file" "blocksize=$((first * second * bits / 8))"
-    ! "application/x-oct,domain=wavelength,format=${formats[$bits]},samples=$first,lines=$second,framerate=25/1"
-    ! openclupload)
-}
-
-case $file in
-  "") source_of_tissue ;;
-  *.npy) source_of_npy ;;
-  *) source_of_raw ;;
-esac
-
+# The range of a recording is not known: black and white are found in the frame.
+[[ ${#range[@]} -gt 0 || $file != *.[oO][cC][tT] ]] || range=(db-auto=true)
+pipeline=("${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}" "${range[@]}"
+  ! opencldownload ! videoconvert ! pngenc snapshot=true)
+if [ -n "$print" ]; then
+  printf '%q ' "${pipeline[@]}" ! filesink "location=$output"
+  echo
+  exit
+fi
 prepare
 step "B-scan of ${file:-the tissue that octtestsrc makes}"
-launch_into "$output" "${file:-octtestsrc}" \
-  "${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}" "${range[@]}" \
-  ! opencldownload ! videoconvert ! pngenc snapshot=true
+launch_into "$output" "${file:-octtestsrc}" "${pipeline[@]}"
 [ -z "$keying" ] || exec "$(dirname "$0")/greenscreen.sh" ${verbose:+"$verbose"}

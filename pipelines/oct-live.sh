@@ -84,6 +84,9 @@ while [ $# -gt 0 ]; do
 done
 [ -z "$file" ] || [ -z "$camera" ] || fail "--camera $camera: beside $file"
 
+# numbers B-scans that have no numbers yet
+scan=(octscan "b-scans=$b_scans" !)
+
 # source_of_…: what delivers the spectra, as fast as a camera would, in `source`
 source_of_tissue () {
   : "${size:=1024x256}"
@@ -105,27 +108,21 @@ source_of_camera () {
     ${features:+"features=$features"} ! "$caps")
 }
 
-source_of_npy () {
-  source=(filesrc "location=$file" ! npyparse "framerate=$rate/1" ! clocksync)
+source_of_recording () {
+  source_of_file "framerate=$rate/1"
+  source+=(! clocksync)
   window+=(--repeat)
+  # A recording says which B-scan each frame is.
+  [[ $file != *.[oO][cC][tT] ]] || scan=()
 }
 
-source_of_raw () {
-  local -A formats=([8]=gray8 [16]=gray16-le)
-  need_size
-  local line=$((first * bits / 8))
-  source=(filesrc "location=$file" ! rawvideoparse "format=${formats[$bits]}" "width=$first"
-    "height=$second" "framerate=$rate/1" "plane-strides=<$line>" "plane-offsets=<0>"
-    "frame-size=$((line * second))" ! clocksync)
-  window+=(--repeat)
-}
-
-case $camera/$file in
-  /) source_of_tissue ;;
-  /*.npy) source_of_npy ;;
-  /*) source_of_raw ;;
-  *) source_of_camera ;;
-esac
+if [ -n "$file" ]; then
+  source_of_recording
+elif [ -n "$camera" ]; then
+  source_of_camera
+else
+  source_of_tissue
+fi
 
 # A slow branch does not affect the others: each branch of a tee has a queue, and drops the
 # frames that it has no time for.
@@ -135,8 +132,8 @@ show=(opencldownload ! videoconvert ! gtksink sync=false)
 [ ${#range[@]} -gt 0 ] || range=(db-min=20 db-max=90)
 pipeline=("${source[@]}" ! tee name=raw allow-not-linked=true
   raw. ! "${drop[@]}" ! openclupload ! tee name=uploaded
-  uploaded. ! octscan "b-scans=$b_scans"
-  ! octwindowinterp name=interp "${interp[@]}" ! octfft "${fft[@]}"
+  uploaded. ! "${scan[@]}"
+  octwindowinterp name=interp "${interp[@]}" ! octfft "${fft[@]}"
   ! "application/x-oct(memory:OpenCLMemory),domain=depth,format=CF32LE" ! tee name=depths
   depths. ! "${drop[@]}" ! octaverage name=average frames=1 rolling=true mean=linear
   ! octdisplay name=display "${shown[@]}" ! "${show[@]}" name=b_scan

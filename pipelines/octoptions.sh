@@ -9,15 +9,19 @@
 explain_file () {
   cat <<END
 FILE is a .npy file of uint16, float32 or float64, of shape (lines, samples) or
-(frames, lines, samples), or else headerless little-endian samples, line by line:
-  --size SAMPLESxLINES    size of a headerless frame: samples per A-line, A-lines
-  --bits 8|16             of a headerless sample (default 16)
+(frames, lines, samples), a Thorlabs .oct recording, which needs no further options, or
+else raw samples, line by line:
+  --size SAMPLESxLINES    size of a raw frame: samples per A-line, A-lines
+  --bits 8|16             of a raw sample, unsigned and little-endian (default 16)
+  --format FORMAT         of a raw sample, as in octrawparse: S16LE, F32LE, MONO12P …
+  --header-bytes COUNT    bytes before the first raw frame (default 0)
 END
 }
 
 explain_calibration () {
   cat <<END
-Calibration (without: samples are taken as even in wavenumber):
+Calibration (without: that of a .oct recording, else samples are taken as even in
+wavenumber):
   --wavelengths FILE      wavelength of each sample, .npy or text
   --wavelength-range MIN,MAX
                           wavelengths of the first and the last sample, evenly spaced
@@ -25,7 +29,7 @@ Calibration (without: samples are taken as even in wavenumber):
   --settings FILE         lines of NAME=VALUE, as oct-calibrate and oct-live.sh write them
   --dispersion A2,A3      in rad, as exp(-i (A2 q² + A3 q³)), q = m - N/2
   --dispersion-phase FILE phase of each even wavenumber in rad
-  --background none|frame what to subtract (default none)
+  --background none|frame what to subtract (default that of a .oct recording, else none)
 END
 }
 
@@ -45,7 +49,7 @@ END
 
 # Values of the options: the file and its layout; settings of octwindowinterp, of octfft, and of
 # the display in decibels
-file='' size='' bits=16
+file='' size='' format=U16LE header_bytes=0
 interp=() fft=() range=()
 
 # take_option OPTION VALUE: one of those above, or a failure
@@ -57,7 +61,13 @@ take_option () {
       size=$value ;;
     --bits)
       check "$option" "$value" "8|16" "8 or 16"
-      bits=$value ;;
+      [ "$value" = 8 ] && format=U8 || format=U16LE ;;
+    --format)
+      check "$option" "$value" "[A-Z0-9]+" "a format of octrawparse, such as S16LE"
+      format=$value ;;
+    --header-bytes)
+      check "$option" "$value" "$whole" "a whole number"
+      header_bytes=$value ;;
     --wavelengths | --resample-map | --dispersion-phase | --settings)
       check_file "$option" "$value"
       interp+=("${option#--}=$value") ;;
@@ -90,10 +100,19 @@ calibrate_tissue () {
     || interp=(wavelength-min=1187 wavelength-max=1433 "${interp[@]}")
 }
 
-# need_size: of a headerless file; its samples and lines are `first` and `second`
-need_size () {
-  [ -n "$size" ] || fail "$file has no header: --size SAMPLESxLINES is needed"
-  split "$size" x
+# source_of_file [PROPERTY=VALUE…]: reads the spectra of FILE, in `source`. The properties are
+# those of the parser.
+source_of_file () {
+  source=(filesrc "location=$file")
+  case $file in
+    *.npy) source+=(! npyparse "$@") ;;
+    *.[oO][cC][tT]) source+=(! octfileparse "$@") ;;
+    *)
+      [ -n "$size" ] || fail "$file is neither .npy nor .oct: --size SAMPLESxLINES is needed"
+      split "$size" x
+      source+=(! octrawparse "samples=$first" "lines=$second" "format=$format"
+        "header-bytes=$header_bytes" "$@") ;;
+  esac
 }
 
 # wants_value OPTION COUNT: that an option that takes one has it, among COUNT words

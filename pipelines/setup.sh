@@ -23,6 +23,8 @@ packages=(
   # a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
   libclblast-dev pocl-opencl-icd
+  # recordings in zip archives
+  libzip-dev
   # windows of opencl-view and oct-live.sh, and cameras in these
   python3-gi gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
   # generated weights and tables, and pipelines/reprocess.py

@@ -8,8 +8,7 @@
 #include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/calibrationfiles.hpp"
 #include "gst/oct/calibration/sharpness.hpp"
-
-#include <gst/common/npyfile.hpp>
+#include "gst/oct/recordings/spectrafile.hpp"
 
 #include <cstdio>
 #include <cstring>
@@ -19,10 +18,18 @@
 namespace {
 using Values = std::vector<double>;
 
+/* Mean spectrum of a mirror */
+struct Mirror {
+  Values spectrum;
+  Values background; /* of its recording, unless --subtract gives another one */
+};
+
 /* The command line. --subtract and --add apply to the mirror before them. */
 struct Options {
-  std::vector<Values> mirrors;
-  Values lines, map; /* A-lines of --sharpen, and resample map */
+  std::vector<Mirror> mirrors;
+  oct::SpectraLayout raw = {};
+  Values lines, map;   /* A-lines of --sharpen, and resample map */
+  Values map_of_lines; /* of the recording of --sharpen */
   std::string map_file;
   oct::Calibration imported; /* maps of other programs */
   gsize samples = 0;         /* of an A-line of --sharpen, or --samples */
@@ -31,26 +38,31 @@ struct Options {
 };
 
 const char *const help =
-    "Usage: oct-calibrate --mirror FILE [--subtract FILE | --add FILE]...\n"
-    "                     [--mirror FILE ...] [--same-side] [--sharpen FILE]\n"
-    "                     [--output FOLDER]\n"
+    "Usage: oct-calibrate [--raw LAYOUT] --mirror FILE\n"
+    "                     [--subtract FILE | --add FILE]... [--mirror FILE ...]\n"
+    "                     [--same-side] [--sharpen FILE] [--output FOLDER]\n"
     "       oct-calibrate --sharpen FILE [--resample-map FILE] [--output FOLDER]\n"
     "       oct-calibrate --chirp FILE | --polynomial C0,C1,... --samples N\n"
     "                     [--output FOLDER]\n"
     "\n"
     "Computes the resample map from spectra of a mirror and, with a second mirror,\n"
     "the dispersion. --sharpen instead finds the dispersion that makes a sample\n"
-    "sharpest. FILE is .npy with one or more A-lines; those of a mirror are\n"
-    "averaged. Subtract the spectrum without the mirror.\n"
+    "sharpest. FILE is .npy with one or more A-lines, a Thorlabs .oct recording, or\n"
+    "raw samples. The A-lines of a mirror are averaged. Subtract the spectrum\n"
+    "without the mirror. A .oct recording has it, and --subtract replaces that.\n"
     "\n"
+    "  --raw SAMPLES[,FORMAT[,HEADER-BYTES]]\n"
+    "                        layout of following files that are neither .npy nor\n"
+    "                        .oct: samples per A-line, format as in octrawparse\n"
+    "                        (default: U16LE), and bytes to skip\n"
     "  --mirror FILE         spectrum of a mirror\n"
     "  --subtract FILE       spectrum subtracted from the preceding mirror\n"
     "  --add FILE            spectrum added to the preceding mirror\n"
     "  --same-side           both mirrors are on the same side of zero delay\n"
     "                        (default: on opposite sides)\n"
     "  --sharpen FILE        A-lines of any sample: finds dispersion-a2 and -a3\n"
-    "  --resample-map FILE   map for --sharpen without a mirror (default: samples\n"
-    "                        are even in wavenumber)\n"
+    "  --resample-map FILE   map for --sharpen without a mirror (default: that of a\n"
+    "                        .oct recording, else samples are even in wavenumber)\n"
     "  --chirp FILE          converts a file with the wavenumber of each sample to a\n"
     "                        map (Thorlabs Chirp.data)\n"
     "  --polynomial C0,C1,...\n"
@@ -72,30 +84,37 @@ fail (GError **error, const std::string &what)
   return false;
 }
 
+/* Loads the mean of all A-lines of a file. */
 bool
-load_lines (const char *path, Values &all, gsize &samples, GError **error)
+load (const Options &options, const char *path, Values &line, GError **error)
 {
-  std::vector<gsize> shape;
-  if (!opencl::npy_load_doubles (path, all, shape, error))
+  oct::SpectraFile file;
+  if (!oct::load_spectra (path, options.raw, file, error))
     return false;
-  if (shape.empty () || shape.back () == 0 || all.size () % shape.back ())
-    return fail (error, std::string (path) + ": expected A-lines of real numbers");
-  samples = shape.back ();
+  line = std::move (file.mean);
   return true;
 }
 
-/* Loads the mean of all A-lines of a file. */
 bool
-load (const char *path, Values &line, GError **error)
+add_mirror (Options &options, const char *path, GError **error)
 {
-  Values all;
-  gsize samples = 0;
-  if (!load_lines (path, all, samples, error))
+  oct::SpectraFile file;
+  if (!oct::load_spectra (path, options.raw, file, error))
     return false;
-  const gsize lines = all.size () / samples;
-  line.assign (samples, 0);
-  for (gsize n = 0; n < all.size (); n++)
-    line[n % samples] += all[n] / double (lines);
+  options.mirrors.push_back (
+      {std::move (file.mean), std::move (file.calibration.background)});
+  return true;
+}
+
+bool
+load_lines (Options &options, const char *path, GError **error)
+{
+  oct::SpectraFile file;
+  if (!oct::load_spectra (path, options.raw, file, error))
+    return false;
+  options.lines = std::move (file.lines);
+  options.samples = file.samples;
+  options.map_of_lines = std::move (file.calibration.resample_map);
   return true;
 }
 
@@ -105,16 +124,29 @@ change_last (Options &options, const char *path, double factor, GError **error)
   Values values;
   if (options.mirrors.empty ())
     return fail (error, std::string (path) + ": expected after a --mirror");
-  if (!load (path, values, error))
+  if (!load (options, path, values, error))
     return false;
-  Values &mirror = options.mirrors.back ();
-  if (values.size () != mirror.size ())
+  Mirror &mirror = options.mirrors.back ();
+  if (values.size () != mirror.spectrum.size ())
     return fail (error, std::string (path) + " has " + std::to_string (values.size ())
-                            + " samples, expected " + std::to_string (mirror.size ())
+                            + " samples, expected "
+                            + std::to_string (mirror.spectrum.size ())
                             + " as in the mirror's file");
-  for (gsize n = 0; n < mirror.size (); n++)
-    mirror[n] += factor * values[n];
+  for (gsize n = 0; n < values.size (); n++)
+    mirror.spectrum[n] += factor * values[n];
+  if (factor < 0)
+    mirror.background.clear ();
   return true;
+}
+
+/* Returns the spectrum of a mirror, less the background of its recording. */
+Values
+spectrum_of (const Mirror &mirror)
+{
+  Values spectrum = mirror.spectrum;
+  for (gsize n = 0; n < mirror.background.size (); n++)
+    spectrum[n] -= mirror.background[n];
+  return spectrum;
 }
 
 bool
@@ -130,15 +162,17 @@ parse (int count, char **words, Options &options, GError **error)
       return fail (error, word + ": missing value or no such option (see --help)");
     const char *value = words[++n];
     if (word == "--mirror") {
-      options.mirrors.emplace_back ();
-      if (!load (value, options.mirrors.back (), error))
+      if (!add_mirror (options, value, error))
+        return false;
+    } else if (word == "--raw") {
+      if (!oct::parse_spectra_layout (value, options.raw, error))
         return false;
     } else if (word == "--sharpen") {
-      if (!load_lines (value, options.lines, options.samples, error))
+      if (!load_lines (options, value, error))
         return false;
     } else if (word == "--resample-map") {
       options.map_file = value;
-      if (!load (value, options.map, error))
+      if (!load (options, value, options.map, error))
         return false;
     } else if (word == "--chirp") {
       options.imported.chirp.path = value;
@@ -171,10 +205,11 @@ calibrate_by_mirrors (
     const Options &options, Values &map, std::string &settings, GError **error)
 {
   oct::MirrorCalibration found;
-  const Values second = options.mirrors.size () > 1 ? options.mirrors[1] : Values ();
+  const Values first = spectrum_of (options.mirrors[0]);
+  const Values second =
+      options.mirrors.size () > 1 ? spectrum_of (options.mirrors[1]) : Values ();
   const bool phase = !second.empty () && options.lines.empty ();
-  if (!oct::calibration_of_mirrors (
-          options.mirrors[0], second, options.opposite, found, error)
+  if (!oct::calibration_of_mirrors (first, second, options.opposite, found, error)
       || !oct::write_calibration (options.output, found, phase, settings, error))
     return false;
   map = found.map;
@@ -199,10 +234,23 @@ import_map (const Options &options, Values &map, std::string &settings, GError *
   return true;
 }
 
+/* Writes the map of the recording, for files of the same instrument that lack it. */
+bool
+write_map_of_lines (
+    const Options &options, Values &map, std::string &settings, GError **error)
+{
+  oct::MirrorCalibration found;
+  found.map = map = options.map_of_lines;
+  return oct::write_calibration (options.output, found, false, settings, error);
+}
+
 bool
 sharpen (const Options &options, Values map, std::string &settings, GError **error)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
+  if (map.empty () && !options.map_of_lines.empty ()
+      && !write_map_of_lines (options, map, settings, error))
+    return false;
   const bool even = map.empty ();
   for (gsize m = 0; even && m < options.samples; m++)
     map.push_back (double (m));

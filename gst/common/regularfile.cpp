@@ -122,9 +122,9 @@ RegularFile::read (void *data, gsize size, gsize &done, GError **error)
 }
 
 bool
-RegularFile::rewind (GError **error)
+RegularFile::seek (guint64 offset, GError **error)
 {
-  return lseek (descriptor, 0, SEEK_SET) == 0
+  return lseek (descriptor, off_t (offset), SEEK_SET) >= 0
          || fail (error, GST_RESOURCE_ERROR_SEEK, g_strerror (errno));
 }
 } // namespace opencl

@@ -14,7 +14,7 @@ namespace opencl {
  * … The error names `path`. */
 bool resolve_target (const std::string &path, std::string &target, GError **error);
 
-/* Reads a file from its beginning. */
+/* Reads a file, from its beginning unless seek() is called. */
 class RegularFile {
 public:
   RegularFile () = default;
@@ -29,7 +29,9 @@ public:
 
   /* Reads the next `size` bytes. `done` is less only at the end of the file. */
   bool read (void *data, gsize size, gsize &done, GError **error);
-  bool rewind (GError **error);
+  /* Sets the position of the next read. */
+  bool seek (guint64 offset, GError **error);
+  bool rewind (GError **error) { return seek (0, error); }
 
 private:
   int descriptor = -1;

@@ -103,8 +103,8 @@ struct FftSettings {
   guint depth_count = 0; /* 0: all that remain */
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
   Fused fused = Fused::automatic;
-  double refractive_index = 1;
-  double line_step = 0; /* µm; 0: that of the caps */
+  double refractive_index = 0; /* 0: that of the stream */
+  double line_step = 0;        /* µm; 0: that of the caps */
   bool true_scale = false;
 };
 
@@ -311,8 +311,9 @@ const opencl::PropertyTable<FftSettings> properties = {
         "Number of depth bins of the output (0 = all from depth-start on)",
         &FftSettings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
     {"refractive-index", "Refractive index",
-        "Refractive index of the sample, by which depth-step of the caps is divided",
-        &FftSettings::refractive_index, {0.1, 10}, opencl::playing},
+        "Refractive index of the sample, by which depth-step of the caps is divided (0 = "
+        "that of the stream, else 1; otherwise at least 0.1)",
+        &FftSettings::refractive_index, {0, 10}, opencl::playing},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
         "the input caps, if present)",
@@ -487,7 +488,10 @@ depth_step_of (const GstStructure *input, const FftSettings &settings)
   gst_structure_get_int (input, "samples", &samples);
   if (!(step > 0) || samples <= 0)
     return 0;
-  return G_PI / (samples * step * settings.refractive_index);
+  double index = settings.refractive_index;
+  if (index == 0 && !gst_structure_get_double (input, "refractive-index", &index))
+    index = 1;
+  return G_PI / (samples * step * std::max (index, 0.1));
 }
 
 /* Sets the known steps. */

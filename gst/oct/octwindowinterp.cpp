@@ -56,12 +56,8 @@
  * `application/x-oct` has formats that raw video lacks: signed samples (`S16LE`, for
  * balanced detection), samples of 32 bits, and the packed formats of GenICam. `MONO10P`
  * and `MONO12P` are contiguous bits, the lowest first. `MONO12PACKED` has two samples in
- * three bytes. Each A-line begins at a byte. A file that contains only samples is read
- * frame by frame with
- * |[
- * filesrc location=FILE blocksize=BYTES-OF-A-FRAME !
- * application/x-oct,domain=wavelength,format=S16LE,samples=2048,lines=512,framerate=25/1
- * ]|
+ * three bytes. Each A-line begins at a byte. `octrawparse` reads files that contain only
+ * samples.
  *
  * NaN and infinite samples are ignored in a mean. Their A-line has no depths. One WARNING
  * message gives their number.
@@ -88,6 +84,11 @@
  * makes a peak wider, the element posts a WARNING message. The next mirror then counts as
  * the first one. With `calibration-folder`, the results are also written as files for
  * `settings`. The command `oct-calibrate` does the same with files.
+ *
+ * `octfileparse` sends the calibration of a recording with the stream, in a
+ * #GstOctCalibration event. The element uses its resample map, background, dispersion and
+ * wavenumber step where no property sets them. `background=none` ignores the background
+ * of the stream.
  *
  * Files contain one value for each sample of an A-line, as .npy or as text with one
  * number per line. In text, `#` begins a comment. Files are read when the caps are known.
@@ -168,6 +169,7 @@ enum class BackgroundMethod {
   frame,
   rolling,
   file,
+  automatic, /* of the stream, if it has one */
 };
 
 enum class Unit {
@@ -177,10 +179,24 @@ enum class Unit {
   metres,
 };
 
+/* Properties of the output spectra that caps contain */
+struct SpectrumShape {
+  bool complex = false;
+  guint points = 0; /* per A-line */
+  double step = 0;  /* wavenumber-step, rad/µm */
+  double refractive_index = 0;
+
+  bool operator== (const SpectrumShape &other) const
+  {
+    return complex == other.complex && points == other.points && step == other.step
+           && refractive_index == other.refractive_index;
+  }
+};
+
 struct WindowInterpSettings {
   oct::SpectrumSettings spectrum;
   Unit unit = Unit::none;
-  BackgroundMethod background = BackgroundMethod::none;
+  BackgroundMethod background = BackgroundMethod::automatic;
   guint background_frames = 16;
   guint bit_shift = 0;
   guint full_scale = 0;      /* 0: maximum of the format */
@@ -192,22 +208,36 @@ struct WindowInterpSettings {
   std::string calibration_folder;
 
   bool is_clocked () const { return spectrum.clock != Clock::none; }
-  bool complex () const { return spectrum.dispersion.given (); }
-  /* Whether output caps with these values fit the settings for this number of samples. */
-  bool makes (guint samples, bool a_complex, guint points, double step) const
+  bool complex () const { return spectrum.complex (); }
+
+  bool subtracts_stream_background () const
   {
-    return complex () == a_complex && spectrum.points_of (samples) == points
-           && step_of (samples) == step;
+    return background == BackgroundMethod::automatic
+           && spectrum.uses_stream_background ();
+  }
+  bool subtracts () const
+  {
+    return background == BackgroundMethod::automatic
+               ? subtracts_stream_background ()
+               : background != BackgroundMethod::none;
+  }
+
+  /* Returns the output for this number of samples. */
+  SpectrumShape shape_of (guint samples) const
+  {
+    return {complex (), guint (spectrum.points_of (samples)), step_of (samples),
+        spectrum.stream ? spectrum.stream->refractive_index : 0};
   }
 
   /* Returns the wavenumber step of the output in rad/µm, or 0 if unknown. */
   double step_of (guint samples) const
   {
     const double micrometres[] = {0, 1e-3, 1, 1e6};
-    return unit == Unit::none ? 0
-                              : oct::calibration_step (spectrum.calibration,
-                                    spectrum.used_of (samples), micrometres[gsize (unit)])
-                                    / spectrum.oversampling ();
+    const double step = unit == Unit::none
+                            ? spectrum.stream_step (samples)
+                            : oct::calibration_step (spectrum.calibration,
+                                spectrum.used_of (samples), micrometres[gsize (unit)]);
+    return step / spectrum.oversampling ();
   }
 };
 
@@ -228,9 +258,7 @@ struct WindowInterpWork {
   const CapsFormat *input = nullptr;
   guint samples = 0;
   guint lines = 0;
-  bool complex = false;
-  guint points = 0; /* per A-line of the output */
-  double step = 0;  /* wavenumber-step of the caps */
+  SpectrumShape shape;
 
   WindowInterpSettings settings;            /* in force */
   std::optional<WindowInterpSettings> next; /* to apply with the present frame */
@@ -250,8 +278,12 @@ struct WindowInterpWork {
   guint full_scale () const
   {
     const guint of_format = input->full_scale (settings.bit_shift);
-    return settings.full_scale > 0 ? std::min (settings.full_scale, of_format)
-                                   : of_format;
+    const auto &stream = settings.spectrum.stream;
+    guint wanted = settings.full_scale;
+    if (wanted == 0 && stream && stream->full_scale >= 1
+        && stream->full_scale < of_format)
+      wanted = guint (stream->full_scale) >> settings.bit_shift;
+    return wanted > 0 ? std::min (wanted, of_format) : of_format;
   }
 };
 
@@ -381,6 +413,9 @@ background_get_type (void)
       {gint (BackgroundMethod::rolling), "Mean spectrum of the preceding frames",
           "rolling"},
       {gint (BackgroundMethod::file), "Spectrum in background-file", "file"},
+      {gint (BackgroundMethod::automatic),
+          "Background that comes with the stream, as from octfileparse; else none",
+          "auto"},
       {0, nullptr, nullptr},
   };
   static const GType type = g_enum_register_static ("GstOctBackground", values);
@@ -654,7 +689,7 @@ gst_oct_window_interp_transform_caps (
   return result;
 }
 
-/* Adds the wavenumber step to the output caps, if it is known. */
+/* Adds the wavenumber step and the refractive index to the output caps, if known. */
 static GstCaps *
 gst_oct_window_interp_fixate_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
@@ -665,11 +700,13 @@ gst_oct_window_interp_fixate_caps (
   if (direction != GST_PAD_SINK || gst_caps_is_empty (others)
       || !oct::parse_spectra (caps, &samples, &lines))
     return others;
-  const double step =
-      GST_OCT_WINDOW_INTERP (base)->settings->current ().step_of (samples);
-  if (step > 0) {
-    others = gst_caps_make_writable (others);
-    gst_caps_set_simple (others, "wavenumber-step", G_TYPE_DOUBLE, step, nullptr);
+  const SpectrumShape shape =
+      GST_OCT_WINDOW_INTERP (base)->settings->current ().shape_of (samples);
+  others = gst_caps_make_writable (others);
+  for (const auto &[field, value] : {std::pair ("wavenumber-step", shape.step),
+           std::pair ("refractive-index", shape.refractive_index)}) {
+    if (value > 0)
+      gst_caps_set_simple (others, field, G_TYPE_DOUBLE, value, nullptr);
   }
   return others;
 }
@@ -693,6 +730,8 @@ spectrum_of (const WindowInterpSettings &settings)
 {
   oct::SpectrumSettings spectrum = settings.spectrum;
   spectrum.background_from_file = settings.background == BackgroundMethod::file;
+  spectrum.background_of_stream = settings.subtracts_stream_background ();
+  spectrum.shift = settings.bit_shift;
   return spectrum;
 }
 
@@ -701,7 +740,7 @@ load_tables (const WindowInterpWork &work, const WindowInterpSettings &settings,
     oct::SpectrumTables &tables, GError **error)
 {
   return oct::spectrum_tables_load (
-      spectrum_of (settings), work.samples, work.complex, tables, error);
+      spectrum_of (settings), work.samples, work.shape.complex, tables, error);
 }
 
 static oct::SampleFormat
@@ -721,12 +760,11 @@ make_stage (GstOctWindowInterp *self, WindowInterpWork &work,
     GST_INFO_OBJECT (
         self, "no calibration is set, assuming samples evenly spaced in wavenumber");
 
-  work.stage =
-      oct::SpectrumStage::make (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-          {sample_format (work, settings), guint (used.used),
-              settings.spectrum.oversampling (), work.complex,
-              settings.background != BackgroundMethod::none},
-          tables, error);
+  work.stage = oct::SpectrumStage::make (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      {sample_format (work, settings), guint (used.used),
+          settings.spectrum.oversampling (), work.shape.complex, settings.subtracts ()},
+      tables, error);
   return work.stage != nullptr;
 }
 
@@ -870,7 +908,7 @@ prepare (GstOctWindowInterp *self, const StageRequest &request)
   work.lines = request.lines;
   work.settings = request.wanted;
   work.settings.background_frames = 1; /* kernels do not depend on it */
-  work.complex = work.settings.complex ();
+  work.shape.complex = work.settings.complex ();
   oct::SpectrumTables tables;
   oct::RawSpectra spectra = {};
   std::shared_ptr<cl::Buffer> mean;
@@ -885,8 +923,8 @@ prepare (GstOctWindowInterp *self, const StageRequest &request)
   if (!prepare_downstream (self, work))
     work.stage->enqueue (
         nullptr, spectra, work.stage->background (), nullptr, 0, nullptr);
-  *self->prepared = {
-      work.input, work.samples, work.complex, work.settings.tables_revision, work.stage};
+  *self->prepared = {work.input, work.samples, work.shape.complex,
+      work.settings.tables_revision, work.stage};
 }
 
 /* Reads new settings between two frames. If they change the caps, such as from real to
@@ -898,7 +936,7 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   GstBaseTransform *base = GST_BASE_TRANSFORM (filter);
   WindowInterpWork *work = self->work;
   auto makes = [&] (const WindowInterpSettings &wanted) {
-    return wanted.makes (work->samples, work->complex, work->points, work->step);
+    return wanted.shape_of (work->samples) == work->shape;
   };
   auto accept = [&] (const WindowInterpSettings &wanted, GError **error) {
     oct::SpectrumTables tables;
@@ -915,8 +953,10 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
     return true;
   };
 
+  /* The calibration of a stream applies to all of its frames. */
   auto ready = [&] (const WindowInterpSettings &wanted) {
     return wanted.tables_revision == work->settings.tables_revision
+           || wanted.spectrum.stream != work->settings.spectrum.stream
            || self->preparation->is_done (
                filter, [self, request = StageRequest (*work, wanted)] {
                  prepare (self, request);
@@ -1011,10 +1051,37 @@ report_last_counts (GstOctWindowInterp *self)
                              gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self))));
 }
 
+/* --- calibration of the stream --- */
+
+/* It is part of the settings, because it changes the caps and tables as they do. */
+static void
+use_stream_calibration (GstOctWindowInterp *self, oct::SharedCalibration calibration)
+{
+  const oct::SharedCalibration before = self->settings->committed ().spectrum.stream;
+  if (before == calibration || (before && calibration && *before == *calibration))
+    return;
+  self->settings->change ([&] (WindowInterpSettings &settings) {
+    settings.spectrum.stream = calibration;
+    settings.tables_revision++;
+  });
+}
+
+static void
+take_stream_calibration (GstOctWindowInterp *self, GstEvent *event)
+{
+  oct::StreamCalibration calibration;
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
+    use_stream_calibration (self, nullptr);
+  else if (oct::stream_calibration_parse (event, calibration))
+    use_stream_calibration (
+        self, std::make_shared<oct::StreamCalibration> (std::move (calibration)));
+}
+
 static gboolean
 gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (transform);
+  take_stream_calibration (self, event);
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     self->calibration->wait ();
     report_last_counts (self);
@@ -1052,19 +1119,19 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   std::optional<oct::SpectrumTables> tables;
   auto accept = [&] (const WindowInterpSettings &wanted, GError **why) {
     tables.reset ();
-    if (wanted.complex () == work.complex && self->prepared->matches (work, wanted))
+    if (wanted.complex () == work.shape.complex && self->prepared->matches (work, wanted))
       return true;
     return load_tables (work, wanted, tables.emplace (), why);
   };
   auto fits = [&] (const WindowInterpSettings &wanted) {
-    return wanted.complex () == work.complex
-           && wanted.spectrum.points_of (work.samples) == work.points;
+    return wanted.complex () == work.shape.complex
+           && wanted.spectrum.points_of (work.samples) == work.shape.points;
   };
   if (!self->settings->adopt (accept, fits, error))
     return FALSE;
   work.settings = self->settings->current ();
   /* Settings changed since these caps were negotiated. The first frame renegotiates. */
-  if (!work.settings.makes (work.samples, work.complex, work.points, work.step))
+  if (!(work.settings.shape_of (work.samples) == work.shape))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return make_reader (self, work, work.settings, error)
          && set_stage (self, work.settings, tables, error)
@@ -1085,7 +1152,7 @@ gst_oct_window_interp_set_formats (
   self->calibration->forget ();
   WindowInterpWork &work = *self->work;
   work.input = oct::parse_spectra (input, &work.samples, &work.lines);
-  const CapsFormat *made = oct::parse_spectra (output, &work.points, &lines);
+  const CapsFormat *made = oct::parse_spectra (output, &work.shape.points, &lines);
   if (!work.input || !made) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "unsupported caps, expected spectra");
@@ -1093,9 +1160,10 @@ gst_oct_window_interp_set_formats (
   }
   if (!oct::check_samples (work.samples, error))
     return FALSE;
-  work.complex = g_str_equal (made->format, "CF32LE");
-  gst_structure_get_double (
-      gst_caps_get_structure (output, 0), "wavenumber-step", &work.step);
+  const GstStructure *fields = gst_caps_get_structure (output, 0);
+  work.shape.complex = g_str_equal (made->format, "CF32LE");
+  gst_structure_get_double (fields, "wavenumber-step", &work.shape.step);
+  gst_structure_get_double (fields, "refractive-index", &work.shape.refractive_index);
   if (!work.counts.create (gst_opencl_filter_get_context (filter),
           work.input->integer ? work.input->unpacking () : nullptr, error))
     return FALSE;
@@ -1205,9 +1273,8 @@ calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
   if (!wants_calibration (self))
     return true;
   self->calibrations = settings.calibrations;
-  if (settings.background == BackgroundMethod::file
-      && !oct::values_file_load_used (settings.spectrum.background,
-          settings.spectrum.used_of (work.samples), request.background, error))
+  if (!oct::background_load (
+          spectrum_of (settings), work.samples, request.background, error))
     return false;
   return self->calibration->enqueue (GST_ELEMENT (self),
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
@@ -1220,7 +1287,7 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   WindowInterpWork &work = *self->work;
-  gsize point = (work.complex ? 2 : 1) * sizeof (cl_float);
+  gsize point = (work.shape.complex ? 2 : 1) * sizeof (cl_float);
 
   if (!is_aligned (output, point)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
@@ -1248,7 +1315,7 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
 static gboolean
 can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
 {
-  gsize point = (self->work->complex ? 2 : 1) * sizeof (cl_float);
+  gsize point = (self->work->shape.complex ? 2 : 1) * sizeof (cl_float);
 
   return gst_opencl_filter_can_defer (GST_OPENCL_FILTER (self), input, output)
          && gst_opencl_memory_get_offset (gst_buffer_peek_memory (output, 0)) % point

@@ -26,8 +26,10 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (octdisplay, plugin);
   registered |= GST_ELEMENT_REGISTER (octdoppler, plugin);
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
+  registered |= GST_ELEMENT_REGISTER (octfileparse, plugin);
   registered |= GST_ELEMENT_REGISTER (octfilesink, plugin);
   registered |= GST_ELEMENT_REGISTER (octflatten, plugin);
+  registered |= GST_ELEMENT_REGISTER (octrawparse, plugin);
   registered |= GST_ELEMENT_REGISTER (octregister, plugin);
   registered |= GST_ELEMENT_REGISTER (octrender, plugin);
   registered |= GST_ELEMENT_REGISTER (octscan, plugin);
@@ -35,6 +37,7 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (octtestsrc, plugin);
   registered |= GST_ELEMENT_REGISTER (octvolume, plugin);
   registered |= GST_ELEMENT_REGISTER (octwindowinterp, plugin);
+  registered |= GST_TYPE_FIND_REGISTER (oct, plugin);
 
   return registered;
 }

@@ -121,22 +121,6 @@ check_wavelengths (
   return true;
 }
 
-/* `of` names the source of the map in messages. */
-bool
-check_resample_map (const std::string &of, const std::vector<double> &map, GError **error)
-{
-  for (gsize m = 0; m < map.size (); m++) {
-    if (map[m] >= -1 && map[m] <= map.size ())
-      continue;
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-        "%s: value %" G_GSIZE_FORMAT
-        " is %.9g, expected a sample from -1 to %" G_GSIZE_FORMAT,
-        of.c_str (), m, map[m], map.size ());
-    return false;
-  }
-  return check_monotone (of, map, "samples", error);
-}
-
 const gsize most_coefficients = 16;
 
 /* Parses numbers separated by commas or blanks. */
@@ -192,12 +176,10 @@ load_map (const Calibration &calibration, gsize samples, std::vector<double> &ma
     return map_of_polynomial (calibration.polynomial, samples, map, error)
            && check_resample_map ("resample-polynomial", map, error);
   std::vector<double> places;
-  if (!values_file_load (chirp, samples, places, error)
-      || !check_monotone (chirp.described (), places, "wavenumbers", error))
-    return false;
-  map = map_of_places (places);
-  return check_resample_map (chirp.described (), map, error);
+  return values_file_load (chirp, samples, places, error)
+         && map_of_chirp (chirp.described (), places, map, error);
 }
+
 /* Returns the position of each sample on the grid of even wavenumbers. */
 std::vector<double>
 places_of_wavelengths (const std::vector<double> &wavelengths)
@@ -219,6 +201,31 @@ map_of_places (const std::vector<double> &places)
   for (double &sample : map)
     sample = std::clamp (sample, 0.0, double (places.size () - 1));
   return map;
+}
+
+bool
+check_resample_map (const std::string &of, const std::vector<double> &map, GError **error)
+{
+  for (gsize m = 0; m < map.size (); m++) {
+    if (map[m] >= -1 && map[m] <= map.size ())
+      continue;
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        "%s: value %" G_GSIZE_FORMAT
+        " is %.9g, expected a sample from -1 to %" G_GSIZE_FORMAT,
+        of.c_str (), m, map[m], map.size ());
+    return false;
+  }
+  return check_monotone (of, map, "samples", error);
+}
+
+bool
+map_of_chirp (const std::string &of, const std::vector<double> &places,
+    std::vector<double> &map, GError **error)
+{
+  if (!check_monotone (of, places, "wavenumbers", error))
+    return false;
+  map = map_of_places (places);
+  return check_resample_map (of, map, error);
 }
 
 std::vector<double>

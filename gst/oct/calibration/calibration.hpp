@@ -49,6 +49,16 @@ double calibration_step (
  * the inverse function, limited to the first and the last sample. */
 std::vector<double> map_of_places (const std::vector<double> &places);
 
+/* The same for values of a file. Fails unless they strictly rise or fall. `of` names the
+ * file in messages. */
+bool map_of_chirp (const std::string &of, const std::vector<double> &places,
+    std::vector<double> &map, GError **error);
+
+/* Fails unless the map strictly rises or falls within the samples. `of` names its source
+ * in messages. */
+bool check_resample_map (
+    const std::string &of, const std::vector<double> &map, GError **error);
+
 /* Returns the map for wavelengths of samples, which must be positive and strictly rise or
  * fall. Wavenumbers k = 2 pi / wavelength are spaced evenly from the first to the last
  * sample. Positions between samples are interpolated linearly in k. */

@@ -100,6 +100,71 @@ check_clock (const SpectrumSettings &settings, GError **error)
   return false;
 }
 
+/* Fails unless the stream has a value for each sample. */
+bool
+check_stream_values (
+    const char *field, const std::vector<double> &values, gsize samples, GError **error)
+{
+  const bool finite = std::all_of (values.begin (), values.end (),
+      [] (double value) { return std::abs (value) <= FLT_MAX; });
+  if (values.size () == samples && finite)
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "GstOctCalibration event, %s: %" G_GSIZE_FORMAT
+      " values%s, expected finite ones for %" G_GSIZE_FORMAT " samples of an A-line",
+      field, values.size (), finite ? "" : " that are not all finite", samples);
+  return false;
+}
+
+/* Positions of all samples on the stream's grid of even wavenumbers */
+std::vector<double>
+stream_places (const SpectrumSettings &settings, gsize all)
+{
+  if (settings.uses_stream_map ())
+    return places_of_map (settings.stream->resample_map, all);
+  std::vector<double> places (all);
+  for (gsize j = 0; j < all; j++)
+    places[j] = double (j);
+  return places;
+}
+
+/* The grid of a part of the samples goes from its first to its last sample. */
+bool
+load_stream_map (const SpectrumSettings &settings, const Samples &samples,
+    std::vector<double> &map, std::vector<double> &places, GError **error)
+{
+  map = settings.stream->resample_map;
+  if (!check_stream_values ("resample-map", map, samples.all, error)
+      || !check_resample_map ("GstOctCalibration event, resample-map", map, error))
+    return false;
+  places = stream_places (settings, samples.all);
+  if (samples.used == samples.all)
+    return true;
+  places.erase (places.begin () + gssize (samples.first + samples.used), places.end ());
+  places.erase (places.begin (), places.begin () + gssize (samples.first));
+  const double begin = places.front (), span = places.back () - begin;
+  for (double &place : places)
+    place = (place - begin) / span * double (samples.used - 1);
+  map = map_of_places (places);
+  return true;
+}
+
+bool
+load_stream_phase (const SpectrumSettings &settings, const Samples &samples,
+    std::vector<double> &phase, GError **error)
+{
+  const std::vector<double> &all = settings.stream->dispersion_phase;
+  if (!check_stream_values ("dispersion-phase", all, samples.all, error))
+    return false;
+  const std::vector<double> places = stream_places (settings, samples.all);
+  const double begin = places[samples.first];
+  const double span = places[samples.first + samples.used - 1] - begin;
+  phase.resize (samples.used);
+  for (gsize m = 0; m < samples.used; m++)
+    phase[m] = value_between (all, begin + span * double (m) / double (samples.used - 1));
+  return true;
+}
+
 bool
 check_background (const SpectrumSettings &settings, GError **error)
 {
@@ -162,6 +227,41 @@ spectrum_settings_check (const SpectrumSettings &settings, GError **error)
          && check_background (settings, error);
 }
 
+double
+SpectrumSettings::stream_step (gsize all_samples) const
+{
+  const Samples samples = used_of (all_samples);
+  const auto &map = uses_stream () ? stream->resample_map : std::vector<double> ();
+  if (!uses_stream () || !(stream->wavenumber_step > 0) || samples.used < 2
+      || (uses_stream_map ()
+          && !(map.size () == samples.all && check_resample_map ("", map, nullptr))))
+    return 0;
+  if (samples.used == samples.all)
+    return stream->wavenumber_step;
+  const std::vector<double> places = stream_places (*this, samples.all);
+  const double span = places[samples.first + samples.used - 1] - places[samples.first];
+  return stream->wavenumber_step * std::abs (span) / double (samples.used - 1);
+}
+
+bool
+background_load (const SpectrumSettings &settings, gsize samples,
+    std::vector<double> &background, GError **error)
+{
+  const Samples used = settings.used_of (samples);
+  background.clear ();
+  if (settings.background_from_file)
+    return values_file_load_used (settings.background, used, background, error)
+           && check_background_values (settings, background, error);
+  if (!settings.background_of_stream || !settings.uses_stream_background ())
+    return true;
+  const std::vector<double> &all = settings.stream->background;
+  if (!check_stream_values ("background", all, used.all, error))
+    return false;
+  for (gsize j = 0; j < used.used; j++)
+    background.push_back (std::ldexp (all[used.first + j], -int (settings.shift)));
+  return true;
+}
+
 bool
 spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool complex,
     SpectrumTables &tables, GError **error)
@@ -172,11 +272,13 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
   if (!spectrum_samples_check (settings, samples, error) || !check_clock (settings, error)
       || !check_background (settings, error) || !window_load (window, used.used, error)
       || !window_check (window, used.used, error)
-      || !calibration_load (settings.calibration, used, map, error, &places)
-      || !dispersion_load (settings.dispersion, used.used, phase, error)
-      || (settings.background_from_file
-          && !(values_file_load_used (settings.background, used, background, error)
-               && check_background_values (settings, background, error))))
+      || !(settings.uses_stream_map ()
+               ? load_stream_map (settings, used, map, places, error)
+               : calibration_load (settings.calibration, used, map, error, &places))
+      || !(settings.uses_stream_phase ()
+               ? load_stream_phase (settings, used, phase, error)
+               : dispersion_load (settings.dispersion, used.used, phase, error))
+      || !background_load (settings, samples, background, error))
     return false;
 
   tables = SpectrumTables ();

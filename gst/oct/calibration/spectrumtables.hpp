@@ -10,6 +10,7 @@
 #include "dispersion.hpp"
 #include "gridding.hpp"
 #include "interpolation.hpp"
+#include "streamcalibration.hpp"
 #include "windowfunction.hpp"
 
 namespace oct {
@@ -38,6 +39,10 @@ struct SpectrumSettings {
   Clock clock = Clock::none;
   guint padded_samples = 0; /* wavenumbers after zero padding; 0: no padding */
 
+  SharedCalibration stream;          /* used where the settings above set nothing */
+  bool background_of_stream = false; /* instead of a file */
+  guint shift = 0;                   /* bits by which samples are shifted right */
+
   /* Returns the samples in use. `all` includes both channels. */
   Samples used_of (gsize all) const;
   /* Returns the number of output points of an A-line with `all` samples. */
@@ -59,9 +64,31 @@ struct SpectrumSettings {
   /* The output is a grid of gridding_oversampling points per wavenumber. */
   bool gridded () const
   {
-    return interpolation == Interpolation::nufft && calibration.given ();
+    return interpolation == Interpolation::nufft
+           && (calibration.given () || uses_stream_map ());
   }
   guint oversampling () const { return gridded () ? gridding_oversampling : 1; }
+
+  /* A k-clock leaves no use for what the stream has for each sample. */
+  bool uses_stream () const { return stream && clock == Clock::none; }
+  bool uses_stream_map () const
+  {
+    return uses_stream () && !calibration.given () && !stream->resample_map.empty ();
+  }
+  bool uses_stream_phase () const
+  {
+    return uses_stream () && !dispersion.given () && !stream->dispersion_phase.empty ();
+  }
+  bool uses_stream_background () const
+  {
+    return uses_stream () && !stream->background.empty ();
+  }
+  /* The spectrum is complex. */
+  bool complex () const { return dispersion.given () || uses_stream_phase (); }
+
+  /* Returns the wavenumber step in rad/µm that the stream states, for the samples in use;
+   * 0 if unknown. */
+  double stream_step (gsize all) const;
 };
 
 /* Gap in words between the weights of consecutive taps, as in kernels/oct/tables.clh */
@@ -86,6 +113,11 @@ bool spectrum_settings_check (const SpectrumSettings &settings, GError **error);
 /* Checks that the selected samples exist, and that their number can be transformed. */
 bool spectrum_samples_check (
     const SpectrumSettings &settings, gsize samples, GError **error);
+
+/* Reads the background of the samples in use, from the file or the stream. It is empty if
+ * neither is used. */
+bool background_load (const SpectrumSettings &settings, gsize samples,
+    std::vector<double> &background, GError **error);
 
 bool spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool complex,
     SpectrumTables &tables, GError **error);

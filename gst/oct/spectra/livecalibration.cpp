@@ -5,6 +5,7 @@
 #include "livecalibration.hpp"
 
 #include "../calibration/calibrationfiles.hpp"
+#include "../calibration/streamcalibration.hpp"
 
 #include <gst/opencl/opencl-private.hpp>
 
@@ -64,20 +65,6 @@ read_mean (cl_command_queue queue, cl_mem mean, const Values &background, Values
   for (gsize j = 0; j < background.size (); j++)
     mirror[j] -= background[j];
   return true;
-}
-
-void
-set_array (GstStructure *structure, const char *field, const Values &values)
-{
-  GValue array = G_VALUE_INIT, entry = G_VALUE_INIT;
-  gst_value_array_init (&array, guint (values.size ()));
-  g_value_init (&entry, G_TYPE_DOUBLE);
-  for (double value : values) {
-    g_value_set_double (&entry, value);
-    gst_value_array_append_value (&array, &entry);
-  }
-  g_value_unset (&entry);
-  gst_structure_take_value (structure, field, &array);
 }
 
 void

@@ -13,6 +13,8 @@ import tempfile
 
 import numpy as np
 
+from octwriter import Recording
+
 TOOL = os.path.realpath(sys.argv[1])
 SAMPLES = 1024
 
@@ -121,7 +123,73 @@ def check_maps_of_others():
     assert np.abs(np.load("resample-map.npy") - (1 + 1000 * u + 20 * u**2)).max() < 1e-9
 
 
+def outputs(folder, *words):
+    """Returns the files that oct-calibrate writes, by their names."""
+    os.makedirs(folder, exist_ok=True)
+    done = calibrate(*words, "--output", folder)
+    assert done.returncode == 0, (words, done.stderr)
+    return {name: np.load(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith("npy")}
+
+
+def counts(fringe, dark):
+    """Returns 40 A-lines with noise as counts of a camera."""
+    lines = 1000 + 800 * fringe + dark + np.random.default_rng(3).normal(0, 2, (40, SAMPLES))
+    return np.round(lines).astype("<u2")
+
+
+def same(found, expected):
+    """Sums of floating-point numbers depend on their order in the last digits."""
+    assert found.keys() == expected.keys(), (found.keys(), expected.keys())
+    for name, values in found.items():
+        assert np.abs(values - expected[name]).max() < 1e-6, (name, np.abs(values - expected[name]).max())
+
+
+def check_recordings():
+    """A .oct or raw recording gives the same as a .npy with the same A-lines."""
+    dark = 50 * np.sin(np.arange(SAMPLES) / 40)
+    apodization = counts(np.zeros(SAMPLES), dark)[:12]
+    for name, depth, side in ("one", 60, 1), ("two", 130, -1):
+        lines = counts(mirror(depth, side), dark)
+        np.save(f"{name}.npy", lines)
+        Recording(lines.reshape(4, 10, SAMPLES), np.stack([apodization] * 4)).write(f"{name}.oct")
+        with open(f"{name}.raw", "wb") as file:
+            file.write(b"header of 17 byte" + lines.astype(">u2").tobytes())
+    np.save("apodization.npy", apodization)
+    apodization.astype("<f4").tofile("apodization.raw")
+    expected = outputs("by-npy", "--mirror", "one.npy", "--subtract", "apodization.npy",
+                       "--mirror", "two.npy", "--subtract", "apodization.npy")  # fmt: skip
+    assert set(expected) == {"resample-map.npy", "dispersion-phase.npy"}, set(expected)
+    same(outputs("by-oct", "--mirror", "one.oct", "--mirror", "two.oct"), expected)
+    raw, floats = f"{SAMPLES},U16BE,17", f"{SAMPLES},F32LE"
+    same(outputs("by-raw", "--raw", raw, "--mirror", "one.raw", "--raw", floats, "--subtract",
+                 "apodization.raw", "--raw", raw, "--mirror", "two.raw", "--raw", floats,
+                 "--subtract", "apodization.raw"), expected)  # fmt: skip
+    # --subtract replaces the background of the recording.
+    np.save("zero.npy", np.zeros(SAMPLES))
+    other = outputs("other-npy", "--mirror", "one.npy", "--subtract", "zero.npy")
+    same(outputs("other-oct", "--mirror", "one.oct", "--subtract", "zero.npy"), other)
+
+
+def check_sharpening_of_recordings():
+    """Dispersion is found with the chirp of the recording, which becomes the map."""
+    q = np.arange(SAMPLES) - SAMPLES / 2
+    phase = 6e-5 * np.interp(place_of(np.arange(SAMPLES)), np.arange(SAMPLES), q**2)
+    place = place_of(np.arange(SAMPLES))
+    lines = np.stack([np.round(1000 + 700 * np.exp(-3 * (q / SAMPLES) ** 2)
+                               * np.cos(2 * np.pi * depth * place / SAMPLES + phase))
+                      for depth in range(100, 164)]).astype("<u2")  # fmt: skip
+    Recording(lines[None], chirp=place).write("tissue.oct")
+    found = outputs("sharp", "--sharpen", "tissue.oct")
+    assert np.abs(found["resample-map.npy"] - true_map()).max() < 1e-3
+    with open("sharp/settings.txt", encoding="utf-8") as file:
+        values = dict(line.split("=") for line in file.read().split())
+    assert abs(float(values["dispersion-a2"]) / 6e-5 - 1) < 0.05, values
+    assert values["resample-map"] == "sharp/resample-map.npy", values
+
+
 def check_refusals():
+    with open("one.oct", "rb") as whole, open("cut.oct", "wb") as cut:
+        cut.write(whole.read(5000))
     np.save("noise.npy", np.random.default_rng(1).normal(size=SAMPLES))
     for words, said in (
         ((), "expected one or two --mirror"),
@@ -131,6 +199,11 @@ def check_refusals():
         (("--chirp", "Chirp.data"), "--samples"),
         (("--chirp", "Chirp.data", "--samples", "64"), "expected 64"),
         (("--what", "x"), "no such option"),
+        (("--mirror", "one.raw"), "one.raw: neither .npy nor .oct"),
+        (("--raw", "1024,U16LE", "--mirror", "one.raw"), "only 17 bytes available"),
+        (("--raw", "1024,U12", "--mirror", "one.raw"), "expected SAMPLES[,FORMAT[,HEADER-BYTES]]"),
+        (("--raw", "1024,U16LE,99999999", "--mirror", "one.raw"), "expected a header of 99999999"),
+        (("--mirror", "cut.oct"), "cut.oct: no zip archive in 5000 bytes"),
     ):
         done = calibrate(*words)
         assert done.returncode == 1 and said in done.stderr, (words, done.stderr)
@@ -142,4 +215,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_dispersion()
     check_growth()
     check_maps_of_others()
+    check_recordings()
+    check_sharpening_of_recordings()
     check_refusals()

@@ -1,0 +1,163 @@
+/* octrawparse: parses raw samples into frames of spectra
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octrawparse
+ *
+ * Parses a stream that contains only samples into frames of spectra: `lines` A-lines of
+ * `samples` samples each. Each A-line begins at a byte. The first `header-bytes` bytes are
+ * skipped. Blocks of the input may have any size.
+ *
+ * A stream that ends within a frame is an error. Its whole frames are output before.
+ *
+ * If the source supports random access, as `filesrc` does, one frame is read at a time,
+ * and seeks and reverse playback are supported.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=50 ! video/x-raw,width=1024,height=256 !
+ * filesink location=/tmp/spectra.raw
+ * gst-launch-1.0 filesrc location=/tmp/spectra.raw ! octrawparse samples=1024 lines=256 !
+ * openclupload ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft !
+ * opencldownload ! videoconvert ! autovideosink
+ * ]|
+ *
+ * Since: 0.3
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/common/settings.hpp>
+
+#include "elements.h"
+#include "recordings/rawrecording.hpp"
+#include "recordings/recordingparse.hpp"
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
+    GST_PAD_ALWAYS,
+    GST_STATIC_CAPS (
+        "application/x-oct, domain = (string) wavelength, "
+        "format = (string) { U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, S32LE, U32LE, "
+        "MONO10P, MONO12P, MONO12PACKED }, samples = (int) [ 1, max ], "
+        "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"));
+
+namespace {
+/* Index into oct::raw_formats */
+enum class Format : gint {};
+
+struct RawParseSettings {
+  guint samples = 0;
+  guint lines = 0;
+  Format format = Format (0);
+  guint64 header_bytes = 0;
+  opencl::Fraction framerate = {25, 1};
+};
+
+const guint64 most_header_bytes = guint64 (1) << 40;
+const guint64 most_frame_bytes = guint64 (1) << 31;
+} // namespace
+
+static GType
+format_get_type (void)
+{
+  static const std::vector<GEnumValue> values = [] {
+    std::vector<GEnumValue> made;
+    for (gsize n = 0; n < oct::raw_format_count; n++)
+      made.push_back ({gint (n), oct::raw_formats[n].name, oct::raw_formats[n].name});
+    made.push_back ({0, nullptr, nullptr});
+    return made;
+  }();
+  static const GType type = g_enum_register_static ("GstOctRawFormat", values.data ());
+  return type;
+}
+
+const opencl::PropertyTable<RawParseSettings> properties = {
+    {"samples", "Samples", "Number of samples of an A-line (required)",
+        &RawParseSettings::samples, {0, G_MAXINT}, opencl::ready},
+    {"lines", "Lines", "Number of A-lines of a frame (required)",
+        &RawParseSettings::lines, {0, G_MAXINT}, opencl::ready},
+    {"format", "Format", "Format of a sample", &RawParseSettings::format, format_get_type,
+        opencl::ready},
+    {"header-bytes", "Header bytes",
+        "Number of bytes before the first frame, which are skipped",
+        &RawParseSettings::header_bytes, {0, most_header_bytes}, opencl::ready},
+    {"framerate", "Frame rate", "Frame rate for timestamps (0/1 = no timestamps)",
+        &RawParseSettings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
+};
+
+struct GstOctRawParse {
+  GstOctRecordingParse parent;
+  opencl::Settings<RawParseSettings> *settings;
+};
+
+struct GstOctRawParseClass {
+  GstOctRecordingParseClass parent_class;
+};
+
+G_DEFINE_TYPE (GstOctRawParse, oct_raw_parse, gst_oct_recording_parse_get_type ())
+GST_ELEMENT_REGISTER_DEFINE (
+    octrawparse, "octrawparse", GST_RANK_NONE, oct_raw_parse_get_type ())
+
+static RawParseSettings
+settings_of (GstOctRecordingParse *parse)
+{
+  return reinterpret_cast<GstOctRawParse *> (parse)->settings->committed ();
+}
+
+static bool
+check_frame_size (const RawParseSettings &settings, GError **error)
+{
+  const oct::RawFormat &format = oct::raw_formats[gsize (settings.format)];
+  const guint64 bytes = guint64 (format.line_bytes (settings.samples)) * settings.lines;
+  if (bytes > 0 && bytes <= most_frame_bytes)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "samples %u, lines %u: expected both above 0, and at most %" G_GUINT64_FORMAT
+      " bytes for a frame",
+      settings.samples, settings.lines, most_frame_bytes);
+  return false;
+}
+
+static std::unique_ptr<oct::Recording>
+oct_raw_parse_make_recording (GstOctRecordingParse *parse, GError **error)
+{
+  const RawParseSettings settings = settings_of (parse);
+  if (!check_frame_size (settings, error))
+    return nullptr;
+  return std::make_unique<oct::RawRecording> (
+      oct::RawLayout{&oct::raw_formats[gsize (settings.format)], settings.samples,
+          settings.lines, settings.header_bytes});
+}
+
+static opencl::Framerate
+oct_raw_parse_get_framerate (GstOctRecordingParse *parse)
+{
+  const opencl::Fraction wanted = settings_of (parse).framerate;
+  return {wanted.numerator, wanted.denominator};
+}
+
+static void
+oct_raw_parse_init (GstOctRawParse *self)
+{
+  self->settings = new opencl::Settings<RawParseSettings> (self, properties);
+}
+
+static void
+oct_raw_parse_class_init (GstOctRawParseClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  opencl::install_settings<&GstOctRawParse::settings> (klass, properties);
+  klass->parent_class.make_recording = oct_raw_parse_make_recording;
+  klass->parent_class.get_framerate = oct_raw_parse_get_framerate;
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "Raw OCT spectra parser",
+      "Codec/Parser", "Parses raw samples into frames of OCT spectra",
+      "The gst-opencl developers");
+}

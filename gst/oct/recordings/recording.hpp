@@ -1,0 +1,68 @@
+/* A recording of raw spectra, read frame by frame
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "../calibration/streamcalibration.hpp"
+#include "bytesource.hpp"
+#include "rawformat.hpp"
+
+namespace oct {
+/* Layout of a recording that contains only samples, after a header that is skipped */
+struct RawLayout {
+  const RawFormat *format;
+  guint samples, lines;
+  guint64 header_bytes;
+
+  gsize frame_bytes () const { return format->line_bytes (samples) * lines; }
+  guint64 frame_at (guint64 offset) const
+  {
+    return (offset - header_bytes) / frame_bytes ();
+  }
+};
+
+class Recording {
+public:
+  virtual ~Recording () = default;
+
+  virtual bool open (std::shared_ptr<ByteSource> source, GError **error) = 0;
+
+  /* Reads the A-lines of a frame, which are contiguous. Frames in order need no
+   * search. */
+  virtual bool read (guint64 frame, guint8 *bytes, GError **error) = 0;
+
+  /* Fails if the recording does not end with its last frame. */
+  virtual bool check_end (GError **) { return true; }
+
+  /* (nullable): the layout, if a source that only pushes is sufficient */
+  virtual const RawLayout *layout () const { return nullptr; }
+
+  const RawFormat &format () const { return *raw; }
+  guint samples () const { return n_samples; }
+  guint lines () const { return n_lines; }
+  guint64 frames () const { return n_frames; }
+  gsize frame_bytes () const { return raw->line_bytes (n_samples) * n_lines; }
+
+  /* Frames n * repeats to (n + 1) * repeats - 1 show the same B-scan. 0: the position of
+   * frames is unknown. */
+  guint repeats () const { return n_repeats; }
+  /* Distances in µm, or 0 if unknown */
+  double line_step () const { return line_micrometres; }
+  double b_scan_step () const { return b_scan_micrometres; }
+  const StreamCalibration &calibration () const { return found; }
+  /* Text of a warning, or empty */
+  const std::string &warning () const { return warning_text; }
+
+protected:
+  const RawFormat *raw = nullptr;
+  guint n_samples = 0, n_lines = 0, n_repeats = 0;
+  guint64 n_frames = 0;
+  double line_micrometres = 0, b_scan_micrometres = 0;
+  StreamCalibration found;
+  std::string warning_text;
+};
+} // namespace oct
