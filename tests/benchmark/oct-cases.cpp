@@ -374,6 +374,13 @@ const std::vector<Case> oct_cases = {
         added (1024, OctCase::HOST_PINNED, OctChain::FULL_ANGIOGRAPHY)},
     {"host-doppler", "host-pinned, velocities, compared with host-pinned",
         added (1024, OctCase::HOST_PINNED, OctChain::DOPPLER)},
+    {"host-signal",
+        "host-pinned, spectra and A-scans measured and plotted 10 times a second, "
+        "compared "
+        "with host-pinned",
+        added (1024, OctCase::HOST_PINNED, OctChain::SIGNAL)},
+    {"device-signal", "device, the same, compared with device",
+        added (16384, OctCase::ON_DEVICE, OctChain::SIGNAL)},
     {"device-average", "device, means of 4 images, compared with device",
         added (16384, OctCase::ON_DEVICE, OctChain::AVERAGE)},
     {"device-angiography", "device, angiograms of 4 repeats, compared with device",

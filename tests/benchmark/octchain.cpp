@@ -15,6 +15,15 @@ text_of (double value)
   return g_ascii_dtostr (text, sizeof text, value);
 }
 
+/* Branch of a tee that measures and plots, but never delays the other one */
+std::string
+plotted (const std::string &tee)
+{
+  return " " + tee
+         + ". ! queue leaky=downstream max-size-buffers=2 ! octsignal ! "
+           "fakesink async=false sync=false";
+}
+
 /* Elements between octfft and the image */
 std::string
 added_to (OctChain which, const std::string &range)
@@ -39,6 +48,9 @@ added_to (OctChain which, const std::string &range)
              " ! octrender azimuth=30 elevation=30 turn=0.5 min=60"
            + picture + ",width=" + std::to_string (rendered_size)
            + ",height=" + std::to_string (rendered_size);
+  case OctChain::SIGNAL:
+    return " ! application/x-oct(memory:OpenCLMemory),format=CF32LE ! tee name=depths"
+           + plotted ("depths") + " depths. ! octdisplay" + range + picture;
   case OctChain::FIXED_PATTERN:
     return " ! octbackground ! octdisplay" + range + picture;
   default:
@@ -73,7 +85,9 @@ oct_chain (OctChain which)
     chain += " background=rolling";
   const std::string range =
       " scale=log db-min=" + text_of (db_min) + " db-max=" + text_of (db_max);
-  return chain + " ! octfft" + added_to (which, range);
+  chain += " ! octfft" + added_to (which, range);
+  return which == OctChain::SIGNAL ? "tee name=raw" + plotted ("raw") + " raw. ! " + chain
+                                   : chain;
 }
 
 std::string

@@ -36,6 +36,7 @@ enum class OctChain {
   ANGIOGRAPHY,      /* octangio of four repeats, with octdisplay */
   FULL_ANGIOGRAPHY, /* the same, aligned, with threshold, without projections */
   DOPPLER,          /* octdoppler, with octdisplay */
+  SIGNAL,           /* octsignal for spectra and A-scans in their own branches */
   VOLUME,           /* of 512 depths: en face, and rendered with each B-scan */
 };
 

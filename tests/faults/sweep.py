@@ -72,6 +72,9 @@ PIPELINES = {
     "oct-flow": f"{TISSUE} ! {CHAIN} ! octfft ! octdoppler threshold=50 ! octdisplay{OUT}",
     "angiogram": f"{TISSUE} ! {CHAIN} ! octfft ! octangio repeats=2 axial-shift=2 lateral-shift=1 "
         f"threshold-snr=6 projection-resolved=true ! octvolume b-scans=3 surface=true{OUT}",
+    "signal": f"{DEPTHS} ! octsignal interval=0 ! video/x-raw{ON_DEVICE},width=96,height=80{OUT}",
+    "signal-spectra": f"{TISSUE} ! octsignal interval=0 line=1 ! "
+        f"video/x-raw{ON_DEVICE},format=GRAY8,width=96,height=80{OUT}",
     "volume": f"{DEPTHS} ! octvolume ! {TENSORS}{OUT}",
     "volume-registered": f"{DEPTHS} ! octvolume ! {TENSORS} ! octregister volumes=2{OUT}",
     "volume-live": f"{DEPTHS} ! octvolume live=true ! {TENSORS}{OUT}",

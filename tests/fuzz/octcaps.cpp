@@ -10,7 +10,7 @@ using fuzz::promise;
 
 namespace {
 const char *const elements[] = {"octwindowinterp", "octfft", "openclupload",
-    "opencldownload", "openclconvert", "chromakey"};
+    "opencldownload", "openclconvert", "chromakey", "octsignal"};
 const char *const fields[] = {"domain", "format", "samples", "lines", "framerate",
     "width", "height", "depth-step", "other"};
 const char *const texts[] = {"wavelength", "wavenumber", "depth", "U16LE", "F32LE",

@@ -175,6 +175,7 @@ PLATE = " videotestsrc num-buffers=1 ! video/x-raw,format=BGRA,width=33,height=2
 ROUNDED = {"u1": 1, "u2": 16, "f4": 2e-5, "c8": 2e-5}
 LOOSELY = {"f4": 1e-3, "c8": 1e-3}  # differences of what is nearly the same
 DECIBELS = {"f4": 2e-4}  # 0.01 of 50
+PLOTTED = {"u1": 255}  # a pixel of a curve or of a number may be another one
 EXACT = {"u1": 0, "u2": 0}
 ONE_LEVEL = {"u2": 1}  # octtestsrc rounds to a level, and a device may round sums in another order
 
@@ -186,6 +187,7 @@ SOME_LINES = [(64, 6), *LINES[1:]]
 ARRAYS = [(1, 1), (37, 21)]
 
 TENSORS = f"other/tensors{ON_DEVICE},num_tensors=1"
+PLOT = f"video/x-raw{ON_DEVICE},format=GRAY8,width=90,height=70"
 SEEN = " ! octrender frames=2 turn=25 azimuth=10 elevation=35 zoom=1.5 max=70 ! " \
        f"video/x-raw{ON_DEVICE},format=GRAY8,width=45,height=33"
 
@@ -324,6 +326,12 @@ PIPELINES = {
     "doppler-shown": (depth("", "", f"{depths('CF32LE')} ! octdoppler line-rate=50000 threshold=40 ! "
                             "octdisplay"), ROUNDED, SOME_LINES),
     "background-shown": (patterns("method=mean dc-depths=3 ! octdisplay"), ROUNDED, SOME_LINES),
+    "signal": (depth("", "", f"{depths('CF32LE')} ! octsignal interval=0 min-snr=3 ! {PLOT}"), PLOTTED,
+               SOME_LINES),
+    "signal-levels": (depth("", "", f"{depths('F32LE')} ! octsignal interval=0 line=1 ! {PLOT}"), PLOTTED,
+                      SOME_LINES),
+    "signal-spectra": (recorded("layers", 2) + f" ! octsignal interval=0 line=0 ! {PLOT}" + OUT, PLOTTED,
+                       SOME_LINES),
     "display": (depth("", "", f"{depths('CF32LE')} ! octdisplay db-auto=true flip=true"), ROUNDED, LINES),
     "nufft": (depth("interpolation=nufft", ""), ROUNDED, LINES),
     "k-clock": (clocked("behind"), LOOSELY, CLOCKED),

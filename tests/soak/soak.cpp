@@ -198,6 +198,7 @@ run_frames (const char *line, guint64 n, Watch &watch)
   "b-scans=16 surface=true ! opencldownload ! fakesink "                                 \
   "depths. ! " FEW "octvolume b-scans=4 ! other/tensors(ANY),num_tensors=1 ! "           \
   "octregister name=register volumes=2 ! opencldownload ! fakesink "                     \
+  "depths. ! " FEW "octsignal name=signal ! opencldownload ! fakesink "                  \
   "depths. ! " FEW "octvolume name=volume live=true ! octrender name=view turn=3 ! "     \
   "opencldownload ! "
 /* A film before another, as cameras give them. */

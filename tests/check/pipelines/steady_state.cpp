@@ -64,6 +64,11 @@ const Case pipelines[] = {
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp ! octfft ! octdoppler between=frames ! opencldownload",
         0},
+    {"plots of A-scans",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft ! application/x-oct(ANY) ! octsignal interval=0 ! "
+        "video/x-raw(ANY),width=96,height=64 ! opencldownload",
+        0},
     {"fixed patterns of gridded spectra, shown",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp interpolation=nufft wavelength-min=1187 wavelength-max=1433 ! "
