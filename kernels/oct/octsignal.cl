@@ -3,17 +3,49 @@
  * Built for one of
  *   a format of samples.clh, to float32: spectra of real samples
  *   COMPLEX_SAMPLES: spectra of complex samples, of which the magnitudes count
+ *   LOADED: type of samples that are aligned and in the device's byte order
  *   COMPLEX_DEPTHS, AMPLITUDES, DECIBELS: depths
+ *
+ * WIDE: adjacent values per work-item, 1 or 8, at most those of an A-line; TWICE_WIDE
  *
  * Blocks of A-lines are summed in parallel, then the sums of blocks are added. NaN and
  * infinite values are left out.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-bool
-is_finite (float value)
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+#if WIDE == 1
+typedef float Floats;
+typedef int Ints;
+#define AS_INTS as_int
+#define TO_FLOATS (float)
+#else
+typedef JOIN (float, WIDE) Floats;
+typedef JOIN (int, WIDE) Ints;
+#define AS_INTS JOIN (as_int, WIDE)
+#define TO_FLOATS JOIN (convert_, JOIN (float, WIDE))
+#endif
+/* 1 for a true component of a comparison: scalars compare to 1, vectors to -1 */
+#define ONE(condition) ((condition)&1)
+#define IS_FINITE(values) ((AS_INTS (values) & 0x7f800000) != 0x7f800000)
+
+void
+store (Floats values, global float *to)
 {
-  return (as_uint (value) & 0x7f800000u) != 0x7f800000u;
+#if WIDE == 1
+  *to = values;
+#else
+  JOIN (vstore, WIDE) (values, 0, to);
+#endif
+}
+
+/* First value of a work-item. The last one begins earlier, and repeats values of the one
+ * before, so that all have WIDE values. */
+uint
+first_of (uint item, uint values)
+{
+  return min (item * WIDE, values - WIDE);
 }
 
 #if !defined(COMPLEX_DEPTHS) && !defined(AMPLITUDES) && !defined(DECIBELS)
@@ -23,6 +55,12 @@ value_at (global const uchar *line, uint sample, uint shift)
 {
   global const float *pair = (global const float *)line + 2 * sample;
   return hypot (pair[0], pair[1]);
+}
+#elif defined(LOADED)
+float
+value_at (global const uchar *line, uint sample, uint shift)
+{
+  return ((global const LOADED *)line)[sample] >> shift;
 }
 #else
 #include "samples.clh"
@@ -36,37 +74,53 @@ value_at (global const uchar *line, uint sample, uint shift)
 #define SATURATED 3
 #define VALID 4
 
-/* Dimension 0: samples, dimension 1: blocks. Samples from `full_scale` on are saturated,
- * also negative ones. */
+Floats
+values_at (global const uchar *line, uint sample, uint shift)
+{
+#if WIDE == 1
+  return value_at (line, sample, shift);
+#elif defined(LOADED)
+  return JOIN (convert_, JOIN (float, WIDE)) (
+      JOIN (vload, WIDE) (0, (global const LOADED *)line + sample) >> (LOADED)shift);
+#else
+  float values[WIDE];
+  for (uint n = 0; n < WIDE; n++)
+    values[n] = value_at (line, sample + n, shift);
+  return JOIN (vload, WIDE) (0, values);
+#endif
+}
+
+/* Dimension 0: WIDE samples, dimension 1: blocks. Samples from `full_scale` on are
+ * saturated, also negative ones. */
 kernel void
 sum_spectra (global const uchar *restrict input, ulong offset, long stride, uint samples,
     uint lines, uint shift, float full_scale, uint lines_of_block, uint blocks,
     global float *restrict partial)
 {
-  const uint sample = get_global_id (0), block = get_global_id (1);
-  if (sample >= samples || block >= blocks)
+  const uint item = get_global_id (0), block = get_global_id (1);
+  if (item * WIDE >= samples || block >= blocks)
     return;
+  const uint sample = first_of (item, samples);
   const uint begin = block * lines_of_block, end = min (begin + lines_of_block, lines);
-  float sum = 0.0f, least = INFINITY, most = -INFINITY;
-  uint saturated = 0, valid = 0;
+  Floats sum = 0.0f, least = INFINITY, most = -INFINITY;
+  Ints saturated = 0, valid = 0;
   for (uint line = begin; line < end; line++) {
-    const float value = value_at (input + offset + line * stride, sample, shift);
-    if (!is_finite (value))
-      continue;
-    sum += value;
-    least = fmin (least, value);
-    most = fmax (most, value);
+    const Floats values = values_at (input + offset + line * stride, sample, shift);
+    const Ints counts = IS_FINITE (values);
+    sum += select ((Floats)0.0f, values, counts);
+    least = select (least, fmin (least, values), counts);
+    most = select (most, fmax (most, values), counts);
     /* The lowest signed sample is one further from zero than the highest. */
-    saturated += value >= full_scale || value <= -full_scale - 1.0f;
-    valid++;
+    saturated += ONE (counts & ((values >= full_scale) | (values <= -full_scale - 1.0f)));
+    valid += ONE (counts);
   }
   global float *row = partial + (size_t)block * samples + sample;
   const size_t rows = (size_t)blocks * samples;
-  row[SUM * rows] = sum;
-  row[LEAST * rows] = least;
-  row[MOST * rows] = most;
-  row[SATURATED * rows] = saturated;
-  row[VALID * rows] = valid;
+  store (sum, row + SUM * rows);
+  store (least, row + LEAST * rows);
+  store (most, row + MOST * rows);
+  store (TO_FLOATS (saturated), row + SATURATED * rows);
+  store (TO_FLOATS (valid), row + VALID * rows);
 }
 
 /* Rows of `result`, one value per sample: the spectrum of A-line `chosen` (-1: the mean),
@@ -112,40 +166,51 @@ typedef float2 Value;
 typedef float Value;
 #endif
 
-/* Intensity: the square of the amplitude */
-float
-intensity_of (Value value)
+/* Intensities: the squares of the amplitudes */
+Floats
+intensities_at (global const Value *line, uint depth)
 {
-#if defined(COMPLEX_DEPTHS)
-  return value.x * value.x + value.y * value.y;
-#elif defined(AMPLITUDES)
-  return value * value;
+#if defined(COMPLEX_DEPTHS) && WIDE == 1
+  return line[depth].x * line[depth].x + line[depth].y * line[depth].y;
+#elif defined(COMPLEX_DEPTHS)
+  const JOIN (float, TWICE_WIDE) pairs =
+      JOIN (vload, TWICE_WIDE) (0, (global const float *)(line + depth));
+  return pairs.even * pairs.even + pairs.odd * pairs.odd;
 #else
-  return exp10 (0.1f * value);
+#if WIDE == 1
+  const float values = line[depth];
+#else
+  const Floats values = JOIN (vload, WIDE) (0, line + depth);
+#endif
+#ifdef AMPLITUDES
+  return values * values;
+#else
+  return exp10 (0.1f * values);
+#endif
 #endif
 }
 
-/* Dimension 0: depths, dimension 1: blocks. `first` and `depths` count values. */
+/* Dimension 0: WIDE depths, dimension 1: blocks. `first` and `depths` count values. */
 kernel void
 sum_depths (global const Value *restrict input, ulong first, uint depths, uint lines,
     uint lines_of_block, uint blocks, global float *restrict partial)
 {
-  const uint depth = get_global_id (0), block = get_global_id (1);
-  if (depth >= depths || block >= blocks)
+  const uint item = get_global_id (0), block = get_global_id (1);
+  if (item * WIDE >= depths || block >= blocks)
     return;
+  const uint depth = first_of (item, depths);
   const uint begin = block * lines_of_block, end = min (begin + lines_of_block, lines);
-  float sum = 0.0f;
-  uint valid = 0;
+  Floats sum = 0.0f;
+  Ints valid = 0;
   for (uint line = begin; line < end; line++) {
-    const float intensity = intensity_of (input[first + line * (size_t)depths + depth]);
-    if (!is_finite (intensity))
-      continue;
-    sum += intensity;
-    valid++;
+    const Floats values = intensities_at (input + first + line * (size_t)depths, depth);
+    const Ints counts = IS_FINITE (values);
+    sum += select ((Floats)0.0f, values, counts);
+    valid += ONE (counts);
   }
   global float *row = partial + (size_t)block * depths + depth;
-  row[0] = sum;
-  row[(size_t)blocks * depths] = valid;
+  store (sum, row);
+  store (TO_FLOATS (valid), row + (size_t)blocks * depths);
 }
 
 /* Rows of `result`, one value per depth: mean intensity, number of valid A-lines */
@@ -171,11 +236,17 @@ find_depths (global const float *restrict partial, uint depths, uint blocks,
 
 /* Value half a bin behind `depth`. A spectrum of finite length makes depths band-limited
  * and critically sampled, so that the interpolation kernel is a sinc. The common phase of
- * all terms is left out. */
+ * all terms is left out. `inside`: no tap is beyond the A-line */
 float2
-half_a_bin_behind (global const float2 *line, int depth, int depths)
+half_a_bin_behind (global const float2 *line, int depth, int depths, bool inside)
 {
   float2 sum = (float2)(0.0f);
+  if (inside) {
+#pragma unroll
+    for (int n = 1 - TAPS; n <= TAPS; n++)
+      sum += line[depth + n] * (M_1_PI_F / (0.5f - n));
+    return sum;
+  }
   for (int n = 1 - TAPS; n <= TAPS; n++) {
     const int at = depth + n;
     if (at >= 0 && at < depths)
@@ -212,13 +283,16 @@ sum_around_peak (global const float2 *restrict input, ulong first, uint depths,
     }
   }
 
-  const int depth = (int)place - GROUP / 2 + (int)item;
+  const int first_depth = (int)place - GROUP / 2, depth = first_depth + (int)item;
+  const bool inside =
+      first_depth + 1 - TAPS >= 0 && first_depth + GROUP - 1 + TAPS < (int)depths;
   const uint begin = block * lines_of_block, end = min (begin + lines_of_block, lines);
   float sum = 0.0f;
   for (uint line = begin; line < end; line++) {
-    const float intensity = intensity_of (
-        half_a_bin_behind (input + first + line * (size_t)depths, depth, (int)depths));
-    sum += is_finite (intensity) ? intensity : 0.0f;
+    const float2 value = half_a_bin_behind (
+        input + first + line * (size_t)depths, depth, (int)depths, inside);
+    const float intensity = value.x * value.x + value.y * value.y;
+    sum += (as_int (intensity) & 0x7f800000) != 0x7f800000 ? intensity : 0.0f;
   }
   global float *around = result + 2 * (size_t)depths;
   if (block == 0 && item == 0)

@@ -17,10 +17,11 @@ bool
 DepthStatistics::create (
     GstOpenCLContext *context, const DepthLayout &layout, GError **error)
 {
+  wide = width_of_items (context, layout.depths);
   std::string options = layout.complex                   ? "-DCOMPLEX_DEPTHS"
                         : layout.quantity == "amplitude" ? "-DAMPLITUDES"
                                                          : "-DDECIBELS";
-  options += " -DGROUP=" + std::to_string (around);
+  options += width_option (wide) + " -DGROUP=" + std::to_string (around);
   depths = layout.depths;
   lines = guint (layout.lines);
   first_bin = layout.first_depth;
@@ -48,8 +49,9 @@ DepthStatistics::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, g
   const cl_uint used_blocks = (used + lines_of_block - 1) / lines_of_block;
   const cl_uint least = least_bin > first_bin ? least_bin - first_bin : 0;
   return check_frame_alignment (frame, value_bytes, error)
-         && sum.launch (queue, depths, used_blocks, error, frame->data, first,
-             cl_uint (depths), used, lines_of_block, used_blocks, partial ())
+         && sum.launch (queue, (depths + wide - 1) / wide, used_blocks, error,
+             frame->data, first, cl_uint (depths), used, lines_of_block, used_blocks,
+             partial ())
          && find.launch (
              queue, depths, 1, error, partial (), cl_uint (depths), used_blocks, result)
          && (!complex

@@ -23,12 +23,13 @@ public:
   AScan read (const float *result, gint line, guint least_bin) const;
 
 private:
-  static constexpr guint around = 64; /* values between bins around a peak */
+  static constexpr guint around = 32; /* values between bins around a peak */
   static constexpr guint most_around_blocks = 32;
 
   opencl::Kernel sum, find, sum_around;
   cl::Buffer partial;
   gsize depths = 0;
+  guint wide = 1; /* depths per work-item */
   guint lines = 0, first_bin = 0, value_bytes = 4;
   bool complex = false;
   cl_uint lines_of_block = 1, blocks = 1, around_blocks = 1;

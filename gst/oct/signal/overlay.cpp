@@ -264,7 +264,7 @@ Overlay::draw_axes (const Axis &x_axis, const Axis &y_axis)
         write_at (
             x_of (x_axis, value) - text_width (text) / 2, bottom, text, Colour::axes);
       });
-  for_each_tick (y_axis, plot.height / (2.5 * line_height * zoom),
+  for_each_tick (y_axis, plot.height / (2.0 * line_height * zoom),
       [&] (double value, const std::string &text) {
         mark_y (y_axis, value, Colour::grid);
         write_at (plot.left - text_width (text) - 2 * zoom,

@@ -29,25 +29,62 @@ lines_of_block (GstOpenCLContext *context, guint lines)
   return std::max ((lines + blocks - 1) / blocks, least_lines);
 }
 
+/* Neighbouring work-items of a GPU read together anyway. */
+guint
+width_of_items (GstOpenCLContext *context, gsize values)
+{
+  const guint wide = 8;
+  return opencl::is_cpu (context) && values >= wide ? wide : 1;
+}
+
+std::string
+width_option (guint wide)
+{
+  return " -DWIDE=" + std::to_string (wide)
+         + " -DTWICE_WIDE=" + std::to_string (2 * wide);
+}
+
 bool
-SpectrumStatistics::create (GstOpenCLContext *context, const CapsFormat &format,
+SpectrumStatistics::create (GstOpenCLContext *of, const CapsFormat &caps_format,
     guint n_samples, guint n_lines, GError **error)
 {
-  const bool complex = g_str_equal (format.format, "CF32LE");
-  const std::string options =
-      complex ? "-DCOMPLEX_SAMPLES" : std::string ("-DTO_FLOAT -D") + format.unpacking ();
+  context = of;
+  format = &caps_format;
   samples = n_samples;
   lines = n_lines;
-  line_bytes = format.line_bytes (samples);
-  alignment = complex ? sizeof (cl_float) : 1;
+  line_bytes = format->line_bytes (samples);
+  wide = width_of_items (context, samples);
   lines_of_block = oct::lines_of_block (context, lines);
   blocks = (lines + lines_of_block - 1) / lines_of_block;
   frames = 0;
-  return sum.create (context, KERNELS, "sum_spectra", options.c_str (), error)
-         && find.create (context, KERNELS, "find_spectrum", options.c_str (), error)
-         && opencl::make_buffer (context,
+  return opencl::make_buffer (context,
              sizeof (cl_float) * rows_of_partial * blocks * samples, partial, error)
          && opencl::make_buffer (context, sizeof (cl_float) * samples, background, error);
+}
+
+/* Kernels are built when a frame first needs them. */
+SpectrumStatistics::Kernels *
+SpectrumStatistics::kernels_for (
+    const GstOpenCLFrame *frame, cl_long stride, GError **error)
+{
+  const bool complex = g_str_equal (format->format, "CF32LE");
+  const bool words = G_BYTE_ORDER == G_LITTLE_ENDIAN && !format->unpack
+                     && format->sample == SampleFormat::u16le;
+  const bool aligned =
+      words && frame->offset[0] % sizeof (cl_ushort) == 0 && stride % 2 == 0;
+  if (complex && !check_frame_alignment (frame, sizeof (cl_float), error))
+    return nullptr;
+  std::string options = complex   ? "-DCOMPLEX_SAMPLES"
+                        : aligned ? "-DLOADED=ushort"
+                                  : std::string ("-DTO_FLOAT -D") + format->unpacking ();
+  options += width_option (wide);
+  Kernels &made = kernels[aligned];
+  if (made.find.created ()
+      || (made.sum.create (context, KERNELS, "sum_spectra", options.c_str (), error)
+          && made.find.create (
+              context, KERNELS, "find_spectrum", options.c_str (), error)))
+    return &made;
+  return nullptr;
 }
 
 bool
@@ -57,14 +94,16 @@ SpectrumStatistics::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame
   const cl_long stride =
       frame->stride[0] == 0 ? cl_long (line_bytes) : cl_long (frame->stride[0]);
   const double full_scale = request.full_scale > 0 ? request.full_scale : INFINITY;
+  Kernels *made = kernels_for (frame, stride, error);
   frames = std::min (frames + 1, request.background_frames);
-  return check_frame_alignment (frame, alignment, error)
-         && sum.launch (queue, samples, blocks, error, frame->data,
-             cl_ulong (frame->offset[0]), stride, cl_uint (samples), cl_uint (lines),
-             cl_uint (request.shift), cl_float (full_scale), lines_of_block, blocks,
-             partial ())
-         && find.launch (queue, samples, 1, error, partial (), cl_uint (samples), blocks,
-             frame->data, cl_ulong (frame->offset[0]), stride, cl_int (request.line),
-             cl_uint (request.shift), cl_float (1.0 / frames), background (), result);
+  return made
+         && made->sum.launch (queue, (samples + wide - 1) / wide, blocks, error,
+             frame->data, cl_ulong (frame->offset[0]), stride, cl_uint (samples),
+             cl_uint (lines), cl_uint (request.shift), cl_float (full_scale),
+             lines_of_block, blocks, partial ())
+         && made->find.launch (queue, samples, 1, error, partial (), cl_uint (samples),
+             blocks, frame->data, cl_ulong (frame->offset[0]), stride,
+             cl_int (request.line), cl_uint (request.shift), cl_float (1.0 / frames),
+             background (), result);
 }
 } // namespace oct

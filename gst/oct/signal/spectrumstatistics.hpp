@@ -8,7 +8,7 @@
 
 #include <gst/opencl/kernel/kernel.hpp>
 
-#include <vector>
+#include <string>
 
 namespace oct {
 /* Rows of the result, of one value per sample */
@@ -42,14 +42,26 @@ public:
       const Request &request, cl_mem result, GError **error);
 
 private:
-  opencl::Kernel sum, find;
+  struct Kernels {
+    opencl::Kernel sum, find;
+  };
+
+  Kernels *kernels_for (const GstOpenCLFrame *frame, cl_long stride, GError **error);
+
+  GstOpenCLContext *context = nullptr; /* owned by the element, which outlives this */
+  const CapsFormat *format = nullptr;
+  Kernels kernels[2]; /* for any alignment, and for that of samples */
   cl::Buffer partial, background;
   guint samples = 0, lines = 0;
-  gsize line_bytes = 0, alignment = 1;
+  gsize line_bytes = 0;
+  guint wide = 1; /* samples per work-item */
   cl_uint lines_of_block = 1, blocks = 1;
   guint frames = 0; /* in the rolling mean */
 };
 
 /* Distribution of A-lines over work-items, as few blocks as keep the device busy */
 guint lines_of_block (GstOpenCLContext *context, guint lines);
+/* Number of adjacent values per work-item, and the option of the kernels for it */
+guint width_of_items (GstOpenCLContext *context, gsize values);
+std::string width_option (guint wide);
 } // namespace oct
