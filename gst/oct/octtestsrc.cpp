@@ -25,7 +25,8 @@
  * ## The retina
  *
  * `pattern=tissue` is a volume of `b-scans` B-scans, each repeated `repeats` times. Frame n
- * is repeat n % R of B-scan (n / R) % N, and has this position in its #GstOctScanMeta. The
+ * is repeat n % R of B-scan (n / R) % N, and has this position in its #GstOctScanMeta,
+ * unless there is only one B-scan without repeats. The
  * tissue has nine layers that undulate in both directions, a fovea, and two plexuses of
  * branching vessels. It is 3 mm wide, and by default A-lines and B-scans cover it.
  * Wavelengths are in nm. The caps contain `line-step` and `b-scan-step`.
@@ -469,9 +470,12 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
   return work.spectra.enqueue (settings, moment, *frame, error);
 }
 
+/* A single B-scan is no volume: elements downstream may group its frames as they want. */
 static void
 describe_scan (const OctTestSettings &settings, guint64 frame, GstBuffer *buffer)
 {
+  if (settings.b_scans == 1 && settings.repeats == 1)
+    return;
   const guint64 b_scan = frame / settings.repeats;
   GstOctScan scan = {};
   scan.frame = frame;

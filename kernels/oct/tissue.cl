@@ -59,7 +59,7 @@ optical_depth (__global const float *boundaries, __global const Chord *chords,
   return sum;
 }
 
-/* What moves in a cell. x: part of its intensity. y: noise cycles per second. z: turns
+/* Flow in a cell. x: part of its intensity. y: noise cycles per second. z: turns
  * per second.
  *
  * Light that passed through blood was partly scattered forward by it, so tissue below a

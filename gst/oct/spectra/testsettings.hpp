@@ -50,7 +50,7 @@ struct OctTestSettings {
   std::string truth_folder;
 };
 
-/* What the tissue, its tables and its files depend on, besides the size of frames */
+/* Settings that define the tissue, its tables and its files, besides the size of frames */
 inline auto
 tissue_definition (const OctTestSettings &of)
 {

@@ -15,7 +15,7 @@
 #include <optional>
 
 namespace oct {
-/* What the patterns share: the spectrometer as tables, and the A-lines of a frame */
+/* Tables that all patterns share: the spectrometer, and the A-lines of a frame */
 struct SampleTables {
   cl_mem position, dispersion, envelope;
   gsize groups; /* of 8 samples, padded to whole work-items */
