@@ -70,7 +70,7 @@ source_of_tissue () {
 if [ -z "$file" ]; then
   source_of_tissue
 else
-  source_of_file
+  source_of_file framerate=25/1
   source+=(! openclupload)
 fi
 

@@ -63,7 +63,7 @@ take_option () {
       check "$option" "$value" "8|16" "8 or 16"
       [ "$value" = 8 ] && format=U8 || format=U16LE ;;
     --format)
-      check "$option" "$value" "[A-Z0-9]+" "a format of octrawparse, such as S16LE"
+      check "$option" "$value" "[A-Z][A-Z0-9]+" "a format of octrawparse, such as S16LE"
       format=$value ;;
     --header-bytes)
       check "$option" "$value" "$whole" "a whole number"

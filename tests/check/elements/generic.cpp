@@ -82,8 +82,9 @@ const Need needs[] = {
 
 /* These elements have tests of their own: they cannot process frames that a harness makes
  * from caps alone, have no output, or not one output per input. */
-const char *const without_frames[] = {"npyparse", "npysink", "octfilesink",
-    "greenscreenbin", "octangio", "octaverage", "octregister"};
+const char *const without_frames[] = {"npyparse", "npysink", "octfileparse",
+    "octfilesink", "octrawparse", "greenscreenbin", "octangio", "octaverage",
+    "octregister"};
 
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;
 

@@ -17,6 +17,8 @@ import time
 
 import numpy as np
 
+from octwriter import Recording, chirp_of
+
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
 
@@ -72,6 +74,54 @@ def check_raw(bits, samples, lines):
     assert off <= 1.01, (bits, samples, lines, off)
 
 
+def check_raw_with_header():
+    values = spectra(20, 256, 30000) - 15000
+    pathlib.Path("header.raw").write_bytes(b"13 byte long." + values.astype("<i2").tobytes())
+    made("--size", "256x20", "--format", "S16LE", "--header-bytes", 13, "--db", "20,100",
+         "--output", "raw.png", "header.raw")  # fmt: skip
+    off = np.abs(pixels_of("raw.png", 128, 20) - picture_of(values, 20, 100)).max()
+    assert off <= 1.01, off
+
+
+def check_recording():
+    """A .oct recording needs no options. Its picture is that of its spectra with its calibration."""
+    samples, lines = 512, 60
+    chirp = chirp_of(samples)
+    light = 1500 * np.exp(-((np.arange(samples) / samples - 0.5) / 0.3) ** 2) + 200
+    depth = 30 + 3 * np.arange(lines)
+    noise = np.random.default_rng(1).normal(0, 2, (lines + 25, samples))
+    frames = light * (1 + 0.4 * np.cos(2 * np.pi * np.outer(depth, chirp) / samples)) + noise[:lines]
+    frames, apodization = (np.round(part).astype("<u2")[None] for part in (frames, light + noise[lines:]))
+    Recording(frames, apodization, chirp=chirp).write("recording.oct")
+    made("recording.oct")
+    shown = pixels_of("bscan.png", samples // 2, lines)
+    assert np.abs(shown[8:].argmax(0) + 8 - depth).max() <= 1, shown[8:].argmax(0) + 8 - depth
+    assert shown.min() == 0 and shown.max() == 255 and 10 < shown.mean() < 200, shown.mean()
+
+    np.save("recording.npy", frames)
+    np.save("background.npy", apodization[0].mean(0))
+    chirp.tofile("Chirp.data")
+    pathlib.Path("settings.txt").write_text(
+        "chirp=Chirp.data\nbackground=file\nbackground-file=background.npy\n")
+    made("--db", "10,80", "--output", "oct.png", "recording.oct")
+    made("--db", "10,80", "--settings", "settings.txt", "--output", "npy.png", "recording.npy")
+    assert pathlib.Path("oct.png").read_bytes() == pathlib.Path("npy.png").read_bytes()
+
+
+def check_print():
+    before = set(os.listdir())
+    for words, elements in (((), "octtestsrc"), (("recording.oct",), "octfileparse"),
+                            (("--size", "9x9", "few.raw"), "octrawparse"), (("few.npy",), "npyparse")):
+        for word in words:
+            if "few" in word:
+                pathlib.Path(word).touch()
+        done = run("--print", *words)
+        assert done.returncode == 0 and not done.stderr, done
+        (line,) = done.stdout.splitlines()
+        assert elements in line and "filesink location=bscan.png" in line, line
+    assert set(os.listdir()) - before == {"few.raw", "few.npy"}, set(os.listdir()) - before
+
+
 def check_messages():
     before = set(os.listdir())
     done = run()
@@ -124,6 +174,8 @@ def check_refused_options():
         ("--size", "0x5", "SAMPLESxLINES"),
         ("--size", "99999999999x5", "SAMPLESxLINES"),
         ("--bits", "12", "8 or 16"),
+        ("--format", "16", "a format"),
+        ("--header-bytes", "-1", "a whole number"),
         ("--wavelength-range", "1187", "MIN,MAX"),
         ("--wavelength-range", "1187,", "MIN,MAX"),
         ("--wavelength-range", "1187,1433nm", "MIN,MAX"),
@@ -197,6 +249,9 @@ with tempfile.TemporaryDirectory() as folder:
     check_files_of_others()
     check_raw(16, 999, 61)
     check_raw(8, 1001, 35)
+    check_raw_with_header()
+    check_recording()
+    check_print()
     check_refused_input()
     check_ended(signal.SIGTERM)
     check_ended(signal.SIGINT)

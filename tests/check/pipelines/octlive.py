@@ -24,6 +24,7 @@ import time
 
 import numpy as np
 
+from octwriter import Recording, chirp_of
 from xscreen import greens_on_screen, levels_on_screen, screen
 
 PIPELINES = pathlib.Path(sys.argv[1]).resolve()
@@ -258,7 +259,8 @@ def check_files():
     frames = frames_of_phantom(5)
     np.save("few.npy", frames)
     (frames[:, :31, :501] >> 8).astype("u1").tofile("few.raw")
-    for options in ("few.npy",), ("--size", "501x31", "--bits", 8, "few.raw"):
+    Recording(frames, chirp=chirp_of(SAMPLES)).write("few.oct")
+    for options in ("few.npy",), ("--size", "501x31", "--bits", 8, "few.raw"), ("few.oct",):
         live = live_of("--rate", 50, *options, repeat=True)
         shown = Shown(live)
         play_until(live, lambda: shown.least() > 12)
