@@ -36,6 +36,8 @@ enum class OctChain {
   ANGIOGRAPHY,      /* octangio of four repeats, with octdisplay */
   FULL_ANGIOGRAPHY, /* the same, aligned, with threshold, without projections */
   DOPPLER,          /* octdoppler, with octdisplay */
+  FLATTEN,          /* octflatten, with octdisplay */
+  ATTENUATION,      /* octattenuation with a window and noise, with octdisplay */
   VOLUME,           /* of 512 depths: en face, and rendered with each B-scan */
 };
 

@@ -72,6 +72,9 @@ PIPELINES = {
     "oct-flow": f"{TISSUE} ! {CHAIN} ! octfft ! octdoppler threshold=50 ! octdisplay{OUT}",
     "angiogram": f"{TISSUE} ! {CHAIN} ! octfft ! octangio repeats=2 axial-shift=2 lateral-shift=1 "
         f"threshold-snr=6 projection-resolved=true ! octvolume b-scans=3 surface=true{OUT}",
+    "oct-flat": f"{TISSUE} ! {CHAIN} ! octfft ! octflatten coefficients=<0,0,0,9> ! octdisplay{OUT}",
+    "oct-attenuation": f"{TISSUE} ! {CHAIN} ! octfft ! octattenuation depth-step=3 noise-depths=9 "
+        f"window-lines=3 ! octdisplay{OUT}",
     "volume": f"{DEPTHS} ! octvolume ! {TENSORS}{OUT}",
     "volume-registered": f"{DEPTHS} ! octvolume ! {TENSORS} ! octregister volumes=2{OUT}",
     "volume-live": f"{DEPTHS} ! octvolume live=true ! {TENSORS}{OUT}",

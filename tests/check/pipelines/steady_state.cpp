@@ -64,6 +64,11 @@ const Case pipelines[] = {
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp ! octfft ! octdoppler between=frames ! opencldownload",
         0},
+    {"flat depths and their attenuation",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft ! octflatten coefficients=<0,0,0,5> ! octattenuation "
+        "depth-step=3 noise-depths=20 window-lines=3 ! opencldownload",
+        0},
     {"fixed patterns of gridded spectra, shown",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp interpolation=nufft wavelength-min=1187 wavelength-max=1433 ! "
