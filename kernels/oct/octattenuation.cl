@@ -198,7 +198,8 @@ find_attenuation (global const uchar *restrict input, ulong offset,
     for (int n = EACH - 1; n >= 0; n--) {
       const float ratio = light[n] / later;
       if (first + n < of.depths)
-        to[first + n] = later > 0.0f && ratio > -1.0f && first + n < min (end, ends.shown)
+        to[first + n] = later > 0.0f && ratio > -1.0f && ratio <= FLT_MAX
+                                && first + n < min (end, ends.shown)
                             ? log1p (ratio) * unit
                             : 0.0f;
       later += light[n];

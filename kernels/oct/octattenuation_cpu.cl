@@ -261,18 +261,36 @@ sums_from_lanes (Floats v)
   return v;
 }
 
-/* Returns ln (1 + ratio) * unit, or 0 where `later` is not positive. The logarithm of the
- * rounded sum is corrected by the rest, for small ratios. */
+/* Returns ln (1 + light / later) by its logarithm, where `later` is positive. The rest
+ * corrects the rounding of the sum. */
 INLINED Floats
-attenuation_of (Floats light, Floats later, float unit)
+logarithm_of (Floats light, Floats later)
 {
   const Floats ratio = light / (later > 0.0f ? later : (Floats)1.0f);
   const Floats sum = 1.0f + ratio;
-  const Floats rest = ratio - (sum - 1.0f);
   const INTS valid = later > 0.0f & sum > FLT_MIN & sum <= FLT_MAX;
   const Floats used = valid ? sum : (Floats)1.0f;
-  const Floats natural = log2_of (used) * M_LN2_F + rest / used;
-  return valid ? natural * unit : (Floats)0.0f;
+  const Floats natural = log2_of (used) * M_LN2_F + (ratio - (sum - 1.0f)) / used;
+  return valid ? natural : (Floats)0.0f;
+}
+
+/* The same. If light is less than `later` in all lanes, as almost everywhere, it takes
+ * the series of 2 artanh (s) with s = light / (light + 2 later). */
+INLINED Floats
+attenuation_of (Floats light, Floats later, float unit)
+{
+  const Floats both = light + 2.0f * later;
+  if (!all (3.0f * light <= both & -3.0f * light <= both & both > FLT_MIN
+            & both <= FLT_MAX))
+    return logarithm_of (light, later) * unit;
+  const Floats s = light / both, square = s * s;
+  Floats sum = 1.0f / 13;
+  sum = sum * square + 1.0f / 11;
+  sum = sum * square + 1.0f / 9;
+  sum = sum * square + 1.0f / 7;
+  sum = sum * square + 1.0f / 5;
+  sum = sum * square + 1.0f / 3;
+  return (sum * square + 1.0f) * s * (2.0f * unit);
 }
 
 /* A work-item processes an A-line, from its end to its beginning. */

@@ -40,6 +40,12 @@ added_to (OctChain which, const std::string &range)
            + range + picture;
   case OctChain::DOPPLER:
     return " ! octdoppler ! octdisplay" + picture;
+  case OctChain::FLATTEN:
+    return " ! octflatten coefficients=<0,0,0,40> ! octdisplay" + range + picture;
+  case OctChain::ATTENUATION:
+    return " ! octattenuation depth-step=3.4 noise-depths=64 window-lines=4 "
+           "window-depths=4 ! octdisplay"
+           + picture;
   case OctChain::VOLUME:
     return range + " depth-count=512" + picture
            + " ! tee name=both both. ! queue max-size-buffers=4 ! octvolume b-scans=512"

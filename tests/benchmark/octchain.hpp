@@ -37,6 +37,8 @@ enum class OctChain {
   FULL_ANGIOGRAPHY, /* the same, aligned, with threshold, without projections */
   DOPPLER,          /* octdoppler, with octdisplay */
   SIGNAL,           /* octsignal for spectra and A-scans in their own branches */
+  FLATTEN,          /* octflatten, with octdisplay */
+  ATTENUATION,      /* octattenuation with a window and noise, with octdisplay */
   VOLUME,           /* of 512 depths: en face, and rendered with each B-scan */
 };
 

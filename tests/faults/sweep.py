@@ -75,6 +75,9 @@ PIPELINES = {
     "signal": f"{DEPTHS} ! octsignal interval=0 ! video/x-raw{ON_DEVICE},width=96,height=80{OUT}",
     "signal-spectra": f"{TISSUE} ! octsignal interval=0 line=1 ! "
         f"video/x-raw{ON_DEVICE},format=GRAY8,width=96,height=80{OUT}",
+    "oct-flat": f"{TISSUE} ! {CHAIN} ! octfft ! octflatten coefficients=<0,0,0,9> ! octdisplay{OUT}",
+    "oct-attenuation": f"{TISSUE} ! {CHAIN} ! octfft ! octattenuation depth-step=3 noise-depths=9 "
+        f"window-lines=3 ! octdisplay{OUT}",
     "volume": f"{DEPTHS} ! octvolume ! {TENSORS}{OUT}",
     "volume-registered": f"{DEPTHS} ! octvolume ! {TENSORS} ! octregister volumes=2{OUT}",
     "volume-live": f"{DEPTHS} ! octvolume live=true ! {TENSORS}{OUT}",

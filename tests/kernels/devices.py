@@ -313,6 +313,14 @@ PIPELINES = {
                                  "projection-resolved=true"), LOOSELY, SOME_LINES),
     "angiogram-bands": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 bands=2 "
                               "method=complex-variance threshold=20"), LOOSELY, SOME_LINES),
+    "attenuation": (depth("", "", f"{depths('CF32LE')} ! octattenuation depth-step=3 noise-floor=20 "
+                          "roll-off=3 rayleigh-range=90 focus-depth=40"), LOOSELY, SOME_LINES),
+    "attenuation-window": (depth("", "scale=linear", f"{depths('F32LE')} ! octattenuation depth-step=3 "
+                                 "noise-depths=5 window-lines=3 window-depths=2"), LOOSELY, SOME_LINES),
+    "flatten": (depth("", "", f"{depths('CF32LE')} ! octflatten coefficients=<0,2,0,-7>"), ROUNDED,
+                SOME_LINES),
+    "flatten-amplitudes": (depth("", "scale=linear", f"{depths('F32LE')} ! octflatten "
+                                 "coefficients=<0,2,0,-7>"), ROUNDED, SOME_LINES),
     "doppler": (depth("", "", f"{depths('CF32LE')} ! octdoppler wavelength=1310 line-rate=50000 angle=60 "
                       "threshold=24 window-depths=3 window-lines=2"), LOOSELY, SOME_LINES),
     "doppler-frames": (depth("", "", f"{depths('CF32LE')} ! octdoppler quantity=phase between=frames "

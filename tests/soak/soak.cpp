@@ -190,7 +190,8 @@ run_frames (const char *line, guint64 n, Watch &watch)
   "octscan name=scan b-scans=16 line-step=5 b-scan-step=5 ! octwindowinterp "            \
   "name=spectra wavelength-min=1187 wavelength-max=1433 background=rolling ! "           \
   "octfft name=depth ! application/x-oct(ANY),format=CF32LE ! tee name=depths ! " FEW    \
-  "octbackground name=pattern ! octaverage name=mean frames=4 rolling=true ! "           \
+  "octbackground name=pattern ! octflatten name=flat coefficients=<0,0,0,9,0,4> ! "      \
+  "octaverage name=mean frames=4 rolling=true ! "                                        \
   "octdisplay name=display ! opencldownload ! fakesink "                                 \
   "depths. ! " FEW "octdoppler name=doppler line-rate=20000 ! octdisplay min=-6 "        \
   "max=6 ! openclconvert colormap=flow ! opencldownload ! fakesink "                     \
@@ -199,6 +200,8 @@ run_frames (const char *line, guint64 n, Watch &watch)
   "depths. ! " FEW "octvolume b-scans=4 ! other/tensors(ANY),num_tensors=1 ! "           \
   "octregister name=register volumes=2 ! opencldownload ! fakesink "                     \
   "depths. ! " FEW "octsignal name=signal ! opencldownload ! fakesink "                  \
+  "depths. ! " FEW "octattenuation name=attenuation depth-step=3 noise-depths=20 ! "     \
+  "octdisplay max=10 ! openclconvert colormap=viridis ! opencldownload ! fakesink "      \
   "depths. ! " FEW "octvolume name=volume live=true ! octrender name=view turn=3 ! "     \
   "opencldownload ! "
 /* A film before another, as cameras give them. */
@@ -387,6 +390,8 @@ run_depth_knobs (guint64 n, Watch &watch)
 {
   return turn_knobs ("octtestsrc velocity=1 ! " DEPTHS "fakesink",
       {{"scan", "reverse", {"none", "odd", "even"}}, {"pattern", "dc-depths", {"0", "3"}},
+          {"attenuation", "window-lines", {"1", "4"}},
+          {"attenuation", "noise-depths", {"20", "0"}},
           {"spectra", "background", {"rolling", "frame", "none"}},
           {"depth", "depth-start", {"0", "8"}}, {"depth", "depth-count", {"0", "100"}},
           {"mean", "frames", {"4", "2", "1"}}, {"mean", "lines", {"1", "3"}},

@@ -167,6 +167,12 @@ const Pipeline pipelines[] = {
      "octwindowinterp name=window ! octfft name=fft ! octdoppler name=flow "
      "! opencldownload name=down ! fakesink",
         {"up"}, {"window", "fft", "flow"}, {"down"}, 1, 512 * 16 * 2},
+    /* Flat B-scans, and attenuation coefficients. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! octflatten name=flat "
+     "coefficients=<0,0,0,5> ! octattenuation name=attenuation depth-step=3 "
+     "noise-depths=20 window-lines=3 ! opencldownload name=down ! fakesink",
+        {"up"}, {"window", "fft", "flat", "attenuation"}, {"down"}, 1, 512 * 16 * 2},
     /* B-scans of a bidirectional resonant scanner, two in a buffer. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octscan name=scan b-scans-per-buffer=2 reverse=odd sinusoidal=1 delay=1.5 "

@@ -69,6 +69,11 @@ const Case pipelines[] = {
         "octwindowinterp ! octfft ! application/x-oct(ANY) ! octsignal interval=0 ! "
         "video/x-raw(ANY),width=96,height=64 ! opencldownload",
         0},
+    {"flat depths and their attenuation",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft ! octflatten coefficients=<0,0,0,5> ! octattenuation "
+        "depth-step=3 noise-depths=20 window-lines=3 ! opencldownload",
+        0},
     {"fixed patterns of gridded spectra, shown",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp interpolation=nufft wavelength-min=1187 wavelength-max=1433 ! "
