@@ -23,6 +23,9 @@ const gsize least_depth = 6;    /* lower depths contain the light source's spect
 const double least_share = 0.1; /* of the power that passes the last filter */
 const double least_weight = 0.05;
 const double most_growth = 1.01; /* tolerance for noise when comparing peak widths */
+/* Amplitude, relative to its maximum, above which a fringe is compared with the other one,
+ * and least ratio of both */
+const double least_bright = 0.4, least_ratio = 0.5;
 /* Maximum standard error of the map, in samples, and of the dispersion, in rad. Errors up
  * to twice as large are common. */
 const double most_error = 0.01;
@@ -292,6 +295,7 @@ private:
   Values places_of (const Values &wavenumbers) const;
   void find_dispersion (const Values &places);
   bool check_depths (gsize n, GError **error) const;
+  bool check_amplitudes (GError **error) const;
   bool check_errors (GError **error) const;
   void find_errors (const Values &places);
   void measure (const Mirror &mirror, double &before, double &after) const;
@@ -430,6 +434,26 @@ Estimate::check_depths (gsize n, GError **error) const
       error);
 }
 
+/* Fails if a fringe is much weaker than the other one in a part of the spectrum. There it
+ * is aliased and does not pass the filter, or it is not of the same light. */
+bool
+Estimate::check_amplitudes (GError **error) const
+{
+  for (gsize m = 0; m < map.size () && mirrors.size () > 1; m++) {
+    const double first = mirrors[0].fringe.amplitude[m];
+    const double second = mirrors[1].fringe.amplitude[m];
+    const double more = std::max (first, second), less = std::min (first, second);
+    if (more < least_bright || less > least_ratio * more)
+      continue;
+    return fail ("the fringe of mirror " + std::to_string (first < second ? 1 : 2)
+                     + " fades at sample " + std::to_string (std::lround (map[m]))
+                     + ", where the other one is bright: move the mirror nearer to zero "
+                       "delay",
+        error);
+  }
+  return true;
+}
+
 /* Fails if noise makes the result inaccurate. Fringes of mirrors on the same side of zero
  * delay must differ in depth. */
 bool
@@ -479,7 +503,7 @@ Estimate::check (MirrorCalibration &found, GError **error) const
       found.width_after = after;
     }
   }
-  return check_errors (error);
+  return check_amplitudes (error) && check_errors (error);
 }
 } // namespace
 

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Promise: oct-calibrate finds map and dispersion of simulated instruments, or says why it cannot.
+
+usage: octinstruments.py OCT-CALIBRATE mirrors|spectra|tissue|recording
+
+mirrors: two mirrors in front of 40 spectrometers, with noise
+spectra: other light sources, sample counts and depths, down to single A-lines
+tissue: the phantom of octtestsrc, with dispersion of both signs up to 150 rad
+recording: measured adhesive tape, in the folder GST_OPENCL_OCT_DATA
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+TOOL = os.path.realpath(sys.argv[1])
+NO_DATA = 77  # exit status of a skipped test
+
+
+class Spectrometer:
+    """Wavenumber s of each sample, from 0 to 1, and dispersion in rad, with `edge` and `cube` rad at
+    the ends of the spectrum."""
+
+    def __init__(self, samples, chirp, edge, cube, light):
+        t = np.linspace(0, 1, samples)
+        self.wavenumber = t + chirp * (t - t**2 + 0.23 * (t - 3 * t**2 + 2 * t**3))
+        self.edge, self.cube, self.light = edge, cube, light
+        self.samples = samples
+
+    def dispersion(self, wavenumber):
+        x = 2 * wavenumber - 1
+        return self.edge * x**2 + self.cube * x**3
+
+    def mirror(self, random, depth, side, lines=100, noise=20.0, contrast=0.4):
+        """Mean spectrum of a mirror at a depth bin, less that without the mirror, of a camera that counts."""
+        s = self.wavenumber
+        turns = 2 * np.pi * depth * s * (self.samples - 1) / self.samples + side * self.dispersion(s)
+        without = 14000 * self.light
+
+        def recorded(spectrum):
+            lines_of = spectrum + random.normal(0, noise, (lines, self.samples))
+            return np.rint(lines_of).mean(0)
+
+        return recorded(without * (1 + contrast * np.cos(turns))) - recorded(without)
+
+    def errors(self, sample_map, phase, where):
+        """RMS errors of map (samples) and phase (rad). Constant and slope only shift depths."""
+        place = np.interp(sample_map, np.arange(self.samples), self.wavenumber)
+        return bend(place * (self.samples - 1), where), bend(phase - self.dispersion(place), where)
+
+
+def bend(values, where):
+    x = np.arange(values.size)[where]
+    return np.std(values[where] - np.polyval(np.polyfit(x, values[where], 1), x))
+
+
+def width(spectrum, phase=0.0):
+    """Distance between the outermost depths with half of the peak's amplitude, with a Hann window."""
+    n = spectrum.size
+    windowed = (spectrum - spectrum.mean()) * np.hanning(n) * np.exp(-1j * phase)
+    depths = np.abs(np.fft.fft(windowed, 16 * n))[96 : 8 * n]
+    above = np.flatnonzero(depths >= depths.max() / 2)
+    return (above[-1] - above[0] + 1) / 16
+
+
+def calibrate(*words):
+    return subprocess.run([TOOL, *words], capture_output=True, text=True, check=False)
+
+
+def calibrated(one, two, same_side=False):
+    """Returns map and phase, or the reason of the refusal."""
+    np.save("one.npy", one)
+    np.save("two.npy", two)
+    done = calibrate("--mirror", "one.npy", "--mirror", "two.npy", *(["--same-side"] if same_side else []))
+    if done.returncode != 0:
+        return None, done.stderr.strip()
+    return (np.load("resample-map.npy"), np.load("dispersion-phase.npy")), ""
+
+
+def expect_no_growth(spectra, sides, found, label):
+    sample_map, phase = found
+    for spectrum, side in zip(spectra, sides):
+        even = np.interp(sample_map, np.arange(spectrum.size), spectrum)
+        before, after = width(spectrum), width(even, side * phase)
+        assert after <= 1.01 * before + 1 / 16, (label, before, after)
+
+
+def check_mirrors():
+    t = np.linspace(0, 1, 2048)
+    light = np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) + 0.06
+    where = slice(100, -100)
+    worst = np.zeros(2)
+    for seed in range(0, 80, 2):
+        random = np.random.default_rng(seed)
+        edge = random.uniform(0, 150) * random.choice([-1, 1])
+        of = Spectrometer(2048, random.uniform(0, 0.25), edge, random.uniform(-16, 16), light)
+        depths = random.uniform(120, 350, 2)
+        spectra = [of.mirror(random, depth, side) for depth, side in zip(depths, (1, -1))]
+        found, refusal = calibrated(*spectra)
+        label = f"seed {seed}, {edge:.0f} rad, depths {depths}"
+        assert found, (label, refusal)
+        errors = of.errors(*found, where)
+        worst = np.maximum(worst, errors)
+        assert errors[0] <= 0.02 and errors[1] <= 0.02, (label, errors)
+        expect_no_growth(spectra, (1, -1), found, label)
+    print(f"40 instruments: map within {worst[0]:.4f} samples, phase within {worst[1]:.4f} rad")
+
+
+def lights(random, t):
+    """Spectra of light sources: symmetrical, skewed, two bumps, an etalon's fringes, flat, narrow"""
+    middle = random.uniform(0.4, 0.6)
+    skewed = np.where(t < middle, random.uniform(0.15, 0.3), random.uniform(0.15, 0.3))
+    etalon = 1 + random.uniform(0.05, 0.25) * np.cos(2 * np.pi * random.uniform(10, 60) * t + 1)
+    return {
+        "symmetrical": np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) + 0.05,
+        "skewed": np.exp(-0.5 * ((t - middle) / skewed) ** 2) + 0.03,
+        "two bumps": np.exp(-0.5 * ((t - 0.34) / 0.14) ** 2) + 0.8 * np.exp(-0.5 * ((t - 0.66) / 0.14) ** 2) + 0.03,
+        "etalon": (np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) + 0.05) * etalon,
+        "flat": np.exp(-(((t - 0.5) / 0.42) ** 8)) + 0.02,
+        "narrow": np.exp(-0.5 * ((t - middle) / 0.13) ** 2) + 0.01,
+    }
+
+
+def check_spectra():
+    """Depths from shallow to near half the sampling rate, on either side of zero delay. Errors count
+    where there is at least a quarter of the light. The noise of a single A-line may cause twice
+    the standard error of 0.01 at which oct-calibrate refuses, and more in one of 100."""
+    refusals, taken, off, worst = {}, 0, 0, np.zeros(2)
+    for seed in range(0, 160, 2):
+        random = np.random.default_rng(seed)
+        samples = int(random.choice([512, 1000, 1024, 2048, 4096]))
+        t = np.linspace(0, 1, samples)
+        kinds = lights(random, t)
+        kind = list(kinds)[seed // 2 % len(kinds)]
+        of = Spectrometer(samples, random.uniform(0, 0.25), random.uniform(-150, 150), random.uniform(-16, 16), kinds[kind])
+        # Dispersion must not move a fringe beyond half the sampling rate in the dim ends of the light.
+        slope = (abs(of.edge) + 1.5 * abs(of.cube)) * 2 / np.pi / samples * 2
+        depths = random.uniform(0.02, max(0.92 / (1 + of.wavenumber[1] * samples / 4) - slope, 0.1), 2) * samples / 2
+        same_side = bool(random.random() < 0.25)
+        sides = (1, 1 if same_side else -1)
+        camera = {"lines": int(random.choice([1, 20, 100])), "noise": random.choice([0.0, 20.0, 100.0]), "contrast": random.choice([0.1, 0.4])}
+        spectra = [of.mirror(random, depth, side, **camera) for depth, side in zip(depths, sides)]
+        found, refusal = calibrated(*spectra, same_side)
+        label = f"seed {seed}, {kind}, {samples} samples, {of.edge:.0f} rad, depths {depths}, sides {sides}, {camera}"
+        if not found:
+            reason = [text for text in ("expected depths from", "not monotone", "above the noise", "widens", "uncertain", "fades at sample") if text in refusal]
+            assert len(reason) == 1, (label, refusal)
+            refusals[reason[0]] = refusals.get(reason[0], 0) + 1
+            continue
+        taken += 1
+        light = np.interp(found[0], np.arange(samples), of.light)
+        where = (light > 0.25 * light.max()) & (np.abs(t - 0.5) < 0.45)
+        errors = of.errors(*found, where)
+        worst = np.maximum(worst, errors)
+        off += errors[0] > 0.02 or errors[1] > 0.02
+        assert errors[0] <= 0.04 and errors[1] <= 0.04, (label, errors)
+        expect_no_growth(spectra, sides, found, label)
+    assert off <= taken / 50, off
+    print(f"{taken} of 80 instruments: map within {worst[0]:.4f} samples, phase within {worst[1]:.4f} rad; refused: {refusals}")
+    assert taken >= 40, taken
+
+
+def check_equal_depths():
+    """Mirrors at nearly the same depth on the same side do not tell map and dispersion apart."""
+    random = np.random.default_rng(1)
+    t = np.linspace(0, 1, 2048)
+    of = Spectrometer(2048, 0.1, 30, 5, np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) + 0.05)
+    spectra = [of.mirror(random, depth, 1, lines=4) for depth in (200, 203)]
+    found, refusal = calibrated(*spectra, True)
+    assert not found and "move the mirrors further apart" in refusal, refusal
+
+
+def sharpened(spectra, sample_map):
+    np.save("tissue.npy", spectra)
+    np.save("map.npy", sample_map)
+    done = calibrate("--sharpen", "tissue.npy", "--resample-map", "map.npy")
+    assert done.returncode == 0, done.stderr
+    values = dict(line.split("=") for line in done.stdout.split() if "=" in line)
+    half = sample_map.size / 2
+    return float(values["dispersion-a2"]) * half**2, float(values["dispersion-a3"]) * half**3
+
+
+def map_of(wavelengths):
+    wavenumbers = 1 / wavelengths
+    even = np.linspace(wavenumbers[0], wavenumbers[-1], wavenumbers.size)
+    if wavenumbers[0] > wavenumbers[-1]:
+        return np.interp(-even, -wavenumbers, np.arange(wavenumbers.size))
+    return np.interp(even, wavenumbers, np.arange(wavenumbers.size))
+
+
+def phantom(samples, edge, cube, noise, seed):
+    half = samples / 2
+    source = f"octtestsrc num-buffers=1 seed={seed} noise={noise} dispersion-a2={edge / half**2:.12g} dispersion-a3={cube / half**3:.12g}"
+    caps = f"video/x-raw,width={samples},height=256"
+    command = f"gst-launch-1.0 -q {source} ! {caps} ! npysink location=phantom.npy"
+    subprocess.run(command.split(), check=True, timeout=300)
+    return np.load("phantom.npy").reshape(-1, samples)
+
+
+def check_tissue():
+    """Both coefficients within 5 %, or within 0.1 rad (a2) and 0.4 rad (a3) at the ends of the spectrum,
+    which is less than a peak's width can tell."""
+    worst = np.zeros(2)
+    for seed in range(0, 32, 2):
+        random = np.random.default_rng(seed)
+        samples = int(random.choice([512, 1024, 2048, 4096]))
+        edge, cube = random.uniform(-150, 150), random.uniform(-16, 16)
+        spectra = phantom(samples, edge, cube, random.choice([5, 20, 100]), seed + 1)
+        found = sharpened(spectra, map_of(np.linspace(1187, 1433, samples)))
+        errors = np.abs(np.subtract(found, (edge, cube)))
+        worst = np.maximum(worst, errors)
+        label = f"seed {seed}, {samples} samples, {edge:.2f} and {cube:.2f} rad: found {found}"
+        assert errors[0] <= max(0.05 * abs(edge), 0.1), label
+        assert errors[1] <= max(0.05 * abs(cube), 0.4), label
+    print(f"tissue: a2 within {worst[0]:.2f} rad, a3 within {worst[1]:.2f} rad at the ends of the spectrum")
+
+
+def check_recording():
+    """Adhesive tape whose published dispersion is 83.8 rad of a2 and 2.9 rad of a3. The tape disperses
+    too, so a3 depends on the depth and on the measure of sharpness. The phase is what counts."""
+    folder = os.environ.get("GST_OPENCL_OCT_DATA", "") + "/tape/"
+    if not os.path.isdir(folder):
+        print("no folder", folder)
+        sys.exit(NO_DATA)
+    wavelengths = np.load(folder + "lambda_cobra_s_nm.npy")
+    lines = np.fromfile(folder + "tape_lambda_domain_999x2048_u16le.raw", "<u2").reshape(-1, 2048)
+    edge, cube = sharpened(lines, map_of(wavelengths))
+    a2, a3 = edge / 1024**2, cube / 1024**3
+    u = np.linspace(-1, 1, 2048)
+    where = slice(200, -200)
+    published = 7.994e-5 * 1024**2 * u**2 + 2.67e-9 * 1024**3 * u**3
+    off = bend(edge * u**2 + cube * u**3 - published, where) / bend(published, where)
+    print(f"tape: a2 {a2:.4g} ({100 * (a2 / 7.994e-5 - 1):.1f} %), a3 {a3:.3g} ({cube:.2f} rad), phase off by {100 * off:.1f} %")
+    assert abs(a2 / 7.994e-5 - 1) < 0.05 and off < 0.05, (a2, a3, off)
+
+
+CHECKS = {
+    "mirrors": [check_mirrors],
+    "spectra": [check_spectra, check_equal_depths],
+    "tissue": [check_tissue],
+    "recording": [check_recording],
+}
+
+with tempfile.TemporaryDirectory() as work:
+    os.chdir(work)
+    for check in CHECKS[sys.argv[2]]:
+        check()
