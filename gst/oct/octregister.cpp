@@ -17,10 +17,12 @@
  * `min-correlation`, such as that of a blink, is left out of the mean. Voxels that no
  * later volume shows have the value of the first one.
  *
- * The output is float32. A volume with missing B-scans (CORRUPTED) cannot be the first
- * one, and is dropped there. At EOS the element outputs the mean of the volumes so far.
- * With `volumes=0` it averages all volumes until EOS. A flush, new caps and a change of
- * `volumes` start again with the next volume.
+ * The output is float32. The number of a volume (#GstOctScanMeta, or counted) determines
+ * which mean it belongs to, so a lost volume leaves others in their means. A volume with
+ * missing B-scans (CORRUPTED) cannot be the first one of a mean, and is dropped there. At
+ * EOS the element outputs the mean of the volumes so far. With `volumes=0` it averages all
+ * volumes until EOS. A flush, new caps and a change of `volumes` drop the present mean, and
+ * the next one has the flag DISCONT.
  *
  * For each registered volume the element posts a message `octregister`, with the fields
  * `volume` (guint64, its number since the start), and `axial`, `lateral`, `b-scan` and
@@ -46,6 +48,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include <gst/common/arrayformat.hpp>
@@ -107,9 +110,12 @@ struct RegisterWork {
   guint64 found_volume = 0;
 
   GstBuffer *reference = nullptr;
-  guint collected = 0;   /* volumes in the mean */
-  guint64 number = 0;    /* of the next volume */
-  bool is_break = false; /* volumes before the next mean were dropped */
+  guint collected = 0;            /* volumes in the mean */
+  guint64 number = 0;             /* of the present volume, lost ones included */
+  guint64 next_number = 0;        /* of the next volume, if it does not tell */
+  guint64 mean_number = 0;        /* of the mean in progress, from those of its volumes */
+  std::optional<guint64> skipped; /* mean that a change of settings has cut off */
+  bool is_break = false;          /* volumes before the next mean were dropped */
   GstClockTime time = GST_CLOCK_TIME_NONE,
                duration = GST_CLOCK_TIME_NONE; /* of the input */
   bool empty = false, incomplete = false;      /* the same */
@@ -246,6 +252,15 @@ restart (RegisterWork &work)
   work.collected = 0;
 }
 
+/* Returns the number of the mean that a volume belongs to. The volume's number alone
+ * decides, so a change of settings moves no others. */
+static guint64
+mean_of (const RegisterWork &work, guint64 number)
+{
+  const guint volumes = work.in_force.volumes;
+  return volumes > 0 ? number / volumes : 0;
+}
+
 static void
 update_settings (GstOctRegister *self)
 {
@@ -271,6 +286,18 @@ update_settings (GstOctRegister *self)
     work.in_force = before;
     return false;
   });
+}
+
+/* Leaves out the rest of a mean that a change of its size cuts off. */
+static void
+skip_cut_mean (RegisterWork &work, guint volumes_before)
+{
+  const guint volumes = work.in_force.volumes;
+  if (volumes == volumes_before)
+    return;
+  work.skipped.reset ();
+  if (volumes > 0 && work.number % volumes != 0)
+    work.skipped = mean_of (work, work.number);
 }
 
 /* --- formats --- */
@@ -369,6 +396,7 @@ gst_oct_register_set_formats (
   work.in_force = self->settings->current ();
   if (volumes != work.in_force.volumes)
     restart (work);
+  skip_cut_mean (work, volumes);
   if (!read_size (input, work, error))
     return FALSE;
   if (work.pool && depths == work.depths && lines == work.lines && rows == work.rows
@@ -576,11 +604,18 @@ gst_oct_register_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOctRegister *self = GST_OCT_REGISTER (filter);
   RegisterWork &work = *self->work;
+  GstOctScan scan;
+
+  work.number = gst_buffer_get_oct_scan (input, &scan) ? scan.volume : work.next_number;
+  work.next_number = work.number + 1;
   work.time = GST_BUFFER_PTS (input);
   work.duration = GST_BUFFER_DURATION (input);
   work.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
   work.incomplete = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_CORRUPTED);
+  const guint volumes = work.in_force.volumes;
   update_settings (self);
+  if (self->settings->is_started ())
+    skip_cut_mean (work, volumes);
   post_shifts (self, false);
 }
 
@@ -597,35 +632,47 @@ check_alignment (const RegisterWork &work, const GstOpenCLFrame *frame, GError *
   return false;
 }
 
+/* Adds a volume to the mean. */
+static bool
+collect (GstOctRegister *self, const GstOpenCLFrame *input, cl_command_queue queue,
+    GError **error)
+{
+  RegisterWork &work = *self->work;
+  if (!check_alignment (work, input, error)
+      || !(work.collected == 0 ? start_mean (work, input, queue, error)
+                               : add_volume (self, input, queue, error)))
+    return false;
+  work.collected++;
+  work.end =
+      GST_CLOCK_TIME_IS_VALID (work.time) && GST_CLOCK_TIME_IS_VALID (work.duration)
+          ? work.time + work.duration
+          : GST_CLOCK_TIME_NONE;
+  return true;
+}
+
 static gboolean
 gst_oct_register_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     cl_command_queue queue, guint *outputs, GError **error)
 {
   GstOctRegister *self = GST_OCT_REGISTER (filter);
   RegisterWork &work = *self->work;
-  const bool is_first = work.collected == 0;
+  const guint volumes = work.in_force.volumes;
+  const guint64 mean = mean_of (work, work.number);
 
-  *outputs = 0;
-  if (work.empty || (is_first && work.incomplete)) {
-    GST_INFO_OBJECT (self, "dropping a volume with missing B-scans");
-    work.number++;
-    return TRUE;
-  }
-  if (!check_alignment (work, input, error)
-      || !(is_first ? start_mean (work, input, queue, error)
-                    : add_volume (self, input, queue, error)))
+  if (work.collected > 0 && mean != work.mean_number && !finish_mean (self, queue, error))
     return FALSE;
-  work.number++;
-  work.collected++;
-  work.end =
-      GST_CLOCK_TIME_IS_VALID (work.time) && GST_CLOCK_TIME_IS_VALID (work.duration)
-          ? work.time + work.duration
-          : GST_CLOCK_TIME_NONE;
-  const guint wanted = work.in_force.volumes > 0 ? work.in_force.volumes : most_volumes;
-  if (work.collected < wanted)
-    return TRUE;
-  *outputs = 1;
-  return finish_mean (self, queue, error);
+  work.mean_number = mean;
+  const bool is_first = work.collected == 0;
+  if (work.empty || (is_first && work.incomplete) || work.skipped == mean)
+    GST_INFO_OBJECT (self, "dropping a volume with missing B-scans or after a change");
+  else if (!collect (self, input, queue, error))
+    return FALSE;
+  const bool is_last =
+      volumes > 0 ? work.number % volumes == volumes - 1 : work.collected == most_volumes;
+  if (work.collected > 0 && is_last && !finish_mean (self, queue, error))
+    return FALSE;
+  *outputs = guint (work.ready.size ());
+  return TRUE;
 }
 
 static gboolean
@@ -678,8 +725,11 @@ gst_oct_register_sink_event (GstBaseTransform *base, GstEvent *event)
     push_rest (self);
   const gboolean handled =
       GST_BASE_TRANSFORM_CLASS (gst_oct_register_parent_class)->sink_event (base, event);
-  if (self->work && type == GST_EVENT_FLUSH_STOP)
+  if (self->work && type == GST_EVENT_FLUSH_STOP) {
     restart (*self->work);
+    self->work->next_number = 0;
+    self->work->skipped.reset ();
+  }
   return handled;
 }
 

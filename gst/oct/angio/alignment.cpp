@@ -28,6 +28,7 @@ struct Correlation {
 
 struct Shift {
   cl_int axial, lateral;
+  cl_int is_axial_real, is_lateral_real;
   cl_float2 axial_taps[2 * Alignment::reach], lateral_taps[2 * Alignment::reach];
 };
 } // namespace
@@ -167,10 +168,12 @@ bool
 Alignment::align (
     const Repeats &from, Repeats &aligned, cl_command_queue queue, GError **error)
 {
-  const cl_uint rows = from.lines * from.count;
+  const cl_uint begin =
+      Repeats::are_listed (from.count) ? 1 : 0; /* the first one stays */
+  const cl_uint rows = from.lines * (from.count - begin);
   const gsize columns = (from.depths + width - 1) / width;
   const Repeats *present = &from;
-  const Repeats in_depth = from.in_buffer (moved_in_depth ());
+  const Repeats in_depth = from.moved_to (moved_in_depth ());
 
   if (!find_whole (from, queue, error))
     return false;
@@ -178,7 +181,7 @@ Alignment::align (
     if (!refine (
             from, Stage::axial, std::min (in_force.axial, from.depths - 1), queue, error)
         || !align_depths.launch (
-            queue, columns, rows, error, from, shifts (), moved_in_depth ()))
+            queue, columns, rows, error, from, begin, shifts (), moved_in_depth ()))
       return false;
     present = &in_depth;
   }
@@ -188,9 +191,9 @@ Alignment::align (
     if ((from.lines > 2 * (most + reach)
             && !refine (*present, Stage::lateral, most, queue, error))
         || !align_lines.launch (
-            queue, columns, rows, error, *present, shifts (), moved_aside ()))
+            queue, columns, rows, error, *present, begin, shifts (), moved_aside ()))
       return false;
-    aligned = from.in_buffer (moved_aside ());
+    aligned = from.moved_to (moved_aside ());
     return true;
   }
   aligned = *present;

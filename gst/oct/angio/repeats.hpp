@@ -39,6 +39,17 @@ public:
     return others;
   }
 
+  /* The same, but the first repeat stays where it is, if each has a buffer */
+  Repeats moved_to (cl_mem buffer) const
+  {
+    Repeats moved = in_buffer (buffer);
+    if (are_listed (count)) {
+      moved.buffers[0] = buffers[0];
+      moved.offsets.s[0] = offsets.s[0];
+    }
+    return moved;
+  }
+
   /* Without a list, the first repeats are at the start of one buffer. */
   void set_repeat (guint n, cl_mem buffer, gsize offset)
   {

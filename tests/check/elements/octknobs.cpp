@@ -45,6 +45,10 @@ const std::string measured =
     "wavelength-max=1433 wavelength-unit=nm ! octfft name=octfft line-step=5 ! ";
 const std::map<std::string, std::string> chains = {
     {"angiogram", spectra + "octbackground name=octbackground ! octangio name=octangio"},
+    {"bright angiogram", /* tissue that is above the noise */
+        "octscan name=octscan b-scans=40 ! octwindowinterp wavelength-min=1187 "
+        "wavelength-max=1433 background=frame ! octfft name=octfft depth-start=2 ! "
+        "octangio name=octangio"},
     {"mean", spectra + "octaverage name=octaverage frames=4"},
     {"flow",
         spectra + "octdoppler name=octdoppler ! octaverage name=octaverage frames=4"},
@@ -71,6 +75,10 @@ const std::map<std::string, std::string> chains = {
         "octwindowinterp name=octwindowinterp ! octfft name=octfft ! "
         "application/x-oct(ANY),format=F32LE ! octvolume name=octvolume ! "
         "video/x-raw(ANY)"},
+    {"calibrated en face",
+        "octscan b-scans=4 ! octwindowinterp wavelength-min=1187 wavelength-max=1433 "
+        "wavelength-unit=nm ! octfft ! application/x-oct(ANY),format=F32LE ! "
+        "octvolume name=octvolume ! video/x-raw(ANY)"},
     {"shown flow", spectra
                        + "octdoppler quantity=phase ! octdisplay name=octdisplay ! "
                          "octaverage frames=4"},
@@ -147,9 +155,9 @@ make_knobs ()
       {"octangio", "bands", "bands=1", "bands=2"},
       {"octangio", "threshold-snr", "threshold-snr=0", "threshold-snr=10"},
       {"octangio", "projection-resolved", "projection-resolved=false",
-          "projection-resolved=true"},
+          "projection-resolved=true", 0, "bright angiogram"},
       {"octangio", "projection-ratio", "projection-resolved=true projection-ratio=0",
-          "projection-ratio=1"},
+          "projection-ratio=1", 0, "bright angiogram"},
       {"octangio", "threshold", "threshold=-1000", "threshold=20"},
       {"octattenuation", "depth-step", "depth-step=0", "depth-step=5"},
       {"octattenuation", "noise-floor", "noise-floor=-1000", "noise-floor=10"},
@@ -259,6 +267,13 @@ make_knobs ()
       {"octvolume", "db-max", "db-max=80", "db-max=60"},
       {"octvolume", "min", "min=-3 max=3", "min=-1", 0, "flow en face"},
       {"octvolume", "max", "min=-3 max=3", "max=1", 0, "flow en face"},
+      {"octvolume", "slab-unit", "slab-start=20 slab-depths=30 slab-unit=bins",
+          "slab-unit=um", 0, "calibrated en face"},
+      {"octregister", "volumes", "volumes=2", "volumes=1"},
+      {"octregister", "axial-shift", "axial-shift=0", "axial-shift=4"},
+      {"octregister", "lateral-shift", "lateral-shift=0", "lateral-shift=3"},
+      {"octregister", "b-scan-shift", "b-scan-shift=0", "b-scan-shift=1"},
+      {"octregister", "min-correlation", "min-correlation=-1", "min-correlation=1"},
       {"octrender", "mode", "max=100 mode=maximum", "mode=alpha"},
       {"octrender", "azimuth", "azimuth=0", "azimuth=30"},
       {"octrender", "elevation", "elevation=0", "elevation=30"},
@@ -352,11 +367,12 @@ run_with (const Knob &knob, const std::string &chain, const std::string &first,
 {
   const NumberFiles files;
   const std::string &between = chains.at (chain);
-  Pipeline pipeline (text ("octtestsrc name=octtestsrc num-buffers=%u level=200 ! "
-                           "video/x-raw(memory:OpenCLMemory),width=%u,height=24,"
-                           "framerate=10/1 ! ",
-                         n_frames, chain == "clocked" ? 256 : 64)
-                     + between + " ! opencldownload ! appsink name=out sync=false");
+  Pipeline pipeline (
+      text ("octtestsrc name=octtestsrc num-buffers=%u level=200 ! "
+            "video/x-raw(memory:OpenCLMemory),width=%u,height=24,"
+            "framerate=10/1 ! ",
+          n_frames, chain == "clocked" || chain == "bright angiogram" ? 256 : 64)
+      + between + " ! opencldownload ! appsink name=out sync=false");
   set_together (pipeline[knob.element], files.put_into (knob.was));
   set_together (pipeline[knob.element], files.put_into (first));
   /* The source creates a frame before it pushes the previous one. */
