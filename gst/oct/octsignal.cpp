@@ -887,8 +887,7 @@ read_depths (GstCaps *caps, SignalWork &work, GError **error)
   work.domain = "depth";
   work.points = guint (work.depths.depths);
   work.lines = guint (work.depths.lines);
-  gst_structure_get_double (
-      gst_caps_get_structure (caps, 0), "depth-step", &work.depth_step);
+  work.depth_step = work.depths.depth_step;
   return check_quantity (work.depths, error);
 }
 
