@@ -306,7 +306,7 @@ def check_script():
     for options, reason in (
         (("not-there.npy",), "not-there.npy: no such file"),
         (("--camera", "Fake_1", "few.npy"), "--camera Fake_1: beside few.npy"),
-        (("few.raw",), "few.raw has no header"),
+        (("few.raw",), "--size SAMPLESxLINES is needed"),
         (("--b-scans", "0"), "--b-scans 0: expected a whole number"),
         (("--best",), "--best: expected a value"),
         (("--camera", "nobody"), "amera"),
