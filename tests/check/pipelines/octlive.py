@@ -62,6 +62,20 @@ def play_until(live, what, timeout=100):
         time.sleep(0.001)
 
 
+def play_until_seen(live, what):
+    """The same for what is on the screen, which takes long to look at: in between, GTK draws."""
+    looked = time.monotonic()
+
+    def seen():
+        nonlocal looked
+        if time.monotonic() < looked + 1:
+            return False
+        looked = time.monotonic()
+        return what()
+
+    play_until(live, seen)
+
+
 def end(live):
     """Stops as the key q does, and waits for the recording to finish."""
     live.stop()
@@ -127,7 +141,8 @@ def check_keys():
     display, above, average = (live.pipeline.get_by_name(name)
                                for name in ("display", "above", "average"))
     shown = Shown(live)
-    play_until(live, lambda: shown.least() > 5 and levels_on_screen() > 50)
+    play_until(live, lambda: shown.least() > 5)
+    play_until_seen(live, lambda: levels_on_screen() > 50)
     press(live, "Up", "Right", "Right", "r", "plus", "plus", "plus", "minus")
     for element in display, above:
         assert element.get_property("db-max") == 92 and element.get_property("db-min") == 24
@@ -152,8 +167,8 @@ def check_plots():
     live = live_of(*TISSUE, "--depth", "8,200")
     shown = Shown(live)
     spectrum, a_scan = map(live.pipeline.get_by_name, ("spectrum", "a_scan"))
-    play_until(live, lambda: len(shown.counts) == 4 and shown.least() > 5
-               and all(shows_curve(live, plot) for plot in (0, 1)))
+    play_until(live, lambda: len(shown.counts) == 4 and shown.least() > 5)
+    play_until_seen(live, lambda: all(shows_curve(live, plot) for plot in (0, 1)))
     for line in 20, 31:
         click(live, line)
         assert spectrum.get_property("line") == a_scan.get_property("line") == line
@@ -265,7 +280,8 @@ def check_files():
     for options in ("few.npy",), ("--size", "501x31", "--bits", 8, "few.raw"), ("few.oct",):
         live = live_of("--rate", 50, *options, repeat=True)
         shown = Shown(live)
-        play_until(live, lambda: shown.least() > 12 and levels_on_screen() > 50)
+        play_until(live, lambda: shown.least() > 12)
+        play_until_seen(live, lambda: levels_on_screen() > 50)
         end(live)
 
 
