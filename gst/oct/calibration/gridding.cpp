@@ -17,7 +17,7 @@ const gsize taps = 16;
 /* Weights of a kernel's errors. Depths are relative to the last output depth, frequencies
  * in cycles from one sample to the next. */
 struct KernelWeights {
-  /* Of the level of a fringe: (depth, weight) */
+  /* Level of a fringe: (depth, weight) */
   double level[4][2];
   /* Near half a cycle, a fringe and its image cannot be told apart. The weight falls to 0
    * there over `unknown` cycles, to this power. */
@@ -26,10 +26,10 @@ struct KernelWeights {
    * fringes keep their level, with this weight. */
   double kept;
 
-  /* Of the first image of a fringe at an output depth: (depth, decimal logarithm) */
+  /* First image of a fringe at an output depth: (depth, decimal logarithm of the weight) */
   double image[5][2];
   double further_images; /* relative to the first one */
-  double other_depths;   /* of images that are at no output depth */
+  double other_depths;   /* weight of images that are at no output depth */
   double soft_end;       /* width of the transition to these, in cycles */
 };
 
