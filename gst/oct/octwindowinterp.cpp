@@ -24,10 +24,11 @@
  * (images) at other depths. `interpolation=nufft` has the least of both. It
  * interpolates to twice as many wavenumbers, with kernels that depend on the sample
  * spacing. octfft then keeps half of the depths, as the caps field `oversampling`
- * requests. With samples evenly spaced in wavelength from 1187 to 1433 nm, images are 85
- * dB below a fringe at 0.68 of the last depth. They are 50 dB below a fringe at 0.83,
- * which is attenuated by 0.7 dB. With spacings of 0.75 to 1.25 of their mean, images are
- * 75 dB below a fringe at 0.68. The maximum is 32768 wavenumbers.
+ * requests. With samples evenly spaced in wavelength from 1187 to 1433 nm, images are 88
+ * dB below a fringe up to 0.78 of the last depth, which is attenuated by 0.2 dB there.
+ * They are 50 dB below a fringe at 0.83, which is attenuated by 0.6 dB. The images are
+ * those more than 20 bins from the peak, outside of its side lobes. The maximum is 32768
+ * wavenumbers.
  *
  * At 0.78 of the last depth, images are 50 dB below a fringe with `lanczos16`, and 37 dB
  * with `lanczos`. No method recovers fringes that the camera undersamples: those of the

@@ -7,40 +7,63 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 namespace oct {
 namespace {
 /* Number of samples that a kernel covers */
-const gsize taps = 8;
+const gsize taps = 16;
+
+/* Weights of a kernel's errors. Depths are relative to the last output depth, frequencies
+ * in cycles from one sample to the next. */
+struct KernelWeights {
+  /* Level of a fringe: (depth, weight) */
+  double level[4][2];
+  /* Near half a cycle, a fringe and its image cannot be told apart. The weight falls to 0
+   * there over `unknown` cycles, to this power. */
+  double unknown, power;
+  /* Samples no further apart than wavenumbers have no images at output depths. So deep
+   * fringes keep their level, with this weight. */
+  double kept;
+
+  /* First image of a fringe at an output depth: (depth, decimal logarithm of the weight) */
+  double image[5][2];
+  double further_images; /* relative to the first one */
+  double other_depths;   /* weight of images that are at no output depth */
+  double soft_end;       /* width of the transition to these, in cycles */
+};
+
+/* A search found the numbers, for samples at even wavelengths from 1187 to 1433 nm. */
+const KernelWeights weights = {
+    {{0, 1}, {0.5, 1}, {0.7006, 1}, {1, 0.0435}},
+    0.1442,
+    0.7845,
+    1.0,
+    {{0, 1.4}, {0.79, 1.4}, {0.82, -0.1339}, {0.93, -1.4}, {1, -2.5}},
+    24.52,
+    0.05034,
+    0.0602,
+};
 
 /* A kernel is a sum of cosines. The n-th cosine has n periods over the kernel. These are
  * the factors of the cosines. */
-using Cosines = std::array<double, 10>;
+using Cosines = std::array<double, taps + 2>;
 
 /* Kernels are designed for these distances between samples, in even wavenumbers. Factors
  * are interpolated between designs. Other distances use the first or the last kernel. */
-const double least_distance = 0.5, greatest_distance = 2, distance_step = 0.025;
+const double least_distance = 0.5, greatest_distance = 2, distance_step = 0.02;
 
-/* Least squares design of a kernel by its frequency response. Frequencies are in cycles
- * from one sample to the next. */
+/* Least squares design of a kernel by its frequency response. */
 class Design {
 public:
-  /* `weight` returns the weight of errors at a frequency. */
-  void add_band (double from, double to, double response,
-      const std::function<double (double)> &weight)
+  void add (double frequency, double response, double weight)
   {
-    const guint steps = 48;
-    for (guint n = 0; n < steps && to > from; n++) {
-      const double frequency = from + (n + 0.5) * (to - from) / steps;
-      const double share = weight (frequency) * weight (frequency) * (to - from) / steps;
-      const Cosines responses = responses_at (frequency);
-      for (gsize row = 0; row < size; row++) {
-        for (gsize column = 0; column < size; column++)
-          matrix[row][column] += share * responses[row] * responses[column];
-        wanted[row] += share * responses[row] * response;
-      }
+    const Cosines responses = responses_at (frequency);
+    for (gsize row = 0; row < size; row++) {
+      const double weighted = weight * weight * responses[row];
+      for (gsize column = 0; column <= row; column++)
+        matrix[row][column] += weighted * responses[column];
+      wanted[row] += weighted * response;
     }
   }
 
@@ -48,6 +71,7 @@ public:
   Cosines solve ()
   {
     for (gsize column = 0; column < size; column++) {
+      matrix[column][column] += least_square;
       for (gsize row = column; row < size; row++) {
         double rest = matrix[row][column];
         for (gsize n = 0; n < column; n++)
@@ -71,49 +95,85 @@ public:
   }
 
 private:
+  /* taps / 2 (sinc (taps f - n) + sinc (taps f + n)), with a single sine */
   static Cosines responses_at (double frequency)
   {
-    Cosines all;
-    for (gsize n = 0; n < size; n++)
-      all[n] = 0.5 * double (taps)
-               * (sinc (double (taps) * frequency - double (n))
-                   + sinc (double (taps) * frequency + double (n)));
+    const double x = double (taps) * frequency, sine = std::sin (G_PI * x);
+    Cosines all = {};
+    for (gsize n = 0; n < size; n++) {
+      const double below = x - double (n), above = x + double (n);
+      all[n] = std::abs (below) < 1e-6
+                   ? 0.5 * double (taps) * (sinc (below) + sinc (above))
+                   : (n % 2 ? -1 : 1) * double (taps) * x * sine / (G_PI * below * above);
+    }
     return all;
   }
 
+  /* Keeps factors finite that the design does not determine. */
+  static constexpr double least_square = 1e-10;
   static constexpr gsize size = std::tuple_size<Cosines>::value;
 
   std::array<Cosines, size> matrix = {};
   Cosines wanted = {};
 };
 
-/* Designs the kernel for samples that are `distance` even wavenumbers apart. Fringes have
- * at most 0.5 cycles per sample. A fringe of f cycles has images at 1 - f, 1 + f etc.
- *
- * A search found the weights. With samples at even wavelengths from 1187 to 1433 nm,
- * images are 85 dB below a fringe at 0.68 of the last depth, and 50 dB at 0.83. */
+/* Falls from 1 at `x` = 0 to 0 at 1. */
+double
+fall (double x)
+{
+  return 0.5 + 0.5 * std::cos (G_PI * std::clamp (x, 0.0, 1.0));
+}
+
+/* Straight lines between points (x, y) of rising x */
+template <gsize count>
+double
+between (const double (&points)[count][2], double x)
+{
+  gsize n = 1;
+  while (n + 1 < count && x > points[n][0])
+    n++;
+  const double *from = points[n - 1], *to = points[n];
+  const double share = std::clamp ((x - from[0]) / (to[0] - from[0]), 0.0, 1.0);
+  return from[1] + share * (to[1] - from[1]);
+}
+
+double
+level_weight (double depth, double cycles, double distance)
+{
+  const double known =
+      std::pow (1 - fall ((0.5 - cycles) / weights.unknown), weights.power);
+  const double kept = weights.kept * std::clamp ((1.084 - distance) / 0.084, 0.0, 1.0);
+  return between (weights.level, depth) * std::max (known, kept);
+}
+
+/* `cycles` are per sample, and aliased by the grid, which has two points per
+ * wavenumber. */
+double
+image_weight (double depth, double cycles, double distance)
+{
+  const double position =
+      std::abs (std::remainder (cycles / distance, gridding_oversampling));
+  const double visible = fall ((position - 0.5) / weights.soft_end);
+  return std::pow (10, between (weights.image, depth)) * visible
+             * (cycles < 1 ? 1 : weights.further_images)
+         + weights.other_depths;
+}
+
+/* Designs the kernel for samples that are `distance` even wavenumbers apart. A fringe of
+ * f cycles per sample has images at n - f and n + f cycles, n = 1, 2 etc. */
 Cosines
 design_kernel (double distance)
 {
-  const double last_depth = distance / 2;
-  auto from_half = [] (double frequency) {
-    return std::pow (std::min (std::abs (1 - 2 * frequency) / 0.356, 1.0), 1.83);
-  };
-  /* Samples no further apart than wavenumbers have no images at output depths. So deep
-   * fringes keep their level. */
-  const double keeping = 0.36 * std::clamp ((1.084 - distance) / 0.084, 0.0, 1.0);
+  const guint depths = 160, most_images = 6;
   Design design;
-  design.add_band (0, std::min (0.5, last_depth), 1,
-      [&] (double frequency) { return from_half (frequency) + keeping; });
-  design.add_band (0.5, last_depth, 0,
-      [&] (double frequency) { return 11.85 * from_half (frequency); });
-  /* Depths of the grid beyond the last output depth */
-  design.add_band (
-      std::max (0.5, last_depth), 3 * last_depth, 0, [] (double) { return 0.0242; });
-  /* Frequencies that the grid aliases to displayed depths */
-  for (guint n = 0; n < 6; n++)
-    design.add_band ((3 + 4 * n) * last_depth, (5 + 4 * n) * last_depth, 0,
-        [] (double) { return 12.9; });
+  for (guint n = 0; n < depths; n++) {
+    const double depth = (n + 0.5) / depths, cycles = depth / 2 * distance;
+    design.add (cycles, 1, level_weight (depth, cycles, distance));
+    for (guint image = 1; image <= most_images; image++) {
+      for (double at : {image - cycles, image + cycles})
+        design.add (at, 0, image_weight (depth, at, distance));
+    }
+  }
   return design.solve ();
 }
 

@@ -103,13 +103,18 @@ worst_difference (const fourier::Line &found, const fourier::Line &expected)
 }
 
 /* In dB: the peak relative to that of `expected`, and the largest difference of bins more
- * than 10 away from the peak, relative to the peak */
+ * than `apart` from the peak, relative to the peak */
 struct Quality {
   double level, artefacts;
 };
 
+/* A fringe loses a part of the spectrum's end. This changes the side lobes of its peak,
+ * which for a Hann window fall to -71 dB 10 bins away, and to -88 dB 20 bins away. */
+const gssize side_lobes = 10, images = 20;
+
 Quality
-quality_of (const fourier::Line &found, const fourier::Line &expected)
+quality_of (
+    const fourier::Line &found, const fourier::Line &expected, gssize apart = side_lobes)
 {
   auto weaker = [] (const fourier::Complex &a, const fourier::Complex &b) {
     return std::abs (a) < std::abs (b);
@@ -119,7 +124,7 @@ quality_of (const fourier::Line &found, const fourier::Line &expected)
   fail_unless_equals_int (found.size (), expected.size ());
   double worst = 1e-9;
   for (gssize b = 0; b < gssize (found.size ()); b++) {
-    if (std::abs (b - peak) > 10)
+    if (std::abs (b - peak) > apart)
       worst = std::max (worst, std::abs (found[b] - expected[b]));
   }
   const double at_peak = std::abs (found[peak]);
@@ -170,17 +175,30 @@ TEST (test_nufft_suppresses_the_mirror_term)
   const struct {
     const char *name;
     Values wavelengths;
-    double depth, artefacts, level;
+    double depth;
+    gssize apart;
+    double artefacts, level;
   } cases[] = {
-      {"evenly spaced", evenly_spaced (samples), 0.2, -85, 0.02},
-      {"evenly spaced", evenly_spaced (samples), 0.6, -85, 0.05},
-      {"evenly spaced", evenly_spaced (samples), 0.68, -85, 0.1},
-      {"evenly spaced", evenly_spaced (samples), 0.83, -50, 0.8},
-      {"bent spectrometer", spectrometer (samples, 0.03), 0.6, -80, 0.05},
-      {"bent spectrometer", spectrometer (samples, 0.03), 0.68, -74, 0.15},
-      {"chirp of 0.15", chirped (samples, 0.15), 0.68, -85, 0.1},
-      {"chirp of 0.15", chirped (samples, 0.15), 0.83, -50, 0.6},
-      {"chirp of 0.25", chirped (samples, 0.25), 0.68, -74, 0.15},
+      {"evenly spaced", evenly_spaced (samples), 0.2, side_lobes, -88, 0.04},
+      {"evenly spaced", evenly_spaced (samples), 0.6, side_lobes, -85, 0.05},
+      {"evenly spaced", evenly_spaced (samples), 0.68, side_lobes, -85, 0.1},
+      {"evenly spaced", evenly_spaced (samples), 0.2, images, -95, 0.04},
+      {"evenly spaced", evenly_spaced (samples), 0.6, images, -95, 0.05},
+      {"evenly spaced", evenly_spaced (samples), 0.68, images, -88, 0.1},
+      {"evenly spaced", evenly_spaced (samples), 0.7, images, -88, 0.2},
+      {"evenly spaced", evenly_spaced (samples), 0.72, images, -88, 0.3},
+      {"evenly spaced", evenly_spaced (samples), 0.74, images, -88, 0.4},
+      {"evenly spaced", evenly_spaced (samples), 0.76, images, -88, 0.6},
+      {"evenly spaced", evenly_spaced (samples), 0.77, images, -88, 0.7},
+      {"evenly spaced", evenly_spaced (samples), 0.78, images, -88, 0.8},
+      {"evenly spaced", evenly_spaced (samples), 0.8, images, -50, 1},
+      {"evenly spaced", evenly_spaced (samples), 0.82, images, -50, 1.1},
+      {"evenly spaced", evenly_spaced (samples), 0.83, images, -50, 1.2},
+      {"bent spectrometer", spectrometer (samples, 0.03), 0.6, side_lobes, -80, 0.05},
+      {"bent spectrometer", spectrometer (samples, 0.03), 0.68, images, -95, 0.1},
+      {"chirp of 0.15", chirped (samples, 0.15), 0.68, side_lobes, -85, 0.1},
+      {"chirp of 0.15", chirped (samples, 0.15), 0.83, images, -50, 0.8},
+      {"chirp of 0.25", chirped (samples, 0.25), 0.68, images, -95, 0.1},
   };
   for (const auto &of : cases) {
     TableFile file (of.wavelengths);
@@ -190,9 +208,10 @@ TEST (test_nufft_suppresses_the_mirror_term)
         reference::depths_of (reference::spectrum_of ({}, even_fringe (samples, bin)));
     for (const char *way : ways) {
       DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, way, samples, 1);
-      const Quality quality = quality_of (nufft.pass (x), expected);
-      GST_INFO ("%s, %s, depth %g: %.3f dB, artefacts %.1f dB", of.name, way, of.depth,
-          quality.level, quality.artefacts);
+      const Quality quality = quality_of (nufft.pass (x), expected, of.apart);
+      if (way[0] == '\0')
+        g_print ("%s, depth %g, %d bins apart: %.3f dB, artefacts %.1f dB\n", of.name,
+            of.depth, int (of.apart), quality.level, quality.artefacts);
       fail_unless (
           quality.artefacts < of.artefacts && std::abs (quality.level) < of.level,
           "%s, %s, depth %g: %.3f dB, artefacts %.1f dB", of.name, way, of.depth,
@@ -297,13 +316,13 @@ TEST (test_nufft_keeps_nearly_even_fringes_to_all_depths)
         reference::depths_of (reference::spectrum_of ({}, even_fringe (samples, bin)));
     const Quality good = quality_of (nufft.pass (x), expected);
     const Quality bad = quality_of (linear.pass (x), expected);
-    fail_unless (std::abs (good.level) < 0.25 && good.artefacts < -70,
+    fail_unless (std::abs (good.level) < (bin < 950 ? 0.05 : 1) && good.artefacts < -75,
         "bin %d: %.3f dB, artefacts %.1f dB", bin, good.level, good.artefacts);
     if (bin > 900)
       fail_unless (bad.level < -4 && bad.artefacts > -40,
           "bin %d by linear interpolation: %.3f dB, artefacts %.1f dB", bin, bad.level,
           bad.artefacts);
-    GST_INFO ("bin %d: nufft %.4f dB, %.1f dB; linear %.3f dB, %.1f dB", bin, good.level,
+    g_print ("bin %d: nufft %.4f dB, %.1f dB; linear %.3f dB, %.1f dB\n", bin, good.level,
         good.artefacts, bad.level, bad.artefacts);
   }
 }

@@ -137,9 +137,10 @@ def check_spectra():
         kinds = lights(random, t)
         kind = list(kinds)[seed // 2 % len(kinds)]
         of = Spectrometer(samples, random.uniform(0, 0.25), random.uniform(-150, 150), random.uniform(-16, 16), kinds[kind])
-        # Dispersion must not move a fringe beyond half the sampling rate in the dim ends of the light.
-        slope = (abs(of.edge) + 1.5 * abs(of.cube)) * 2 / np.pi / samples * 2
-        depths = random.uniform(0.02, max(0.92 / (1 + of.wavenumber[1] * samples / 4) - slope, 0.1), 2) * samples / 2
+        # Chirp and dispersion must not move a fringe beyond half the sampling rate.
+        steepest = np.diff(of.wavenumber).max() * (samples - 1)
+        moved = (2 * abs(of.edge) + 3 * abs(of.cube)) / np.pi / samples
+        depths = random.uniform(0.02, max(0.92 / steepest - 2 * moved, 0.1), 2) * samples / 2
         same_side = bool(random.random() < 0.25)
         sides = (1, 1 if same_side else -1)
         camera = {"lines": int(random.choice([1, 20, 100])), "noise": random.choice([0.0, 20.0, 100.0]), "contrast": random.choice([0.1, 0.4])}
