@@ -14,18 +14,25 @@
  *   the bulk phase of the A-line, which motion of the sample causes: the argument of the
  *   sum of X_i+1 X_i* over its depths
  *
- * With `axial-shift` each repeat is first aligned with the first one, for samples that
- * move along the beam. The element finds the shift of the whole B-scan by an upsampled
- * cross-correlation (Guizar-Sicairos et al. 2008), within that number of bins, and moves
- * the repeat back by a windowed sinc of 16 bins. The residual of a static sample is -40
- * dB or less with the windows `hann`, `blackman`, `tukey` and `flattop` of
- * octwindowinterp. With `hamming` and `gaussian`, which do not fall to 0 at their ends,
- * it is -30 dB or less (or -40 dB where `padded-samples` is twice the samples). With
- * `rectangular` it is greater. Depths that move out of the range (all, or `depth-start`
- * and `depth-count` of octfft) are lost. In the 8 bins next to these, and next to either
- * end, the residual is greater, and `complex-variance` leaves them out of the sum that
- * gives φ. In ranges of fewer than 17 bins plus the shift, the element finds only whole
- * bins.
+ * With `axial-shift` and `lateral-shift` each repeat is first aligned with the first one,
+ * for samples that move along the beam and across A-lines. The element finds the shift of
+ * the whole B-scan by an upsampled cross-correlation (Guizar-Sicairos et al. 2008), within
+ * that number of bins and A-lines, and moves the repeat back by a windowed sinc of 16
+ * values.
+ *
+ * In depth, the residual of a static sample is -40 dB or less with the windows `hann`,
+ * `blackman`, `tukey` and `flattop` of octwindowinterp. With `hamming` and `gaussian`,
+ * which do not fall to 0 at their ends, it is -30 dB or less (or -40 dB where
+ * `padded-samples` is twice the samples). With `rectangular` it is greater. Across A-lines
+ * it is -40 dB or less if the focus covers 3.5 A-lines or more (full width at half the
+ * power), and if the phase changes evenly from A-line to A-line. Where each A-line has a
+ * phase of its own, as with a jittering trigger, only whole A-lines can be corrected.
+ *
+ * Depths and A-lines that move out of the B-scan are lost. In the 8 bins and A-lines next
+ * to these, and next to either end, the residual is greater, and `complex-variance` leaves
+ * these bins out of the sum that gives φ. In ranges of fewer than 17 bins plus the shift,
+ * and in B-scans of fewer than 17 A-lines plus twice the shift, the element finds only
+ * whole bins and A-lines.
  *
  * `bands` splits the spectrum into this number of bands and averages their angiograms.
  * Each band has a coarser axial resolution and is less sensitive to motion along the beam
@@ -33,10 +40,24 @@
  * sample, such as the source spectrum, must be removed first (`background`,
  * `depth-start`), since their phase does not follow the sample.
  *
- * With `threshold` the angiogram is 0 where the mean level of the repeats is below this
- * value in dB, on the scale of octfft. Noise decorrelates as blood does, so without a
- * threshold air is as bright as vessels with `method=decorrelation`. A value between the
- * level of the noise and that of the vessels removes air and shadows.
+ * With `threshold-snr` the angiogram is 0 where the mean level of the repeats is less than
+ * this value in dB above the noise floor of the B-scan. The noise floor is the mean power
+ * of tiles of the B-scan at their 5 % quantile, so 5 % of the range, such as air above or
+ * darkness below the sample, must have only noise. `threshold` is an absolute level in dB,
+ * on the scale of octfft. Noise decorrelates as blood does, so without a threshold air is
+ * as bright as vessels with `method=decorrelation`. 15 dB is a good value there. The
+ * variances are in units of the power and need none.
+ *
+ * With `projection-resolved` the element removes the tails of vessels, which appear where
+ * fluctuating light of a vessel falls on tissue below it (Zhang et al. 2016). The
+ * angiogram stays where its flow, divided by the logarithm of the power, is at least
+ * `projection-ratio` times the greatest one above in the A-line, and is 0 elsewhere. Flow
+ * is the decorrelation, or the variance divided by the power. Values are means over 5
+ * A-lines and 7 depths because of speckle. Where the mean power is less than 12 dB above the
+ * noise floor, the angiogram is 0. A ratio of 1 is the strict rule, of which only the upper ends of vessels remain.
+ *
+ * The mean power of the repeats travels with each angiogram. `octvolume surface=true` finds
+ * the surface of the sample in it.
  *
  * `octfft` produces the complex depths that this element requests. The first B-scan is
  * the first repeat of its position. A loss (DISCONT, GAP) drops the angiogram that it
@@ -52,7 +73,7 @@
  * |[
  * gst-launch-1.0 octtestsrc num-buffers=40 !
  * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft !
- * octangio repeats=4 method=decorrelation ! opencldownload !
+ * octangio repeats=4 method=decorrelation threshold-snr=15 ! opencldownload !
  * npysink location=angiograms.npy
  * ]|
  *
@@ -105,7 +126,7 @@ struct AngioSettings {
   double threshold = oct::least_threshold;
   double threshold_snr = 0;
   bool projection_resolved = false;
-  double projection_ratio = 0.4;
+  double projection_ratio = 0.3;
 };
 
 class Angiogram : public oct::DepthFilterOf<AngioSettings> {

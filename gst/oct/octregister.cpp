@@ -120,7 +120,6 @@ struct RegisterWork {
                duration = GST_CLOCK_TIME_NONE; /* of the input */
   bool empty = false, incomplete = false;      /* the same */
   GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
-  guint64 means = 0; /* number of outputs */
   GstBufferPool *pool = nullptr;
   std::deque<GstBuffer *> ready;
 
@@ -566,7 +565,7 @@ describe_mean (RegisterWork &work, GstBuffer *mean)
   if (std::exchange (work.is_break, false))
     GST_BUFFER_FLAG_SET (mean, GST_BUFFER_FLAG_DISCONT);
   GstOctScan scan = {};
-  scan.frame = scan.volume = work.means++;
+  scan.frame = scan.volume = work.mean_number;
   scan.b_scans = scan.repeats = 1;
   gst_buffer_set_oct_scan (mean, &scan);
 }

@@ -138,7 +138,7 @@ apply_threshold (global const uchar *restrict powers, ulong powers_offset, uint 
  * at least `ratio` times the greatest one before. RELATIVE: flow in units of the power
  * (variances) is divided by it first. The logarithm is that of the power over a hundredth
  * of the noise power, plus 1, so that it is positive. Noise is a flow too, so depths count
- * only where the power is CLEAR times that of the noise.
+ * only where the power is CLEAR times that of the noise. Elsewhere the result is 0.
  *
  * One work-group per A-line, which goes from chunk to chunk of depths. */
 #define ACROSS 2
@@ -228,13 +228,16 @@ resolve_projections (global const float *restrict flow, global const uchar *rest
     }
     const float before = fmax (greatest, item > 0 ? values[item - 1] : 0.0f);
     if (depth < depths)
-      to[depth] = own >= ratio * before ? above_threshold (flow[at], power, least) : 0.0f;
+      to[depth] = own > 0.0f && own >= ratio * before
+                      ? above_threshold (flow[at], power, least)
+                      : 0.0f;
     greatest = fmax (greatest, values[CHUNK - 1]);
 #else
     for (uint n = 0; n < CHUNK && begin + n < depths; n++) {
       const size_t at = (size_t)line * depths + begin + n;
       const float own = values[n], power = powers[at];
-      const bool is_flow = own >= ratio * greatest && power >= least && power > 0.0f;
+      const bool is_flow =
+          own > 0.0f && own >= ratio * greatest && power >= least && power > 0.0f;
       to[begin + n] = is_flow ? flow[at] : 0.0f;
       greatest = power >= counted ? fmax (greatest, own) : greatest;
     }

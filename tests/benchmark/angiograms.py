@@ -11,7 +11,7 @@ The area under the ROC curve is over all pixels of a B-scan, air and shadows inc
 probability that a pixel of a vessel (velocity above 0) is brighter than another pixel, where equal
 ones count half. "odd" are the B-scans with odd numbers, on which defaults were chosen, "even" the
 others. "tail" is the mean of tissue below vessels, "static" that of other tissue, both relative to
-the mean of vessels. "kept" is the part of the vessels that is above 0.
+the mean of vessels. With --motion the truth moves with the first repeat. "kept" is the part of the vessels that is above 0.
 
 SETTINGS are properties of octangio, in quotes. Without any, it prints a table of the common ones.
 Needs python3-numpy and the built plugins (meson devenv).
@@ -62,7 +62,15 @@ def area(values, is_vessel):
     return (ranks[inside].sum() - n * (n + 1) / 2) / (n * (inside.size - n))
 
 
-def measure(angiogram, velocity, boundaries):
+def displaced(array, motion, axis_of_lines, depths=None):
+    """The truth of a B-scan that has moved by whole A-lines and depths"""
+    moved = np.roll(array, round(motion[0]), axis=axis_of_lines)
+    return moved + motion[2] if depths is None else np.roll(moved, round(motion[2]), axis=depths)
+
+
+def measure(angiogram, velocity, boundaries, motion):
+    velocity = displaced(velocity, motion, 0, 1)
+    boundaries = displaced(boundaries, motion, 1)
     vessel = velocity > 0
     depth = np.arange(velocity.shape[1])
     tissue = (depth > boundaries[0][:, None]) & (depth < boundaries[-1][:, None])
@@ -90,9 +98,10 @@ def main():
         record(folder, options)
         velocity = np.load(folder / "velocity.npy")
         boundaries = np.load(folder / "boundaries.npy")
+        motion = np.load(folder / "motion.npy")[::4]
         for settings in options.settings or SETTINGS:
             found = np.array([measure(*of) for of in zip(angiograms(folder, settings), velocity,
-                                                         boundaries)])
+                                                         boundaries, motion)])
             mean = found.mean(axis=0)
             print(f"{settings:64} {found[1::2, 0].mean():8.4f} {found[::2, 0].mean():7.4f} "
                   f"{found[:, 0].min():7.4f} {mean[1]:7.4f} {mean[2]:7.4f} {mean[3]:6.3f}",
