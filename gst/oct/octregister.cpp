@@ -662,10 +662,12 @@ gst_oct_register_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     return FALSE;
   work.mean_number = mean;
   const bool is_first = work.collected == 0;
-  if (work.empty || (is_first && work.incomplete) || work.skipped == mean)
+  if (work.empty || (is_first && work.incomplete) || work.skipped == mean) {
     GST_INFO_OBJECT (self, "dropping a volume with missing B-scans or after a change");
-  else if (!collect (self, input, queue, error))
+    work.is_break = work.is_break || is_first;
+  } else if (!collect (self, input, queue, error)) {
     return FALSE;
+  }
   const bool is_last =
       volumes > 0 ? work.number % volumes == volumes - 1 : work.collected == most_volumes;
   if (work.collected > 0 && is_last && !finish_mean (self, queue, error))
