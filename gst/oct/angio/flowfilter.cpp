@@ -16,8 +16,8 @@ const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octflow.cl";
 const gsize largest_group = 64, cpu_width = 8;
 
 /* The noise floor is a low quantile of the mean powers of tiles. Tiles are wide and thin,
- * as air above and darkness below the sample are. A tile has so many values that its mean
- * is close to the expected one. */
+ * to fit into air above or darkness below the sample. Each has many values, so that its
+ * mean varies little. */
 const gsize most_rows = 8, most_columns = 32;
 const gsize least_tile_lines = 4, least_tile_depths = 8;
 const float noise_share = 0.05f;
