@@ -28,7 +28,10 @@
  * J is the intensity, corrected in this order:
  *
  * - less the noise: `noise-floor`, or the mean of the last `noise-depths` depths of the
- *   frame. The level of noise in dB is that of octfft for the same amplitude.
+ *   frame. The level of noise in dB is that of octfft for the same amplitude. The last
+ *   quarter of the depth range has up to 1.7 dB less noise, as octwindowinterp's
+ *   interpolation takes it away there. If coefficients matter near the noise, measure its
+ *   level over the depths of the sample, with the sample arm blocked.
  * - averaged over a window of `window-depths` × `window-lines`, cropped at the edges.
  * - without roll-off: `roll-off` in dB per mm, or a file with a loss in dB for each
  *   depth, counted from bin 0.
