@@ -47,6 +47,10 @@ PICTURES = {
               "openclconvert colormap=inferno",
     "octaverage": SPECTRA.format(8) + "octfft depth-start=8 depth-count=400 ! "
                   "octaverage frames=8 ! openclconvert",
+    "octattenuation": SPECTRA.format(1).replace("1433 ! ", "1433 wavelength-unit=nm ! ") + "octfft depth-start=8 depth-count=400 ! octattenuation "
+        "noise-depths=64 window-lines=8 window-depths=4 ! octdisplay max=6 ! openclconvert colormap=viridis",
+    "octflatten": SPECTRA.format(1) + "octfft depth-start=8 depth-count=400 ! octflatten "
+                  "coefficients=\"<0,0,0,60>\" ! octdisplay db-min=40 db-max=110 ! openclconvert",
     "chromakey": SCREEN + "chromakey key-color=0xff20a040 method=difference ! keyfill "
                  "method=composite color=0xffe0a060 ! openclconvert",
     "greenscreenbin": SCREEN + "greenscreenbin background-color=0xffe0a060 ! openclupload ! openclconvert",

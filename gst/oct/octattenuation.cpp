@@ -28,7 +28,10 @@
  * J is the intensity, corrected in this order:
  *
  * - less the noise: `noise-floor`, or the mean of the last `noise-depths` depths of the
- *   frame. The level of noise in dB is that of octfft for the same amplitude.
+ *   frame. The level of noise in dB is that of octfft for the same amplitude. The last
+ *   quarter of the depth range has up to 1.7 dB less noise, as octwindowinterp's
+ *   interpolation takes it away there. If coefficients matter near the noise, measure its
+ *   level over the depths of the sample, with the sample arm blocked.
  * - averaged over a window of `window-depths` × `window-lines`, cropped at the edges.
  * - without roll-off: `roll-off` in dB per mm, or a file with a loss in dB for each
  *   depth, counted from bin 0.
@@ -60,6 +63,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -86,8 +90,10 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
 
 namespace {
 const guint most_window = 64, most_depths = 32768;
-const guint noise_lines = 256;               /* A-lines in which the noise is measured */
-const gsize cpu_block = 256, cpu_lines = 16; /* of average_intensity on a CPU */
+const guint noise_lines = 256; /* A-lines in which the noise is measured */
+/* A work-item of find_averaged_attenuation on a CPU processes as many A-lines as these
+ * values allow, but not more than cpu_lines. */
+const gsize cpu_values = 32768, cpu_lines = 16;
 const double least_snr = -1000, most_snr = 1000;
 const double most_length = 1e9; /* µm */
 
@@ -130,7 +136,9 @@ private:
       GError **error) const;
   std::vector<cl_float> gains_of (const std::vector<double> &losses) const;
   bool create (GstOpenCLContext *context, GError **error);
-  bool create_find (const char *source, std::string options, GError **error);
+  bool create_for_cpu (const std::string &options, GError **error);
+  bool create_for_gpu (const std::string &options, GError **error);
+  gsize lines_of_item () const;
   bool make_tables (GstOpenCLContext *context, GError **error);
   bool measure (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
   bool average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
@@ -142,9 +150,9 @@ private:
   cl::Buffer noise, gains, averaged;
   gsize averaged_bytes = 0;
   bool on_cpu = false;
-  gsize group = 1, noise_group = 1; /* work-group sizes of the kernels */
-  /* For which the kernels were built */
-  bool created = false, created_complex = false, created_averages = false;
+  gsize group = 1; /* work-group size of the kernels */
+  /* For which the kernels were built: complex input, averages, depths */
+  std::optional<std::tuple<bool, bool, gsize>> created;
 };
 
 oct::DepthChange
@@ -216,7 +224,7 @@ Attenuation::release ()
   find_kernel = opencl::Kernel ();
   noise = gains = averaged = cl::Buffer ();
   averaged_bytes = 0;
-  created = false;
+  created.reset ();
 }
 
 static std::string
@@ -225,47 +233,62 @@ group_option (gsize group)
   return " -DGROUP=" + std::to_string (group);
 }
 
-/* Builds find_attenuation for the largest work-groups that the device runs. */
+gsize
+Attenuation::lines_of_item () const
+{
+  return std::clamp<gsize> (cpu_values / input.depths, 1, cpu_lines);
+}
+
+/* Builds the kernel for a CPU. It needs no memory for averages. */
 bool
-Attenuation::create_find (const char *source, std::string options, GError **error)
+Attenuation::create_for_cpu (const std::string &options, GError **error)
+{
+  std::string all =
+      options + " -DLANES=" + std::to_string (opencl::float_lanes (context));
+  if (in_force.averages ())
+    all += " -DAVERAGED -DMAX_WINDOW=" + std::to_string (most_window)
+           + " -DLINES=" + std::to_string (lines_of_item ())
+           + " -DDEPTHS=" + std::to_string (input.depths);
+  return find_kernel.create (context, KERNELS_CPU,
+      in_force.averages () ? "find_averaged_attenuation" : "find_attenuation",
+      all.c_str (), error);
+}
+
+/* Builds the kernels for the largest work-groups that the device runs. */
+bool
+Attenuation::create_for_gpu (const std::string &options, GError **error)
 {
   const std::string averages = in_force.averages () ? " -DAVERAGED" : "";
+  for (group = 256; group > opencl::largest_group (context);)
+    group /= 2;
   for (;; group /= 2) {
     const std::string all = options + averages + group_option (group);
-    if (!find_kernel.create (context, source, "find_attenuation", all.c_str (), error))
+    if (!find_kernel.create (context, KERNELS, "find_attenuation", all.c_str (), error))
       return false;
-    if (on_cpu || group == 1 || find_kernel.allows (group))
-      return true;
+    if (group == 1 || find_kernel.allows (group))
+      break;
   }
+  return average_kernel.create (context, KERNELS, "average_intensity",
+      (options + group_option (group)).c_str (), error);
 }
 
 bool
 Attenuation::create (GstOpenCLContext *of, GError **error)
 {
-  if (created && created_complex == input.complex
-      && created_averages == in_force.averages ())
+  const std::string options = input.complex ? "-DCOMPLEX" : "-DAMPLITUDES";
+  const auto wanted = std::make_tuple (input.complex, in_force.averages (), input.depths);
+  if (created == wanted)
     return true;
-  created = false;
+  created.reset ();
   context = of;
   on_cpu = opencl::is_cpu (context);
   group = 1;
-  while (!on_cpu && group < 256 && 2 * group <= opencl::largest_group (context))
-    group *= 2;
-  const char *source = on_cpu ? KERNELS_CPU : KERNELS;
-  std::string options = input.complex ? "-DCOMPLEX" : "-DAMPLITUDES";
-  if (on_cpu)
-    options += " -DLANES=" + std::to_string (opencl::float_lanes (context))
-               + " -DMAX_WINDOW=" + std::to_string (most_window);
-  if (!create_find (source, options, error))
+  if (!(on_cpu ? create_for_cpu (options, error) : create_for_gpu (options, error))
+      || !noise_kernel.create (context, KERNELS, "measure_noise",
+          (options + group_option (group)).c_str (), error))
     return false;
-  noise_group = group;
-  created = noise_kernel.create (context, KERNELS, "measure_noise",
-                (options + group_option (noise_group)).c_str (), error)
-            && average_kernel.create (context, source, "average_intensity",
-                (options + group_option (group)).c_str (), error);
-  created_complex = input.complex;
-  created_averages = in_force.averages ();
-  return created;
+  created = wanted;
+  return true;
 }
 
 bool
@@ -287,10 +310,11 @@ Attenuation::make_tables (GstOpenCLContext *context, GError **error)
 bool
 Attenuation::prepare (GstOpenCLContext *of, GError **error)
 {
-  const gsize wanted =
-      in_force.averages () ? sizeof (cl_float) * input.depths * input.lines : 0;
   if (!create (of, error) || !make_tables (of, error))
     return false;
+  const gsize wanted = in_force.averages () && !on_cpu
+                           ? sizeof (cl_float) * input.depths * input.lines
+                           : 0;
   if (wanted == averaged_bytes)
     return true;
   averaged = cl::Buffer ();
@@ -306,41 +330,48 @@ Attenuation::measure (const GstOpenCLFrame *from, cl_command_queue queue, GError
 {
   const gsize every = (input.lines + noise_lines - 1) / noise_lines;
   return in_force.noise_depths == 0
-         || noise_kernel.launch_groups (queue, 1, noise_group, error, from->data,
+         || noise_kernel.launch_groups (queue, 1, group, error, from->data,
              cl_ulong (from->offset[0]), cl_uint (input.depths), cl_uint (input.lines),
              cl_uint (input.depths - in_force.noise_depths), cl_uint (every), noise ());
 }
 
+/* Averages the frame for find(), on a GPU. */
 bool
 Attenuation::average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
-  if (!average_kernel.set_all (error, from->data, cl_ulong (from->offset[0]),
-          cl_uint (input.depths), cl_uint (input.lines), cl_uint (in_force.window_depths),
-          cl_uint (in_force.window_lines), noise (), averaged ()))
-    return false;
-  if (!on_cpu)
-    return average_kernel.enqueue (queue, input.depths, input.lines, error);
-  const gsize columns = (input.depths + cpu_block - 1) / cpu_block;
-  const gsize rows = (input.lines + cpu_lines - 1) / cpu_lines;
-  return average_kernel.enqueue_groups (queue, {columns, rows, 1}, error);
+  return on_cpu || !in_force.averages ()
+         || average_kernel.launch (queue, input.depths, input.lines, error, from->data,
+             cl_ulong (from->offset[0]), cl_uint (input.depths), cl_uint (input.lines),
+             cl_uint (in_force.window_depths), cl_uint (in_force.window_lines), noise (),
+             averaged ());
 }
 
 bool
 Attenuation::find (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  const bool averages = in_force.averages ();
+  const bool averages = in_force.averages (), is_averaged = averages && !on_cpu;
   const double step = step_of (in_force) / 1000; /* mm */
-  const double decay = 2 * step * in_force.end_attenuation;
-  if (!find_kernel.set_all (error, averages ? averaged () : from->data,
-          cl_ulong (averages ? 0 : from->offset[0]), noise (), gains (),
-          cl_uint (input.depths), cl_uint (input.lines), cl_uint (in_force.end_depths),
+  cl_uint index = 0;
+  auto set = [&] (const auto &...values) {
+    return (find_kernel.set (index, values, error) && ...);
+  };
+  if (!set (is_averaged ? averaged () : from->data,
+          cl_ulong (is_averaged ? 0 : from->offset[0]))
+      || (averages && on_cpu
+          && !set (cl_uint (in_force.window_depths), cl_uint (in_force.window_lines)))
+      || !set (noise (), gains (), cl_uint (input.depths), cl_uint (input.lines),
+          cl_uint (in_force.end_depths),
           cl_float (std::min<gsize> (in_force.window_lines, input.lines)),
-          cl_float (oct::power_of_threshold (in_force.min_snr)), cl_float (decay),
-          cl_float (1 / (2 * step)), to->data, cl_ulong (to->offset[0])))
+          cl_float (oct::power_of_threshold (in_force.min_snr)),
+          cl_float (2 * step * in_force.end_attenuation), cl_float (1 / (2 * step)),
+          to->data, cl_ulong (to->offset[0])))
     return false;
-  return on_cpu ? find_kernel.enqueue (queue, input.lines, 1, error)
-                : find_kernel.launch_groups (queue, input.lines, group, error);
+  if (!on_cpu)
+    return find_kernel.launch_groups (queue, input.lines, group, error);
+  const gsize every = averages ? lines_of_item () : 1;
+  return find_kernel.enqueue_groups (
+      queue, {(input.lines + every - 1) / every, 1, 1}, error);
 }
 
 bool
@@ -349,8 +380,7 @@ Attenuation::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 {
   return oct::check_frame_alignment (from, input.bytes, error)
          && oct::check_frame_alignment (to, output.bytes, error)
-         && measure (from, queue, error)
-         && (!in_force.averages () || average (from, queue, error))
+         && measure (from, queue, error) && average (from, queue, error)
          && find (from, to, queue, error);
 }
 } // namespace

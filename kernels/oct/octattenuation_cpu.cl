@@ -1,6 +1,8 @@
 /* octattenuation: attenuation coefficients of A-lines, for a CPU
  *
- * LANES is the length of the vectors. See attenuation.clh for COMPLEX and AVERAGED.
+ * LANES is the length of the vectors. See attenuation.clh for COMPLEX. With AVERAGED,
+ * find_averaged_attenuation averages LINES A-lines of DEPTHS depths at once, in memory of
+ * its own that stays in the cache. Otherwise find_attenuation reads the input.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -39,12 +41,13 @@ power_of (INPUT value)
 #endif
 }
 
-/* A work-item of average_intensity averages LINES A-lines of a block of BLOCK depths. */
+#ifdef AVERAGED
+/* Depths that are averaged at once */
 #define BLOCK 256
-#define LINES 16
 #define VECTORS (BLOCK / LANES)
 #define MAX_ROWS (LINES + MAX_WINDOW - 1)
 #define ROW_VECTORS ((BLOCK + MAX_WINDOW + LANES - 1) / LANES)
+#define TILE_VECTORS ((DEPTHS + BLOCK - 1) / BLOCK * VECTORS)
 
 /* Fills `row` with the power of the depths from `begin` on, which may be negative. Depths
  * outside the A-line are 0. */
@@ -87,6 +90,46 @@ summed_depths (int depth, int depths, int window)
   return TO_FLOATS (end > first ? end - first : (INTS)1);
 }
 
+/* A-lines to average, and the window */
+typedef struct {
+  global const INPUT *values;
+  int depths, lines, window_depths, window_lines;
+  float noise;
+} Lines;
+
+/* Averages the depths from `begin` on of the A-lines from `first_line` on, and subtracts
+ * the noise. */
+INLINED void
+average_block (Lines of, int begin, int first_line, Floats (*tile)[TILE_VECTORS])
+{
+  const int above = (of.window_depths - 1) / 2, before = (of.window_lines - 1) / 2;
+  const int count = min (of.depths - begin, BLOCK);
+  const int end_line = min (first_line + LINES, of.lines);
+  const int first_row = max (first_line - before, 0);
+  const int end_row = min (end_line - 1 - before + of.window_lines, of.lines);
+  Floats rows[MAX_ROWS][VECTORS], row[ROW_VECTORS];
+  for (int n = first_row; n < end_row; n++) {
+    load_row (row, of.values + (size_t)n * of.depths, begin - above,
+        count + of.window_depths - 1, of.depths);
+    for (int k = 0; k * LANES < count; k++)
+      rows[n - first_row][k] = sum_of_depths (row + k, of.window_depths);
+  }
+  for (int k = 0; k * LANES < count; k++) {
+    const Floats share =
+        1.0f / summed_depths (begin + k * LANES, of.depths, of.window_depths);
+    for (int line = first_line; line < end_line; line++) {
+      const int first = max (line - before, 0);
+      const int end = min (line - before + of.window_lines, of.lines);
+      Floats sum = rows[first - first_row][k];
+      for (int n = first + 1; n < end; n++)
+        sum += rows[n - first_row][k];
+      tile[line - first_line][begin / LANES + k] =
+          sum * share / (float)(end - first) - of.noise;
+    }
+  }
+}
+#endif
+
 /* Stores the first `count` values of the vector. */
 INLINED void
 store_values (global float *to, Floats values, int count)
@@ -101,45 +144,10 @@ store_values (global float *to, Floats values, int count)
     to[k] = each[k];
 }
 
-kernel void
-average_intensity (global const uchar *restrict input, ulong offset, uint depths,
-    uint lines, uint window_depths, uint window_lines, global const float *restrict noise,
-    global float *restrict output)
-{
-  const int begin = get_global_id (0) * BLOCK, first_line = get_global_id (1) * LINES;
-  if (begin >= depths || first_line >= lines)
-    return;
-  const int above = (window_depths - 1) / 2, before = (window_lines - 1) / 2;
-  const int count = min ((int)depths - begin, BLOCK);
-  const int end_line = min (first_line + LINES, (int)lines);
-  const int first_row = max (first_line - before, 0);
-  const int end_row = min (end_line - 1 - before + (int)window_lines, (int)lines);
-  global const INPUT *values = (global const INPUT *)(input + offset);
-  Floats rows[MAX_ROWS][VECTORS], row[ROW_VECTORS];
-  for (int n = first_row; n < end_row; n++) {
-    load_row (row, values + (size_t)n * depths, begin - above,
-        count + (int)window_depths - 1, depths);
-    for (int k = 0; k * LANES < count; k++)
-      rows[n - first_row][k] = sum_of_depths (row + k, window_depths);
-  }
-  for (int k = 0; k * LANES < count; k++) {
-    const Floats share = 1.0f / summed_depths (begin + k * LANES, depths, window_depths);
-    for (int line = first_line; line < end_line; line++) {
-      const int first = max (line - before, 0);
-      const int end = min (line - before + (int)window_lines, (int)lines);
-      Floats sum = rows[first - first_row][k];
-      for (int n = first + 1; n < end; n++)
-        sum += rows[n - first_row][k];
-      store_values (output + (size_t)line * depths + begin + k * LANES,
-          sum * share / (float)(end - first) - noise[0], count - k * LANES);
-    }
-  }
-}
-
 /* A-line to read */
 typedef struct {
 #ifdef AVERAGED
-  global const float *values;
+  const float *values;
 #else
   global const INPUT *values;
 #endif
@@ -153,7 +161,7 @@ signals_at (Source from, int depth, int count)
 {
   if (count >= LANES) {
 #ifdef AVERAGED
-    return LOAD_UNALIGNED (Floats, from.values + depth);
+    return ((const UNALIGNED (Floats) *)(from.values + depth))->all;
 #else
     return power_of_values (from.values + depth) - from.noise;
 #endif
@@ -293,30 +301,15 @@ attenuation_of (Floats light, Floats later, float unit)
   return (sum * square + 1.0f) * s * (2.0f * unit);
 }
 
-/* A work-item processes an A-line, from its end to its beginning. */
-kernel void
-find_attenuation (global const uchar *restrict input, ulong offset,
-    global const float *restrict noise, global const float *restrict gains,
-    LINE_ARGUMENTS, global uchar *restrict output, ulong output_offset)
+/* Processes an A-line, from its end to its beginning. */
+INLINED void
+find_line (Source from, Line of, global float *to)
 {
-  const size_t line = get_global_id (0);
-  if (line >= lines)
-    return;
-  const Line of = LINE_OF_ARGUMENTS;
-  global float *to = (global float *)(output + output_offset) + line * depths;
-#ifdef AVERAGED
-  const Source from = {
-      (global const float *)(input + offset) + line * depths, gains, noise[0]};
-#else
-  const Source from = {
-      (global const INPUT *)(input + offset) + line * depths, gains, noise[0]};
-#endif
-
   const Ends ends = ends_of (from, of);
-  const int end = ends.light, fitted = min ((int)end_depths, end / 2);
+  const int end = ends.light, fitted = min (of.end_depths, end / 2);
   float below = light_below (of, fitted, sum_of_light (from, end - fitted, end),
       sum_of_light (from, end - 2 * fitted, end - fitted),
-      from.noise * gains[max (end - 1, 0)]);
+      from.noise * from.gains[max (end - 1, 0)]);
   const int shown = min (end, ends.shown);
   for (int depth = shown; depth < of.depths; depth += LANES)
     store_values (to + depth, 0.0f, of.depths - depth);
@@ -330,3 +323,43 @@ find_attenuation (global const uchar *restrict input, ulong offset,
     below += sums.s0;
   }
 }
+
+#ifdef AVERAGED
+/* A work-item processes LINES A-lines. */
+kernel void
+find_averaged_attenuation (global const uchar *restrict input, ulong offset,
+    uint window_depths, uint window_lines, global const float *restrict noise,
+    global const float *restrict gains, LINE_ARGUMENTS, global uchar *restrict output,
+    ulong output_offset)
+{
+  const int first_line = get_global_id (0) * LINES;
+  if (first_line >= lines)
+    return;
+  const Lines all = {(global const INPUT *)(input + offset), depths, lines, window_depths,
+      window_lines, noise[0]};
+  Floats tile[LINES][TILE_VECTORS];
+  for (int begin = 0; begin < depths; begin += BLOCK)
+    average_block (all, begin, first_line, tile);
+  const Line of = LINE_OF_ARGUMENTS;
+  for (int n = 0; n < LINES && first_line + n < lines; n++) {
+    const Source from = {(const float *)tile[n], gains, noise[0]};
+    find_line (from, of,
+        (global float *)(output + output_offset) + (size_t)(first_line + n) * depths);
+  }
+}
+#else
+/* A work-item processes an A-line. */
+kernel void
+find_attenuation (global const uchar *restrict input, ulong offset,
+    global const float *restrict noise, global const float *restrict gains,
+    LINE_ARGUMENTS, global uchar *restrict output, ulong output_offset)
+{
+  const size_t line = get_global_id (0);
+  if (line >= lines)
+    return;
+  const Line of = LINE_OF_ARGUMENTS;
+  const Source from = {
+      (global const INPUT *)(input + offset) + line * depths, gains, noise[0]};
+  find_line (from, of, (global float *)(output + output_offset) + line * depths);
+}
+#endif

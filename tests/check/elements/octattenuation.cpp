@@ -464,7 +464,7 @@ TEST (test_octattenuation_no_waits_and_no_allocations_per_frame)
 {
   const struct {
     std::string settings;
-    guint launches;
+    guint launches; /* at most */
   } cases[] = {{"", 1}, {"window-lines=4", 2}, {"noise-depths=20 window-lines=4", 3}};
   for (const auto &with : cases) {
     Harness harness ("octattenuation " + with.settings, caps_of ("CF32LE", 6, 700));
@@ -481,7 +481,7 @@ TEST (test_octattenuation_no_waits_and_no_allocations_per_frame)
     gst_opencl_statistics_get_counts (statistics, &after);
     expect_equal (after.host_waits, before.host_waits);
     expect_equal (after.uploads - before.uploads, guint64 (5)); /* the frames */
-    expect_equal (after.launches - before.launches, guint64 (5 * with.launches));
+    fail_unless (after.launches - before.launches <= 5 * with.launches);
   }
 }
 
