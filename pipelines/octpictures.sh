@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the pictures of docs/oct.md: runs the commands there that end in oct-*.png.
+# Makes the pictures of docs/oct.md: runs its commands.
 #
 # Usage: octpictures.sh [FOLDER]     (default: docs)
 #
@@ -14,11 +14,11 @@ folder=$(realpath "${1:-$here/../docs}")
 prepare
 cd "$(mktemp -d)"
 
-# Joins lines that end in a backslash; the next command reads the calibration.
+# Joins lines that end in a backslash, and leaves out what opens windows.
 # shellcheck disable=SC2016  # a fence, not a command
 sed -n '/^```sh$/,/^```$/p' "$here/../docs/oct.md" |
   sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' |
-  grep -E 'location=oct-[a-z]*\.png$|calibrate=true' |
+  grep -E '^(gst-launch-1.0|oct-calibrate) ' | grep -v autovideosink |
   while read -r command; do
     eval "${command/gst-launch-1.0/gst-launch-1.0 -q}"
   done

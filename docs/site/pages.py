@@ -26,7 +26,9 @@ GUIDES = ("get-started", "oct", "keying", "programs", "inference", "interop", "s
           "architecture", "testing")
 # Pictures of the guides that show what an element does
 OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",
-             "octangio": "oct-vessels.png", "octdoppler": "oct-flow.png",
+             "octangio": "oct-angiogram.png", "octdoppler": "oct-flow.png",
+             "octattenuation": "oct-attenuation.png", "octflatten": "oct-flat.png",
+             "octsignal": "oct-ascan.png",
              "octbackground": "oct-background.png"}
 # Pipelines that show what an element does: each ends in one frame of RGB
 SCREEN = ("videotestsrc num-buffers=1 pattern=ball background-color=0xff20a040 ! "
