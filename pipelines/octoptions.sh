@@ -108,7 +108,7 @@ source_of_file () {
     *.npy) source+=(! npyparse "$@") ;;
     *.[oO][cC][tT]) source+=(! octfileparse "$@") ;;
     *)
-      [ -n "$size" ] || fail "$file is neither .npy nor .oct: --size SAMPLESxLINES is needed"
+      [ -n "$size" ] || fail "$file has no header: --size SAMPLESxLINES is needed"
       split "$size" x
       source+=(! octrawparse "samples=$first" "lines=$second" "format=$format"
         "header-bytes=$header_bytes" "$@") ;;

@@ -95,6 +95,7 @@ def check_recording():
     Recording(frames, apodization, chirp=chirp).write("recording.oct")
     made("recording.oct")
     shown = pixels_of("bscan.png", samples // 2, lines)
+    pathlib.Path("bscan.png").unlink()
     assert np.abs(shown[8:].argmax(0) + 8 - depth).max() <= 1, shown[8:].argmax(0) + 8 - depth
     assert shown.min() == 0 and shown.max() == 255 and 10 < shown.mean() < 200, shown.mean()
 
