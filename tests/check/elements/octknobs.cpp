@@ -154,7 +154,7 @@ make_knobs ()
       {"octattenuation", "depth-step", "depth-step=0", "depth-step=5"},
       {"octattenuation", "noise-floor", "noise-floor=-1000", "noise-floor=10"},
       {"octattenuation", "noise-depths", "noise-depths=0", "noise-depths=4"},
-      {"octattenuation", "min-snr", "noise-depths=4 min-snr=0", "min-snr=20"},
+      {"octattenuation", "min-snr", "noise-depths=4 min-snr=0", "min-snr=200"},
       {"octattenuation", "roll-off", "roll-off=0", "roll-off=50"},
       {"octattenuation", "roll-off-file", "roll-off-file=", "roll-off-file=@wavelengths"},
       {"octattenuation", "focus-depth", "rayleigh-range=20 focus-depth=0",
