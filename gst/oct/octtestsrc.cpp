@@ -213,7 +213,7 @@ const opencl::PropertyTable<TestSrcSettings> properties = {
     {"b-scans", "B-scans",
         "Number of B-scans in a volume, without repeats (pattern=tissue, flat)",
         [] (TestSrcSettings &s) -> guint & { return s.spectra.b_scans; },
-        {1, OCT_TEST_MOST_B_SCANS}, opencl::playing, &TestSrcSettings::tables_revision},
+        {1, OCT_TEST_MOST_B_SCANS}, opencl::ready, &TestSrcSettings::tables_revision},
     {"repeats", "Repeats",
         "Number of times each B-scan is acquired before the next one (pattern=tissue, "
         "flat)",

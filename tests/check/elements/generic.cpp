@@ -40,7 +40,7 @@ const Frames all_frames[] = {
      ",domain=wavenumber,format=F32LE,samples=64,lines=8,framerate=25/1",
         64 * 8 * 4},
     {"application/x-oct" ON_DEVICE
-     ",domain=depth,format=F32LE,samples=64,lines=8,framerate=25/1",
+     ",domain=depth,format=F32LE,quantity=variance,samples=64,lines=8,framerate=25/1",
         64 * 8 * 4},
     {"application/x-oct" ON_DEVICE
      ",domain=depth,format=CF32LE,samples=64,lines=8,framerate=25/1",
@@ -74,6 +74,7 @@ const Need needs[] = {
         "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
         "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
     {"openclconvolve", "kernel=<(double)1>"},
+    {"octattenuation", "depth-step=3"},
     {"octsignal", "interval=0", nullptr, "video/x-raw(ANY),width=96,height=64"},
     {"octtestsrc", "", nullptr, "video/x-raw(ANY),width=64,height=8"},
     {"octrender", "", nullptr, "video/x-raw(ANY),width=24,height=16"},
