@@ -40,7 +40,7 @@ struct DepthLayout {
   double depth_step = 0; /* µm; 0: unknown */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
-  std::string quantity;  /* field of the caps; empty if unknown */
+  std::string quantity; /* field of the caps; empty if unknown */
 
   gsize size () const { return bytes * depths * lines; }
   /* GST_CLOCK_TIME_NONE without a frame rate */
