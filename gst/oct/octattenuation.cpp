@@ -6,7 +6,8 @@
  * SECTION:element-octattenuation
  *
  * Computes the attenuation coefficient μ at each depth in 1/mm, from complex depths or
- * from linear amplitudes. Light is attenuated on its way down and back, so intensity
+ * from linear amplitudes. Real depths without a `quantity` in the caps are taken as
+ * amplitudes. Light is attenuated on its way down and back, so intensity
  * falls as exp(-2μz).
  *
  * The method is that of Vermeer et al. (Biomed. Opt. Express 5, 322, 2014). With the
@@ -180,9 +181,8 @@ Attenuation::check (const AttenuationSettings &wanted, GError **error) const
 {
   std::vector<double> losses;
   const char *expected = nullptr;
-  if (!input.complex && input.quantity != "amplitude")
-    expected = "the input is neither complex nor an amplitude, expected CF32LE or "
-               "scale=linear of octfft";
+  if (input.quantity == "decibels")
+    expected = "the input is in decibels, expected CF32LE or scale=linear of octfft";
   else if (!(step_of (wanted) > 0))
     expected =
         "the depth step is unknown, expected wavelength-unit of octwindowinterp, or "
