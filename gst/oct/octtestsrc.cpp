@@ -234,7 +234,7 @@ const opencl::PropertyTable<TestSrcSettings> properties = {
         "coefficients of x, y, x^2, x y, y^2, x^3 ... where x and y are -1 to 1 over the "
         "A-lines and B-scans (pattern=tissue, flat)",
         [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.curvature; },
-        opencl::playing, &TestSrcSettings::tables_revision},
+        opencl::ready, &TestSrcSettings::tables_revision},
     {"roll-off", "Roll-off",
         "Loss of sensitivity over the depth range in dB (pattern=tissue, flat)",
         [] (TestSrcSettings &s) -> double & { return s.spectra.roll_off; }, {0, 100},

@@ -27,8 +27,8 @@ const double most_growth = 1.01; /* tolerance for noise when comparing peak widt
  * and least ratio of both */
 const double least_bright = 0.4, least_ratio = 0.5;
 /* Maximum standard error of the map, in samples, and of the dispersion, in rad. Errors up
- * to twice as large are common. */
-const double most_error = 0.01;
+ * to twice as large are common. The map of one mirror contains the dispersion anyway. */
+const double most_error = 0.01, most_error_of_one = 0.05;
 
 /* Band-pass filter around a fringe. It gets narrower from round to round, as unknown
  * dispersion and unequal steps of wavenumber widen the fringe at first. */
@@ -460,12 +460,13 @@ bool
 Estimate::check_errors (GError **error) const
 {
   char text[256];
-  if (map_error <= most_error && dispersion_error <= most_error)
+  const double most = mirrors.size () > 1 ? most_error : most_error_of_one;
+  if (map_error <= most && dispersion_error <= most)
     return true;
   g_snprintf (text, sizeof text,
       "noise makes the map uncertain by %.2g samples and the dispersion by %.2g rad, "
       "expected %g or less: average more A-lines, or move the mirrors further apart",
-      map_error, dispersion_error, most_error);
+      map_error, dispersion_error, most);
   return fail (text, error);
 }
 

@@ -237,7 +237,6 @@ make_knobs ()
       {"octtestsrc", "flow-velocity", "pattern=tissue flow-velocity=20",
           "flow-velocity=1"},
       {"octtestsrc", "motion", "pattern=tissue motion=0", "motion=10"},
-      {"octtestsrc", "curvature", "pattern=tissue curvature=<0,0,2>", "curvature=<1>"},
       {"octtestsrc", "roll-off", "pattern=tissue roll-off=0", "roll-off=6"},
       {"octtestsrc", "focus-depth", "pattern=tissue rayleigh-range=20 focus-depth=0",
           "focus-depth=50"},
