@@ -183,7 +183,12 @@ def check_wheel():
     for name in "source.noise", "interp.window":
         control = found[name]
         element, spec = view.pipeline.get_by_name(name.split(".")[0]), name.split(".")[1]
-        scrolled = control.get_ancestor(tool.Gtk.ScrolledWindow).get_vadjustment()
+        area = control.get_ancestor(tool.Gtk.ScrolledWindow)
+        scrolled = area.get_vadjustment()
+        _, top = control.translate_coordinates(area.get_child().get_child(), 0, 0)
+        scrolled.set_value(max(top - 50, 0)) # into view
+        tool.GLib.timeout_add(300, tool.Gtk.main_quit)
+        tool.Gtk.main()
         before, above = element.get_property(spec), scrolled.get_value()
         turn_wheel(*centre_on_screen(control, view.window), 3)
         run_until(view, lambda: scrolled.get_value() > above
