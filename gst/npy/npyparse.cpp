@@ -49,6 +49,8 @@
 
 #include <gst/base/gstadapter.h>
 #include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/common/bufferpools.hpp>
+#include <gst/common/parserpads.hpp>
 #include <gst/common/settings.hpp>
 
 #include "elements.h"
@@ -383,47 +385,13 @@ npy_parse_read_timestamp (GstNpyParse *self)
 
 /* Caps and allocation */
 
-static void
-npy_parse_release_pool (GstNpyParse *self)
-{
-  if (self->pool)
-    gst_buffer_pool_set_active (self->pool, FALSE);
-  gst_clear_object (&self->pool);
-}
-
 /* Copies frames into downstream's memory. Pinned memory saves another copy in the
  * upload. */
 static void
-npy_parse_use_pool (GstNpyParse *self, GstQuery *query)
+npy_parse_find_pool (GstNpyParse *self)
 {
-  GstBufferPool *pool = nullptr;
-  guint size, min_buffers, max_buffers;
-
-  if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (
-        query, 0, &pool, &size, &min_buffers, &max_buffers);
-  if (!pool)
-    return;
-
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-  size = MAX (size, self->array.output_bytes ());
-  gst_buffer_pool_config_set_params (config, self->caps, size, min_buffers, max_buffers);
-  if (gst_buffer_pool_set_config (pool, config)
-      && gst_buffer_pool_set_active (pool, TRUE))
-    self->pool = pool;
-  else
-    gst_object_unref (pool);
-}
-
-static void
-npy_parse_query_allocation (GstNpyParse *self)
-{
-  GstQuery *query = gst_query_new_allocation (self->caps, TRUE);
-
-  if (self->array.output_bytes () <= G_MAXUINT
-      && gst_pad_peer_query (self->srcpad, query))
-    npy_parse_use_pool (self, query);
-  gst_query_unref (query);
+  self->pool = opencl::find_downstream_pool (
+      self->srcpad, self->caps, self->array.output_bytes ());
 }
 
 /* Returns the fixated part of `caps` (transfer full) that downstream accepts, or empty
@@ -449,9 +417,9 @@ npy_parse_negotiate (GstNpyParse *self)
     return GST_FLOW_OK;
   }
   gst_caps_take (&self->caps, npy_parse_wanted_caps (self, caps));
-  npy_parse_release_pool (self);
+  opencl::release_pool (&self->pool);
   if (!gst_caps_is_empty (self->caps) && gst_pad_set_caps (self->srcpad, self->caps)) {
-    npy_parse_query_allocation (self);
+    npy_parse_find_pool (self);
     return GST_FLOW_OK;
   }
   gst_clear_caps (&self->caps);
@@ -483,21 +451,6 @@ npy_parse_read_header (GstNpyParse *self)
 }
 
 /* Frames */
-
-static GstFlowReturn
-npy_parse_allocate (GstNpyParse *self, GstBuffer **buffer)
-{
-  gsize size = self->array.output_bytes ();
-
-  if (self->pool) {
-    GstFlowReturn flow = gst_buffer_pool_acquire_buffer (self->pool, buffer, nullptr);
-    if (flow == GST_FLOW_OK)
-      gst_buffer_set_size (*buffer, size);
-    return flow;
-  }
-  *buffer = gst_buffer_new_allocate (nullptr, size, nullptr);
-  return *buffer ? GST_FLOW_OK : GST_FLOW_ERROR;
-}
 
 /* `bytes` may be unaligned. */
 static double
@@ -559,7 +512,8 @@ static GstFlowReturn
 npy_parse_make_frame (GstNpyParse *self, GstBuffer **buffer)
 {
   GstMapInfo map;
-  GstFlowReturn flow = npy_parse_allocate (self, buffer);
+  GstFlowReturn flow =
+      opencl::acquire_buffer (self->pool, self->array.output_bytes (), buffer);
 
   if (flow != GST_FLOW_OK)
     return flow;
@@ -1210,30 +1164,13 @@ npy_parse_pull_arrays (GstNpyParse *self)
 }
 
 static void
-npy_parse_push_stream_start (GstNpyParse *self)
-{
-  gchar *id = gst_pad_create_stream_id (self->srcpad, GST_ELEMENT (self), nullptr);
-  GstEvent *event = gst_event_new_stream_start (id);
-  GstEvent *upstream =
-      gst_pad_get_sticky_event (self->sinkpad, GST_EVENT_STREAM_START, 0);
-  guint group = gst_util_group_id_next ();
-
-  if (upstream)
-    gst_event_parse_group_id (upstream, &group);
-  gst_clear_event (&upstream);
-  gst_event_set_group_id (event, group);
-  gst_pad_push_event (self->srcpad, event);
-  g_free (id);
-}
-
-static void
 npy_parse_start_pulling (GstNpyParse *self)
 {
   GstSegment segment;
   GstCaps *caps = gst_pad_peer_query_caps (self->sinkpad, nullptr);
 
   self->started = true;
-  npy_parse_push_stream_start (self);
+  opencl::push_parser_stream_start (GST_ELEMENT (self), self->sinkpad, self->srcpad);
   if (gst_caps_is_fixed (caps))
     npy_parse_set_framerate (self, caps);
   gst_caps_unref (caps);
@@ -1312,18 +1249,6 @@ npy_parse_loop (gpointer data)
     return;
   gst_pad_pause_task (self->sinkpad);
   npy_parse_end_pulling (self, flow);
-}
-
-static gboolean
-npy_parse_activate (GstPad *pad, GstObject *)
-{
-  GstQuery *query = gst_query_new_scheduling ();
-  bool pull = gst_pad_peer_query (pad, query)
-              && gst_query_has_scheduling_mode_with_flags (
-                  query, GST_PAD_MODE_PULL, GST_SCHEDULING_FLAG_SEEKABLE);
-
-  gst_query_unref (query);
-  return gst_pad_activate_mode (pad, pull ? GST_PAD_MODE_PULL : GST_PAD_MODE_PUSH, TRUE);
 }
 
 static gboolean
@@ -1631,7 +1556,7 @@ npy_parse_reset (GstNpyParse *self)
   npy_parse_reset_stream (self);
   g_queue_clear_full (&self->events, reinterpret_cast<GDestroyNotify> (gst_event_unref));
   gst_clear_caps (&self->caps);
-  npy_parse_release_pool (self);
+  opencl::release_pool (&self->pool);
   Framerate wanted = npy_parse_wanted_framerate (self);
   GST_OBJECT_LOCK (self);
   self->framerate = wanted;
@@ -1673,7 +1598,7 @@ npy_parse_init (GstNpyParse *self)
   g_queue_init (&self->blocks);
 
   self->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
-  gst_pad_set_activate_function (self->sinkpad, npy_parse_activate);
+  gst_pad_set_activate_function (self->sinkpad, opencl::activate_parser_pad);
   gst_pad_set_activatemode_function (self->sinkpad, npy_parse_activate_mode);
   gst_pad_set_chain_function (self->sinkpad, npy_parse_chain);
   gst_pad_set_event_function (self->sinkpad, npy_parse_sink_event);

@@ -87,6 +87,7 @@
 #include <cmath>
 #include <vector>
 
+#include <gst/common/bufferpools.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
@@ -95,6 +96,7 @@
 
 #include "angio/alignment.hpp"
 #include "angio/flowfilter.hpp"
+#include "angio/widekernels.hpp"
 #include "depth/depthfilter.hpp"
 #include "depth/structuremeta.hpp"
 #include "depth/threshold.hpp"
@@ -132,7 +134,7 @@ struct AngioSettings {
 class Angiogram : public oct::DepthFilterOf<AngioSettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
-  ~Angiogram () override { drop_pool (); }
+  ~Angiogram () override { opencl::release_pool (&pool); }
 
   void release () override;
   void forget () override { held.clear (); }
@@ -175,7 +177,6 @@ private:
   bool create_kernels (GstOpenCLContext *context, GError **error);
   bool create_memory (GstOpenCLContext *context, GError **error);
   bool create_pool (GError **error);
-  void drop_pool ();
   bool create_taps (GstOpenCLContext *context, GError **error);
   oct::Repeats repeats_with (const GstOpenCLFrame *last) const;
   bool compare (const oct::Repeats &repeats, const Sum &sum, cl_command_queue queue,
@@ -235,15 +236,6 @@ Angiogram::change_of (const AngioSettings &wanted) const
 }
 
 void
-Angiogram::drop_pool ()
-{
-  if (pool)
-    gst_buffer_pool_set_active (pool, FALSE);
-  gst_clear_object (&pool);
-  pool_bytes = 0;
-}
-
-void
 Angiogram::release ()
 {
   kernels = Kernels ();
@@ -255,7 +247,8 @@ Angiogram::release ()
   taps_bands = 0;
   created = false;
   structure = nullptr;
-  drop_pool ();
+  opencl::release_pool (&pool);
+  pool_bytes = 0;
 }
 
 bool
@@ -265,27 +258,21 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
   /* On a CPU a work-item reads an A-line from one end to the other. */
   group = cpu ? 1 : largest_group;
   width = cpu ? cpu_width : 1;
-  const struct {
-    opencl::Kernel &kernel;
-    const char *name;
-    gsize width;
-  } wanted[] = {{kernels.speckle_variance.narrow, "speckle_variance", 1},
-      {kernels.decorrelation.narrow, "decorrelation", 1},
-      {kernels.complex_variance.narrow, "complex_variance", 1},
-      {kernels.mean_power.narrow, "mean_power", 1}, {kernels.bulk_phase, "bulk_phase", 1},
-      {kernels.filter_band, "filter_band", 1},
-      {kernels.speckle_variance.wide, "speckle_variance", cpu_width},
-      {kernels.decorrelation.wide, "decorrelation", cpu_width},
-      {kernels.complex_variance.wide, "complex_variance", cpu_width},
-      {kernels.mean_power.wide, "mean_power", cpu_width}};
   const std::string options =
       "-DGROUP=" + std::to_string (group) + oct::Repeats::options (in_force.repeats);
-  for (const auto &entry : wanted) {
-    const std::string all = options + " -DWIDTH=" + std::to_string (entry.width);
-    if (entry.width <= width
-        && !entry.kernel.create (context, KERNELS, entry.name, all.c_str (), error))
-      return false;
-  }
+  if (!oct::create_wide_kernels (context, KERNELS, options, width,
+          {{kernels.speckle_variance.narrow, "speckle_variance", 1},
+              {kernels.decorrelation.narrow, "decorrelation", 1},
+              {kernels.complex_variance.narrow, "complex_variance", 1},
+              {kernels.mean_power.narrow, "mean_power", 1},
+              {kernels.bulk_phase, "bulk_phase", 1},
+              {kernels.filter_band, "filter_band", 1},
+              {kernels.speckle_variance.wide, "speckle_variance", cpu_width},
+              {kernels.decorrelation.wide, "decorrelation", cpu_width},
+              {kernels.complex_variance.wide, "complex_variance", cpu_width},
+              {kernels.mean_power.wide, "mean_power", cpu_width}},
+          error))
+    return false;
   built_for_held = held_repeats ();
   return alignment.create (context, in_force.repeats, error)
          && filter.create (context, error);
@@ -313,7 +300,8 @@ Angiogram::create_pool (GError **error)
 {
   if (pool_bytes == output.size ())
     return true;
-  drop_pool ();
+  pool_bytes = 0;
+  opencl::release_pool (&pool);
   pool = gst_opencl_filter_new_pool (element (), FALSE, output.size ());
   if (!pool || !gst_buffer_pool_set_active (pool, TRUE)) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,

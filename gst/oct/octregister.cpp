@@ -52,6 +52,7 @@
 #include <utility>
 
 #include <gst/common/arrayformat.hpp>
+#include <gst/common/bufferpools.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
@@ -60,6 +61,7 @@
 #include <gst/opencl/memory/devicevalues.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
+#include "arrayfield.hpp"
 #include "elements.h"
 #include "octscanmeta.h"
 
@@ -323,20 +325,12 @@ read_size (GstCaps *caps, RegisterWork &work, GError **error)
   return true;
 }
 
-static void
-drop_pool (RegisterWork &work)
-{
-  if (work.pool)
-    gst_buffer_pool_set_active (work.pool, FALSE);
-  gst_clear_object (&work.pool);
-}
-
 static bool
 create_pool (GstOctRegister *self, GError **error)
 {
   RegisterWork &work = *self->work;
   const gsize bytes = work.values () * sizeof (cl_float);
-  drop_pool (work);
+  opencl::release_pool (&work.pool);
   work.pool = gst_opencl_filter_new_pool (GST_OPENCL_FILTER (self), FALSE, bytes);
   if (work.pool && gst_buffer_pool_set_active (work.pool, TRUE))
     return true;
@@ -431,7 +425,7 @@ gst_oct_register_close (GstOpenCLFilter *filter)
   if (self->work) {
     drop_ready (*self->work);
     gst_clear_buffer (&self->work->reference);
-    drop_pool (*self->work);
+    opencl::release_pool (&self->work->pool);
   }
   delete std::exchange (self->work, nullptr);
 }
@@ -459,15 +453,10 @@ post_shifts (GstOctRegister *self, bool waits)
   } fields[] = {{"axial", &Shift::axial}, {"lateral", &Shift::lateral},
       {"b-scan", &Shift::row}, {"correlation", &Shift::correlation}};
   for (const auto &field : fields) {
-    GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
-    g_value_init (&array, GST_TYPE_ARRAY);
-    g_value_init (&value, G_TYPE_DOUBLE);
-    for (const Shift &shift : shifts) {
-      g_value_set_double (&value, double (shift.*field.member));
-      gst_value_array_append_value (&array, &value);
-    }
-    gst_structure_take_value (structure, field.name, &array);
-    g_value_unset (&value);
+    std::vector<double> values;
+    for (const Shift &shift : shifts)
+      values.push_back (double (shift.*field.member));
+    oct::set_array (structure, field.name, values);
   }
   gst_element_post_message (
       GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));

@@ -109,6 +109,7 @@
 #include <gst/opencl/memory/devicevalues.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
+#include "arrayfield.hpp"
 #include "elements.h"
 #include "signal/depthstatistics.hpp"
 #include "signal/plotdrawing.hpp"
@@ -359,20 +360,6 @@ gst_oct_signal_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *si
 
 /* Messages */
 
-static void
-set_array (GstStructure *structure, const char *field, const std::vector<double> &values)
-{
-  GValue array = G_VALUE_INIT, entry = G_VALUE_INIT;
-  gst_value_array_init (&array, guint (values.size ()));
-  g_value_init (&entry, G_TYPE_DOUBLE);
-  for (double value : values) {
-    g_value_set_double (&entry, value);
-    gst_value_array_append_value (&array, &entry);
-  }
-  g_value_unset (&entry);
-  gst_structure_take_value (structure, field, &array);
-}
-
 /* Leaves out an unknown value. */
 static void
 set_number (GstStructure *structure, const char *field, double value)
@@ -492,8 +479,9 @@ post_spectrum (GstOctSignal *self, const Measurement &of, const SpectrumNumbers 
   gst_structure_set (message, "saturated", G_TYPE_UINT64, guint64 (numbers.saturated),
       "nonfinite", G_TYPE_UINT64, guint64 (numbers.all - numbers.valid), nullptr);
   if (of.settings.message_values) {
-    set_array (message, "spectrum", row_of (work, values, SpectrumRow::chosen));
-    set_array (message, "background", row_of (work, values, SpectrumRow::background));
+    oct::set_array (message, "spectrum", row_of (work, values, SpectrumRow::chosen));
+    oct::set_array (
+        message, "background", row_of (work, values, SpectrumRow::background));
   }
   post (self, of, message);
 }
@@ -556,8 +544,8 @@ describe_roll_off (const SignalWork &work, GstStructure *message)
     bins.push_back (point.bin);
     levels.push_back (point.level);
   }
-  set_array (message, "roll-off-bins", bins);
-  set_array (message, "roll-off-levels", levels);
+  oct::set_array (message, "roll-off-bins", bins);
+  oct::set_array (message, "roll-off-levels", levels);
   set_number (message, "roll-off-slope", work.roll_off.slope ());
   set_number (message, "roll-off-slope-mm", 1000 * work.roll_off.slope () / micrometres);
   set_number (message, "roll-off-6db-bin", work.roll_off.six_db_bin ());
@@ -594,7 +582,7 @@ post_depths (GstOctSignal *self, const Measurement &of, const oct::AScan &scan,
   set_number (message, "noise-floor", peak.noise_floor);
   set_number (message, "snr", peak.snr);
   if (of.settings.message_values)
-    set_array (message, "a-scan", levels_of (scan));
+    oct::set_array (message, "a-scan", levels_of (scan));
   if (work.has_roll_off)
     describe_roll_off (work, message);
   post (self, of, message);

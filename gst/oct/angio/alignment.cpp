@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "alignment.hpp"
+#include "widekernels.hpp"
 
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
@@ -75,23 +76,16 @@ Alignment::create (GstOpenCLContext *context, guint repeats, GError **error)
   const bool cpu = opencl::is_cpu (context);
   group = cpu ? 1 : largest_group;
   width = cpu ? cpu_width : 1;
-  const struct {
-    opencl::Kernel &kernel;
-    const char *name;
-    gsize width;
-  } wanted[] = {{correlate_lags, "correlate", width},
-      {align_depths, "align_depths", width}, {align_lines, "align_lines", width},
-      {find_shift, "find_shift", 1}, {refine_shift, "refine_shift", 1}};
   const std::string options =
       "-DGROUP=" + std::to_string (group) + " -DREACH=" + std::to_string (reach)
       + " -DFRACTIONS=" + std::to_string (fractions)
       + " -DWIDEST=" + std::to_string (width) + Repeats::options (repeats);
-  for (const auto &entry : wanted) {
-    const std::string all = options + " -DWIDTH=" + std::to_string (entry.width);
-    if (!entry.kernel.create (context, kernels, entry.name, all.c_str (), error))
-      return false;
-  }
-  return create_weights (context, error);
+  return create_wide_kernels (context, kernels, options, width,
+             {{correlate_lags, "correlate", width}, {align_depths, "align_depths", width},
+                 {align_lines, "align_lines", width}, {find_shift, "find_shift", 1},
+                 {refine_shift, "refine_shift", 1}},
+             error)
+         && create_weights (context, error);
 }
 
 bool

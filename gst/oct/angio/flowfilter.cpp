@@ -5,6 +5,7 @@
 #include "flowfilter.hpp"
 
 #include "alignment.hpp"
+#include "widekernels.hpp"
 
 #include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
@@ -40,21 +41,15 @@ FlowFilter::create (GstOpenCLContext *context, GError **error)
   const bool cpu = opencl::is_cpu (context);
   group = cpu ? 1 : largest_group;
   width = cpu ? cpu_width : 1;
-  const struct {
-    opencl::Kernel &kernel;
-    const char *name;
-    gsize width;
-  } wanted[] = {{tile_powers, "tile_powers", width}, {noise_floor, "noise_floor", 1},
-      {threshold, "apply_threshold", 1}, {wide_threshold, "apply_threshold", width},
-      {resolve, "resolve_projections", width}};
-  for (const auto &entry : wanted) {
-    const std::string options = "-DGROUP=" + std::to_string (group)
-                                + " -DWIDTH=" + std::to_string (entry.width)
-                                + " -DWIDEST=" + std::to_string (width);
-    if (!entry.kernel.create (context, kernels, entry.name, options.c_str (), error))
-      return false;
-  }
-  return opencl::make_buffer (context, sizeof (cl_float), noise, error);
+  const std::string options =
+      "-DGROUP=" + std::to_string (group) + " -DWIDEST=" + std::to_string (width);
+  return create_wide_kernels (context, kernels, options, width,
+             {{tile_powers, "tile_powers", width}, {noise_floor, "noise_floor", 1},
+                 {threshold, "apply_threshold", 1},
+                 {wide_threshold, "apply_threshold", width},
+                 {resolve, "resolve_projections", width}},
+             error)
+         && opencl::make_buffer (context, sizeof (cl_float), noise, error);
 }
 
 bool

@@ -4,6 +4,7 @@
  */
 #include "streamcalibration.hpp"
 
+#include "../arrayfield.hpp"
 #include "../octcalibration.h"
 
 namespace oct {
@@ -40,20 +41,6 @@ read_array (const GValue *array, std::vector<double> &values)
   }
 }
 } // namespace
-
-void
-set_array (GstStructure *structure, const char *field, const std::vector<double> &values)
-{
-  GValue array = G_VALUE_INIT, entry = G_VALUE_INIT;
-  gst_value_array_init (&array, guint (values.size ()));
-  g_value_init (&entry, G_TYPE_DOUBLE);
-  for (double value : values) {
-    g_value_set_double (&entry, value);
-    gst_value_array_append_value (&array, &entry);
-  }
-  g_value_unset (&entry);
-  gst_structure_take_value (structure, field, &array);
-}
 
 GstEvent *
 stream_calibration_event (const StreamCalibration &calibration)

@@ -34,10 +34,6 @@ struct StreamCalibration {
 /* Null if the stream has none. It is shared and does not change. */
 using SharedCalibration = std::shared_ptr<const StreamCalibration>;
 
-/* Sets a field of type GstValueArray. */
-void set_array (
-    GstStructure *structure, const char *field, const std::vector<double> &values);
-
 /* Returns a new event (transfer full). */
 GstEvent *stream_calibration_event (const StreamCalibration &calibration);
 

@@ -4,6 +4,7 @@
  */
 #include "volumestore.hpp"
 
+#include <gst/common/bufferpools.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
@@ -27,21 +28,13 @@ volume_type_of (const DepthLayout &layout)
 VolumeStore::~VolumeStore ()
 {
   drop ();
-  drop_pool ();
+  opencl::release_pool (&pool);
 }
 
 void
 VolumeStore::drop ()
 {
   gst_clear_buffer (&volume);
-}
-
-void
-VolumeStore::drop_pool ()
-{
-  if (pool)
-    gst_buffer_pool_set_active (pool, FALSE);
-  gst_clear_object (&pool);
 }
 
 bool
@@ -57,7 +50,7 @@ VolumeStore::create (GstOpenCLFilter *filter, const DepthLayout &of, guint b_sca
     gsize of_bytes, GError **error)
 {
   drop ();
-  drop_pool ();
+  opencl::release_pool (&pool);
   context = gst_opencl_filter_get_context (filter);
   input = of;
   rows = b_scans;

@@ -46,7 +46,6 @@ public:
 private:
   using Change = std::function<bool (const GstOpenCLFrame &volume, GError **error)>;
 
-  void drop_pool ();
   GstBuffer *acquire (GError **error);
   bool change (const Change &enqueue, GError **error);
   bool copy (GError **error);

@@ -9,6 +9,8 @@
 #include "recordingparse.hpp"
 
 #include <gst/base/gstadapter.h>
+#include <gst/common/bufferpools.hpp>
+#include <gst/common/parserpads.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 
 #include <utility>
@@ -174,37 +176,13 @@ make_caps (Parse *self)
   return caps;
 }
 
-static void
-release_pool (Parse *self)
-{
-  if (self->work->pool)
-    gst_buffer_pool_set_active (self->work->pool, FALSE);
-  gst_clear_object (&self->work->pool);
-}
-
 /* Reads frames into downstream's memory. Pinned memory saves a copy in the upload. */
 static void
 find_pool (Parse *self, GstCaps *caps)
 {
-  GstBufferPool *pool = nullptr;
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
-  guint size = 0, least = 0, most = 0;
-
-  if (gst_pad_peer_query (self->srcpad, query)
-      && gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, &most);
-  gst_query_unref (query);
-  release_pool (self);
-  if (!pool)
-    return;
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, caps,
-      MAX (size, guint (self->work->recording->frame_bytes ())), least, most);
-  if (gst_buffer_pool_set_config (pool, config)
-      && gst_buffer_pool_set_active (pool, TRUE))
-    self->work->pool = pool;
-  else
-    gst_object_unref (pool);
+  opencl::release_pool (&self->work->pool);
+  self->work->pool = opencl::find_downstream_pool (
+      self->srcpad, caps, self->work->recording->frame_bytes ());
 }
 
 static GstFlowReturn
@@ -223,23 +201,6 @@ negotiate (Parse *self)
 }
 
 /* Start of the stream */
-
-static void
-push_stream_start (Parse *self)
-{
-  gchar *id = gst_pad_create_stream_id (self->srcpad, GST_ELEMENT (self), nullptr);
-  GstEvent *event = gst_event_new_stream_start (id);
-  GstEvent *upstream =
-      gst_pad_get_sticky_event (self->sinkpad, GST_EVENT_STREAM_START, 0);
-  guint group = gst_util_group_id_next ();
-
-  if (upstream)
-    gst_event_parse_group_id (upstream, &group);
-  gst_clear_event (&upstream);
-  gst_event_set_group_id (event, group);
-  gst_pad_push_event (self->srcpad, event);
-  g_free (id);
-}
 
 static GstFlowReturn
 open_recording (Parse *self)
@@ -275,7 +236,7 @@ set_segment (Parse *self, const GstSegment &segment, guint32 seqnum)
 static GstFlowReturn
 start_pulling (Parse *self)
 {
-  push_stream_start (self);
+  opencl::push_parser_stream_start (GST_ELEMENT (self), self->sinkpad, self->srcpad);
   const GstFlowReturn flow = open_recording (self);
   if (flow != GST_FLOW_OK)
     return flow;
@@ -322,22 +283,6 @@ describe (Parse *self, GstBuffer *buffer, guint64 frame)
   GST_BUFFER_PTS (buffer) = work.first_time + framerate.time_of (frame);
   GST_BUFFER_DURATION (buffer) =
       framerate.time_of (frame + 1) - framerate.time_of (frame);
-}
-
-static GstFlowReturn
-allocate (Parse *self, GstBuffer **buffer)
-{
-  const gsize size = self->work->recording->frame_bytes ();
-
-  if (self->work->pool) {
-    const GstFlowReturn flow =
-        gst_buffer_pool_acquire_buffer (self->work->pool, buffer, nullptr);
-    if (flow == GST_FLOW_OK)
-      gst_buffer_set_size (*buffer, gssize (size));
-    return flow;
-  }
-  *buffer = gst_buffer_new_allocate (nullptr, size, nullptr);
-  return *buffer ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /* Takes the bytes from the adapter if the source pushes. */
@@ -398,7 +343,8 @@ static GstFlowReturn
 push_frame (Parse *self, guint64 frame)
 {
   GstBuffer *buffer = nullptr;
-  GstFlowReturn flow = allocate (self, &buffer);
+  GstFlowReturn flow = opencl::acquire_buffer (
+      self->work->pool, self->work->recording->frame_bytes (), &buffer);
 
   if (flow == GST_FLOW_OK)
     flow = fill (self, buffer, frame);
@@ -676,18 +622,6 @@ sink_event (GstPad *, GstObject *parent, GstEvent *event)
 /* Activation */
 
 static gboolean
-activate (GstPad *pad, GstObject *)
-{
-  GstQuery *query = gst_query_new_scheduling ();
-  const bool pull = gst_pad_peer_query (pad, query)
-                    && gst_query_has_scheduling_mode_with_flags (
-                        query, GST_PAD_MODE_PULL, GST_SCHEDULING_FLAG_SEEKABLE);
-
-  gst_query_unref (query);
-  return gst_pad_activate_mode (pad, pull ? GST_PAD_MODE_PULL : GST_PAD_MODE_PUSH, TRUE);
-}
-
-static gboolean
 activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
 {
   if (mode != GST_PAD_MODE_PULL)
@@ -884,7 +818,7 @@ reset (Parse *self)
   work.source.reset ();
   work.remaining = Remaining ();
   gst_clear_event (&work.segment_event);
-  release_pool (self);
+  opencl::release_pool (&self->work->pool);
   gst_adapter_clear (work.adapter);
   work.position = work.skip = work.first_time = 0;
   work.discont = true;
@@ -915,7 +849,7 @@ finalize (GObject *object)
   Parse *self = parse_cast (object);
 
   gst_clear_event (&self->work->segment_event);
-  release_pool (self);
+  opencl::release_pool (&self->work->pool);
   g_object_unref (self->work->adapter);
   delete self->work;
   G_OBJECT_CLASS (gst_oct_recording_parse_parent_class)->finalize (object);
@@ -940,7 +874,7 @@ constructed (GObject *object)
 
   G_OBJECT_CLASS (gst_oct_recording_parse_parent_class)->constructed (object);
   self->sinkpad = add_pad (self, "sink");
-  gst_pad_set_activate_function (self->sinkpad, activate);
+  gst_pad_set_activate_function (self->sinkpad, opencl::activate_parser_pad);
   gst_pad_set_activatemode_function (self->sinkpad, activate_mode);
   gst_pad_set_chain_function (self->sinkpad, chain);
   gst_pad_set_event_function (self->sinkpad, sink_event);

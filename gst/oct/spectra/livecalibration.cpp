@@ -4,8 +4,8 @@
  */
 #include "livecalibration.hpp"
 
+#include "../arrayfield.hpp"
 #include "../calibration/calibrationfiles.hpp"
-#include "../calibration/streamcalibration.hpp"
 
 #include <gst/opencl/opencl-private.hpp>
 
