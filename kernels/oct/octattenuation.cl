@@ -8,16 +8,6 @@
 #include "groupbarrier.clh"
 #include "attenuation.clh"
 
-float
-power_of (INPUT value)
-{
-#ifdef COMPLEX
-  return value.x * value.x + value.y * value.y;
-#else
-  return value * value;
-#endif
-}
-
 /* Sums over the work-group; the result is in sums[0]. */
 void
 sum_group (local float *sums, float value)

@@ -7,13 +7,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "vectors_cpu.clh"
-#include <unaligned.clh>
+#include "windowsum_cpu.clh"
 #define COMPONENT FLOATS
 #include "logarithm_cpu.clh"
 #include "attenuation.clh"
-
-typedef FLOATS Floats;
-DECLARE_UNALIGNED (Floats)
 
 /* Returns the power of LANES adjacent values. */
 INLINED Floats
@@ -28,16 +25,6 @@ power_of_values (global const INPUT *values)
 #else
   const Floats x = LOAD_UNALIGNED (Floats, values);
   return x * x;
-#endif
-}
-
-INLINED float
-power_of (INPUT value)
-{
-#ifdef COMPLEX
-  return value.x * value.x + value.y * value.y;
-#else
-  return value * value;
 #endif
 }
 
@@ -65,17 +52,6 @@ load_row (Floats *row, global const INPUT *line, int begin, int count, int depth
       each[k] = at + k >= 0 && at + k < depths ? power_of (line[at + k]) : 0.0f;
     row[n] = LOAD (0, each);
   }
-}
-
-/* Returns the sum of `window` adjacent floats from each lane on. */
-INLINED Floats
-sum_of_depths (const Floats *of, int window)
-{
-  const float *at = (const float *)of;
-  Floats sum = *of;
-  for (int k = 1; k < window; k++)
-    sum += ((const UNALIGNED (Floats) *)(at + k))->all;
-  return sum;
 }
 
 /* Returns the number of depths in the window of each lane from `depth` on. */

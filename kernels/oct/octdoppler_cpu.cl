@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "vectors_cpu.clh"
-#include <unaligned.clh>
+#include "windowsum_cpu.clh"
 #include "dopplerflow.clh"
 #ifdef FULL
 #define COMPONENT FLOATS
@@ -27,9 +27,6 @@
 #endif
 #define VECTORS (BLOCK / LANES)
 #define ALL (VECTORS + (MAX_WINDOW + LANES - 1) / LANES)
-
-typedef FLOATS Floats;
-DECLARE_UNALIGNED (Floats)
 
 /* Products of adjacent depths */
 typedef struct {
@@ -67,17 +64,6 @@ load_inner_bins (global const float2 *line, int at, int depths)
     y[n] = inner ? line[at + n].y : 0.0f;
   }
   return (Bins){LOAD (0, x), LOAD (0, y)};
-}
-
-/* Returns, for each lane, the sum of `window` adjacent floats from that lane on. */
-INLINED Floats
-sum_of_depths (const Floats *of, int window)
-{
-  const float *at = (const float *)of;
-  Floats sum = *of;
-  for (int k = 1; k < window; k++)
-    sum += ((const UNALIGNED (Floats) *)(at + k))->all;
-  return sum;
 }
 
 /* Sums the products of a pair of A-lines from depth `start` on. */
