@@ -141,6 +141,32 @@ pixels_in (
   return bytes == 1 ? numbers_in<guint8> (pixels) : numbers_in<guint16> (pixels);
 }
 
+/* Plays a source into an element and a display, and returns all pictures. Expects the same
+ * pictures on one queue and between queues, beside another branch. */
+inline Bytes
+pictures_on_any_queue (const std::string &source, const std::string &element,
+    const std::string &display, guint n_frames)
+{
+  Bytes pictures[2];
+  for (int n = 0; n < 2; n++) {
+    check::Pipeline pipeline (source + (n ? " ! tee name=t ! queue ! identity ! " : " ! ")
+                              + element + (n ? " ! queue ! " : " ! ") + display
+                              + " ! opencldownload ! appsink name=out sync=false"
+                              + (n ? " t. ! queue ! fakesink async=false" : ""));
+    pipeline.start ();
+    guint frames = 0;
+    while (Owned<GstSample> sample = pipeline.pull ()) {
+      const Bytes picture = check::read_buffer (gst_sample_get_buffer (sample));
+      pictures[n].insert (pictures[n].end (), picture.begin (), picture.end ());
+      frames++;
+    }
+    expect_equal (frames, n_frames);
+    fail_unless (pipeline.messages ().is_clean ());
+  }
+  check::assert_same (pictures[1], pictures[0], "queues");
+  return pictures[0];
+}
+
 inline guint
 waiting (Harness &harness)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/folder.hpp"
-#include "tests/check/harness.hpp"
+#include "byteharness.hpp"
 
 #include <numeric>
 
@@ -94,25 +94,12 @@ expect_no_error (const Outcome &messages)
     fail_if (g_str_has_prefix (error.c_str (), "npyparse"), "%s", error.c_str ());
 }
 
-struct Parser : Harness {
+struct Parser : ByteHarness {
   explicit Parser (const char *launch = "npyparse name=npyparse")
-      : Harness (launch, "application/x-npy")
+      : ByteHarness (launch, "application/x-npy")
   {
   }
 
-  GstFlowReturn push (const std::string &bytes)
-  {
-    return Harness::push (gst_buffer_new_memdup (bytes.data (), bytes.size ()));
-  }
-  GstFlowReturn push_in_blocks (const std::string &bytes, gsize size)
-  {
-    GstFlowReturn flow = GST_FLOW_OK;
-
-    for (gsize at = 0; flow == GST_FLOW_OK && at < bytes.size (); at += size)
-      flow = push (bytes.substr (at, size));
-    return flow;
-  }
-  void end () { send (gst_event_new_eos ()); }
   void start_bytes (guint64 offset) { start_segment (GST_FORMAT_BYTES, offset); }
   std::vector<Frame> frames ()
   {

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/folder.hpp"
+#include "byteharness.hpp"
 #include "playedframes.hpp"
 
 using namespace check;
@@ -30,24 +31,12 @@ split (const std::string &bytes, gsize size)
   return parts;
 }
 
-struct Parser : Harness {
-  explicit Parser (const std::string &line = layout) : Harness (line)
+struct Parser : ByteHarness {
+  explicit Parser (const std::string &line = layout) : ByteHarness (line)
   {
     gst_harness_set_src_caps_str (harness, "application/octet-stream");
   }
 
-  GstFlowReturn push (const std::string &bytes)
-  {
-    return Harness::push (gst_buffer_new_memdup (bytes.data (), bytes.size ()));
-  }
-  GstFlowReturn push_in_blocks (const std::string &bytes, gsize size)
-  {
-    GstFlowReturn flow = GST_FLOW_OK;
-    for (gsize at = 0; flow == GST_FLOW_OK && at < bytes.size (); at += size)
-      flow = push (bytes.substr (at, size));
-    return flow;
-  }
-  void end () { send (gst_event_new_eos ()); }
   std::vector<PlayedFrame> frames ()
   {
     std::vector<PlayedFrame> frames;

@@ -22,6 +22,7 @@
 #include "tests/check/opencl-counting.hpp"
 
 namespace {
+using check::BadSettings;
 using check::device_caps;
 using check::frame_of;
 using check::frame_of_sample;
@@ -848,10 +849,7 @@ TEST (test_the_context_is_shared_with_whoever_asks)
 
 TEST (test_bad_settings_are_one_error_that_names_the_value)
 {
-  struct Case {
-    const char *properties, *named, *expected;
-  };
-  const Case cases[] = {
+  const BadSettings cases[] = {
       {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "two different"},
       {"wavelength-min=0", "wavelength-min 0", "above 0"},
       {"wavelength-max=0", "wavelength-max 0", "above 0"},
@@ -862,16 +860,10 @@ TEST (test_bad_settings_are_one_error_that_names_the_value)
       {"pattern=mirrors depths=\"<-1,2>\" amplitudes=\"<100,100>\"", "depths: -1",
           "0 to 32 "},
   };
-  for (const Case &bad : cases) {
+  for (const BadSettings &bad : cases) {
     SourcePipeline pipeline (bad.properties, sized (device_caps, 64, 2));
     Frame frame;
-    pipeline.start ();
-    const auto errors = pipeline.errors_when_stopped ();
-    fail_unless_equals_int (errors.size (), 1);
-    fail_unless (
-        errors[0].find (bad.named) != std::string::npos, "%s", errors[0].c_str ());
-    fail_unless (
-        errors[0].find (bad.expected) != std::string::npos, "%s", errors[0].c_str ());
+    expect_refused (pipeline, bad);
 
     /* The properties are valid again. */
     g_object_set (

@@ -18,6 +18,7 @@
 #include <gst/oct/octscanmeta.h>
 
 namespace {
+using check::BadSettings;
 using check::device_caps;
 using check::frame_of_sample;
 using check::frames_of;
@@ -335,10 +336,7 @@ TEST (test_octtissue_new_caps_while_playing)
 
 TEST (test_octtissue_bad_settings_are_one_error_that_names_the_value)
 {
-  struct Case {
-    const char *properties, *named, *expected;
-  };
-  const Case cases[] = {
+  const BadSettings cases[] = {
       {"pattern=layers truth-folder=/tmp", "truth-folder", "pattern=tissue"},
       {"pattern=flat depths=\"<40>\" amplitudes=\"<1>\"", "depths: 40", "0 to 32"},
       {"pattern=flat depths=\"<>\" amplitudes=\"<>\"", "depths: no value",
@@ -348,16 +346,10 @@ TEST (test_octtissue_bad_settings_are_one_error_that_names_the_value)
       {"pattern=tissue truth-folder=/dev/null/truth", "/dev/null/truth", "cannot make"},
       {"pattern=tissue truth-folder=/proc", "/proc/curvature.npy", "cannot write"},
   };
-  for (const Case &bad : cases) {
+  for (const BadSettings &bad : cases) {
     SourcePipeline pipeline (bad.properties, sized (device_caps, 64, 200));
     SourceFrame frame;
-    pipeline.start ();
-    const auto errors = pipeline.errors_when_stopped ();
-    fail_unless_equals_int (errors.size (), 1);
-    fail_unless (
-        errors[0].find (bad.named) != std::string::npos, "%s", errors[0].c_str ());
-    fail_unless (
-        errors[0].find (bad.expected) != std::string::npos, "%s", errors[0].c_str ());
+    expect_refused (pipeline, bad);
   }
 }
 

@@ -258,10 +258,12 @@ TEST_ROWS (test_octvolume_gives_a_volume_when_its_last_b_scan_has_come, kinds)
   fail_unless (gst_caps_is_subset (harness.caps (), expected));
 }
 
-/* Each volume keeps its contents as long as a buffer holds it. */
-TEST (test_octvolume_never_writes_a_volume_that_somebody_holds)
+namespace {
+/* Pushes the B-scans of four volumes, holds their outputs, and then checks each of them. */
+template <typename Check>
+void
+hold_volumes (Harness &harness, Check check)
 {
-  Harness harness (volume_line (), frame_caps ("F32LE"));
   std::vector<std::vector<Values>> volumes (4);
   std::vector<Owned<GstBuffer>> held;
   guint time = 0;
@@ -273,7 +275,17 @@ TEST (test_octvolume_never_writes_a_volume_that_somebody_holds)
     held.push_back (harness.pull ());
   }
   for (gsize n = 0; n < volumes.size (); n++)
-    expect_volume (levels, held[n], volumes[n], text ("volume %zu", n));
+    check (held[n], volumes[n], text ("volume %zu", n));
+}
+} // namespace
+
+/* Each volume keeps its contents as long as a buffer holds it. */
+TEST (test_octvolume_never_writes_a_volume_that_somebody_holds)
+{
+  Harness harness (volume_line (), frame_caps ("F32LE"));
+  hold_volumes (harness, [] (GstBuffer *held, const auto &rows, const auto &what) {
+    expect_volume (levels, held, rows, what);
+  });
 }
 
 namespace {
@@ -656,18 +668,9 @@ TEST (test_octvolume_emits_whole_projections)
 TEST (test_octvolume_whole_projections_can_be_held)
 {
   Harness harness (whole_line (), frame_caps ("F32LE"));
-  std::vector<std::vector<Values>> volumes (4);
-  std::vector<Owned<GstBuffer>> held;
-  guint time = 0;
-  for (std::vector<Values> &rows : volumes) {
-    for (guint n = 0; n < n_rows; n++, time++) {
-      rows.push_back (b_scan_of (levels, time));
-      harness.push (frame_of (levels, rows.back (), time));
-    }
-    held.push_back (harness.pull ());
-  }
-  for (gsize n = 0; n < volumes.size (); n++)
-    expect_whole (held[n], volumes[n], text ("volume %zu", n));
+  hold_volumes (harness, [] (GstBuffer *held, const auto &rows, const auto &what) {
+    expect_whole (held, rows, what);
+  });
 }
 
 TEST_ROWS (test_octvolume_whole_projections_have_black_lost_rows, losses)

@@ -116,6 +116,22 @@ frames_of (const std::string &properties, const std::string &caps, guint n)
   return frames;
 }
 
+/* Settings that are refused, and what the message names and expects */
+struct BadSettings {
+  const char *properties, *named, *expected;
+};
+
+/* Expects that a pipeline with these settings posts one error that says so. */
+inline void
+expect_refused (SourcePipeline &pipeline, const BadSettings &bad)
+{
+  pipeline.start ();
+  const auto errors = pipeline.errors_when_stopped ();
+  fail_unless_equals_int (errors.size (), 1);
+  for (const char *said : {bad.named, bad.expected})
+    fail_unless (errors[0].find (said) != std::string::npos, "%s", errors[0].c_str ());
+}
+
 inline SourceFrame
 frame_of (const std::string &properties, guint width, guint height)
 {
