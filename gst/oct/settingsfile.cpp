@@ -39,8 +39,9 @@ read_settings (GstElement *element, const std::string &path, Words &words, GErro
   GError *reason = nullptr;
   if (path.empty ())
     return true;
-  if (!g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)
-      || !g_file_get_contents (path.c_str (), &text, nullptr, &reason)) {
+  const bool is_other = g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
+                        && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR);
+  if (is_other || !g_file_get_contents (path.c_str (), &text, nullptr, &reason)) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
         "settings file %s: %s", path.c_str (),
         reason ? reason->message : "not a regular file");
