@@ -10,7 +10,6 @@ and `a_scan`, with the sinks `spectrum_plot` and `a_scan_plot`.
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
-import importlib.util
 import pathlib
 import shlex
 import sys
@@ -24,15 +23,8 @@ gi.require_version("Gtk", "3.0")
 from gi.repository import Gdk, GLib, GObject, Gst, Gtk  # noqa: E402
 
 
-def load_view():
-    path = pathlib.Path(__file__).resolve().parent.parent / "tools" / "opencl-view.py"
-    spec = importlib.util.spec_from_file_location("opencl_view", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-opencl_view = load_view()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+from gstopencl.view import main as opencl_view  # noqa: E402
 
 KEYS = "up, down: white · right, left: black · r: range by itself · + -: average · " \
        "space: record · q: end"

@@ -3,11 +3,10 @@
 project's elements that may change while playing. Controls set the properties. Neither Enter nor the
 mouse wheel changes a value by accident, and the last frame stays at the end of a stream.
 
-usage: view.py OPENCL-VIEW.PY
+usage: view.py OPENCL-VIEW
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import importlib.util
 import math
 import subprocess
 import sys
@@ -18,13 +17,6 @@ from xscreen import levels_on_screen, screen, turn_wheel
 LINE = "octtestsrc name=source num-buffers={} is-live=true ! " \
        "video/x-raw(memory:OpenCLMemory),width=512,height=256,framerate=25/1 ! " \
        "octwindowinterp name=interp ! octfft name=fft ! openclconvert"
-
-
-def load(path):
-    spec = importlib.util.spec_from_file_location("opencl_view", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def run_until(view, what, timeout=100):
@@ -227,7 +219,9 @@ def check_program():
 
 
 with screen():
-    tool = load(sys.argv[1])
+    # GTK connects to the display when it is imported.
+    from gstopencl.view import main as tool
+
     tool.Gst.init(None)
     assert tool.Gtk.init_check(None)[0]
     for check in (check_window, check_colours, check_enter, check_wheel, check_end,
