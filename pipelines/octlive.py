@@ -15,16 +15,9 @@ import shlex
 import sys
 import time
 
-import gi
-
-gi.require_version("Gdk", "3.0")
-gi.require_version("Gst", "1.0")
-gi.require_version("Gtk", "3.0")
-from gi.repository import Gdk, GLib, GObject, Gst, Gtk  # noqa: E402
-
-
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
-from gstopencl.view import main as opencl_view  # noqa: E402
+from gstopencl.view import window  # noqa: E402
+from gstopencl.view.gtk import Gdk, GLib, GObject, Gst, Gtk, need_display  # noqa: E402
 
 KEYS = "up, down: white · right, left: black · r: range by itself · + -: average · " \
        "space: record · q: end"
@@ -148,7 +141,7 @@ class Recording:
         return said
 
 
-class Live(opencl_view.View):
+class Live(window.View):
     TITLE = "oct-live"
 
     def __init__(self, words, folder, record=False, repeat=False):
@@ -321,12 +314,12 @@ def main():
     parser.add_argument("--repeat", action="store_true", help="begin again at the end")
     parser.add_argument("words", nargs=argparse.REMAINDER)
     asked = parser.parse_args()
-    opencl_view.need_display("oct-live")
+    need_display("oct-live")
     try:
         live = Live(asked.words, asked.folder.resolve(), asked.record, asked.repeat)
     except GLib.Error as error:
         sys.exit(f"oct-live: {error.message}")
-    opencl_view.show(live)
+    window.show(live)
 
 
 if __name__ == "__main__":

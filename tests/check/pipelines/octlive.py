@@ -335,7 +335,7 @@ def check_script():
 with screen(), tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     tool = load(PIPELINES / "octlive.py")
-    tool.opencl_view.need_display("octlive")
+    tool.need_display("octlive")
     for check in (check_no_frame_lost, check_keys, check_plots, check_printed_pipeline,
                   check_failing_recordings, check_files, check_camera, check_script,
                   check_ended_by_signal):

@@ -24,15 +24,15 @@ def run_until(view, what, timeout=100):
     while not what():
         assert time.monotonic() < end, "waited in vain"
         assert not view.failed, view.failed
-        tool.GLib.timeout_add(500, tool.Gtk.main_quit)
-        tool.Gtk.main()
+        gtk.GLib.timeout_add(500, gtk.Gtk.main_quit)
+        gtk.Gtk.main()
 
 
-def controls(widget):
+def controls_in(widget):
     """Returns all controls by name: element.property."""
     found = {widget.get_name(): widget} if "." in widget.get_name() else {}
-    for child in widget.get_children() if isinstance(widget, tool.Gtk.Container) else []:
-        found.update(controls(child))
+    for child in widget.get_children() if isinstance(widget, gtk.Gtk.Container) else []:
+        found.update(controls_in(child))
     return found
 
 
@@ -54,37 +54,37 @@ def check_turning(view, found):
 
 
 def check_window():
-    view = tool.view_of(LINE.format(-1))
-    found = controls(view.window)
+    view = main.view_of(LINE.format(-1))
+    found = controls_in(view.window)
     for element in "source", "interp", "fft":
         own = view.pipeline.get_by_name(element)
         for spec in own.list_properties():
-            turned = spec.flags & tool.Gst.PARAM_MUTABLE_PLAYING
+            turned = spec.flags & gtk.Gst.PARAM_MUTABLE_PLAYING
             assert not turned or f"{element}.{spec.name}" in found, (element, spec.name)
     assert not any(name.startswith("videoconvert") for name in found)
     view.play()
     run_until(view, lambda: levels_on_screen() > 100)
     check_turning(view, found)
     run_until(view, lambda: view.status.get_text() not in ("", "0 frames/s"))
-    view.pipeline.set_state(tool.Gst.State.NULL)
+    view.pipeline.set_state(gtk.Gst.State.NULL)
 
 
 def entry_in(control):
     """(nullable) the text field of a control, or the control itself if it is one"""
-    if isinstance(control, tool.Gtk.Entry):
+    if isinstance(control, gtk.Gtk.Entry):
         return control
-    children = control.get_children() if isinstance(control, tool.Gtk.Box) else []
-    return next((child for child in children if isinstance(child, tool.Gtk.Entry)), None)
+    children = control.get_children() if isinstance(control, gtk.Gtk.Box) else []
+    return next((child for child in children if isinstance(child, gtk.Gtk.Entry)), None)
 
 
 def swatch_in(control):
     return next(child for child in control.get_children()
-                if isinstance(child, tool.Gtk.ColorButton))
+                if isinstance(child, gtk.Gtk.ColorButton))
 
 
 def handle_events():
-    while tool.Gtk.events_pending():
-        tool.Gtk.main_iteration()
+    while gtk.Gtk.events_pending():
+        gtk.Gtk.main_iteration()
 
 
 COLOURS = "chromakey.key-color", "flowkey.key-color", "keyfill.color", \
@@ -94,9 +94,9 @@ COLOURS = "chromakey.key-color", "flowkey.key-color", "keyfill.color", \
 def check_colours():
     for name in COLOURS:
         factory, _, name = name.partition(".")
-        element = tool.Gst.ElementFactory.make(factory)
+        element = gtk.Gst.ElementFactory.make(factory)
         element.set_property(name, 0xff20a040)
-        control = tool.new_control(element, element.find_property(name))
+        control = controls.new_control(element, element.find_property(name))
         check_colour(element, name, entry_in(control), swatch_in(control))
 
 
@@ -118,7 +118,7 @@ def check_colour(element, name, entry, swatch):
     shown = swatch.get_rgba()
     assert [round(5 * part) for part in (shown.red, shown.green, shown.blue, shown.alpha)] \
         == [5, 1, 0, 0]
-    swatch.set_rgba(tool.Gdk.RGBA(0, 0.2, 1, 1))
+    swatch.set_rgba(gtk.Gdk.RGBA(0, 0.2, 1, 1))
     swatch.emit("color-set")
     handle_events()
     assert element.get_property(name) == 0xff0033ff and entry.get_text() == "0xff0033ff"
@@ -134,11 +134,11 @@ def awkward(spec):
 def check_enter():
     """Checks that Enter in an unchanged field sets no property of any element."""
     fields = 0
-    for plugin in tool.PLUGINS:
-        for feature in tool.Gst.Registry.get().get_feature_list_by_plugin(plugin):
-            element = isinstance(feature, tool.Gst.ElementFactory) and feature.create()
-            for spec in tool.properties_of(element) if element else []:
-                entry = entry_in(tool.new_control(element, spec))
+    for plugin in controls.PLUGINS:
+        for feature in gtk.Gst.Registry.get().get_feature_list_by_plugin(plugin):
+            element = isinstance(feature, gtk.Gst.ElementFactory) and feature.create()
+            for spec in controls.properties_of(element) if element else []:
+                entry = entry_in(controls.new_control(element, spec))
                 if entry:
                     check_enter_of(element, spec)
                     fields += 1
@@ -148,7 +148,7 @@ def check_enter():
 def check_enter_of(element, spec):
     element.set_property(spec.name, awkward(spec))
     handle_events()
-    entry = entry_in(tool.new_control(element, spec))
+    entry = entry_in(controls.new_control(element, spec))
     before, changes = element.get_property(spec.name), []
     element.connect(f"notify::{spec.name}", lambda *_: changes.append(spec.name))
     entry.emit("activate")
@@ -168,19 +168,19 @@ def centre_on_screen(widget, window):
 
 def check_wheel():
     """Checks that the mouse wheel over a scale or over choices scrolls the controls."""
-    view = tool.view_of(LINE.format(-1))
-    found = controls(view.window)
+    view = main.view_of(LINE.format(-1))
+    found = controls_in(view.window)
     view.play()
     run_until(view, lambda: levels_on_screen() > 100)
     for name in "source.noise", "interp.window":
         control = found[name]
         element, spec = view.pipeline.get_by_name(name.split(".")[0]), name.split(".")[1]
-        area = control.get_ancestor(tool.Gtk.ScrolledWindow)
+        area = control.get_ancestor(gtk.Gtk.ScrolledWindow)
         scrolled = area.get_vadjustment()
         _, top = control.translate_coordinates(area.get_child().get_child(), 0, 0)
         scrolled.set_value(max(top - 50, 0)) # into view
-        tool.GLib.timeout_add(300, tool.Gtk.main_quit)
-        tool.Gtk.main()
+        gtk.GLib.timeout_add(300, gtk.Gtk.main_quit)
+        gtk.Gtk.main()
         before, above = element.get_property(spec), scrolled.get_value()
         turn_wheel(*centre_on_screen(control, view.window), 3)
         run_until(view, lambda: scrolled.get_value() > above
@@ -192,7 +192,7 @@ def check_wheel():
 
 def check_end():
     """Checks that the last frame stays at the end, and that the pipeline plays again."""
-    view = tool.view_of(LINE.format(10))
+    view = main.view_of(LINE.format(10))
     view.play()
     for _ in range(2):
         run_until(view, lambda: "end of stream" in view.status.get_text())
@@ -202,7 +202,7 @@ def check_end():
         assert "end of stream" not in view.status.get_text() and not view.replay.get_visible()
     run_until(view, lambda: view.replay.get_visible())
     view.window.close()
-    tool.Gtk.main()
+    gtk.Gtk.main()
     assert not view.failed, view.failed
     view.window.destroy()
 
@@ -220,10 +220,10 @@ def check_program():
 
 with screen():
     # GTK connects to the display when it is imported.
-    from gstopencl.view import main as tool
+    from gstopencl.view import controls, gtk, main
 
-    tool.Gst.init(None)
-    assert tool.Gtk.init_check(None)[0]
+    gtk.Gst.init(None)
+    assert gtk.Gtk.init_check(None)[0]
     for check in (check_window, check_colours, check_enter, check_wheel, check_end,
                   check_program):
         print(check.__name__, flush=True)
