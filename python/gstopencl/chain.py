@@ -1,0 +1,265 @@
+"""Chains of elements that process one recording after another with one pipeline
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import tempfile
+import threading
+import time
+import warnings
+
+import gi
+import numpy as np
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GLib, Gst  # noqa: E402
+
+from .frames import FRAMERATE, choose, view_of  # noqa: E402
+from .memory import buffer_of  # noqa: E402
+from .recordings import Recording, open_recording  # noqa: E402
+
+DEPTHS = "octwindowinterp ! octfft ! " \
+         "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
+# A queue lets the next frames be read while the device works.
+ARRAYS = "appsrc name=gstopencl-source format=time ! " \
+         "queue max-size-buffers=4 max-size-bytes=0 max-size-time=0"
+FILES = "filesrc name=gstopencl-source ! {parser}"
+PIPELINE = "{source} ! openclupload name=gstopencl-upload ! {chain} ! opencldownload ! " \
+           "appsink name=gstopencl-sink sync=false max-buffers=4"
+POLL = 100 * Gst.MSECOND
+KEPT = 4  # pipelines that process() keeps
+
+
+class ChainError(Exception):
+    """A chain or a recording that cannot be processed; says why in one sentence."""
+
+
+def settings_text(settings):
+    """Returns the text of a settings file from one of: text, dictionary."""
+    if isinstance(settings, dict):
+        return "".join(f"{name}={value}\n" for name, value in settings.items())
+    return settings
+
+
+def is_text(settings):
+    if isinstance(settings, str):
+        return "=" in settings and not os.path.exists(settings)
+    return isinstance(settings, dict)
+
+
+class Chain:
+    """Pipeline of `elements` between openclupload and opencldownload.
+
+    It keeps its elements and its OpenCL context between recordings. `settings` is a file for the
+    property `settings` of octwindowinterp, or the text of such a file, or a dictionary of its
+    properties. `device` is a value of the property `device`, `parser` the element that reads
+    recordings from files. Raises ChainError where there is no such pipeline.
+    """
+
+    def __init__(self, elements, settings=None, device=None, parser=None):
+        Gst.init(None)
+        source = FILES.format(parser=parser) if parser else ARRAYS
+        try:
+            self.pipeline = Gst.parse_launch(PIPELINE.format(source=source, chain=elements))
+        except GLib.Error as error:
+            raise ChainError(f"chain: {error.message}") from None
+        self.source, self.upload, self.sink = (
+            self.pipeline.get_by_name(f"gstopencl-{name}") for name in ("source", "upload", "sink"))
+        if device:
+            self.upload.set_property("device", device)
+        self.apply(settings)
+        self.lock, self.feed = threading.Lock(), None
+        if not parser:
+            self.source.connect("need-data", self.push)
+
+    def elements(self):
+        """Returns the elements, those of bins too, from the source to the sink."""
+        found, iterator = [], self.pipeline.iterate_recurse()
+        while (step := iterator.next())[0] == Gst.IteratorResult.OK:
+            found.append(step[1])
+        return found[::-1]
+
+    def apply(self, settings):
+        if not settings:
+            return
+        users = [element for element in self.elements()
+                 if element.get_factory().get_name() == "octwindowinterp"]
+        if not users:
+            raise ChainError("settings need an octwindowinterp in the chain")
+        if not is_text(settings):
+            self.set_files(users, os.fspath(settings))
+            return
+        # The elements read it again at each start.
+        self.settings_file = tempfile.NamedTemporaryFile("w", prefix="settings-", suffix=".txt")
+        self.settings_file.write(settings_text(settings))
+        self.settings_file.flush()
+        self.set_files(users, self.settings_file.name)
+
+    @staticmethod
+    def set_files(users, path):
+        for element in users:
+            element.set_property("settings", path)
+
+    def accepted(self):
+        return self.source.get_static_pad("src").peer_query_caps(None)
+
+    def push(self, *_):
+        """Gives appsrc its next frame. Runs in the thread of appsrc."""
+        feed = self.feed
+        try:
+            buffer = next(feed, None) if feed else None
+        except Exception as error: # the thread that waits for results raises it
+            self.failure = error
+            buffer = None
+        if buffer is None:
+            self.source.emit("end-of-stream")
+        else:
+            self.source.emit("push-buffer", buffer)
+
+    def buffers(self, recording, start, stop, kind):
+        """Yields buffers of the frames, with the timestamps of npyparse."""
+        for number, frame in enumerate(recording.frames(start, stop)):
+            buffer = buffer_of(np.ascontiguousarray(frame, kind))
+            buffer.pts = Gst.util_uint64_scale(number, Gst.SECOND, FRAMERATE)
+            buffer.duration = Gst.SECOND // FRAMERATE
+            buffer.offset, buffer.offset_end = number, number + 1
+            yield buffer
+
+    def prepare(self, recording, start, stop):
+        self.failure = None
+        if recording.parser:
+            self.source.set_property("location", str(recording.path))
+            return
+        caps, kind = recording.caps, recording.dtype
+        if caps:
+            caps = Gst.Caps.from_string(caps)
+        else:
+            chosen = choose(recording.dtype, recording.lines, recording.samples, self.accepted())
+            if not chosen:
+                raise ChainError(f"{recording}: the chain does not accept frames of "
+                                 f"{recording.lines} x {recording.samples} {recording.dtype}")
+            caps, kind = chosen
+        if kind.itemsize < recording.dtype.itemsize:
+            warnings.warn(f"{recording}: {recording.dtype} is rounded to {kind}", stacklevel=4)
+        self.source.set_property("caps", caps)
+        self.feed = self.buffers(recording, start, stop, kind)
+
+    def check_messages(self, recording):
+        """Raises the error that the pipeline has posted, and passes its warnings on."""
+        bus = self.pipeline.get_bus()
+        wanted = Gst.MessageType.ERROR | Gst.MessageType.WARNING
+        while message := bus.pop_filtered(wanted):
+            is_error = message.type == Gst.MessageType.ERROR
+            reason, _ = message.parse_error() if is_error else message.parse_warning()
+            text = f"{recording}: {message.src.get_name()}: {reason.message}"
+            if is_error:
+                raise ChainError(text) from self.failure
+            warnings.warn(text, stacklevel=4)
+
+    def samples(self, recording, start=0, stop=None, deadline=None):
+        """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`
+        to `stop` of a recording. Raises ChainError where the pipeline fails, and TimeoutError
+        after `deadline`, a time.monotonic()."""
+        with self.lock:
+            try:
+                self.prepare(recording, start, stop)
+                self.pipeline.set_state(Gst.State.PLAYING)
+                yield from self.pulled(recording, deadline)
+            finally:
+                self.pipeline.set_state(Gst.State.READY)
+                self.sink.set_state(Gst.State.NULL) # until then it says that it is at its end
+                self.feed = None
+
+    def pulled(self, recording, deadline):
+        while True:
+            sample = self.sink.emit("try-pull-sample", POLL)
+            if sample:
+                yield sample
+                continue
+            self.check_messages(recording)
+            if self.failure:
+                raise self.failure
+            if self.sink.get_property("eos"):
+                return
+            if deadline and time.monotonic() > deadline:
+                raise TimeoutError(f"{recording}: not processed within the timeout")
+
+    def run(self, recording, start=0, stop=None):
+        """Returns the frames that the chain outputs as one array, (frames, ...). A single frame
+        shares the memory of GStreamer, and cannot be written."""
+        result, count = None, 0
+        for sample in self.samples(recording, start, stop):
+            frame = view_of(sample)
+            result = grown(result, count, frame, recording.count)
+            if count:
+                result[count] = frame
+            count += 1
+        if result is None:
+            raise ChainError(f"{recording}: the chain outputs nothing for its "
+                             f"{recording.count} frames")
+        return result[:count]
+
+    def close(self):
+        self.pipeline.set_state(Gst.State.NULL)
+
+
+def grown(result, count, frame, expected):
+    """Returns `result`, of which `count` frames are filled, with room for one more frame."""
+    if count == 0:
+        return frame[np.newaxis]
+    if result.shape[1:] != frame.shape or result.dtype != frame.dtype:
+        raise ChainError(f"the chain outputs frames of {result.shape[1:]} {result.dtype}, and then "
+                         f"one of {frame.shape} {frame.dtype}")
+    if count < len(result):
+        return result
+    larger = np.empty((max(expected or 0, 2 * count), *frame.shape), frame.dtype)
+    larger[:count] = result
+    return larger
+
+
+chains = {}  # those that process() has used last
+chains_lock = threading.Lock()
+
+
+def chain_for(elements, settings=None, device=None, parser=None):
+    """Returns a Chain that process() keeps. A settings file counts by its content."""
+    said = settings_text(settings)
+    if settings and not is_text(settings):
+        try:
+            with open(settings, encoding="utf-8") as file:
+                said = (os.path.abspath(settings), file.read())
+        except OSError as error:
+            raise ChainError(f"settings file {settings}: {error.strerror}") from None
+    key = elements, said, device, parser
+    with chains_lock:
+        chain = chains.pop(key, None) or Chain(elements, settings, device, parser)
+        chains[key] = chain
+        dropped = [chains.pop(next(iter(chains))) for _ in range(len(chains) - KEPT)]
+    for old in dropped:
+        old.close()
+    return chain
+
+
+def process(recording, chain=DEPTHS, settings=None, **options):
+    """Processes a recording of raw spectra with a chain of elements.
+
+    recording: an array (frames, lines, samples), of which leading lengths may be missing, or the
+    path of a file that oct-process reads. GStreamer reads contiguous arrays without a copy.
+    chain: elements between openclupload and opencldownload, as for gst-launch-1.0.
+    settings: properties of octwindowinterp: a settings file as oct-calibrate writes it, the text
+    of one, or a dictionary.
+    options: `samples`, `lines`, `format` and `header_bytes` of raw files, `dataset` of files with
+    several arrays.
+
+    Returns an array (frames, lines, depths), or as the caps of the last element say: (frames,
+    height, width) of pictures, (volumes, b_scans, lines, depths) of volumes. A result of one frame
+    is a view of GStreamer's memory and read-only.
+
+    Raises ChainError, or RecordingError for files, with the reason. Pipelines are kept for the
+    next call with the same chain and settings; calls of one chain from several threads take turns.
+    """
+    if isinstance(recording, (str, os.PathLike)):
+        recording = open_recording(recording, **options)
+    else:
+        recording = Recording("array", np.asarray(recording))
+    return chain_for(chain, settings, parser=recording.parser).run(recording)

@@ -1,0 +1,98 @@
+"""Caps of NumPy arrays, and NumPy views of samples
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import gi
+import numpy as np
+
+gi.require_version("GstVideo", "1.0")
+from gi.repository import Gst, GstVideo  # noqa: E402
+
+from .memory import bytes_of  # noqa: E402
+
+FRAMERATE = 25  # as npyparse: elements that group frames need timestamps
+SPECTRA = {"u1": "U8", "i1": "S8", "u2": "U16LE", "i2": "S16LE", "u4": "U32LE", "i4": "S32LE",
+           "f4": "F32LE"}
+TYPES_OF_OCT = {**{name: f"<{kind}" for kind, name in SPECTRA.items()}, "U16BE": ">u2",
+                "S16BE": ">i2", "CF32LE": "<c8"}
+TENSORS = {"u1": "uint8", "i1": "int8", "u2": "uint16", "i2": "int16", "u4": "uint32",
+           "i4": "int32", "u8": "uint64", "i8": "int64", "f2": "float16", "f4": "float32",
+           "f8": "float64"}
+TYPES_OF_TENSORS = {name: f"<{kind}" for kind, name in TENSORS.items()}
+TYPES_OF_VIDEO = {"GRAY16_LE": "<u2", "GRAY16_BE": ">u2", "RGBA64_LE": "<u2"}
+
+
+def oct_caps(name, domain, lines, samples):
+    return f"application/x-oct,domain={domain},format={name},samples={samples},lines={lines}," \
+           f"framerate={FRAMERATE}/1"
+
+
+def tensors_caps(kind, shape):
+    dimensions = ":".join(str(length) for length in reversed(shape))
+    return f"other/tensors,format=static,num_tensors=1,types={TENSORS[kind]}," \
+           f"dimensions=(string){dimensions},framerate={FRAMERATE}/1"
+
+
+def choices(dtype, lines, samples):
+    """Yields (caps, type in memory) of frames of this type, the best first: as they are, and then
+    rounded."""
+    kind = dtype.str[1:]
+    if kind in SPECTRA:
+        yield oct_caps(SPECTRA[kind], "wavelength", lines, samples), f"<{kind}"
+    if kind == "c8":
+        yield oct_caps("CF32LE", "depth", lines, samples), "<c8"
+        yield tensors_caps("f4", (lines, samples, 2)), "<c8"
+    if kind in TENSORS:
+        yield tensors_caps(kind, (lines, samples)), f"<{kind}"
+    if kind == "f8":
+        yield oct_caps("F32LE", "wavelength", lines, samples), "<f4"
+
+
+def choose(dtype, lines, samples, accepted):
+    """Returns (caps, type in memory) of frames of `dtype` for an element that accepts the caps
+    `accepted`, or None."""
+    for text, kind in choices(dtype, lines, samples):
+        caps = Gst.Caps.from_string(text)
+        if caps.can_intersect(accepted):
+            return caps, np.dtype(kind)
+    return None
+
+
+def oct_view(data, _, structure):
+    lines, samples = structure.get_value("lines"), structure.get_value("samples")
+    return data.view(TYPES_OF_OCT[structure.get_value("format")]).reshape(lines, samples)
+
+
+def tensors_view(data, _, structure):
+    dimensions = [int(length) for length in structure.get_value("dimensions").split(":")]
+    return data.view(TYPES_OF_TENSORS[structure.get_value("types")]).reshape(dimensions[::-1])
+
+
+def video_view(data, sample, structure):
+    """Returns (height, width) or (height, width, components). Rows may have padding between."""
+    kind = np.dtype(TYPES_OF_VIDEO.get(structure.get_value("format"), "u1"))
+    info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+    if info.finfo.n_planes != 1:
+        raise ValueError(f"frames of {structure.get_value('format')} have several planes: add "
+                         "openclconvert to the chain")
+    meta = GstVideo.buffer_get_video_meta(sample.get_buffer())
+    stride, offset = (meta.stride[0], meta.offset[0]) if meta else (info.stride[0], info.offset[0])
+    components = info.finfo.pixel_stride[0] // kind.itemsize
+    rows = np.lib.stride_tricks.as_strided(
+        data[offset:].view(kind) if offset else data.view(kind),
+        (info.height, info.width, components), (stride, info.finfo.pixel_stride[0], kind.itemsize),
+        writeable=False)
+    return rows[..., 0] if components == 1 else rows
+
+
+VIEWS = {"application/x-oct": oct_view, "other/tensors": tensors_view, "video/x-raw": video_view}
+
+
+def view_of(sample):
+    """Returns the frame of a sample as an array that shares its memory and cannot be written."""
+    structure = sample.get_caps().get_structure(0)
+    view = VIEWS.get(structure.get_name())
+    if not view:
+        raise ValueError(f"the chain ends with {structure.get_name()}, expected one of "
+                         f"{', '.join(VIEWS)}")
+    return view(bytes_of(sample.get_buffer()), sample, structure)

@@ -1,0 +1,222 @@
+"""Recordings of raw spectra, each format read by the library that is made for it
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import dataclasses
+import importlib
+import math
+import os
+import pathlib
+import warnings
+
+import numpy as np
+
+from .frames import TYPES_OF_OCT, oct_caps
+
+PACKED_BITS = {"MONO10P": 10, "MONO12P": 12, "MONO12PACKED": 12}
+BLOCK = 16 << 20  # bytes that are read at once, where a format has no blocks of its own
+
+
+class RecordingError(Exception):
+    """A recording that cannot be read; says why in one sentence, with its path."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """What a file does not say itself: sizes and format of raw files, name of the array in a file
+    of several."""
+    samples: int = None
+    lines: int = None
+    format: str = "U16LE"
+    header_bytes: int = 0
+    dataset: str = None
+
+    def given(self):
+        """Returns those that differ from the default, by name."""
+        return {field.name: value for field in dataclasses.fields(self)
+                if (value := getattr(self, field.name)) != field.default}
+
+
+class Recording:
+    """Frames of one array-like, (frames, lines, samples); leading lengths may be missing, or be
+    several, as (volumes, b_scans, lines, samples). Slices of the array-like are read on demand.
+
+    `parser` is the element that reads the file instead; there is no array then, and the number
+    of frames is unknown.
+    """
+
+    def __init__(self, path, array=None, parser=None, caps=None):
+        self.path, self.array, self.parser, self.caps = path, array, parser, caps
+        self.count = self.lines = self.samples = self.frame_bytes = None
+        if parser:
+            return
+        if array.ndim == 0 or 0 in array.shape or np.dtype(array.dtype).kind not in "iufc":
+            raise RecordingError(f"{self}: {array.dtype} of shape {array.shape}, expected numbers "
+                                 "of shape (frames, lines, samples)")
+        self.dtype = np.dtype(array.dtype)
+        self.lines, self.samples = array.shape[-2:] if array.ndim > 1 else (1, len(array))
+        self.count = math.prod(array.shape[:-2])
+        self.frame_bytes = self.lines * self.samples * self.dtype.itemsize
+
+    def __str__(self):
+        return str(self.path)
+
+    def frames(self, start=0, stop=None):
+        """Yields the frames from `start` to `stop`, (lines, samples) each."""
+        stop = self.count if stop is None else stop
+        lead = self.array.shape[:-2]
+        if len(lead) != 1:
+            for number in range(start, stop):
+                frame = self.array[np.unravel_index(number, lead)] if lead else self.array[...]
+                yield np.asarray(frame).reshape(self.lines, self.samples)
+            return
+        block = self.block()
+        first = start
+        while first < stop:
+            end = min(first - first % block + block, stop)
+            yield from np.asarray(self.array[first:end])
+            first = end
+
+    def block(self):
+        """Returns the number of frames to read at once: whole chunks, which are decompressed as
+        a whole."""
+        if isinstance(self.array, np.ndarray):
+            return max(1, BLOCK // self.frame_bytes)
+        chunks = getattr(self.array, "chunks", None)
+        return chunks[0] if chunks else 1
+
+
+def library(name, package):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise RecordingError(f"{name} is missing: install {package}") from None
+
+
+def open_npy(path, _):
+    return Recording(path, np.load(path, mmap_mode="r", allow_pickle=False))
+
+
+def open_oct(path, _):
+    return Recording(path, parser="octfileparse")
+
+
+def frames_of_file(path, frame_bytes, header_bytes):
+    """Returns the number of frames of this size in a file, which must be whole."""
+    size = os.stat(path).st_size - header_bytes
+    if size < frame_bytes or size % frame_bytes:
+        raise RecordingError(f"{path}: {max(size, 0)} bytes after a header of {header_bytes}, "
+                             f"expected whole frames of {frame_bytes} bytes")
+    return size // frame_bytes
+
+
+def open_raw(path, options):
+    samples, lines, name = options.samples, options.lines, options.format
+    if not samples or not lines:
+        raise RecordingError(f"{path}: a raw file does not say its sizes, give samples and lines")
+    if name not in PACKED_BITS and name not in TYPES_OF_OCT:
+        raise RecordingError(f"{path}: format {name} is not one of "
+                             f"{', '.join([*TYPES_OF_OCT, *PACKED_BITS])}")
+    if name in PACKED_BITS:
+        kind, shape = np.dtype("u1"), (lines, samples * PACKED_BITS[name] // 8)
+        if samples * PACKED_BITS[name] % 8:
+            raise RecordingError(f"{path}: {samples} samples of {name} are not whole bytes")
+        caps = oct_caps(name, "wavelength", lines, samples)
+    else:
+        kind, shape, caps = np.dtype(TYPES_OF_OCT[name]), (lines, samples), None
+    count = frames_of_file(path, math.prod(shape) * kind.itemsize, options.header_bytes)
+    array = np.memmap(path, kind, "r", options.header_bytes, (count, *shape))
+    return Recording(path, array, caps=caps)
+
+
+def one_array(path, arrays, dataset):
+    """Returns the array of a file that is called `dataset`, or the only one with lines."""
+    if dataset is not None:
+        if dataset not in arrays:
+            raise RecordingError(f"{path}: no dataset {dataset}, only {', '.join(arrays)}")
+        return arrays[dataset]
+    lines = {name: array for name, array in arrays.items() if array.ndim >= 2}
+    if len(lines) != 1:
+        raise RecordingError(f"{path}: {len(lines)} arrays of two or more dimensions "
+                             f"({', '.join(lines)}): choose one by dataset")
+    return next(iter(lines.values()))
+
+
+def open_hdf5(path, options):
+    h5py = library("h5py", "python3-h5py")
+    arrays = {}
+
+    def note(name, item):
+        if isinstance(item, h5py.Dataset) and item.shape is not None:
+            arrays[name] = item
+
+    h5py.File(path, "r").visititems(note)
+    dataset = options.dataset.strip("/") if options.dataset else None
+    return Recording(path, one_array(path, arrays, dataset))
+
+
+def open_zarr(path, options):
+    zarr = library("zarr", "python3-zarr")
+    root = zarr.open(str(path), mode="r")
+    array = root
+    if hasattr(root, "arrays"):
+        name = options.dataset
+        array = root[name] if name and name in root else one_array(path, dict(root.arrays()), name)
+    missing = array.nchunks - array.nchunks_initialized
+    if missing:
+        warnings.warn(f"{path}: {missing} of {array.nchunks} chunks are missing, which zarr reads "
+                      f"as {array.fill_value}", stacklevel=2)
+    return Recording(path, array)
+
+
+class Pages:
+    """Pages of a TIFF file as one array, each read on demand"""
+
+    def __init__(self, series):
+        self.series, self.dtype = series, series.dtype
+        self.shape = (len(series.pages), *series.pages[0].shape)
+        self.ndim = len(self.shape)
+
+    def __getitem__(self, frames):
+        numbers = range(len(self.series.pages))[frames]
+        return np.stack([self.series.pages[number].asarray() for number in numbers])
+
+
+def open_tiff(path, options):
+    tifffile = library("tifffile", "python3-tifffile")
+    images = tifffile.TiffFile(path).series
+    arrays = {str(number): series for number, series in enumerate(images)}
+    series = one_array(path, arrays, options.dataset)
+    if "S" in series.axes:
+        raise RecordingError(f"{path}: a picture with colours, expected spectra")
+    if series.dataoffset is None:
+        return Recording(path, Pages(series))
+    kind = series.dtype.newbyteorder(series.parent.byteorder)
+    return Recording(path, np.memmap(path, kind, "r", series.dataoffset, series.shape))
+
+
+READERS = {".npy": open_npy, ".oct": open_oct, ".raw": open_raw, ".bin": open_raw, ".dat": open_raw,
+           ".h5": open_hdf5, ".hdf5": open_hdf5, ".zarr": open_zarr, ".tif": open_tiff,
+           ".tiff": open_tiff}
+RAW = {suffix for suffix, reader in READERS.items() if reader is open_raw}
+
+
+def open_recording(path, **options):
+    """Returns the Recording in a file, or in a folder of zarr. Raises RecordingError."""
+    path = pathlib.Path(path)
+    reader = READERS.get(path.suffix.lower())
+    if options.get("samples"):
+        reader = reader or open_raw
+    if not reader:
+        raise RecordingError(f"{path}: no recording by its name, expected one of "
+                             f"{' '.join(READERS)}, or a raw file with samples and lines")
+    try:
+        os.stat(path)
+        return reader(path, Options(**options))
+    except RecordingError:
+        raise
+    except OSError as error:
+        raise RecordingError(f"{path}: {error.strerror or error}") from None
+    except Exception as error: # libraries raise any for files that are not theirs
+        said = str(error) or type(error).__name__
+        raise RecordingError(f"{path}: {said.splitlines()[0]}") from None
