@@ -16,7 +16,7 @@ from gi.repository import GLib, Gst  # noqa: E402
 
 from .frames import FRAMERATE, choose, view_of  # noqa: E402
 from .memory import buffer_of  # noqa: E402
-from .recordings import Recording, open_recording  # noqa: E402
+from .recordings import Recording, RecordingError, open_recording  # noqa: E402
 
 DEPTHS = "octwindowinterp ! octfft ! " \
          "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
@@ -73,8 +73,8 @@ class Chain:
             self.source.connect("need-data", self.push)
 
     def elements(self):
-        """Returns the elements, those of bins too, from the source to the sink."""
-        found, iterator = [], self.pipeline.iterate_recurse()
+        """Returns the elements from the source to the sink."""
+        found, iterator = [], self.pipeline.iterate_sorted()
         while (step := iterator.next())[0] == Gst.IteratorResult.OK:
             found.append(step[1])
         return found[::-1]
@@ -177,8 +177,11 @@ class Chain:
                 yield sample
                 continue
             self.check_messages(recording)
+            if isinstance(self.failure, OSError):
+                raise self.failure # which may go away
             if self.failure:
-                raise self.failure
+                said = str(self.failure) or type(self.failure).__name__
+                raise RecordingError(f"{recording}: {said.splitlines()[0]}") from self.failure
             if self.sink.get_property("eos"):
                 return
             if deadline and time.monotonic() > deadline:

@@ -77,13 +77,14 @@ class Recording:
             yield from np.asarray(self.array[first:end])
             first = end
 
-    def block(self):
-        """Returns the number of frames to read at once: whole chunks, which are decompressed as
-        a whole."""
-        if isinstance(self.array, np.ndarray):
-            return max(1, BLOCK // self.frame_bytes)
+    def chunk(self):
+        """Returns the number of frames that the file compresses together."""
         chunks = getattr(self.array, "chunks", None)
         return chunks[0] if chunks else 1
+
+    def block(self):
+        """Returns the number of frames to read at once: whole chunks."""
+        return max(1, BLOCK // self.frame_bytes // self.chunk()) * self.chunk()
 
 
 def library(name, package):

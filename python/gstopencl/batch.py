@@ -1,0 +1,327 @@
+"""oct-process: processes recordings with a chain of elements, on the workers of Dask
+
+oct-process [OPTION...] FOLDER|FILE...
+
+Each recording of raw spectra becomes a result of the same name and subfolder in the output folder.
+A .json beside it says by which chain it was made of which recording. Recordings are .npy, Thorlabs
+.oct, HDF5 (.h5, .hdf5), TIFF (.tif, .tiff), folders of zarr (.zarr) and raw files (.raw, .bin, .dat;
+with --samples and --lines).
+
+Without --scheduler the workers are processes of this machine, one for each of its GPUs, else one
+for the CPU. With --scheduler they are the workers of that scheduler, which must see the folders by
+the same names. Each worker uses a device of its own, with one OpenCL context and one pipeline for
+all recordings. A recording larger than --task-bytes is split between two groups of B-scans, and
+several workers process it.
+
+A run that was interrupted continues when it is started again: results of the same chain stay.
+Results of another chain are replaced once the new ones are complete. Results of other recordings
+are never replaced, and results of these recordings are not taken as recordings. Recordings that
+fail are listed at the end with the reason; the others are processed, and the exit status is 1.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import fcntl
+import functools
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import time
+
+from .chain import DEPTHS
+from .jobs import UNFINISHED, Job, plugin_folders, record_of, remove, version
+from .progress import Progress
+from .recordings import RAW, READERS, Options, RecordingError
+from .results import FORMATS, check_library
+from .run import Run, connect
+
+SIZES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+PROGRAM = "oct-process"
+INTERRUPTED = 130  # exit status, as of shells
+
+
+def fail(text):
+    sys.exit(f"{PROGRAM}: {text}")
+
+
+# --- arguments ---
+
+
+def size(text):
+    """Returns the number of bytes of a text such as 500M."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMGT]?)B?", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text}: expected bytes, as 500M or 2G")
+    return int(float(match[1]) * SIZES[match[2]])
+
+
+def positive(kind, text):
+    try:
+        number = kind(text)
+    except ValueError:
+        number = 0
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
+    return number
+
+
+def add_work(parser):
+    group = parser.add_argument_group("what is processed")
+    group.add_argument("--chain", metavar="ELEMENTS", help="elements between openclupload and "
+                       "opencldownload (octwindowinterp and octfft, which give levels in dB)")
+    group.add_argument("--settings", metavar="FILE", type=pathlib.Path, help="of octwindowinterp, as "
+                       "oct-calibrate writes it (settings.txt of the folder, if --chain is not given)")
+    group.add_argument("--names", metavar="PATTERN", help="recordings in a FOLDER, as '**/*.npy' "
+                       "(all in it, not those in subfolders)")
+    group.add_argument("--output", metavar="FOLDER", type=pathlib.Path,
+                       help="where results go (FOLDER/processed)")
+    group.add_argument("--to", choices=FORMATS, default="npy",
+                       help="format of results (%(default)s)")
+
+
+def add_reading(parser):
+    count = functools.partial(positive, int)
+    group = parser.add_argument_group("how recordings are read")
+    group.add_argument("--samples", metavar="N", type=count, help="of an A-line of raw files")
+    group.add_argument("--lines", metavar="N", type=count, help="A-lines of a frame of raw files")
+    group.add_argument("--format", metavar="NAME", default="U16LE",
+                       help="of raw files, as octrawparse has it (%(default)s)")
+    group.add_argument("--header-bytes", metavar="N", type=int, default=0,
+                       help="before the first frame of raw files")
+    group.add_argument("--dataset", metavar="NAME", help="array in a file of several arrays")
+    group.add_argument("--task-bytes", metavar="SIZE", type=size, default=size("256M"), help="split "
+                       "larger recordings into tasks of this size (256M; 0 = never)")
+    group.add_argument("--group", metavar="N", type=count, help="number of frames after which a "
+                       "recording may be split (found from the chain)")
+
+
+def add_workers(parser):
+    group = parser.add_argument_group("who processes them")
+    where = group.add_mutually_exclusive_group()
+    where.add_argument("--workers", metavar="N", type=functools.partial(positive, int),
+                       help="processes of this machine")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler")
+    where.add_argument("--scheduler-file", metavar="FILE",
+                       help="that dask-scheduler --scheduler-file has written")
+    group.add_argument("--retries", metavar="N", type=int, default=2,
+                       help="of a task that fails for a reason that may go away (%(default)s)")
+    group.add_argument("--timeout", metavar="SECONDS", type=functools.partial(positive, float),
+                       help="for each task")
+    group.add_argument("--report", metavar="FILE", type=pathlib.Path,
+                       help="JSON file that says what became of each recording")
+
+
+def parse_arguments():
+    usage, _, rest = __doc__.partition("\n\n")[2].partition("\n\n")
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, usage=usage, description=rest.partition("SPDX")[0],
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+")
+    for add in add_work, add_reading, add_workers:
+        add(parser)
+    asked = parser.parse_args()
+    for path in asked.recordings:
+        if not path.exists():
+            parser.error(f"{path}: no such file or folder")
+    return asked
+
+
+# --- recordings and their jobs ---
+
+
+def is_recording_by_name(path, has_sizes):
+    suffix = path.suffix.lower()
+    is_folder = path.is_dir()
+    return suffix in READERS and (suffix not in RAW or has_sizes) and is_folder == (suffix == ".zarr")
+
+
+def source_of(result):
+    """Returns the recording that a run made this result of, by the record beside it; None where it
+    is no result."""
+    try:
+        made_of = json.loads(record_of(result).read_text())
+        if not {"chain", "bytes", "modified"} <= made_of.keys():
+            return None
+    except (OSError, ValueError, AttributeError):
+        return None
+    # Records had no such line when all results were made in a subfolder.
+    recording = made_of.get("recording", f"../{result.name}")
+    return pathlib.Path(os.path.normpath(result.parent.resolve() / recording))
+
+
+def files_of_settings(file):
+    """Returns the files that a settings file names, which are no recordings, and itself."""
+    if not file:
+        return set()
+    values = [line.partition("=")[2].strip() for line in file.read_text().splitlines()]
+    return {file.resolve()} | {(file.parent / value).resolve() for value in values if value}
+
+
+def recordings_of(folder, names, has_sizes, settings):
+    """Returns all files of these names but the results of a run over this folder."""
+    if names and ".." in pathlib.PurePath(names).parts:
+        fail(f"--names {names}: leads out of {folder}")
+    try:
+        found = sorted(path for path in folder.glob(names or "*")
+                       if is_recording_by_name(path, has_sizes) or names and not path.is_dir())
+    except (ValueError, NotImplementedError) as error:
+        fail(f"--names {names}: {error}")
+    sources = {path: source_of(path) for path in found}
+    others = files_of_settings(settings)
+    found = [path for path, source in sources.items()
+             if not (source and folder in source.parents)
+             and UNFINISHED not in path.name and path not in others
+             and not any(parent.suffix.lower() == ".zarr" for parent in path.parents)]
+    if not found:
+        fail(f"{folder}: nothing there is named {names}" if names else
+             f"{folder}: no recording there; --names PATTERN selects others")
+    return found
+
+
+def chain_and_settings(asked, folder):
+    """Returns the chain and the settings file: that of the folder, without --chain."""
+    file = asked.settings
+    if not file and not asked.chain and (folder / "settings.txt").exists():
+        file = folder / "settings.txt"
+    return asked.chain or DEPTHS, file
+
+
+def jobs_of(root, asked):
+    """Returns the jobs of a folder or of one recording."""
+    is_one = not root.is_dir() or root.suffix.lower() == ".zarr"
+    folder = root.parent if is_one else root
+    chain, settings = chain_and_settings(asked, folder)
+    found = [root] if is_one else recordings_of(folder, asked.names, asked.samples, settings)
+    output = (asked.output or folder / "processed").resolve()
+    try:
+        said = settings.read_text() if settings else None
+    except OSError as error:
+        fail(f"--settings {settings}: {error.strerror}")
+    return [Job(recording, (output / recording.relative_to(folder)).with_suffix(f".{asked.to}"),
+                output, chain, settings and str(settings.resolve()), said, asked.to,
+                Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset),
+                asked.group, asked.task_bytes, asked.timeout, tuple(plugin_folders()), version())
+            for recording in found]
+
+
+def refuse_conflicts(jobs):
+    """A result replaces no file but an earlier result of the same recording."""
+    makers = {}
+    for job in jobs:
+        for file in job.result, job.record:
+            other = makers.setdefault(file, job).recording
+            if other != job.recording:
+                fail(f"{file}: both {other} and {job.recording} would make it: "
+                     "select one of them by --names")
+        is_there = job.result.exists() or job.record.exists()
+        if is_there and source_of(job.result) != job.recording:
+            fail(f"{job.result}: is there, and was not made of {job.recording}: "
+                 "choose another --output")
+
+
+def lock(folder):
+    """Two at once in one folder would each take away what the other has not finished."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        fail(f"{folder}: another {PROGRAM} is at work")
+
+
+def tidy(folder, kept):
+    """Removes unfinished files of killed workers, but for those that a run continues."""
+    for leftover in folder.glob(f".*{UNFINISHED}*"):
+        if not any(leftover.name.startswith(f".{name}{UNFINISHED}") for name in kept):
+            remove(leftover)
+
+
+def names_kept(jobs):
+    """Returns the names of unfinished results of which parts may be written."""
+    kept = set()
+    for job in jobs:
+        try:
+            kept.add(job.temporary().name[1:].partition(".")[0])
+        except OSError:
+            pass  # the recording is gone, which the worker reports
+    return kept
+
+
+# --- the run ---
+
+
+def summary(job, result):
+    """Returns what the report says of a recording."""
+    status = "failed" if "reason" in result else result.pop("status", "processed")
+    return {"recording": str(job.recording), "result": str(job.result), "status": status, **result}
+
+
+def write_report(path, asked, outcomes, began):
+    """Writes the report of --report, whole or not at all."""
+    report = {"arguments": sys.argv[1:], "chain": asked.chain or DEPTHS,
+              "began": time.strftime("%FT%T%z", time.localtime(began)),
+              "seconds": round(time.time() - began, 3),
+              "recordings": [summary(job, dict(result)) for job, result in outcomes.items()]}
+    written = path.with_name(f".{path.name}{UNFINISHED}")
+    written.write_text(json.dumps(report, indent=1) + "\n")
+    os.replace(written, path)
+
+
+def process(asked, jobs, outcomes):
+    """Processes the jobs and adds their outcomes. Returns whether it was interrupted."""
+    try:
+        with connect(asked) as client:
+            print(f"Dashboard: {client.dashboard_link}", flush=True)
+            run = Run(client, jobs, asked.retries, outcomes)
+            with Progress(run.total, len(jobs)) as progress:
+                run.run(progress)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def print_outcomes(outcomes):
+    for job, result in outcomes.items():
+        for warning in result.get("warnings", []):
+            print(f"{PROGRAM}: {warning}", file=sys.stderr)
+    failed = [result["reason"] for result in outcomes.values() if "reason" in result]
+    for reason in failed:
+        print(reason, file=sys.stderr)
+    return len(failed)
+
+
+def main():
+    asked = parse_arguments()
+    began = time.time()
+    try:
+        check_library(asked.to)
+    except RecordingError as error:
+        fail(f"--to {asked.to}: {error}")
+    all_jobs = [job for path in asked.recordings for job in jobs_of(path.resolve(), asked)]
+    outputs = dict.fromkeys(job.output for job in all_jobs)
+    refuse_conflicts(all_jobs)
+    for output in outputs:
+        lock(output)
+        tidy(output, names_kept(all_jobs))
+    # For workers that this process starts, which read their registry of plugins once
+    os.environ["GST_PLUGIN_PATH"] = os.pathsep.join(plugin_folders())
+    outcomes = {job: {"status": "done before"} for job in all_jobs if job.is_done()}
+    jobs = [job for job in all_jobs if job not in outcomes]
+    print(f"{len(all_jobs)} recordings, {len(outcomes)} of them done before", flush=True)
+    interrupted = bool(jobs) and process(asked, jobs, outcomes)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for output in outputs:
+        tidy(output, names_kept(jobs) if interrupted else [])
+    if asked.report:
+        write_report(asked.report, asked, outcomes, began)
+    failed = print_outcomes(outcomes)
+    if interrupted:
+        print(f"{PROGRAM}: interrupted; the same command continues with the "
+              f"{len(all_jobs) - len(outcomes)} recordings that are left", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    processed = len(jobs) - failed
+    print(f"{processed} processed, {failed} failed, into {', '.join(map(str, outputs))}")
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,175 @@
+"""Files of results, each format written by the library that is made for it
+
+A result is written frame by frame, or in parts by several processes. These write into slots of a
+file that is created at its full size; with zarr each B-scan is a chunk, a file of its own.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import pathlib
+
+import numpy as np
+from gi.repository import Gst
+
+from .frames import view_of
+from .recordings import library
+
+CLASSIC_TIFF = 4_000_000_000  # bytes; larger files need BigTIFF
+
+
+class Stream:
+    """File that is written frame by frame. `limit` is the expected maximum number of frames, None
+    where it is unknown."""
+
+    def __init__(self, path, limit):
+        self.path, self.limit, self.count, self.shape, self.dtype = path, limit, 0, None, None
+
+    def write(self, sample):
+        frame = view_of(sample)
+        if self.shape is None:
+            self.shape, self.dtype = frame.shape, frame.dtype
+            self.start(frame)
+        elif (frame.shape, frame.dtype) != (self.shape, self.dtype):
+            raise ValueError(f"the chain changes its frames from {self.shape} {self.dtype} to "
+                             f"{frame.shape} {frame.dtype}")
+        self.put(frame)
+        self.count += 1
+
+
+class NpyStream(Stream):
+    """The header is written again at the end, when the number of frames is known. NumPy leaves
+    room for it."""
+
+    def header(self):
+        np.lib.format.write_array_header_1_0(self.file, {
+            "descr": np.lib.format.dtype_to_descr(self.dtype), "fortran_order": False,
+            "shape": (self.count, *self.shape)})
+        return self.file.tell()
+
+    def start(self, _):
+        self.file = open(self.path, "wb")
+        self.header_bytes = self.header()
+
+    def put(self, frame):
+        self.file.write(np.ascontiguousarray(frame).data)
+
+    def close(self):
+        with self.file:
+            self.file.seek(0)
+            if self.header() != self.header_bytes:
+                raise ValueError("NumPy has changed the length of the header")
+
+
+class ZarrStream(Stream):
+    def start(self, frame):
+        self.array = create_zarr(self.path, (0, *frame.shape), frame.dtype)
+
+    def put(self, frame):
+        self.array.append(frame[np.newaxis])
+
+    def close(self):
+        pass
+
+
+class TiffStream(Stream):
+    def start(self, frame):
+        tifffile = library("tifffile", "python3-tifffile")
+        large = self.limit is None or self.limit * frame.nbytes > CLASSIC_TIFF
+        self.writer = tifffile.TiffWriter(self.path, bigtiff=large)
+        self.photometric = photometric_of(frame.shape)
+
+    def put(self, frame):
+        self.writer.write(frame, photometric=self.photometric, contiguous=True)
+
+    def close(self):
+        self.writer.close()
+
+
+class VolumeStream(Stream):
+    """NRRD or NIfTI by octfilesink, which knows the voxel sizes from the caps"""
+
+    def start(self, _):
+        self.pipeline = Gst.parse_launch(
+            "appsrc name=source format=time block=true ! octfilesink name=sink")
+        self.source = self.pipeline.get_by_name("source")
+        self.pipeline.get_by_name("sink").set_property("location", str(self.path))
+        self.pipeline.set_state(Gst.State.PLAYING)
+
+    def write(self, sample):
+        super().write(sample)
+        if self.source.emit("push-sample", sample) != Gst.FlowReturn.OK:
+            self.close()
+
+    def put(self, _):
+        pass
+
+    def close(self):
+        self.source.emit("end-of-stream")
+        message = self.pipeline.get_bus().timed_pop_filtered(
+            Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        self.pipeline.set_state(Gst.State.NULL)
+        if message.type == Gst.MessageType.ERROR:
+            raise OSError(f"octfilesink: {message.parse_error()[0].message}")
+
+
+def photometric_of(frame_shape):
+    has_colours = len(frame_shape) == 3 and frame_shape[2] in (3, 4)
+    return "rgb" if has_colours else "minisblack"
+
+
+def create_npy(path, shape, dtype):
+    return np.lib.format.open_memmap(path, "w+", dtype, shape)
+
+
+def open_npy(path):
+    return np.load(path, mmap_mode="r+")
+
+
+def create_zarr(path, shape, dtype):
+    """Returns an array of which each chunk is a B-scan, or a picture."""
+    zarr = library("zarr", "python3-zarr")
+    inner = shape[1:] if len(shape) < 4 else (1, *shape[2:])
+    return zarr.open(str(path), mode="w", shape=shape, dtype=dtype, chunks=(1, *inner))
+
+
+def open_zarr(path):
+    return library("zarr", "python3-zarr").open(str(path), mode="r+")
+
+
+def create_tiff(path, shape, dtype):
+    size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+    return library("tifffile", "python3-tifffile").memmap(
+        path, shape=shape, dtype=dtype, photometric=photometric_of(shape[1:]),
+        bigtiff=size > CLASSIC_TIFF)
+
+
+def open_tiff(path):
+    return library("tifffile", "python3-tifffile").memmap(path, mode="r+")
+
+
+# Format: what streams into it, and what creates and opens files with slots (None: streamed only)
+FORMATS = {
+    "npy": (NpyStream, create_npy, open_npy),
+    "zarr": (ZarrStream, create_zarr, open_zarr),
+    "nii": (VolumeStream, None, None),
+    "nrrd": (VolumeStream, None, None),
+    "tiff": (TiffStream, create_tiff, open_tiff),
+}
+LIBRARIES = {"zarr": ("zarr", "python3-zarr"), "tiff": ("tifffile", "python3-tifffile")}
+
+
+def check_library(name):
+    """Raises RecordingError where the library of a format is missing."""
+    if name in LIBRARIES:
+        library(*LIBRARIES[name])
+
+
+def write_to_disk(path):
+    """Waits until a file, or all files of a folder, are on the disk."""
+    path = pathlib.Path(path)
+    for file in [path] if path.is_file() else filter(pathlib.Path.is_file, path.rglob("*")):
+        handle = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,173 @@
+"""A run of oct-process: its Dask workers, and the tasks that they are given
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import logging
+import os
+import pathlib
+import sys
+import tempfile
+import zipfile
+
+from .jobs import (PACKAGE, Plan, begin, extent_of, finish, journal_of, listed_devices, parts_done,
+                   run_part, version)
+
+SCHEDULER_ANSWERS_AFTER = 10  # seconds
+
+
+def import_dask():
+    try:
+        import distributed
+    except ImportError:
+        sys.exit("oct-process: Dask is missing: install python3-distributed")
+    return distributed
+
+
+def connect(asked):
+    """Returns a client of the scheduler that was asked for, or of workers of this machine."""
+    distributed = import_dask()
+    if asked.scheduler or asked.scheduler_file:
+        return connect_to_scheduler(distributed, asked)
+    for name in "distributed", "distributed.worker", "distributed.nanny", "tornado", "asyncio":
+        logging.getLogger(name).setLevel(logging.CRITICAL) # failures are listed at the end
+    # Pages of files that are mapped into memory must not count against a worker.
+    return distributed.Client(distributed.LocalCluster(
+        n_workers=asked.workers or len(listed_devices()), threads_per_worker=1, memory_limit=0,
+        dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL))
+
+
+def connect_to_scheduler(distributed, asked):
+    option, where = ("--scheduler", {"address": asked.scheduler}) if asked.scheduler else \
+                    ("--scheduler-file", {"scheduler_file": asked.scheduler_file})
+    value = asked.scheduler or asked.scheduler_file
+    if asked.scheduler_file and not os.path.exists(value):
+        sys.exit(f"oct-process: {option} {value}: no such file")
+    try:
+        client = distributed.Client(**where, timeout=SCHEDULER_ANSWERS_AFTER)
+    except (OSError, ValueError) as error:
+        sys.exit(f"oct-process: {option} {value}: no scheduler answers there: {error}")
+    send_package(client)
+    return client
+
+
+def send_package(client):
+    """Gives this package to the workers, where it need not be installed."""
+    from distributed.diagnostics.plugin import UploadFile
+    with tempfile.TemporaryDirectory() as folder:
+        archive = pathlib.Path(folder) / f"gstopencl-{version()}.zip"
+        with zipfile.ZipFile(archive, "w") as file:
+            for module in PACKAGE.glob("*.py"):
+                file.write(module, f"gstopencl/{module.name}")
+        register = getattr(client, "register_plugin", None) or client.register_worker_plugin
+        register(UploadFile(str(archive)))
+
+
+def reason_of(error):
+    if type(error).__name__ == "KilledWorker":
+        return "each worker that processed it died"
+    said = str(error) or type(error).__name__
+    return said.splitlines()[0]
+
+
+def size_of(job):
+    try:
+        return extent_of(job.recording)[0]
+    except OSError:
+        return 0 # the worker reports it
+
+
+class Parts:
+    """A recording that is processed in parts"""
+
+    def __init__(self, plan):
+        self.plan, self.journal = plan, journal_of(plan.unfinished)
+        self.left = set(range(len(plan.parts))) - parts_done(plan.unfinished)
+        self.seconds, self.warnings = 0, set()
+
+    def end_part(self, number, result):
+        self.left.discard(number)
+        self.seconds += result["seconds"]
+        self.warnings.update(result["warnings"])
+        with open(self.journal, "a", encoding="ascii") as journal:
+            journal.write(f"{number}\n")
+
+    def share(self, number):
+        start, stop = self.plan.parts[number][:2]
+        return (stop - start) / self.plan.parts[-1][1]
+
+
+class Run:
+    """Jobs at work: the next tasks are submitted as others finish. Outcomes go into `outcomes`,
+    dictionaries with a reason where a job failed."""
+
+    def __init__(self, client, jobs, retries, outcomes):
+        self.client, self.retries, self.outcomes = client, retries, outcomes
+        self.sizes = {job: size_of(job) for job in jobs}
+        self.total = sum(self.sizes.values())
+        self.parts, self.tasks = {}, {}
+        self.jobs = jobs
+
+    def submit(self, job, after, function, *arguments):
+        """Lets a worker call function (job, *arguments), and then calls after (job, result,
+        *arguments)."""
+        future = self.client.submit(function, job, *arguments, pure=False, retries=self.retries)
+        self.tasks[future] = job, after, arguments
+        self.futures.add(future)
+
+    def run(self, progress):
+        from distributed import as_completed
+        self.progress, self.futures = progress, as_completed()
+        for job in self.jobs:
+            self.submit(job, self.after_begin, begin)
+        for future in self.futures:
+            job, after, arguments = self.tasks.pop(future)
+            if job in self.outcomes:
+                continue # another part has failed
+            try:
+                result = future.result()
+            except Exception as error: # of any library
+                result = {"reason": f"{job.recording}: {reason_of(error)}"}
+            future.release()
+            if isinstance(result, dict) and "reason" in result:
+                self.end(job, result)
+            else:
+                after(job, result, *arguments)
+
+    def after_begin(self, job, result):
+        if not isinstance(result, Plan):
+            self.end(job, result)
+            return
+        self.parts[job] = parts = Parts(result)
+        for number in range(len(result.parts)):
+            if number in parts.left:
+                self.submit(job, self.after_part, run_part, result, number)
+            else:
+                self.progress.add(self.sizes[job] * parts.share(number))
+        self.finish_if_complete(job)
+
+    def after_part(self, job, result, _, number):
+        parts = self.parts[job]
+        parts.end_part(number, result)
+        self.progress.add(self.sizes[job] * parts.share(number))
+        self.finish_if_complete(job)
+
+    def finish_if_complete(self, job):
+        if not self.parts[job].left:
+            self.submit(job, self.after_finish, finish, self.parts[job].plan)
+
+    def after_finish(self, job, result, _):
+        parts = self.parts[job]
+        parts.journal.unlink(missing_ok=True)
+        result["seconds"] += parts.seconds
+        result["warnings"] = sorted(parts.warnings.union(result["warnings"]))
+        result["parts"] = len(parts.plan.parts)
+        self.end(job, result)
+
+    def end(self, job, result):
+        self.outcomes[job] = {"bytes": self.sizes[job], **result}
+        if job not in self.parts:
+            self.progress.add(self.sizes[job])
+        elif "reason" in result:
+            self.client.cancel([future for future, (other, *_) in self.tasks.items()
+                                if other == job])
+        self.progress.end_recording()
