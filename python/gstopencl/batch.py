@@ -36,7 +36,7 @@ from .jobs import UNFINISHED, Job, plugin_folders, record_of, remove, version
 from .progress import Progress
 from .recordings import RAW, READERS, Options, RecordingError
 from .results import FORMATS, check_library
-from .run import Run, connect
+from .run import Run, connected
 
 SIZES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 PROGRAM = "oct-process"
@@ -273,7 +273,7 @@ def write_report(path, asked, outcomes, began):
 def process(asked, jobs, outcomes):
     """Processes the jobs and adds their outcomes. Returns whether it was interrupted."""
     try:
-        with connect(asked) as client:
+        with connected(asked) as client:
             print(f"Dashboard: {client.dashboard_link}", flush=True)
             run = Run(client, jobs, asked.retries, outcomes)
             with Progress(run.total, len(jobs)) as progress:

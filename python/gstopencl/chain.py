@@ -14,7 +14,7 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
-from .frames import FRAMERATE, choose, view_of  # noqa: E402
+from .frames import FRAMERATE, choose, start_gstreamer, view_of  # noqa: E402
 from .memory import buffer_of  # noqa: E402
 from .recordings import Recording, RecordingError, open_recording  # noqa: E402
 
@@ -57,7 +57,7 @@ class Chain:
     """
 
     def __init__(self, elements, settings=None, device=None, parser=None):
-        Gst.init(None)
+        start_gstreamer()
         source = FILES.format(parser=parser) if parser else ARRAYS
         try:
             self.pipeline = Gst.parse_launch(PIPELINE.format(source=source, chain=elements))

@@ -22,6 +22,11 @@ TYPES_OF_TENSORS = {name: f"<{kind}" for kind, name in TENSORS.items()}
 TYPES_OF_VIDEO = {"GRAY16_LE": "<u2", "GRAY16_BE": ">u2", "RGBA64_LE": "<u2"}
 
 
+def start_gstreamer():
+    if not Gst.is_initialized():
+        Gst.init(None)
+
+
 def oct_caps(name, domain, lines, samples):
     return f"application/x-oct,domain={domain},format={name},samples={samples},lines={lines}," \
            f"framerate={FRAMERATE}/1"

@@ -12,10 +12,10 @@ import math
 import os
 import pathlib
 import re
+import secrets
 import shutil
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 import warnings
@@ -26,7 +26,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 from .chain import ChainError, chain_for  # noqa: E402
-from .frames import view_of  # noqa: E402
+from .frames import start_gstreamer, view_of  # noqa: E402
 from .groups import Unsplittable, group_of  # noqa: E402
 from .recordings import Options, RecordingError, open_recording  # noqa: E402
 from .results import FORMATS, write_to_disk  # noqa: E402
@@ -63,7 +63,7 @@ def claim_device(devices):
     for seat in itertools.count():
         claim = socket.socket(socket.AF_UNIX)
         try:
-            claim.bind(f"\0opencl-reprocess-{os.getuid()}-{seat}")
+            claim.bind(f"\0oct-process-{os.getuid()}-{seat}")
             return devices[seat % len(devices)], claim
         except OSError as error:
             claim.close()
@@ -94,7 +94,7 @@ def plugin_folders():
 def add_plugins(folders):
     """Adds the client's folders: a worker of another process has an environment of its own."""
     known = os.environ.get("GST_PLUGIN_PATH", "").split(os.pathsep)
-    Gst.init(None)
+    start_gstreamer()
     new = [folder for folder in folders if folder not in known]
     for folder in new:
         Gst.Registry.get().scan_path(folder)
@@ -275,11 +275,9 @@ def outcome(job, task):
 def run_whole(job, recording, deadline):
     """Processes a recording frame by frame."""
     made_of, chain = job.made_of(), job.chain_of(recording)
-    handle, name = tempfile.mkstemp(prefix=".", suffix=f"{UNFINISHED}.{job.to}", dir=job.output)
-    os.close(handle)
-    unfinished = pathlib.Path(name)
+    unfinished = job.output / f".{secrets.token_hex(8)}{UNFINISHED}.{job.to}"
     try:
-        stream = FORMATS[job.to][0](name, recording.count)
+        stream = FORMATS[job.to][0](unfinished, recording.count)
         with contextlib.closing(chain.samples(recording, deadline=deadline)) as samples:
             for sample in samples:
                 stream.write(sample)

@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import dataclasses
 import importlib
+import logging
 import math
 import os
 import pathlib
@@ -185,6 +186,7 @@ class Pages:
 
 def open_tiff(path, options):
     tifffile = library("tifffile", "python3-tifffile")
+    logging.getLogger("tifffile").setLevel(logging.CRITICAL) # its errors are raised as well
     images = tifffile.TiffFile(path).series
     arrays = {str(number): series for number, series in enumerate(images)}
     series = one_array(path, arrays, options.dataset)

@@ -2,12 +2,15 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import logging
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import zipfile
+from multiprocessing import resource_tracker
 
 from .jobs import (PACKAGE, Plan, begin, extent_of, finish, journal_of, listed_devices, parts_done,
                    run_part, version)
@@ -23,17 +26,51 @@ def import_dask():
     return distributed
 
 
-def connect(asked):
-    """Returns a client of the scheduler that was asked for, or of workers of this machine."""
+@contextlib.contextmanager
+def without_interrupts():
+    """Lets threads and processes that begin here never see Ctrl-C: this thread ends them. Python's
+    tracker of resources, which the first process starts, would undo that, and would report what
+    killed workers leave."""
+    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [
+        os.environ.get("PYTHONWARNINGS"), "ignore::UserWarning:multiprocessing.resource_tracker"]))
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def kill_workers(cluster):
+    """Ends workers in the middle of their tasks. Dask would wait for these, and log failures."""
+    for nanny in cluster.workers.values():
+        nanny.auto_restart = False
+        if nanny.pid:
+            os.kill(nanny.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def connected(asked):
+    """Yields a client of the scheduler that was asked for, or of workers of this machine."""
     distributed = import_dask()
     if asked.scheduler or asked.scheduler_file:
-        return connect_to_scheduler(distributed, asked)
+        with connect_to_scheduler(distributed, asked) as client:
+            yield client
+        return
     for name in "distributed", "distributed.worker", "distributed.nanny", "tornado", "asyncio":
         logging.getLogger(name).setLevel(logging.CRITICAL) # failures are listed at the end
-    # Pages of files that are mapped into memory must not count against a worker.
-    return distributed.Client(distributed.LocalCluster(
-        n_workers=asked.workers or len(listed_devices()), threads_per_worker=1, memory_limit=0,
-        dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL))
+    with contextlib.ExitStack() as stack:
+        with without_interrupts():
+            # Pages of files that are mapped into memory must not count against a worker.
+            cluster = stack.enter_context(distributed.LocalCluster(
+                n_workers=asked.workers or len(listed_devices()), threads_per_worker=1,
+                memory_limit=0, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL))
+            client = stack.enter_context(distributed.Client(cluster))
+        try:
+            yield client
+        except KeyboardInterrupt:
+            kill_workers(cluster)
+            raise
 
 
 def connect_to_scheduler(distributed, asked):

@@ -1,0 +1,602 @@
+#!/usr/bin/env python3
+"""Promises of gstopencl.process and oct-process: they compute the same as numpy, from each format
+of recordings and into each format of results, as a whole or in parts. If a worker is killed, no
+result is lost and no temporary file remains. No recording is processed twice, and an interrupted
+run continues. A recording that cannot be processed is named, and the others continue. No result
+replaces the result of another recording, and no result is used as a recording.
+
+usage: process.py OCT-PROCESS
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+import h5py
+import nibabel
+import numpy as np
+import tifffile
+import zarr
+
+import gstopencl.chain
+from gstopencl import jobs as tasks
+from gstopencl.chain import DEPTHS
+from octwriter import Recording as OctRecording
+from octwriter import chirp_of
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
+RECORDINGS, FRAMES, LINES, SAMPLES = 12, 40, 64, 512
+WIDE = ",".join(["application/x-oct(memory:OpenCLMemory)", "domain=depth", "format=F32LE"])
+GROUPED = "octscan repeats=2 b-scans=3 ! octwindowinterp ! octfft ! " \
+          "octaverage frames=2 mean=linear ! octdisplay min=0 max=100 ! opencldownload ! openclupload"
+
+
+def noise(seed, *shape):
+    return np.random.default_rng(seed).integers(0, 4096, shape).astype("<u2")
+
+
+def record(folder):
+    """Writes recordings of noise, different in each."""
+    for n in range(RECORDINGS):
+        np.save(folder / f"recording {n:02}.npy", noise(n, FRAMES, LINES, SAMPLES))
+
+
+def record_small(folder, names):
+    """Writes small recordings of noise, which are processed faster than workers start."""
+    for n, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        np.save(folder / name, noise(100 + n, 2, 16, 256))
+
+
+def depth_of(spectra):
+    samples = spectra.shape[-1]
+    window = np.hanning(samples) * 2 / np.hanning(samples).sum()
+    return np.abs(np.fft.fft(spectra * window))[..., : samples // 2]
+
+
+def check_depths(made, spectra):
+    expected = depth_of(spectra)
+    assert made.shape == expected.shape, (made.shape, expected.shape)
+    worst = np.abs(10 ** (made / 20.0) - expected).max() / expected.max()
+    assert worst < 1e-5, worst
+
+
+def check_result(folder, name, output="processed"):
+    check_depths(np.load(folder / output / name), np.load(folder / name))
+
+
+# --- gstopencl.process ---
+
+
+def raises(words, function, *arguments, **options):
+    """Checks that a call fails with one sentence that has these words."""
+    try:
+        function(*arguments, **options)
+    except (gstopencl.ChainError, gstopencl.RecordingError) as error:
+        said = str(error)
+        assert all(word in said for word in words) and "\n" not in said, said
+    else:
+        raise AssertionError(f"no error: {arguments}")
+
+
+def check_arrays(folder):
+    """Arrays are read where they are, with any leading lengths, and results are views."""
+    spectra = noise(1, 3, 4, 16, 256)
+    check_depths(gstopencl.process(spectra).reshape(3, 4, 16, 128), spectra)
+    for part in spectra[0], spectra[0, :1], spectra[::2, 1], spectra[0, :, ::2], spectra[0, 0]:
+        check_depths(gstopencl.process(part), part.reshape(-1, *part.shape[-2:]))
+    check_depths(gstopencl.process(spectra[0, 0, 0]), spectra[:1, 0, :1])
+    one = gstopencl.process(spectra[0, 0])
+    assert not one.flags.writeable and not one.flags.owndata
+    assert gstopencl.memory.lent == {}, "GStreamer keeps memory of an array"
+    pictures = gstopencl.process(spectra[0, :, :5], "octwindowinterp ! octfft")
+    assert pictures.shape == (4, 128, 5) and pictures.dtype == "u1"  # rows of 8 bytes in memory
+    doubled = gstopencl.process(np.float32(spectra[0]), "openclkernel expression=2*x")
+    assert np.array_equal(doubled, 2 * spectra[0])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check_depths(gstopencl.process(spectra[0] + 0.0), spectra[0])
+    assert "rounded" in str(caught[0].message), caught
+
+
+def check_memory_is_shared(_):
+    """A buffer has the memory of the array, and a view that of the buffer."""
+    gstopencl.frames.start_gstreamer()
+    array = noise(2, 4, 8)
+    buffer = gstopencl.memory.buffer_of(array)
+    view = gstopencl.memory.bytes_of(buffer)
+    assert view.ctypes.data == array.ctypes.data and np.array_equal(view.view("<u2"), array.ravel())
+    del buffer
+    assert gstopencl.memory.lent
+    del view
+    assert not gstopencl.memory.lent
+
+
+def check_settings(folder):
+    """A file, its text and a dictionary say the same."""
+    spectra = noise(3, 2, 8, 256)
+    expected = np.abs(np.fft.fft(spectra))[..., :128] * 2 / 256
+    file = folder / "settings.txt"
+    file.write_text("# comment\nwindow=rectangular\n")
+    for settings in file, str(file), file.read_text(), {"window": "rectangular"}:
+        made = 10 ** (gstopencl.process(spectra, settings=settings) / 20)
+        assert np.abs(made - expected).max() < 1e-5 * expected.max()
+    file.write_text("window=hann\n")
+    check_depths(gstopencl.process(spectra, settings=file), spectra)
+    raises(["nosuch"], gstopencl.process, spectra, settings={"nosuch": 1})
+    raises([str(folder / "gone.txt")], gstopencl.process, spectra, settings=folder / "gone.txt")
+    raises(["settings", "octwindowinterp"], gstopencl.process, spectra, "octfft", "window=hann")
+    raises(["nosuchelement"], gstopencl.process, spectra, "octfft ! nosuchelement")
+    raises(["int64"], gstopencl.process, spectra.astype(int))
+
+
+def write_all(folder, spectra):
+    """Writes the same spectra in each format, and returns the options to read each with."""
+    np.save(folder / "a.npy", spectra)
+    np.save(folder / "fortran.npy", np.asfortranarray(spectra.astype(">u2")))
+    (folder / "a.raw").write_bytes(b"header" + spectra.tobytes())
+    (folder / "be.bin").write_bytes(spectra.astype(">u2").tobytes())
+    for name, compression in ("a.h5", None), ("b.hdf5", "gzip"):
+        with h5py.File(folder / name, "w") as file:
+            file.create_dataset("scan/spectra", data=spectra, compression=compression)
+            file["calibration"] = np.arange(5)
+            file["dark"] = spectra[0]
+    tifffile.imwrite(folder / "a.tif", spectra, photometric="minisblack")
+    tifffile.imwrite(folder / "b.tiff", spectra, photometric="minisblack", compression="zlib")
+    tifffile.imwrite(folder / "c.tif", spectra.astype(">u2"), byteorder=">", bigtiff=True)
+    zarr.save(str(folder / "a.zarr"), spectra)
+    group = zarr.open(str(folder / "b.zarr"), mode="w")
+    group.create_dataset("spectra", data=spectra, shape=spectra.shape, chunks=(2, 8, 256))
+    group.create_dataset("wavelengths", data=np.arange(5), shape=(5,), chunks=(5,))
+    sizes = {"samples": spectra.shape[2], "lines": spectra.shape[1]}
+    return {"a.npy": {}, "fortran.npy": {}, "a.raw": {**sizes, "header_bytes": 6},
+            "be.bin": {**sizes, "format": "U16BE"}, "a.h5": {"dataset": "scan/spectra"},
+            "b.hdf5": {"dataset": "/scan/spectra"}, "a.tif": {}, "b.tiff": {}, "c.tif": {},
+            "a.zarr": {}, "b.zarr": {}}
+
+
+def check_inputs(folder):
+    """Each format gives the bits of .npy. A .oct recording brings its calibration."""
+    spectra = noise(4, 5, 16, 256)
+    given = write_all(folder, spectra)
+    expected = gstopencl.process(spectra)
+    check_depths(expected, spectra)
+    for name, options in given.items():
+        assert np.array_equal(gstopencl.process(folder / name, **options), expected), name
+    packed = np.zeros((2, 8, 128, 3), "u1")  # two samples of 12 bits in three bytes
+    packed[..., 0], packed[..., 1] = spectra[:2, :8, ::2] & 255, spectra[:2, :8, ::2] >> 8
+    packed[..., 1] |= ((spectra[:2, :8, 1::2] & 15) << 4).astype("u1")
+    packed[..., 2] = spectra[:2, :8, 1::2] >> 4
+    packed.tofile(folder / "packed.raw")
+    made = gstopencl.process(folder / "packed.raw", samples=256, lines=8, format="MONO12P")
+    check_depths(made, spectra[:2, :8])
+    OctRecording(spectra, chirp=np.arange(256.0)).write(str(folder / "a.oct"))
+    assert gstopencl.process(folder / "a.oct").shape == expected.shape
+    assert np.array_equal(gstopencl.process(folder / "a.oct", settings="interpolation=none"),
+                          expected)
+    raises(["a.h5", "dark", "scan/spectra"], gstopencl.process, folder / "a.h5")
+    raises(["a.h5", "nothing"], gstopencl.process, folder / "a.h5", dataset="nothing")
+
+
+def check_hostile(folder):
+    """A file that is not as it should be gives one error with its name."""
+    given = write_all(folder, noise(5, 5, 16, 256))
+    OctRecording(noise(5, 5, 16, 256), chirp=chirp_of(256)).write(str(folder / "a.oct"))
+    for name, options in {**given, "a.oct": {}}.items():
+        path = folder / name
+        if path.is_dir():
+            continue
+        whole = path.read_bytes()
+        for bad in whole[: len(whole) - 4099], whole[:7], b"", b"\0" * 4096 + whole[4096:5000]:
+            path.write_bytes(bad)
+            raises([name], gstopencl.process, path, **options)
+        path.unlink()
+        raises([name], gstopencl.process, path, **options)
+    chunk = next(path for path in (folder / "a.zarr").rglob("*") if path.name[-1].isdigit())
+    chunk.write_bytes(b"no chunk")
+    raises(["a.zarr"], gstopencl.process, folder / "a.zarr")
+    (folder / "c.zarr").mkdir()
+    raises(["c.zarr"], gstopencl.process, folder / "c.zarr")
+    np.save(folder / "objects.npy", np.array([{}, "text"]), allow_pickle=True)
+    np.save(folder / "text.npy", np.array(["text"]))
+    np.save(folder / "nothing.npy", noise(6, 0, 16, 256))
+    for name in "objects.npy", "text.npy", "nothing.npy":
+        raises([name], gstopencl.process, folder / name)
+    raises(["a.raw", "samples"], gstopencl.process, whole_raw(folder))
+    raises(["a.raw", "U7"], gstopencl.process, whole_raw(folder), samples=4, lines=4, format="U7")
+
+
+def whole_raw(folder):
+    (folder / "a.raw").write_bytes(bytes(64))
+    return folder / "a.raw"
+
+
+# --- jobs, without Dask ---
+
+
+def job_of(recording, to="npy", chain=DEPTHS, **more):
+    return tasks.Job(recording, recording.with_name(f"result.{to}"), recording.parent, chain, to=to,
+                     version=tasks.version(), **more)
+
+
+def run_job(job):
+    """Returns the number of parts, 1 for a recording that is processed as a whole."""
+    plan = tasks.begin(job)
+    if isinstance(plan, dict):
+        assert "reason" not in plan, plan
+        return 1
+    for number in reversed(range(len(plan.parts))):
+        for _ in range(2):  # as where a worker is lost that has done it
+            assert "reason" not in tasks.run_part(job, plan, number)
+    assert "reason" not in tasks.finish(job, plan)
+    return len(plan.parts)
+
+
+READ = {"npy": np.load, "zarr": lambda path: zarr.open(str(path), mode="r")[...],
+        "tiff": tifffile.imread}
+
+
+def check_parts(folder):
+    """Parts give the bits of the whole, in each format; groups and volumes stay together."""
+    spectra = noise(6, 34, 8, 256)
+    np.save(folder / "a.npy", spectra)
+    zarr.save(str(folder / "a.zarr"), spectra)
+    frame = spectra[0].nbytes
+    for name, chain, expected_parts in (
+        ("a.npy", DEPTHS, {2: 17, 5: 7}), ("a.zarr", DEPTHS, {34: 1}),
+        ("a.npy", GROUPED, {2: 6, 13: 3}),
+        ("a.npy", f"octscan b-scans=8 ! octwindowinterp ! octfft ! {WIDE} ! octvolume ! "
+         "other/tensors(memory:OpenCLMemory),num_tensors=1", {1: 5, 20: 3}),
+    ):
+        whole = gstopencl.process(spectra, chain)
+        for frames, parts in expected_parts.items():
+            for to, read in READ.items():
+                job = job_of(folder / name, to, chain, task_bytes=frames * frame)
+                assert run_job(job) == parts, (chain, frames, to, parts)
+                made = read(job.result)
+                assert np.array_equal(made, whole), (chain, frames, to, made.shape, whole.shape)
+                tasks.remove(job.result)
+    assert not list(folder.glob(".*")), "something is left behind"
+
+
+def check_not_split(folder):
+    """A chain that needs the frames before processes them in one task, and says so."""
+    np.save(folder / "a.npy", noise(7, 12, 8, 256))
+    for chain, settings, word in (
+        ("octwindowinterp background=rolling ! octfft", None, "background"),
+        ("octwindowinterp ! octfft", "background=rolling\n", "background"),
+        ("octwindowinterp ! octfft db-auto=true", None, "db-auto"),
+        (f"{DEPTHS} ! octaverage frames=2 rolling=true", None, "rolling"),
+        (f"{DEPTHS} ! openclkernel expression=2*x", None, "openclkernel"),
+    ):
+        more = {}
+        if settings:
+            (folder / "settings.txt").write_text(settings)
+            more = {"settings": str(folder / "settings.txt"), "said": settings}
+        result = tasks.begin(job_of(folder / "a.npy", chain=chain, task_bytes=10000, **more))
+        assert result.get("frames") and word in result["warnings"][0], result
+    forced = job_of(folder / "a.npy", chain=chain, task_bytes=10000, group=1)
+    assert run_job(forced) == 6
+
+
+# --- oct-process ---
+
+
+def start(folder, *options, program=PROGRAM, environment=None, **more):
+    words = [sys.executable, program, *options, *([folder] if folder else [])]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=environment, **more)
+
+
+def finish(run, status):
+    said, wrong = run.communicate(timeout=200)
+    assert run.returncode == status, (run.returncode, said, wrong)
+    assert "Traceback" not in wrong, wrong
+    return said.splitlines(), wrong
+
+
+def wait_for(what, timeout=100):
+    end = time.monotonic() + timeout
+    while not what():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def cluster(folder, n_workers, environment=None):
+    """Returns the file of a scheduler and its workers, processes that are not restarted."""
+    about = folder / "scheduler.json"
+    programs = []
+    try:
+        programs.append(subprocess.Popen(
+            [shutil.which("dask-scheduler"), "--port", "0", "--no-dashboard",
+             "--scheduler-file", about], stderr=subprocess.DEVNULL))
+        wait_for(lambda: about.exists() and about.stat().st_size)
+        programs += [subprocess.Popen(
+            [shutil.which("dask-worker"), "--scheduler-file", about, "--nthreads", "1",
+             "--no-nanny", "--no-dashboard", "--local-directory", folder],
+            stderr=subprocess.DEVNULL, env=environment) for _ in range(n_workers)]
+        yield about, programs[1:]
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def results(folder):
+    return {path.name: path.stat().st_ino for path in (folder / "processed").glob("*.npy")}
+
+
+def check_a_killed_worker(folder, aside):
+    """Kills the first of three workers that is busy when some results exist."""
+    with cluster(aside, 3) as (about, workers):
+        run = start(folder, "--scheduler", json.loads(about.read_text())["address"])
+        wait_for(lambda: len(results(folder)) >= 2)
+        workers[0].send_signal(signal.SIGKILL)
+        seen = {}
+        while run.poll() is None:
+            for name, inode in results(folder).items():
+                assert seen.setdefault(name, inode) == inode, f"{name} is made twice"
+            time.sleep(0.01)
+        said, _ = finish(run, 0)
+    assert said[0] == f"{RECORDINGS} recordings, 0 of them done before", said
+    assert said[-1].startswith(f"{RECORDINGS} processed, 0 failed"), said
+    names = sorted(path.name for path in folder.glob("*.npy"))
+    assert sorted(results(folder)) == names
+    for name in names:
+        check_result(folder, name)
+    assert not list((folder / "processed").glob(".*")), "something is left behind"
+
+
+def check_going_on(folder):
+    """Only a missing result, a new recording and a damaged one are processed."""
+    before = results(folder)
+    lost = "recording 03.npy"
+    (folder / "processed" / lost).unlink()
+    (folder / "broken.npy").write_bytes(b"\x93NUMPY and no more")
+    report = folder / "report.json"
+    said, wrong = finish(start(folder, "--workers", "1", "--report", report), 1)
+    assert said[0] == f"{RECORDINGS + 1} recordings, {RECORDINGS - 1} of them done before", said
+    assert said[-1].startswith("1 processed, 1 failed"), said
+    assert wrong.count("broken.npy: ") == 1, wrong
+    check_result(folder, lost)
+    after = results(folder)
+    del before[lost], after[lost]
+    assert before == after
+    check_report(json.loads(report.read_text()), said)
+
+
+def check_report(report, said):
+    """The report and the lines of a redirected run say what was processed."""
+    by_name = {pathlib.Path(line["recording"]).name: line for line in report["recordings"]}
+    status = [line["status"] for line in report["recordings"]]
+    assert status.count("done before") == RECORDINGS - 1, status
+    lost, broken = by_name["recording 03.npy"], by_name["broken.npy"]
+    assert lost["status"] == "processed" and lost["frames"] == FRAMES, lost
+    assert lost["bytes"] > 2_000_000 and lost["seconds"] > 0, lost
+    assert broken["status"] == "failed" and "broken.npy: " in broken["reason"], broken
+    assert report["chain"] == DEPTHS and report["seconds"] > 0
+    assert any(line.startswith("Dashboard: http://") for line in said), said
+    assert any(line.startswith("2.6 MB of 2.6 MB, 2 of 2 recordings, ") for line in said), said
+
+
+def check_another_chain(folder):
+    """Checks that results of one chain are not taken for those of another."""
+    chain = "octwindowinterp window=rectangular ! octfft scale=linear ! " \
+            "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
+    (folder / "broken.npy").unlink()
+    said, _ = finish(
+        start(folder, "--workers", "1", "--chain", chain, "--names", "* 00.npy"), 0)
+    assert said[-1].startswith("1 processed, 0 failed"), said
+    made = np.load(folder / "processed" / "recording 00.npy")
+    spectra = np.load(folder / "recording 00.npy")
+    expected = np.abs(np.fft.fft(spectra))[..., : SAMPLES // 2] * 2 / SAMPLES
+    assert np.abs(made - expected).max() < 1e-5 * expected.max()
+
+
+def results_of(folder):
+    """Bytes of all files in a folder, by their relative names"""
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*") if path.is_file()}
+
+
+def check_folders(folder):
+    """Results keep their recordings' folders, and the next run skips them."""
+    names = "mouse1/scan.npy", "mouse2/scan.npy"
+    record_small(folder, names)
+    everywhere = "--workers", "1", "--names", "**/*.npy"
+    for output, done in ("processed", 0), ("processed", 2), ("again", 0):
+        said, _ = finish(start(folder, *everywhere, "--output", folder / output), 0)
+        assert said[0] == f"2 recordings, {done} of them done before", said
+        assert said[-1].startswith(f"{2 - done} processed, 0 failed"), said
+        made = results_of(folder / output)
+        assert sorted(name for name in made if name.endswith(".npy")) == sorted(names), made.keys()
+        for name in names:
+            check_result(folder, name, output)
+    chain = "openclkernel expression=2*x"
+    finish(start(folder / "again", *everywhere, "--chain", chain), 0)
+    for name in names:
+        doubled, once = (np.load(folder / "again" / part / name) for part in ("processed", ""))
+        assert np.array_equal(doubled, 2 * once)
+
+
+def check_nothing_overwritten(folder):
+    """A run that would replace files of others is refused, and changes nothing."""
+    record_small(folder, ["one/scan.npy", "two/scan.npy", "three/scan.npy"])
+    shutil.copy(folder / "two/scan.npy", folder / "two/scan.raw")
+    np.save(folder / "mine.npy", np.arange(5))
+    for output in "three/processed", "three/meta":
+        (folder / output).mkdir()
+    shutil.copy(folder / "mine.npy", folder / "three/processed/scan.npy")
+    (folder / "three/meta/scan.json").write_text('{"laser": "1300 nm"}')
+    shared = "--output", folder / "shared"
+    finish(start(folder / "one", "--workers", "1", *shared), 0)
+    before = results_of(folder)
+    for recordings, options, words in (
+        ("two", shared, "two/scan.npy"),
+        ("two", ("--names", "scan.*"), "two/scan.raw"),
+        ("two", ("--output", folder / "two"), "two/scan.npy"),
+        ("three", (), "three/processed/scan.npy"),
+        ("three", ("--output", folder / "three/meta"), "three/meta/scan.npy"),
+        ("shared", ("--output", folder / "shared"), "shared/scan.npy"),
+    ):
+        _, wrong = finish(start(folder / recordings, "--workers", "1", *options), 1)
+        assert words in wrong, wrong
+        assert results_of(folder) == before, (recordings, options)
+
+
+def check_failures_keep_results(folder):
+    """A chain that fails does not change the results and the record of another chain."""
+    record_small(folder, ["scan.npy"])
+    finish(start(folder, "--workers", "1"), 0)
+    before = results_of(folder)
+    _, wrong = finish(start(folder, "--workers", "1", "--chain", "octfft ! nosuchelement"), 1)
+    assert "nosuchelement" in wrong, wrong
+    assert results_of(folder) == before
+    (folder / "gone.npy").symlink_to(folder / "nowhere.npy")
+    said, wrong = finish(start(folder, "--workers", "1", "--retries", "0"), 1)
+    assert said[-1].startswith("0 processed, 1 failed"), said
+    assert "gone.npy: " in wrong, wrong
+
+
+def check_one_context(folder):
+    """Workers keep the context, whose creation takes ten times longer than a small recording."""
+    record_small(folder, [f"{n}.npy" for n in range(20)])
+    said, wrong = finish(start(folder, "--workers", "1", environment={
+        **os.environ, "GST_DEBUG": "openclcontext:INFO", "GST_DEBUG_NO_COLOR": "1"}), 0)
+    assert said[-1].startswith("20 processed, 0 failed"), said
+    assert wrong.count("new context on ") == 1, wrong.count("new context on ")
+
+
+def check_plugins(folder, aside):
+    """Workers that were started without this package and GST_PLUGIN_PATH use the client's."""
+    record_small(folder, ["scan.npy"])
+    without = {name: value for name, value in os.environ.items()
+               if name not in ("GST_PLUGIN_PATH", "PYTHONPATH")}
+    without |= {"GST_REGISTRY": str(aside / "registry.bin"), "GST_OPENCL_BUILD": str(aside)}
+    with cluster(aside, 1, without) as (about, _):
+        _, wrong = finish(start(folder, "--scheduler-file", about, environment=without), 1)
+        assert "scan.npy: " in wrong and "GST_PLUGIN_PATH" in wrong, wrong
+        finish(start(folder, "--scheduler-file", about), 0)
+    check_result(folder, "scan.npy")
+
+
+def check_refusals(folder):
+    for options, words in {
+        ("--workers", "0"): "--workers: 0: expected a number above 0",
+        ("--names", "*.raw"): "nothing there is named *.raw",
+        ("--names", "../*.npy"): "--names ../*.npy: ",
+        ("--names", "/tmp/*.npy"): "--names /tmp/*.npy: ",
+        ("--scheduler", "tcp://127.0.0.1:9"): "--scheduler tcp://127.0.0.1:9: no scheduler answers",
+        ("--scheduler", "anywhere:here"): "--scheduler anywhere:here: no scheduler answers",
+        ("--scheduler-file", "/nowhere"): "--scheduler-file /nowhere: no such file",
+        ("--task-bytes", "much"): "much: expected bytes",
+        ("/nowhere.npy",): "/nowhere.npy: no such file",
+        ("--settings", "/nowhere.txt"): "--settings /nowhere.txt: No such file",
+    }.items():
+        usage = {"--workers", "--task-bytes", "/nowhere.npy"} & {options[0]}
+        _, wrong = finish(start(folder, *options), 2 if usage else 1)
+        assert words in wrong, wrong
+
+
+def check_formats(folder):
+    """Each format of results has the values of .npy, for the library that reads it. The folder of
+    recordings has calibration files, which are no recordings, and recordings of zarr and raw."""
+    spectra = noise(8, 4, 16, 256)
+    zarr.save(str(folder / "a.zarr"), spectra)
+    np.save(folder / "map.npy", np.arange(256.0))
+    (folder / "settings.txt").write_text(f"resample-map={folder}/map.npy\n")
+    (folder / "notes.txt").write_text("mouse")
+    for to in "npy", "zarr", "tiff", "nii", "nrrd":
+        said, _ = finish(start(folder, "--workers", "1", "--to", to), 0)
+        assert said[0] == "1 recordings, 0 of them done before", said
+    made = np.load(folder / "processed/a.npy")
+    check_depths(made, spectra)
+    for to in "zarr", "tiff":
+        assert np.array_equal(READ[to](folder / f"processed/a.{to}"), made), to
+    assert zarr.open(str(folder / "processed/a.zarr"), mode="r").chunks == (1, 16, 128)
+    image = nibabel.load(folder / "processed/a.nii")
+    assert np.array_equal(np.asanyarray(image.dataobj).T, made)
+    header, data = (folder / "processed/a.nrrd").read_bytes().split(b"\n\n", 1)
+    assert header.startswith(b"NRRD") and np.array_equal(np.frombuffer(data, "<f4"), made.ravel())
+
+
+def children(process):
+    """Returns the process ids of all descendants."""
+    listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,args="], capture_output=True, text=True,
+                            check=True).stdout
+    parents = {int(line.split()[0]): (int(line.split()[1]), line) for line in listed.splitlines()}
+    found, new = {}, {process.pid}
+    while new:
+        new = {pid for pid, (parent, _) in parents.items() if parent in new} - found.keys()
+        found |= {pid: parents[pid][1] for pid in new}
+    return found
+
+
+LARGE = 48 # frames
+
+
+def record_large(folder):
+    """Writes a recording that is split into parts of 2 frames."""
+    spectra = noise(9, LARGE, 256, 2048)
+    zarr.open(str(folder / "large.zarr"), mode="w", shape=spectra.shape, dtype="<u2",
+              chunks=(1, 256, 2048))[...] = spectra
+    return spectra, ("--workers", "2", "--task-bytes", "2M", "--to", "zarr")
+
+
+def parts_written(folder):
+    journals = list((folder / "processed").glob(".*.parts"))
+    return journals[0].read_text().split() if journals else []
+
+
+def check_interrupt(folder):
+    """After Ctrl-C, which all processes get, the next run writes only the parts that are left. A
+    local worker that is killed loses nothing."""
+    spectra, options = record_large(folder)
+    run = start(folder, *options, start_new_session=True)
+    wait_for(lambda: len(parts_written(folder)) >= 3)
+    os.killpg(run.pid, signal.SIGINT)
+    said, wrong = finish(run, 130)
+    assert wrong.splitlines() == [wrong.strip()] and "interrupted" in wrong, wrong
+    done = parts_written(folder)
+    assert 3 <= len(done) < LARGE // 2, done
+    run = start(folder, *options, "--report", folder / "report.json")
+    wait_for(lambda: len(parts_written(folder)) >= len(done) + 1)
+    worker = max(pid for pid, words in children(run).items() if "spawn_main" in words)
+    os.kill(worker, signal.SIGKILL)
+    finish(run, 0)
+    check_depths(zarr.open(str(folder / "processed/large.zarr"), mode="r")[...], spectra)
+    assert not list((folder / "processed").glob(".*")), "something is left behind"
+    report = json.loads((folder / "report.json").read_text())["recordings"][0]
+    assert report["status"] == "processed" and report["parts"] == LARGE // 2, report
+
+
+def check_large(folder, aside):
+    record(folder)
+    check_a_killed_worker(folder, aside)
+    check_going_on(folder)
+    check_another_chain(folder)
+    check_refusals(folder)
+
+
+CHECKS = (check_arrays, check_memory_is_shared, check_settings, check_inputs, check_hostile,
+          check_parts, check_not_split, check_formats, check_interrupt, check_large, check_folders,
+          check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
+for check in CHECKS:
+    if sys.argv[2:] and check.__name__ not in sys.argv[2:]:
+        continue
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary:
+        recordings, aside = pathlib.Path(temporary) / "recordings", pathlib.Path(temporary)
+        recordings.mkdir()
+        check(recordings, *[aside] * (check.__code__.co_argcount - 1))
+    print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
