@@ -27,7 +27,7 @@ packages=(
   libzip-dev
   # windows of opencl-view and oct-live.sh, and cameras in these
   python3-gi gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
-  # generated weights and tables, and pipelines/reprocess.py
+  # generated weights and tables, and oct-process
   python3 python3-numpy python3-distributed
 )
 # the tests
@@ -39,6 +39,8 @@ test_packages=(
   libfftw3-dev
   # poclcc, which compiles programs for PoCL
   libpocl-dev
+  # formats of oct-process
+  python3-h5py python3-tifffile python3-zarr
   # the reference that some tests compare with, and checks of the sources themselves
   python3-nibabel python3-pip librandom123-dev clang-format shellcheck
   # what the examples in docs/examples are for

@@ -63,7 +63,7 @@ INSTEAD = {
 DEMO = {"bscan.png", "greenscreen-before.png", "greenscreen.png"}
 SOURCES = {"build", "docs", "gst", "kernels", "pipelines", "python", "tests", "tools"}
 # Commands in the text, whose programs must exist
-OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|reprocess)\b"
+OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|process)\b"
 SHOWS = re.compile(r"opencl-view|oct-live|autovideosink")
 
 
@@ -282,7 +282,7 @@ def check_built():
     outputs = {os.path.relpath(path, BUILD): os.path.basename(target)
                for path, target in installed.items() if pathlib.Path(path).is_relative_to(BUILD)}
     built = {path for path in outputs if not path.startswith("meson-private/")}
-    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "oct-reprocess", "opencl-bench"}
+    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "oct-process", "opencl-bench"}
     assert tools <= set(outputs.values()), outputs
     assert built <= set(made), f"not made by the target runtime: {built - set(made)}"
 
