@@ -4,8 +4,8 @@ oct-process [OPTION...] FOLDER|FILE...
 
 Each recording of raw spectra becomes a result of the same name and subfolder in the output folder.
 A .json beside it says by which chain it was made of which recording. Recordings are .npy, Thorlabs
-.oct, HDF5 (.h5, .hdf5), TIFF (.tif, .tiff), folders of zarr (.zarr) and raw files (.raw, .bin, .dat;
-with --samples and --lines).
+.oct, HDF5 (.h5, .hdf5), TIFF (.tif, .tiff), folders of zarr (.zarr) and raw files (.raw, .bin,
+.dat; with --samples and --lines).
 
 Without --scheduler the workers are processes of this machine, one for each of its GPUs, else one
 for the CPU. With --scheduler they are the workers of that scheduler, which must see the folders by
@@ -72,8 +72,9 @@ def add_work(parser):
     group = parser.add_argument_group("what is processed")
     group.add_argument("--chain", metavar="ELEMENTS", help="elements between openclupload and "
                        "opencldownload (octwindowinterp and octfft, which give levels in dB)")
-    group.add_argument("--settings", metavar="FILE", type=pathlib.Path, help="of octwindowinterp, as "
-                       "oct-calibrate writes it (settings.txt of the folder, if --chain is not given)")
+    group.add_argument("--settings", metavar="FILE", type=pathlib.Path,
+                       help="of octwindowinterp, as oct-calibrate writes it (settings.txt of the "
+                       "folder, if --chain is not given)")
     group.add_argument("--names", metavar="PATTERN", help="recordings in a FOLDER, as '**/*.npy' "
                        "(all in it, not those in subfolders)")
     group.add_argument("--output", metavar="FOLDER", type=pathlib.Path,
@@ -92,8 +93,8 @@ def add_reading(parser):
     group.add_argument("--header-bytes", metavar="N", type=int, default=0,
                        help="before the first frame of raw files")
     group.add_argument("--dataset", metavar="NAME", help="array in a file of several arrays")
-    group.add_argument("--task-bytes", metavar="SIZE", type=size, default=size("256M"), help="split "
-                       "larger recordings into tasks of this size (256M; 0 = never)")
+    group.add_argument("--task-bytes", metavar="SIZE", type=size, default=size("256M"),
+                       help="split larger recordings into tasks of this size (256M; 0 = never)")
     group.add_argument("--group", metavar="N", type=count, help="number of frames after which a "
                        "recording may be split (found from the chain)")
 
@@ -134,8 +135,8 @@ def parse_arguments():
 
 def is_recording_by_name(path, has_sizes):
     suffix = path.suffix.lower()
-    is_folder = path.is_dir()
-    return suffix in READERS and (suffix not in RAW or has_sizes) and is_folder == (suffix == ".zarr")
+    return suffix in READERS and (suffix not in RAW or has_sizes) \
+        and path.is_dir() == (suffix == ".zarr")
 
 
 def source_of(result):
@@ -152,16 +153,16 @@ def source_of(result):
     return pathlib.Path(os.path.normpath(result.parent.resolve() / recording))
 
 
-def files_of_settings(file):
+def files_of_settings(file, text):
     """Returns the files that a settings file names, which are no recordings, and itself."""
     if not file:
         return set()
-    values = [line.partition("=")[2].strip() for line in file.read_text().splitlines()]
+    values = [line.partition("=")[2].strip() for line in text.splitlines()]
     return {file.resolve()} | {(file.parent / value).resolve() for value in values if value}
 
 
-def recordings_of(folder, names, has_sizes, settings):
-    """Returns all files of these names but the results of a run over this folder."""
+def recordings_of(folder, names, has_sizes, others):
+    """Returns all files of these names but the results of a run over this folder, and others."""
     if names and ".." in pathlib.PurePath(names).parts:
         fail(f"--names {names}: leads out of {folder}")
     try:
@@ -170,7 +171,6 @@ def recordings_of(folder, names, has_sizes, settings):
     except (ValueError, NotImplementedError) as error:
         fail(f"--names {names}: {error}")
     sources = {path: source_of(path) for path in found}
-    others = files_of_settings(settings)
     found = [path for path, source in sources.items()
              if not (source and folder in source.parents)
              and UNFINISHED not in path.name and path not in others
@@ -182,27 +182,27 @@ def recordings_of(folder, names, has_sizes, settings):
 
 
 def chain_and_settings(asked, folder):
-    """Returns the chain and the settings file: that of the folder, without --chain."""
+    """Returns the chain, and the settings file and its text: that of the folder, without --chain."""
     file = asked.settings
     if not file and not asked.chain and (folder / "settings.txt").exists():
         file = folder / "settings.txt"
-    return asked.chain or DEPTHS, file
+    try:
+        return asked.chain or DEPTHS, file, file.read_text() if file else None
+    except OSError as error:
+        fail(f"--settings {file}: {error.strerror}")
 
 
 def jobs_of(root, asked):
     """Returns the jobs of a folder or of one recording."""
     is_one = not root.is_dir() or root.suffix.lower() == ".zarr"
     folder = root.parent if is_one else root
-    chain, settings = chain_and_settings(asked, folder)
-    found = [root] if is_one else recordings_of(folder, asked.names, asked.samples, settings)
+    chain, settings, said = chain_and_settings(asked, folder)
+    found = [root] if is_one else recordings_of(
+        folder, asked.names, asked.samples, files_of_settings(settings, said))
     output = (asked.output or folder / "processed").resolve()
-    try:
-        said = settings.read_text() if settings else None
-    except OSError as error:
-        fail(f"--settings {settings}: {error.strerror}")
+    options = Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset)
     return [Job(recording, (output / recording.relative_to(folder)).with_suffix(f".{asked.to}"),
-                output, chain, settings and str(settings.resolve()), said, asked.to,
-                Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset),
+                output, chain, settings and str(settings.resolve()), said, asked.to, options,
                 asked.group, asked.task_bytes, asked.timeout, tuple(plugin_folders()), version())
             for recording in found]
 
@@ -270,11 +270,18 @@ def write_report(path, asked, outcomes, began):
     os.replace(written, path)
 
 
+def print_dashboard(client):
+    try:
+        print(f"Dashboard: {client.dashboard_link}", flush=True)
+    except KeyError: # a scheduler without one
+        pass
+
+
 def process(asked, jobs, outcomes):
     """Processes the jobs and adds their outcomes. Returns whether it was interrupted."""
     try:
         with connected(asked) as client:
-            print(f"Dashboard: {client.dashboard_link}", flush=True)
+            print_dashboard(client)
             run = Run(client, jobs, asked.retries, outcomes)
             with Progress(run.total, len(jobs)) as progress:
                 run.run(progress)

@@ -116,6 +116,13 @@ class Chain:
         else:
             self.source.emit("push-buffer", buffer)
 
+    def share(self, recording):
+        """Returns the share of a recording that is read, 0 to 1."""
+        if not recording.parser:
+            return self.fed / recording.count
+        known, position = self.source.query_position(Gst.Format.BYTES)
+        return position / os.stat(recording.path).st_size if known else 0
+
     def buffers(self, recording, start, stop, kind):
         """Yields buffers of the frames, with the timestamps of npyparse."""
         for number, frame in enumerate(recording.frames(start, stop)):
@@ -123,10 +130,11 @@ class Chain:
             buffer.pts = Gst.util_uint64_scale(number, Gst.SECOND, FRAMERATE)
             buffer.duration = Gst.SECOND // FRAMERATE
             buffer.offset, buffer.offset_end = number, number + 1
+            self.fed = number
             yield buffer
 
     def prepare(self, recording, start, stop):
-        self.failure = None
+        self.failure, self.fed = None, 0
         if recording.parser:
             self.source.set_property("location", str(recording.path))
             return

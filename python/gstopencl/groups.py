@@ -48,9 +48,11 @@ class Walk:
 
     def scan(self, element):
         """octscan numbers B-scans. Lines of every second one may be reversed."""
-        repeats, self.buffered = value_of(element, "repeats"), value_of(element, "b-scans-per-buffer")
+        repeats = value_of(element, "repeats")
+        self.buffered = value_of(element, "b-scans-per-buffer")
         self.volume = value_of(element, "b-scans") * repeats
-        alternates = {value_of(element, name) for name in ("reverse", "reverse-samples")} != {"none"}
+        directions = {value_of(element, name) for name in ("reverse", "reverse-samples")}
+        alternates = directions != {"none"}
         self.need(math.lcm(self.volume or repeats, 2 if alternates else 1))
 
     def groups(self, element, name):

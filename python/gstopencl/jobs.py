@@ -34,6 +34,7 @@ from .results import FORMATS, write_to_disk  # noqa: E402
 PACKAGE = pathlib.Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
 UNFINISHED = ".unfinished"
+TOPIC = "oct-process" # of Dask's events, for progress within a task
 GRACE = 10  # seconds after the timeout until a worker that hangs ends
 
 
@@ -272,8 +273,27 @@ def outcome(job, task):
     return result
 
 
+def reporter(job):
+    """Returns a function that tells the client which share of a recording is read, at most once
+    in a second."""
+    try:
+        from distributed import get_worker
+        worker = get_worker()
+    except (ImportError, ValueError):
+        return lambda share: None
+    last = [time.monotonic()]
+
+    def report(share):
+        if time.monotonic() - last[0] > 1:
+            last[0] = time.monotonic()
+            worker.log_event(TOPIC, {"recording": str(job.recording), "share": share})
+
+    return report
+
+
 def run_whole(job, recording, deadline):
     """Processes a recording frame by frame."""
+    report = reporter(job)
     made_of, chain = job.made_of(), job.chain_of(recording)
     unfinished = job.output / f".{secrets.token_hex(8)}{UNFINISHED}.{job.to}"
     try:
@@ -281,6 +301,7 @@ def run_whole(job, recording, deadline):
         with contextlib.closing(chain.samples(recording, deadline=deadline)) as samples:
             for sample in samples:
                 stream.write(sample)
+                report(chain.share(recording))
         if not stream.count:
             raise ChainError(f"{recording}: the chain outputs nothing")
         stream.close()

@@ -30,6 +30,7 @@ class Progress:
     def __init__(self, total, recordings, file=None):
         self.file = file or sys.stdout
         self.total, self.recordings, self.done, self.finished = total, recordings, 0, 0
+        self.running = {} # bytes done of recordings that are not finished, by recording
         self.is_terminal, self.began = self.file.isatty(), time.monotonic()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.report, daemon=True)
@@ -51,7 +52,7 @@ class Progress:
         self.finished += 1
 
     def line(self):
-        done = self.done
+        done = self.done + sum(list(self.running.values()))
         rate = done / max(time.monotonic() - self.began, 1e-3)
         left = in_time((self.total - done) / rate) if done else "unknown"
         return f"{in_bytes(done)} of {in_bytes(self.total)}, {self.finished} of " \

@@ -24,8 +24,7 @@ class RecordingError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a file does not say itself: sizes and format of raw files, name of the array in a file
-    of several."""
+    """Sizes and format of raw files, and the name of the array in a file of several arrays"""
     samples: int = None
     lines: int = None
     format: str = "U16LE"

@@ -12,8 +12,8 @@ import tempfile
 import zipfile
 from multiprocessing import resource_tracker
 
-from .jobs import (PACKAGE, Plan, begin, extent_of, finish, journal_of, listed_devices, parts_done,
-                   run_part, version)
+from .jobs import (PACKAGE, TOPIC, Plan, begin, extent_of, finish, journal_of, listed_devices,
+                   parts_done, run_part, version)
 
 SCHEDULER_ANSWERS_AFTER = 10  # seconds
 
@@ -42,7 +42,8 @@ def without_interrupts():
 
 
 def kill_workers(cluster):
-    """Ends workers in the middle of their tasks. Dask would wait for these, and log failures."""
+    """Ends workers, also in the middle of a task. Dask would wait for tasks, and some of its
+    versions close workers twice and log a traceback."""
     for nanny in cluster.workers.values():
         nanny.auto_restart = False
         if nanny.pid:
@@ -66,11 +67,8 @@ def connected(asked):
                 n_workers=asked.workers or len(listed_devices()), threads_per_worker=1,
                 memory_limit=0, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL))
             client = stack.enter_context(distributed.Client(cluster))
-        try:
-            yield client
-        except KeyboardInterrupt:
-            kill_workers(cluster)
-            raise
+        stack.callback(kill_workers, cluster)
+        yield client
 
 
 def connect_to_scheduler(distributed, asked):
@@ -154,6 +152,14 @@ class Run:
     def run(self, progress):
         from distributed import as_completed
         self.progress, self.futures = progress, as_completed()
+        by_name = {str(job.recording): job for job in self.jobs}
+
+        def note(event):
+            job = by_name.get(event[1]["recording"]) # None: of another client
+            if job and job not in self.outcomes:
+                progress.running[job] = self.sizes[job] * event[1]["share"]
+
+        self.client.subscribe_topic(TOPIC, note)
         for job in self.jobs:
             self.submit(job, self.after_begin, begin)
         for future in self.futures:
@@ -202,6 +208,7 @@ class Run:
 
     def end(self, job, result):
         self.outcomes[job] = {"bytes": self.sizes[job], **result}
+        self.progress.running.pop(job, None)
         if job not in self.parts:
             self.progress.add(self.sizes[job])
         elif "reason" in result:

@@ -5,7 +5,7 @@ result is lost and no temporary file remains. No recording is processed twice, a
 run continues. A recording that cannot be processed is named, and the others continue. No result
 replaces the result of another recording, and no result is used as a recording.
 
-usage: process.py OCT-PROCESS
+usage: process.py OCT-PROCESS [CHECK...]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -35,9 +35,9 @@ from octwriter import chirp_of
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 RECORDINGS, FRAMES, LINES, SAMPLES = 12, 40, 64, 512
-WIDE = ",".join(["application/x-oct(memory:OpenCLMemory)", "domain=depth", "format=F32LE"])
+WIDE = "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
 GROUPED = "octscan repeats=2 b-scans=3 ! octwindowinterp ! octfft ! " \
-          "octaverage frames=2 mean=linear ! octdisplay min=0 max=100 ! opencldownload ! openclupload"
+          "octaverage frames=2 mean=linear ! octdisplay min=0 max=100"
 
 
 def noise(seed, *shape):
@@ -357,14 +357,14 @@ def check_a_killed_worker(folder, aside):
     assert not list((folder / "processed").glob(".*")), "something is left behind"
 
 
-def check_going_on(folder):
+def check_going_on(folder, shared):
     """Only a missing result, a new recording and a damaged one are processed."""
     before = results(folder)
     lost = "recording 03.npy"
     (folder / "processed" / lost).unlink()
     (folder / "broken.npy").write_bytes(b"\x93NUMPY and no more")
     report = folder / "report.json"
-    said, wrong = finish(start(folder, "--workers", "1", "--report", report), 1)
+    said, wrong = finish(start(folder, *shared, "--report", report), 1)
     assert said[0] == f"{RECORDINGS + 1} recordings, {RECORDINGS - 1} of them done before", said
     assert said[-1].startswith("1 processed, 1 failed"), said
     assert wrong.count("broken.npy: ") == 1, wrong
@@ -385,17 +385,16 @@ def check_report(report, said):
     assert lost["bytes"] > 2_000_000 and lost["seconds"] > 0, lost
     assert broken["status"] == "failed" and "broken.npy: " in broken["reason"], broken
     assert report["chain"] == DEPTHS and report["seconds"] > 0
-    assert any(line.startswith("Dashboard: http://") for line in said), said
     assert any(line.startswith("2.6 MB of 2.6 MB, 2 of 2 recordings, ") for line in said), said
 
 
-def check_another_chain(folder):
+def check_another_chain(folder, shared):
     """Checks that results of one chain are not taken for those of another."""
     chain = "octwindowinterp window=rectangular ! octfft scale=linear ! " \
             "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
     (folder / "broken.npy").unlink()
     said, _ = finish(
-        start(folder, "--workers", "1", "--chain", chain, "--names", "* 00.npy"), 0)
+        start(folder, *shared, "--chain", chain, "--names", "* 00.npy"), 0)
     assert said[-1].startswith("1 processed, 0 failed"), said
     made = np.load(folder / "processed" / "recording 00.npy")
     spectra = np.load(folder / "recording 00.npy")
@@ -409,11 +408,11 @@ def results_of(folder):
             for path in folder.rglob("*") if path.is_file()}
 
 
-def check_folders(folder):
+def check_folders(folder, _, shared):
     """Results keep their recordings' folders, and the next run skips them."""
     names = "mouse1/scan.npy", "mouse2/scan.npy"
     record_small(folder, names)
-    everywhere = "--workers", "1", "--names", "**/*.npy"
+    everywhere = *shared, "--names", "**/*.npy"
     for output, done in ("processed", 0), ("processed", 2), ("again", 0):
         said, _ = finish(start(folder, *everywhere, "--output", folder / output), 0)
         assert said[0] == f"2 recordings, {done} of them done before", said
@@ -429,7 +428,7 @@ def check_folders(folder):
         assert np.array_equal(doubled, 2 * once)
 
 
-def check_nothing_overwritten(folder):
+def check_nothing_overwritten(folder, _, shared):
     """A run that would replace files of others is refused, and changes nothing."""
     record_small(folder, ["one/scan.npy", "two/scan.npy", "three/scan.npy"])
     shutil.copy(folder / "two/scan.npy", folder / "two/scan.raw")
@@ -438,32 +437,33 @@ def check_nothing_overwritten(folder):
         (folder / output).mkdir()
     shutil.copy(folder / "mine.npy", folder / "three/processed/scan.npy")
     (folder / "three/meta/scan.json").write_text('{"laser": "1300 nm"}')
-    shared = "--output", folder / "shared"
-    finish(start(folder / "one", "--workers", "1", *shared), 0)
+    into = "--output", folder / "shared"
+    finish(start(folder / "one", *shared, *into), 0)
     before = results_of(folder)
-    for recordings, options, words in (
-        ("two", shared, "two/scan.npy"),
+    runs = [(start(folder / recordings, *options), words) for recordings, options, words in (
+        ("two", into, "two/scan.npy"),
         ("two", ("--names", "scan.*"), "two/scan.raw"),
         ("two", ("--output", folder / "two"), "two/scan.npy"),
         ("three", (), "three/processed/scan.npy"),
         ("three", ("--output", folder / "three/meta"), "three/meta/scan.npy"),
         ("shared", ("--output", folder / "shared"), "shared/scan.npy"),
-    ):
-        _, wrong = finish(start(folder / recordings, "--workers", "1", *options), 1)
+    )]
+    for run, words in runs:
+        _, wrong = finish(run, 1)
         assert words in wrong, wrong
-        assert results_of(folder) == before, (recordings, options)
+    assert results_of(folder) == before
 
 
-def check_failures_keep_results(folder):
+def check_failures_keep_results(folder, _, shared):
     """A chain that fails does not change the results and the record of another chain."""
     record_small(folder, ["scan.npy"])
-    finish(start(folder, "--workers", "1"), 0)
+    finish(start(folder, *shared), 0)
     before = results_of(folder)
-    _, wrong = finish(start(folder, "--workers", "1", "--chain", "octfft ! nosuchelement"), 1)
+    _, wrong = finish(start(folder, *shared, "--chain", "octfft ! nosuchelement"), 1)
     assert "nosuchelement" in wrong, wrong
     assert results_of(folder) == before
     (folder / "gone.npy").symlink_to(folder / "nowhere.npy")
-    said, wrong = finish(start(folder, "--workers", "1", "--retries", "0"), 1)
+    said, wrong = finish(start(folder, *shared, "--retries", "0"), 1)
     assert said[-1].startswith("0 processed, 1 failed"), said
     assert "gone.npy: " in wrong, wrong
 
@@ -475,6 +475,7 @@ def check_one_context(folder):
         **os.environ, "GST_DEBUG": "openclcontext:INFO", "GST_DEBUG_NO_COLOR": "1"}), 0)
     assert said[-1].startswith("20 processed, 0 failed"), said
     assert wrong.count("new context on ") == 1, wrong.count("new context on ")
+    assert any(line.startswith("Dashboard: http://127.0.0.1:") for line in said), said
 
 
 def check_plugins(folder, aside):
@@ -491,7 +492,7 @@ def check_plugins(folder, aside):
 
 
 def check_refusals(folder):
-    for options, words in {
+    refused = {
         ("--workers", "0"): "--workers: 0: expected a number above 0",
         ("--names", "*.raw"): "nothing there is named *.raw",
         ("--names", "../*.npy"): "--names ../*.npy: ",
@@ -502,13 +503,15 @@ def check_refusals(folder):
         ("--task-bytes", "much"): "much: expected bytes",
         ("/nowhere.npy",): "/nowhere.npy: no such file",
         ("--settings", "/nowhere.txt"): "--settings /nowhere.txt: No such file",
-    }.items():
+    }
+    for number, (options, words) in enumerate(refused.items()):
         usage = {"--workers", "--task-bytes", "/nowhere.npy"} & {options[0]}
-        _, wrong = finish(start(folder, *options), 2 if usage else 1)
+        output = () if options[0] == "/nowhere.npy" else ("--output", folder / f"refused {number}")
+        _, wrong = finish(start(folder, *output, *options), 2 if usage else 1)
         assert words in wrong, wrong
 
 
-def check_formats(folder):
+def check_formats(folder, _, shared):
     """Each format of results has the values of .npy, for the library that reads it. The folder of
     recordings has calibration files, which are no recordings, and recordings of zarr and raw."""
     spectra = noise(8, 4, 16, 256)
@@ -517,7 +520,7 @@ def check_formats(folder):
     (folder / "settings.txt").write_text(f"resample-map={folder}/map.npy\n")
     (folder / "notes.txt").write_text("mouse")
     for to in "npy", "zarr", "tiff", "nii", "nrrd":
-        said, _ = finish(start(folder, "--workers", "1", "--to", to), 0)
+        said, _ = finish(start(folder, *shared, "--to", to), 0)
         assert said[0] == "1 recordings, 0 of them done before", said
     made = np.load(folder / "processed/a.npy")
     check_depths(made, spectra)
@@ -550,7 +553,7 @@ def record_large(folder):
     spectra = noise(9, LARGE, 256, 2048)
     zarr.open(str(folder / "large.zarr"), mode="w", shape=spectra.shape, dtype="<u2",
               chunks=(1, 256, 2048))[...] = spectra
-    return spectra, ("--workers", "2", "--task-bytes", "2M", "--to", "zarr")
+    return spectra, ("--workers", "2", "--task-bytes", "2.1M", "--to", "zarr")
 
 
 def parts_written(folder):
@@ -580,23 +583,26 @@ def check_interrupt(folder):
     assert report["status"] == "processed" and report["parts"] == LARGE // 2, report
 
 
-def check_large(folder, aside):
+def check_large(folder, aside, shared):
     record(folder)
     check_a_killed_worker(folder, aside)
-    check_going_on(folder)
-    check_another_chain(folder)
+    check_going_on(folder, shared)
+    check_another_chain(folder, shared)
     check_refusals(folder)
 
 
 CHECKS = (check_arrays, check_memory_is_shared, check_settings, check_inputs, check_hostile,
           check_parts, check_not_split, check_formats, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
-for check in CHECKS:
-    if sys.argv[2:] and check.__name__ not in sys.argv[2:]:
-        continue
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as temporary:
-        recordings, aside = pathlib.Path(temporary) / "recordings", pathlib.Path(temporary)
-        recordings.mkdir()
-        check(recordings, *[aside] * (check.__code__.co_argcount - 1))
-    print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+CHECKS = [check for check in CHECKS if not sys.argv[2:] or check.__name__ in sys.argv[2:]]
+with contextlib.ExitStack() as stack:
+    place = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    about, _ = stack.enter_context(cluster(place, 1))
+    for check in CHECKS:
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory() as temporary:
+            recordings, aside = pathlib.Path(temporary) / "recordings", pathlib.Path(temporary)
+            recordings.mkdir()
+            arguments = aside, ("--scheduler-file", about)
+            check(recordings, *arguments[:check.__code__.co_argcount - 1])
+        print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
