@@ -123,7 +123,7 @@ def parse_arguments():
     parser.add_argument("recordings", metavar="FOLDER|FILE", type=pathlib.Path, nargs="+")
     for add in add_work, add_reading, add_workers:
         add(parser)
-    asked = parser.parse_args()
+    asked = parser.parse_intermixed_args()
     for path in asked.recordings:
         if not path.exists():
             parser.error(f"{path}: no such file or folder")

@@ -264,7 +264,9 @@ def outcome(job, task):
             with limited(job.timeout) as deadline:
                 result = task(deadline)
         except (RecordingError, ChainError, ValueError) as error:
-            result = {"reason": str(error)}
+            said = str(error)
+            named = said if str(job.recording) in said else f"{job.recording}: {said}"
+            result = {"reason": named}
     if isinstance(result, dict):
         said = {str(warning.message) for warning in caught
                 if issubclass(warning.category, UserWarning)}

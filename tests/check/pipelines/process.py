@@ -504,10 +504,11 @@ def check_refusals(folder):
         ("/nowhere.npy",): "/nowhere.npy: no such file",
         ("--settings", "/nowhere.txt"): "--settings /nowhere.txt: No such file",
     }
-    for number, (options, words) in enumerate(refused.items()):
-        usage = {"--workers", "--task-bytes", "/nowhere.npy"} & {options[0]}
-        output = () if options[0] == "/nowhere.npy" else ("--output", folder / f"refused {number}")
-        _, wrong = finish(start(folder, *output, *options), 2 if usage else 1)
+    runs = [(start(folder, *options, "--output", folder / f"refused {number}"), options[0], words)
+            for number, (options, words) in enumerate(refused.items())]
+    for run, option, words in runs:
+        usage = option in ("--workers", "--task-bytes", "/nowhere.npy")
+        _, wrong = finish(run, 2 if usage else 1)
         assert words in wrong, wrong
 
 
