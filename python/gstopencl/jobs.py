@@ -5,6 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import contextlib
 import dataclasses
 import errno
+import functools
 import hashlib
 import itertools
 import json
@@ -240,6 +241,7 @@ def limited(timeout):
         watchdog.cancel()
 
 
+@functools.cache
 def version():
     """Returns a hash of this package; that of an archive is in its name."""
     if PACKAGE.parent.suffix == ".zip":
@@ -388,6 +390,20 @@ def begin(job):
         return plan
 
     return outcome(job, task)
+
+
+def begin_all(jobs):
+    """Returns what begin returns for each of these jobs; None for one that is to be tried again by
+    itself. A single one is tried again by Dask."""
+    results = []
+    for job in jobs:
+        try:
+            results.append(begin(job))
+        except Exception:  # of any library
+            if len(jobs) == 1:
+                raise
+            results.append(None)
+    return results
 
 
 def create_slots(job, plan):

@@ -12,9 +12,11 @@ import tempfile
 import zipfile
 from multiprocessing import resource_tracker
 
-from .jobs import (PACKAGE, TOPIC, Plan, begin, extent_of, finish, journal_of, listed_devices,
+from .jobs import (PACKAGE, TOPIC, Plan, begin_all, extent_of, finish, journal_of, listed_devices,
                    parts_done, run_part, version)
 
+# Dask needs some 10 ms of a CPU for a task, so that small recordings share tasks.
+PACK, PACK_BYTES, PACKS_OF_WORKER = 16, 16 << 20, 4
 SCHEDULER_ANSWERS_AFTER = 10  # seconds
 
 
@@ -58,6 +60,8 @@ def connected(asked):
         with connect_to_scheduler(distributed, asked) as client:
             yield client
         return
+    from dask import config
+    config.set({"distributed.worker.profile.enabled": False})
     for name in "distributed", "distributed.worker", "distributed.nanny", "tornado", "asyncio":
         logging.getLogger(name).setLevel(logging.CRITICAL) # failures are listed at the end
     with contextlib.ExitStack() as stack:
@@ -131,6 +135,18 @@ class Parts:
         return (stop - start) / self.plan.parts[-1][1]
 
 
+def packs_of(jobs, sizes, workers):
+    """Yields tuples of jobs that a worker does in one task."""
+    limit = max(1, min(PACK, len(jobs) // (PACKS_OF_WORKER * max(workers, 1))))
+    pack = []
+    for job in jobs:
+        if pack and (len(pack) == limit or sum(map(sizes.get, [*pack, job])) > PACK_BYTES):
+            yield tuple(pack)
+            pack = []
+        pack.append(job)
+    yield tuple(pack)
+
+
 class Run:
     """Jobs at work: the next tasks are submitted as others finish. Outcomes go into `outcomes`,
     dictionaries with a reason where a job failed."""
@@ -160,26 +176,32 @@ class Run:
                 progress.running[job] = self.sizes[job] * event[1]["share"]
 
         self.client.subscribe_topic(TOPIC, note)
-        for job in self.jobs:
-            self.submit(job, self.after_begin, begin)
+        workers = len(self.client.scheduler_info()["workers"])
+        for pack in packs_of(self.jobs, self.sizes, workers):
+            self.submit(pack, self.after_begin, begin_all)
         for future in self.futures:
-            job, after, arguments = self.tasks.pop(future)
-            if job in self.outcomes:
-                continue # another part has failed
+            work, after, arguments = self.tasks.pop(future)
+            if work in self.outcomes:
+                continue  # another part has failed
             try:
                 result = future.result()
-            except Exception as error: # of any library
-                result = {"reason": f"{job.recording}: {reason_of(error)}"}
+            except Exception as error:  # of any library
+                result = reason_of(error)
             future.release()
-            if isinstance(result, dict) and "reason" in result:
-                self.end(job, result)
-            else:
-                after(job, result, *arguments)
+            after(work, result, *arguments)
 
-    def after_begin(self, job, result):
-        if not isinstance(result, Plan):
-            self.end(job, result)
-            return
+    def after_begin(self, pack, results):
+        if isinstance(results, str):
+            results = [None if len(pack) > 1 else {"reason": results}] * len(pack)
+        for job, result in zip(pack, results):
+            if result is None:
+                self.submit((job,), self.after_begin, begin_all)
+            elif isinstance(result, Plan):
+                self.begin_parts(job, result)
+            else:
+                self.end(job, result)
+
+    def begin_parts(self, job, result):
         self.parts[job] = parts = Parts(result)
         for number in range(len(result.parts)):
             if number in parts.left:
@@ -190,6 +212,8 @@ class Run:
 
     def after_part(self, job, result, _, number):
         parts = self.parts[job]
+        if self.has_failed(job, result):
+            return
         parts.end_part(number, result)
         self.progress.add(self.sizes[job] * parts.share(number))
         self.finish_if_complete(job)
@@ -200,13 +224,25 @@ class Run:
 
     def after_finish(self, job, result, _):
         parts = self.parts[job]
+        if self.has_failed(job, result):
+            return
         parts.journal.unlink(missing_ok=True)
         result["seconds"] += parts.seconds
         result["warnings"] = sorted(parts.warnings.union(result["warnings"]))
         result["parts"] = len(parts.plan.parts)
         self.end(job, result)
 
+    def has_failed(self, job, result):
+        """Ends a job of which a part has failed."""
+        if isinstance(result, str):
+            result = {"reason": result}
+        if "reason" in result:
+            self.end(job, result)
+        return "reason" in result
+
     def end(self, job, result):
+        if "reason" in result and str(job.recording) not in result["reason"]:
+            result["reason"] = f"{job.recording}: {result['reason']}"
         self.outcomes[job] = {"bytes": self.sizes[job], **result}
         self.progress.running.pop(job, None)
         if job not in self.parts:
