@@ -6,7 +6,6 @@ import os
 import tempfile
 import threading
 import time
-import warnings
 
 import gi
 import numpy as np
@@ -16,6 +15,7 @@ from gi.repository import GLib, Gst  # noqa: E402
 
 from .frames import FRAMERATE, choose, start_gstreamer, view_of  # noqa: E402
 from .memory import buffer_of  # noqa: E402
+from .notices import warn  # noqa: E402
 from .recordings import Recording, RecordingError, open_recording  # noqa: E402
 
 DEPTHS = "octwindowinterp ! octfft ! " \
@@ -148,7 +148,7 @@ class Chain:
                                  f"{recording.lines} x {recording.samples} {recording.dtype}")
             caps, kind = chosen
         if kind.itemsize < recording.dtype.itemsize:
-            warnings.warn(f"{recording}: {recording.dtype} is rounded to {kind}", stacklevel=4)
+            warn(f"{recording}: {recording.dtype} is rounded to {kind}")
         self.source.set_property("caps", caps)
         self.feed = self.buffers(recording, start, stop, kind)
 
@@ -162,7 +162,7 @@ class Chain:
             text = f"{recording}: {message.src.get_name()}: {reason.message}"
             if is_error:
                 raise ChainError(text) from self.failure
-            warnings.warn(text, stacklevel=4)
+            warn(text)
 
     def samples(self, recording, start=0, stop=None, deadline=None):
         """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`

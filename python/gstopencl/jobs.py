@@ -19,7 +19,7 @@ import socket
 import subprocess
 import threading
 import time
-import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import gi
 
@@ -29,6 +29,7 @@ from gi.repository import Gst  # noqa: E402
 from .chain import ChainError, chain_for  # noqa: E402
 from .frames import start_gstreamer, view_of  # noqa: E402
 from .groups import Unsplittable, group_of  # noqa: E402
+from .notices import collected, warn  # noqa: E402
 from .recordings import Options, RecordingError, open_recording  # noqa: E402
 from .results import FORMATS, write_to_disk  # noqa: E402
 
@@ -260,18 +261,13 @@ def outcome(job, task):
     """Returns what `task` returns, or a dictionary that says why it failed for good. Other errors
     are raised, for Dask to try again."""
     began = time.time()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with collected() as said:
         try:
             with limited(job.timeout) as deadline:
                 result = task(deadline)
         except (RecordingError, ChainError, ValueError) as error:
-            said = str(error)
-            named = said if str(job.recording) in said else f"{job.recording}: {said}"
-            result = {"reason": named}
+            result = {"reason": str(error)}
     if isinstance(result, dict):
-        said = {str(warning.message) for warning in caught
-                if issubclass(warning.category, UserWarning)}
         result = {"host": socket.gethostname(), "seconds": time.time() - began,
                   "warnings": sorted(said), **result}
     return result
@@ -309,23 +305,11 @@ def run_whole(job, recording, deadline):
         if not stream.count:
             raise ChainError(f"{recording}: the chain outputs nothing")
         stream.close()
-        finish_file(unfinished)
+        write_to_disk(unfinished)
         job.publish(unfinished, made_of)
     finally:
         remove(unfinished)
     return {"frames": stream.count}
-
-
-def finish_file(unfinished):
-    if unfinished.is_file():
-        unfinished.chmod(0o666 & ~current_umask())
-    write_to_disk(unfinished)
-
-
-def current_umask():
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
 
 
 def split(job, recording, group):
@@ -382,8 +366,8 @@ def begin(job):
             try:
                 plan = plan_parts(job, recording, job.chain_of(recording), deadline)
             except Unsplittable as error:
-                warnings.warn(f"{recording}: not split into parts, because {error}; --group N "
-                              "says after how many frames it may be", stacklevel=2)
+                warn(f"{recording}: not split into parts, because {error}; --group N says after "
+                     "how many frames it may be")
         if not plan:
             return run_whole(job, recording, deadline)
         create_slots(job, plan)
@@ -394,16 +378,18 @@ def begin(job):
 
 def begin_all(jobs):
     """Returns what begin returns for each of these jobs; None for one that is to be tried again by
-    itself. A single one is tried again by Dask."""
-    results = []
-    for job in jobs:
+    itself. A single one is tried again by Dask. While one result goes to the disk, the chain
+    processes the next recording."""
+    def begin_or_none(job):
         try:
-            results.append(begin(job))
+            return begin(job)
         except Exception:  # of any library
-            if len(jobs) == 1:
-                raise
-            results.append(None)
-    return results
+            return None
+
+    if len(jobs) == 1:
+        return [begin(jobs[0])]
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(begin_or_none, jobs))
 
 
 def create_slots(job, plan):
@@ -448,7 +434,7 @@ def finish(job, plan):
             return {"frames": plan.count}  # by a worker that died before it could say so
         if job.made_of() != plan.made_of:
             raise RecordingError(f"{job.recording}: has changed while it was processed")
-        finish_file(plan.unfinished)
+        write_to_disk(plan.unfinished)
         job.publish(plan.unfinished, plan.made_of)
         return {"frames": plan.count}
 

@@ -8,11 +8,11 @@ import logging
 import math
 import os
 import pathlib
-import warnings
 
 import numpy as np
 
 from .frames import TYPES_OF_OCT, oct_caps
+from .notices import warn
 
 PACKED_BITS = {"MONO10P": 10, "MONO12P": 12, "MONO12PACKED": 12}
 BLOCK = 16 << 20  # bytes that are read at once, where a format has no blocks of its own
@@ -165,8 +165,8 @@ def open_zarr(path, options):
         array = root[name] if name and name in root else one_array(path, dict(root.arrays()), name)
     missing = array.nchunks - array.nchunks_initialized
     if missing:
-        warnings.warn(f"{path}: {missing} of {array.nchunks} chunks are missing, which zarr reads "
-                      f"as {array.fill_value}", stacklevel=2)
+        warn(f"{path}: {missing} of {array.nchunks} chunks are missing, which zarr reads as "
+             f"{array.fill_value}")
     return Recording(path, array)
 
 
