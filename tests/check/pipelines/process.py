@@ -201,7 +201,8 @@ def check_hostile(folder):
             raises([name], gstopencl.process, path, **options)
         path.unlink()
         raises([name], gstopencl.process, path, **options)
-    chunk = next(path for path in (folder / "a.zarr").rglob("*") if path.name[-1].isdigit())
+    chunk = next(path for path in (folder / "a.zarr").rglob("*")
+                 if path.is_file() and path.name[-1].isdigit())
     chunk.write_bytes(b"no chunk")
     raises(["a.zarr"], gstopencl.process, folder / "a.zarr")
     (folder / "c.zarr").mkdir()
@@ -512,26 +513,40 @@ def check_refusals(folder):
         assert words in wrong, wrong
 
 
-def check_formats(folder, _, shared):
-    """Each format of results has the values of .npy, for the library that reads it. The folder of
-    recordings has calibration files, which are no recordings, and recordings of zarr and raw."""
+def check_formats(folder):
+    """Each format of results has the values of .npy, for the library that reads it."""
+    spectra = noise(8, 4, 16, 256)
+    np.save(folder / "a.npy", spectra)
+    for to in "npy", "zarr", "tiff", "nii", "nrrd":
+        assert run_job(job_of(folder / "a.npy", to)) == 1
+    made = np.load(folder / "result.npy")
+    check_depths(made, spectra)
+    for to in "zarr", "tiff":
+        assert np.array_equal(READ[to](folder / f"result.{to}"), made), to
+    assert zarr.open(str(folder / "result.zarr"), mode="r").chunks == (1, 16, 128)
+    image = nibabel.load(folder / "result.nii")
+    assert np.array_equal(np.asanyarray(image.dataobj).T, made)
+    header, data = (folder / "result.nrrd").read_bytes().split(b"\n\n", 1)
+    assert header.startswith(b"NRRD") and np.array_equal(np.frombuffer(data, "<f4"), made.ravel())
+
+
+def check_choice(folder, _, shared):
+    """A folder's recordings are of any format; files of its calibration are none. Each failure
+    is tried again as often as was asked for, and a task that takes too long fails."""
     spectra = noise(8, 4, 16, 256)
     zarr.save(str(folder / "a.zarr"), spectra)
+    spectra.tofile(folder / "b.raw")
     np.save(folder / "map.npy", np.arange(256.0))
     (folder / "settings.txt").write_text(f"resample-map={folder}/map.npy\n")
     (folder / "notes.txt").write_text("mouse")
-    for to in "npy", "zarr", "tiff", "nii", "nrrd":
-        said, _ = finish(start(folder, *shared, "--to", to), 0)
-        assert said[0] == "1 recordings, 0 of them done before", said
-    made = np.load(folder / "processed/a.npy")
-    check_depths(made, spectra)
-    for to in "zarr", "tiff":
-        assert np.array_equal(READ[to](folder / f"processed/a.{to}"), made), to
-    assert zarr.open(str(folder / "processed/a.zarr"), mode="r").chunks == (1, 16, 128)
-    image = nibabel.load(folder / "processed/a.nii")
-    assert np.array_equal(np.asanyarray(image.dataobj).T, made)
-    header, data = (folder / "processed/a.nrrd").read_bytes().split(b"\n\n", 1)
-    assert header.startswith(b"NRRD") and np.array_equal(np.frombuffer(data, "<f4"), made.ravel())
+    said, _ = finish(start(folder, *shared, "--samples", "256", "--lines", "16"), 0)
+    assert said[0] == "2 recordings, 0 of them done before", said
+    for name in "a.npy", "b.npy":
+        check_depths(np.load(folder / "processed" / name), spectra)
+    slow = "--chain", f"identity sleep-time=300000 ! {DEPTHS}", "--timeout", "0.5"
+    _, wrong = finish(start(folder / "a.zarr", *shared, *slow, "--output", folder / "slow"), 1)
+    assert "a.zarr: not processed within the timeout" in wrong, wrong
+    assert not list((folder / "slow").glob("*")), "something is left behind"
 
 
 def children(process):
@@ -593,7 +608,8 @@ def check_large(folder, aside, shared):
 
 
 CHECKS = (check_arrays, check_memory_is_shared, check_settings, check_inputs, check_hostile,
-          check_parts, check_not_split, check_formats, check_interrupt, check_large, check_folders,
+          check_parts, check_not_split, check_formats, check_choice,
+          check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
 CHECKS = [check for check in CHECKS if not sys.argv[2:] or check.__name__ in sys.argv[2:]]
 with contextlib.ExitStack() as stack:
