@@ -47,7 +47,7 @@ def kill_workers(cluster):
     """Ends workers, also in the middle of a task. Dask would wait for tasks, and some of its
     versions close workers twice and log a traceback."""
     for nanny in cluster.workers.values():
-        nanny.auto_restart = False
+        nanny.close_gracefully() # does not start another one
         if nanny.pid:
             os.kill(nanny.pid, signal.SIGKILL)
 
