@@ -182,7 +182,7 @@ def recordings_of(folder, names, has_sizes, others):
 
 
 def chain_and_settings(asked, folder):
-    """Returns the chain, and the settings file and its text: that of the folder, without --chain."""
+    """Returns the chain, the settings file and its text: those of the folder, without --chain."""
     file = asked.settings
     if not file and not asked.chain and (folder / "settings.txt").exists():
         file = folder / "settings.txt"
@@ -273,7 +273,7 @@ def write_report(path, asked, outcomes, began):
 def print_dashboard(client):
     try:
         print(f"Dashboard: {client.dashboard_link}", flush=True)
-    except KeyError: # a scheduler without one
+    except KeyError:  # a scheduler without one
         pass
 
 

@@ -108,7 +108,7 @@ class Chain:
         feed = self.feed
         try:
             buffer = next(feed, None) if feed else None
-        except Exception as error: # the thread that waits for results raises it
+        except Exception as error:  # the thread that waits for results raises it
             self.failure = error
             buffer = None
         if buffer is None:
@@ -175,7 +175,7 @@ class Chain:
                 yield from self.pulled(recording, deadline)
             finally:
                 self.pipeline.set_state(Gst.State.READY)
-                self.sink.set_state(Gst.State.NULL) # until then it says that it is at its end
+                self.sink.set_state(Gst.State.NULL)  # until then it says that it is at its end
                 self.feed = None
 
     def pulled(self, recording, deadline):
@@ -186,7 +186,7 @@ class Chain:
                 continue
             self.check_messages(recording)
             if isinstance(self.failure, OSError):
-                raise self.failure # which may go away
+                raise self.failure  # which may go away
             if self.failure:
                 said = str(self.failure) or type(self.failure).__name__
                 raise RecordingError(f"{recording}: {said.splitlines()[0]}") from self.failure

@@ -36,7 +36,7 @@ from .results import FORMATS, write_to_disk  # noqa: E402
 PACKAGE = pathlib.Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
 UNFINISHED = ".unfinished"
-TOPIC = "oct-process" # of Dask's events, for progress within a task
+TOPIC = "oct-process"  # of Dask's events, for progress within a task
 GRACE = 10  # seconds after the timeout until a worker that hangs ends
 
 
@@ -112,17 +112,17 @@ class Job:
     """A recording, its result, and how the one is made of the other; sent to workers."""
     recording: pathlib.Path
     result: pathlib.Path
-    output: pathlib.Path # folder of this and all other results
+    output: pathlib.Path  # folder of this and all other results
     chain: str
-    settings: str = None # path of a settings file
-    said: str = None # its text
+    settings: str = None  # path of a settings file
+    said: str = None  # its text
     to: str = "npy"
     options: Options = Options()
     group: int = None
     task_bytes: int = 0
     timeout: float = None
     plugins: tuple = ()
-    version: str = None # of this package
+    version: str = None  # of this package
 
     @property
     def record(self):

@@ -30,7 +30,7 @@ class Progress:
     def __init__(self, total, recordings, file=None):
         self.file = file or sys.stdout
         self.total, self.recordings, self.done, self.finished = total, recordings, 0, 0
-        self.running = {} # bytes done of recordings that are not finished, by recording
+        self.running = {}  # bytes done of recordings that are not finished, by recording
         self.is_terminal, self.began = self.file.isatty(), time.monotonic()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self.report, daemon=True)

@@ -185,7 +185,7 @@ class Pages:
 
 def open_tiff(path, options):
     tifffile = library("tifffile", "python3-tifffile")
-    logging.getLogger("tifffile").setLevel(logging.CRITICAL) # its errors are raised as well
+    logging.getLogger("tifffile").setLevel(logging.CRITICAL)  # its errors are raised as well
     images = tifffile.TiffFile(path).series
     arrays = {str(number): series for number, series in enumerate(images)}
     series = one_array(path, arrays, options.dataset)
@@ -219,6 +219,6 @@ def open_recording(path, **options):
         raise
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror or error}") from None
-    except Exception as error: # libraries raise any for files that are not theirs
+    except Exception as error:  # libraries raise any for files that are not theirs
         said = str(error) or type(error).__name__
         raise RecordingError(f"{path}: {said.splitlines()[0]}") from None

@@ -47,7 +47,7 @@ def kill_workers(cluster):
     """Ends workers, also in the middle of a task. Dask would wait for tasks, and some of its
     versions close workers twice and log a traceback."""
     for nanny in cluster.workers.values():
-        nanny.close_gracefully() # does not start another one
+        nanny.close_gracefully()  # does not start another one
         if nanny.pid:
             os.kill(nanny.pid, signal.SIGKILL)
 
@@ -63,7 +63,7 @@ def connected(asked):
     from dask import config
     config.set({"distributed.worker.profile.enabled": False})
     for name in "distributed", "distributed.worker", "distributed.nanny", "tornado", "asyncio":
-        logging.getLogger(name).setLevel(logging.CRITICAL) # failures are listed at the end
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are listed at the end
     with contextlib.ExitStack() as stack:
         with without_interrupts():
             # Pages of files that are mapped into memory must not count against a worker.
@@ -112,7 +112,7 @@ def size_of(job):
     try:
         return extent_of(job.recording)[0]
     except OSError:
-        return 0 # the worker reports it
+        return 0  # the worker reports it
 
 
 class Parts:
@@ -171,7 +171,7 @@ class Run:
         by_name = {str(job.recording): job for job in self.jobs}
 
         def note(event):
-            job = by_name.get(event[1]["recording"]) # None: of another client
+            job = by_name.get(event[1]["recording"])  # None: of another client
             if job and job not in self.outcomes:
                 progress.running[job] = self.sizes[job] * event[1]["share"]
 
