@@ -23,6 +23,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import fcntl
 import functools
+import importlib.util
 import json
 import os
 import pathlib
@@ -272,9 +273,12 @@ def write_report(path, asked, outcomes, began):
 
 def print_dashboard(client):
     try:
-        print(f"Dashboard: {client.dashboard_link}", flush=True)
+        link = client.dashboard_link
     except KeyError:  # a scheduler without one
-        pass
+        return
+    if client.cluster and not importlib.util.find_spec("bokeh"):
+        link = link.replace("/status", "/info/main/workers.html")  # works without Bokeh's plots
+    print(f"Dashboard: {link}", flush=True)
 
 
 def process(asked, jobs, outcomes):

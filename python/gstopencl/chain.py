@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import os
 import tempfile
 import threading
@@ -180,6 +181,8 @@ class Chain:
 
     def pulled(self, recording, deadline):
         while True:
+            if deadline and time.monotonic() > deadline:
+                raise TimeoutError(f"{recording}: not processed within the timeout")
             sample = self.sink.emit("try-pull-sample", POLL)
             if sample:
                 yield sample
@@ -192,26 +195,27 @@ class Chain:
                 raise RecordingError(f"{recording}: {said.splitlines()[0]}") from self.failure
             if self.sink.get_property("eos"):
                 return
-            if deadline and time.monotonic() > deadline:
-                raise TimeoutError(f"{recording}: not processed within the timeout")
 
     def run(self, recording, start=0, stop=None):
         """Returns the frames that the chain outputs as one array, (frames, ...). A single frame
         shares the memory of GStreamer, and cannot be written."""
         result, count = None, 0
-        for sample in self.samples(recording, start, stop):
-            frame = view_of(sample)
-            result = grown(result, count, frame, recording.count)
-            if count:
-                result[count] = frame
-            count += 1
+        with contextlib.closing(self.samples(recording, start, stop)) as samples:
+            for sample in samples:
+                frame = view_of(sample)
+                result = grown(result, count, frame, recording.count)
+                if count:
+                    result[count] = frame
+                count += 1
         if result is None:
             raise ChainError(f"{recording}: the chain outputs nothing for its "
                              f"{recording.count} frames")
         return result[:count]
 
     def close(self):
-        self.pipeline.set_state(Gst.State.NULL)
+        """Releases what the pipeline uses, once its recording is processed."""
+        with self.lock:
+            self.pipeline.set_state(Gst.State.NULL)
 
 
 def grown(result, count, frame, expected):

@@ -136,13 +136,16 @@ class Parts:
 
 
 def packs_of(jobs, sizes, workers):
-    """Yields tuples of jobs that a worker does in one task."""
+    """Yields tuples of jobs that a worker does in one task. A timeout is for each recording."""
     limit = max(1, min(PACK, len(jobs) // (PACKS_OF_WORKER * max(workers, 1))))
-    pack = []
+    pack, room = [], 0
     for job in jobs:
-        if pack and (len(pack) == limit or sum(map(sizes.get, [*pack, job])) > PACK_BYTES):
+        room -= sizes[job]
+        if pack and (len(pack) == limit or room < 0 or job.timeout):
             yield tuple(pack)
             pack = []
+        if not pack:
+            room = PACK_BYTES - sizes[job]
         pack.append(job)
     yield tuple(pack)
 
