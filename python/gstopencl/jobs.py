@@ -360,7 +360,7 @@ def begin(job):
         check_version(job)
         if job.is_done():
             return {}
-        recording = open_recording(job.recording, **dataclasses.asdict(job.options))
+        recording = open_recording(job.recording, **vars(job.options))
         plan = None
         if may_split(job, recording):
             try:
@@ -409,7 +409,7 @@ def run_part(job, plan, number):
     start, stop, first, end = plan.parts[number]
 
     def task(deadline):
-        recording = open_recording(job.recording, **dataclasses.asdict(job.options))
+        recording = open_recording(job.recording, **vars(job.options))
         slots, place = FORMATS[job.to][2](plan.unfinished), first
         chain = job.chain_of(recording)
         with contextlib.closing(chain.samples(recording, start, stop, deadline)) as samples:

@@ -95,7 +95,9 @@ def library(name, package):
 
 
 def open_npy(path, _):
-    return Recording(path, np.load(path, mmap_mode="r", allow_pickle=False))
+    """Small files are read faster than they are mapped."""
+    mode = None if os.stat(path).st_size < BLOCK else "r"
+    return Recording(path, np.load(path, mmap_mode=mode, allow_pickle=False))
 
 
 def open_oct(path, _):

@@ -6,7 +6,7 @@ file that is created at its full size; with zarr each B-scan is a chunk, a file 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
-import pathlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from gi.repository import Gst
@@ -166,10 +166,17 @@ def check_library(name):
 
 def write_to_disk(path):
     """Waits until a file, or all files of a folder, are on the disk."""
-    path = pathlib.Path(path)
-    for file in [path] if path.is_file() else filter(pathlib.Path.is_file, path.rglob("*")):
-        handle = os.open(file, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    if os.path.isfile(path):
+        write_file_to_disk(path)
+        return
+    files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write_file_to_disk, files))
+
+
+def write_file_to_disk(path):
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -16,7 +16,7 @@ from .jobs import (PACKAGE, TOPIC, Plan, begin_all, extent_of, finish, journal_o
                    parts_done, run_part, version)
 
 # Dask needs some 10 ms of a CPU for a task, so that small recordings share tasks.
-PACK, PACK_BYTES, PACKS_OF_WORKER = 16, 16 << 20, 4
+PACK, PACK_BYTES, PACKS_OF_WORKER = 64, 32 << 20, 4
 SCHEDULER_ANSWERS_AFTER = 10  # seconds
 
 
