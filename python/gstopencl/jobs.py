@@ -199,14 +199,16 @@ def remove(path):
 
 
 def journal_of(unfinished):
-    """Returns the file with the numbers of the parts that are written."""
+    """Returns the file with the first and the end frame of each part that is written."""
     return unfinished.with_suffix(".parts")
 
 
 def parts_done(unfinished):
-    """Returns the numbers of the parts that an interrupted run has written."""
+    """Returns (start, stop) of the parts that an interrupted run has written. Its parts may have
+    had another size."""
     try:
-        return {int(number) for number in journal_of(unfinished).read_text().split()}
+        lines = journal_of(unfinished).read_text().splitlines()
+        return {tuple(map(int, line.split())) for line in lines}
     except (OSError, ValueError):
         return set()
 
@@ -296,8 +298,8 @@ def run_whole(job, recording, deadline):
     report = reporter(job)
     made_of, chain = job.made_of(), job.chain_of(recording)
     unfinished = job.output / f".{secrets.token_hex(8)}{UNFINISHED}.{job.to}"
+    stream = FORMATS[job.to][0](unfinished, recording.count)
     try:
-        stream = FORMATS[job.to][0](unfinished, recording.count)
         with contextlib.closing(chain.samples(recording, deadline=deadline)) as samples:
             for sample in samples:
                 stream.write(sample)
@@ -308,6 +310,7 @@ def run_whole(job, recording, deadline):
         write_to_disk(unfinished)
         job.publish(unfinished, made_of)
     finally:
+        stream.discard()
         remove(unfinished)
     return {"frames": stream.count}
 

@@ -35,6 +35,9 @@ class Stream:
         self.put(frame)
         self.count += 1
 
+    def discard(self):
+        """Releases what is left after a failure."""
+
 
 class NpyStream(Stream):
     """The header is written again at the end, when the number of frames is known. NumPy leaves
@@ -102,6 +105,10 @@ class VolumeStream(Stream):
 
     def put(self, _):
         pass
+
+    def discard(self):
+        if self.shape:
+            self.pipeline.set_state(Gst.State.NULL)
 
     def close(self):
         self.source.emit("end-of-stream")

@@ -120,7 +120,8 @@ class Parts:
 
     def __init__(self, plan):
         self.plan, self.journal = plan, journal_of(plan.unfinished)
-        self.left = set(range(len(plan.parts))) - parts_done(plan.unfinished)
+        done = parts_done(plan.unfinished)
+        self.left = {number for number, part in enumerate(plan.parts) if part[:2] not in done}
         self.seconds, self.warnings = 0, set()
 
     def end_part(self, number, result):
@@ -128,7 +129,7 @@ class Parts:
         self.seconds += result["seconds"]
         self.warnings.update(result["warnings"])
         with open(self.journal, "a", encoding="ascii") as journal:
-            journal.write(f"{number}\n")
+            journal.write("{} {}\n".format(*self.plan.parts[number]))
 
     def share(self, number):
         start, stop = self.plan.parts[number][:2]

@@ -575,7 +575,7 @@ def record_large(folder):
 
 def parts_written(folder):
     journals = list((folder / "processed").glob(".*.parts"))
-    return journals[0].read_text().split() if journals else []
+    return journals[0].read_text().splitlines() if journals else []
 
 
 def check_interrupt(folder):
@@ -589,6 +589,12 @@ def check_interrupt(folder):
     assert wrong.splitlines() == [wrong.strip()] and "interrupted" in wrong, wrong
     done = parts_written(folder)
     assert 3 <= len(done) < LARGE // 2, done
+    # Parts of another size overlap those that are written, and replace them.
+    run = start(folder, *options, "--task-bytes", "3.2M")
+    wait_for(lambda: len(parts_written(folder)) >= len(done) + 3)
+    run.send_signal(signal.SIGINT)
+    finish(run, 130)
+    done = parts_written(folder)
     run = start(folder, *options, "--report", folder / "report.json")
     wait_for(lambda: len(parts_written(folder)) >= len(done) + 1)
     worker = max(pid for pid, words in children(run).items() if "spawn_main" in words)
