@@ -16,11 +16,13 @@ the end of the stream.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import importlib
 import sys
 
 from .gtk import GLib, Gst, need_display
 from .window import View, show
 
+ENTRIES = {"--oct": "gstopencl.view.oct", "--key": "gstopencl.view.key"}
 SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
 
 
@@ -32,6 +34,9 @@ def view_of(line, quit_at_end=False):
 
 def main():
     words = sys.argv[1:]
+    if words and words[0] in ENTRIES:
+        importlib.import_module(ENTRIES[words[0]]).main(words[1:])
+        return
     quit_at_end = words[:1] == ["--quit-at-end"]
     if not words[quit_at_end:] or words[0] in ("-h", "--help"):
         print(__doc__.partition("SPDX")[0].rstrip())

@@ -23,6 +23,7 @@ class View:
         self.replay.connect("clicked", lambda _: self.play_again())
         self.window = Gtk.Window(title=self.TITLE, default_width=1200, default_height=800)
         self.window.connect("delete-event", lambda *_: self.stop() or True)
+        self.window.connect("key-press-event", lambda _, event: self.take_key(event))
         self.window.add(self.layout())
         bus = self.pipeline.get_bus()
         bus.add_signal_watch()
@@ -46,6 +47,9 @@ class View:
         side = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         side.pack_start(self.status, False, False, 0)
         side.pack_start(self.replay, False, False, 0)
+        panel = self.panel()
+        if panel:
+            side.pack_start(panel, False, False, 0)
         side.pack_start(scrolled, True, True, 0)
         both = Gtk.Paned()
         both.pack1(self.pictures(), True, True)
@@ -61,6 +65,22 @@ class View:
                 row.pack_start(sink.get_property("widget"), True, True, 0)
             rows.pack_start(row, True, True, 0)
         return rows
+
+    def panel(self):
+        """Returns a widget for the side column, above the controls, or None."""
+        return None
+
+    def take_key(self, event):
+        """Handles a key press. The widget with the focus comes first: the space bar presses a
+        button, and arrows move a scale."""
+        if self.window.activate_key(event) or self.window.propagate_key_event(event):
+            return True
+        return not isinstance(self.window.get_focus(), Gtk.Entry) and self.press(event)
+
+    def press(self, event):
+        """Handles a key that no widget uses, while no text field has the focus. Returns whether it
+        was used."""
+        return False
 
     def rates(self):
         """Returns the number of frames that each sink rendered since the last call."""
