@@ -12,7 +12,7 @@ try:
     gi.require_version("Gst", "1.0")
     gi.require_version("GstVideo", "1.0")
     gi.require_version("Gtk", "3.0")
-    from gi.repository import Gdk, Gio, GLib, GObject, Gst, GstVideo, Gtk, Pango  # noqa: F401
+    from gi.repository import Gdk, GdkPixbuf, GLib, GObject, Gst, GstVideo, Gtk, Pango  # noqa: F401
 except (ImportError, ValueError) as error:
     sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0, gir1.2-gst-plugins-base-1.0 and "
              "gstreamer1.0-gtk3 are needed")
