@@ -30,24 +30,14 @@ import importlib
 import pathlib
 import sys
 
-from .gtk import GLib, Gst, need_display
-from .window import View, show
-
+# Modules that take the words after an entry. They are imported when they are used, so that --help
+# works without GTK.
 ENTRIES = {"--oct": "gstopencl.view.oct", "--key": "gstopencl.view.key"}
+PIPELINE, START = "gstopencl.view.pipeline", "gstopencl.view.start"
 SUFFIXES = {
     **dict.fromkeys((".oct", ".npy"), "--oct"),
     **dict.fromkeys((".mp4", ".mkv", ".webm", ".avi", ".mov"), "--key"),
 }
-OPTIONS = "--quit-at-end", "--loop"
-SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
-
-
-def view_of(line, quit_at_end=False):
-    """Returns the view of a pipeline with one video output. `line`: text, or words of a shell,
-    which may contain spaces"""
-    pipeline = (Gst.parse_launch(line + SHOW) if isinstance(line, str)
-                else Gst.parse_launchv([*line, *SHOW.split()]))
-    return View(pipeline, [pipeline.get_by_name("opencl_view_sink")], quit_at_end)
 
 
 def entry_of(words):
@@ -56,32 +46,11 @@ def entry_of(words):
     return [SUFFIXES[suffix], *words] if suffix in SUFFIXES else words
 
 
-def play(words):
-    """Shows the pipeline that the words describe, after their options."""
-    options = set()
-    while words and words[0] in OPTIONS:
-        options.add(words.pop(0))
-    if not words:
-        sys.exit("opencl-view: no pipeline is given; --help shows how")
-    if words[0].startswith("-"):
-        sys.exit(f"opencl-view: unknown option {words[0]}; --help lists the options")
-    need_display("opencl-view")
-    try:
-        view = view_of(words[0] if len(words) == 1 else words, "--quit-at-end" in options)
-    except GLib.Error as error:
-        sys.exit(f"opencl-view: {error.message}")
-    view.transport.loop.set_active("--loop" in options)
-    show(view)
-
-
 def main():
-    GLib.set_prgname("opencl-view")  # the name of the .desktop file, for the icon of the window
-    words = entry_of(sys.argv[1:]) if sys.argv[1:] else []
-    if not words:
-        importlib.import_module("gstopencl.view.start").main()
-    elif words[0] in ("-h", "--help"):
+    words = entry_of(sys.argv[1:])
+    if words and words[0] in ("-h", "--help"):
         print(__doc__.partition("SPDX")[0].rstrip())
-    elif words[0] in ENTRIES:
+    elif words and words[0] in ENTRIES:
         importlib.import_module(ENTRIES[words[0]]).main(words[1:])
     else:
-        play(words)
+        importlib.import_module(PIPELINE if words else START).main(words)

@@ -117,7 +117,7 @@ def run_program(words):
                             text=True)
 
 
-def main():
+def main(_words):
     need_display("opencl-view")
     page = Start()
     page.window.show_all()

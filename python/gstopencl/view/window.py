@@ -279,8 +279,8 @@ class View:
                 self.warn(text)
 
     def on_error(self, message):
-        """Shows a failure. A pipeline that has never shown a frame, or that nobody watches to the
-        end, ends the program with the reason."""
+        """Shows a failure. The program ends with the reason if the pipeline has never shown a
+        frame, or with --quit-at-end."""
         if self.failed:
             return  # One failure causes others.
         text = reason_of(*message.parse_error())

@@ -104,7 +104,7 @@ def check_turning(view, found):
 
 
 def check_window():
-    view = main.view_of(LINE.format(-1))
+    view = pipeline.view_of(LINE.format(-1))
     found = controls_in(view.window)
     for element in "source", "interp", "fft":
         own = view.pipeline.get_by_name(element)
@@ -361,7 +361,7 @@ def on_screen(widget, window, x, y):
 
 def check_wheel():
     """Checks that the mouse wheel over a scale or over choices scrolls the controls."""
-    view = main.view_of(LINE.format(-1))
+    view = pipeline.view_of(LINE.format(-1))
     view.play()
     run_until(view, lambda: levels_on_screen() > 100)
     scale = within(view.controls.row("source", "noise").control, gtk.Gtk.Scale)
@@ -383,7 +383,7 @@ def check_wheel():
 
 def check_end():
     """Checks that the last frame stays at the end, and that the pipeline plays again."""
-    view = main.view_of(LINE.format(10))
+    view = pipeline.view_of(LINE.format(10))
     view.play()
     for _ in range(2):
         run_until(view, lambda: "end of stream" in view.status.get_text())
@@ -401,7 +401,7 @@ def check_end():
 
 def check_pick():
     """Checks the colour of each bar of the picture, by clicks into the window."""
-    view = main.view_of(FILM.format(-1))
+    view = pipeline.view_of(FILM.format(-1))
     view.play()
     run_until(view, lambda: any(view.rendered()))
     run_for(200)
@@ -463,7 +463,7 @@ def check_sizes(view):
 
 def check_film():
     """Checks position, pause, seek and loop of a film of two seconds."""
-    view = main.view_of(FILM.format(50))
+    view = pipeline.view_of(FILM.format(50))
     view.play()
     run_until(view, view.transport.bar.get_mapped, 10)
     check_names(view.window)
@@ -491,7 +491,7 @@ def check_film():
 def check_failure():
     """Checks that a failure is shown in the window, and that the pipeline plays again."""
     line = FILM.format(-1)
-    view = main.view_of(line.replace("! opencl", "! identity name=bad error-after=40 ! opencl"))
+    view = pipeline.view_of(line.replace("! opencl", "! identity name=bad error-after=40 ! opencl"))
     view.play()
     run_until(view, lambda: view.failed, 10, may_fail=True)
     assert view.messages.bar.get_mapped() and view.messages.text.get_text().startswith("bad: ")
@@ -508,7 +508,7 @@ def check_presets():
     name."""
     line = "octtestsrc is-live=true ! octwindowinterp name=interp ! octfft name={} ! " \
            "openclconvert ! chromakey name=key"
-    view = main.view_of(line.format("fft"))
+    view = pipeline.view_of(line.format("fft"))
     for element, name, text in (("fft", "db-min", "30"), ("fft", "flip", "true"),
                                 ("interp", "window", "blackman"), ("key", "key-colors", "<1, 2>"),
                                 ("fft", "db-max", "70"), ("key", "key-color", "0x80102030")):
@@ -523,12 +523,12 @@ def check_presets():
     names = [name for _, name in check_names(view.presets.list)]
     assert names == ["Load my eye", "Delete my eye"], names
     for name in "fft", "depths":
-        other = main.view_of(line.format(name))
+        other = pipeline.view_of(line.format(name))
         other.presets.load("my eye")
         assert [properties.read_text(row.element, row.spec) for row in other.controls.rows] == saved
         assert "loaded." in other.messages.text.get_text()
         close(other)
-    other = main.view_of("videotestsrc ! openclupload ! chromakey name=key")
+    other = pipeline.view_of("videotestsrc ! openclupload ! chromakey name=key")
     other.presets.load("my eye")
     assert "does not have" in other.messages.text.get_text()
     assert "interp" in other.messages.text.get_text()
@@ -599,7 +599,7 @@ with screen(), tempfile.TemporaryDirectory() as folder:
     # GTK connects to the display when it is imported.
     gi.require_version("Atk", "1.0")
     from gi.repository import Atk
-    from gstopencl.view import controls, gtk, main, properties, start
+    from gstopencl.view import controls, gtk, main, pipeline, properties, start
 
     gtk.need_display("view.py")
     for check in (check_window, check_colours, check_enter, check_kinds, check_wheel, check_end,
