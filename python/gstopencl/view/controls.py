@@ -93,6 +93,12 @@ class Row:
         self.note_box.set_visible(bool(reason))
         self.by_pipeline = by_pipeline and bool(reason)
         self.control.get_accessible().set_description(reason or self.spec.blurb)
+        parent = self.widget
+        while reason and parent:
+            parent = parent.get_ancestor(Gtk.Expander)
+            if parent:
+                parent.set_expanded(True)
+                parent = parent.get_parent()
 
     def update(self):
         """Shows the value of the property."""
