@@ -308,6 +308,11 @@ def new_expander(widget, label, title, expanded):
     expander = Gtk.Expander(label=label, use_markup=True, expanded=expanded)
     name_widget(expander, title)
     expander.add(widget)
+    widget.show_all()
+    widget.set_no_show_all(True)
+    # GTK 3 moves the focus into a closed expander, unless what is in it is hidden.
+    expander.connect("notify::expanded", lambda e, _: widget.set_visible(e.get_expanded()))
+    widget.set_visible(expanded)
     return expander
 
 
@@ -366,7 +371,7 @@ class Controls:
         self.search = Gtk.SearchEntry(placeholder_text="Search controls (Ctrl+F)", margin=6)
         name_widget(self.search, "Search controls")
         self.search.connect("search-changed", lambda entry: self.filter(entry.get_text()))
-        self.search.connect("stop-search", lambda entry: entry.set_text(""))
+        self.search.connect("stop-search", lambda _: self.stop_search())
         self.nothing = Gtk.Label(label="No control matches.", no_show_all=True, margin=12)
         self.widget = self.layout()
 
@@ -379,7 +384,7 @@ class Controls:
         for row in self.rows:
             labels.add_widget(row.label)
         self.scrolled = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER,
-                                           min_content_width=MINIMUM_WIDTH)
+                                           width_request=MINIMUM_WIDTH)
         self.scrolled.add(box)
         # Scrolls to the control that the keyboard moves to
         box.set_focus_vadjustment(self.scrolled.get_vadjustment())
@@ -397,6 +402,10 @@ class Controls:
         """Shows the controls that match all words: name, property, description or element."""
         found = [group.filter(text.lower().split()) for group in self.groups]
         self.nothing.set_visible(not any(found))
+
+    def stop_search(self):
+        self.search.set_text("")
+        self.search.get_toplevel().set_focus(None)
 
     def forget_refusals(self, changed):
         """Removes what the pipeline refused before a change: the element judges anew."""

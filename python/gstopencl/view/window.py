@@ -147,6 +147,7 @@ class View:
             ("<Control>p", "Presets", lambda: self.presets.button.clicked()),
             ("F11", "Full screen", self.toggle_full_screen),
             ("F1 question", "Keyboard shortcuts", self.show_shortcuts),
+            ("Escape", "Cancel picking a colour, or leave a control", self.leave),
             ("<Control>q", "Quit", self.stop),
         ]
 
@@ -154,9 +155,6 @@ class View:
         """Handles a key press. The widget with the focus comes first: the space bar presses a
         button, and arrows move a scale."""
         if self.window.activate_key(event) or self.window.propagate_key_event(event):
-            return True
-        if event.keyval == Gdk.KEY_Escape and self.picking:
-            self.end_picking()
             return True
         typing = isinstance(self.window.get_focus(), Gtk.Entry)
         if not typing and self.press(event):
@@ -170,6 +168,14 @@ class View:
         """Handles a key that no widget uses, while no text field has the focus. Returns whether it
         was used."""
         return False
+
+    def leave(self):
+        """Cancels picking. Otherwise takes the focus from a control, so that keys play and pause
+        again."""
+        if self.picking:
+            self.end_picking()
+        else:
+            self.window.set_focus(None)
 
     def show_shortcuts(self):
         return shortcuts.show(self.window, self.shortcuts())
@@ -247,8 +253,11 @@ class View:
     def show_rate(self):
         if self.stopped:
             return GLib.SOURCE_REMOVE
-        self.status.set_text("failed" if self.failed else "end of stream" if self.ended
-                             else self.report() if self.playing else "paused")
+        self.rendered()
+        self.status.set_text(
+            "failed" if self.failed else "end of stream" if self.ended
+            else "paused" if not self.playing else self.report() if self.has_shown
+            else "starting: waiting for the first frame")
         return GLib.SOURCE_CONTINUE
 
     def show_position(self):
