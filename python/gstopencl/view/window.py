@@ -63,21 +63,16 @@ class View:
         """Returns the content of the window: messages, pictures beside controls, and the bar."""
         paned = Gtk.Paned()
         paned.pack1(self.pictures(), True, True)
-        self.side = self.side_column()
+        self.side = self.controls.widget
+        panel = self.panel()
+        if panel:
+            self.controls.put_above(panel)
         paned.pack2(self.side, False, False)
         column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         column.pack_start(self.messages.bar, False, False, 0)
         column.pack_start(paned, True, True, 0)
         column.pack_start(self.tool_bar(), False, False, 0)
         return column
-
-    def side_column(self):
-        side = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        panel = self.panel()
-        if panel:
-            side.pack_start(panel, False, False, 0)
-        side.pack_start(self.controls.widget, True, True, 0)
-        return side
 
     def tool_bar(self):
         """Returns the bar below the pictures, with the status line."""

@@ -426,7 +426,7 @@ def check_end():
 
 def check_pick():
     """Checks the colour of the first and of the last column of each bar of the picture, by clicks
-    into the window."""
+    into the window, also where the picture is stretched."""
     view = pipeline.view_of(FILM.format(-1))
     view.play()
     run_until(view, lambda: any(view.rendered()))
@@ -434,22 +434,29 @@ def check_pick():
     row, picture = view.controls.row("fill", "color"), view.sinks[0].get_property("widget")
     pick = [button for button in descendants(row.control) if isinstance(button, gtk.Gtk.Button)][-1]
     size = picture.get_allocation()
-    scale = min(size.width / 320, size.height / 240)
+    assert size.width / size.height < 320 / 240 * 0.95, "bars above and below the picture"
     for n, colour in enumerate(BARS):
         for column in 320 * n // 7, 320 * (n + 1) // 7 - 1:
-            pick.clicked()
-            x = size.width / 2 + (column + 0.5 - 160) * scale
-            press_button(*on_screen(picture, view.window, int(x), size.height // 2), 1)
-            run_until(view, lambda: not view.picking, 5)
+            pick_colour(view, pick, int((column + 0.5) * size.width / 320), size.height // 2)
             assert row.element.get_property("color") == 0xff000000 | colour, (column, colour)
     pick.clicked()
     press_button(*on_screen(picture, view.window, size.width // 2, 2), 1)  # above the picture
     run_for(300)
     assert view.picking and take_key(view, "Escape") and not view.picking
     assert row.element.get_property("color") == 0xff000000 | BARS[-1]
+    view.sinks[0].set_property("force-aspect-ratio", False)
+    pick_colour(view, pick, size.width * 3 // 14, 2)
+    assert row.element.get_property("color") == 0xff000000 | BARS[1]
     check_screenshot(view)
     check_sizes(view)
     close(view)
+
+
+def pick_colour(view, pick, x, y):
+    """Presses the button `pick`, and clicks into the picture."""
+    pick.clicked()
+    press_button(*on_screen(view.sinks[0].get_property("widget"), view.window, x, y), 1)
+    run_until(view, lambda: not view.picking, 5)
 
 
 def check_screenshot(view):
