@@ -36,6 +36,9 @@ quietly cmake -S "$examples" -B "$work/cmake" -DCMAKE_C_STANDARD=17 -DCMAKE_CXX_
   -DCMAKE_C_FLAGS="$warnings" -DCMAKE_CXX_FLAGS="$warnings"
 quietly cmake --build "$work/cmake"
 
+PKG_CONFIG_PATH=$build/meson-uninstalled quietly "$meson" setup --werror "$work/devenv" "$examples"
+quietly ninja -C "$work/devenv" # as in `meson devenv`, without an installation
+
 export LD_LIBRARY_PATH=$library
 export GST_REGISTRY=$work/registry.bin
 export GI_TYPELIB_PATH=$library/girepository-1.0
