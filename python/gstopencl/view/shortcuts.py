@@ -1,0 +1,32 @@
+"""Keyboard shortcuts of a window, and the window that lists them
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+from .gtk import Gdk, Gtk
+
+MODIFIERS = Gdk.ModifierType.CONTROL_MASK | Gdk.ModifierType.MOD1_MASK
+
+
+def find(shortcuts, event, typing):
+    """Returns the action of a key press, or None. `shortcuts`: tuples of an accelerator of GTK, a
+    description and an action. `typing`: whether a text field has the focus, which takes keys
+    without Control or Alt, except function keys"""
+    for accelerator, _, act in shortcuts:
+        key, modifiers = Gtk.accelerator_parse(accelerator)
+        same = Gdk.keyval_to_lower(event.keyval) == key and event.state & MODIFIERS == modifiers
+        if same and (not typing or modifiers or accelerator[1:].isdigit()):
+            return act
+    return None
+
+
+def show(parent, shortcuts):
+    """Shows a window with the shortcuts."""
+    group = Gtk.ShortcutsGroup(title="Keys", visible=True)
+    for accelerator, text, _ in shortcuts:
+        group.add(Gtk.ShortcutsShortcut(accelerator=accelerator, title=text, visible=True))
+    section = Gtk.ShortcutsSection(section_name="all", visible=True)
+    section.add(group)
+    window = Gtk.ShortcutsWindow(transient_for=parent, modal=True)
+    window.add(section)
+    window.show()
+    return window
