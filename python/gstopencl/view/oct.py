@@ -7,9 +7,9 @@ import shlex
 import sys
 
 from . import window
-from .gtk import Gdk, GLib, Gst, Gtk, need_display
+from .gtk import GLib, Gst, Gtk, name_widget, need_display
 from .octoptions import Refused, options_of
-from .octpanel import Panel, named
+from .octpanel import Panel
 from .octpipeline import PLOT, words_of
 from .octrecording import Recording, path_of_now
 from .octwizard import Wizard
@@ -17,6 +17,7 @@ from .octwizard import Wizard
 PROGRAM = "opencl-view"
 DECIBELS = 2  # of a key
 LEAST_PLOT = 160  # pixels
+SETTLE = 300  # ms between a change of size and the new plot
 NAMES = {"b_scan": "B-scan", "en_face": "En face projection", "spectrum_plot": "Spectrum",
          "a_scan_plot": "A-scan"}
 
@@ -31,24 +32,25 @@ def fields_of(structure):
 class Live(window.View):
     """Window of a pipeline of `octpipeline.words_of`. `folder`: pathlib.Path of recordings. `kind`:
     what they contain, one of octrecording.KINDS. `repeat`: whether the source begins again at its
-    end"""
+    end. `quit_at_end`: whether the window closes at the end"""
 
-    TITLE = "opencl-view --oct"
+    TITLE = "OCT"
 
-    def __init__(self, words, folder, kind="raw", record=False, repeat=False):
+    def __init__(self, words, folder, kind="raw", record=False, repeat=False,
+                 quit_at_end=False):
         pipeline = Gst.parse_launchv(words)
         # So that the end of a recording is heard, which is not that of the pipeline.
         pipeline.set_property("message-forward", True)
         sinks = list(filter(None, map(pipeline.get_by_name, NAMES)))
         self.signals = list(filter(None, map(pipeline.get_by_name, ("spectrum", "a_scan"))))
-        self.words, self.folder, self.kind, self.repeat = words, folder, kind, repeat
+        self.words, self.folder, self.kind = words, folder, kind
         self.numbers = {"spectrum": {}, "a_scan": {}}
         self.recording, self.stopping, self.told, self.came = None, False, "", 0
-        self.is_open, self.wizard = True, None
+        self.wizard = None
         # View builds the panel, which needs the pipeline and what is above.
         self.pipeline = pipeline
-        super().__init__(pipeline, sinks, quit_at_end=True)
-        self.window.connect("destroy", lambda _: self.close())
+        super().__init__(pipeline, sinks, quit_at_end)
+        self.transport.loop.set_active(repeat)
         sinks[0].get_static_pad("sink").get_peer().add_probe(
             Gst.PadProbeType.EVENT_UPSTREAM, self.choose_line)
         pipeline.get_by_name("raw").get_static_pad("sink").add_probe(
@@ -62,8 +64,12 @@ class Live(window.View):
     # Window
 
     def panel(self):
-        self.side = Panel(self)
-        return self.side
+        self.side_panel = Panel(self)
+        return self.side_panel
+
+    def elements(self):
+        """Returns those that have controls: not the second display, of the histogram."""
+        return [element for element in super().elements() if element.get_name() != "levels"]
 
     def pictures(self):
         """Returns the pictures with their names above, two in a row."""
@@ -71,7 +77,7 @@ class Live(window.View):
         # A Grid draws the last child first. gtksink draws its black borders beyond its right end.
         for n, sink in reversed(list(enumerate(self.sinks))):
             name, picture = NAMES[sink.get_name()], sink.get_property("widget")
-            named(picture, name)
+            name_widget(picture, name)
             picture.set_hexpand(True)
             picture.set_vexpand(True)
             grid.attach(Gtk.Label(label=name, xalign=0, margin_start=6), n % 2, n // 2 * 2, 1, 1)
@@ -91,17 +97,23 @@ class Live(window.View):
         follow()
 
     def fit_plot(self, name):
-        """Draws a plot with the pixels of its widget."""
-        caps = self.pipeline.get_by_name(f"{name}_size")
+        """Draws a plot with the pixels of its widget, once its size has settled."""
+        size, waiting = self.pipeline.get_by_name(f"{name}_size"), set()
+        widget = self.pipeline.get_by_name(f"{name}_plot").get_property("widget")
 
-        def resize(_, area):
-            width, height = max(area.width, LEAST_PLOT), max(area.height, LEAST_PLOT)
-            caps.set_property("caps", Gst.Caps.from_string(PLOT.format(width, height)))
-        self.pipeline.get_by_name(f"{name}_plot").get_property("widget").connect(
-            "size-allocate", resize)
+        def resize():
+            waiting.clear()
+            caps = Gst.Caps.from_string(PLOT.format(
+                max(widget.get_allocated_width(), LEAST_PLOT),
+                max(widget.get_allocated_height(), LEAST_PLOT)))
+            if not self.stopped and not size.get_property("caps").is_equal(caps):
+                size.set_property("caps", caps)
+            return GLib.SOURCE_REMOVE
 
-    def close(self):
-        self.is_open = False
+        def wait(*_):
+            if not waiting:
+                waiting.add(GLib.timeout_add(SETTLE, resize))
+        widget.connect("size-allocate", wait)
 
     def count(self, _pad, _info):
         self.came += 1
@@ -187,11 +199,13 @@ class Live(window.View):
             self.recording = Recording(
                 self.pipeline, self.words, path_of_now(self.folder), self.kind)
         except (OSError, GLib.Error) as error:
-            self.say(f"no recording: {getattr(error, 'message', error)}")
+            self.say(f"no recording: {getattr(error, 'message', error)}", failed=True)
 
-    def say(self, text):
+    def say(self, text, failed=False):
+        """Reports the end of a recording or calibration in the window and on the terminal."""
         self.told = text
         print(text, file=sys.stderr)
+        (self.warn if failed else self.tell)(text)
 
     def is_of_recording(self, message):
         return self.recording and (message.src == self.recording.bin
@@ -204,7 +218,7 @@ class Live(window.View):
 
     def end_of_recording(self, why=None):
         recording, self.recording = self.recording, None
-        self.say(f"{recording.path}: {recording.remove(why)}")
+        self.say(f"{recording.path}: {recording.remove(why)}", bool(why))
         if self.stopping:
             self.stop()
 
@@ -221,14 +235,22 @@ class Live(window.View):
             self.end_of_recording(message.parse_error()[0].message)
         elif message.type == Gst.MessageType.ELEMENT:
             self.hear_of_element(message)
-        elif message.type == Gst.MessageType.EOS and self.repeat:
-            self.sinks[0].seek_simple(
-                Gst.Format.TIME, Gst.SeekFlags.FLUSH | Gst.SeekFlags.KEY_UNIT, 0)
-        elif message.type == Gst.MessageType.WARNING and self.wizard \
-                and self.wizard.hear_warning(message):
-            return
         else:
             super().on_message(message)
+
+    def on_warning(self, message):
+        if not (self.wizard and self.wizard.hear_warning(message)):
+            super().on_warning(message)
+
+    def on_error(self, message):
+        super().on_error(message)
+        if self.recording:
+            self.end_of_recording(self.failed)
+
+    def play_again(self):
+        if self.recording:
+            self.end_of_recording()
+        super().play_again()
 
     def hear_of_element(self, message):
         structure = message.get_structure()
@@ -271,31 +293,41 @@ class Live(window.View):
         for element in "display", "above":
             self.turn(f"{element}.{name}", lambda level: level + decibels)
 
-    def press(self, event):
-        keys = {
-            "Up": lambda: self.shift_range("db-max", DECIBELS),
-            "Down": lambda: self.shift_range("db-max", -DECIBELS),
-            "Right": lambda: self.shift_range("db-min", DECIBELS),
-            "Left": lambda: self.shift_range("db-min", -DECIBELS),
-            "r": lambda: self.turn("display.db-auto", lambda on: not on),
-            "plus": lambda: self.turn("average.frames", lambda frames: 2 * frames),
-            "minus": lambda: self.turn("average.frames", lambda frames: frames // 2),
-            "m": lambda: self.plot_line(-1),
-            "o": lambda: self.turn("a_scan.roll-off", lambda on: not on) if self.signals else None,
-            "space": self.toggle_recording,
-            "q": self.stop,
-        }
-        act = keys.get(Gdk.keyval_name(event.keyval).replace("KP_Add", "plus")
-                       .replace("KP_Subtract", "minus"))
-        if act:
-            act()
-        return bool(act)
+    def shortcuts(self):
+        own = [
+            ("space", "Begin or end a recording", self.toggle_recording),
+            ("p", "Play or pause", self.toggle_play),
+            ("Up", "Brighter white", lambda: self.shift_range("db-max", DECIBELS)),
+            ("Down", "Darker white", lambda: self.shift_range("db-max", -DECIBELS)),
+            ("Right", "Brighter black", lambda: self.shift_range("db-min", DECIBELS)),
+            ("Left", "Darker black", lambda: self.shift_range("db-min", -DECIBELS)),
+            ("r", "Find the range by itself", lambda: self.turn(
+                "display.db-auto", lambda on: not on)),
+            *((key, "Average more B-scans", self.average_more) for key in ("plus", "KP_Add")),
+            *((key, "Average fewer B-scans", self.average_fewer)
+              for key in ("minus", "KP_Subtract")),
+            ("m", "Plot the mean of all A-lines", lambda: self.plot_line(-1)),
+            ("o", "Begin or end the curve of sensitivity over depth", self.toggle_roll_off),
+            ("q", "Quit", self.stop),
+        ]
+        taken = {accelerator for accelerator, _, _ in own}
+        return own + [other for other in super().shortcuts() if other[0] not in taken]
+
+    def average_more(self):
+        self.turn("average.frames", lambda frames: 2 * frames)
+
+    def average_fewer(self):
+        self.turn("average.frames", lambda frames: frames // 2)
+
+    def toggle_roll_off(self):
+        if self.signals:
+            self.turn("a_scan.roll-off", lambda on: not on)
 
 
 def live_of(options):
     """Returns the window of the options. Raises Refused and GLib.Error."""
     return Live(words_of(options), options.folder.resolve(), options.kind, options.record,
-                repeat=bool(options.file))
+                repeat=bool(options.file), quit_at_end=options.frames != -1)
 
 
 def main(words):

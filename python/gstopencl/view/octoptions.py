@@ -177,7 +177,7 @@ def add_recording(parser):
                        help="from the first frame on, not when the space bar is pressed")
     group.add_argument("--kind", metavar="KIND", default="raw",
                        type=of_pattern("raw|depths|both", "raw, depths or both"),
-                       help="what to record: raw, depths or both (raw)")
+                       help="contents of recordings: raw, depths or both (raw)")
     group.add_argument("--frames", metavar="COUNT", type=COUNT, default=-1,
                        help="after which simulated samples and cameras end")
 

@@ -4,7 +4,8 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import numpy as np
 
-from .gtk import GLib, Gtk
+from .controls import ignore_wheel
+from .gtk import GLib, Gtk, name_widget
 from .octpipeline import LEVELS_MAX, LEVELS_MIN
 from .octplot import Histogram
 
@@ -14,17 +15,10 @@ BLACK_SHARE, WHITE_SHARE = 0.05, 0.999
 REFRESH = 200  # ms
 
 
-def ignore_wheel(widget):
-    """The wheel scrolls the panel, and changes no value."""
-    widget.connect("scroll-event", lambda w, _: w.stop_emission_by_name("scroll-event"))
-    return widget
-
-
 def named(widget, name, tooltip=""):
     """Gives a widget a name for screen readers, and a tooltip."""
-    widget.get_accessible().set_name(name)
     widget.set_tooltip_text(tooltip or None)
-    return widget
+    return name_widget(widget, name)
 
 
 def spin(name, low, high, value, changed, tooltip="", digits=0):
@@ -34,11 +28,8 @@ def spin(name, low, high, value, changed, tooltip="", digits=0):
         digits=digits, width_chars=5, numeric=True)
     button.connect("value-changed", lambda b: changed(b.get_value() if digits else
                                                       b.get_value_as_int()))
-    return named(ignore_wheel(button), name, tooltip)
-
-
-def heading(text):
-    return Gtk.Label(label=f"<b>{text}</b>", use_markup=True, xalign=0)
+    ignore_wheel(button)
+    return named(button, name, tooltip)
 
 
 def width_text(numbers):
@@ -133,7 +124,16 @@ class Levels(Gtk.Box):
                 button.set_value(levels[name])
         self.auto.set_active(self.display.get_property("db-auto"))
         self.shows = False
+        if self.display.get_property("db-auto") and self.histogram.counts.any():
+            self.follow_above(levels["white"])
         return GLib.SOURCE_REMOVE
+
+    def follow_above(self, white):
+        """Finds the range of the en face projection, which octvolume does not find by itself. A
+        maximum over depths is brighter than most pixels of a B-scan."""
+        for name, level in (("db-min", float(self.histogram.quantile(0.5))), ("db-max", white)):
+            if abs(self.above.get_property(name) - level) > 1:
+                self.above.set_property(name, level)
 
     def refresh(self):
         sample = self.sink.emit("try-pull-sample", 0)
@@ -149,12 +149,13 @@ class Levels(Gtk.Box):
 
 
 class Recorder(Gtk.Box):
-    """What to record, where to, and the button"""
+    """Contents and folder of recordings, and the button that begins and ends one"""
 
     def __init__(self, live):
         super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=4)
         self.live = live
-        self.kind = named(ignore_wheel(Gtk.ComboBoxText()), "What to record")
+        self.kind = named(Gtk.ComboBoxText(), "What to record")
+        ignore_wheel(self.kind)
         for kind, text in KIND_NAMES.items():
             self.kind.append(kind, text)
         self.kind.set_active_id(live.kind)
@@ -247,7 +248,7 @@ class Panel(Gtk.ScrolledWindow):
         GLib.timeout_add(REFRESH, self.refresh)
 
     def refresh(self):
-        if not self.live.is_open:
+        if self.live.stopped:
             return GLib.SOURCE_REMOVE
         self.signal.show_numbers(self.live.numbers["spectrum"], self.live.numbers["a_scan"])
         self.levels.refresh()

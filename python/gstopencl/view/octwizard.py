@@ -7,8 +7,7 @@ import time
 
 import numpy as np
 
-from .gtk import Gst, Gtk
-from .octpanel import named
+from .gtk import Gst, Gtk, name_widget
 from .octplot import Plot
 
 TAKEN, RESULT = "octwindowinterp-calibration", "Result"
@@ -20,9 +19,11 @@ TEXTS = {
     "Second mirror": "Move the mirror, or the reference arm, to the other side of zero delay and to "
     "another depth, then press Take.",
 }
-# The simulated instrument moves its mirror by itself: depth bin, and dispersion in rad, whose sign
-# changes on the other side of zero delay.
-SIMULATED = {"First mirror": (120, 8e-5), "Second mirror": (160, -8e-5)}
+# The simulated instrument moves its mirror by itself: depth as a fraction of the samples, and phase
+# of the dispersion at both ends in rad, whose sign changes on the other side of zero delay.
+SIMULATED = {"First mirror": (0.12, 20), "Second mirror": (0.16, -20)}
+# Measurements after which a page surely shows its own mirror
+SETTLED = 4
 # Other ways to calibrate, which a new map replaces
 REPLACED = {"wavelengths": "", "wavelength-min": 0.0, "wavelength-max": 0.0, "chirp": "",
             "resample-polynomial": "", "dispersion-a2": 0.0, "dispersion-a3": 0.0}
@@ -101,8 +102,10 @@ class ResultPage(Gtk.Box):
         self.map = Plot("Map less even samples")
         self.dispersion = Plot("Dispersion in rad")
         self.residual = Plot("Phase residual in rad")
-        self.keep = Gtk.CheckButton(label="Keep the wavelengths, and take only the dispersion")
-        self.folder = named(Gtk.Entry(text=str(folder)), "Folder of the settings")
+        self.keep = Gtk.CheckButton(label="Keep the wavelengths, and take only the dispersion",
+                                    no_show_all=True)
+        self.said = Gtk.Label(xalign=0, wrap=True)
+        self.folder = name_widget(Gtk.Entry(text=str(folder)), "Folder of the settings")
         self.pack_start(self.widths, False, False, 0)
         plots = Gtk.Box(spacing=8, homogeneous=True)
         for plot in self.map, self.dispersion, self.residual:
@@ -113,6 +116,7 @@ class ResultPage(Gtk.Box):
         row.pack_start(Gtk.Label(label="Save to"), False, False, 0)
         row.pack_start(self.folder, True, True, 0)
         self.pack_start(row, False, False, 0)
+        self.pack_start(self.said, False, False, 0)
 
     def show_result(self, found, spectra):
         """Shows the message of the calibration, and what it leaves of both mirrors' phases."""
@@ -146,6 +150,7 @@ class Wizard(Gtk.Assistant):
         self.live, self.interp = live, live.pipeline.get_by_name("interp")
         self.spectrum, self.a_scan = live.signals
         self.latest, self.spectra, self.found, self.taking = {}, {}, None, None
+        self.measured, self.taken_again, self.saved = 0, False, False
         self.pages = {title: MirrorPage(title, self.take) for title in TEXTS}
         self.result = ResultPage(live.folder / time.strftime("calibration-%Y%m%d-%H%M%S"))
         self.same_side = Gtk.CheckButton(label="Both mirrors are on the same side of zero delay")
@@ -161,7 +166,7 @@ class Wizard(Gtk.Assistant):
         self.connect("prepare", lambda _, page: self.enter(page))
         self.connect("apply", lambda _: self.save_and_apply())
         self.connect("cancel", lambda _: self.destroy())
-        self.connect("close", lambda _: self.destroy())
+        self.connect("close", lambda _: self.saved and self.destroy())
         self.connect("destroy", lambda _: self.restore())
 
     # Elements
@@ -188,29 +193,34 @@ class Wizard(Gtk.Assistant):
 
     def enter(self, page):
         if page in self.pages.values():
-            page.said.set_text("")
+            page.button.set_sensitive(False)
             self.place_simulated_mirror(page.title)
+            self.latest, self.measured = {}, 0
 
     def place_simulated_mirror(self, title):
         if not self.live.is_phantom():
             return
-        depth, dispersion = SIMULATED[title]
+        depth, phase = SIMULATED[title]
+        caps = self.live.source().get_static_pad("src").get_current_caps().get_structure(0)
+        samples = caps.get_int("width").value
 
         def change(source):
-            Gst.util_set_object_arg(source, "depths", f"<{depth}>")
+            Gst.util_set_object_arg(source, "depths", f"<{depth * samples}>")
             Gst.util_set_object_arg(source, "amplitudes", "<2000>")
-            source.set_property("dispersion-a2", dispersion)
+            source.set_property("dispersion-a2", phase / (samples / 2) ** 2)
         self.live.restart_source(change)
-        # The previous place is not this one's.
-        self.latest.clear()
 
     # Steps
 
     def take(self, page):
-        self.taking = page
         page.button.set_sensitive(False)
         page.said.set_text("Calibrating…")
         self.spectra[page.title] = page.spectrum
+        self.taking, self.taken_again = page, False
+        self.calibrate()
+
+    def calibrate(self):
+        """Calibrates from the next frame."""
         self.interp.set_property("calibrate", False)
         self.interp.set_property("calibrate", True)
 
@@ -222,28 +232,30 @@ class Wizard(Gtk.Assistant):
         elif structure.get_name() == "octsignal" and structure.has_field(
                 "a-scan" if message.src == self.a_scan else "spectrum"):
             self.latest[message.src.get_name()] = structure.copy()
+            self.measured += 1
             self.show_latest()
 
     def show_latest(self):
         page = self.get_nth_page(self.get_current_page())
-        if page in self.pages.values() and page is not self.taking and len(self.latest) == 2:
+        settled = self.measured > 2 * SETTLED and len(self.latest) == 2
+        if page in self.pages.values() and page is not self.taking and settled:
             page.show_signal(self.latest["spectrum"], self.latest["a_scan"])
 
     def take_result(self, structure):
+        """Takes the calibration of one mirror, or of this one and the one before."""
         page, self.taking = self.taking, None
         if not page:
             return
-        two = structure.get_value("mirrors") == 2
-        if two != (page is self.pages["Second mirror"]):
-            self.refuse(page, "This mirror was not expected here")
-            return
-        page.said.set_text("✓ Taken")
-        self.set_page_complete(page, True)
-        if two:
+        if page is self.pages["Second mirror"]:
+            if structure.get_value("mirrors") != 2:
+                self.refuse(page, "The first mirror is forgotten, since the spectra changed")
+                return
             self.found = structure.copy()
             self.result.show_result(self.found, [self.spectra[title] for title in self.pages])
             self.result.keep.set_visible(self.has_wavelengths())
             self.set_page_complete(self.result, True)
+        page.said.set_text("✓ Taken")
+        self.set_page_complete(page, True)
         self.next_page()
 
     def has_wavelengths(self):
@@ -252,20 +264,26 @@ class Wizard(Gtk.Assistant):
 
     def hear_warning(self, message):
         """Returns whether a warning is the refusal of a mirror, which it then shows."""
-        if message.src != self.interp or not self.taking:
+        page = self.taking
+        if message.src != self.interp or not page:
             return False
-        page, self.taking = self.taking, None
+        if page is self.pages["First mirror"] and not self.taken_again:
+            # The element may have remembered a mirror of another try, and has forgotten it now.
+            self.taken_again = True
+            self.calibrate()
+            return True
+        self.taking = None
         self.refuse(page, message.parse_warning()[0].message)
         return True
 
     def refuse(self, page, reason):
-        """Either mirror may be the wrong one, so the first one is taken again."""
+        """Either mirror may be the wrong one, so both are taken again."""
         for other in self.pages.values():
             self.set_page_complete(other, False)
-        if page is self.pages["Second mirror"]:
-            self.set_current_page(0)
         first = self.pages["First mirror"]
-        first.said.set_text(f"✗ {reason}. Take both mirrors again")
+        first.said.set_text(f"✗ {reason}" if page is first else
+                            f"✗ {reason}. Take both mirrors again")
+        self.set_current_page(0)
 
     # Result
 
@@ -273,9 +291,9 @@ class Wizard(Gtk.Assistant):
         try:
             settings = self.save(pathlib.Path(self.result.folder.get_text()).expanduser())
         except OSError as error:
-            self.live.say(f"calibration not saved: {error}")
-            self.stop_emission_by_name("apply")
+            self.result.said.set_text(f"✗ Not saved: {error}")
             return
+        self.saved = True
         self.restore()
         self.before = []
         with self.interp.freeze_notify():
