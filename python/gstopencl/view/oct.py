@@ -73,20 +73,25 @@ class Live(window.View):
 
     def pictures(self):
         """Returns the pictures with their names above, two in a row."""
-        grid = Gtk.Grid(row_spacing=2, column_spacing=4, column_homogeneous=True)
+        grid = Gtk.Grid(row_spacing=2, column_spacing=4, column_homogeneous=True,
+                        row_homogeneous=True)
         # A Grid draws the last child first. gtksink draws its black borders beyond its right end.
         for n, sink in reversed(list(enumerate(self.sinks))):
-            name, picture = NAMES[sink.get_name()], sink.get_property("widget")
-            name_widget(picture, name)
-            picture.set_hexpand(True)
-            picture.set_vexpand(True)
-            grid.attach(Gtk.Label(label=name, xalign=0, margin_start=6), n % 2, n // 2 * 2, 1, 1)
-            grid.attach(picture, n % 2, n // 2 * 2 + 1, 1, 1)
+            grid.attach(self.picture(sink), n % 2, n // 2, 1, 1)
         for name, source in (("b_scan", "display"), ("en_face", "above")):
             self.fill(*map(self.pipeline.get_by_name, (name, source)))
         for signal in self.signals:
             self.fit_plot(signal.get_name())
         return grid
+
+    @staticmethod
+    def picture(sink):
+        """Returns the widget of a sink with its name above."""
+        name, widget = NAMES[sink.get_name()], sink.get_property("widget")
+        box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, hexpand=True, vexpand=True)
+        box.pack_start(Gtk.Label(label=name, xalign=0, margin_start=6), False, False, 0)
+        box.pack_start(name_widget(widget, name), True, True, 0)
+        return box
 
     @staticmethod
     def fill(sink, element):
@@ -218,7 +223,7 @@ class Live(window.View):
 
     def end_of_recording(self, why=None):
         recording, self.recording = self.recording, None
-        self.say(f"{recording.path}: {recording.remove(why)}", bool(why))
+        self.say(f"{recording.path.parent}: {recording.names()}, {recording.remove(why)}", bool(why))
         if self.stopping:
             self.stop()
 

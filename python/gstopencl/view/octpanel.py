@@ -25,7 +25,7 @@ def spin(name, low, high, value, changed, tooltip="", digits=0):
     """Returns a spin button. `changed (value)` is called when the user changes it."""
     button = Gtk.SpinButton(adjustment=Gtk.Adjustment(
         value=value, lower=low, upper=high, step_increment=1, page_increment=10),
-        digits=digits, width_chars=5, numeric=True)
+        digits=digits, width_chars=5, max_width_chars=5, numeric=True)
     button.connect("value-changed", lambda b: changed(b.get_value() if digits else
                                                       b.get_value_as_int()))
     ignore_wheel(button)
@@ -79,12 +79,12 @@ class Levels(Gtk.Box):
             name: spin(f"Level of {name} in dB", -1000, 1000, 0,
                        lambda level, name=name: self.set_level(name, level), digits=1)
             for name in ("black", "white")}
-        self.auto = Gtk.CheckButton(label="Automatic", tooltip_text="Key r")
+        self.auto = Gtk.CheckButton(label="Auto", tooltip_text="Find black and white by itself (R)")
         self.auto.connect("toggled", lambda button: self.set_auto(button.get_active()))
         self.pack_start(self.histogram, True, True, 0)
         row = Gtk.Box(spacing=4)
         for name, button in self.numbers.items():
-            row.pack_start(Gtk.Label(label=f"{name.title()} dB"), False, False, 0)
+            row.pack_start(Gtk.Label(label=name.title()), False, False, 0)
             row.pack_start(button, False, False, 0)
         row.pack_end(self.auto, False, False, 0)
         self.pack_start(row, False, False, 0)
@@ -131,7 +131,7 @@ class Levels(Gtk.Box):
     def follow_above(self, white):
         """Finds the range of the en face projection, which octvolume does not find by itself. A
         maximum over depths is brighter than most pixels of a B-scan."""
-        for name, level in (("db-min", float(self.histogram.quantile(0.5))), ("db-max", white)):
+        for name, level in (("db-min", float(self.histogram.quantile(0.8))), ("db-max", white)):
             if abs(self.above.get_property(name) - level) > 1:
                 self.above.set_property(name, level)
 

@@ -131,9 +131,12 @@ class Recording:
     def path_of(self, kind):
         return self.path.with_name(self.path.name + {"raw": ".npy", "depths": "-depths.npy"}[kind])
 
+    def names(self):
+        """Returns the names of the files, as a text."""
+        return " and ".join(self.path_of(kind).name for kind in self.kinds)
+
     def write_settings(self):
-        files = " and ".join(self.path_of(kind).name for kind in self.kinds)
-        lines = [f"# {files}, recorded by opencl-view --oct",
+        lines = [f"# {self.names()}, recorded by opencl-view --oct",
                  *settings_of(self.pipeline.get_by_name("interp")),
                  f"# {shlex.join(['gst-launch-1.0', *self.words])}",
                  "# Properties that were not at their defaults when the recording began:",

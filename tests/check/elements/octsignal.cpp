@@ -428,7 +428,7 @@ TEST (test_octsignal_output_size_changes_while_playing)
   g_object_set (pipeline["interp"], "interpolation", 0, nullptr);
   for (int n = 0; n < 10; n++)
     fail_unless (pipeline.pull ());
-  g_object_set (pipeline["size"], "caps", caps.get (), nullptr);
+  g_object_set (pipeline["size"], "caps", (GstCaps *) caps, nullptr);
   int width = 0;
   while (Owned<GstSample> sample = pipeline.pull ())
     gst_structure_get_int (

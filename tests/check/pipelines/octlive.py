@@ -82,11 +82,17 @@ def end(live):
     live.window.destroy()
 
 
+def type_key(live, name):
+    """Returns whether the window used the key."""
+    event = gtk.Gdk.Event.new(gtk.Gdk.EventType.KEY_PRESS)
+    event.key.keyval = gtk.Gdk.keyval_from_name(name)
+    event.key.window = live.window.get_window()
+    return live.take_key(event.key)
+
+
 def press(live, *names):
     for name in names:
-        event = gtk.Gdk.Event.new(gtk.Gdk.EventType.KEY_PRESS)
-        event.keyval = gtk.Gdk.keyval_from_name(name)
-        assert live.take_key(event), name
+        assert type_key(live, name), name
 
 
 def frames_of_phantom(count):
@@ -153,9 +159,7 @@ def check_keys():
     check_handles(live)
     # A text field keeps the keys that it takes.
     live.controls.search.grab_focus()
-    event = gtk.Gdk.Event.new(gtk.Gdk.EventType.KEY_PRESS)
-    event.keyval = gtk.Gdk.keyval_from_name("q")
-    live.take_key(event)
+    type_key(live, "q")
     assert not live.stopped
     check_names(live)
     end(live)
