@@ -38,6 +38,13 @@ def width_text(numbers):
     return f"{numbers['width']:.1f} bins" if "width" in numbers else "–"
 
 
+def set_range(element, black, white):
+    """Sets both levels together, so that black is always below white."""
+    with element.freeze_notify():
+        element.set_property("db-min", black)
+        element.set_property("db-max", white)
+
+
 class Signal(Gtk.Box):
     """FWHM, SNR and saturated samples in large letters"""
 
@@ -103,8 +110,8 @@ class Levels(Gtk.Box):
         levels = {**self.levels(), name: level}
         self.display.set_property("db-auto", False)
         for element in self.display, self.above:
-            element.set_property("db-min", min(levels["black"], levels["white"] - 1))
-            element.set_property("db-max", levels["white"])
+            set_range(element, min(levels["black"], levels["white"] - 1), levels["white"])
+        self.follow()
 
     def levels(self):
         """Returns black and white as shown. With db-auto, they follow from the histogram."""
@@ -131,9 +138,10 @@ class Levels(Gtk.Box):
     def follow_above(self, white):
         """Finds the range of the en face projection, which octvolume does not find by itself. A
         maximum over depths is brighter than most pixels of a B-scan."""
-        for name, level in (("db-min", float(self.histogram.quantile(0.8))), ("db-max", white)):
-            if abs(self.above.get_property(name) - level) > 1:
-                self.above.set_property(name, level)
+        black = min(float(self.histogram.quantile(0.8)), white - 1)
+        if abs(self.above.get_property("db-min") - black) > 1 \
+                or abs(self.above.get_property("db-max") - white) > 1:
+            set_range(self.above, black, white)
 
     def refresh(self):
         sample = self.sink.emit("try-pull-sample", 0)

@@ -92,7 +92,8 @@ def levels():
             f"db-min={LEVELS_MIN}", f"db-max={LEVELS_MAX}", "!",
             f"video/x-raw{ON_DEVICE},format=GRAY8", "!",
             "videorate", "drop-only=true", f"max-rate={LEVELS_RATE}", "!", "opencldownload", "!",
-            "appsink", "name=histogram", "sync=false", "async=false", "max-buffers=1", "drop=true"]
+            "appsink", "name=histogram", "sync=false", "async=false", "max-buffers=1",
+            "drop=true", "wait-on-eos=false"]
 
 
 def words_of(options):

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import collections
 import pathlib
 import time
 
@@ -22,8 +23,8 @@ TEXTS = {
 # The simulated instrument moves its mirror by itself: depth as a fraction of the samples, and phase
 # of the dispersion at both ends in rad, whose sign changes on the other side of zero delay.
 SIMULATED = {"First mirror": (0.12, 20), "Second mirror": (0.16, -20)}
-# Measurements after which a page surely shows its own mirror
-SETTLED = 4
+# Measurements after which all frames of the previous place have left the queues
+SETTLED = 12
 # Other ways to calibrate, which a new map replaces
 REPLACED = {"wavelengths": "", "wavelength-min": 0.0, "wavelength-max": 0.0, "chirp": "",
             "resample-polynomial": "", "dispersion-a2": 0.0, "dispersion-a3": 0.0}
@@ -150,7 +151,7 @@ class Wizard(Gtk.Assistant):
         self.live, self.interp = live, live.pipeline.get_by_name("interp")
         self.spectrum, self.a_scan = live.signals
         self.latest, self.spectra, self.found, self.taking = {}, {}, None, None
-        self.measured, self.taken_again, self.saved = 0, False, False
+        self.measured, self.taken_again, self.saved = collections.Counter(), False, False
         self.pages = {title: MirrorPage(title, self.take) for title in TEXTS}
         self.result = ResultPage(live.folder / time.strftime("calibration-%Y%m%d-%H%M%S"))
         self.same_side = Gtk.CheckButton(label="Both mirrors are on the same side of zero delay")
@@ -195,7 +196,7 @@ class Wizard(Gtk.Assistant):
         if page in self.pages.values():
             page.button.set_sensitive(False)
             self.place_simulated_mirror(page.title)
-            self.latest, self.measured = {}, 0
+            self.latest, self.measured = {}, collections.Counter()
 
     def place_simulated_mirror(self, title):
         if not self.live.is_phantom():
@@ -205,7 +206,7 @@ class Wizard(Gtk.Assistant):
         samples = caps.get_int("width").value
 
         def change(source):
-            Gst.util_set_object_arg(source, "depths", f"<{depth * samples}>")
+            Gst.util_set_object_arg(source, "depths", f"<{round(depth * samples)}>")
             Gst.util_set_object_arg(source, "amplitudes", "<2000>")
             source.set_property("dispersion-a2", phase / (samples / 2) ** 2)
         self.live.restart_source(change)
@@ -232,13 +233,15 @@ class Wizard(Gtk.Assistant):
         elif structure.get_name() == "octsignal" and structure.has_field(
                 "a-scan" if message.src == self.a_scan else "spectrum"):
             self.latest[message.src.get_name()] = structure.copy()
-            self.measured += 1
+            self.measured[message.src.get_name()] += 1
             self.show_latest()
+
+    def has_settled(self):
+        return min(self.measured["spectrum"], self.measured["a_scan"]) > SETTLED
 
     def show_latest(self):
         page = self.get_nth_page(self.get_current_page())
-        settled = self.measured > 2 * SETTLED and len(self.latest) == 2
-        if page in self.pages.values() and page is not self.taking and settled:
+        if page in self.pages.values() and page is not self.taking and self.has_settled():
             page.show_signal(self.latest["spectrum"], self.latest["a_scan"])
 
     def take_result(self, structure):

@@ -7,7 +7,7 @@ recording that fails does not affect the window. The wizard finds the calibratio
 Each widget has a name for screen readers. gst-launch-1.0 runs what --print prints. oct-live.sh does
 the same.
 
-usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER
+usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER [CHECK…]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -363,7 +363,8 @@ def check_refusal(live, wizard, page):
     """A mirror that is too near to zero delay is refused, with the reason."""
     play_until(live, page.button.get_sensitive)
     live.restart_source(lambda source: gtk.Gst.util_set_object_arg(source, "depths", "<5>"))
-    play_until(live, lambda: not page.button.get_sensitive())
+    wizard.measured.clear()
+    play_until(live, wizard.has_settled)
     wizard.take(page)
     play_until(live, lambda: page.said.get_text().startswith("✗"))
     assert "zero delay" in page.said.get_text() or "fringe" in page.said.get_text(), \
@@ -379,8 +380,13 @@ def check_result(wizard):
     truth = np.interp(-even, -wavenumbers, np.arange(1024))
     table, phase = (np.array(list(wizard.found.get_value(name)))
                     for name in ("resample-map", "dispersion-phase"))
-    assert np.sqrt(np.mean((table - truth) ** 2)) < 0.02
     index = np.arange(1024)
+    # Depths of mirrors are unknown, so wavenumbers may be shifted and stretched.
+    slope = np.gradient(truth)
+    terms = np.stack([slope, slope * index], 1)
+    off = table - truth
+    off -= terms @ np.linalg.lstsq(terms, off, rcond=None)[0]
+    assert np.sqrt(np.mean(off ** 2)) < 0.01, np.sqrt(np.mean(off ** 2))
     rest = phase - 20 * ((index - 512) / 512) ** 2
     rest -= np.polyval(np.polyfit(index, rest, 1), index)
     assert np.sqrt(np.mean(rest[50:-50] ** 2)) < 0.03, np.sqrt(np.mean(rest[50:-50] ** 2))
@@ -515,7 +521,8 @@ with screen(), tempfile.TemporaryDirectory() as work:
     from gstopencl.view import gtk, oct, octoptions  # noqa: A004
 
     gtk.need_display("octlive")
-    for check in (check_no_frame_lost, check_keys, check_plots, check_numbers, check_depths,
+    checks = [globals()[f"check_{name}"] for name in sys.argv[3:]]
+    for check in checks or (check_no_frame_lost, check_keys, check_plots, check_numbers, check_depths,
                   check_wizard, check_printed_pipeline, check_failing_recordings, check_files,
                   check_camera, check_script, check_ended_by_signal):
         began = time.monotonic()
