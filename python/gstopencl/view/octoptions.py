@@ -133,6 +133,10 @@ def add_input(parser):
     group.add_argument("--format", metavar="FORMAT", default=argparse.SUPPRESS,
                        type=of_pattern("[A-Z][A-Z0-9]+", "a format of octrawparse, such as S16LE"),
                        help="of a raw sample, as in octrawparse: S16LE, F32LE, MONO12P …")
+    group.add_argument("--full-scale", metavar="VALUE",
+                       type=of_pattern(r"[1-9]\d{0,8}", "a whole number"),
+                       help="samples from it on are saturated, such as 4095 for 12 bits (that of "
+                       "the format)")
     group.add_argument("--header-bytes", metavar="COUNT", default="0",
                        type=of_pattern(r"0|[1-9]\d{0,8}", "a whole number"),
                        help="bytes before the first raw frame (0)")

@@ -5,7 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import numpy as np
 
 from .controls import ignore_wheel
-from .gtk import GLib, Gtk, name_widget
+from .gtk import Gdk, GLib, Gtk, name_widget
 from .octpipeline import LEVELS_MAX, LEVELS_MIN
 from .octplot import Histogram
 
@@ -13,6 +13,11 @@ KIND_NAMES = {"raw": "Raw spectra", "depths": "Depths", "both": "Raw spectra and
 # Shares of the pixels that are black and white with db-auto, as in octdisplay
 BLACK_SHARE, WHITE_SHARE = 0.05, 0.999
 REFRESH = 200  # ms
+# Narrow spin buttons, so that the pictures have room in a small window
+STYLE = b"""
+.oct-panel spinbutton button { min-width: 14px; padding: 0 4px; }
+.oct-panel spinbutton entry { min-width: 0; padding: 0 4px 0 8px; }
+"""
 
 
 def named(widget, name, tooltip=""):
@@ -248,6 +253,11 @@ class Panel(Gtk.ScrolledWindow):
         reason = live.reason_not_to_calibrate()
         self.calibrate.set_sensitive(not reason)
         self.calibrate.set_tooltip_text(reason)
+        self.get_style_context().add_class("oct-panel")
+        style = Gtk.CssProvider()
+        style.load_from_data(STYLE)
+        Gtk.StyleContext.add_provider_for_screen(
+            Gdk.Screen.get_default(), style, Gtk.STYLE_PROVIDER_PRIORITY_APPLICATION)
         column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=6, margin=6)
         parts = [self.levels, self.scan, self.recorder, self.calibrate]
         for part in [self.signal, *parts] if live.signals else parts:

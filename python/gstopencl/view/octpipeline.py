@@ -53,7 +53,8 @@ def recording(options):
     elif options.size:
         samples, lines = options.size.split("x")
         parser = ["octrawparse", f"samples={samples}", f"lines={lines}",
-                  f"format={getattr(options, 'format', 'U16LE')}", f"header-bytes={options.header_bytes}", rate]
+                  f"format={getattr(options, 'format', 'U16LE')}",
+                  f"header-bytes={options.header_bytes}", rate]
     else:
         raise Refused(f"{options.file} has no header: --size SAMPLESxLINES is needed")
     return ["filesrc", "name=source", f"location={options.file}", "!", *parser, "!", "clocksync"]
@@ -74,14 +75,21 @@ def conversion(options):
             interp = ["wavelength-min=1187", "wavelength-max=1433", "wavelength-unit=nm", *interp]
         interp = ["background=frame", *interp]
         fft = fft or ["depth-start=8"]
+    interp = [*interp, *full_scale(options)]
     if options.range:
         return interp, fft, options.range, options.range
     return interp, fft, ["db-auto=true", "db-min=20", "db-max=90"], ["db-min=20", "db-max=90"]
 
 
-def plots():
-    for branch, name in ("uploaded", "spectrum"), ("depths", "a_scan"):
-        yield from (f"{branch}.", "!", *DROP, "!", "octsignal", f"name={name}", PLOT_INTERVAL,
+def full_scale(options):
+    return [f"full-scale={options.full_scale}"] if options.full_scale else []
+
+
+def plots(options):
+    for branch, name, more in (("uploaded", "spectrum", full_scale(options)),
+                               ("depths", "a_scan", [])):
+        yield from (f"{branch}.", "!", *DROP,
+                    "!", "octsignal", f"name={name}", PLOT_INTERVAL, *more,
                     "!", "capsfilter", f"name={name}_size", f"caps={PLOT.format(640, 560)}",
                     "!", *SHOW, f"name={name}_plot")
 
@@ -115,5 +123,5 @@ def words_of(options):
         *levels(),
         "depths.", "!", *DROP, "!", "octvolume", "name=above", "projection=maximum", *above, "!",
         *SHOW, "name=en_face",
-        *(plots() if options.signal else []),
+        *(plots(options) if options.signal else []),
     ]

@@ -12,7 +12,8 @@ from .gtk import Gdk, Gtk
 BACKGROUND, GRID, TEXT = (0.07, 0.08, 0.09), (0.3, 0.32, 0.34), (0.85, 0.87, 0.88)
 CURVES = (0.35, 0.85, 0.5), (0.95, 0.7, 0.3)
 FONT = 11
-LEFT, RIGHT, TOP, BOTTOM = 52, 12, 22, 20
+LEFT, RIGHT, TOP, BOTTOM = 52, 12, 38, 20
+TITLE = 22  # height of a title without text below
 # Largest distance of the pointer from a handle, in pixels
 REACH = 10
 # Step of a handle by a key, in dB
@@ -28,18 +29,19 @@ def ticks(low, high, count):
     return [n * step for n in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def write(context, x, y, text, align=0.0):
+def write(context, x, y, text, align=0.0, colour=TEXT):
     """Draws text at its left end (align=0), centre (0.5) or right end (1)."""
-    context.set_source_rgb(*TEXT)
+    context.set_source_rgb(*colour)
     context.move_to(x - align * context.text_extents(text).x_advance, y)
     context.show_text(text)
+    context.new_path()
 
 
 class Plot(Gtk.DrawingArea):
     """Curves over the same horizontal axis. A screen reader gets the title and the text."""
 
     def __init__(self, title, low=None, high=None):
-        super().__init__(width_request=260, height_request=120, hexpand=True, vexpand=True)
+        super().__init__(width_request=150, height_request=100, hexpand=True, vexpand=True)
         self.title, self.low, self.high = title, low, high
         self.curves, self.text = [], ""
         self.get_accessible().set_name(title)
@@ -73,7 +75,8 @@ class Plot(Gtk.DrawingArea):
     def paint(self, context):
         self.prepare(context)
         left, top, width, height = self.area()
-        write(context, left, top - 8, f"{self.title}   {self.text}")
+        write(context, 8, top - 23, self.title)
+        write(context, 8, top - 8, self.text, colour=CURVES[0])
         if not any(np.isfinite(curve).any() for curve in self.curves):
             return
         low, high = self.limits()
@@ -214,8 +217,8 @@ class Histogram(Plot):
             self.paint_handle(context, name, colour)
 
     def area(self):
-        _, top, width, height = super().area()
-        return RIGHT, top, width + LEFT - RIGHT, height
+        width, height = self.get_allocated_width(), self.get_allocated_height()
+        return RIGHT, TITLE, max(width - 2 * RIGHT, 1), max(height - TITLE - BOTTOM, 1)
 
     def paint_bars(self, context):
         left, top, width, height = self.area()

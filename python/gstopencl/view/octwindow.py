@@ -2,15 +2,18 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import collections
 import sys
 
 from . import window
-from .gtk import GLib, Gst, Gtk, name_widget
+from .gtk import GLib, Gst, Gtk, Pango, name_widget
 from .octpanel import Panel
 from .octpipeline import PLOT
 from .octrecording import Recording, path_of_now
 from .octwizard import Wizard
 
+# Elements whose frames the status line counts. A flush resets the counters of sinks.
+COUNTED = "raw", "b_scan", "en_face"
 DECIBELS = 2  # of a key
 LEAST_PLOT = 160  # pixels
 SETTLE = 300  # ms between a change of size and the new plot
@@ -41,7 +44,8 @@ class Live(window.View):
         self.signals = list(filter(None, map(pipeline.get_by_name, ("spectrum", "a_scan"))))
         self.words, self.folder, self.kind = words, folder, kind
         self.numbers = {"spectrum": {}, "a_scan": {}}
-        self.recording, self.stopping, self.told, self.came = None, False, "", 0
+        self.recording, self.stopping, self.told = None, False, ""
+        self.came = collections.Counter()
         self.wizard = None
         # View builds the panel, which needs the pipeline and what is above.
         self.pipeline = pipeline
@@ -49,8 +53,9 @@ class Live(window.View):
         self.transport.loop.set_active(repeat)
         sinks[0].get_static_pad("sink").get_peer().add_probe(
             Gst.PadProbeType.EVENT_UPSTREAM, self.choose_line)
-        pipeline.get_by_name("raw").get_static_pad("sink").add_probe(
-            Gst.PadProbeType.BUFFER, self.count)
+        for name in COUNTED:
+            pipeline.get_by_name(name).get_static_pad("sink").add_probe(
+                Gst.PadProbeType.BUFFER, self.count, name)
         bus = pipeline.get_bus()
         bus.enable_sync_message_emission()
         bus.connect("sync-message::error", lambda _, message: self.isolate(message))
@@ -85,7 +90,8 @@ class Live(window.View):
         """Returns the widget of a sink with its name above."""
         name, widget = NAMES[sink.get_name()], sink.get_property("widget")
         box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, hexpand=True, vexpand=True)
-        box.pack_start(Gtk.Label(label=name, xalign=0, margin_start=6), False, False, 0)
+        box.pack_start(Gtk.Label(label=name, xalign=0, margin_start=6,
+                                 ellipsize=Pango.EllipsizeMode.END), False, False, 0)
         box.pack_start(name_widget(widget, name), True, True, 0)
         return box
 
@@ -116,14 +122,14 @@ class Live(window.View):
                 waiting.add(GLib.timeout_add(SETTLE, resize))
         widget.connect("size-allocate", wait)
 
-    def count(self, _pad, _info):
-        self.came += 1
+    def count(self, _pad, _info, name):
+        self.came[name] += 1
         return Gst.PadProbeReturn.OK
 
     def report(self):
-        came, self.came = self.came, 0
-        b_scans, above = self.rates()[:2]
-        return f"{came} frames/s, of which {b_scans} B-scans and {above} en face projections " \
+        came, self.came = self.came, collections.Counter()
+        frames, b_scans, above = (came[name] for name in COUNTED)
+        return f"{frames} frames/s, of which {b_scans} B-scans and {above} en face projections " \
                "are shown"
 
     # Plots
@@ -151,15 +157,11 @@ class Live(window.View):
         return self.pipeline.get_by_name("source")
 
     def restart_source(self, change):
-        """Calls `change (source)` while the source is not playing."""
+        """Calls `change (source)` while the source is not playing. Its timestamps continue."""
         source = self.source()
         source.set_locked_state(True)
         source.set_state(Gst.State.READY)
         change(source)
-        source.set_state(Gst.State.PAUSED)
-        # Its timestamps begin at 0 again.
-        source.set_start_time(Gst.CLOCK_TIME_NONE)
-        source.set_base_time(self.pipeline.get_clock().get_time())
         source.set_state(Gst.State.PLAYING)
         source.set_locked_state(False)
 
@@ -219,7 +221,8 @@ class Live(window.View):
 
     def end_of_recording(self, why=None):
         recording, self.recording = self.recording, None
-        self.say(f"{recording.path.parent}: {recording.names()}, {recording.remove(why)}", bool(why))
+        said = f"{recording.path.parent}: {recording.names()}, {recording.remove(why)}"
+        self.say(said, failed=bool(why))
         if self.stopping:
             self.stop()
 

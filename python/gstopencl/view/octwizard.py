@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-from .gtk import Gst, Gtk, name_widget
+from .gtk import Gdk, Gst, Gtk, name_widget
 from .octplot import Plot
 
 TAKEN, RESULT = "octwindowinterp-calibration", "Result"
@@ -20,6 +20,7 @@ TEXTS = {
     "Second mirror": "Move the mirror, or the reference arm, to the other side of zero delay and to "
     "another depth, then press Take.",
 }
+PHANTOM = " The phantom has already moved its mirror."
 # The simulated instrument moves its mirror by itself: depth as a fraction of the samples, and phase
 # of the dispersion at both ends in rad, whose sign changes on the other side of zero delay.
 SIMULATED = {"First mirror": (0.12, 20), "Second mirror": (0.16, -20)}
@@ -28,6 +29,7 @@ SETTLED = 12
 # Other ways to calibrate, which a new map replaces
 REPLACED = {"wavelengths": "", "wavelength-min": 0.0, "wavelength-max": 0.0, "chirp": "",
             "resample-polynomial": "", "dispersion-a2": 0.0, "dispersion-a3": 0.0}
+WIDTH, HEIGHT = 900, 560  # pixels
 UNUSED_DEPTHS = 8  # from zero delay on, where the light's own spectrum is
 
 
@@ -54,17 +56,26 @@ def phase_residual(spectrum, table, dispersion):
     return phase - np.polyval(np.polyfit(index, phase, 1), index)
 
 
+def size_on_screen(window):
+    """Returns the width and the height of the wizard, on the monitor that shows a window."""
+    display = Gdk.Display.get_default()
+    monitor = display.get_monitor_at_window(window.get_window()) if window.get_window() else None
+    area = monitor.get_workarea() if monitor else None
+    return (min(WIDTH, area.width), min(HEIGHT, area.height)) if area else (WIDTH, HEIGHT)
+
+
 class MirrorPage(Gtk.Box):
     """Spectrum and A-scan of a mirror, what is wrong with them, and the button that takes them"""
 
-    def __init__(self, title, take):
+    def __init__(self, title, simulated, take):
         super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=8, margin=12)
         self.title, self.spectrum = title, None
         self.spectrum_plot, self.a_scan_plot = Plot("Spectrum", low=0), Plot("A-scan in dB")
         self.checks, self.said = (Gtk.Label(xalign=0, wrap=True) for _ in range(2))
         self.button = Gtk.Button(label="Take", sensitive=False)
         self.button.connect("clicked", lambda _: take(self))
-        self.pack_start(Gtk.Label(label=TEXTS[title], xalign=0, wrap=True), False, False, 0)
+        text = TEXTS[title] + (PHANTOM if simulated else "")
+        self.pack_start(Gtk.Label(label=text, xalign=0, wrap=True), False, False, 0)
         plots = Gtk.Box(spacing=8, homogeneous=True)
         for plot in self.spectrum_plot, self.a_scan_plot:
             plots.pack_start(plot, True, True, 0)
@@ -100,9 +111,9 @@ class ResultPage(Gtk.Box):
     def __init__(self, folder):
         super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=8, margin=12)
         self.widths = Gtk.Label(xalign=0, wrap=True)
-        self.map = Plot("Map less even samples")
+        self.map = Plot("Resampling in samples")
         self.dispersion = Plot("Dispersion in rad")
-        self.residual = Plot("Phase residual in rad")
+        self.residual = Plot("Remaining phase in rad")
         self.keep = Gtk.CheckButton(label="Keep the wavelengths, and take only the dispersion",
                                     no_show_all=True)
         self.said = Gtk.Label(xalign=0, wrap=True)
@@ -147,12 +158,13 @@ class Wizard(Gtk.Assistant):
 
     def __init__(self, live):
         super().__init__(title="Calibrate with two mirrors", transient_for=live.window,
-                         use_header_bar=False, default_width=900, default_height=560)
+                         use_header_bar=False)
+        self.set_default_size(*size_on_screen(live.window))
         self.live, self.interp = live, live.pipeline.get_by_name("interp")
         self.spectrum, self.a_scan = live.signals
         self.latest, self.spectra, self.found, self.taking = {}, {}, None, None
         self.measured, self.taken_again, self.saved = collections.Counter(), False, False
-        self.pages = {title: MirrorPage(title, self.take) for title in TEXTS}
+        self.pages = {title: MirrorPage(title, live.is_phantom(), self.take) for title in TEXTS}
         self.result = ResultPage(live.folder / time.strftime("calibration-%Y%m%d-%H%M%S"))
         self.same_side = Gtk.CheckButton(label="Both mirrors are on the same side of zero delay")
         second = self.pages["Second mirror"]
