@@ -17,10 +17,10 @@ window records, and calibrates from two mirrors.
 FILE is a .npy file of uint16, float32 or float64, of shape (lines, samples) or (frames, lines,
 samples), a Thorlabs .oct recording, which needs no further options, or raw samples, A-line by
 A-line, which need --size. It is played again and again."""
-KEYS = """Keys: up and down turn white, right and left black, r finds the range by itself, + and - average
-more or fewer B-scans, the space bar begins and ends a recording, m plots the mean of all A-lines,
-o begins and ends the curve of sensitivity over depth (move a mirror), q ends. A click into the
-B-scan plots one A-line.
+KEYS = """Keys: up and down turn white, right and left black, r finds the range by itself, + and -
+average more or fewer B-scans, the space bar begins and ends a recording, m plots the mean of all
+A-lines, o begins and ends the curve of sensitivity over depth (move a mirror), q ends. A click
+into the B-scan plots one A-line.
 
 A recording is oct-DATE-TIME.npy with the spectra as they come, oct-DATE-TIME-depths.npy with their
 complex depths, or both. The .txt beside it is a file for --settings, and names the properties of

@@ -167,7 +167,7 @@ class Recorder(Gtk.Box):
     def __init__(self, live):
         super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=4)
         self.live = live
-        self.kind = named(Gtk.ComboBoxText(), "What to record")
+        self.kind = name_widget(Gtk.ComboBoxText(), "Contents of recordings")
         ignore_wheel(self.kind)
         for kind, text in KIND_NAMES.items():
             self.kind.append(kind, text)

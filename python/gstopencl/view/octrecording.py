@@ -10,7 +10,8 @@ from .gtk import GObject, Gst
 
 # Bytes of spectra that wait in memory while a disk pauses
 WAITING_BYTES = 2 << 30
-QUEUE = f"queue name=waiting_{{0}} max-size-buffers=0 max-size-time=0 max-size-bytes={WAITING_BYTES}"
+QUEUE = "queue name=waiting_{0} max-size-buffers=0 max-size-time=0 " \
+    f"max-size-bytes={WAITING_BYTES}"
 RAW = f"files. ! {QUEUE.format('raw')} ! npysink name=raw async=false"
 # The depths are computed once more, so that they have the frames that the window drops. The
 # elements are those of the window's pipeline, by name, with the same properties.

@@ -15,10 +15,10 @@ TAKEN, RESULT = "octwindowinterp-calibration", "Result"
 # Peak above the noise that a calibration needs, in dB
 GOOD_SNR = 30
 TEXTS = {
-    "First mirror": "Put a mirror in place of the sample, well away from zero delay. Turn the light "
-    "down until no sample is saturated, then press Take.",
-    "Second mirror": "Move the mirror, or the reference arm, to the other side of zero delay and to "
-    "another depth, then press Take.",
+    "First mirror": "Put a mirror in place of the sample, well away from zero delay. Turn the "
+    "light down until no sample is saturated, then press Take.",
+    "Second mirror": "Move the mirror, or the reference arm, to the other side of zero delay and "
+    "to another depth, then press Take.",
 }
 PHANTOM = " The phantom has already moved its mirror."
 # The simulated instrument moves its mirror by itself: depth as a fraction of the samples, and phase

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Promises: opencl-view --oct shows B-scans, the en face projection, and plots and numbers of the
 spectrum and the A-scan, of a phantom, a file and a camera. Keys and the handles of the histogram
-change the display, and a click chooses the A-line of the plots. A recording of spectra, of depths or
-of both has every frame, however slow the window is, and the settings in a file beside it. A
+change the display, and a click chooses the A-line of the plots. A recording of spectra, of depths
+or of both has every frame, however slow the window is, and the settings in a file beside it. A
 recording that fails does not affect the window. The wizard finds the calibration of two mirrors.
 Each widget has a name for screen readers. gst-launch-1.0 runs what --print prints. oct-live.sh does
 the same.
@@ -178,7 +178,8 @@ def check_plots():
     live.pipeline.get_bus().connect(
         "message::element", lambda _, message: heard.append(message.get_structure().copy()))
     play_until(live, lambda: any(
-        signal.get_name() == "octsignal" and signal.get_int("line").value == 31 for signal in heard))
+        signal.get_name() == "octsignal" and signal.get_int("line").value == 31
+        for signal in heard))
     press(live, "m", "o")
     assert spectrum.get_property("line") == a_scan.get_property("line") == -1
     assert a_scan.get_property("roll-off")
@@ -259,8 +260,8 @@ def levels_of_b_scan(live):
     subprocess.run(
         "gst-launch-1.0 -q filesrc location=phantom.npy ! npyparse ! openclupload ! "
         "octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft depth-start=8 ! "
-        "application/x-oct(ANY),format=CF32LE ! opencldownload ! npysink location=depths.npy".split(),
-        check=True)
+        "application/x-oct(ANY),format=CF32LE ! opencldownload ! "
+        "npysink location=depths.npy".split(), check=True)
     return 20 * np.log10(np.abs(np.load("depths.npy")) + 1e-6)
 
 
@@ -316,8 +317,8 @@ def check_depths():
     subprocess.run(
         f"gst-launch-1.0 -q filesrc location={raw} ! npyparse ! openclupload ! octwindowinterp "
         f"settings={settings} ! octfft depth-start=8 depth-count=100 ! "
-        "application/x-oct(ANY),format=CF32LE ! opencldownload ! npysink location=again.npy".split(),
-        check=True)
+        "application/x-oct(ANY),format=CF32LE ! opencldownload ! "
+        "npysink location=again.npy".split(), check=True)
     recorded, again = np.load(depths), np.load("again.npy")
     assert recorded.shape == again.shape == (40, LINES, 100) and recorded.dtype == np.complex64
     assert np.allclose(recorded, again, rtol=1e-4, atol=1e-4 * np.abs(again).max())
@@ -522,9 +523,10 @@ with screen(), tempfile.TemporaryDirectory() as work:
 
     gtk.need_display("octlive")
     checks = [globals()[f"check_{name}"] for name in sys.argv[3:]]
-    for check in checks or (check_no_frame_lost, check_keys, check_plots, check_numbers, check_depths,
-                  check_wizard, check_printed_pipeline, check_failing_recordings, check_files,
-                  check_camera, check_script, check_ended_by_signal):
+    for check in checks or (
+            check_no_frame_lost, check_keys, check_plots, check_numbers, check_depths, check_wizard,
+            check_printed_pipeline, check_failing_recordings, check_files, check_camera,
+            check_script, check_ended_by_signal):
         began = time.monotonic()
         check()
         print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
