@@ -239,12 +239,11 @@ class Scan(Gtk.Box):
         return button
 
 
-class Panel(Gtk.ScrolledWindow):
+class Panel(Gtk.Box):
     """All of it, above the controls of the elements"""
 
     def __init__(self, live):
-        super().__init__(hscrollbar_policy=Gtk.PolicyType.NEVER, propagate_natural_height=True,
-                         min_content_height=120)
+        super().__init__(orientation=Gtk.Orientation.VERTICAL, spacing=6, margin=6)
         self.live = live
         self.signal, self.levels = Signal(), Levels(live)
         self.recorder, self.scan = Recorder(live), Scan(live)
@@ -258,11 +257,9 @@ class Panel(Gtk.ScrolledWindow):
         style.load_from_data(STYLE)
         Gtk.StyleContext.add_provider_for_screen(
             Gdk.Screen.get_default(), style, Gtk.STYLE_PROVIDER_PRIORITY_APPLICATION)
-        column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=6, margin=6)
         parts = [self.levels, self.scan, self.recorder, self.calibrate]
         for part in [self.signal, *parts] if live.signals else parts:
-            column.pack_start(part, False, False, 0)
-        self.add(column)
+            self.pack_start(part, False, False, 0)
         GLib.timeout_add(REFRESH, self.refresh)
 
     def refresh(self):
