@@ -137,13 +137,14 @@ class Levels(Gtk.Box):
         self.auto.set_active(self.display.get_property("db-auto"))
         self.shows = False
         if self.display.get_property("db-auto") and self.histogram.counts.any():
-            self.follow_above(levels["white"])
+            self.follow_above()
         return GLib.SOURCE_REMOVE
 
-    def follow_above(self, white):
+    def follow_above(self):
         """Finds the range of the en face projection, which octvolume does not find by itself. A
         maximum over depths is brighter than most pixels of a B-scan."""
-        black = min(float(self.histogram.quantile(0.8)), white - 1)
+        white = float(self.histogram.quantile(1)) + 1
+        black = min(float(self.histogram.quantile(0.95)), white - 5)
         if abs(self.above.get_property("db-min") - black) > 1 \
                 or abs(self.above.get_property("db-max") - white) > 1:
             set_range(self.above, black, white)
@@ -197,8 +198,10 @@ class Recorder(Gtk.Box):
 
     def refresh(self):
         recording = self.live.recording
+        ending = bool(recording) and recording.pad is None
         self.button.set_active(bool(recording))
-        self.button.set_label("Stop" if recording else "Record")
+        self.button.set_sensitive(not ending)
+        self.button.set_label("Stopping…" if ending else "Stop" if recording else "Record")
         for widget in self.kind, self.folder:
             widget.set_sensitive(not recording)
         self.state.set_text(recording.report() if recording else self.live.told)
