@@ -212,7 +212,7 @@ class Scan(Gtk.Box):
 
     def __init__(self, live):
         super().__init__(spacing=4)
-        self.live = live
+        self.live, self.numbers = live, {}
         self.average, self.scan = map(live.pipeline.get_by_name, ("average", "scan"))
         self.add_number("Average", "B-scans to average: keys + and -", self.average, "frames",
                         self.set_average, 1024)
@@ -230,7 +230,7 @@ class Scan(Gtk.Box):
 
     def add_number(self, text, tooltip, element, name, changed, most):
         value = element.get_property(name) if element else 1
-        button = spin(tooltip, 1, most, value, changed, tooltip)
+        button = self.numbers[text] = spin(tooltip, 1, most, value, changed, tooltip)
         if element:
             element.connect(f"notify::{name}", lambda *_: GLib.idle_add(
                 lambda: button.set_value(element.get_property(name)) or GLib.SOURCE_REMOVE))

@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import collections
 import sys
+import time
 
 from . import window
 from .gtk import GLib, Gst, Gtk, Pango, name_widget
@@ -15,6 +16,7 @@ from .octwizard import Wizard
 # Elements whose frames the status line counts. A flush resets the counters of sinks.
 COUNTED = "raw", "b_scan", "en_face"
 DECIBELS = 2  # of a key
+DRAW_SECONDS = 0.1  # in which GTK has drawn a frame
 LEAST_PLOT = 160  # pixels
 SETTLE = 300  # ms between a change of size and the new plot
 NAMES = {"b_scan": "B-scan", "en_face": "En face projection", "spectrum_plot": "Spectrum",
@@ -26,6 +28,14 @@ def fields_of(structure):
     names = (structure.nth_field_name(n) for n in range(structure.n_fields()))
     return {name: structure.get_value(name) for name in names
             if not structure.has_field_typed(name, Gst.ValueArray.__gtype__)}
+
+
+def wait_for_draw(_pad, info):
+    """Delays new caps until the previous frame is drawn. gtksink would draw the frame of one size
+    with the layout of the other, which fails with a message of GStreamer."""
+    if info.get_event().type == Gst.EventType.CAPS:
+        time.sleep(DRAW_SECONDS)
+    return Gst.PadProbeReturn.OK
 
 
 class Live(window.View):
@@ -53,6 +63,8 @@ class Live(window.View):
         self.transport.loop.set_active(repeat)
         sinks[0].get_static_pad("sink").get_peer().add_probe(
             Gst.PadProbeType.EVENT_UPSTREAM, self.choose_line)
+        for sink in sinks:
+            sink.get_static_pad("sink").add_probe(Gst.PadProbeType.EVENT_DOWNSTREAM, wait_for_draw)
         for name in COUNTED:
             pipeline.get_by_name(name).get_static_pad("sink").add_probe(
                 Gst.PadProbeType.BUFFER, self.count, name)

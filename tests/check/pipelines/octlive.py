@@ -301,6 +301,25 @@ def check_numbers():
     end(live)
 
 
+def check_scan():
+    """The shape of a volume is that of octscan and of the simulated tissue."""
+    live = live_of(*TISSUE, "--pattern", "tissue")
+    numbers = live.side_panel.scan.numbers
+    scan, source, average = map(live.pipeline.get_by_name, ("scan", "source", "average"))
+    shown = Shown(live)
+    play_until(live, lambda: shown.least() > 2)
+    for text, name, value in ("B-scans", "b-scans", 8), ("Repeats", "repeats", 2):
+        numbers[text].set_value(value)
+        assert scan.get_property(name) == source.get_property(name) == value, text
+    numbers["Average"].set_value(3)
+    assert average.get_property("frames") == 3
+    before = shown.least()
+    play_until(live, lambda: shown.least() > before + 5)
+    caps = live.sinks[1].get_static_pad("sink").get_current_caps().get_structure(0)
+    assert caps.get_int("height").value == 8, caps.to_string()
+    end(live)
+
+
 def check_depths():
     """Checks that recorded depths are those that the settings make of the recorded spectra."""
     live = live_of(*TISSUE, "--frames", 40, "--record", "--kind", "both", "--dispersion", "1e-5,0",
@@ -404,6 +423,9 @@ def check_printed_pipeline():
     done = subprocess.run(f"gst-launch-1.0 {printed}", shell=True, executable="/bin/bash",
                           capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0 and "Got EOS" in done.stdout, done
+    printed = run("--camera", "/dev/video0", "--size", "2048x500", "--print").stdout
+    assert printed.startswith("v4l2src name=source device=/dev/video0 "), printed
+    assert "width=2048,height=500" in printed
 
 
 def check_recording_by_key(live):
@@ -524,8 +546,8 @@ with screen(), tempfile.TemporaryDirectory() as work:
     gtk.need_display("octlive")
     checks = [globals()[f"check_{name}"] for name in sys.argv[3:]]
     for check in checks or (
-            check_no_frame_lost, check_keys, check_plots, check_numbers, check_depths, check_wizard,
-            check_printed_pipeline, check_failing_recordings, check_files, check_camera,
+            check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_depths,
+            check_wizard, check_printed_pipeline, check_failing_recordings, check_files, check_camera,
             check_script, check_ended_by_signal):
         began = time.monotonic()
         check()
