@@ -17,5 +17,7 @@ for word in "$@"; do
   take_switch "$word" || words+=("$word")
 done
 prepare
-[ -z "$verbose" ] || "$build/tools/opencl-view" --oct --print "${words[@]}" >&2
-exec "$build/tools/opencl-view" --oct "${words[@]}"
+view=$build/tools/opencl-view
+[ -x "$view" ] || view=opencl-view # installed
+[ -z "$verbose" ] || "$view" --oct --print "${words[@]}" >&2
+exec "$view" --oct "${words[@]}"

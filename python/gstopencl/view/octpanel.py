@@ -13,6 +13,7 @@ KIND_NAMES = {"raw": "Raw spectra", "depths": "Depths", "both": "Raw spectra and
 # Shares of the pixels that are black and white with db-auto, as in octdisplay
 BLACK_SHARE, WHITE_SHARE = 0.05, 0.999
 REFRESH = 200  # ms
+LEVELS, SHIFT = 1024, 6  # of the histogram, from 16 bits
 # Narrow spin buttons, so that the pictures have room in a small window
 STYLE = b"""
 .oct-panel spinbutton button { min-width: 14px; padding: 0 4px; }
@@ -155,9 +156,9 @@ class Levels(Gtk.Box):
             return
         caps, buffer = sample.get_caps().get_structure(0), sample.get_buffer()
         width, height = (caps.get_int(name).value for name in ("width", "height"))
-        pixels = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8)
+        pixels = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), "<u2")
         rows = pixels[:len(pixels) // height * height].reshape(height, -1)[:, :width]
-        self.histogram.show_counts(np.bincount(rows.ravel(), minlength=256))
+        self.histogram.show_counts(np.bincount(rows.ravel() >> SHIFT, minlength=LEVELS))
         if self.display.get_property("db-auto"):
             self.follow()
 

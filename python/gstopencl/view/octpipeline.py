@@ -11,8 +11,8 @@ DROP = "queue leaky=downstream max-size-buffers=2 max-size-bytes=0 max-size-time
 SHOW = "opencldownload ! videoconvert ! gtksink sync=false".split()
 PLOT = f"video/x-raw{ON_DEVICE},width={{}},height={{}}"
 PLOT_INTERVAL = "interval=40000000"
-# Range of the histogram in dB, 256 levels, and its rate in 1/s
-LEVELS_MIN, LEVELS_MAX = -60, 195
+# Range of the histogram in dB, from below the least level of octdisplay, and its rate in 1/s
+LEVELS_MIN, LEVELS_MAX = -130, 200
 LEVELS_RATE = 5
 
 
@@ -98,7 +98,7 @@ def levels():
     """Returns the branch of the histogram: B-scans of all levels, a few a second."""
     return ["averaged.", "!", *DROP, "!", "octdisplay", "name=levels",
             f"db-min={LEVELS_MIN}", f"db-max={LEVELS_MAX}", "!",
-            f"video/x-raw{ON_DEVICE},format=GRAY8", "!",
+            f"video/x-raw{ON_DEVICE},format=GRAY16_LE", "!",
             "videorate", "drop-only=true", f"max-rate={LEVELS_RATE}", "!", "opencldownload", "!",
             "appsink", "name=histogram", "sync=false", "async=false", "max-buffers=1",
             "drop=true", "wait-on-eos=false"]

@@ -16,6 +16,8 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 12, 38, 20
 TITLE = 22  # height of a title without text below
 # Largest distance of the pointer from a handle, in pixels
 REACH = 10
+# Share of the pixels that may be beyond each end of the axis
+RARE = 0.0005
 # Step of a handle by a key, in dB
 KEY_STEP = 1
 
@@ -117,7 +119,7 @@ class Histogram(Plot):
         super().__init__("Levels in dB")
         self.set_can_focus(True)
         self.bottom, self.top, self.moved = low, high, moved
-        self.counts, self.handles = np.zeros(256), {"black": low, "white": high}
+        self.counts, self.handles = np.zeros(1), {"black": low, "white": high}
         self.active, self.dragged, self.shown = "white", None, (low, high)
         self.set_vexpand(False)
         self.add_events(Gdk.EventMask.BUTTON_PRESS_MASK | Gdk.EventMask.BUTTON_RELEASE_MASK
@@ -130,7 +132,7 @@ class Histogram(Plot):
             self.connect(name, lambda *_: self.queue_draw())
 
     def show_counts(self, counts):
-        """Shows the number of pixels of each of 256 levels."""
+        """Shows the number of pixels of each level. The levels divide the range evenly."""
         self.counts = counts
         self.fit()
         self.queue_draw()
@@ -143,18 +145,17 @@ class Histogram(Plot):
             self.queue_draw()
 
     def fit(self):
-        """Shows all levels that occur and both handles. The axis stays while a handle is dragged
-        and while it is not too wide."""
-        occurring = np.flatnonzero(self.counts)
-        if self.dragged or not len(occurring):
+        """Shows nearly all levels and both handles. The axis stays while a handle is dragged and
+        while it is not too wide."""
+        if self.dragged or not self.counts.any():
             return
-        ends = [*self.handles.values(), *self.level_of(occurring[[0, -1]])]
+        ends = [*self.handles.values(), self.quantile(RARE), self.quantile(1 - RARE)]
         low, high = self.shown
         if low > min(ends) or high < max(ends) or high - low > 1.6 * (max(ends) - min(ends) + 10):
             self.shown = min(ends) - 5, max(ends) + 5
 
     def level_of(self, index):
-        return self.bottom + index * (self.top - self.bottom) / (len(self.counts) - 1)
+        return self.bottom + (index + 0.5) * (self.top - self.bottom) / len(self.counts)
 
     def quantile(self, share):
         """Returns the level that a share of the pixels is below."""

@@ -16,7 +16,7 @@ from .octwizard import Wizard
 # Elements whose frames the status line counts. A flush resets the counters of sinks.
 COUNTED = "raw", "b_scan", "en_face"
 DECIBELS = 2  # of a key
-DRAW_SECONDS = 0.1  # in which GTK has drawn a frame
+DRAW_SECONDS = 0.25  # in which GTK has drawn a frame
 LEAST_PLOT = 160  # pixels
 SETTLE = 300  # ms between a change of size and the new plot
 NAMES = {"b_scan": "B-scan", "en_face": "En face projection", "spectrum_plot": "Spectrum",
