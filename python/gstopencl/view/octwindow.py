@@ -44,6 +44,7 @@ class Live(window.View):
     end. `quit_at_end`: whether the window closes at the end"""
 
     TITLE = "OCT"
+    PLAY_KEY = "P"
 
     def __init__(self, words, folder, kind="raw", record=False, repeat=False,
                  quit_at_end=False):
@@ -313,10 +314,10 @@ class Live(window.View):
         own = [
             ("space", "Begin or end a recording", self.toggle_recording),
             ("p", "Play or pause", self.toggle_play),
-            ("Up", "Brighter white", lambda: self.shift_range("db-max", DECIBELS)),
-            ("Down", "Darker white", lambda: self.shift_range("db-max", -DECIBELS)),
-            ("Right", "Brighter black", lambda: self.shift_range("db-min", DECIBELS)),
-            ("Left", "Darker black", lambda: self.shift_range("db-min", -DECIBELS)),
+            ("Up", "Raise white by 2 dB", lambda: self.shift_range("db-max", DECIBELS)),
+            ("Down", "Lower white by 2 dB", lambda: self.shift_range("db-max", -DECIBELS)),
+            ("Right", "Raise black by 2 dB", lambda: self.shift_range("db-min", DECIBELS)),
+            ("Left", "Lower black by 2 dB", lambda: self.shift_range("db-min", -DECIBELS)),
             ("r", "Find the range by itself", lambda: self.turn(
                 "display.db-auto", lambda on: not on)),
             ("plus KP_Add", "Average more B-scans", self.average_more),
