@@ -5,7 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import numpy as np
 
 from .controls import ignore_wheel
-from .gtk import Gdk, GLib, Gtk, name_widget
+from .gtk import Gdk, GLib, Gtk, Pango, name_widget
 from .octpipeline import LEVELS_MAX, LEVELS_MIN
 from .octplot import Histogram
 
@@ -59,7 +59,8 @@ class Signal(Gtk.Box):
         self.values = {}
         for name in "FWHM", "SNR", "Saturated":
             box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-            self.values[name] = Gtk.Label(label="–", xalign=0)
+            # Its width does not depend on the number, so that the pictures keep their size.
+            self.values[name] = Gtk.Label(label="–", xalign=0, ellipsize=Pango.EllipsizeMode.END)
             box.pack_start(Gtk.Label(label=name, xalign=0), False, False, 0)
             box.pack_start(self.values[name], False, False, 0)
             self.pack_start(box, True, True, 0)
@@ -182,7 +183,7 @@ class Recorder(Gtk.Box):
         self.folder.connect("file-set", lambda button: self.choose(button.get_filename()))
         self.button = Gtk.ToggleButton(label="Record", tooltip_text="Space bar")
         self.button.connect("toggled", lambda button: self.toggle(button.get_active()))
-        self.state = Gtk.Label(xalign=0, wrap=True, selectable=True, max_width_chars=40)
+        self.state = Gtk.Label(xalign=0, ellipsize=Pango.EllipsizeMode.END)
         for first, second in ((self.kind, self.folder), (self.button, self.state)):
             row = Gtk.Box(spacing=4)
             row.pack_start(first, first is self.kind, first is self.kind, 0)
@@ -205,7 +206,7 @@ class Recorder(Gtk.Box):
         self.button.set_label("Stopping…" if ending else "Stop" if recording else "Record")
         for widget in self.kind, self.folder:
             widget.set_sensitive(not recording)
-        self.state.set_text(recording.report() if recording else self.live.told)
+        self.state.set_text(recording.report() if recording else "")
 
 
 class Scan(Gtk.Box):

@@ -3,11 +3,18 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import math
-
-import cairo
-import numpy as np
+import sys
 
 from .gtk import Gdk, Gtk
+
+try:
+    import cairo
+    import gi
+    import numpy as np
+
+    gi.require_foreign("cairo")
+except ImportError as error:
+    sys.exit(f"{error}: python3-gi-cairo and python3-numpy are needed")
 
 BACKGROUND, GRID, TEXT = (0.07, 0.08, 0.09), (0.3, 0.32, 0.34), (0.85, 0.87, 0.88)
 CURVES = (0.35, 0.85, 0.5), (0.95, 0.7, 0.3)

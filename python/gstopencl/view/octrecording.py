@@ -184,7 +184,7 @@ class Recording:
             self.pad.add_probe(Gst.PadProbeType.IDLE, idle)
 
     def remove(self, why=None):
-        """Returns the result of the recording, which is also the last line of the settings."""
+        """Ends at once, and writes the result as the last line of the settings."""
         said = f"broken off: {why}" if why else self.extent()
         self.leave()
         self.bin.set_state(Gst.State.NULL)
@@ -194,4 +194,3 @@ class Recording:
                 settings.write(f"# {said}\n")
         except OSError:  # a disk that is full
             pass
-        return said

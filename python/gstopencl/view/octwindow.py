@@ -10,7 +10,7 @@ from . import window
 from .gtk import GLib, Gst, Gtk, Pango, name_widget
 from .octpanel import Panel
 from .octpipeline import PLOT
-from .octrecording import Recording, path_of_now
+from .octrecording import Recording, bytes_as_text, path_of_now
 from .octwizard import Wizard
 
 # Elements whose frames the status line counts. A flush resets the counters of sinks.
@@ -234,8 +234,10 @@ class Live(window.View):
 
     def end_of_recording(self, why=None):
         recording, self.recording = self.recording, None
-        said = f"{recording.path.parent}: {recording.names()}, {recording.remove(why)}"
-        self.say(said, failed=bool(why))
+        size = f"{recording.frames()} frames, {bytes_as_text(recording.bytes())}"
+        recording.remove(why)
+        self.say(f"{recording.path.parent}: {recording.names()}, "
+                 f"{f'broken off: {why}' if why else size}", failed=bool(why))
         if self.stopping:
             self.stop()
 
