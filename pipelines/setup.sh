@@ -26,7 +26,8 @@ packages=(
   # recordings in zip archives, and earlier results of opencl-bench
   libzip-dev libjson-glib-dev
   # windows of opencl-view and oct-live.sh, and cameras in these
-  python3-gi gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
+  python3-gi python3-gi-cairo gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3
+  libaravis-0.8-0
   # generated weights and tables, and pipelines/reprocess.py
   python3 python3-numpy python3-distributed
 )

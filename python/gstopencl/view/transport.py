@@ -15,7 +15,8 @@ class Transport:
         self.seekable = self.updating = False
         self.wanted = None  # position of a seek that waits for the one before it
         self.seeking = False
-        self.play = icon_button("media-playback-pause-symbolic", "Pause (Space)", view.toggle_play)
+        self.play = icon_button("media-playback-pause-symbolic", f"Pause ({view.PLAY_KEY})",
+                                view.toggle_play)
         self.loop = icon_button("media-playlist-repeat-symbolic", "Loop: play again at the end (L)",
                                 lambda: None, "Loop", Gtk.ToggleButton)
         self.adjustment = Gtk.Adjustment(step_increment=1, page_increment=SECONDS_PER_KEY)
@@ -29,9 +30,9 @@ class Transport:
     def show_state(self, state):
         """Shows the button for what a click does. `state`: playing, paused or ended"""
         icon, text = {
-            "playing": ("media-playback-pause-symbolic", "Pause (Space)"),
-            "paused": ("media-playback-start-symbolic", "Play (Space)"),
-            "ended": ("media-playback-start-symbolic", "Play again (Space)"),
+            "playing": ("media-playback-pause-symbolic", f"Pause ({self.view.PLAY_KEY})"),
+            "paused": ("media-playback-start-symbolic", f"Play ({self.view.PLAY_KEY})"),
+            "ended": ("media-playback-start-symbolic", f"Play again ({self.view.PLAY_KEY})"),
         }[state]
         self.play.get_image().set_from_icon_name(icon, Gtk.IconSize.BUTTON)
         self.play.set_tooltip_text(text)

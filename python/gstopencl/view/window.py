@@ -24,6 +24,7 @@ class View:
     on_message (), press (), end () and stop ()."""
 
     TITLE = "opencl-view"
+    PLAY_KEY = "Space"  # in tooltips
 
     def __init__(self, pipeline, sinks, quit_at_end=False):
         self.pipeline, self.sinks, self.quit_at_end = pipeline, sinks, quit_at_end
