@@ -1,5 +1,4 @@
-# Options of demo.sh and oct-live.sh for spectra and their conversion to depths. The scripts
-# source it, after common.sh.
+# Options of demo.sh for spectra and their conversion to depths. It sources them after common.sh.
 #
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # used by those that source it; of common.sh
@@ -26,7 +25,7 @@ wavenumber):
   --wavelength-range MIN,MAX
                           wavelengths of the first and the last sample, evenly spaced
   --resample-map FILE     fractional sample of each even wavenumber, .npy or text
-  --settings FILE         lines of NAME=VALUE, as oct-calibrate and oct-live.sh write them
+  --settings FILE         lines of NAME=VALUE, as oct-calibrate and opencl-view --oct write them
   --dispersion A2,A3      in rad, as exp(-i (A2 q² + A3 q³)), q = m - N/2
   --dispersion-phase FILE phase of each even wavenumber in rad
   --background none|frame what to subtract (default that of a .oct recording, else none)

@@ -23,10 +23,11 @@ packages=(
   # a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
   libclblast-dev pocl-opencl-icd
-  # recordings in zip archives
-  libzip-dev
+  # recordings in zip archives, and earlier results of opencl-bench
+  libzip-dev libjson-glib-dev
   # windows of opencl-view and oct-live.sh, and cameras in these
-  python3-gi gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
+  python3-gi python3-gi-cairo gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3
+  libaravis-0.8-0
   # generated weights and tables, and oct-process
   python3 python3-numpy python3-distributed
 )
@@ -35,6 +36,8 @@ packages=(
 test_packages=(
   # the checkout's list of files, a screen for windows, and OpenGL for a machine without a GPU
   git xvfb x11-utils libgl1-mesa-dri
+  # checks of the files with which a desktop lists opencl-view
+  appstream desktop-file-utils
   # libraries that opencl-bench compares with; ffmpeg too, if it is installed
   libfftw3-dev
   # poclcc, which compiles programs for PoCL
@@ -44,7 +47,7 @@ test_packages=(
   # the reference that some tests compare with, and checks of the sources themselves
   python3-nibabel python3-pip librandom123-dev clang-format shellcheck
   # what the examples in docs/examples are for
-  cmake python3-pyopencl
+  cmake python3-pyopencl python3-gst-1.0 gir1.2-ges-1.0
   # the reference: meson compile docs
   gi-docgen
 )

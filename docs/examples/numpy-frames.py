@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """numpy-frames: NumPy in, NumPy out: spectra of a mirror through the OCT chain.
 
+`gstopencl.process` does the same in one call. `buffer.map ()` of python3-gst-1.0 gives the memory of
+the frame itself, which is valid inside `with`.
+
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import gi
@@ -12,8 +15,8 @@ from gi.repository import Gst  # noqa: E402
 SAMPLES, LINES, MIRROR = 1024, 64, 100
 
 
-def run(spectra):
-    """Depth in dB, lines × samples / 2, of spectra that are even in wavenumber."""
+def find_mirror(spectra):
+    """Returns the depth bin of the mirror in spectra that are even in wavenumber."""
     lines, samples = spectra.shape
     pipeline = Gst.parse_launch(
         "appsrc name=in format=time ! openclupload ! octwindowinterp ! octfft ! "
@@ -30,14 +33,13 @@ def run(spectra):
     if not sample:
         message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
         raise SystemExit(message.parse_error()[0].message if message else "no sample")
-    buffer = sample.get_buffer()
-    depth = numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), "<f4")
+    with sample.get_buffer().map(Gst.MapFlags.READ) as mapped:
+        depth = numpy.frombuffer(mapped.data, "<f4").reshape(lines, -1)
+        mirror = 4 + depth[0, 4:].argmax() # the first bins have the light itself
     pipeline.set_state(Gst.State.NULL)
-    return depth.reshape(lines, -1)
+    return mirror
 
 
 Gst.init(None)
 fringes = 30000 + 9000 * numpy.cos(2 * numpy.pi * MIRROR * numpy.arange(SAMPLES) / SAMPLES)
-depth = run(numpy.tile(fringes, (LINES, 1)))
-# Before the fifth bin stands the light itself.
-print("the mirror is at depth bin", 4 + depth[0, 4:].argmax())
+print("the mirror is at depth bin", find_mirror(numpy.tile(fringes, (LINES, 1))))

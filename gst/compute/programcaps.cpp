@@ -90,10 +90,30 @@ append_tensors_of_all_types (
   }
 }
 
+bool
+is_number_of_components (gsize length)
+{
+  return length == 1 || length == 3 || length == 4;
+}
+
+/* Returns the shape without the leading axes of length 1 that a picture does not have. Results
+ * of networks begin with a batch axis. */
+std::vector<gsize>
+shape_of_picture (std::vector<gsize> shape)
+{
+  while (!shape.empty () && shape[0] == 1
+         && (shape.size () > 3
+             || (shape.size () == 3 && !is_number_of_components (shape[2]))))
+    shape.erase (shape.begin ());
+  return shape;
+}
+
 /* Appends the video formats that have the shape of the array. */
 void
-append_video (GstCaps *caps, const std::vector<gsize> &shape, const GstStructure *like)
+append_video (
+    GstCaps *caps, const std::vector<gsize> &array_shape, const GstStructure *like)
 {
+  const std::vector<gsize> shape = shape_of_picture (array_shape);
   static constexpr struct {
     gsize components;
     const char *formats[8];

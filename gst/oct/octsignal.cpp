@@ -908,6 +908,18 @@ make_axes (SignalWork &work)
   work.x.offset = work.depths.first_depth;
 }
 
+/* A plot of another size keeps the curve of the same depths. */
+static void
+keep_roll_off (SignalWork &work, const SignalWork &before)
+{
+  if (work.domain != before.domain || work.points != before.points
+      || work.depth_step != before.depth_step
+      || work.depths.first_depth != before.depths.first_depth)
+    return;
+  work.roll_off = before.roll_off;
+  work.has_roll_off = before.has_roll_off;
+}
+
 static gboolean
 gst_oct_signal_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
@@ -916,16 +928,17 @@ gst_oct_signal_set_formats (
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   const GstVideoInfo *plot = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   finish_all (self);
-  const guint roll_offs = self->work->roll_offs;
-  *self->work = SignalWork ();
+  const SignalWork before = std::exchange (*self->work, SignalWork ());
   SignalWork &work = *self->work;
-  work.roll_offs = roll_offs;
+  work.roll_offs = before.roll_offs;
+  work.buffer = before.buffer;
 
   if (!(is_depth (input) ? read_depths (input, work, error)
                          : read_spectra (input, work, error))
       || !adopt_settings (self, error))
     return FALSE;
   make_axes (work);
+  keep_roll_off (work, before);
   work.overlay = std::make_unique<oct::Overlay> (
       GST_VIDEO_INFO_WIDTH (plot), GST_VIDEO_INFO_HEIGHT (plot), text_lines);
   return (work.is_depth () ? work.depth_statistics.create (context, work.depths, error)

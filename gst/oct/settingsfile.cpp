@@ -31,6 +31,26 @@ is_own_property (GstElement *element, const std::string &name)
   return spec && name != "settings" && spec->owner_type == G_OBJECT_TYPE (element);
 }
 
+/* Returns the value of a property. A text that names a file in the folder of the settings gets
+ * the path of that file; other relative paths are those of the current folder. */
+std::string
+value_of (GstElement *element, const std::string &name, const std::string &value,
+    const std::string &path)
+{
+  const GParamSpec *spec =
+      g_object_class_find_property (G_OBJECT_GET_CLASS (element), name.c_str ());
+  if (spec->value_type != G_TYPE_STRING || value.empty ()
+      || g_path_is_absolute (value.c_str ()))
+    return value;
+  gchar *folder = g_path_get_dirname (path.c_str ());
+  gchar *beside = g_build_filename (folder, value.c_str (), nullptr);
+  const std::string found =
+      g_file_test (beside, G_FILE_TEST_EXISTS) ? std::string (beside) : value;
+  g_free (beside);
+  g_free (folder);
+  return found;
+}
+
 /* Ignores empty lines and those that begin with #. */
 bool
 read_settings (GstElement *element, const std::string &path, Words &words, GError **error)
@@ -58,7 +78,7 @@ read_settings (GstElement *element, const std::string &path, Words &words, GErro
     const std::string name = word.substr (0, sign);
     good = sign != std::string::npos && is_own_property (element, name);
     if (good)
-      words.emplace_back (name, word.substr (sign + 1));
+      words.emplace_back (name, value_of (element, name, word.substr (sign + 1), path));
     else
       fail_at_word (element, path, word, error);
   }

@@ -32,14 +32,19 @@ const char *const summary =
     "            one frame, then exit; oct and keying start it to time a cold start";
 
 const char *const description =
-    "Every line of output is a JSON object. \"rate\" is the median of the windows,\n"
-    "\"least\" and \"greatest\" are their range. \"of_limit\" is the rate relative to "
-    "the\n"
-    "limit, which is measured first: the link (pinned memory) or the device memory (a\n"
-    "copy). Latencies are from the source's push until the sink has the bytes. A case\n"
-    "that cannot run has \"error\" instead of \"rate\", and the exit status is 1.\n"
+    "The table has the median rate of the windows, their range, and the rate relative "
+    "to\n"
+    "the limit, which is measured first: the link (pinned memory) or the device memory "
+    "(a\n"
+    "copy). Latencies are from the source's push until the sink has the bytes. With\n"
+    "--json every line is an object: \"rate\", \"least\", \"greatest\", \"of_limit\" and "
+    "so\n"
+    "on. A case that cannot run has an error instead of a rate, and the exit status is "
+    "1.\n"
     "Baselines are cases named baseline-*\n"
     "\n"
+    "  opencl-bench oct --json > before.json\n"
+    "  opencl-bench oct --compare before.json\n"
     "  opencl-bench oct --list\n"
     "  opencl-bench oct --device gpu --case 'host*'\n"
     "  opencl-bench convolve --case '3x3-*-direct,*3x3-*-clblast'\n"
@@ -47,17 +52,18 @@ const char *const description =
     "  opencl-bench keying --size 1920x1080 --windows 3";
 
 struct Raw {
-  gchar *device = nullptr, *cases = nullptr, *size = nullptr;
+  gchar *device = nullptr, *cases = nullptr, *size = nullptr, *earlier = nullptr;
   gchar **rest = nullptr;
   gint samples = 2048, lines = 0, windows = 5, batch = 1;
   gdouble seconds = 1, warm_up = 1;
-  gboolean list = FALSE, no_baselines = FALSE;
+  gboolean list = FALSE, json = FALSE, no_baselines = FALSE;
 
   ~Raw ()
   {
     g_free (device);
     g_free (cases);
     g_free (size);
+    g_free (earlier);
     g_strfreev (rest);
   }
 };
@@ -73,6 +79,10 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
       {"no-baselines", 'n', 0, G_OPTION_ARG_NONE, &raw.no_baselines, "Skip baselines",
           nullptr},
       {"list", 'L', 0, G_OPTION_ARG_NONE, &raw.list, "List the cases and exit", nullptr},
+      {"json", 'j', 0, G_OPTION_ARG_NONE, &raw.json,
+          "Print a JSON object per line instead of a table", nullptr},
+      {"compare", 0, 0, G_OPTION_ARG_FILENAME, &raw.earlier,
+          "Compare with the output of --json of an earlier run", "FILE"},
       {"samples", 0, 0, G_OPTION_ARG_INT, &raw.samples,
           "Samples per A-line (oct, fft; default: 2048)", "N"},
       {"lines", 0, 0, G_OPTION_ARG_INT, &raw.lines,
@@ -152,6 +162,8 @@ fill_options (const Raw &raw, Options &options)
   options.device = raw.device ? raw.device : "";
   options.cases = raw.cases ? raw.cases : "*";
   options.list = raw.list;
+  options.json = raw.json;
+  options.earlier = raw.earlier ? raw.earlier : "";
   options.baselines = !raw.no_baselines;
   options.timing = {raw.warm_up, raw.seconds, unsigned (raw.windows)};
   return nullptr;

@@ -21,6 +21,8 @@ struct Options {
   unsigned batch = 1;              /* inference: of the second run of each case */
   std::vector<std::string> models; /* inference: ONNX files */
   bool list = false;               /* list the cases and exit */
+  bool json = false;               /* print JSON objects instead of a table */
+  std::string earlier;             /* file with the JSON objects of an earlier run */
   bool baselines = true;           /* also run baselines */
   Timing timing;
 

@@ -1,4 +1,4 @@
-/* opencl-bench: results as JSON objects, one per line
+/* opencl-bench: results, and their form as JSON objects
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -49,16 +49,19 @@ private:
 void
 add_rate (Object &object, const Result &result)
 {
-  const double rate = median (result.rates);
-  const auto range = std::minmax_element (result.rates.begin (), result.rates.end ());
-  object.add ("rate", rate);
+  const Rate rate = rate_of (result);
+  object.add ("rate", rate.median);
   object.add ("unit", quoted (result.unit));
   object.add ("windows", result.rates.size ());
-  object.add ("least", *range.first);
-  object.add ("greatest", *range.second);
+  object.add ("least", rate.least);
+  object.add ("greatest", rate.greatest);
   if (result.limit > 0) {
     object.add ("limit", result.limit);
-    object.add ("of_limit", rate / result.limit);
+    object.add ("of_limit", rate.median / result.limit);
+  }
+  if (result.before.median > 0) {
+    object.add ("before", result.before.median);
+    object.add ("of_before", rate.median / result.before.median);
   }
 }
 
@@ -70,6 +73,19 @@ add_delays (Object &object, const Result &result)
 }
 } // namespace
 
+Rate
+rate_of (const Result &result)
+{
+  const auto range = std::minmax_element (result.rates.begin (), result.rates.end ());
+  return {median (result.rates), *range.first, *range.second};
+}
+
+std::string
+error_of (const Result &result)
+{
+  return result.error.empty () && result.rates.empty () ? "no frame" : result.error;
+}
+
 std::string
 to_json (const Result &result)
 {
@@ -79,8 +95,8 @@ to_json (const Result &result)
   for (const auto &size : result.sizes)
     sizes.add (size.first, size.second);
   object.add ("sizes", sizes.text ());
-  if (!result.error.empty () || result.rates.empty ()) {
-    object.add ("error", quoted (result.error.empty () ? "no frame" : result.error));
+  if (!error_of (result).empty ()) {
+    object.add ("error", quoted (error_of (result)));
     return object.text ();
   }
   add_rate (object, result);

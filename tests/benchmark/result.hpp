@@ -1,4 +1,4 @@
-/* opencl-bench: results as JSON objects, one per line
+/* opencl-bench: results, and their form as JSON objects
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,6 +9,10 @@
 #include <vector>
 
 namespace bench {
+struct Rate {
+  double median = 0, least = 0, greatest = 0; /* of the windows; 0: none */
+};
+
 struct Result {
   using Sizes = std::vector<std::pair<std::string, unsigned>>;
   using Values = std::vector<std::pair<std::string, double>>;
@@ -23,7 +27,13 @@ struct Result {
   Values more;                /* further numbers by name */
   std::string choice;         /* method that was chosen, if there are several */
   std::string error;          /* why there is no rate */
+  Rate before;                /* of an earlier run, with --compare */
 };
+
+/* The error of a result must be empty. */
+Rate rate_of (const Result &result);
+/* Returns why there is no rate, or an empty string. */
+std::string error_of (const Result &result);
 
 std::string to_json (const Result &result);
 

@@ -7,12 +7,15 @@
 #include <cstdio>
 
 namespace bench {
-Session::Session (const Options &options) : options (options)
+Session::Session (const Options &options)
+    : options (options), table (!options.earlier.empty ())
 {
 }
 
 Session::~Session ()
 {
+  if (context && !options.json)
+    table.print_summary ();
   gst_clear_object (&context);
 }
 
@@ -20,6 +23,12 @@ bool
 Session::open (bool with_ceilings)
 {
   GError *error = nullptr;
+  const std::string unread =
+      options.earlier.empty () ? "" : earlier.read (options.earlier);
+  if (!unread.empty ()) {
+    g_printerr ("opencl-bench: --compare: %s\n", unread.c_str ());
+    return false;
+  }
   context = gst_opencl_context_new (
       options.device.empty () ? nullptr : options.device.c_str (), &error);
   if (!context) {
@@ -49,9 +58,14 @@ Session::result (const std::string &what, Result::Sizes sizes, const char *unit)
 }
 
 void
-Session::print (const Result &result)
+Session::print (Result result)
 {
-  failed |= !result.error.empty () || result.rates.empty ();
+  failed |= !error_of (result).empty ();
+  earlier.compare (result);
+  if (!options.json) {
+    table.print (result);
+    return;
+  }
   puts (to_json (result).c_str ());
   fflush (stdout);
 }

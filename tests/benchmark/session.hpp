@@ -5,9 +5,11 @@
 #pragma once
 
 #include "ceilings.hpp"
+#include "earlier.hpp"
 #include "options.hpp"
 #include "result.hpp"
 #include "run.hpp"
+#include "table.hpp"
 
 #include <functional>
 
@@ -23,13 +25,17 @@ public:
 
   /* Returns a result for this device, to be filled in. */
   Result result (const std::string &what, Result::Sizes sizes, const char *unit) const;
-  void print (const Result &result);
+  void print (Result result);
 
   const Options options;
   GstOpenCLContext *context = nullptr;
   Ceilings ceilings;
   std::string device_name;
   bool failed = false; /* something could not be measured */
+
+private:
+  EarlierResults earlier;
+  Table table;
 };
 
 /* One thing to measure; prints one result or more. */

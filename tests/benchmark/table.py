@@ -101,7 +101,7 @@ def row(result):
 
 def run(command, options):
     process = subprocess.run(
-        program() + command + options, stdout=subprocess.PIPE, text=True, check=False
+        program() + command + ["--json"] + options, stdout=subprocess.PIPE, text=True, check=False
     )
     results = [
         json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")

@@ -35,6 +35,11 @@ folders=("$networks"/small/*/)
 if [ $# -eq 0 ] && { [ -n "$export" ] || [ -e "$torch" ]; }; then
   /usr/bin/python3 "$scripts/export-networks.py" "$exported" || refuse "no exported networks"
 fi
+if [ -n "$export" ] || [ -e "$torch" ]; then
+  add_up in_build /usr/bin/python3 "$scripts/torch-example.py"
+else
+  echo "skipped: tensors of frames: no PyTorch; --export fetches it"
+fi
 if [ -d "$exported" ]; then
   folders+=("$exported"/*/)
 else

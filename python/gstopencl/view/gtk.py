@@ -1,4 +1,5 @@
-"""GTK and GStreamer of the window. GTK 3, since Debian 12 has no GTK 4 sink for GStreamer.
+"""GTK and GStreamer of the window. GTK 3, since Debian 12 has no GTK 4 sink for GStreamer, and
+gtksink of gstreamer1.0-gtk3 is in Debian 12 and 13.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -9,13 +10,46 @@ try:
 
     gi.require_version("Gdk", "3.0")
     gi.require_version("Gst", "1.0")
+    gi.require_version("GstVideo", "1.0")
     gi.require_version("Gtk", "3.0")
-    from gi.repository import Gdk, GLib, GObject, Gst, Gtk  # noqa: F401
+    from gi.repository import (  # noqa: F401
+        Gdk, GdkPixbuf, Gio, GLib, GObject, Gst, GstVideo, Gtk, Pango)
 except (ImportError, ValueError) as error:
-    sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0 and gstreamer1.0-gtk3 are needed")
+    sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0, gir1.2-gst-plugins-base-1.0 and "
+             "gstreamer1.0-gtk3 are needed")
+
+STYLE = b"""
+.refused { color: @error_color; margin: 2px 0 6px 0; }
+.status { font-feature-settings: "tnum"; }
+"""
 
 
 def need_display(program):
+    """Initialises GStreamer and GTK, or ends the program. `program`: its name in the reason"""
+    GLib.set_prgname("opencl-view")  # as the .desktop file, for the icon of the window
     Gst.init(None)
     if not Gtk.init_check(None)[0]:
         sys.exit(f"{program}: cannot open a display")
+    use_style()
+
+
+def use_style():
+    style = Gtk.CssProvider()
+    style.load_from_data(STYLE)
+    Gtk.StyleContext.add_provider_for_screen(
+        Gdk.Screen.get_default(), style, Gtk.STYLE_PROVIDER_PRIORITY_APPLICATION)
+
+
+def name_widget(widget, name):
+    """Sets the name that a screen reader says."""
+    widget.get_accessible().set_name(name)
+    return widget
+
+
+def icon_button(icon, tooltip, act, name=None, kind=Gtk.Button):
+    """Returns a button with an icon. `act ()`: called by a click; by each change of a
+    Gtk.ToggleButton. `name`: for screen readers, if it is not the tooltip"""
+    button = kind(image=Gtk.Image(icon_name=icon), tooltip_text=tooltip)
+    button.set_relief(Gtk.ReliefStyle.NONE)
+    button.connect("toggled" if kind is Gtk.ToggleButton else "clicked", lambda _: act())
+    return name_widget(button, name or tooltip)

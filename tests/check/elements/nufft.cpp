@@ -494,6 +494,23 @@ TEST (test_a_settings_file_sets_what_is_in_it)
   }
 }
 
+TEST (test_a_settings_file_names_files_beside_it)
+{
+  const gsize samples = 512;
+  const Values wavelengths = spectrometer (samples);
+  const Values x = mirrors_at (reference::grid_positions (wavelengths));
+  TableFile file (wavelengths), settings ({});
+  gchar *name = g_path_get_basename (file.path.c_str ());
+  const std::string text =
+      "interpolation=nufft\nwavelengths=" + std::string (name) + "\n";
+  g_free (name);
+  fail_if (g_file_test (text.substr (text.rfind ('=') + 1).c_str (), G_FILE_TEST_EXISTS));
+  g_file_set_contents (settings.path.c_str (), text.c_str (), -1, nullptr);
+  DepthChain chain ("settings=" + settings.path, "", samples, 1);
+  fail_unless (worst_difference (chain.pass (x), depths_of_mirrors (samples)) < of_grid);
+  fail_unless (chain.harness.messages ().is_clean ());
+}
+
 TEST (test_samples_that_are_not_there_leave_the_last_ones_in_force)
 {
   const gsize samples = 300;

@@ -410,6 +410,41 @@ TEST (test_octsignal_measures_octtestsrc_mirrors)
   assert_level (found[0].at ("noise-floor"), noise_of (spectra, 150, 20), "noise");
 }
 
+/* A window that is resized asks for plots of another size. The roll-off curve stays. */
+TEST (test_octsignal_output_size_changes_while_playing)
+{
+  Pipeline pipeline (
+      "octtestsrc pattern=mirrors depths=<150.3> amplitudes=<2000> num-buffers=40 ! "
+      "video/x-raw(ANY),width=512,height=32 ! octwindowinterp name=interp "
+      "wavelength-min=1187 wavelength-max=1433 ! octfft ! "
+      "application/x-oct(ANY),format=CF32LE ! octsignal interval=0 roll-off=true ! "
+      "capsfilter name=size caps=video/x-raw(memory:OpenCLMemory),width=300,height=200 ! "
+      "opencldownload ! appsink name=out sync=false max-buffers=1");
+  Owned<GstCaps> caps (gst_caps_from_string (
+      "video/x-raw(memory:OpenCLMemory),width=400,height=250"));
+  pipeline.start ();
+  fail_unless (pipeline.pull ());
+  /* Without its calibration the mirror is at another depth. */
+  g_object_set (pipeline["interp"], "interpolation", 0, nullptr);
+  for (int n = 0; n < 10; n++)
+    fail_unless (pipeline.pull ());
+  g_object_set (pipeline["size"], "caps", (GstCaps *) caps, nullptr);
+  int width = 0;
+  while (Owned<GstSample> sample = pipeline.pull ())
+    gst_structure_get_int (
+        gst_caps_get_structure (gst_sample_get_caps (sample), 0), "width", &width);
+  fail_unless_equals_int (width, 400);
+  std::vector<Signal> found;
+  fail_unless (soon ([&] {
+    for (const Signal &signal : signals_on (pipeline.bus))
+      found.push_back (signal);
+    return found.size () >= 40;
+  }));
+  fail_unless (found.front ().values ("roll-off-bins").size () == 1
+                   && found.back ().values ("roll-off-bins").size () > 1,
+      "%s", found.back ().text ().c_str ());
+}
+
 /* --- the width in theory --- */
 
 TEST_ROWS (test_octsignal_width_in_theory,

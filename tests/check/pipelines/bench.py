@@ -112,7 +112,7 @@ def main(folder):
     words += make_models(folder) if command == "inference" else []
     only = [f"--case={','.join(cases)}"] if command == "convolve" else []  # of many
     run = subprocess.run(
-        [program, command, *words, *BRIEF, *only], stdout=subprocess.PIPE, text=True, check=False
+        [program, command, "--json", *words, *BRIEF, *only], stdout=subprocess.PIPE, text=True, check=False
     )
     results = [json.loads(line) for line in run.stdout.splitlines()]
     for result in results:

@@ -36,6 +36,9 @@ quietly cmake -S "$examples" -B "$work/cmake" -DCMAKE_C_STANDARD=17 -DCMAKE_CXX_
   -DCMAKE_C_FLAGS="$warnings" -DCMAKE_CXX_FLAGS="$warnings"
 quietly cmake --build "$work/cmake"
 
+PKG_CONFIG_PATH=$build/meson-uninstalled quietly "$meson" setup --werror "$work/devenv" "$examples"
+quietly ninja -C "$work/devenv" # as in `meson devenv`, without an installation
+
 export LD_LIBRARY_PATH=$library
 export GST_REGISTRY=$work/registry.bin
 export GI_TYPELIB_PATH=$library/girepository-1.0
@@ -82,6 +85,37 @@ assert mean == bytes(v // 2 + (255 - v) // 2 for v in before), "not the mean"
 END
 }
 
+# A red square on green over grey: grey replaces the green, and nothing else.
+edit_film () {
+  local film=(videotestsrc num-buffers=15 pattern=solid-color)
+  gst-launch-1.0 --quiet compositor name=both sink_1::xpos=80 sink_1::ypos=60 \
+    ! "video/x-raw,width=320,height=180,framerate=15/1" ! jpegenc ! avimux \
+    ! filesink "location=$work/film.avi" \
+    "${film[@]}" foreground-color=0xff00ff00 ! "video/x-raw,width=320,height=180,framerate=15/1" \
+    ! both. "${film[@]}" foreground-color=0xffff0000 \
+    ! "video/x-raw,width=80,height=60,framerate=15/1" ! both.
+  gst-launch-1.0 --quiet videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff808080 \
+    ! "video/x-raw,width=320,height=180" ! pngenc ! filesink "location=$work/grey.png"
+  "$python" "$examples/ges-effect.py" "$work/film.avi" "$work/grey.png" "$work/edited.webm"
+  gst-launch-1.0 --quiet filesrc "location=$work/edited.webm" ! matroskademux ! vp8dec \
+    ! videoscale ! videoconvert ! "video/x-raw,format=RGB,width=320,height=180" \
+    ! filesink "location=$work/edited"
+  "$python" - "$work/edited" <<'END'
+import sys
+
+import numpy
+
+frames = numpy.fromfile(sys.argv[1], numpy.uint8).reshape(-1, 180, 320, 3).astype(int)
+assert len(frames) >= 14, len(frames)
+green = (frames[..., 1] > frames[..., 0] + 60) & (frames[..., 1] > frames[..., 2] + 60)
+red = frames[:, 70:110, 90:150]
+grey = frames[:, 5:50, 5:315]
+assert (abs(red - (255, 0, 0)) < 80).all(), red.mean(axis=(0, 1, 2)) # of VP8, in BT.709
+assert (abs(grey - 128) < 12).all(), grey.mean(axis=(0, 1, 2))
+print(f"320 × 180: {numpy.count_nonzero(green)} pixels keep the key")
+END
+}
+
 for built in "$work/meson" "$work/cmake"; do
   export GST_PLUGIN_PATH=$library/gstreamer-1.0:$built
   elements
@@ -97,4 +131,5 @@ for built in "$work/meson" "$work/cmake"; do
 done
 says "the mirror is at depth bin 100" "$python" "$examples/numpy-frames.py"
 says "[2-9][0-9]* levels of gray in 76800 pixels" "$python" "$examples/pyopencl-frames.py"
+says "320 × 180: 0 pixels keep the key" edit_film
 echo "the examples do what they say, built with Meson and with CMake"

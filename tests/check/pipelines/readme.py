@@ -12,6 +12,7 @@ usage: readme.py ROOT BUILD-FOLDER    (/usr for what is installed, without a bui
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import fnmatch
 import json
 import os
@@ -61,7 +62,7 @@ INSTEAD = {
 }
 # The output of demo.sh, the first command of all; documents may use it
 DEMO = {"bscan.png", "greenscreen-before.png", "greenscreen.png"}
-SOURCES = {"build", "docs", "gst", "kernels", "pipelines", "python", "tests", "tools"}
+SOURCES = {"build", "data", "docs", "gst", "kernels", "pipelines", "python", "tests", "tools"}
 # Commands in the text, whose programs must exist
 OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|process)\b"
 SHOWS = re.compile(r"opencl-view|oct-live|autovideosink")
@@ -108,7 +109,8 @@ def files():
         folders[:] = set(folders) - {"__pycache__", ".mesa_shader_cache"}
         for name in names:
             path = os.path.normpath(os.path.join(folder, name))
-            found[path] = os.stat(path).st_mtime_ns
+            with contextlib.suppress(FileNotFoundError): # of a process that still ends
+                found[path] = os.stat(path).st_mtime_ns
     on_top = [f"build/{entry.name}" for entry in os.scandir(BUILD) if entry.is_file()]
     return found | dict.fromkeys(on_top, 0)
 
@@ -281,7 +283,9 @@ def check_built():
     installed = json.loads(output_of("meson", "introspect", "--installed", str(BUILD)))
     outputs = {os.path.relpath(path, BUILD): os.path.basename(target)
                for path, target in installed.items() if pathlib.Path(path).is_relative_to(BUILD)}
-    built = {path for path in outputs if not path.startswith("meson-private/")}
+    # Scripts of Python are written when the build is set up.
+    built = {path for path in outputs
+             if not path.startswith("meson-private/") and not path.endswith(".installed")}
     tools = {"opencl-devices", "oct-calibrate", "opencl-view", "oct-process", "opencl-bench"}
     assert tools <= set(outputs.values()), outputs
     assert built <= set(made), f"not made by the target runtime: {built - set(made)}"

@@ -1,0 +1,47 @@
+"""opencl-view --oct: live OCT in a window
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import shlex
+import sys
+
+from .octoptions import Refused, options_of
+from .octpipeline import words_of
+
+PROGRAM = "opencl-view"
+
+
+def live_of(options):
+    """Returns the window of the options. Raises Refused and GLib.Error."""
+    from .octwindow import Live  # which needs a display
+
+    return Live(words_of(options), options.folder.resolve(), options.kind, options.record,
+                repeat=bool(options.file), quit_at_end=options.frames != -1)
+
+
+def play(options):
+    """Shows the window until it is closed."""
+    from .gtk import GLib, need_display
+    from .window import show
+
+    need_display(PROGRAM)
+    try:
+        live = live_of(options)
+    except GLib.Error as error:
+        raise Refused(error.message) from None
+    show(live)
+
+
+def main(words):
+    """Runs opencl-view --oct with its arguments. --help and --print work without GTK."""
+    try:
+        options = options_of(words)
+        if options.device:
+            os.environ["GST_OPENCL_DEVICE"] = options.device
+        if options.print:
+            print(shlex.join(words_of(options)))
+        else:
+            play(options)
+    except Refused as refused:
+        sys.exit(f"{PROGRAM}: {refused}")

@@ -1,0 +1,196 @@
+"""Recordings of opencl-view --oct: spectra and depths in .npy files, and their settings
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import pathlib
+import shlex
+import time
+
+from .gtk import GObject, Gst
+
+# Bytes of spectra that wait in memory while a disk pauses
+WAITING_BYTES = 2 << 30
+QUEUE = "queue name=waiting_{0} max-size-buffers=0 max-size-time=0 " \
+    f"max-size-bytes={WAITING_BYTES}"
+RAW = f"files. ! {QUEUE.format('raw')} ! npysink name=raw async=false"
+# The depths are computed once more, so that they have the frames that the window drops. The
+# elements are those of the window's pipeline, by name, with the same properties.
+DEPTHS = f"files. ! {QUEUE.format('depths')} ! openclupload ! {{}} ! " \
+    "application/x-oct(memory:OpenCLMemory),domain=depth,format=CF32LE ! opencldownload ! " \
+    "npysink name=depths async=false"
+CONVERSION = "scan", "interp", "fft"
+KINDS = {"raw": ("raw",), "depths": ("depths",), "both": ("raw", "depths")}
+# They say what is to happen while it plays, not how depths are made.
+NOT_RECORDED = ("settings", "calibrate", "calibration-folder")
+
+
+def own_properties(element):
+    """Yields the properties of an element's own class that do not have their default, as the
+    specification and the value."""
+    for spec in element.list_properties():
+        if spec.owner_type != element.__gtype__ or spec.name in NOT_RECORDED:
+            continue
+        value = element.get_property(spec.name)
+        if value not in (spec.default_value, "", None):
+            yield spec, value
+
+
+def settings_of(element):
+    """Yields lines of NAME=VALUE, as octwindowinterp's `settings` takes them."""
+    for spec, value in own_properties(element):
+        if isinstance(value, str) and pathlib.Path(value).is_file():
+            value = pathlib.Path(value).resolve()
+        yield f"{spec.name}={getattr(value, 'value_nick', value)}"
+
+
+def text_of(value):
+    """Returns a value as gst-launch-1.0 takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.to_string() if isinstance(value, Gst.Caps) else getattr(value, "value_nick", value)
+
+
+def changed_properties(element):
+    """Yields NAME=VALUE of each property that does not have its default."""
+    wanted = GObject.ParamFlags.READABLE | GObject.ParamFlags.WRITABLE
+    for spec in element.list_properties():
+        if spec.flags & wanted != wanted or spec.name in ("name", "parent"):
+            continue
+        try:
+            value = element.get_property(spec.name)
+        except TypeError:  # an array, which PyGObject cannot read; the launch line has it
+            continue
+        if value not in (spec.default_value, "", None):
+            yield f"{spec.name}={text_of(value)}"
+
+
+def elements_of(pipeline):
+    """Returns the elements from the source to the sinks."""
+    found = []
+    pipeline.iterate_sorted().foreach(found.append)
+    return found[::-1]
+
+
+def bytes_as_text(count):
+    """Returns a number of bytes with a unit: 157 MB."""
+    for unit in "bytes", "kB", "MB", "GB":
+        if count < 1000:
+            break
+        count /= 1000
+    else:
+        unit = "TB"
+    return f"{count:.0f} {unit}" if unit == "bytes" or count >= 10 else f"{count:.1f} {unit}"
+
+
+def path_of_now(folder):
+    """Returns the path of a new recording, without the end of its name."""
+    stem = time.strftime("oct-%Y%m%d-%H%M%S")
+    names = (stem + (f"-{n}" if n else "") for n in range(1000))
+    return next(folder / name for name in names if not (folder / f"{name}.txt").exists())
+
+
+class Recording:
+    """Records from the tee `raw` on into PATH.npy, PATH-depths.npy or both. PATH.txt says how
+    depths are made of the spectra. Queues take what the disk cannot take at once, and drop nothing.
+    Raises OSError if the settings cannot be written, and GLib.Error."""
+
+    def __init__(self, pipeline, words, path, kind="raw"):
+        self.pipeline, self.words, self.path = pipeline, words, path
+        self.kinds, self.began = KINDS[kind], time.monotonic()
+        self.tee = pipeline.get_by_name("raw")
+        self.write_settings()
+        self.bin = Gst.parse_bin_from_description(self.description(), False)
+        self.bin.add_pad(Gst.GhostPad.new(
+            "sink", self.bin.get_by_name("files").get_static_pad("sink")))
+        self.files = [self.bin.get_by_name(name) for name in self.kinds]
+        self.waiting = [self.bin.get_by_name(f"waiting_{name}") for name in self.kinds]
+        for name, file in zip(self.kinds, self.files):
+            file.set_property("location", str(self.path_of(name)))
+        self.adopt_properties()
+        pipeline.add(self.bin)
+        self.bin.sync_state_with_parent()
+        self.pad = self.tee.request_pad_simple("src_%u")
+        self.pad.link(self.bin.get_static_pad("sink"))
+
+    def conversion(self):
+        """Returns the elements that make depths of spectra, in their order."""
+        found = map(self.pipeline.get_by_name, CONVERSION)
+        return [element for element in found if element]
+
+    def description(self):
+        chain = " ! ".join(f"{element.get_factory().get_name()} name={element.get_name()}"
+                           for element in self.conversion())
+        branches = {"raw": RAW, "depths": DEPTHS.format(chain)}
+        return " ".join(["tee name=files", *(branches[kind] for kind in self.kinds)])
+
+    def adopt_properties(self):
+        if "depths" in self.kinds:
+            for element in self.conversion():
+                for spec, value in own_properties(element):
+                    self.bin.get_by_name(element.get_name()).set_property(spec.name, value)
+
+    def path_of(self, kind):
+        return self.path.with_name(self.path.name + {"raw": ".npy", "depths": "-depths.npy"}[kind])
+
+    def names(self):
+        """Returns the names of the files, as a text."""
+        return " and ".join(self.path_of(kind).name for kind in self.kinds)
+
+    def write_settings(self):
+        lines = [f"# {self.names()}, recorded by opencl-view --oct",
+                 *settings_of(self.pipeline.get_by_name("interp")),
+                 f"# {shlex.join(['gst-launch-1.0', *self.words])}",
+                 "# Properties that were not at their defaults when the recording began:",
+                 *(" ".join(["#", element.get_factory().get_name(), f"name={element.get_name()}",
+                             *changed_properties(element)])
+                   for element in elements_of(self.pipeline))]
+        self.path.with_suffix(".txt").write_text("\n".join(lines) + "\n")
+
+    def extent(self):
+        caps = self.tee.get_static_pad("sink").get_current_caps()
+        return f"{self.frames()} frames of {caps.to_string() if caps else 'nothing'}"
+
+    def frames(self):
+        """Returns the number of frames that are in all files."""
+        return min(file.get_property("stats").get_value("rendered") for file in self.files)
+
+    def bytes(self):
+        """Returns the size of the files so far."""
+        found = self.path.parent.glob(f"{self.path.name}*.npy*")
+        return sum(path.stat().st_size for path in found)
+
+    def report(self):
+        """Returns the state of the recording in one line."""
+        seconds = int(time.monotonic() - self.began)
+        waiting = max(queue.get_property("current-level-buffers") for queue in self.waiting)
+        return f"{seconds // 60}:{seconds % 60:02} · {self.frames()} frames · " \
+               f"{bytes_as_text(self.bytes())} · {waiting} waiting"
+
+    def leave(self):
+        """No more frames from now on. What has come is written yet."""
+        if self.pad:
+            self.pad.unlink(self.bin.get_static_pad("sink"))
+            self.tee.release_request_pad(self.pad)
+            self.pad = None
+
+    def end(self):
+        """The bin's EOS says when it has happened."""
+        def idle(_pad, _info):
+            if self.pad:
+                self.leave()
+                self.bin.get_static_pad("sink").send_event(Gst.Event.new_eos())
+            return Gst.PadProbeReturn.REMOVE
+        if self.pad:
+            self.pad.add_probe(Gst.PadProbeType.IDLE, idle)
+
+    def remove(self, why=None):
+        """Ends at once, and writes the result as the last line of the settings."""
+        said = f"broken off: {why}" if why else self.extent()
+        self.leave()
+        self.bin.set_state(Gst.State.NULL)
+        self.pipeline.remove(self.bin)
+        try:
+            with self.path.with_suffix(".txt").open("a") as settings:
+                settings.write(f"# {said}\n")
+        except OSError:  # a disk that is full
+            pass
