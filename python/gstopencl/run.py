@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import zipfile
+from asyncio import CancelledError
 from multiprocessing import resource_tracker
 
 from .jobs import (PACKAGE, TOPIC, Plan, begin_all, extent_of, finish, journal_of, listed_devices,
@@ -56,14 +57,14 @@ def kill_workers(cluster):
 def connected(asked):
     """Yields a client of the scheduler that was asked for, or of workers of this machine."""
     distributed = import_dask()
+    for name in "distributed", "distributed.worker", "distributed.nanny", "tornado", "asyncio":
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are listed at the end
     if asked.scheduler or asked.scheduler_file:
         with connect_to_scheduler(distributed, asked) as client:
             yield client
         return
     from dask import config
     config.set({"distributed.worker.profile.enabled": False})
-    for name in "distributed", "distributed.worker", "distributed.nanny", "tornado", "asyncio":
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are listed at the end
     with contextlib.ExitStack() as stack:
         with without_interrupts():
             # Pages of files that are mapped into memory must not count against a worker.
@@ -102,8 +103,10 @@ def send_package(client):
 
 
 def reason_of(error):
-    if type(error).__name__ == "KilledWorker":
-        return "each worker that processed it died"
+    by_name = {"KilledWorker": "each worker that processed it died",
+               "CancelledError": "the connection to the scheduler was lost"}
+    if type(error).__name__ in by_name:
+        return by_name[type(error).__name__]
     said = str(error) or type(error).__name__
     return said.splitlines()[0]
 
@@ -189,7 +192,7 @@ class Run:
                 continue  # another part has failed
             try:
                 result = future.result()
-            except Exception as error:  # of any library
+            except (Exception, CancelledError) as error:  # of any library
                 result = reason_of(error)
             future.release()
             after(work, result, *arguments)
