@@ -2,7 +2,7 @@
 """torch-frames: frames of a pipeline as PyTorch tensors, through NumPy, without a copy.
 
 `buffer.map ()` of python3-gst-1.0 gives the memory itself, where `extract_dup ()` copies it. A tensor
-is valid inside `with`. Mapping as READ lets nobody write: clone a tensor before you change it.
+is valid inside `with`. It is read-only: clone it before you change it.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
