@@ -420,15 +420,15 @@ TEST (test_octsignal_output_size_changes_while_playing)
       "application/x-oct(ANY),format=CF32LE ! octsignal interval=0 roll-off=true ! "
       "capsfilter name=size caps=video/x-raw(memory:OpenCLMemory),width=300,height=200 ! "
       "opencldownload ! appsink name=out sync=false max-buffers=1");
-  Owned<GstCaps> caps (gst_caps_from_string (
-      "video/x-raw(memory:OpenCLMemory),width=400,height=250"));
+  Owned<GstCaps> caps (
+      gst_caps_from_string ("video/x-raw(memory:OpenCLMemory),width=400,height=250"));
   pipeline.start ();
   fail_unless (pipeline.pull ());
   /* Without its calibration the mirror is at another depth. */
   g_object_set (pipeline["interp"], "interpolation", 0, nullptr);
   for (int n = 0; n < 10; n++)
     fail_unless (pipeline.pull ());
-  g_object_set (pipeline["size"], "caps", (GstCaps *) caps, nullptr);
+  g_object_set (pipeline["size"], "caps", (GstCaps *)caps, nullptr);
   int width = 0;
   while (Owned<GstSample> sample = pipeline.pull ())
     gst_structure_get_int (
