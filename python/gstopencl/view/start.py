@@ -3,6 +3,7 @@ page comes back with the reason if that fails.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import signal
 import subprocess
 import sys
 import threading
@@ -120,6 +121,8 @@ def run_program(words):
 def main(_words):
     need_display("opencl-view")
     page = Start()
+    for number in signal.SIGINT, signal.SIGTERM:
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number, lambda: Gtk.main_quit() or True)
     page.window.show_all()
     Gtk.main()
     if page.child and page.child.poll() is None:
