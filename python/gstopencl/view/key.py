@@ -1,0 +1,472 @@
+"""opencl-view --key: keys a film or a camera in a window, over a background
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import sys
+import tempfile
+
+from . import keyfiles, keyoutput, keypipeline
+from .gtk import Gdk, GLib, Gst, Gtk, need_display
+from .keypanel import Panel
+from .keypictures import MODES, STEP, Comparison, mode_buttons
+from .window import View, show
+
+PROGRAM = "opencl-view --key"
+GREY = 0x808080  # default background
+END_TIMEOUT = 20  # seconds that a recording may take to end when the window closes
+LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a frame
+ABOUT = """\
+Keys a film, a picture or a camera before a green or blue screen, and shows it over a background.
+Without FILE and --camera, keys a test picture. The window shows the original, the matte, the
+result, or original and result beside each other. A picture, a film or a colour that is dropped on
+the window becomes the background."""
+EXAMPLES = """\
+examples:
+  opencl-view --key --background beach.jpg actor.mp4
+  opencl-view --key --background 203060 --loopback /dev/video9 /dev/video0
+pipelines/greenscreen.sh does the same without a window, and keeps alpha in files. docs/keying.md
+says how to choose the settings."""
+# Options that are properties of greenscreenbin, with their help
+SETTINGS = {
+    "method": ("difference|chroma|distance", "keying method (difference)"),
+    "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
+    "smoothness": ("VALUE", "0 … 2, from there to where all is opaque (0.95)"),
+    "balance": ("VALUE", "0 … 1, what green is compared with: 0 the smaller of red and blue, 1 the "
+                "larger (0.75)"),
+    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, with --method distance (0.025)"),
+    "plate": ("adaptive|measured|frozen|none|FILE", "the screen's colour at each place (adaptive)"),
+    "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
+    "grow": ("PIXELS", "-64 … 64, moves edges outwards, or inwards if negative (0)"),
+    "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
+    "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
+}
+SWITCHES = {
+    "quiet": "less flicker of edges that do not move",
+    "linear": "keys and blends light instead of levels",
+}
+
+
+class Keying(View):
+    """Window of a keyed film or camera.
+
+    line: launch line of keypipeline.line_of (), without the background
+    background: file, URI or colour 0xRRGGBB behind the foreground
+    has_sound: whether the pipeline has sound, in the tee "sound" """
+
+    TITLE = "Keying"
+
+    def __init__(self, line, background, has_sound=False, quit_at_end=False):
+        pipeline, sinks = keypipeline.pipeline_of(line)
+        # Ends of a recording are told apart from that of the pipeline.
+        pipeline.set_property("message-forward", True)
+        self.key = pipeline.get_by_name("key")
+        self.recording = self.feeding = self.after_recording = None
+        self.folder = tempfile.TemporaryDirectory(prefix="opencl-view-")
+        self.background = None  # path of the file
+        self.comparison = Comparison(*(sink.get_property("widget") for sink in sinks),
+                                     self.use_background)
+        self.has_sound = has_sound
+        super().__init__(pipeline, sinks, quit_at_end)
+        self.window.set_title(self.TITLE)
+        self.use_background(background)
+        self.key.connect("notify::key-color", lambda *_: self.take_key_colour())
+        self.key.connect("notify", lambda _, spec: GLib.idle_add(self.apply_setting, spec.name))
+        bus = pipeline.get_bus()
+        bus.enable_sync_message_emission()
+        bus.connect("sync-message::error", lambda _, message: self.isolate(message))
+
+    def elements(self):
+        return [self.key]
+
+    # Layout
+
+    def pictures(self):
+        self.row, self.buttons = mode_buttons(self.comparison.show)
+        self.buttons["result"].set_active(True)
+        both = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        both.pack_start(self.row, False, False, 0)
+        both.pack_start(self.comparison.widget, True, True, 0)
+        return both
+
+    def panel(self):
+        self.rows = Panel(self, self.has_sound)
+        return self.rows.widget
+
+    def shortcuts(self):
+        modes = [(str(number), f"Show: {text.lower()}", lambda m=mode: self.buttons[m].set_active(True))
+                 for number, (mode, (text, _)) in enumerate(MODES.items(), 1)]
+        return [*modes, ("k", "Pick the key colour", self.pick_key),
+                ("<Control>r", "Record, or end the recording", self.rows.choose_record),
+                *super().shortcuts()]
+
+    def press(self, event):
+        """Moves the divider by Left and Right."""
+        step = {"Left": -STEP, "Right": STEP}.get(Gdk.keyval_name(event.keyval))
+        if not step or self.comparison.mode != "split":
+            return False
+        self.comparison.place_divider(self.comparison.divider + step)
+        return True
+
+    def report(self):
+        rate = f"{self.rates()[0]} frames/s"
+        return f"{rate} · recording {self.recording.path.name}" if self.recording else rate
+
+    # Key
+
+    def pick_key(self):
+        self.pick(lambda colour: self.use_key(colour & 0xffffff))
+
+    def use_key(self, colour):
+        """Takes the colour 0xRRGGBB as the key."""
+        self.key.set_property("key-color", 0xff000000 | colour)
+
+    def take_key_colour(self):
+        """Uses the property key-color, which a control or a preset set."""
+        Gst.util_set_object_arg(self.key, "auto-key", "none")
+        self.rows.show_key(self.key.get_property("key-color") & 0xffffff)
+
+    def find_key(self):
+        for value in "none", "screen":
+            Gst.util_set_object_arg(self.key, "auto-key", value)
+
+    def apply_setting(self, name):
+        """Shows what was set, also in a film that is paused."""
+        if name == "background-color":
+            self.use_background(self.key.get_property(name) & 0xffffff)
+        elif name == "background-location" and self.key.get_property(name) != self.background:
+            self.use_background(self.key.get_property(name) or GREY)
+        if (not self.playing or self.ended) and self.transport.seekable and not self.stopped:
+            found, position = self.pipeline.query_position(Gst.Format.TIME)
+            known, duration = self.pipeline.query_duration(Gst.Format.TIME)
+            if found and known:
+                self.transport.seek(max(0, min(position, duration - LAST_FRAME)) / Gst.SECOND)
+        return GLib.SOURCE_REMOVE
+
+    # Background
+
+    def use_background(self, value):
+        """Puts a file, a URI or a colour 0xRRGGBB behind the foreground. Says why it cannot."""
+        try:
+            path = keyfiles.colour_picture(value, self.folder.name) if isinstance(value, int) \
+                else self.checked_background(value)
+        except ValueError as error:
+            self.warn(str(error))
+            return
+        self.rows.show_background(value if isinstance(value, int) else pathlib.Path(path).name)
+        self.background = path
+        self.key.set_property("background-location", path)
+
+    def checked_background(self, place):
+        path = keyfiles.path_of(place)
+        keyfiles.film_of(path)
+        return path
+
+    # Outputs
+
+    def record(self, path, microphone=False):
+        """Begins to write the result to a film. Says why it cannot."""
+        try:
+            self.recording = keyoutput.film_output(
+                self.pipeline, path, microphone, lambda: self.end_recording())
+        except (ValueError, OSError, GLib.Error) as error:
+            self.warn(f"No recording: {getattr(error, 'message', error)}")
+            return
+        self.recording.begin()
+        self.keep_all_frames(True)
+        self.rows.show_recording(True)
+
+    def keep_all_frames(self, all_frames):
+        """Sinks that are late ask elements before them to drop frames, also those of a recording."""
+        for sink in self.sinks:
+            sink.set_property("qos", not all_frames)
+
+    def end_recording(self, then=None):
+        """Ends the film, which then is whole. then (): called after that"""
+        self.after_recording = then or self.after_recording
+        if self.recording:
+            self.recording.end()
+
+    def close_recording(self, failure=None):
+        recording, self.recording = self.recording, None
+        recording.remove()
+        self.keep_all_frames(False)
+        self.rows.show_recording(False)
+        if failure:
+            self.warn(f"{recording.name} is not whole: {failure}")
+            print(f"{PROGRAM}: {recording.name} is not whole: {failure}", file=sys.stderr)
+        else:
+            self.tell(f"Saved {recording.path}")
+        then, self.after_recording = self.after_recording, None
+        if then:
+            then()
+
+    def feed_camera(self, on, device=None):
+        """Begins or ends to feed a virtual camera. Says why it cannot. device: (optional) such as
+        /dev/video9; the first virtual camera by default"""
+        if not on:
+            self.end_feeding()
+            return
+        device = device or next(iter(keyfiles.virtual_cameras()), None)
+        if self.feeding or not device:
+            self.rows.show_camera(bool(self.feeding))
+            if not device:
+                self.warn(keyfiles.NO_VIRTUAL_CAMERA)
+            return
+        self.feeding = keyoutput.camera_output(self.pipeline, device, lambda: None)
+        self.feeding.begin()
+        self.rows.show_camera(True)
+
+    def end_feeding(self, failure=None):
+        feeding, self.feeding = self.feeding, None
+        if feeding:
+            feeding.remove()
+            self.rows.show_camera(False)
+            if failure:
+                self.warn(f"No virtual camera: {failure}")
+
+    # Messages
+
+    def output_of(self, message):
+        outputs = (self.recording, self.feeding)
+        return next((o for o in outputs if o and message.src and o.owns(message.src)), None)
+
+    def isolate(self, message):
+        """Keeps the failure of an output away from the tee, in its own thread."""
+        output = self.output_of(message)
+        if output:
+            output.leave()
+
+    def on_message(self, message):
+        output = self.output_of(message)
+        structure = message.get_structure()
+        if message.type == Gst.MessageType.ERROR and output:
+            reason = message.parse_error()[0].message
+            (self.close_recording if output is self.recording else self.end_feeding)(reason)
+        elif message.type == Gst.MessageType.ERROR and self.recording:
+            self.end_recording(lambda: self.on_error(message))
+        elif message.type == Gst.MessageType.STATE_CHANGED and message.src == self.pipeline:
+            self.on_state(message.parse_state_changed()[1])
+        elif message.type == Gst.MessageType.ELEMENT and structure:
+            self.on_element(message, structure)
+        else:
+            super().on_message(message)
+
+    def on_state(self, state):
+        if state == Gst.State.PLAYING:
+            for output in filter(None, (self.recording, self.feeding)):
+                output.keep_playing()
+
+    def on_element(self, message, structure):
+        if structure.get_name() == "chromakey-key":
+            self.rows.show_key(structure.get_uint("key-color")[1] & 0xffffff)
+        elif structure.get_name() == "GstBinForwarded" and self.recording:
+            inner = structure.get_value("message")
+            if inner.type == Gst.MessageType.EOS and inner.src == self.recording.bin:
+                self.close_recording()
+
+    def on_warning(self, message):
+        """A machine without loudspeakers plays films, too."""
+        if message.src and message.src.get_name() == "speaker":
+            print(f"{PROGRAM}: no sound is heard: {message.parse_warning()[0].message}",
+                  file=sys.stderr)
+        else:
+            super().on_warning(message)
+
+    def end(self):
+        if self.recording:
+            self.end_recording(super().end)
+        else:
+            super().end()
+
+    def stop(self):
+        """Ends a recording first, so that the file is whole."""
+        if self.recording and not self.stopped:
+            self.stopped = True
+            self.end_recording(self.leave)
+            GLib.timeout_add_seconds(END_TIMEOUT, self.give_up)
+        elif not self.recording:
+            self.leave()
+
+    def give_up(self):
+        if self.recording:
+            self.close_recording(f"it did not end in {END_TIMEOUT} s")
+        return GLib.SOURCE_REMOVE
+
+    def leave(self):
+        self.end_feeding()
+        super().stop()
+        self.folder.cleanup()
+
+
+# --- arguments ---
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE | DEVICE]", description=ABOUT,
+        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    add = made.add_argument
+    add("file", nargs="?", metavar="FILE", help="film or picture, or a camera such as /dev/video0")
+    add("--camera", metavar="DEVICE", help="instead of FILE, such as /dev/video0")
+    add("--size", metavar="WIDTHxHEIGHT", help="of the result in pixels (that of FILE)")
+    add("--background", metavar="FILE|RRGGBB", default=f"{GREY:06x}",
+        help="a picture, a film or a colour (grey)")
+    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen",
+        help="the screen's colour; \"screen\", the green or blue that is found (default); or the "
+        "corner where it is seen: top-left, top-right, bottom-left, bottom-right")
+    for name, (value, text) in SETTINGS.items():
+        add(f"--{name}", metavar=value, help=text)
+    for name, text in SWITCHES.items():
+        add(f"--{name}", action="store_true", help=text)
+    add("--network", metavar="MODEL", help="garbage and holdout mattes from an ONNX file that finds "
+        "people")
+    add("--model", metavar="MODEL", help="no screen: an ONNX file finds the person")
+    add("--output", metavar="FILE", help="records from the first frame on: "
+        f"{', '.join(keyoutput.FORMATS)}; or a virtual camera, as --loopback")
+    add("--microphone", action="store_true", help="records the sound of the microphone")
+    add("--loopback", metavar="DEVICE", help="feeds a virtual camera, such as /dev/video9")
+    add("--loop", action="store_true", help="plays a film again at its end")
+    add("--quit-at-end", action="store_true", help="closes the window at the end of a film")
+    add("--device", help="auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name")
+    add("--print", action="store_true", help="prints the pipeline as a command, and plays nothing")
+    return made
+
+
+def key_settings(key):
+    """Returns the properties of an option --key-color. Raises ValueError."""
+    if key == "screen" or re.fullmatch("(top|bottom)-(left|right)", key):
+        return [("auto-key", key)]
+    colour = keyfiles.colour_of(key)
+    if colour is None:
+        raise ValueError(f"--key-color {key}: expected RRGGBB, screen, top-left, top-right, "
+                         "bottom-left or bottom-right")
+    return [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
+
+
+def checked(element, name, value):
+    """Returns the value of an option, if its property takes that. Raises ValueError."""
+    spec = element.find_property(name)
+    if hasattr(spec, "minimum"):
+        try:
+            number = float(value)
+        except ValueError:
+            raise ValueError(f"--{name} {value}: expected a number") from None
+        if not spec.minimum <= number <= spec.maximum:
+            raise ValueError(f"--{name} {value}: expected {spec.minimum:g} to {spec.maximum:g}")
+        return value
+    values = [v.value_nick for v in type(element.get_property(name)).__enum_values__.values()]
+    if value not in values:
+        raise ValueError(f"--{name} {value}: expected {', '.join(values)}")
+    return value
+
+
+def settings_of(asked):
+    """Returns the properties of greenscreenbin that options set. Raises ValueError."""
+    element = Gst.ElementFactory.make("greenscreenbin")
+    if not element:
+        raise ValueError("there is no element greenscreenbin; is GST_PLUGIN_PATH set?")
+    found = key_settings(asked.key_color)
+    for name in SETTINGS:
+        value = getattr(asked, name.replace("-", "_"))
+        if name == "plate" and value and os.path.isfile(value):
+            found += [("plate", "file"), ("plate-location", value)]
+        elif value is not None:
+            found.append((name, checked(element, name, value)))
+    found += [(name, "true") for name in SWITCHES if getattr(asked, name)]
+    for screen, model in ("auto", asked.network), ("none", asked.model):
+        if model:
+            if not os.path.isfile(model):
+                raise ValueError(f"{model}: no such file")
+            found += [("screen", screen), ("model-file", model)]
+    return found
+
+
+def background_of(text):
+    """Returns a colour 0xRRGGBB or the path of a picture or film. Raises ValueError."""
+    if text == "none":
+        raise ValueError("--background none: the window has no alpha; use pipelines/greenscreen.sh")
+    colour = keyfiles.colour_of(text)
+    if colour is not None:
+        return colour
+    if not os.path.exists(text):
+        raise ValueError(f"--background {text}: no such file, and no colour RRGGBB")
+    keyfiles.film_of(text)
+    return text
+
+
+def source_of(asked):
+    """Returns the launch line of the source and whether it has sound. Raises ValueError."""
+    place = asked.camera or asked.file
+    if asked.camera and asked.file:
+        raise ValueError(f"--camera {asked.camera}: beside {asked.file}")
+    if not place:
+        return keypipeline.DEMO, False
+    if asked.camera or place.startswith("/dev/"):
+        if not os.path.exists(place):
+            raise ValueError(f"{place}: no such camera")
+        return keypipeline.source_of_camera(place), False
+    if not os.path.exists(place) and "://" not in place:
+        raise ValueError(f"{place}: no such file")
+    film = keyfiles.film_of(place)
+    return keypipeline.source_of_film(film), film.has_sound
+
+
+def check_outputs(asked):
+    if asked.output and asked.output.startswith("/dev/video"):
+        asked.loopback, asked.output = asked.output, None
+    if asked.loopback and not os.path.exists(asked.loopback):
+        raise ValueError(f"{asked.loopback}: no such device. {keyfiles.NO_VIRTUAL_CAMERA}")
+    if asked.output:
+        keyoutput.film_line(asked.output, True)
+    if asked.size and not re.fullmatch(r"[1-9]\d{0,4}x[1-9]\d{0,4}", asked.size):
+        raise ValueError(f"--size {asked.size}: expected WIDTHxHEIGHT, such as 640x360")
+
+
+def view_of(words):
+    """Returns the window of the arguments, or None with --print. Raises ValueError."""
+    asked = parser().parse_args(words)
+    if asked.device:
+        os.environ["GST_OPENCL_DEVICE"] = asked.device
+    check_outputs(asked)
+    settings = settings_of(asked)
+    background = background_of(asked.background)
+    source, has_sound = source_of(asked)
+    line = keypipeline.line_of(source, settings, asked.size)
+    if asked.print:
+        print(printed(line, background))
+        return None
+    view = Keying(line, background, has_sound, asked.quit_at_end)
+    view.transport.loop.set_active(asked.loop)
+    if asked.output:
+        view.record(asked.output, asked.microphone)
+    if asked.loopback:
+        view.feed_camera(True, asked.loopback)
+    return view
+
+
+def printed(line, background):
+    """Returns a command that shows the same without the window's controls."""
+    behind = f"background-color=0xff{background:06x}" if isinstance(background, int) \
+        else f"background-location={keypipeline.quoted(os.path.abspath(background))}"
+    line = line.replace("greenscreenbin name=key", f"greenscreenbin name=key {behind}")
+    words = (word if word == "!" else shlex.quote(word) for word in shlex.split(line))
+    return f"gst-launch-1.0 {' '.join(words)}"
+
+
+def main(words):
+    if {"-h", "--help"} & set(words):
+        parser().parse_args(["--help"])
+    Gst.init(None)
+    if "--print" not in words:
+        need_display(PROGRAM)
+    try:
+        view = view_of(words)
+    except (ValueError, GLib.Error) as error:
+        sys.exit(f"{PROGRAM}: {getattr(error, 'message', error)}")
+    if view:
+        show(view)
