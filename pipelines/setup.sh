@@ -35,6 +35,8 @@ packages=(
 test_packages=(
   # the checkout's list of files, a screen for windows, and OpenGL for a machine without a GPU
   git xvfb x11-utils libgl1-mesa-dri
+  # checks of the files with which a desktop lists opencl-view
+  appstream desktop-file-utils
   # libraries that opencl-bench compares with; ffmpeg too, if it is installed
   libfftw3-dev
   # poclcc, which compiles programs for PoCL

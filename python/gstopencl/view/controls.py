@@ -17,6 +17,7 @@ LARGEST_SCALE = 1e5
 SCALE_RANGES = {"dB": (-50, 150)}
 # Bit offsets of red, green, blue and alpha in a colour
 SHIFTS = 16, 8, 0, 24
+MINIMUM_WIDTH = 320  # of the column, which leaves as much for the picture in a narrow window
 # A warning that comes later, and does not name the property, is not about its last change.
 SECONDS_TO_REFUSE = 5
 
@@ -46,7 +47,7 @@ class Row:
         element.connect(f"notify::{spec.name}", lambda *_: GLib.idle_add(self.follow))
 
     def layout(self):
-        self.label = Gtk.Label(xalign=0, wrap=True, width_chars=15, max_width_chars=15)
+        self.label = Gtk.Label(xalign=0, wrap=True, width_chars=11, max_width_chars=15)
         about = ", ".join(filter(None, [self.unit, range_of(self.spec)]))
         text = GLib.markup_escape_text(self.words)
         self.label.set_markup(f"{text}\n<small><span alpha='75%'>{about}</span></small>" if about
@@ -60,7 +61,7 @@ class Row:
         self.note_box.pack_start(self.note, True, True, 0)
         self.note.show()
         self.note_box.get_style_context().add_class("refused")
-        line = Gtk.Box(spacing=8)
+        line = Gtk.Box(spacing=6)
         line.pack_start(self.label, False, False, 0)
         line.pack_start(self.control, True, True, 0)
         line.pack_start(self.reset, False, False, 0)
@@ -92,6 +93,12 @@ class Row:
         self.note_box.set_visible(bool(reason))
         self.by_pipeline = by_pipeline and bool(reason)
         self.control.get_accessible().set_description(reason or self.spec.blurb)
+        parent = self.widget
+        while reason and parent:
+            parent = parent.get_ancestor(Gtk.Expander)
+            if parent:
+                parent.set_expanded(True)
+                parent = parent.get_parent()
 
     def update(self):
         """Shows the value of the property."""
@@ -266,7 +273,7 @@ def new_colour(row):
     swatch.set_tooltip_text(f"Choose {row.words}")
     name_widget(swatch, f"Choose {row.title}")
     swatch.connect("color-set", lambda _: row.set(text_of_colour(swatch.get_rgba())))
-    entry, show_text = new_entry(row, 11)
+    entry, show_text = new_entry(row, 10)
 
     def show(text):
         show_text(text)
@@ -322,10 +329,13 @@ class Group:
         self.more = new_expander(rare, f"More ({hidden})", f"More controls of {name}", False)
         self.more.set_no_show_all(not hidden)
         box.pack_start(self.more, False, False, 0)
+        # An element without ordinary controls is closed.
+        self.initial = len(self.rows) > hidden, len(self.rows) == hidden
         self.widget = new_expander(
             box, f"<b>{GLib.markup_escape_text(title)}</b>  "
             f"<small><span alpha='75%'>{GLib.markup_escape_text(name)}</span></small>",
-            f"{title}, {name}", True)
+            f"{title}, {name}", self.initial[0])
+        self.more.set_expanded(self.initial[1])
         self.opened = None
 
     def filter(self, words):
@@ -338,7 +348,7 @@ class Group:
         rare = [row for row in self.rows if row.widget.get_parent() == self.more.get_child()]
         self.more.set_visible(any(row in found for row in rare))
         self.widget.set_visible(bool(found))
-        opened = (True, True) if words else self.opened or (True, False)
+        opened = (True, True) if words else self.opened or self.initial
         self.widget.set_expanded(opened[0])
         self.more.set_expanded(opened[1])
         self.opened = self.opened if words else None
@@ -368,7 +378,8 @@ class Controls:
             box.pack_start(group.widget, False, False, 0)
         for row in self.rows:
             labels.add_widget(row.label)
-        self.scrolled = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER)
+        self.scrolled = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER,
+                                           min_content_width=MINIMUM_WIDTH)
         self.scrolled.add(box)
         # Scrolls to the control that the keyboard moves to
         box.set_focus_vadjustment(self.scrolled.get_vadjustment())

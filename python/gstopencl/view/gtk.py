@@ -12,7 +12,8 @@ try:
     gi.require_version("Gst", "1.0")
     gi.require_version("GstVideo", "1.0")
     gi.require_version("Gtk", "3.0")
-    from gi.repository import Gdk, Gio, GLib, GObject, Gst, GstVideo, Gtk, Pango  # noqa: F401
+    from gi.repository import (  # noqa: F401
+        Gdk, GdkPixbuf, Gio, GLib, GObject, Gst, GstVideo, Gtk, Pango)
 except (ImportError, ValueError) as error:
     sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0, gir1.2-gst-plugins-base-1.0 and "
              "gstreamer1.0-gtk3 are needed")
@@ -24,6 +25,8 @@ STYLE = b"""
 
 
 def need_display(program):
+    """Initialises GStreamer and GTK, or ends the program. `program`: its name in the reason"""
+    GLib.set_prgname("opencl-view")  # as the .desktop file, for the icon of the window
     Gst.init(None)
     if not Gtk.init_check(None)[0]:
         sys.exit(f"{program}: cannot open a display")

@@ -1,49 +1,56 @@
 """opencl-view: plays a pipeline in a window, with its frame rate and controls for its properties.
 
-opencl-view [--quit-at-end] ELEMENT [PROPERTY=VALUE...] ! ELEMENT ...
+opencl-view                                           lets you choose what to open
+opencl-view [OPTION...] ELEMENT [PROPERTY=VALUE...] ! ELEMENT ...
+opencl-view --oct [OPTION...] [FILE]                  a camera, a recording or a phantom
+opencl-view --key [OPTION...] [FILE]                  a green screen: a camera or a film
+opencl-view FILE                                      .oct, .npy: --oct; .mp4, .mkv ...: --key
 
 The arguments are those of gst-launch-1.0, without a sink, which opencl-view adds. Each element of
-this project has a control for each property that may change while it plays.
+this project has a control for each property that may change while it plays. --oct --help and
+--key --help list the options of these.
 
   opencl-view octtestsrc is-live=true ! octwindowinterp ! octfft
   opencl-view v4l2src ! videoconvert ! openclupload ! chromakey method=difference \\
       auto-key=screen ! keyfill method=composite
 
+Options:
+  --loop          start again at the end
+  --quit-at-end   close the window at the end of the stream or at an error
+  -h, --help      show this text
+
 Enter applies numbers and texts. Colours are shown as 0xAARRGGBB and accept hexadecimal and decimal
-numbers; their swatch opens a colour dialog. At the end of the stream the last frame stays until the
-window is closed, and "Play again" restarts the pipeline. With --quit-at-end the window closes at
-the end of the stream.
+numbers; their swatch opens a colour dialog, and the button beside it takes a colour from the
+picture. F1 shows the keys. At the end of the stream the last frame stays until the window is
+closed. An error is shown in the window, or printed if the pipeline has not shown a frame.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import importlib
+import pathlib
 import sys
 
-from .gtk import GLib, Gst, need_display
-from .window import View, show
-
+# Modules that take the words after an entry. They are imported when they are used, so that --help
+# works without GTK.
 ENTRIES = {"--oct": "gstopencl.view.oct", "--key": "gstopencl.view.key"}
-SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
+PIPELINE, START = "gstopencl.view.pipeline", "gstopencl.view.start"
+SUFFIXES = {
+    **dict.fromkeys((".oct", ".npy"), "--oct"),
+    **dict.fromkeys((".mp4", ".mkv", ".webm", ".avi", ".mov"), "--key"),
+}
 
 
-def view_of(line, quit_at_end=False):
-    """Returns the view of a pipeline with one video output."""
-    pipeline = Gst.parse_launch(line + SHOW)
-    return View(pipeline, [pipeline.get_by_name("opencl_view_sink")], quit_at_end)
+def entry_of(words):
+    """Returns the words with --oct or --key before a single file, by the end of its name."""
+    suffix = pathlib.Path(words[0]).suffix.lower() if len(words) == 1 else ""
+    return [SUFFIXES[suffix], *words] if suffix in SUFFIXES else words
 
 
 def main():
-    words = sys.argv[1:]
-    if words and words[0] in ENTRIES:
-        importlib.import_module(ENTRIES[words[0]]).main(words[1:])
-        return
-    quit_at_end = words[:1] == ["--quit-at-end"]
-    if not words[quit_at_end:] or words[0] in ("-h", "--help"):
+    words = entry_of(sys.argv[1:])
+    if words and words[0] in ("-h", "--help"):
         print(__doc__.partition("SPDX")[0].rstrip())
-        return
-    need_display("opencl-view")
-    try:
-        view = view_of(" ".join(words[quit_at_end:]), quit_at_end)
-    except GLib.Error as error:
-        sys.exit(f"opencl-view: {error.message}")
-    show(view)
+    elif words and words[0] in ENTRIES:
+        importlib.import_module(ENTRIES[words[0]]).main(words[1:])
+    else:
+        importlib.import_module(PIPELINE if words else START).main(words)

@@ -8,14 +8,16 @@ MODIFIERS = Gdk.ModifierType.CONTROL_MASK | Gdk.ModifierType.MOD1_MASK
 
 
 def find(shortcuts, event, typing):
-    """Returns the action of a key press, or None. `shortcuts`: tuples of an accelerator of GTK, a
-    description and an action. `typing`: whether a text field has the focus, which takes keys
-    without Control or Alt, except function keys"""
-    for accelerator, _, act in shortcuts:
-        key, modifiers = Gtk.accelerator_parse(accelerator)
-        same = Gdk.keyval_to_lower(event.keyval) == key and event.state & MODIFIERS == modifiers
-        if same and (not typing or modifiers or accelerator[1:].isdigit()):
-            return act
+    """Returns the action of a key press, or None. `shortcuts`: tuples of accelerators of GTK (with
+    spaces in between), a description and an action. `typing`: whether a text field has the focus,
+    which takes keys without Control or Alt, except function keys"""
+    for accelerators, _, act in shortcuts:
+        for accelerator in accelerators.split():
+            key, modifiers = Gtk.accelerator_parse(accelerator)
+            same = Gdk.keyval_to_lower(event.keyval) == key \
+                and event.state & MODIFIERS == modifiers
+            if same and (not typing or modifiers or accelerator[1:].isdigit()):
+                return act
     return None
 
 

@@ -8,6 +8,7 @@ import sys
 from . import shortcuts
 from .controls import Controls
 from .gtk import Gdk, GLib, Gst, Gtk, icon_button, name_widget
+from .messagebar import MessageBar
 from .pictures import colour_at, save_pictures
 from .presetmenu import PresetMenu
 from .transport import Transport
@@ -32,6 +33,8 @@ class View:
         self.picking = None  # function that takes the colour of the next click
         self.status = Gtk.Label(label="", xalign=0, wrap=True, selectable=True, can_focus=False)
         self.status.get_style_context().add_class("status")
+        self.messages = MessageBar("Play again", self.play_again)
+        self.replay = self.messages.button
         self.controls = Controls(self.elements(), self.pick)
         self.transport = Transport(self)
         self.presets = PresetMenu(lambda: self.controls.rows, self.tell, self.warn)
@@ -63,7 +66,7 @@ class View:
         self.side = self.side_column()
         paned.pack2(self.side, False, False)
         column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        column.pack_start(self.message_bar(), False, False, 0)
+        column.pack_start(self.messages.bar, False, False, 0)
         column.pack_start(paned, True, True, 0)
         column.pack_start(self.tool_bar(), False, False, 0)
         return column
@@ -75,18 +78,6 @@ class View:
             side.pack_start(panel, False, False, 0)
         side.pack_start(self.controls.widget, True, True, 0)
         return side
-
-    def message_bar(self):
-        """Returns the bar that shows what happened, with "Play again" after a failure."""
-        self.bar = Gtk.InfoBar(show_close_button=True, no_show_all=True)
-        self.message = Gtk.Label(xalign=0, wrap=True, selectable=True, can_focus=False,
-                                 visible=True)
-        self.bar.get_content_area().add(self.message)
-        self.replay = Gtk.Button(label="Play again", no_show_all=True)
-        self.replay.connect("clicked", lambda _: self.play_again())
-        self.bar.get_action_area().add(self.replay)
-        self.bar.connect("response", lambda *_: self.bar.hide())
-        return self.bar
 
     def tool_bar(self):
         """Returns the bar below the pictures, with the status line."""
@@ -137,10 +128,7 @@ class View:
 
     def tell(self, text, kind=Gtk.MessageType.INFO):
         """Shows a sentence in the bar above the pictures, until it is closed."""
-        self.message.set_text(text)
-        self.bar.set_message_type(kind)
-        self.replay.set_visible(kind == Gtk.MessageType.ERROR)
-        self.bar.show()
+        self.messages.show(text, kind)
 
     def warn(self, text):
         self.tell(text, Gtk.MessageType.WARNING)
@@ -148,7 +136,7 @@ class View:
     # Keys
 
     def shortcuts(self):
-        """Returns the shortcuts: tuples of an accelerator of GTK, a description and an action."""
+        """Returns the shortcuts: tuples of accelerators of GTK, a description and an action."""
         flip = (lambda button: button.set_active(not button.get_active()))
         return [
             ("space", "Play, pause, or play again", self.toggle_play),
@@ -158,8 +146,7 @@ class View:
             ("<Control>s", "Save the picture", self.screenshot),
             ("<Control>p", "Presets", lambda: self.presets.button.clicked()),
             ("F11", "Full screen", self.toggle_full_screen),
-            ("F1", "Keyboard shortcuts", self.show_shortcuts),
-            ("question", "Keyboard shortcuts", self.show_shortcuts),
+            ("F1 question", "Keyboard shortcuts", self.show_shortcuts),
             ("<Control>q", "Quit", self.stop),
         ]
 
@@ -206,7 +193,7 @@ class View:
     def end_picking(self):
         self.picking = None
         self.set_cursor(None)
-        self.bar.hide()
+        self.messages.bar.hide()
 
     def set_cursor(self, name):
         for sink in self.sinks:
@@ -283,7 +270,7 @@ class View:
             handlers[message.type](message)
 
     def on_warning(self, message):
-        text = message.parse_warning()[0].message
+        text = reason_of(*message.parse_warning())
         if not self.controls.refuse(message.src, text, message.get_seqnum()):
             text = f"{message.src.get_name()}: {text}"
             print(text, file=sys.stderr)
@@ -292,11 +279,11 @@ class View:
                 self.warn(text)
 
     def on_error(self, message):
-        """Shows a failure. A pipeline that has never shown a frame, or that nobody watches to the
-        end, ends the program with the reason."""
+        """Shows a failure. The program ends with the reason if the pipeline has never shown a
+        frame, or with --quit-at-end."""
         if self.failed:
             return  # One failure causes others.
-        text = message.parse_error()[0].message
+        text = reason_of(*message.parse_error())
         self.failed = f"{message.src.get_name()}: {text}"
         self.controls.refuse(message.src, text, message.get_seqnum())
         self.rendered()
@@ -338,7 +325,7 @@ class View:
 
     def play_again(self):
         """Restarts the pipeline from READY, since not every source can seek."""
-        self.bar.hide()
+        self.messages.bar.hide()
         self.ended, self.failed, self.playing = False, None, True
         self.pipeline.set_state(Gst.State.READY)
         # Messages of the time before are not about what starts now.
@@ -359,6 +346,12 @@ class View:
         self.pipeline.set_state(Gst.State.NULL)
         if Gtk.main_level():
             Gtk.main_quit()
+
+
+def reason_of(error, debug):
+    """Returns the text of an error, with what GStreamer knows in detail, such as the file."""
+    _, _, detail = (debug or "").partition("\n")
+    return f"{error.message} {detail.strip()}".strip()
 
 
 def show(view):

@@ -61,7 +61,7 @@ INSTEAD = {
 }
 # The output of demo.sh, the first command of all; documents may use it
 DEMO = {"bscan.png", "greenscreen-before.png", "greenscreen.png"}
-SOURCES = {"build", "docs", "gst", "kernels", "pipelines", "python", "tests", "tools"}
+SOURCES = {"build", "data", "docs", "gst", "kernels", "pipelines", "python", "tests", "tools"}
 # Commands in the text, whose programs must exist
 OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|reprocess)\b"
 SHOWS = re.compile(r"opencl-view|oct-live|autovideosink")

@@ -1,60 +1,110 @@
 #!/usr/bin/env python3
 """Promises: opencl-view shows the output of a pipeline, with a control for each property of this
-project's elements that may change while playing. Controls set the properties. Neither Enter nor the
-mouse wheel changes a value by accident, and the last frame stays at the end of a stream.
+project's elements that may change while playing. Controls set the properties, and show why a value
+is refused. Neither Enter nor the mouse wheel changes a value by accident. The search finds
+controls, reset restores defaults, colours are taken from the picture, and presets restore all
+values. The last frame stays at the end of a stream; a film loops and seeks. An error is shown in
+the window. Screenshots are the frames. Every interactive widget has a name for screen readers, and
+the window fits into 640x400.
 
 usage: view.py OPENCL-VIEW
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import math
+import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
-from xscreen import levels_on_screen, screen, turn_wheel
+import gi
+import numpy as np
 
+from xscreen import levels_on_screen, press_button, screen, turn_wheel
+
+PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 LINE = "octtestsrc name=source num-buffers={} is-live=true ! " \
        "video/x-raw(memory:OpenCLMemory),width=512,height=256,framerate=25/1 ! " \
        "octwindowinterp name=interp ! octfft name=fft ! openclconvert"
+# Properties that their names or their descriptions say are about db-min
+LEVELS = {"fft.db-min", "fft.db-max", "fft.db-auto"}
+# Colours of the seven bars of videotestsrc
+BARS = 0xffffff, 0xffff00, 0x00ffff, 0x00ff00, 0xff00ff, 0xff0000, 0x0000ff
+FILM = "videotestsrc num-buffers={} ! video/x-raw,format=BGRA,width=320,height=240," \
+       "framerate=25/1 ! openclupload ! keyfill name=fill"
 
 
-def run_until(view, what, timeout=100):
+def run_until(view, what, timeout=100, may_fail=False, say=lambda: "waited in vain"):
     end = time.monotonic() + timeout
     while not what():
-        assert time.monotonic() < end, "waited in vain"
-        assert not view.failed, view.failed
-        gtk.GLib.timeout_add(500, gtk.Gtk.main_quit)
-        gtk.Gtk.main()
+        assert time.monotonic() < end, say()
+        assert may_fail or not view.failed, view.failed
+        run_for(100)
+
+
+def run_for(milliseconds):
+    gtk.GLib.timeout_add(milliseconds, gtk.Gtk.main_quit)
+    gtk.Gtk.main()
+
+
+def close(view):
+    view.stop()
+    view.window.destroy()
+
+
+def descendants(widget):
+    """Returns a widget and all widgets in it."""
+    found = [widget]
+    for child in widget.get_children() if isinstance(widget, gtk.Gtk.Container) else []:
+        found += descendants(child)
+    return found
+
+
+def within(widget, kind):
+    """Returns the first widget of a kind in a widget, or None."""
+    return next((child for child in descendants(widget) if isinstance(child, kind)), None)
 
 
 def controls_in(widget):
     """Returns all controls by name: element.property."""
-    found = {widget.get_name(): widget} if "." in widget.get_name() else {}
-    for child in widget.get_children() if isinstance(widget, gtk.Gtk.Container) else []:
-        found.update(controls_in(child))
-    return found
+    return {child.get_name(): child for child in descendants(widget) if "." in child.get_name()}
+
+
+def enter(control, text):
+    entry = within(control, gtk.Gtk.Entry)
+    entry.set_text(text)
+    entry.emit("activate")
+    return entry
+
+
+def key_event(view, name, state=0):
+    event = gtk.Gdk.Event.new(gtk.Gdk.EventType.KEY_PRESS)
+    event.window = view.window.get_window()
+    event.keyval, event.state = gtk.Gdk.keyval_from_name(name), gtk.Gdk.ModifierType(state)
+    return event
+
+
+def take_key(view, name, state=0):
+    event = key_event(view, name, state)  # owns its part .key
+    return view.take_key(event.key)
 
 
 def check_turning(view, found):
     fft, interp = (view.pipeline.get_by_name(name) for name in ("fft", "interp"))
-    found["fft.db-max"].get_adjustment().set_value(77)
+    within(found["fft.db-max"], gtk.Gtk.Scale).get_adjustment().set_value(77)
     assert fft.get_property("db-max") == 77
     found["fft.flip"].set_active(True)
     assert fft.get_property("flip")
     found["interp.window"].set_active_id("blackman")
     assert interp.get_property("window").value_nick == "blackman"
-    entry = found["interp.dispersion-a2"]
-    entry.set_text("2.5e-5")
-    entry.emit("activate")
+    enter(found["interp.dispersion-a2"], "2.5e-5")
     assert interp.get_property("dispersion-a2") == 2.5e-5
-    entry.set_text("no number")
-    entry.emit("activate")
-    assert interp.get_property("dispersion-a2") == 2.5e-5 and entry.get_text() == "2.5e-05"
 
 
 def check_window():
-    view = main.view_of(LINE.format(-1))
+    view = pipeline.view_of(LINE.format(-1))
     found = controls_in(view.window)
     for element in "source", "interp", "fft":
         own = view.pipeline.get_by_name(element)
@@ -66,25 +116,116 @@ def check_window():
     run_until(view, lambda: levels_on_screen() > 100)
     check_turning(view, found)
     run_until(view, lambda: view.status.get_text() not in ("", "0 frames/s"))
-    view.pipeline.set_state(gtk.Gst.State.NULL)
+    assert not view.transport.bar.get_visible(), "a live source cannot seek"
+    check_refused(view)
+    check_search(view)
+    check_names(view.window)
+    check_keys(view)
+    close(view)
 
 
-def entry_in(control):
-    """(nullable) the text field of a control, or the control itself if it is one"""
-    if isinstance(control, gtk.Gtk.Entry):
-        return control
-    children = control.get_children() if isinstance(control, gtk.Gtk.Box) else []
-    return next((child for child in children if isinstance(child, gtk.Gtk.Entry)), None)
+def check_refused(view):
+    """Checks that what is refused is shown beside the control, until a value is accepted."""
+    row = view.controls.row("interp", "dispersion-a2")
+    for text in "no number", "nan", "":
+        entry = enter(row.control, text)
+        assert row.note_box.get_mapped() and f"“{text}”" in row.note.get_text(), text
+        assert row.element.get_property("dispersion-a2") == 2.5e-5 and entry.get_text() == text
+    entry.emit("key-press-event", key_event(view, "Escape"))
+    assert entry.get_text() == "2.5e-05" and not row.note_box.get_visible()
+    row = view.controls.row("fft", "db-max")
+    enter(row.control, "5000")
+    assert "-1000 to 1000" in row.note.get_text() and row.element.get_property("db-max") == 77
+    enter(row.control, "-7")  # below db-min, which the element refuses by a warning
+    run_until(view, lambda: "db-min" in row.note.get_text())
+    others = [other for other in view.controls.rows if other.note_box.get_visible()]
+    assert row.note_box.get_mapped() and others == [row]
+    enter(row.control, "60")
+    assert not row.note_box.get_visible()
+    run_for(500)
+    assert not row.note_box.get_visible()
 
 
-def swatch_in(control):
-    return next(child for child in control.get_children()
-                if isinstance(child, gtk.Gtk.ColorButton))
+def is_open(widget):
+    """Returns whether a widget is visible and in no closed expander, whose children GTK maps."""
+    parent = widget.get_parent()
+    closed = isinstance(parent, gtk.Gtk.Expander) and not parent.get_expanded()
+    return widget.get_visible() and not closed and (not parent or is_open(parent))
+
+
+def seen(view):
+    return {row.control.get_name() for row in view.controls.rows if is_open(row.control)}
+
+
+def check_search(view):
+    """Checks that a search shows those controls that have the words, and nothing else."""
+    before = seen(view)
+    assert "fft.db-min" in before and "fft.async-depth" not in before, before
+    for text, expected in (("black LEVEL in", {"fft.db-min", "fft.db-auto"}), ("db-min", LEVELS),
+                           ("zero padding", {"interp.padded-samples"}), ("no such thing", set())):
+        view.controls.search.set_text(text)
+        run_until(view, lambda: seen(view) == expected, 5, say=lambda: seen(view))
+        assert view.controls.nothing.get_mapped() == (not expected)
+    view.controls.search.set_text("")
+    run_until(view, lambda: seen(view) == before, 5)
+
+
+def check_names(widget):
+    """Checks the name of everything in the accessible tree that a user can change or press. An
+    information bar of GTK has a button without a name that is never visible."""
+    atk, visible = Atk.Role, Atk.StateType.VISIBLE
+    roles = {atk.PUSH_BUTTON, atk.TOGGLE_BUTTON, atk.CHECK_BOX, atk.COMBO_BOX, atk.SLIDER, atk.TEXT}
+    found = []
+
+    def visit(accessible):
+        if accessible.get_role() in roles and accessible.ref_state_set().contains_state(visible):
+            found.append((accessible.get_role(), accessible.get_name()))
+        for n in range(accessible.get_n_accessible_children()):
+            visit(accessible.ref_accessible_child(n))
+
+    visit(widget.get_accessible())
+    assert all(name for _, name in found), [role for role, name in found if not name]
+    # A scale and the text field of the same property share their name.
+    assert len(set(found)) == len(found), sorted(map(str, found))
+    return found
+
+
+def check_keys(view):
+    def press(name, state=0):
+        assert take_key(view, name, state), name
+
+    control = int(gtk.Gdk.ModifierType.CONTROL_MASK)
+    view.window.set_focus(None)
+    press("F9")
+    assert not view.side.get_mapped()
+    press("f", control)
+    assert view.side.get_mapped() and view.window.get_focus() == view.controls.search
+    assert take_key(view, "space") and view.playing, "typed into the field"
+    view.window.set_focus(None)
+    press("space")
+    assert not view.playing and view.status.get_text() == "paused"
+    press("space")
+    assert view.playing
+    press("F1")
+    window = next(window for window in gtk.Gtk.Window.list_toplevels()
+                  if isinstance(window, gtk.Gtk.ShortcutsWindow))
+    assert len([child for child in descendants(window)
+                if isinstance(child, gtk.Gtk.ShortcutsShortcut)]) == len(view.shortcuts())
+    window.destroy()
 
 
 def handle_events():
     while gtk.Gtk.events_pending():
         gtk.Gtk.main_iteration()
+
+
+def row_of(element, name):
+    """Returns the row of a property, in a window, where it follows the property."""
+    spec = element.find_property(name)
+    row = controls.Row(element, spec, properties.defaults_of(element, [spec])[name])
+    row.window = gtk.Gtk.Window()
+    row.window.add(row.widget)
+    return row
 
 
 COLOURS = "chromakey.key-color", "flowkey.key-color", "keyfill.color", \
@@ -96,22 +237,26 @@ def check_colours():
         factory, _, name = name.partition(".")
         element = gtk.Gst.ElementFactory.make(factory)
         element.set_property(name, 0xff20a040)
-        control = controls.new_control(element, element.find_property(name))
-        check_colour(element, name, entry_in(control), swatch_in(control))
+        row = row_of(element, name)
+        check_colour(element, name, row)
 
 
-def check_colour(element, name, entry, swatch):
+def check_colour(element, name, row):
+    entry, swatch = (within(row.control, kind) for kind in (gtk.Gtk.Entry, gtk.Gtk.ColorButton))
     assert entry.get_text() == "0xff20a040", (name, entry.get_text())
     changes = []
     element.connect(f"notify::{name}", lambda *_: changes.append(element.get_property(name)))
     entry.emit("activate")
     assert not changes
     for text, colour in ("0x80102030", 0x80102030), ("4278190335", 0xff0000ff), \
-            ("0XFF00FF00", 0xff00ff00), ("green", 0xff00ff00), ("", 0xff00ff00):
-        entry.set_text(text)
-        entry.emit("activate")
+            ("0XFF00FF00", 0xff00ff00):
+        enter(row.control, text)
         assert element.get_property(name) == colour, (name, text)
         assert entry.get_text() == f"0x{colour:08x}", (name, text)
+    for text in "green", "", "-1", "0x100000000":
+        enter(row.control, text)
+        assert element.get_property(name) == 0xff00ff00 and f"“{text}”" in row.note.get_text()
+    entry.emit("key-press-event", key_event_of("Escape"))
     element.set_property(name, 0x00ff3300)
     handle_events()
     assert entry.get_text() == "0x00ff3300"
@@ -124,6 +269,12 @@ def check_colour(element, name, entry, swatch):
     assert element.get_property(name) == 0xff0033ff and entry.get_text() == "0xff0033ff"
 
 
+def key_event_of(name):
+    event = gtk.Gdk.Event.new(gtk.Gdk.EventType.KEY_PRESS)
+    event.keyval = gtk.Gdk.keyval_from_name(name)
+    return event
+
+
 def awkward(spec):
     """A value that takes many digits to write"""
     if isinstance(spec.default_value, float):
@@ -132,79 +283,296 @@ def awkward(spec):
 
 
 def check_enter():
-    """Checks that Enter in an unchanged field sets no property of any element."""
+    """Checks that Enter in an unchanged field sets no property of any element, and that reset
+    restores each default."""
     fields = 0
-    for plugin in controls.PLUGINS:
+    for plugin in properties.PLUGINS:
         for feature in gtk.Gst.Registry.get().get_feature_list_by_plugin(plugin):
             element = isinstance(feature, gtk.Gst.ElementFactory) and feature.create()
-            for spec in controls.properties_of(element) if element else []:
-                entry = entry_in(controls.new_control(element, spec))
-                if entry:
-                    check_enter_of(element, spec)
+            for spec in properties.properties_of(element) if element else []:
+                row = row_of(element, spec.name)
+                if not row.reset.get_sensitive() and within(row.control, gtk.Gtk.Entry):
+                    check_enter_of(element, spec, row)
                     fields += 1
-    assert fields > 50, fields
+    assert fields > 150, fields
 
 
-def check_enter_of(element, spec):
-    element.set_property(spec.name, awkward(spec))
-    handle_events()
-    entry = entry_in(controls.new_control(element, spec))
-    before, changes = element.get_property(spec.name), []
+def check_enter_of(element, spec, row):
+    if properties.is_number(spec):
+        default = element.get_property(spec.name)
+        element.set_property(spec.name, awkward(spec))
+        handle_events()
+    before, changes = properties.read_text(element, spec), []
     element.connect(f"notify::{spec.name}", lambda *_: changes.append(spec.name))
+    entry = within(row.control, gtk.Gtk.Entry)
     entry.emit("activate")
-    assert not changes and element.get_property(spec.name) == before, (spec, before)
-    if not isinstance(before, str) and before is not None:
-        entry.set_text(entry.get_text() + " ")
-        entry.emit("activate")
-        assert element.get_property(spec.name) == before, (spec, before)
+    assert not changes and properties.read_text(element, spec) == before, (spec, before)
+    if properties.is_number(spec):
+        enter(row.control, entry.get_text() + " ")
+        assert properties.read_text(element, spec) == before, (spec, before)
+        assert row.reset.get_sensitive() == (default != awkward(spec)), spec
+        row.reset.clicked()
+        assert element.get_property(spec.name) == default and not row.reset.get_sensitive(), spec
+        assert entry.get_text() == before or not row.note_box.get_visible(), spec
+
+
+def check_kinds():
+    """Checks arrays, flags and fractions: what is set, and what is refused."""
+    for factory, name, text, shown, wrong in (
+        ("octflatten", "coefficients", "<1, 2.5,1e-9>", "<1, 2.5, 1e-09>", "<1, x>"),
+        ("chromakey", "key-colors", "<0xff00ff00>", "<4278255360>", "green"),
+        ("openclkernel", "arguments", "a, gain=2.5", "a, gain=(double)2.5;", "gain="),
+        ("gtksink", "pixel-aspect-ratio", "4/3", "4/3", "wide"),
+    ):
+        element = gtk.Gst.ElementFactory.make(factory)
+        row = row_of(element, name)
+        default = properties.read_text(element, row.spec)
+        entry = enter(row.control, text)
+        assert properties.read_text(element, row.spec) == entry.get_text() == shown, name
+        enter(row.control, wrong)
+        assert properties.read_text(element, row.spec) == shown, (name, wrong)
+        assert f"“{wrong}”" in row.note.get_text(), name
+        row.reset.clicked()
+        assert properties.read_text(element, row.spec) == default, name
+    element = gtk.Gst.ElementFactory.make("playbin")
+    row = row_of(element, "flags")
+    flags = {child.get_label(): child for child in descendants(row.control)
+             if isinstance(child, gtk.Gtk.CheckButton)}
+    assert flags["text"].get_active() and not flags["vis"].get_active()
+    flags["text"].set_active(False)
+    flags["vis"].set_active(True)
+    assert int(element.get_property("flags")) == int(row_default(element, "flags")) - 4 + 8
+
+
+def row_default(element, name):
+    return element.get_factory().create(None).get_property(name)
 
 
 def centre_on_screen(widget, window):
     size = widget.get_allocation()
-    x, y = widget.translate_coordinates(window, size.width // 2, size.height // 2)
+    return on_screen(widget, window, size.width // 2, size.height // 2)
+
+
+def on_screen(widget, window, x, y):
+    x, y = widget.translate_coordinates(window, x, y)
     _, left, top = window.get_window().get_origin()
     return left + x, top + y
 
 
 def check_wheel():
     """Checks that the mouse wheel over a scale or over choices scrolls the controls."""
-    view = main.view_of(LINE.format(-1))
-    found = controls_in(view.window)
+    view = pipeline.view_of(LINE.format(-1))
     view.play()
     run_until(view, lambda: levels_on_screen() > 100)
-    for name in "source.noise", "interp.window":
-        control = found[name]
+    scale = within(view.controls.row("source", "noise").control, gtk.Gtk.Scale)
+    for name, control in ("source.noise", scale), ("interp.window", None):
+        control = control or controls_in(view.window)[name]
         element, spec = view.pipeline.get_by_name(name.split(".")[0]), name.split(".")[1]
         area = control.get_ancestor(gtk.Gtk.ScrolledWindow)
         scrolled = area.get_vadjustment()
         _, top = control.translate_coordinates(area.get_child().get_child(), 0, 0)
         scrolled.set_value(max(top - 50, 0)) # into view
-        gtk.GLib.timeout_add(300, gtk.Gtk.main_quit)
-        gtk.Gtk.main()
+        run_for(300)
         before, above = element.get_property(spec), scrolled.get_value()
         turn_wheel(*centre_on_screen(control, view.window), 3)
         run_until(view, lambda: scrolled.get_value() > above
                   or element.get_property(spec) != before)
         assert element.get_property(spec) == before, name
-    view.stop()
-    view.window.destroy()
+    close(view)
 
 
 def check_end():
     """Checks that the last frame stays at the end, and that the pipeline plays again."""
-    view = main.view_of(LINE.format(10))
+    view = pipeline.view_of(LINE.format(10))
     view.play()
     for _ in range(2):
         run_until(view, lambda: "end of stream" in view.status.get_text())
-        assert view.replay.get_visible()
+        assert view.transport.play.get_accessible().get_name() == "Play again"
         assert levels_on_screen() > 100
-        view.replay.clicked()
-        assert "end of stream" not in view.status.get_text() and not view.replay.get_visible()
-    run_until(view, lambda: view.replay.get_visible())
+        view.transport.play.clicked()
+        assert "end of stream" not in view.status.get_text()
+        assert view.transport.play.get_accessible().get_name() == "Pause"
+    run_until(view, view.has_ended)
     view.window.close()
     gtk.Gtk.main()
     assert not view.failed, view.failed
     view.window.destroy()
+
+
+def check_pick():
+    """Checks the colour of each bar of the picture, by clicks into the window."""
+    view = pipeline.view_of(FILM.format(-1))
+    view.play()
+    run_until(view, lambda: any(view.rendered()))
+    run_for(200)
+    row, picture = view.controls.row("fill", "color"), view.sinks[0].get_property("widget")
+    pick = [button for button in descendants(row.control) if isinstance(button, gtk.Gtk.Button)][-1]
+    size = picture.get_allocation()
+    for n, colour in enumerate(BARS):
+        pick.clicked()
+        press_button(*on_screen(picture, view.window, (2 * n + 1) * size.width // 14,
+                                size.height // 2), 1)
+        run_until(view, lambda: not view.picking, 5)
+        assert row.element.get_property("color") == 0xff000000 | colour, (n, colour)
+    pick.clicked()
+    press_button(*on_screen(picture, view.window, size.width // 2, 2), 1)  # above the picture
+    run_for(300)
+    assert view.picking and take_key(view, "Escape") and not view.picking
+    assert row.element.get_property("color") == 0xff000000 | BARS[-1]
+    check_screenshot(view)
+    check_sizes(view)
+    close(view)
+
+
+def check_screenshot(view):
+    """Checks that a screenshot has the pixels of the frame at its size."""
+    view.toggle_play()
+    view.pipeline.get_state(gtk.Gst.SECOND)
+    view.screenshot()
+    path, = pathlib.Path().glob("opencl-view-*.png")
+    assert str(path.resolve()) in view.messages.text.get_text()
+    buffer = view.sinks[0].get_property("last-sample").get_buffer()
+    frame = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8)
+    frame = frame.reshape(240, 320, 4)[..., :3]
+    picture = gtk.GdkPixbuf.Pixbuf.new_from_file(str(path))
+    assert picture.get_n_channels() == 4 and picture.get_rowstride() == 4 * 320
+    pixels = np.frombuffer(picture.get_pixels(), np.uint8).reshape(240, 320, 4)[..., :3]
+    assert np.array_equal(pixels, frame[..., ::-1])
+    assert len(np.unique(frame)) > 100, "the noise of the test picture"
+    path.unlink()
+
+
+def check_sizes(view):
+    """Checks that all buttons are within a small window, and that a large one enlarges the
+    picture."""
+    view.messages.bar.hide()
+    picture, window = view.sinks[0].get_property("widget"), view.window
+    for width, height in (640, 400), (3840, 2160):
+        window.resize(width, height)
+        run_until(view, lambda: tuple(window.get_size()) == (width, height), 5)
+        run_for(200)
+        for widget in descendants(window):
+            if widget.get_mapped() and isinstance(widget, (gtk.Gtk.Button, gtk.Gtk.Entry)) \
+                    and not widget.get_ancestor(gtk.Gtk.Viewport):
+                left, top = widget.translate_coordinates(window, 0, 0)
+                size = widget.get_allocation()
+                assert 0 <= left <= width - size.width and 0 <= top <= height - size.height, widget
+        size = picture.get_allocation()
+        assert size.width > 0.44 * width and size.height > 0.75 * height, (size.width, size.height)
+
+
+def check_film():
+    """Checks position, pause, seek and loop of a film of two seconds."""
+    view = pipeline.view_of(FILM.format(50))
+    view.play()
+    run_until(view, view.transport.bar.get_mapped, 10)
+    check_names(view.window)
+    assert view.transport.time.get_text().endswith("/ 0:02")
+    assert view.transport.adjustment.get_upper() == 2
+    view.toggle_play()
+    view.pipeline.get_state(gtk.Gst.SECOND)
+    for seconds in 0.4, 1.0, 1.52:  # without a wait: the last one counts
+        view.transport.adjustment.set_value(seconds)
+    position = (lambda: view.pipeline.query_position(gtk.Gst.Format.TIME)[1] / gtk.Gst.SECOND)
+    run_until(view, lambda: abs(position() - 1.52) < 0.03, 5)
+    view.transport.loop.set_active(True)
+    view.toggle_play()
+    run_until(view, lambda: position() > 1.6, 5)
+    run_until(view, lambda: position() < 1, 5)
+    assert not view.has_ended()
+    view.transport.loop.set_active(False)
+    run_until(view, view.has_ended, 10)
+    view.transport.adjustment.set_value(0.5)
+    assert not view.has_ended()
+    run_until(view, view.has_ended, 10)
+    close(view)
+
+
+def check_failure():
+    """Checks that a failure is shown in the window, and that the pipeline plays again."""
+    line = FILM.format(-1)
+    view = pipeline.view_of(line.replace("! opencl", "! identity name=bad error-after=40 ! opencl"))
+    view.play()
+    run_until(view, lambda: view.failed, 10, may_fail=True)
+    assert view.messages.bar.get_mapped() and view.messages.text.get_text().startswith("bad: ")
+    view.pipeline.get_by_name("bad").set_property("error-after", -1)
+    assert view.replay.get_mapped()
+    view.replay.clicked()
+    run_until(view, lambda: view.status.get_text() not in ("0 frames/s", "failed"), 10)
+    assert not view.messages.bar.get_visible() and not view.failed
+    close(view)
+
+
+def check_presets():
+    """Checks that a preset restores the values of all controls, also of an element of another
+    name."""
+    line = "octtestsrc is-live=true ! octwindowinterp name=interp ! octfft name={} ! " \
+           "openclconvert ! chromakey name=key"
+    view = pipeline.view_of(line.format("fft"))
+    for element, name, text in (("fft", "db-min", "30"), ("fft", "flip", "true"),
+                                ("interp", "window", "blackman"), ("key", "key-colors", "<1, 2>"),
+                                ("fft", "db-max", "70"), ("key", "key-color", "0x80102030")):
+        assert view.controls.row(element, name).set(text), name
+    saved = [properties.read_text(row.element, row.spec) for row in view.controls.rows]
+    view.presets.entry.set_text("../bad")
+    view.presets.save()
+    assert "../bad" in view.messages.text.get_text()
+    view.presets.entry.set_text("my eye")
+    view.presets.save()
+    view.presets.list_presets()
+    names = [name for _, name in check_names(view.presets.list)]
+    assert names == ["Load my eye", "Delete my eye"], names
+    for name in "fft", "depths":
+        other = pipeline.view_of(line.format(name))
+        other.presets.load("my eye")
+        assert [properties.read_text(row.element, row.spec) for row in other.controls.rows] == saved
+        assert "loaded." in other.messages.text.get_text()
+        close(other)
+    other = pipeline.view_of("videotestsrc ! openclupload ! chromakey name=key")
+    other.presets.load("my eye")
+    assert "does not have" in other.messages.text.get_text()
+    assert "interp" in other.messages.text.get_text()
+    close(other)
+    view.presets.delete("my eye")
+    assert not view.presets.list.get_children()
+    view.presets.load("my eye")
+    assert "my eye" in view.messages.text.get_text()
+    close(view)
+
+
+def check_start():
+    """Checks what the first page opens, and that it shows why that failed."""
+    opened = []
+
+    def run(words):
+        opened.append(words)
+        return subprocess.Popen([sys.executable, PROGRAM, *words], stderr=subprocess.PIPE,
+                                text=True)
+
+    page = start.Start(run)
+    page.window.show_all()
+    check_names(page.window)
+    page.failed = None
+    page.line.set_text("")
+    page.line.emit("activate")
+    assert page.messages.bar.get_mapped() and not opened
+    page.line.set_text("filesrc location=/nowhere ! openclupload")
+    page.line.emit("activate")
+    assert not page.window.get_visible()
+    run_until(page, page.window.get_visible, 20)
+    assert "/nowhere" in page.messages.text.get_text(), page.messages.text.get_text()
+    page.run = (lambda words: opened.append(words) or run_nothing())
+    for label, words in ("_Phantom", ["--oct"]), ("_Camera", ["--key"]):
+        button = next(child for child in descendants(page.window)
+                      if isinstance(child, gtk.Gtk.Button) and child.get_label() == label)
+        button.clicked()
+        assert opened[-1] == words
+        gtk.Gtk.main()  # ends with the program
+    page.window.destroy()
+
+
+def run_nothing():
+    return subprocess.Popen(["true"], stderr=subprocess.PIPE, text=True)
 
 
 def check_program():
@@ -212,19 +580,31 @@ def check_program():
     for words, status, reason in (
         (["--quit-at-end", *LINE.format(5).split()], 0, ""),
         (["filesrc", "location=/nowhere"], 1, "filesrc0: "),
+        (["videotestsrc", "!", "no_such_element"], 1, "opencl-view: "),
+        (["--no-such-option"], 1, "opencl-view: unknown option --no-such-option"),
+        (["--quit-at-end", "videotestsrc", "!", "identity", "error-after=20", "!", "openclupload"],
+         1, "identity0: "),
     ):
-        done = subprocess.run([sys.executable, sys.argv[1], *words], capture_output=True,
+        done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True,
                               text=True, timeout=100, check=False)
         assert done.returncode == status and done.stderr.startswith(reason), done
+    for words, entry in ((["a.OCT"], "--oct"), (["b.npy"], "--oct"), (["c.mkv"], "--key")):
+        assert main.entry_of(words) == [entry, *words]
+    assert main.entry_of(["filesrc", "location=c.mkv"]) == ["filesrc", "location=c.mkv"]
 
 
-with screen():
+with screen(), tempfile.TemporaryDirectory() as folder:
+    os.environ["XDG_CONFIG_HOME"] = folder
+    os.chdir(folder)
     # GTK connects to the display when it is imported.
-    from gstopencl.view import controls, gtk, main
+    gi.require_version("Atk", "1.0")
+    from gi.repository import Atk
+    from gstopencl.view import controls, gtk, main, pipeline, properties, start
 
-    gtk.Gst.init(None)
-    assert gtk.Gtk.init_check(None)[0]
-    for check in (check_window, check_colours, check_enter, check_wheel, check_end,
+    gtk.need_display("view.py")
+    for check in (check_window, check_colours, check_enter, check_kinds, check_wheel, check_end,
+                  check_pick, check_film, check_failure, check_presets, check_start,
                   check_program):
         print(check.__name__, flush=True)
         check()
+    os.chdir("/")

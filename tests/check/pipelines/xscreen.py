@@ -62,14 +62,20 @@ def levels_on_screen():
     return len(np.unique(greens_on_screen()))
 
 
-def turn_wheel(x, y, steps):
-    """Turns the mouse wheel at a position of the screen, down if `steps` is above 0."""
+def press_button(x, y, button, times=1):
+    """Presses and releases a mouse button at a position of the screen: 1 is the left one, 4 and 5
+    turn the wheel up and down."""
     x11, xtest = ctypes.CDLL("libX11.so.6"), ctypes.CDLL("libXtst.so.6")
     x11.XOpenDisplay.restype = ctypes.c_void_p
     display = ctypes.c_void_p(x11.XOpenDisplay(None))
     assert display, "no X server"
     xtest.XTestFakeMotionEvent(display, -1, x, y, ctypes.c_ulong(0))
-    for _ in range(abs(steps)):
+    for _ in range(times):
         for pressed in 1, 0:
-            xtest.XTestFakeButtonEvent(display, 5 if steps > 0 else 4, pressed, ctypes.c_ulong(0))
+            xtest.XTestFakeButtonEvent(display, button, pressed, ctypes.c_ulong(0))
     x11.XCloseDisplay(display)
+
+
+def turn_wheel(x, y, steps):
+    """Turns the mouse wheel at a position of the screen, down if `steps` is above 0."""
+    press_button(x, y, 5 if steps > 0 else 4, abs(steps))

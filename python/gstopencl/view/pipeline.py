@@ -1,0 +1,37 @@
+"""Window of any pipeline
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import sys
+
+from .gtk import GLib, Gst, need_display
+from .window import View, show
+
+OPTIONS = "--quit-at-end", "--loop"
+SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
+
+
+def view_of(line, quit_at_end=False):
+    """Returns the view of a pipeline with one video output. `line`: text, or words of a shell,
+    which may contain spaces"""
+    pipeline = (Gst.parse_launch(line + SHOW) if isinstance(line, str)
+                else Gst.parse_launchv([*line, *SHOW.split()]))
+    return View(pipeline, [pipeline.get_by_name("opencl_view_sink")], quit_at_end)
+
+
+def main(words):
+    """Shows the pipeline that the words describe, after their options."""
+    options = set()
+    while words and words[0] in OPTIONS:
+        options.add(words.pop(0))
+    if not words:
+        sys.exit("opencl-view: no pipeline is given; --help shows how")
+    if words[0].startswith("-"):
+        sys.exit(f"opencl-view: unknown option {words[0]}; --help lists the options")
+    need_display("opencl-view")
+    try:
+        view = view_of(words[0] if len(words) == 1 else words, "--quit-at-end" in options)
+    except GLib.Error as error:
+        sys.exit(f"opencl-view: {error.message}")
+    view.transport.loop.set_active("--loop" in options)
+    show(view)
