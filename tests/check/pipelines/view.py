@@ -136,11 +136,13 @@ def check_refused(view):
     row = view.controls.row("fft", "db-max")
     enter(row.control, "5000")
     assert "-1000 to 1000" in row.note.get_text() and row.element.get_property("db-max") == 77
+    enter(row.control, "76")
+    assert not row.note_box.get_visible()
     enter(row.control, "-7")  # below db-min, which the element refuses by a warning
     run_until(view, lambda: "db-min" in row.note.get_text())
     others = [other for other in view.controls.rows if other.note_box.get_visible()]
     assert row.note_box.get_mapped() and others == [row]
-    enter(row.control, "60")
+    view.controls.row("fft", "db-min").set("-20")
     assert not row.note_box.get_visible()
     run_for(500)
     assert not row.note_box.get_visible()
@@ -400,7 +402,8 @@ def check_end():
 
 
 def check_pick():
-    """Checks the colour of each bar of the picture, by clicks into the window."""
+    """Checks the colour of the first and of the last column of each bar of the picture, by clicks
+    into the window."""
     view = pipeline.view_of(FILM.format(-1))
     view.play()
     run_until(view, lambda: any(view.rendered()))
@@ -408,12 +411,14 @@ def check_pick():
     row, picture = view.controls.row("fill", "color"), view.sinks[0].get_property("widget")
     pick = [button for button in descendants(row.control) if isinstance(button, gtk.Gtk.Button)][-1]
     size = picture.get_allocation()
+    scale = min(size.width / 320, size.height / 240)
     for n, colour in enumerate(BARS):
-        pick.clicked()
-        press_button(*on_screen(picture, view.window, (2 * n + 1) * size.width // 14,
-                                size.height // 2), 1)
-        run_until(view, lambda: not view.picking, 5)
-        assert row.element.get_property("color") == 0xff000000 | colour, (n, colour)
+        for column in 320 * n // 7, 320 * (n + 1) // 7 - 1:
+            pick.clicked()
+            x = size.width / 2 + (column + 0.5 - 160) * scale
+            press_button(*on_screen(picture, view.window, int(x), size.height // 2), 1)
+            run_until(view, lambda: not view.picking, 5)
+            assert row.element.get_property("color") == 0xff000000 | colour, (column, colour)
     pick.clicked()
     press_button(*on_screen(picture, view.window, size.width // 2, 2), 1)  # above the picture
     run_for(300)
