@@ -14,7 +14,7 @@ from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gdk, GLib, Gst, Gtk, need_display
 from .keypanel import Panel
 from .keypictures import MODES, STEP, Comparison, mode_buttons
-from .window import View, show
+from .window import View, reason_of, show
 
 PROGRAM = "opencl-view --key"
 GREY = 0x808080  # default background
@@ -22,9 +22,9 @@ END_TIMEOUT = 20  # seconds that a recording may take to end when the window clo
 LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a frame
 ABOUT = """\
 Keys a film, a picture or a camera before a green or blue screen, and shows it over a background.
-Without FILE and --camera, keys a test picture. The window shows the original, the matte, the
-result, or original and result beside each other. A picture, a film or a colour that is dropped on
-the window becomes the background."""
+Without FILE, keys the first camera, or a test picture if there is none. The window shows the
+original, the matte, the result, or original and result beside each other. A picture, a film or a
+colour that is dropped on the window becomes the background."""
 EXAMPLES = """\
 examples:
   opencl-view --key --background beach.jpg actor.mp4
@@ -183,7 +183,7 @@ class Keying(View):
     def keep_all_frames(self, all_frames):
         """Sinks that are late ask elements before them to drop frames, also those of a recording."""
         for sink in self.sinks:
-            sink.set_property("qos", not all_frames)
+            sink.set_property("qos", not all_frames and sink.get_property("max-lateness") >= 0)
 
     def end_recording(self, then=None):
         """Ends the film, which then is whole. then (): called after that"""
@@ -208,14 +208,15 @@ class Keying(View):
     def feed_camera(self, on, device=None):
         """Begins or ends to feed a virtual camera. Says why it cannot. device: (optional) such as
         /dev/video9; the first virtual camera by default"""
+        if on == bool(self.feeding):
+            return
         if not on:
             self.end_feeding()
             return
         device = device or next(iter(keyfiles.virtual_cameras()), None)
-        if self.feeding or not device:
-            self.rows.show_camera(bool(self.feeding))
-            if not device:
-                self.warn(keyfiles.NO_VIRTUAL_CAMERA)
+        if not device:
+            self.rows.show_camera(False)
+            self.warn(keyfiles.NO_VIRTUAL_CAMERA)
             return
         self.feeding = keyoutput.camera_output(self.pipeline, device, lambda: None)
         self.feeding.begin()
@@ -245,7 +246,7 @@ class Keying(View):
         output = self.output_of(message)
         structure = message.get_structure()
         if message.type == Gst.MessageType.ERROR and output:
-            reason = message.parse_error()[0].message
+            reason = reason_of(*message.parse_error())
             (self.close_recording if output is self.recording else self.end_feeding)(reason)
         elif message.type == Gst.MessageType.ERROR and self.recording:
             self.end_recording(lambda: self.on_error(message))
@@ -404,6 +405,7 @@ def source_of(asked):
     place = asked.camera or asked.file
     if asked.camera and asked.file:
         raise ValueError(f"--camera {asked.camera}: beside {asked.file}")
+    place = place or keyfiles.first_camera()
     if not place:
         return keypipeline.DEMO, False
     if asked.camera or place.startswith("/dev/"):
@@ -414,6 +416,18 @@ def source_of(asked):
         raise ValueError(f"{place}: no such file")
     film = keyfiles.film_of(place)
     return keypipeline.source_of_film(film), film.has_sound
+
+
+def source_or_demo(asked):
+    """Returns what source_of () returns, and the reason if the window shows the test picture
+    instead of a file. Raises ValueError where nobody would see the reason."""
+    try:
+        return *source_of(asked), None
+    except ValueError as error:
+        if asked.quit_at_end or asked.output or asked.loopback or asked.print \
+                or not asked.file or not os.path.isfile(asked.file):
+            raise
+        return keypipeline.DEMO, False, f"{error}. This is a test picture."
 
 
 def check_outputs(asked):
@@ -435,13 +449,16 @@ def view_of(words):
     check_outputs(asked)
     settings = settings_of(asked)
     background = background_of(asked.background)
-    source, has_sound = source_of(asked)
-    line = keypipeline.line_of(source, settings, asked.size)
+    source, has_sound, refused = source_or_demo(asked)
+    is_live = "uridecodebin" not in source or "imagefreeze" in source
+    line = keypipeline.line_of(source, settings, asked.size, is_live)
     if asked.print:
         print(printed(line, background))
         return None
     view = Keying(line, background, has_sound, asked.quit_at_end)
     view.transport.loop.set_active(asked.loop)
+    if refused:
+        view.warn(refused)
     if asked.output:
         view.record(asked.output, asked.microphone)
     if asked.loopback:

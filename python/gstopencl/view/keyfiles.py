@@ -67,7 +67,14 @@ def colour_picture(colour, folder):
     return str(path)
 
 
-def virtual_cameras(folder=VIRTUAL_DEVICES):
+def first_camera(folder=pathlib.Path("/dev")):
+    """Returns the first camera that is not virtual, such as /dev/video0, or None."""
+    virtual = virtual_cameras()
+    return next((str(device) for device in sorted(folder.glob("video*"))
+                 if f"/dev/{device.name}" not in virtual), None)
+
+
+def virtual_cameras():
     """Returns the virtual cameras, from device to name."""
     return {f"/dev/{device.name}": (device / "name").read_text().strip()
-            for device in sorted(folder.glob("video*"))}
+            for device in sorted(VIRTUAL_DEVICES.glob("video*"))}

@@ -35,18 +35,22 @@ def source_of_camera(device):
         " ! queue leaky=downstream max-size-buffers=2"
 
 
-def shown(name):
+def shown(name, is_live):
     """Returns the end of a branch, a sink for frames on the device."""
-    return f"{QUEUE} ! openclconvert ! {DEVICE},format=BGRx ! opencldownload ! gtksink name={name}"
+    # Frames of a camera are as late as keying takes. Sinks would drop all of them.
+    late = " qos=false max-lateness=-1" if is_live else ""
+    return (f"{QUEUE} ! openclconvert ! {DEVICE},format=BGRx ! opencldownload"
+            f" ! gtksink name={name}{late}")
 
 
-def line_of(source, settings, size=None):
+def line_of(source, settings, size=None, is_live=False):
     """Returns the launch line. Frames of the result are in the tee "keyed", and sound in the tee
     "sound", if there is any.
 
     source: launch line of frames in host memory
     settings: pairs of a property of greenscreenbin and its value as text
-    size: (optional) "WIDTHxHEIGHT" of the result in pixels"""
+    size: (optional) "WIDTHxHEIGHT" of the result in pixels
+    is_live: whether frames come when they are filmed"""
     fitted = ""
     if size:
         width, height = size.split("x")
@@ -54,11 +58,11 @@ def line_of(source, settings, size=None):
     words = " ".join(f"{name}={quoted(value)}" for name, value in settings)
     return (
         f"{source} ! openclupload{fitted} ! tee name=filmed"
-        f" filmed. ! {shown('original')}"
+        f" filmed. ! {shown('original', is_live)}"
         f" filmed. ! {QUEUE} ! greenscreenbin name=key {words} ! {DEVICE},format=RGBA"
         f" ! tee name=keyed"
-        f" keyed. ! {shown('result')}"
-        f" key.matte ! {shown('matte')}")
+        f" keyed. ! {shown('result', is_live)}"
+        f" key.matte ! {shown('matte', is_live)}")
 
 
 def quoted(value):

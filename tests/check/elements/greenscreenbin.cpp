@@ -288,7 +288,8 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
 /* Files of which one can seek, one is an image that cannot, and one is shorter than the
  * position */
 TEST_ROWS (test_greenscreenbin_keeps_its_background_file_after_a_seek,
-    {"num-buffers=1 ! pngenc", "num-buffers=1 ! jpegenc quality=100",
+    {"num-buffers=1 ! pngenc",
+        "num-buffers=1 ! video/x-raw,format=RGB ! jpegenc quality=100",
         "num-buffers=2 ! vp8enc deadline=1 ! matroskamux"})
 {
   Folder folder;
