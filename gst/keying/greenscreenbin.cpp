@@ -105,6 +105,8 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define NETWORK_FORMATS ON_DEVICE ", format=RGBA"
 #define CAPS "video/x-raw(ANY)"
 
+typedef struct _GstGreenscreenBin GstGreenscreenBin;
+
 namespace {
 enum {
   PROP_BACKGROUND_LOCATION = 1,
@@ -150,12 +152,15 @@ struct BackgroundFile {
   GstPad *end = nullptr;              /* source pad of the queue; owned */
   GstPad *pad = nullptr;  /* (nullable): compositor pad, once it is shown; owned */
   gulong block_probe = 0; /* probe that blocks `end` until then */
+  gulong hold_probe = 0;  /* probe that blocks `end` until the foreground begins */
   bool is_over = false;   /* failed or stopped: ignore its errors */
 };
 using BackgroundFiles = std::list<BackgroundFile *>;
 
-/* End of the foreground. Later frames are dropped. */
+/* Begin and end of the foreground. Later frames are dropped. */
 struct End {
+  GstGreenscreenBin *bin;
+  bool has_begun = false;
   bool is_over = false;
   GstClockTime time = 0; /* running time at the end of its last frame */
   GstSegment segment;
@@ -661,11 +666,40 @@ fit_to_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Records the end of the foreground, in its streaming thread. */
+/* Blocks files that are shown until the foreground begins. Otherwise the compositor of a
+ * live pipeline makes frames of the background alone, and is far ahead or blocked when the
+ * camera gives its first frame. */
+static void
+hold_files (GstGreenscreenBin *self)
+{
+  g_mutex_lock (&self->changing);
+  for (BackgroundFile *file : *self->files) {
+    if (file->pad && !file->hold_probe)
+      file->hold_probe = gst_pad_add_probe (
+          file->end,
+          GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
+          [] (GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; },
+          nullptr, nullptr);
+  }
+  g_mutex_unlock (&self->changing);
+}
+
+static void
+release_files (GstGreenscreenBin *self)
+{
+  g_mutex_lock (&self->changing);
+  for (BackgroundFile *file : *self->files)
+    if (const gulong probe = std::exchange (file->hold_probe, 0))
+      gst_pad_remove_probe (file->end, probe);
+  g_mutex_unlock (&self->changing);
+}
+
+/* Records the begin and the end of the foreground, in its streaming thread. */
 static GstPadProbeReturn
 watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   End &end = *static_cast<End *> (data);
+  bool begins = false;
   GST_OBJECT_LOCK (pad);
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
@@ -675,13 +709,16 @@ watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
       end.time =
           time
           + (GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 1);
+    begins = !std::exchange (end.has_begun, true);
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_SEGMENT) {
     gst_event_copy_segment (GST_PAD_PROBE_INFO_EVENT (info), &end.segment);
-    end.is_over = false;
+    end.has_begun = end.is_over = false;
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_EOS) {
     end.is_over = true;
   }
   GST_OBJECT_UNLOCK (pad);
+  if (begins)
+    release_files (end.bin);
   return GST_PAD_PROBE_OK;
 }
 
@@ -708,7 +745,7 @@ end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
   }
   gst_clear_object (&bin);
   GST_OBJECT_LOCK (above);
-  bool is_after = end.is_over && GST_CLOCK_TIME_IS_VALID (time) && time >= end.time;
+  const bool is_after = end.is_over && GST_CLOCK_TIME_IS_VALID (time) && time >= end.time;
   GST_OBJECT_UNLOCK (above);
   if (!is_after)
     return GST_PAD_PROBE_OK;
@@ -720,7 +757,7 @@ end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
 static void
 watch_pads (GstGreenscreenBin *self, GstPad *above)
 {
-  End *end = new End;
+  End *end = new End{self};
   GstPad *source = gst_element_get_static_pad (self->compositor, "src");
 
   gst_segment_init (&end->segment, GST_FORMAT_TIME);
@@ -1323,6 +1360,7 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
     return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
     link_unread_files (self, true);
+    hold_files (self);
     start_behind_decoders (self);
   }
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY)

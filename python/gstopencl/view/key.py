@@ -66,6 +66,7 @@ class Keying(View):
         pipeline.set_property("message-forward", True)
         self.key = pipeline.get_by_name("key")
         self.recording = self.feeding = self.after_recording = None
+        self.waiting = []  # outputs that begin when the pipeline has changed its state
         self.folder = tempfile.TemporaryDirectory(prefix="opencl-view-")
         self.background = None  # path of the file
         self.comparison = Comparison(*(sink.get_property("widget") for sink in sinks),
@@ -176,9 +177,28 @@ class Keying(View):
         except (ValueError, OSError, GLib.Error) as error:
             self.warn(f"No recording: {getattr(error, 'message', error)}")
             return
-        self.recording.begin()
+        self.begin(self.recording, Gst.State.NULL)
         self.keep_all_frames(True)
         self.rows.show_recording(True)
+
+    def when_shown(self, act):
+        """Calls act () once the camera has given a frame. The result is empty before that."""
+        def check():
+            if self.stopped or not self.sinks[1].get_property("last-sample"):
+                return not self.stopped
+            act()
+            return GLib.SOURCE_REMOVE
+
+        GLib.timeout_add(50, check)
+
+    def begin(self, output, lowest):
+        """Begins an output once the pipeline has this state, and does not change it: an output
+        that fails would stop the change."""
+        _, state, pending = self.pipeline.get_state(0)
+        if state >= lowest and pending == Gst.State.VOID_PENDING:
+            output.begin()
+        else:
+            self.waiting.append(output)
 
     def keep_all_frames(self, all_frames):
         """Sinks that are late ask elements before them to drop frames, also those of a recording."""
@@ -219,7 +239,7 @@ class Keying(View):
             self.warn(keyfiles.NO_VIRTUAL_CAMERA)
             return
         self.feeding = keyoutput.camera_output(self.pipeline, device, lambda: None)
-        self.feeding.begin()
+        self.begin(self.feeding, Gst.State.PAUSED)
         self.rows.show_camera(True)
 
     def end_feeding(self, failure=None):
@@ -245,19 +265,25 @@ class Keying(View):
     def on_message(self, message):
         output = self.output_of(message)
         structure = message.get_structure()
+        if message.src != self.pipeline and not message.src.has_as_ancestor(self.pipeline):
+            return  # of an output that was removed
         if message.type == Gst.MessageType.ERROR and output:
             reason = reason_of(*message.parse_error())
             (self.close_recording if output is self.recording else self.end_feeding)(reason)
         elif message.type == Gst.MessageType.ERROR and self.recording:
             self.end_recording(lambda: self.on_error(message))
         elif message.type == Gst.MessageType.STATE_CHANGED and message.src == self.pipeline:
-            self.on_state(message.parse_state_changed()[1])
+            self.on_state(*message.parse_state_changed()[1:])
         elif message.type == Gst.MessageType.ELEMENT and structure:
             self.on_element(message, structure)
         else:
             super().on_message(message)
 
-    def on_state(self, state):
+    def on_state(self, state, pending):
+        if pending == Gst.State.VOID_PENDING and state >= Gst.State.PAUSED:
+            waiting, self.waiting = self.waiting, []
+            for output in waiting:
+                output.begin()
         if state == Gst.State.PLAYING:
             for output in filter(None, (self.recording, self.feeding)):
                 output.keep_playing()
@@ -459,7 +485,9 @@ def view_of(words):
     view.transport.loop.set_active(asked.loop)
     if refused:
         view.warn(refused)
-    if asked.output:
+    if asked.output and is_live:
+        view.when_shown(lambda: view.record(asked.output, asked.microphone))
+    elif asked.output:
         view.record(asked.output, asked.microphone)
     if asked.loopback:
         view.feed_camera(True, asked.loopback)

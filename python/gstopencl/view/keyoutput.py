@@ -89,7 +89,9 @@ class Output:
         self.names = list(tees)
 
     def begin(self):
-        """Starts the elements and links them."""
+        """Starts the elements and links them, unless the output has ended before."""
+        if self.is_left:
+            return
         if self.queues["sound"]:
             self.queues["sound"].get_static_pad("src").add_probe(
                 Gst.PadProbeType.BUFFER, self.wait_for_start)
@@ -156,7 +158,8 @@ class Output:
         self.leave()
         self.bin.set_locked_state(True)
         self.bin.set_state(Gst.State.NULL)
-        self.pipeline.remove(self.bin)
+        if self.bin.get_parent():
+            self.pipeline.remove(self.bin)
 
     def owns(self, element):
         return element == self.bin or element.has_as_ancestor(self.bin)
@@ -170,7 +173,7 @@ def film_output(pipeline, path, microphone, at_seek):
     if sound and not microphone:
         tees["sound"] = sound
     line = film_line(path, bool(sound), microphone)
-    path = pathlib.Path(path).resolve()
+    path = pathlib.Path(path).absolute()
     with open(path, "ab"):  # fails with the reason of the system
         pass
     output = Output(pipeline, line, tees, path.name, at_seek)

@@ -37,9 +37,14 @@ def source_of_camera(device):
 
 def shown(name, is_live):
     """Returns the end of a branch, a sink for frames on the device."""
-    # Frames of a camera are as late as keying takes. Sinks would drop all of them.
-    late = " qos=false max-lateness=-1" if is_live else ""
-    return (f"{QUEUE} ! openclconvert ! {DEVICE},format=BGRx ! opencldownload"
+    # Frames of a camera are as late as keying takes, and sinks would drop all of them. Sinks that
+    # wait for their first frame would block the compositor, which the camera waits for.
+    queue, late = QUEUE, ""
+    if is_live:
+        leaky = "" if name == "result" else " leaky=downstream"
+        queue = f"queue max-size-buffers=2{leaky}"
+        late = " async=false qos=false max-lateness=-1"
+    return (f"{queue} ! openclconvert ! {DEVICE},format=BGRx ! opencldownload"
             f" ! gtksink name={name}{late}")
 
 
