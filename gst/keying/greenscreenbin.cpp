@@ -676,8 +676,7 @@ hold_files (GstGreenscreenBin *self)
   for (BackgroundFile *file : *self->files) {
     if (file->pad && !file->hold_probe)
       file->hold_probe = gst_pad_add_probe (
-          file->end,
-          GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
+          file->end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM,
           [] (GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; },
           nullptr, nullptr);
   }

@@ -353,7 +353,7 @@ def check_end(folder):
 
 def check_full_disk(folder):
     view = view_of("--background", "2040c0", "--size", f"{WIDTH}x{HEIGHT}")
-    run_until(view, lambda: view.sinks[0].get_property("last-sample"))
+    run_until(view, lambda: view.sinks[1].get_property("last-sample"))
     link = folder / "full.mkv"
     link.symlink_to("/dev/full")
     view.record(str(link))
