@@ -305,9 +305,16 @@ def maker_of(spec):
 
 def new_expander(widget, label, title, expanded):
     """Returns an expander with a label in Pango markup. `title`: its accessible name"""
-    expander = Gtk.Expander(label=label, use_markup=True, expanded=expanded)
+    text = Gtk.Label(label=label, use_markup=True, xalign=0, ellipsize=Pango.EllipsizeMode.END,
+                     tooltip_text=title)
+    expander = Gtk.Expander(label_widget=text, label_fill=True, expanded=expanded)
     name_widget(expander, title)
     expander.add(widget)
+    widget.show_all()
+    widget.set_no_show_all(True)
+    # GTK 3 moves the focus into a closed expander, unless what is in it is hidden.
+    expander.connect("notify::expanded", lambda e, _: widget.set_visible(e.get_expanded()))
+    widget.set_visible(expanded)
     return expander
 
 
@@ -356,7 +363,8 @@ class Group:
 
 
 class Controls:
-    """Column with a search field and the controls of elements."""
+    """Column with a search field and the controls of elements. They scroll together with the panel
+    of a view, which is above them."""
 
     def __init__(self, elements, pick=None):
         specs = [(element, properties_of(element)) for element in elements]
@@ -366,27 +374,36 @@ class Controls:
         self.search = Gtk.SearchEntry(placeholder_text="Search controls (Ctrl+F)", margin=6)
         name_widget(self.search, "Search controls")
         self.search.connect("search-changed", lambda entry: self.filter(entry.get_text()))
-        self.search.connect("stop-search", lambda entry: entry.set_text(""))
+        self.search.connect("stop-search", lambda _: self.stop_search())
         self.nothing = Gtk.Label(label="No control matches.", no_show_all=True, margin=12)
+        self.panel = None
+        self.box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         self.widget = self.layout()
 
     def layout(self):
-        box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        box.pack_start(self.nothing, False, False, 0)
+        self.box.pack_start(self.nothing, False, False, 0)
         labels = Gtk.SizeGroup(mode=Gtk.SizeGroupMode.HORIZONTAL)
         for group in self.groups:
-            box.pack_start(group.widget, False, False, 0)
+            self.box.pack_start(group.widget, False, False, 0)
         for row in self.rows:
             labels.add_widget(row.label)
         self.scrolled = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER,
-                                           min_content_width=MINIMUM_WIDTH)
-        self.scrolled.add(box)
+                                           width_request=MINIMUM_WIDTH)
+        self.scrolled.add(self.box)
+        # A panel that can scroll by itself does not need to.
+        self.scrolled.get_child().set_vscroll_policy(Gtk.ScrollablePolicy.NATURAL)
         # Scrolls to the control that the keyboard moves to
-        box.set_focus_vadjustment(self.scrolled.get_vadjustment())
+        self.box.set_focus_vadjustment(self.scrolled.get_vadjustment())
         both = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         both.pack_start(self.search, False, False, 0)
         both.pack_start(self.scrolled, True, True, 0)
         return both
+
+    def put_above(self, panel):
+        """Puts a widget above the controls. It is hidden during a search."""
+        self.panel = panel
+        self.box.pack_start(panel, False, False, 0)
+        self.box.reorder_child(panel, 0)
 
     def row(self, element, name):
         """Returns the row of a property. `element`: an element or its name"""
@@ -397,6 +414,12 @@ class Controls:
         """Shows the controls that match all words: name, property, description or element."""
         found = [group.filter(text.lower().split()) for group in self.groups]
         self.nothing.set_visible(not any(found))
+        if self.panel:
+            self.panel.set_visible(not text)
+
+    def stop_search(self):
+        self.search.set_text("")
+        self.search.get_toplevel().set_focus(None)
 
     def forget_refusals(self, changed):
         """Removes what the pipeline refused before a change: the element judges anew."""

@@ -26,15 +26,18 @@ def converted(sink, caps):
 
 def pixel_at(sink, x, y):
     """Returns the column and the row of the frame at a position of the sink's widget, or None
-    beside the frame. The frame is centred and as large as its aspect ratio allows."""
+    beside the frame. The frame is centred and as large as its aspect ratio allows, unless
+    force-aspect-ratio is off."""
     sample, size = sink.get_property("last-sample"), sink.get_property("widget").get_allocation()
     if not sample:
         return None
     info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
-    shown = info.width * info.par_n / info.par_d
-    scale = min(size.width / shown, size.height / info.height)
-    column = (x - (size.width - shown * scale) / 2) / (shown * scale) * info.width
-    row = (y - (size.height - info.height * scale) / 2) / scale
+    width, height = size.width, size.height
+    if sink.get_property("force-aspect-ratio"):
+        ratio = info.width * info.par_n / (info.height * info.par_d)
+        width, height = min(width, height * ratio), min(height, width / ratio)
+    column = (x - (size.width - width) / 2) / width * info.width
+    row = (y - (size.height - height) / 2) / height * info.height
     inside = 0 <= column < info.width and 0 <= row < info.height
     return (int(column), int(row)) if inside else None
 

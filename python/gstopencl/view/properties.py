@@ -153,7 +153,6 @@ def read_fraction(element, spec):
 
 
 def read_flags(element, spec):
-    # PyGObject 3.50 gives the value itself no names.
     value = element.get_property(spec.name)
     return "+".join(value.value_nicks) or "0"
 

@@ -63,21 +63,16 @@ class View:
         """Returns the content of the window: messages, pictures beside controls, and the bar."""
         paned = Gtk.Paned()
         paned.pack1(self.pictures(), True, True)
-        self.side = self.side_column()
+        self.side = self.controls.widget
+        panel = self.panel()
+        if panel:
+            self.controls.put_above(panel)
         paned.pack2(self.side, False, False)
         column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         column.pack_start(self.messages.bar, False, False, 0)
         column.pack_start(paned, True, True, 0)
         column.pack_start(self.tool_bar(), False, False, 0)
         return column
-
-    def side_column(self):
-        side = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        panel = self.panel()
-        if panel:
-            side.pack_start(panel, False, False, 0)
-        side.pack_start(self.controls.widget, True, True, 0)
-        return side
 
     def tool_bar(self):
         """Returns the bar below the pictures, with the status line."""
@@ -147,6 +142,7 @@ class View:
             ("<Control>p", "Presets", lambda: self.presets.button.clicked()),
             ("F11", "Full screen", self.toggle_full_screen),
             ("F1 question", "Keyboard shortcuts", self.show_shortcuts),
+            ("Escape", "Cancel picking a colour, or leave a control", self.leave),
             ("<Control>q", "Quit", self.stop),
         ]
 
@@ -154,9 +150,6 @@ class View:
         """Handles a key press. The widget with the focus comes first: the space bar presses a
         button, and arrows move a scale."""
         if self.window.activate_key(event) or self.window.propagate_key_event(event):
-            return True
-        if event.keyval == Gdk.KEY_Escape and self.picking:
-            self.end_picking()
             return True
         typing = isinstance(self.window.get_focus(), Gtk.Entry)
         if not typing and self.press(event):
@@ -170,6 +163,14 @@ class View:
         """Handles a key that no widget uses, while no text field has the focus. Returns whether it
         was used."""
         return False
+
+    def leave(self):
+        """Cancels picking. Otherwise takes the focus from a control, so that keys play and pause
+        again."""
+        if self.picking:
+            self.end_picking()
+        else:
+            self.window.set_focus(None)
 
     def show_shortcuts(self):
         return shortcuts.show(self.window, self.shortcuts())
@@ -247,8 +248,11 @@ class View:
     def show_rate(self):
         if self.stopped:
             return GLib.SOURCE_REMOVE
-        self.status.set_text("failed" if self.failed else "end of stream" if self.ended
-                             else self.report() if self.playing else "paused")
+        self.rendered()
+        self.status.set_text(
+            "failed" if self.failed else "end of stream" if self.ended
+            else "paused" if not self.playing else self.report() if self.has_shown
+            else "starting: waiting for the first frame")
         return GLib.SOURCE_CONTINUE
 
     def show_position(self):

@@ -14,6 +14,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -47,6 +48,11 @@ def run_until(view, what, timeout=100, may_fail=False, say=lambda: "waited in va
 def run_for(milliseconds):
     gtk.GLib.timeout_add(milliseconds, gtk.Gtk.main_quit)
     gtk.Gtk.main()
+
+
+def plays(view):
+    """Returns whether the status line says how many frames are shown."""
+    return re.fullmatch(r"[1-9]\d* frames/s", view.status.get_text())
 
 
 def close(view):
@@ -115,7 +121,7 @@ def check_window():
     view.play()
     run_until(view, lambda: levels_on_screen() > 100)
     check_turning(view, found)
-    run_until(view, lambda: view.status.get_text() not in ("", "0 frames/s"))
+    run_until(view, lambda: plays(view))
     assert not view.transport.bar.get_visible(), "a live source cannot seek"
     check_refused(view)
     check_search(view)
@@ -148,15 +154,8 @@ def check_refused(view):
     assert not row.note_box.get_visible()
 
 
-def is_open(widget):
-    """Returns whether a widget is visible and in no closed expander, whose children GTK maps."""
-    parent = widget.get_parent()
-    closed = isinstance(parent, gtk.Gtk.Expander) and not parent.get_expanded()
-    return widget.get_visible() and not closed and (not parent or is_open(parent))
-
-
 def seen(view):
-    return {row.control.get_name() for row in view.controls.rows if is_open(row.control)}
+    return {row.control.get_name() for row in view.controls.rows if row.control.get_mapped()}
 
 
 def check_search(view):
@@ -203,17 +202,41 @@ def check_keys(view):
     press("f", control)
     assert view.side.get_mapped() and view.window.get_focus() == view.controls.search
     assert take_key(view, "space") and view.playing, "typed into the field"
-    view.window.set_focus(None)
+    view.controls.search.emit("stop-search")  # Escape
+    assert not view.window.get_focus() and not view.controls.search.get_text()
     press("space")
     assert not view.playing and view.status.get_text() == "paused"
     press("space")
     assert view.playing
+    view.controls.row("interp", "wavelength-min").control.grab_focus()
+    assert view.window.get_focus()
+    press("Escape")
+    assert not view.window.get_focus()
     press("F1")
     window = next(window for window in gtk.Gtk.Window.list_toplevels()
                   if isinstance(window, gtk.Gtk.ShortcutsWindow))
     assert len([child for child in descendants(window)
                 if isinstance(child, gtk.Gtk.ShortcutsShortcut)]) == len(view.shortcuts())
     window.destroy()
+    check_focus(view)
+
+
+def check_focus(view):
+    """Checks that Tab reaches every control that is shown, and scrolls to it."""
+    reached, area = set(), view.controls.scrolled
+    for _ in range(200):
+        if not view.window.child_focus(gtk.Gtk.DirectionType.TAB_FORWARD):
+            view.window.set_focus(None)  # and to the start again
+            continue
+        focus = view.window.get_focus()
+        reached |= {row.control.get_name() for row in view.controls.rows
+                    if focus.is_ancestor(row.control) or focus == row.control}
+        handle_events()
+        if focus.is_ancestor(area):
+            _, top = focus.translate_coordinates(area, 0, 0)
+            height = area.get_allocated_height()
+            assert -1 <= top <= height - focus.get_allocated_height() + 1, (focus, top, height)
+    assert reached == seen(view), reached ^ seen(view)
 
 
 def handle_events():
@@ -403,7 +426,7 @@ def check_end():
 
 def check_pick():
     """Checks the colour of the first and of the last column of each bar of the picture, by clicks
-    into the window."""
+    into the window, also where the picture is stretched."""
     view = pipeline.view_of(FILM.format(-1))
     view.play()
     run_until(view, lambda: any(view.rendered()))
@@ -411,22 +434,29 @@ def check_pick():
     row, picture = view.controls.row("fill", "color"), view.sinks[0].get_property("widget")
     pick = [button for button in descendants(row.control) if isinstance(button, gtk.Gtk.Button)][-1]
     size = picture.get_allocation()
-    scale = min(size.width / 320, size.height / 240)
+    assert size.width / size.height < 320 / 240 * 0.95, "bars above and below the picture"
     for n, colour in enumerate(BARS):
         for column in 320 * n // 7, 320 * (n + 1) // 7 - 1:
-            pick.clicked()
-            x = size.width / 2 + (column + 0.5 - 160) * scale
-            press_button(*on_screen(picture, view.window, int(x), size.height // 2), 1)
-            run_until(view, lambda: not view.picking, 5)
+            pick_colour(view, pick, int((column + 0.5) * size.width / 320), size.height // 2)
             assert row.element.get_property("color") == 0xff000000 | colour, (column, colour)
     pick.clicked()
     press_button(*on_screen(picture, view.window, size.width // 2, 2), 1)  # above the picture
     run_for(300)
     assert view.picking and take_key(view, "Escape") and not view.picking
     assert row.element.get_property("color") == 0xff000000 | BARS[-1]
+    view.sinks[0].set_property("force-aspect-ratio", False)
+    pick_colour(view, pick, size.width * 3 // 14, 2)
+    assert row.element.get_property("color") == 0xff000000 | BARS[1]
     check_screenshot(view)
     check_sizes(view)
     close(view)
+
+
+def pick_colour(view, pick, x, y):
+    """Presses the button `pick`, and clicks into the picture."""
+    pick.clicked()
+    press_button(*on_screen(view.sinks[0].get_property("widget"), view.window, x, y), 1)
+    run_until(view, lambda: not view.picking, 5)
 
 
 def check_screenshot(view):
@@ -503,7 +533,7 @@ def check_failure():
     view.pipeline.get_by_name("bad").set_property("error-after", -1)
     assert view.replay.get_mapped()
     view.replay.clicked()
-    run_until(view, lambda: view.status.get_text() not in ("0 frames/s", "failed"), 10)
+    run_until(view, lambda: plays(view), 10)
     assert not view.messages.bar.get_visible() and not view.failed
     close(view)
 
