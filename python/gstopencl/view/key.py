@@ -2,53 +2,23 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import argparse
 import os
 import pathlib
-import re
 import shlex
 import sys
 import tempfile
 
 from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gdk, GLib, Gst, Gtk, need_display
+from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
+                           source_or_demo)
 from .keypanel import Panel
 from .keypictures import MODES, STEP, Comparison, mode_buttons
 from .window import View, reason_of, show
 
-PROGRAM = "opencl-view --key"
 GREY = 0x808080  # default background
 END_TIMEOUT = 20  # seconds that a recording may take to end when the window closes
 LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a frame
-ABOUT = """\
-Keys a film, a picture or a camera before a green or blue screen, and shows it over a background.
-Without FILE, keys the first camera, or a test picture if there is none. The window shows the
-original, the matte, the result, or original and result beside each other. A picture, a film or a
-colour that is dropped on the window becomes the background."""
-EXAMPLES = """\
-examples:
-  opencl-view --key --background beach.jpg actor.mp4
-  opencl-view --key --background 203060 --loopback /dev/video9 /dev/video0
-pipelines/greenscreen.sh does the same without a window, and keeps alpha in files. docs/keying.md
-says how to choose the settings."""
-# Options that are properties of greenscreenbin, with their help
-SETTINGS = {
-    "method": ("difference|chroma|distance", "keying method (difference)"),
-    "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
-    "smoothness": ("VALUE", "0 … 2, from there to where all is opaque (0.95)"),
-    "balance": ("VALUE", "0 … 1, what green is compared with: 0 the smaller of red and blue, 1 the "
-                "larger (0.75)"),
-    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, with --method distance (0.025)"),
-    "plate": ("adaptive|measured|frozen|none|FILE", "the screen's colour at each place (adaptive)"),
-    "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
-    "grow": ("PIXELS", "-64 … 64, moves edges outwards, or inwards if negative (0)"),
-    "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
-    "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
-}
-SWITCHES = {
-    "quiet": "less flicker of edges that do not move",
-    "linear": "keys and blends light instead of levels",
-}
 
 
 class Keying(View):
@@ -69,6 +39,7 @@ class Keying(View):
         self.waiting = []  # outputs that begin when the pipeline has changed its state
         self.folder = tempfile.TemporaryDirectory(prefix="opencl-view-")
         self.background = None  # path of the file
+        self.mode_before = "result"  # of the pictures, while a colour is picked
         self.comparison = Comparison(*(sink.get_property("widget") for sink in sinks),
                                      self.use_background)
         self.has_sound = has_sound
@@ -99,7 +70,8 @@ class Keying(View):
         return self.rows.widget
 
     def shortcuts(self):
-        modes = [(str(number), f"Show: {text.lower()}", lambda m=mode: self.buttons[m].set_active(True))
+        modes = [(str(number), f"Show: {text.lower()}",
+                  lambda mode=mode: self.buttons[mode].set_active(True))
                  for number, (mode, (text, _)) in enumerate(MODES.items(), 1)]
         return [*modes, ("k", "Pick the key colour", self.pick_key),
                 ("<Control>r", "Record, or end the recording", self.rows.choose_record),
@@ -118,6 +90,17 @@ class Keying(View):
         return f"{rate} · recording {self.recording.path.name}" if self.recording else rate
 
     # Key
+
+    def pick(self, done):
+        """Shows the original until a colour is picked."""
+        if not self.picking:
+            self.mode_before = self.comparison.mode
+        self.buttons["original"].set_active(True)
+        super().pick(done)
+
+    def end_picking(self):
+        super().end_picking()
+        self.buttons[self.mode_before].set_active(True)
 
     def pick_key(self):
         self.pick(lambda colour: self.use_key(colour & 0xffffff))
@@ -201,7 +184,7 @@ class Keying(View):
             self.waiting.append(output)
 
     def keep_all_frames(self, all_frames):
-        """Sinks that are late ask elements before them to drop frames, also those of a recording."""
+        """Keeps sinks from asking elements to drop frames. A recording needs late ones, too."""
         for sink in self.sinks:
             sink.set_property("qos", not all_frames and sink.get_property("max-lateness") >= 0)
 
@@ -330,143 +313,6 @@ class Keying(View):
         self.folder.cleanup()
 
 
-# --- arguments ---
-
-
-def parser():
-    made = argparse.ArgumentParser(
-        prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE | DEVICE]", description=ABOUT,
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    add = made.add_argument
-    add("file", nargs="?", metavar="FILE", help="film or picture, or a camera such as /dev/video0")
-    add("--camera", metavar="DEVICE", help="instead of FILE, such as /dev/video0")
-    add("--size", metavar="WIDTHxHEIGHT", help="of the result in pixels (that of FILE)")
-    add("--background", metavar="FILE|RRGGBB", default=f"{GREY:06x}",
-        help="a picture, a film or a colour (grey)")
-    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen",
-        help="the screen's colour; \"screen\", the green or blue that is found (default); or the "
-        "corner where it is seen: top-left, top-right, bottom-left, bottom-right")
-    for name, (value, text) in SETTINGS.items():
-        add(f"--{name}", metavar=value, help=text)
-    for name, text in SWITCHES.items():
-        add(f"--{name}", action="store_true", help=text)
-    add("--network", metavar="MODEL", help="garbage and holdout mattes from an ONNX file that finds "
-        "people")
-    add("--model", metavar="MODEL", help="no screen: an ONNX file finds the person")
-    add("--output", metavar="FILE", help="records from the first frame on: "
-        f"{', '.join(keyoutput.FORMATS)}; or a virtual camera, as --loopback")
-    add("--microphone", action="store_true", help="records the sound of the microphone")
-    add("--loopback", metavar="DEVICE", help="feeds a virtual camera, such as /dev/video9")
-    add("--loop", action="store_true", help="plays a film again at its end")
-    add("--quit-at-end", action="store_true", help="closes the window at the end of a film")
-    add("--device", help="auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name")
-    add("--print", action="store_true", help="prints the pipeline as a command, and plays nothing")
-    return made
-
-
-def key_settings(key):
-    """Returns the properties of an option --key-color. Raises ValueError."""
-    if key == "screen" or re.fullmatch("(top|bottom)-(left|right)", key):
-        return [("auto-key", key)]
-    colour = keyfiles.colour_of(key)
-    if colour is None:
-        raise ValueError(f"--key-color {key}: expected RRGGBB, screen, top-left, top-right, "
-                         "bottom-left or bottom-right")
-    return [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
-
-
-def checked(element, name, value):
-    """Returns the value of an option, if its property takes that. Raises ValueError."""
-    spec = element.find_property(name)
-    if hasattr(spec, "minimum"):
-        try:
-            number = float(value)
-        except ValueError:
-            raise ValueError(f"--{name} {value}: expected a number") from None
-        if not spec.minimum <= number <= spec.maximum:
-            raise ValueError(f"--{name} {value}: expected {spec.minimum:g} to {spec.maximum:g}")
-        return value
-    values = [v.value_nick for v in type(element.get_property(name)).__enum_values__.values()]
-    if value not in values:
-        raise ValueError(f"--{name} {value}: expected {', '.join(values)}")
-    return value
-
-
-def settings_of(asked):
-    """Returns the properties of greenscreenbin that options set. Raises ValueError."""
-    element = Gst.ElementFactory.make("greenscreenbin")
-    if not element:
-        raise ValueError("there is no element greenscreenbin; is GST_PLUGIN_PATH set?")
-    found = key_settings(asked.key_color)
-    for name in SETTINGS:
-        value = getattr(asked, name.replace("-", "_"))
-        if name == "plate" and value and os.path.isfile(value):
-            found += [("plate", "file"), ("plate-location", value)]
-        elif value is not None:
-            found.append((name, checked(element, name, value)))
-    found += [(name, "true") for name in SWITCHES if getattr(asked, name)]
-    for screen, model in ("auto", asked.network), ("none", asked.model):
-        if model:
-            if not os.path.isfile(model):
-                raise ValueError(f"{model}: no such file")
-            found += [("screen", screen), ("model-file", model)]
-    return found
-
-
-def background_of(text):
-    """Returns a colour 0xRRGGBB or the path of a picture or film. Raises ValueError."""
-    if text == "none":
-        raise ValueError("--background none: the window has no alpha; use pipelines/greenscreen.sh")
-    colour = keyfiles.colour_of(text)
-    if colour is not None:
-        return colour
-    if not os.path.exists(text):
-        raise ValueError(f"--background {text}: no such file, and no colour RRGGBB")
-    keyfiles.film_of(text)
-    return text
-
-
-def source_of(asked):
-    """Returns the launch line of the source and whether it has sound. Raises ValueError."""
-    place = asked.camera or asked.file
-    if asked.camera and asked.file:
-        raise ValueError(f"--camera {asked.camera}: beside {asked.file}")
-    place = place or keyfiles.first_camera()
-    if not place:
-        return keypipeline.DEMO, False
-    if asked.camera or place.startswith("/dev/"):
-        if not os.path.exists(place):
-            raise ValueError(f"{place}: no such camera")
-        return keypipeline.source_of_camera(place), False
-    if not os.path.exists(place) and "://" not in place:
-        raise ValueError(f"{place}: no such file")
-    film = keyfiles.film_of(place)
-    return keypipeline.source_of_film(film), film.has_sound
-
-
-def source_or_demo(asked):
-    """Returns what source_of () returns, and the reason if the window shows the test picture
-    instead of a file. Raises ValueError where nobody would see the reason."""
-    try:
-        return *source_of(asked), None
-    except ValueError as error:
-        if asked.quit_at_end or asked.output or asked.loopback or asked.print \
-                or not asked.file or not os.path.isfile(asked.file):
-            raise
-        return keypipeline.DEMO, False, f"{error}. This is a test picture."
-
-
-def check_outputs(asked):
-    if asked.output and asked.output.startswith("/dev/video"):
-        asked.loopback, asked.output = asked.output, None
-    if asked.loopback and not os.path.exists(asked.loopback):
-        raise ValueError(f"{asked.loopback}: no such device. {keyfiles.NO_VIRTUAL_CAMERA}")
-    if asked.output:
-        keyoutput.film_line(asked.output, True)
-    if asked.size and not re.fullmatch(r"[1-9]\d{0,4}x[1-9]\d{0,4}", asked.size):
-        raise ValueError(f"--size {asked.size}: expected WIDTHxHEIGHT, such as 640x360")
-
-
 def view_of(words):
     """Returns the window of the arguments, or None with --print. Raises ValueError."""
     asked = parser().parse_args(words)
@@ -475,17 +321,16 @@ def view_of(words):
     check_outputs(asked)
     settings = settings_of(asked)
     background = background_of(asked.background)
-    source, has_sound, refused = source_or_demo(asked)
-    is_live = "uridecodebin" not in source or "imagefreeze" in source
-    line = keypipeline.line_of(source, settings, asked.size, is_live)
+    source, refused = source_or_demo(asked)
+    line = keypipeline.line_of(source, settings, asked.size)
     if asked.print:
         print(printed(line, background))
         return None
-    view = Keying(line, background, has_sound, asked.quit_at_end)
+    view = Keying(line, background, source.has_sound, asked.quit_at_end)
     view.transport.loop.set_active(asked.loop)
     if refused:
         view.warn(refused)
-    if asked.output and is_live:
+    if asked.output and source.is_live:
         view.when_shown(lambda: view.record(asked.output, asked.microphone))
     elif asked.output:
         view.record(asked.output, asked.microphone)

@@ -2,7 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-from .gtk import Gdk, Gtk, name_widget
+from .gtk import Gdk, Gtk, Pango, name_widget
 
 MODES = {  # from the mode to its button's text and tooltip
     "original": ("Original", "The frame as filmed (1)"),
@@ -10,6 +10,7 @@ MODES = {  # from the mode to its button's text and tooltip
     "result": ("Result", "The foreground over the background (3)"),
     "split": ("Split", "Original left and result right of a line that can be dragged (4)"),
 }
+NARROW = b"button { padding: 4px 6px; }"  # fits beside the controls in 640 pixels
 NEAR = 8  # pixels from the divider in which the pointer takes it
 STEP = 0.02  # of the width, for a key
 DROPPED_COLOUR, DROPPED_FILE = 1, 2
@@ -19,9 +20,14 @@ def mode_buttons(choose):
     """Returns a row of buttons for the modes, and the buttons by mode. choose (mode)"""
     row, buttons = Gtk.Box(halign=Gtk.Align.CENTER, margin=6), {}
     row.get_style_context().add_class("linked")
+    style = Gtk.CssProvider()
+    style.load_from_data(NARROW)
     for mode, (text, tooltip) in MODES.items():
-        button = Gtk.RadioButton.new_with_label_from_widget(next(iter(buttons.values()), None), text)
+        first = next(iter(buttons.values()), None)
+        button = Gtk.RadioButton.new_with_label_from_widget(first, text)
         button.set_mode(False)
+        button.get_child().set_ellipsize(Pango.EllipsizeMode.END)  # in a narrow window
+        button.get_style_context().add_provider(style, Gtk.STYLE_PROVIDER_PRIORITY_APPLICATION)
         button.set_tooltip_text(tooltip)
         button.connect("toggled", lambda b, mode=mode: b.get_active() and choose(mode))
         row.add(button)
@@ -49,6 +55,7 @@ class Comparison:
                 self.widget.add(layer)
             else:
                 self.widget.add_overlay(layer)
+        self.widget.connect("draw", self.draw_ground)
         self.widget.connect_after("draw", self.draw_divider)
         original.add_events(Gdk.EventMask.POINTER_MOTION_MASK | Gdk.EventMask.BUTTON_PRESS_MASK
                             | Gdk.EventMask.BUTTON_RELEASE_MASK)
@@ -76,6 +83,12 @@ class Comparison:
     def column(self):
         return round(self.divider * self.widget.get_allocated_width())
 
+    def draw_ground(self, _widget, context):
+        """Paints what shows through at the edges of frames."""
+        context.set_source_rgb(0, 0, 0)
+        context.paint()
+        return False
+
     def draw_layer(self, layer, context):
         """Limits what a sink draws to its part of the place. Returns whether it draws nothing."""
         if self.mode not in self.layers[layer]:
@@ -88,6 +101,7 @@ class Comparison:
     def draw_divider(self, _widget, context):
         if self.mode == "split":
             height = self.widget.get_allocated_height()
+            context.new_path()  # The sinks leave one.
             for width, level in (3, 0), (1, 1):
                 context.set_source_rgb(level, level, level)
                 context.set_line_width(width)
