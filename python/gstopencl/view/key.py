@@ -197,11 +197,14 @@ class Keying(View):
     def close_recording(self, failure=None):
         recording, self.recording = self.recording, None
         recording.remove()
+        if recording.start is None and not failure:
+            failure = "it has no frame"
         self.keep_all_frames(False)
         self.rows.show_recording(False)
         if failure:
-            self.warn(f"{recording.name} is not whole: {failure}")
-            print(f"{PROGRAM}: {recording.name} is not whole: {failure}", file=sys.stderr)
+            text = f"{recording.name} is not whole: {failure.splitlines()[0]}"
+            self.warn(text)
+            print(f"{PROGRAM}: {text}", file=sys.stderr)
         else:
             self.tell(f"Saved {recording.path}")
         then, self.after_recording = self.after_recording, None
