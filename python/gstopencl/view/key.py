@@ -6,7 +6,6 @@ import os
 import pathlib
 import shlex
 import sys
-import tempfile
 
 from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gdk, GLib, Gst, Gtk, need_display
@@ -37,7 +36,6 @@ class Keying(View):
         self.key = pipeline.get_by_name("key")
         self.recording = self.feeding = self.after_recording = None
         self.waiting = []  # outputs that begin when the pipeline has changed its state
-        self.folder = tempfile.TemporaryDirectory(prefix="opencl-view-")
         self.background = None  # path of the file
         self.mode_before = "result"  # of the pictures, while a colour is picked
         self.comparison = Comparison(*(sink.get_property("widget") for sink in sinks),
@@ -136,10 +134,10 @@ class Keying(View):
     def use_background(self, value):
         """Puts a file, a URI or a colour 0xRRGGBB behind the foreground. Says why it cannot."""
         try:
-            path = keyfiles.colour_picture(value, self.folder.name) if isinstance(value, int) \
+            path = keyfiles.colour_picture(value) if isinstance(value, int) \
                 else self.checked_background(value)
-        except ValueError as error:
-            self.warn(str(error))
+        except (ValueError, OSError, GLib.Error) as error:
+            self.warn(getattr(error, "message", str(error)))
             return
         self.rows.show_background(value if isinstance(value, int) else pathlib.Path(path).name)
         self.background = path
@@ -313,7 +311,6 @@ class Keying(View):
     def leave(self):
         self.end_feeding()
         super().stop()
-        self.folder.cleanup()
 
 
 def view_of(words):

@@ -15,6 +15,7 @@ from gi.repository import GdkPixbuf, GstPbutils  # noqa: E402
 from .gtk import Gio, GLib, Gst  # noqa: E402
 
 TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
+COLOURS = pathlib.Path(GLib.get_user_cache_dir()) / "opencl-view" / "colours"
 VIRTUAL_DEVICES = pathlib.Path("/sys/devices/virtual/video4linux")
 NO_VIRTUAL_CAMERA = (
     "There is no virtual camera: \"sudo apt-get install v4l2loopback-dkms && sudo modprobe "
@@ -58,9 +59,10 @@ def colour_of(text):
     return int(text, 16) if re.fullmatch("#?[0-9a-fA-F]{6}", text) else None
 
 
-def colour_picture(colour, folder):
-    """Writes a picture of the colour 0xRRGGBB into the folder, and returns its path."""
-    path = pathlib.Path(folder) / f"{colour:06x}.png"
+def colour_picture(colour):
+    """Returns the path of a picture of the colour 0xRRGGBB. It stays, since presets name it."""
+    path = COLOURS / f"{colour:06x}.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
     pixels = GdkPixbuf.Pixbuf.new(GdkPixbuf.Colorspace.RGB, False, 8, 16, 16)
     pixels.fill(colour << 8 | 0xff)
     pixels.savev(str(path), "png", [], [])

@@ -418,7 +418,7 @@ with tempfile.TemporaryDirectory() as name, screen():
     gtk.Gst.init(None)
     assert gtk.Gtk.init_check(None)[0]
     place = pathlib.Path(name)
-    keyfiles.VIRTUAL_DEVICES = place / "devices"
+    keyfiles.VIRTUAL_DEVICES, keyfiles.COLOURS = place / "devices", place / "colours"
     write_files(place)
     for check in (check_views, check_backgrounds, check_camera, check_recording, check_end,
                   check_full_disk, check_refusals):
