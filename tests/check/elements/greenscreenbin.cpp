@@ -313,6 +313,29 @@ TEST_ROWS (test_greenscreenbin_keeps_its_background_file_after_a_seek,
   }
 }
 
+/* The background is decoded long before the first frame of the camera. */
+TEST (test_greenscreenbin_of_a_camera_begins_at_its_size)
+{
+  Folder folder;
+  const std::string launch =
+      "videotestsrc is-live=true pattern=solid-color foreground-color=0xff10a030 ! "
+      "video/x-raw,width=64,height=48,framerate=2/1 ! greenscreenbin "
+      "background-location="
+      + written (folder, "blue.png", "0xff2040c0")
+      + " ! videoconvert ! video/x-raw,format=RGBA ! appsink name=out sync=false";
+  Pipeline pipeline (launch);
+  pipeline.start ();
+  for (int frame = 0; frame < 2; frame++) {
+    Owned<GstSample> sample = pipeline.pull ();
+    GstVideoInfo info;
+    fail_unless (
+        sample && gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    fail_unless (
+        info.width == 64 && info.height == 48, "%d x %d", info.width, info.height);
+  }
+  fail_unless (becomes (pipeline["out"], blue));
+}
+
 namespace {
 /* As x264enc, which prefers full chroma */
 #define ENCODER "video/x-raw,format={Y444,Y42B,I420,YV12,NV12}"
