@@ -874,16 +874,18 @@ show_again (GstPad *end, guint32 seqnum)
   if (frame)
     gst_buffer_ref (frame);
   GST_OBJECT_UNLOCK (end);
-  for (GstEvent *flush :
-      {gst_event_new_flush_start (), gst_event_new_flush_stop (TRUE)}) {
-    gst_event_set_seqnum (flush, seqnum);
-    gst_pad_push_event (end, flush);
-  }
+  GstEvent *start = gst_event_new_flush_start (), *stop = gst_event_new_flush_stop (TRUE);
+  gst_event_set_seqnum (start, seqnum);
+  gst_event_set_seqnum (stop, seqnum);
+  gst_pad_push_event (end, start);
+  GST_PAD_STREAM_LOCK (end); /* The queue no longer pushes. */
+  gst_pad_push_event (end, stop);
   if (segment && frame) {
     gst_pad_push_event (end, gst_event_ref (segment));
     gst_pad_push (end, gst_buffer_ref (frame));
     gst_pad_push_event (end, gst_event_new_eos ());
   }
+  GST_PAD_STREAM_UNLOCK (end);
   gst_clear_event (&segment);
   gst_clear_buffer (&frame);
 }
