@@ -10,9 +10,10 @@
  * device. The background is the stream of the request pad `background`, the image or
  * video file `background-location`, or else `background-color` (0 = transparent). It is
  * scaled to the size of the input. A background that ends before the input repeats its
- * last frame. If the element started with a background file, another file may be set
- * while playing. It is shown as soon as its first frame is decoded. If it cannot be read,
- * the element posts a warning and keeps the previous background.
+ * last frame. A background file restarts when the input seeks. If the element started
+ * with a background file, another file may be set while playing. It is shown as soon as
+ * its first frame is decoded. If it cannot be read, the element posts a warning and keeps
+ * the previous background.
  *
  * Opaque output is I420 or NV12 if downstream accepts one of them, so that encoders write
  * 4:2:0 video, which all players show. Elements that only accept full chroma, such as
@@ -25,8 +26,9 @@
  * #openclcompositor. With `linear`, such a background is blended in linear light, too.
  *
  * The request pads `garbage`, `holdout` and `plate` are those of #chromakey: mattes of
- * what is keyed out and of what stays, and an image of the empty screen. All request pads
- * are linked by their names only, never by gst_element_link().
+ * what is keyed out and of what stays, and an image of the empty screen. The request pad
+ * `matte` gives the matte as GRAY8 video. It must be requested before the element starts.
+ * All request pads are linked by their names only, never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
  * auto-key=screen core=true subject=true spill=1`.
@@ -103,6 +105,8 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define NETWORK_FORMATS ON_DEVICE ", format=RGBA"
 #define CAPS "video/x-raw(ANY)"
 
+typedef struct _GstGreenscreenBin GstGreenscreenBin;
+
 namespace {
 enum {
   PROP_BACKGROUND_LOCATION = 1,
@@ -148,12 +152,15 @@ struct BackgroundFile {
   GstPad *end = nullptr;              /* source pad of the queue; owned */
   GstPad *pad = nullptr;  /* (nullable): compositor pad, once it is shown; owned */
   gulong block_probe = 0; /* probe that blocks `end` until then */
+  gulong hold_probe = 0;  /* probe that blocks `end` until the foreground begins */
   bool is_over = false;   /* failed or stopped: ignore its errors */
 };
 using BackgroundFiles = std::list<BackgroundFile *>;
 
-/* End of the foreground. Later frames are dropped. */
+/* Begin and end of the foreground. Later frames are dropped. */
 struct End {
+  GstGreenscreenBin *bin;
+  bool has_begun = false;
   bool is_over = false;
   GstClockTime time = 0; /* running time at the end of its last frame */
   GstSegment segment;
@@ -175,7 +182,10 @@ struct _GstGreenscreenBin {
   GstElement *split, *ahead;    /* (nullable): tee and queue before key, with mattes */
   GstElement *mattes;           /* (nullable): bin that feeds the mattes of key */
   GstElement *shape;            /* behind key or refine */
+  GstElement *matte_split;      /* (nullable): tee behind shape, for the pad matte */
+  GstElement *matte_end;        /* (nullable): last element of its branch */
   GstElement *compositor;       /* (nullable): replaces fill if there is a background */
+  GstElement *foreground_queue; /* (nullable): ahead of compositor */
   GstElement *output_caps;      /* capsfilter behind compositor */
   GstPad *foreground;           /* (nullable): pad of compositor */
   GstPad *background;           /* (nullable): the request pad */
@@ -201,6 +211,8 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
     "background", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate matte_template = GST_STATIC_PAD_TEMPLATE (
+    "matte", GST_PAD_SRC, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS ", format=GRAY8"));
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
@@ -654,11 +666,39 @@ fit_to_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Records the end of the foreground, in its streaming thread. */
+/* Blocks files that are shown until the foreground begins. Otherwise the compositor of a
+ * live pipeline makes frames of the background alone, and is far ahead or blocked when the
+ * camera gives its first frame. */
+static void
+hold_files (GstGreenscreenBin *self)
+{
+  g_mutex_lock (&self->changing);
+  for (BackgroundFile *file : *self->files) {
+    if (file->pad && !file->hold_probe)
+      file->hold_probe = gst_pad_add_probe (
+          file->end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM,
+          [] (GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; },
+          nullptr, nullptr);
+  }
+  g_mutex_unlock (&self->changing);
+}
+
+static void
+release_files (GstGreenscreenBin *self)
+{
+  g_mutex_lock (&self->changing);
+  for (BackgroundFile *file : *self->files)
+    if (const gulong probe = std::exchange (file->hold_probe, 0))
+      gst_pad_remove_probe (file->end, probe);
+  g_mutex_unlock (&self->changing);
+}
+
+/* Records the begin and the end of the foreground, in its streaming thread. */
 static GstPadProbeReturn
 watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   End &end = *static_cast<End *> (data);
+  bool begins = false;
   GST_OBJECT_LOCK (pad);
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
@@ -668,13 +708,16 @@ watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
       end.time =
           time
           + (GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 1);
+    begins = !std::exchange (end.has_begun, true);
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_SEGMENT) {
     gst_event_copy_segment (GST_PAD_PROBE_INFO_EVENT (info), &end.segment);
-    end.is_over = false;
+    end.has_begun = end.is_over = false;
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_EOS) {
     end.is_over = true;
   }
   GST_OBJECT_UNLOCK (pad);
+  if (begins)
+    release_files (end.bin);
   return GST_PAD_PROBE_OK;
 }
 
@@ -701,7 +744,7 @@ end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
   }
   gst_clear_object (&bin);
   GST_OBJECT_LOCK (above);
-  bool is_after = end.is_over && GST_CLOCK_TIME_IS_VALID (time) && time >= end.time;
+  const bool is_after = end.is_over && GST_CLOCK_TIME_IS_VALID (time) && time >= end.time;
   GST_OBJECT_UNLOCK (above);
   if (!is_after)
     return GST_PAD_PROBE_OK;
@@ -713,7 +756,7 @@ end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
 static void
 watch_pads (GstGreenscreenBin *self, GstPad *above)
 {
-  End *end = new End;
+  End *end = new End{self};
   GstPad *source = gst_element_get_static_pad (self->compositor, "src");
 
   gst_segment_init (&end->segment, GST_FORMAT_TIME);
@@ -740,6 +783,13 @@ set_light_wrap (GstGreenscreenBin *self, gdouble light_wrap)
     g_object_set (foreground, "light-wrap", light_wrap, nullptr);
 }
 
+/* Returns the last element of the matte, which fill or compositor follows. */
+static GstElement *
+end_of_matte (GstGreenscreenBin *self)
+{
+  return self->matte_split ? self->matte_split : self->shape;
+}
+
 /* Replaces keyfill by openclcompositor. */
 static bool
 insert_compositor (GstGreenscreenBin *self)
@@ -752,10 +802,11 @@ insert_compositor (GstGreenscreenBin *self)
   if (!ahead || !compositor || !self->output_caps)
     return false;
   self->compositor = compositor;
+  self->foreground_queue = ahead;
   gst_util_set_object_arg (G_OBJECT (compositor), "background", "transparent");
   g_object_bind_property (
       self->key, "linear", compositor, "linear", G_BINDING_SYNC_CREATE);
-  gst_element_unlink_many (self->shape, self->fill, self->out, nullptr);
+  gst_element_unlink_many (end_of_matte (self), self->fill, self->out, nullptr);
   gst_element_set_locked_state (self->fill, TRUE);
   GstPad *above = gst_element_request_pad_simple (compositor, "sink_%u");
   GstPad *source = gst_element_get_static_pad (ahead, "src");
@@ -765,7 +816,7 @@ insert_compositor (GstGreenscreenBin *self)
   GST_OBJECT_UNLOCK (self);
   g_object_set (above, "zorder", 1, "light-wrap", light_wrap, nullptr);
   watch_pads (self, above);
-  gst_element_link (self->shape, ahead);
+  gst_element_link (end_of_matte (self), ahead);
   gst_pad_link (source, above);
   gst_element_link_many (compositor, self->output_caps, self->out, nullptr);
   gst_object_unref (source);
@@ -799,6 +850,87 @@ add_background_converter (GstGreenscreenBin *self, GstElement **queue)
 }
 
 /* --- background files --- */
+
+/* Keeps the last frame of a file, for show_again(). */
+static GstPadProbeReturn
+keep_frame (GstPad *end, GstPadProbeInfo *info, gpointer)
+{
+  GST_OBJECT_LOCK (end);
+  g_object_set_data_full (G_OBJECT (end), "frame",
+      gst_buffer_ref (GST_PAD_PROBE_INFO_BUFFER (info)),
+      [] (gpointer buffer) { gst_buffer_unref (GST_BUFFER (buffer)); });
+  GST_OBJECT_UNLOCK (end);
+  return GST_PAD_PROBE_OK;
+}
+
+/* Flushes the compositor's pad and sends it the last frame again, as a file that starts at
+ * the running time 0. */
+static void
+show_again (GstPad *end, guint32 seqnum)
+{
+  GstEvent *segment = gst_pad_get_sticky_event (end, GST_EVENT_SEGMENT, 0);
+  GST_OBJECT_LOCK (end);
+  auto *frame = static_cast<GstBuffer *> (g_object_get_data (G_OBJECT (end), "frame"));
+  if (frame)
+    gst_buffer_ref (frame);
+  GST_OBJECT_UNLOCK (end);
+  GstEvent *start = gst_event_new_flush_start (), *stop = gst_event_new_flush_stop (TRUE);
+  gst_event_set_seqnum (start, seqnum);
+  gst_event_set_seqnum (stop, seqnum);
+  gst_pad_push_event (end, start);
+  GST_PAD_STREAM_LOCK (end); /* The queue no longer pushes. */
+  gst_pad_push_event (end, stop);
+  if (segment && frame) {
+    gst_pad_push_event (end, gst_event_ref (segment));
+    gst_pad_push (end, gst_buffer_ref (frame));
+    gst_pad_push_event (end, gst_event_new_eos ());
+  }
+  GST_PAD_STREAM_UNLOCK (end);
+  gst_clear_event (&segment);
+  gst_clear_buffer (&frame);
+}
+
+/* Restarts a background file when the foreground seeks, since the compositor forgets the
+ * frame that it showed. Images that cannot seek are shown again. */
+static void
+restart_file (GstPad *end, guint32 seqnum)
+{
+  GstEvent *seek = gst_event_new_seek (1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
+      GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0);
+  GstElement *queue = gst_pad_get_parent_element (end);
+  GstPad *sink = gst_element_get_static_pad (queue, "sink");
+
+  gst_event_set_seqnum (seek, seqnum);
+  gst_pad_set_offset (end, 0);
+  if (!gst_pad_push_event (sink, seek))
+    show_again (end, seqnum);
+  gst_object_unref (sink);
+  gst_object_unref (queue);
+}
+
+/* Positions of the foreground are not those of the file. */
+static GstPadProbeReturn
+restart_with_foreground (GstPad *end, GstPadProbeInfo *info, gpointer)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+  GstSeekFlags flags;
+
+  if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_seek (
+      event, nullptr, nullptr, &flags, nullptr, nullptr, nullptr, nullptr);
+  if (!(flags & GST_SEEK_FLAG_FLUSH))
+    return GST_PAD_PROBE_OK;
+  if (GstObject *bin = gst_element_get_parent (GST_PAD_PARENT (end))) {
+    GST_OBJECT_LOCK (bin);
+    GST_GREENSCREEN_BIN (bin)->now = 0;
+    GST_OBJECT_UNLOCK (bin);
+    gst_object_unref (bin);
+  }
+  restart_file (end, gst_event_get_seqnum (event));
+  gst_event_unref (event);
+  return GST_PAD_PROBE_HANDLED;
+}
 
 static void
 link_decoded (GstElement *, GstPad *pad, gpointer to)
@@ -842,6 +974,9 @@ add_file (GstGreenscreenBin *self, const gchar *location)
   }
   file->elements.push_back (queue);
   file->end = gst_element_get_static_pad (queue, "src");
+  gst_pad_add_probe (file->end, GST_PAD_PROBE_TYPE_BUFFER, keep_frame, nullptr, nullptr);
+  gst_pad_add_probe (file->end, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
+      restart_with_foreground, nullptr, nullptr);
   GST_OBJECT_LOCK (self);
   self->files->push_back (file);
   GST_OBJECT_UNLOCK (self);
@@ -1081,6 +1216,48 @@ request_background (GstGreenscreenBin *self, GstPadTemplate *of)
   return self->background;
 }
 
+/* Puts a tee behind the matte, with a branch that ends in `matte_end`. */
+static bool
+insert_matte_branch (GstGreenscreenBin *self)
+{
+  GstElement *split = add (self, "tee");
+  GstElement *queue = add (self, "queue");
+  GstElement *convert = add (self, "openclconvert");
+  GstElement *caps = add (self, "capsfilter");
+  GstElement *download = add (self, "opencldownload");
+  GstElement *next = self->compositor ? self->foreground_queue : self->fill;
+  if (!split || !queue || !convert || !caps || !download)
+    return false;
+  g_object_set (split, "allow-not-linked", TRUE, nullptr);
+  g_object_set (convert, "alpha-only", TRUE, nullptr);
+  gst_util_set_object_arg (G_OBJECT (caps), "caps", ON_DEVICE ", format=GRAY8");
+  gst_element_unlink (self->shape, next);
+  gst_element_link_many (self->shape, split, next, nullptr);
+  gst_element_link_many (split, queue, convert, caps, download, nullptr);
+  self->matte_split = split;
+  self->matte_end = download;
+  if (GST_STATE (self) > GST_STATE_NULL)
+    gst_bin_sync_children_states (GST_BIN (self));
+  return true;
+}
+
+/* Elements that have started are not relinked. */
+static GstPad *
+request_matte (GstGreenscreenBin *self, GstPadTemplate *of)
+{
+  GstPad *used = gst_element_get_static_pad (GST_ELEMENT (self), "matte");
+  const bool is_used = used != nullptr;
+  gst_clear_object (&used);
+  if (is_used || GST_STATE (self) > GST_STATE_READY)
+    return nullptr;
+  if (!self->matte_split && !insert_matte_branch (self))
+    return nullptr;
+  GstPad *target = gst_element_get_static_pad (self->matte_end, "src");
+  GstPad *pad = add_requested_pad (self, "matte", target, of);
+  gst_object_unref (target);
+  return pad;
+}
+
 static GstPad *
 gst_greenscreen_bin_request_new_pad (
     GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
@@ -1089,6 +1266,8 @@ gst_greenscreen_bin_request_new_pad (
 
   if (!name || self->missing) /* gst_element_link() gives no name */
     return nullptr;
+  if (g_str_equal (name, "matte"))
+    return request_matte (self, of);
   return g_str_equal (name, "background") ? request_background (self, of)
                                           : request_key_pad (self, name, of);
 }
@@ -1101,9 +1280,10 @@ gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
   GstPad *target = gst_ghost_pad_get_target (GST_GHOST_PAD (pad));
 
   gst_pad_set_active (pad, FALSE);
+  const bool is_source = GST_PAD_IS_SRC (pad);
   if (pad == self->background)
     self->background = nullptr;
-  else if (target)
+  else if (target && !is_source)
     gst_element_release_request_pad (self->key, target);
   gst_clear_object (&target);
   gst_element_remove_pad (element, pad);
@@ -1181,6 +1361,7 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
     return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
     link_unread_files (self, true);
+    hold_files (self);
     start_behind_decoders (self);
   }
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
@@ -1338,6 +1519,7 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &background_template);
+  gst_element_class_add_static_pad_template (element_class, &matte_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "Green screen",
       "Filter/Effect/Video",

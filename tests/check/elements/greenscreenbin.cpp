@@ -285,6 +285,57 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
   fail_unless (becomes (played.end, red));
 }
 
+TEST_ROWS (test_greenscreenbin_keeps_its_background_file_after_a_seek,
+    {"num-buffers=1 ! pngenc"})
+{
+  Folder folder;
+  const std::string behind = folder.file ("behind"),
+                    first = written (folder, "red.png", "0xffc81428");
+  Owned<GstElement> writing =
+      gst_parse_launch (("videotestsrc pattern=white " + std::string (row)
+                            + " ! filesink location=" + behind)
+                            .c_str (),
+          nullptr);
+  play_to_end (writing);
+  Played played ("background-location", first);
+  fail_unless (becomes (played.end, red));
+  played.set ("background-location", behind);
+  const std::array<int, 4> white = {254, 254, 254, 255};
+  fail_unless (becomes (played.end, white));
+  for (int second : {3, 0, 1}) {
+    /* A seek during the change to PLAYING could leave the pipeline PAUSED. */
+    fail_unless (gst_element_get_state (played.pipeline, nullptr, nullptr,
+                     20 * GST_SECOND * check::slowness ())
+                 == GST_STATE_CHANGE_SUCCESS);
+    fail_unless (gst_element_seek_simple (
+        played.end, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, second * GST_SECOND));
+    fail_unless (becomes (played.end, white), "not at %d s", second);
+  }
+}
+
+/* The background is decoded long before the first frame of the camera. */
+TEST (test_greenscreenbin_of_a_camera_begins_at_its_size)
+{
+  Folder folder;
+  const std::string launch =
+      "videotestsrc is-live=true pattern=solid-color foreground-color=0xff10a030 ! "
+      "video/x-raw,width=64,height=48,framerate=2/1 ! greenscreenbin "
+      "background-location="
+      + written (folder, "blue.png", "0xff2040c0")
+      + " ! videoconvert ! video/x-raw,format=RGBA ! appsink name=out sync=false";
+  Pipeline pipeline (launch);
+  pipeline.start ();
+  for (int frame = 0; frame < 2; frame++) {
+    Owned<GstSample> sample = pipeline.pull ();
+    GstVideoInfo info;
+    fail_unless (
+        sample && gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    fail_unless (
+        info.width == 64 && info.height == 48, "%d x %d", info.width, info.height);
+  }
+  fail_unless (becomes (pipeline["out"], blue));
+}
+
 namespace {
 /* As x264enc, which prefers full chroma */
 #define ENCODER "video/x-raw,format={Y444,Y42B,I420,YV12,NV12}"
@@ -644,6 +695,27 @@ TEST (test_greenscreenbin_takes_a_clean_plate_on_a_pad)
       with.at (20, 48)[3] == 0 && with.at (140, 48)[3] == 0, "%d", with.at (20, 48)[3]);
 }
 
+/* White where the square is, over a colour and over a file */
+TEST (test_greenscreenbin_gives_the_matte_on_a_pad)
+{
+  Folder folder;
+  for (const std::string &behind : {std::string ("background-color=0xff2040c0"),
+           "background-location=" + written (folder, "blue.png", "0xff2040c0")}) {
+    const std::string launch =
+        FOREGROUND "film. ! greenscreenbin name=key " + behind + " grow=4 ";
+    Result matte =
+        result_of (launch + "key.src ! queue ! fakesink key.matte ! queue" END);
+    fail_unless (matte.frames == 5, "%u frames", matte.frames);
+    for (auto [x, level] : {std::pair (2, 0), {59, 0}, {60, 255}, {80, 255}, {157, 0}})
+      expect_color (matte, x, 48, {level, level, level, 255});
+    Result result =
+        result_of (launch + "key.matte ! queue ! fakesink key.src ! queue" END);
+    fail_unless (result.frames == 5, "%u frames", result.frames);
+    expect_color (result, 20, 20, blue);
+    expect_color (result, 80, 48, {255, 255, 255, 255});
+  }
+}
+
 TEST (test_greenscreenbin_without_a_screen_refuses_mattes)
 {
   Folder folder;
@@ -656,7 +728,7 @@ TEST (test_greenscreenbin_without_a_screen_refuses_mattes)
 TEST (test_greenscreenbin_gives_each_pad_again_after_its_release)
 {
   Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
-  for (const char *name : {"garbage", "holdout", "plate"}) {
+  for (const char *name : {"garbage", "holdout", "plate", "matte"}) {
     for (int time = 0; time < 2; time++) {
       Owned<GstPad> pad = gst_element_request_pad_simple (bin, name);
       fail_unless (pad, "%s", name);

@@ -1,0 +1,362 @@
+"""opencl-view --key: keys a film or a camera in a window, over a background
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import pathlib
+import shlex
+import sys
+
+from . import keyfiles, keyoutput, keypipeline
+from .gtk import Gdk, GLib, Gst, Gtk, need_display
+from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
+                           source_or_demo)
+from .keypanel import Panel
+from .keypictures import MODES, STEP, Comparison, mode_buttons
+from .window import View, reason_of, show
+
+GREY = 0x808080  # default background
+END_TIMEOUT = 20  # seconds that a recording may take to end when the window closes
+LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a frame
+
+
+class Keying(View):
+    """Window of a keyed film or camera.
+
+    line: launch line of keypipeline.line_of (), without the background
+    background: file, URI or colour 0xRRGGBB behind the foreground
+    has_sound: whether the pipeline has sound, in the tee "sound" """
+
+    TITLE = "Keying"
+
+    def __init__(self, line, background, has_sound=False, quit_at_end=False):
+        pipeline, sinks = keypipeline.pipeline_of(line)
+        # Ends of a recording are told apart from that of the pipeline.
+        pipeline.set_property("message-forward", True)
+        self.key = pipeline.get_by_name("key")
+        self.recording = self.feeding = self.after_recording = None
+        self.waiting = []  # outputs that begin when the pipeline has changed its state
+        self.background = None  # path of the file
+        self.mode_before = "result"  # of the pictures, while a colour is picked
+        self.comparison = Comparison(*(sink.get_property("widget") for sink in sinks),
+                                     self.use_background)
+        self.has_sound = has_sound
+        super().__init__(pipeline, sinks, quit_at_end)
+        self.window.set_title(self.TITLE)
+        self.use_background(background)
+        self.key.connect("notify::key-color", lambda *_: self.take_key_colour())
+        self.key.connect("notify", lambda _, spec: GLib.idle_add(self.apply_setting, spec.name))
+        bus = pipeline.get_bus()
+        bus.enable_sync_message_emission()
+        bus.connect("sync-message::error", lambda _, message: self.isolate(message))
+
+    def elements(self):
+        return [self.key]
+
+    # Layout
+
+    def pictures(self):
+        self.row, self.buttons = mode_buttons(self.comparison.show)
+        self.buttons["result"].set_active(True)
+        both = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        both.pack_start(self.row, False, False, 0)
+        both.pack_start(self.comparison.widget, True, True, 0)
+        return both
+
+    def panel(self):
+        self.rows = Panel(self, self.has_sound)
+        return self.rows.widget
+
+    def shortcuts(self):
+        modes = [(str(number), f"Show: {text.lower()}",
+                  lambda mode=mode: self.buttons[mode].set_active(True))
+                 for number, (mode, (text, _)) in enumerate(MODES.items(), 1)]
+        return [*modes, ("k", "Pick the key colour", self.pick_key),
+                ("<Control>r", "Record, or end the recording", self.rows.choose_record),
+                *super().shortcuts()]
+
+    def press(self, event):
+        """Moves the divider by Left and Right."""
+        step = {"Left": -STEP, "Right": STEP}.get(Gdk.keyval_name(event.keyval))
+        if not step or self.comparison.mode != "split":
+            return False
+        self.comparison.place_divider(self.comparison.divider + step)
+        return True
+
+    def report(self):
+        rate = f"{self.rates()[0]} frames/s"
+        return f"{rate} · recording {self.recording.path.name}" if self.recording else rate
+
+    # Key
+
+    def pick(self, done):
+        """Shows the original until a colour is picked."""
+        if not self.picking:
+            self.mode_before = self.comparison.mode
+        self.buttons["original"].set_active(True)
+        super().pick(done)
+
+    def end_picking(self):
+        super().end_picking()
+        self.buttons[self.mode_before].set_active(True)
+
+    def pick_key(self):
+        self.pick(lambda colour: self.use_key(colour & 0xffffff))
+
+    def use_key(self, colour):
+        """Takes the colour 0xRRGGBB as the key."""
+        self.key.set_property("key-color", 0xff000000 | colour)
+
+    def take_key_colour(self):
+        """Uses the property key-color, which a control or a preset set."""
+        Gst.util_set_object_arg(self.key, "auto-key", "none")
+        self.rows.show_key(self.key.get_property("key-color") & 0xffffff)
+
+    def find_key(self):
+        for value in "none", "screen":
+            Gst.util_set_object_arg(self.key, "auto-key", value)
+
+    def apply_setting(self, name):
+        """Shows what was set, also in a film that is paused."""
+        if name == "background-color":
+            self.use_background(self.key.get_property(name) & 0xffffff)
+        elif name == "background-location" and self.key.get_property(name) != self.background:
+            self.use_background(self.key.get_property(name) or GREY)
+        if (not self.playing or self.ended) and self.transport.seekable and not self.stopped:
+            found, position = self.pipeline.query_position(Gst.Format.TIME)
+            known, duration = self.pipeline.query_duration(Gst.Format.TIME)
+            if found and known:
+                self.transport.seek(max(0, min(position, duration - LAST_FRAME)) / Gst.SECOND)
+        return GLib.SOURCE_REMOVE
+
+    # Background
+
+    def use_background(self, value):
+        """Puts a file, a URI or a colour 0xRRGGBB behind the foreground. Says why it cannot."""
+        try:
+            path = keyfiles.colour_picture(value) if isinstance(value, int) \
+                else self.checked_background(value)
+        except (ValueError, OSError, GLib.Error) as error:
+            self.warn(getattr(error, "message", str(error)))
+            return
+        self.rows.show_background(value if isinstance(value, int) else pathlib.Path(path).name)
+        self.background = path
+        self.key.set_property("background-location", path)
+
+    def checked_background(self, place):
+        path = keyfiles.path_of(place)
+        keyfiles.film_of(path)
+        return path
+
+    # Outputs
+
+    def record(self, path, microphone=False):
+        """Begins to write the result to a film. Says why it cannot."""
+        try:
+            self.recording = keyoutput.film_output(
+                self.pipeline, path, microphone, lambda: self.end_recording())
+        except (ValueError, OSError, GLib.Error) as error:
+            self.warn(f"No recording: {getattr(error, 'message', error)}")
+            return
+        self.begin(self.recording, Gst.State.NULL)
+        self.keep_all_frames(True)
+        self.rows.show_recording(True)
+
+    def when_shown(self, act):
+        """Calls act () once the camera has given a frame. The result is empty before that."""
+        def check():
+            if self.stopped or not self.sinks[1].get_property("last-sample"):
+                return not self.stopped
+            act()
+            return GLib.SOURCE_REMOVE
+
+        GLib.timeout_add(50, check)
+
+    def begin(self, output, lowest):
+        """Begins an output once the pipeline has this state, and does not change it: an output
+        that fails would stop the change."""
+        _, state, pending = self.pipeline.get_state(0)
+        if state >= lowest and pending == Gst.State.VOID_PENDING:
+            output.begin()
+        else:
+            self.waiting.append(output)
+
+    def keep_all_frames(self, all_frames):
+        """Keeps sinks from asking elements to drop frames. A recording needs late ones, too."""
+        for sink in self.sinks:
+            sink.set_property("qos", not all_frames and sink.get_property("max-lateness") >= 0)
+
+    def end_recording(self, then=None):
+        """Ends the film, which then is whole. then (): called after that"""
+        self.after_recording = then or self.after_recording
+        if self.recording:
+            self.recording.end()
+
+    def close_recording(self, failure=None):
+        recording, self.recording = self.recording, None
+        recording.remove()
+        if recording.start is None and not failure:
+            failure = "it has no frame"
+        self.keep_all_frames(False)
+        self.rows.show_recording(False)
+        if failure:
+            text = f"{recording.name} is not whole: {failure.splitlines()[0]}"
+            self.warn(text)
+            print(f"{PROGRAM}: {text}", file=sys.stderr)
+        else:
+            self.tell(f"Saved {recording.path}")
+        then, self.after_recording = self.after_recording, None
+        if then:
+            then()
+
+    def feed_camera(self, on, device=None):
+        """Begins or ends to feed a virtual camera. Says why it cannot. device: (optional) such as
+        /dev/video9; the first virtual camera by default"""
+        if on == bool(self.feeding):
+            return
+        if not on:
+            self.end_feeding()
+            return
+        device = device or next(iter(keyfiles.virtual_cameras()), None)
+        if not device:
+            self.rows.show_camera(False)
+            self.warn(keyfiles.NO_VIRTUAL_CAMERA)
+            return
+        self.feeding = keyoutput.camera_output(self.pipeline, device, lambda: None)
+        self.begin(self.feeding, Gst.State.PAUSED)
+        self.rows.show_camera(True)
+
+    def end_feeding(self, failure=None):
+        feeding, self.feeding = self.feeding, None
+        if feeding:
+            feeding.remove()
+            self.rows.show_camera(False)
+            if failure:
+                self.warn(f"No virtual camera: {failure}")
+
+    # Messages
+
+    def output_of(self, message):
+        outputs = (self.recording, self.feeding)
+        return next((o for o in outputs if o and message.src and o.owns(message.src)), None)
+
+    def isolate(self, message):
+        """Keeps the failure of an output away from the tee, in its own thread."""
+        output = self.output_of(message)
+        if output:
+            output.leave()
+
+    def on_message(self, message):
+        output = self.output_of(message)
+        structure = message.get_structure()
+        if message.src != self.pipeline and not message.src.has_as_ancestor(self.pipeline):
+            return  # of an output that was removed
+        if message.type == Gst.MessageType.ERROR and output:
+            reason = reason_of(*message.parse_error())
+            (self.close_recording if output is self.recording else self.end_feeding)(reason)
+        elif message.type == Gst.MessageType.ERROR and self.recording:
+            self.end_recording(lambda: self.on_error(message))
+        elif message.type == Gst.MessageType.STATE_CHANGED and message.src == self.pipeline:
+            self.on_state(*message.parse_state_changed()[1:])
+        elif message.type == Gst.MessageType.ELEMENT and structure:
+            self.on_element(message, structure)
+        else:
+            super().on_message(message)
+
+    def on_state(self, state, pending):
+        if pending == Gst.State.VOID_PENDING and state >= Gst.State.PAUSED:
+            waiting, self.waiting = self.waiting, []
+            for output in waiting:
+                output.begin()
+        if state == Gst.State.PLAYING:
+            for output in filter(None, (self.recording, self.feeding)):
+                output.keep_playing()
+
+    def on_element(self, message, structure):
+        if structure.get_name() == "chromakey-key":
+            self.rows.show_key(structure.get_uint("key-color")[1] & 0xffffff)
+        elif structure.get_name() == "GstBinForwarded" and self.recording:
+            inner = structure.get_value("message")
+            if inner.type == Gst.MessageType.EOS and inner.src == self.recording.bin:
+                self.close_recording()
+
+    def on_warning(self, message):
+        """A machine without loudspeakers plays films, too."""
+        if message.src and message.src.get_name() == "speaker":
+            print(f"{PROGRAM}: no sound is heard: {message.parse_warning()[0].message}",
+                  file=sys.stderr)
+        else:
+            super().on_warning(message)
+
+    def end(self):
+        if self.recording:
+            self.end_recording(super().end)
+        else:
+            super().end()
+
+    def stop(self):
+        """Ends a recording first, so that the file is whole."""
+        if self.recording and not self.stopped:
+            self.stopped = True
+            self.end_recording(self.leave)
+            GLib.timeout_add_seconds(END_TIMEOUT, self.give_up)
+        elif not self.recording:
+            self.leave()
+
+    def give_up(self):
+        if self.recording:
+            self.close_recording(f"it did not end in {END_TIMEOUT} s")
+        return GLib.SOURCE_REMOVE
+
+    def leave(self):
+        self.end_feeding()
+        super().stop()
+
+
+def view_of(words):
+    """Returns the window of the arguments, or None with --print. Raises ValueError."""
+    asked = parser().parse_args(words)
+    if asked.device:
+        os.environ["GST_OPENCL_DEVICE"] = asked.device
+    check_outputs(asked)
+    settings = settings_of(asked)
+    background = background_of(asked.background)
+    source, refused = source_or_demo(asked)
+    line = keypipeline.line_of(source, settings, asked.size)
+    if asked.print:
+        print(printed(line, background))
+        return None
+    view = Keying(line, background, source.has_sound, asked.quit_at_end)
+    view.transport.loop.set_active(asked.loop)
+    if refused:
+        view.warn(refused)
+    if asked.output and source.is_live:
+        view.when_shown(lambda: view.record(asked.output, asked.microphone))
+    elif asked.output:
+        view.record(asked.output, asked.microphone)
+    if asked.loopback:
+        view.feed_camera(True, asked.loopback)
+    return view
+
+
+def printed(line, background):
+    """Returns a command that shows the same without the window's controls."""
+    behind = f"background-color=0xff{background:06x}" if isinstance(background, int) \
+        else f"background-location={keypipeline.quoted(os.path.abspath(background))}"
+    line = line.replace("greenscreenbin name=key", f"greenscreenbin name=key {behind}")
+    words = (word if word == "!" else shlex.quote(word) for word in shlex.split(line))
+    return f"gst-launch-1.0 {' '.join(words)}"
+
+
+def main(words):
+    if {"-h", "--help"} & set(words):
+        parser().parse_args(["--help"])
+    Gst.init(None)
+    if "--print" not in words:
+        need_display(PROGRAM)
+    try:
+        view = view_of(words)
+    except (ValueError, GLib.Error) as error:
+        sys.exit(f"{PROGRAM}: {getattr(error, 'message', error)}")
+    if view:
+        show(view)

@@ -1,0 +1,174 @@
+"""Arguments of opencl-view --key
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import os
+import re
+
+from . import keyfiles, keyoutput, keypipeline
+from .gtk import Gst
+
+PROGRAM = "opencl-view --key"
+ABOUT = """\
+Keys a film, a picture or a camera before a green or blue screen, and shows it over a background.
+Without FILE, keys the first camera, or a test picture if there is none. The window shows the
+original, the matte, the result, or original and result beside each other. A picture, a film or a
+colour that is dropped on the window becomes the background."""
+EXAMPLES = """\
+examples:
+  opencl-view --key --background beach.jpg actor.mp4
+  opencl-view --key --background 203060 --loopback /dev/video9 /dev/video0
+pipelines/greenscreen.sh does the same without a window, and keeps alpha in files. docs/keying.md
+says how to choose the settings."""
+# Options that are properties of greenscreenbin, with their help
+SETTINGS = {
+    "method": ("difference|chroma|distance", "keying method (difference)"),
+    "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
+    "smoothness": ("VALUE", "0 … 2, from there to where all is opaque (0.95)"),
+    "balance": ("VALUE", "0 … 1, what green is compared with: 0 the smaller of red and blue, 1 the "
+                "larger (0.75)"),
+    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, with --method distance (0.025)"),
+    "plate": ("adaptive|measured|frozen|none|FILE", "the screen's colour at each place (adaptive)"),
+    "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
+    "grow": ("PIXELS", "-64 … 64, moves edges outwards, or inwards if negative (0)"),
+    "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
+    "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
+}
+SWITCHES = {
+    "quiet": "less flicker of edges that do not move",
+    "linear": "keys and blends light instead of levels",
+}
+
+
+def parser():
+    made = argparse.ArgumentParser(
+        prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE | DEVICE]", description=ABOUT,
+        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    add = made.add_argument
+    add("file", nargs="?", metavar="FILE", help="film or picture, or a camera such as /dev/video0")
+    add("--camera", metavar="DEVICE", help="instead of FILE, such as /dev/video0")
+    add("--size", metavar="WIDTHxHEIGHT", help="of the result in pixels (that of FILE)")
+    add("--background", metavar="FILE|RRGGBB", default="808080",
+        help="a picture, a film or a colour (grey)")
+    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen",
+        help="the screen's colour; \"screen\", the green or blue that is found (default); or the "
+        "corner where it is seen: top-left, top-right, bottom-left, bottom-right")
+    for name, (value, text) in SETTINGS.items():
+        add(f"--{name}", metavar=value, help=text)
+    for name, text in SWITCHES.items():
+        add(f"--{name}", action="store_true", help=text)
+    add("--network", metavar="MODEL", help="garbage and holdout mattes from an ONNX file that "
+        "finds people")
+    add("--model", metavar="MODEL", help="no screen: an ONNX file finds the person")
+    add("--output", metavar="FILE", help="records from the first frame on: "
+        f"{', '.join(keyoutput.FORMATS)}; or a virtual camera, as --loopback")
+    add("--microphone", action="store_true", help="records the sound of the microphone")
+    add("--loopback", metavar="DEVICE", help="feeds a virtual camera, such as /dev/video9")
+    add("--loop", action="store_true", help="plays a film again at its end")
+    add("--quit-at-end", action="store_true", help="closes the window at the end of a film")
+    add("--device", help="auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name")
+    add("--print", action="store_true", help="prints the pipeline as a command, and plays nothing")
+    return made
+
+
+def key_settings(key):
+    """Returns the properties of an option --key-color. Raises ValueError."""
+    if key == "screen" or re.fullmatch("(top|bottom)-(left|right)", key):
+        return [("auto-key", key)]
+    colour = keyfiles.colour_of(key)
+    if colour is None:
+        raise ValueError(f"--key-color {key}: expected RRGGBB, screen, top-left, top-right, "
+                         "bottom-left or bottom-right")
+    return [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
+
+
+def checked(element, name, value):
+    """Returns the value of an option, if its property takes that. Raises ValueError."""
+    spec = element.find_property(name)
+    if hasattr(spec, "minimum"):
+        try:
+            number = float(value)
+        except ValueError:
+            raise ValueError(f"--{name} {value}: expected a number") from None
+        if not spec.minimum <= number <= spec.maximum:
+            raise ValueError(f"--{name} {value}: expected {spec.minimum:g} to {spec.maximum:g}")
+        return value
+    values = [v.value_nick for v in type(element.get_property(name)).__enum_values__.values()]
+    if value not in values:
+        raise ValueError(f"--{name} {value}: expected {', '.join(values)}")
+    return value
+
+
+def settings_of(asked):
+    """Returns the properties of greenscreenbin that options set. Raises ValueError."""
+    element = Gst.ElementFactory.make("greenscreenbin")
+    if not element:
+        raise ValueError("there is no element greenscreenbin; is GST_PLUGIN_PATH set?")
+    found = key_settings(asked.key_color)
+    for name in SETTINGS:
+        value = getattr(asked, name.replace("-", "_"))
+        if name == "plate" and value and os.path.isfile(value):
+            found += [("plate", "file"), ("plate-location", value)]
+        elif value is not None:
+            found.append((name, checked(element, name, value)))
+    found += [(name, "true") for name in SWITCHES if getattr(asked, name)]
+    for screen, model in ("auto", asked.network), ("none", asked.model):
+        if model:
+            if not os.path.isfile(model):
+                raise ValueError(f"{model}: no such file")
+            found += [("screen", screen), ("model-file", model)]
+    return found
+
+
+def background_of(text):
+    """Returns a colour 0xRRGGBB or the path of a picture or film. Raises ValueError."""
+    if text == "none":
+        raise ValueError("--background none: the window has no alpha; use pipelines/greenscreen.sh")
+    colour = keyfiles.colour_of(text)
+    if colour is not None:
+        return colour
+    if not os.path.exists(text):
+        raise ValueError(f"--background {text}: no such file, and no colour RRGGBB")
+    keyfiles.film_of(text)
+    return text
+
+
+def source_of(asked):
+    """Returns the keypipeline.Source. Raises ValueError."""
+    place = asked.camera or asked.file
+    if asked.camera and asked.file:
+        raise ValueError(f"--camera {asked.camera}: beside {asked.file}")
+    place = place or keyfiles.first_camera()
+    if not place:
+        return keypipeline.DEMO
+    if asked.camera or place.startswith("/dev/"):
+        if not os.path.exists(place):
+            raise ValueError(f"{place}: no such camera")
+        return keypipeline.source_of_camera(place)
+    if not os.path.exists(place) and "://" not in place:
+        raise ValueError(f"{place}: no such file")
+    return keypipeline.source_of_film(keyfiles.film_of(place))
+
+
+def source_or_demo(asked):
+    """Returns what source_of () returns, and the reason if the window shows the test picture
+    instead of a file. Raises ValueError if the program runs unattended."""
+    try:
+        return source_of(asked), None
+    except ValueError as error:
+        if asked.quit_at_end or asked.output or asked.loopback or asked.print \
+                or not asked.file or not os.path.isfile(asked.file):
+            raise
+        return keypipeline.DEMO, f"{error}. This is a test picture."
+
+
+def check_outputs(asked):
+    if asked.output and asked.output.startswith("/dev/video"):
+        asked.loopback, asked.output = asked.output, None
+    if asked.loopback and not os.path.exists(asked.loopback):
+        raise ValueError(f"{asked.loopback}: no such device. {keyfiles.NO_VIRTUAL_CAMERA}")
+    if asked.output:
+        keyoutput.film_line(asked.output, True)
+    if asked.size and not re.fullmatch(r"[1-9]\d{0,4}x[1-9]\d{0,4}", asked.size):
+        raise ValueError(f"--size {asked.size}: expected WIDTHxHEIGHT, such as 640x360")
