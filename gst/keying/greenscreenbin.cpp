@@ -150,10 +150,12 @@ struct BackgroundFile {
   std::string location;
   std::vector<GstElement *> elements; /* from filesrc to queue */
   GstPad *end = nullptr;              /* source pad of the queue; owned */
-  GstPad *pad = nullptr;  /* (nullable): compositor pad, once it is shown; owned */
-  gulong block_probe = 0; /* probe that blocks `end` until then */
-  gulong hold_probe = 0;  /* probe that blocks `end` until the foreground begins */
-  bool is_over = false;   /* failed or stopped: ignore its errors */
+  GstPad *pad = nullptr;      /* (nullable): compositor pad, once it is shown; owned */
+  gulong block_probe = 0;     /* probe that blocks `end` until then */
+  gulong hold_probe = 0;      /* probe that blocks `end` until the foreground begins */
+  GstBuffer *frame = nullptr; /* (nullable): the last one; owned */
+  guint frames = 0;
+  bool is_over = false; /* failed or stopped: ignore its errors */
 };
 using BackgroundFiles = std::list<BackgroundFile *>;
 
@@ -851,67 +853,78 @@ add_background_converter (GstGreenscreenBin *self, GstElement **queue)
 
 /* --- background files --- */
 
-/* Keeps the last frame of a file, for show_again(). */
+static void change_file (GstGreenscreenBin *self, const gchar *location);
+
+/* Keeps the last frame of a file, for show_again(), and counts the frames. */
 static GstPadProbeReturn
-keep_frame (GstPad *end, GstPadProbeInfo *info, gpointer)
+keep_frame (GstPad *end, GstPadProbeInfo *info, gpointer data)
 {
+  BackgroundFile *file = static_cast<BackgroundFile *> (data);
   GST_OBJECT_LOCK (end);
-  g_object_set_data_full (G_OBJECT (end), "frame",
-      gst_buffer_ref (GST_PAD_PROBE_INFO_BUFFER (info)),
-      [] (gpointer buffer) { gst_buffer_unref (GST_BUFFER (buffer)); });
+  gst_buffer_replace (&file->frame, GST_PAD_PROBE_INFO_BUFFER (info));
+  file->frames++;
   GST_OBJECT_UNLOCK (end);
   return GST_PAD_PROBE_OK;
 }
 
-/* Flushes the compositor's pad and sends it the last frame again, as a file that starts at
- * the running time 0. */
-static void
-show_again (GstPad *end, guint32 seqnum)
+/* Returns the segment in which the frame has the running time 0. */
+static GstEvent *
+segment_of (GstEvent *segment, GstBuffer *frame)
 {
-  GstEvent *segment = gst_pad_get_sticky_event (end, GST_EVENT_SEGMENT, 0);
-  GST_OBJECT_LOCK (end);
-  auto *frame = static_cast<GstBuffer *> (g_object_get_data (G_OBJECT (end), "frame"));
-  if (frame)
-    gst_buffer_ref (frame);
-  GST_OBJECT_UNLOCK (end);
+  GstSegment begin;
+  gst_event_copy_segment (segment, &begin);
+  begin.start = begin.position =
+      GST_BUFFER_PTS_IS_VALID (frame) ? GST_BUFFER_PTS (frame) : 0;
+  begin.base = begin.time = 0;
+  return gst_event_new_segment (&begin);
+}
+
+/* Flushes the compositor's pad and sends it the last frame again. The decoder is not told:
+ * seeks in decodebin can fail while it finds the type of a file. */
+static void
+show_again (BackgroundFile *file, guint32 seqnum)
+{
+  GstPad *pad = gst_pad_get_peer (file->end);
+  GstEvent *segment = gst_pad_get_sticky_event (file->end, GST_EVENT_SEGMENT, 0);
   GstEvent *start = gst_event_new_flush_start (), *stop = gst_event_new_flush_stop (TRUE);
+  GstBuffer *frame = nullptr;
+
+  GST_OBJECT_LOCK (file->end);
+  gst_buffer_replace (&frame, file->frame);
+  GST_OBJECT_UNLOCK (file->end);
   gst_event_set_seqnum (start, seqnum);
   gst_event_set_seqnum (stop, seqnum);
-  gst_pad_push_event (end, start);
-  GST_PAD_STREAM_LOCK (end); /* The queue no longer pushes. */
-  gst_pad_push_event (end, stop);
+  gst_pad_send_event (pad, start);
+  gst_pad_send_event (pad, stop);
   if (segment && frame) {
-    gst_pad_push_event (end, gst_event_ref (segment));
-    gst_pad_push (end, gst_buffer_ref (frame));
-    gst_pad_push_event (end, gst_event_new_eos ());
+    gst_pad_send_event (pad, segment_of (segment, frame));
+    gst_pad_chain (pad, gst_buffer_ref (frame));
+    gst_pad_send_event (pad, gst_event_new_eos ());
   }
-  GST_PAD_STREAM_UNLOCK (end);
   gst_clear_event (&segment);
   gst_clear_buffer (&frame);
+  gst_object_unref (pad);
 }
 
-/* Restarts a background file when the foreground seeks, since the compositor forgets the
- * frame that it showed. Images that cannot seek are shown again. */
+/* Starts the file that is shown anew. */
 static void
-restart_file (GstPad *end, guint32 seqnum)
+restart_film (GstElement *element, gpointer)
 {
-  GstEvent *seek = gst_event_new_seek (1, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
-      GST_SEEK_TYPE_SET, 0, GST_SEEK_TYPE_NONE, 0);
-  GstElement *queue = gst_pad_get_parent_element (end);
-  GstPad *sink = gst_element_get_static_pad (queue, "sink");
-
-  gst_event_set_seqnum (seek, seqnum);
-  gst_pad_set_offset (end, 0);
-  if (!gst_pad_push_event (sink, seek))
-    show_again (end, seqnum);
-  gst_object_unref (sink);
-  gst_object_unref (queue);
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  GST_OBJECT_LOCK (self);
+  gchar *location = g_strdup (self->location);
+  GST_OBJECT_UNLOCK (self);
+  if (location)
+    change_file (self, location);
+  g_free (location);
 }
 
-/* Positions of the foreground are not those of the file. */
+/* Keeps the background file when the foreground seeks, since the compositor forgets the frame
+ * that it showed. Positions of the foreground are not those of the file: a film restarts. */
 static GstPadProbeReturn
-restart_with_foreground (GstPad *end, GstPadProbeInfo *info, gpointer)
+restart_with_foreground (GstPad *end, GstPadProbeInfo *info, gpointer data)
 {
+  BackgroundFile *file = static_cast<BackgroundFile *> (data);
   GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
   GstSeekFlags flags;
 
@@ -919,15 +932,26 @@ restart_with_foreground (GstPad *end, GstPadProbeInfo *info, gpointer)
     return GST_PAD_PROBE_OK;
   gst_event_parse_seek (
       event, nullptr, nullptr, &flags, nullptr, nullptr, nullptr, nullptr);
-  if (!(flags & GST_SEEK_FLAG_FLUSH))
+  GstObject *bin = gst_element_get_parent (GST_PAD_PARENT (end));
+  if (!(flags & GST_SEEK_FLAG_FLUSH) || !bin) {
+    gst_clear_object (&bin);
     return GST_PAD_PROBE_OK;
-  if (GstObject *bin = gst_element_get_parent (GST_PAD_PARENT (end))) {
-    GST_OBJECT_LOCK (bin);
-    GST_GREENSCREEN_BIN (bin)->now = 0;
-    GST_OBJECT_UNLOCK (bin);
-    gst_object_unref (bin);
   }
-  restart_file (end, gst_event_get_seqnum (event));
+  GST_OBJECT_LOCK (bin);
+  GST_GREENSCREEN_BIN (bin)->now = 0;
+  GST_OBJECT_UNLOCK (bin);
+  GST_OBJECT_LOCK (end);
+  const bool is_film = file->frames > 1;
+  GST_OBJECT_UNLOCK (end);
+  if (is_film) {
+    gst_pad_add_probe (
+        end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM,
+        [] (GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; }, nullptr,
+        nullptr);
+    gst_element_call_async (GST_ELEMENT (bin), restart_film, nullptr, nullptr);
+  }
+  show_again (file, gst_event_get_seqnum (event));
+  gst_object_unref (bin);
   gst_event_unref (event);
   return GST_PAD_PROBE_HANDLED;
 }
@@ -974,9 +998,9 @@ add_file (GstGreenscreenBin *self, const gchar *location)
   }
   file->elements.push_back (queue);
   file->end = gst_element_get_static_pad (queue, "src");
-  gst_pad_add_probe (file->end, GST_PAD_PROBE_TYPE_BUFFER, keep_frame, nullptr, nullptr);
+  gst_pad_add_probe (file->end, GST_PAD_PROBE_TYPE_BUFFER, keep_frame, file, nullptr);
   gst_pad_add_probe (file->end, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
-      restart_with_foreground, nullptr, nullptr);
+      restart_with_foreground, file, nullptr);
   GST_OBJECT_LOCK (self);
   self->files->push_back (file);
   GST_OBJECT_UNLOCK (self);
@@ -1016,6 +1040,7 @@ remove_file (GstGreenscreenBin *self, BackgroundFile *file)
     gst_bin_remove (GST_BIN (self), element);
   gst_clear_object (&file->pad);
   gst_clear_object (&file->end);
+  gst_clear_buffer (&file->frame);
   delete file;
 }
 
@@ -1452,6 +1477,7 @@ gst_greenscreen_bin_finalize (GObject *object)
   for (BackgroundFile *file : *self->files) {
     gst_clear_object (&file->pad);
     gst_clear_object (&file->end);
+    gst_clear_buffer (&file->frame);
     delete file;
   }
   delete self->files;

@@ -70,6 +70,9 @@ class Transport:
 
     def seek_is_done(self):
         self.seeking = False
+        if self.view.playing and not self.view.ended:
+            # A seek that flushes several branches can leave a pipeline paused.
+            self.view.pipeline.set_state(Gst.State.PLAYING)
         if self.wanted is not None:
             self.seek(self.wanted)
 

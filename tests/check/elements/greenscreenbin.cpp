@@ -169,6 +169,17 @@ struct Played {
   }
   ~Played () { gst_element_set_state (pipeline, GST_STATE_NULL); }
 
+  /* A flush of two branches while it plays can leave GStreamer's pipeline paused. */
+  void goes_on ()
+  {
+    for (int time = 0; time < 2; time++) {
+      gst_element_set_state (pipeline, GST_STATE_PLAYING);
+      fail_unless (gst_element_get_state (
+                       pipeline, nullptr, nullptr, 20 * GST_SECOND * check::slowness ())
+                   == GST_STATE_CHANGE_SUCCESS);
+    }
+  }
+
   void set (const char *property, const std::string &value)
   {
     gst_util_set_object_arg (G_OBJECT ((GstElement *)key), property, value.c_str ());
@@ -285,30 +296,24 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
   fail_unless (becomes (played.end, red));
 }
 
-TEST_ROWS (test_greenscreenbin_keeps_its_background_file_after_a_seek,
-    {"num-buffers=1 ! pngenc"})
+TEST_ROWS (test_greenscreenbin_keeps_its_background_image_after_a_seek,
+    {"pngenc", "video/x-raw,format=RGB ! jpegenc quality=100"})
 {
   Folder folder;
-  const std::string behind = folder.file ("behind"),
-                    first = written (folder, "red.png", "0xffc81428");
+  const std::string behind = folder.file ("behind");
   Owned<GstElement> writing =
-      gst_parse_launch (("videotestsrc pattern=white " + std::string (row)
+      gst_parse_launch (("videotestsrc num-buffers=1 pattern=white ! " + std::string (row)
                             + " ! filesink location=" + behind)
                             .c_str (),
           nullptr);
   play_to_end (writing);
-  Played played ("background-location", first);
-  fail_unless (becomes (played.end, red));
-  played.set ("background-location", behind);
+  Played played ("background-location", behind);
   const std::array<int, 4> white = {254, 254, 254, 255};
   fail_unless (becomes (played.end, white));
   for (int second : {3, 0, 1}) {
-    /* A seek during the change to PLAYING could leave the pipeline PAUSED. */
-    fail_unless (gst_element_get_state (played.pipeline, nullptr, nullptr,
-                     20 * GST_SECOND * check::slowness ())
-                 == GST_STATE_CHANGE_SUCCESS);
     fail_unless (gst_element_seek_simple (
         played.end, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, second * GST_SECOND));
+    played.goes_on ();
     fail_unless (becomes (played.end, white), "not at %d s", second);
   }
 }
