@@ -4,7 +4,7 @@
 ges-effect.py FILM BACKGROUND OUTPUT.webm [KEY-COLOUR]
 
 Pitivi lists the same effect as "Green screen". With a transparent background colour the lower layer
-shows through.
+shows through. The result has no sound, and the size and rate that GES has by itself.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -18,7 +18,7 @@ gi.require_version("Gst", "1.0")
 gi.require_version("GstPbutils", "1.0")
 from gi.repository import GES, GLib, Gst, GstPbutils  # noqa: E402
 
-EFFECT = "greenscreenbin background-color=0 key-color={}"
+EFFECT = "greenscreenbin background-color=0"  # which finds the colour of the screen
 
 
 def add_clip(timeline, path, duration=None):
@@ -58,7 +58,8 @@ def main():
     GES.init()
     timeline = GES.Timeline.new_audio_video()
     actor = add_clip(timeline, film)
-    actor.add(GES.Effect.new(EFFECT.format(*sys.argv[4:] or ["0xff00ff00"])))
+    key = f" auto-key=none key-color={sys.argv[4]}" if sys.argv[4:] else ""
+    actor.add(GES.Effect.new(EFFECT + key))
     add_clip(timeline, background, actor.get_duration())
     render(timeline, output)
     print(f"{output}: {actor.get_duration() / Gst.SECOND:.1f} s")

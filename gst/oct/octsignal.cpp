@@ -308,6 +308,23 @@ gst_oct_signal_transform_caps (
   return opencl::filtered_caps (result, filter);
 }
 
+/* Accepts frames of any size. GstBaseTransform would prefer frames of the size of the plot. */
+static gboolean
+gst_oct_signal_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
+{
+  GstCaps *filter = nullptr;
+
+  if (direction != GST_PAD_SINK || GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return GST_BASE_TRANSFORM_CLASS (gst_oct_signal_parent_class)
+        ->query (base, direction, query);
+  gst_query_parse_caps (query, &filter);
+  GstCaps *caps =
+      opencl::filtered_caps (gst_static_pad_template_get_caps (&sink_template), filter);
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+  return TRUE;
+}
+
 /* Frame rate of the input, but at most one frame per interval; 0/1 if unknown */
 static opencl::Fraction
 output_rate (const GstCaps *input, guint64 interval)
@@ -1039,6 +1056,7 @@ gst_oct_signal_class_init (GstOctSignalClass *klass)
       "Measures and plots OCT spectra and A-scans, on an OpenCL device",
       "The gst-opencl developers");
 
+  transform_class->query = gst_oct_signal_query;
   transform_class->transform_caps = gst_oct_signal_transform_caps;
   transform_class->fixate_caps = gst_oct_signal_fixate_caps;
   transform_class->submit_input_buffer = gst_oct_signal_submit_input_buffer;

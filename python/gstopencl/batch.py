@@ -74,8 +74,8 @@ def add_work(parser):
     group.add_argument("--chain", metavar="ELEMENTS", help="elements between openclupload and "
                        "opencldownload (octwindowinterp and octfft, which give levels in dB)")
     group.add_argument("--settings", metavar="FILE", type=pathlib.Path,
-                       help="of octwindowinterp, as oct-calibrate writes it (settings.txt of the "
-                       "folder, if --chain is not given)")
+                       help="of octwindowinterp, as oct-calibrate writes it (without --chain: "
+                       "settings.txt of the folder, else RECORDING.txt beside each recording)")
     group.add_argument("--names", metavar="PATTERN", help="recordings in a FOLDER, as '**/*.npy' "
                        "(all in it, not those in subfolders)")
     group.add_argument("--output", metavar="FOLDER", type=pathlib.Path,
@@ -162,6 +162,12 @@ def files_of_settings(file, text):
     return {file.resolve()} | {(file.parent / value).resolve() for value in values if value}
 
 
+def is_of_window(path):
+    """Returns whether opencl-view --oct has recorded these depths beside spectra."""
+    stem = path.stem.removesuffix("-depths")
+    return stem != path.stem and path.with_name(f"{stem}.txt").exists()
+
+
 def recordings_of(folder, names, has_sizes, others):
     """Returns all files of these names but the results of a run over this folder, and others."""
     if names and ".." in pathlib.PurePath(names).parts:
@@ -175,6 +181,7 @@ def recordings_of(folder, names, has_sizes, others):
     found = [path for path, source in sources.items()
              if not (source and folder in source.parents)
              and UNFINISHED not in path.name and path not in others
+             and not (is_of_window(path) and not names)
              and not any(parent.suffix.lower() == ".zarr" for parent in path.parents)]
     if not found:
         fail(f"{folder}: nothing there is named {names}" if names else
@@ -182,30 +189,41 @@ def recordings_of(folder, names, has_sizes, others):
     return found
 
 
-def chain_and_settings(asked, folder):
-    """Returns the chain, the settings file and its text: those of the folder, without --chain."""
-    file = asked.settings
-    if not file and not asked.chain and (folder / "settings.txt").exists():
-        file = folder / "settings.txt"
+def settings_for(asked, folder, recording=None):
+    """Returns the settings file and its text: of --settings; without --chain settings.txt of the
+    folder, or else the file that opencl-view --oct has written beside the recording."""
+    files = [asked.settings] if asked.settings else []
+    if not files and not asked.chain:
+        beside = recording.with_suffix(".txt") if recording else folder / "settings.txt"
+        files = [file for file in (folder / "settings.txt", beside) if file.exists()]
     try:
-        return asked.chain or DEPTHS, file, file.read_text() if file else None
+        return (files[0].resolve(), files[0].read_text()) if files else (None, None)
     except OSError as error:
-        fail(f"--settings {file}: {error.strerror}")
+        fail(f"--settings {files[0]}: {error.strerror}")
+
+
+def without_comments(text):
+    """Returns the lines of settings. Comments do not change the result."""
+    return text and "".join(line for line in text.splitlines(True) if not line.startswith("#"))
 
 
 def jobs_of(root, asked):
     """Returns the jobs of a folder or of one recording."""
     is_one = not root.is_dir() or root.suffix.lower() == ".zarr"
     folder = root.parent if is_one else root
-    chain, settings, said = chain_and_settings(asked, folder)
     found = [root] if is_one else recordings_of(
-        folder, asked.names, asked.samples, files_of_settings(settings, said))
+        folder, asked.names, asked.samples, files_of_settings(*settings_for(asked, folder)))
     output = (asked.output or folder / "processed").resolve()
     options = Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset)
-    return [Job(recording, (output / recording.relative_to(folder)).with_suffix(f".{asked.to}"),
-                output, chain, settings and str(settings.resolve()), said, asked.to, options,
-                asked.group, asked.task_bytes, asked.timeout, tuple(plugin_folders()), version())
-            for recording in found]
+    jobs = []
+    for recording in found:
+        settings, said = settings_for(asked, folder, recording)
+        result = (output / recording.relative_to(folder)).with_suffix(f".{asked.to}")
+        jobs.append(Job(
+            recording, result, output, asked.chain or DEPTHS, settings and str(settings),
+            without_comments(said), asked.to, options, asked.group, asked.task_bytes,
+            asked.timeout, tuple(plugin_folders()), version()))
+    return jobs
 
 
 def refuse_conflicts(jobs):

@@ -962,6 +962,21 @@ TEST (test_octsignal_flush_and_restart)
       found.size () == 1 && std::abs (found[0].values ("background")[0] - 50) < 1e-5);
 }
 
+/* A camera would choose the size of the plot. */
+TEST (test_octsignal_size_of_the_plot_is_not_that_of_the_input)
+{
+  Owned<GstElement> pipeline = gst_parse_launch (
+      "octsignal name=signal ! "
+      "video/x-raw(memory:OpenCLMemory),width=640,height=560 ! fakesink",
+      nullptr);
+  Owned<GstElement> signal =
+      gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "signal");
+  Owned<GstPad> pad = gst_element_get_static_pad (signal, "sink");
+  Owned<GstCaps> caps = gst_pad_query_caps (pad, nullptr);
+  gint width;
+  fail_if (gst_structure_get_int (gst_caps_get_structure (caps, 0), "width", &width));
+}
+
 TEST (test_octsignal_leaves_out_gaps)
 {
   Harness harness ("octsignal interval=0", spectrum_caps ("F32LE", 16, 1));

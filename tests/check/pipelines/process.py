@@ -572,6 +572,25 @@ def check_choice(folder, _, shared):
     assert not list((folder / "slow").glob("*")), "something is left behind"
 
 
+def check_window_recordings(folder, _, shared):
+    """Each recording of opencl-view --oct is processed with the settings beside it. The depths
+    that the window has recorded are no recordings."""
+    spectra = noise(2, 4, 16, 256)
+    for name, settings in ("first", "# comment\nwindow=rectangular\n"), ("second", "window=hann\n"):
+        np.save(folder / f"{name}.npy", spectra)
+        (folder / f"{name}.txt").write_text(settings)
+    np.save(folder / "second-depths.npy", spectra.astype("c8"))
+    said, _ = finish(start(folder, *shared), 0)
+    assert said[0] == "2 recordings, 0 of them done before", said
+    check_depths(np.load(folder / "processed/second.npy"), spectra)
+    made = 10 ** (np.load(folder / "processed/first.npy") / 20)
+    expected = np.abs(np.fft.fft(spectra))[..., :128] * 2 / 256
+    assert np.abs(made - expected).max() < 1e-5 * expected.max()
+    (folder / "first.txt").write_text("# another comment\nwindow=rectangular\n")
+    said, _ = finish(start(folder, *shared), 0)
+    assert said[0] == "2 recordings, 2 of them done before", said
+
+
 def children(process):
     """Returns the process ids of all descendants."""
     listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,args="], capture_output=True, text=True,
@@ -637,7 +656,8 @@ def check_large(folder, aside, shared):
 
 
 CHECKS = (check_arrays, check_memory_is_shared, check_settings, check_inputs, check_hostile,
-          check_parts, check_not_split, check_formats, check_choice, check_interrupt, check_large,
+          check_parts, check_not_split, check_formats, check_choice,
+          check_window_recordings, check_interrupt, check_large,
           check_folders, check_nothing_overwritten, check_failures_keep_results,
           check_one_context, check_plugins)
 if sys.argv[2:]:
