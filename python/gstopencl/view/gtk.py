@@ -3,6 +3,7 @@ gtksink of gstreamer1.0-gtk3 is in Debian 12 and 13.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import signal
 import sys
 
 try:
@@ -53,3 +54,17 @@ def icon_button(icon, tooltip, act, name=None, kind=Gtk.Button):
     button.set_relief(Gtk.ReliefStyle.NONE)
     button.connect("toggled" if kind is Gtk.ToggleButton else "clicked", lambda _: act())
     return name_widget(button, name or tooltip)
+
+
+def close_dialogs():
+    """Cancels open dialogs, which run main loops of their own."""
+    for window in Gtk.Window.list_toplevels():
+        if isinstance(window, Gtk.Dialog):
+            window.response(Gtk.ResponseType.CANCEL)
+
+
+def at_signal(stop):
+    """Calls `stop ()` when the program is told to end."""
+    for number in signal.SIGINT, signal.SIGTERM:
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number,
+                             lambda: close_dialogs() or stop() or True)

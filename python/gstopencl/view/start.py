@@ -3,12 +3,11 @@ page comes back with the reason if that fails.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import signal
 import subprocess
 import sys
 import threading
 
-from .gtk import GLib, Gtk, name_widget, need_display
+from .gtk import GLib, Gtk, at_signal, name_widget, need_display
 from .messagebar import MessageBar
 
 EXAMPLE = "videotestsrc is-live=true pattern=ball ! openclupload ! openclconvert"
@@ -121,8 +120,7 @@ def run_program(words):
 def main(_words):
     need_display("opencl-view")
     page = Start()
-    for number in signal.SIGINT, signal.SIGTERM:
-        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number, lambda: Gtk.main_quit() or True)
+    at_signal(Gtk.main_quit)
     page.window.show_all()
     Gtk.main()
     if page.child and page.child.poll() is None:

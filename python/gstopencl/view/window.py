@@ -2,12 +2,11 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import signal
 import sys
 
 from . import shortcuts
 from .controls import Controls
-from .gtk import Gdk, GLib, Gst, Gtk, icon_button, name_widget
+from .gtk import Gdk, GLib, Gst, Gtk, at_signal, icon_button, name_widget
 from .messagebar import MessageBar
 from .pictures import colour_at, save_pictures
 from .presetmenu import PresetMenu
@@ -361,8 +360,7 @@ def reason_of(error, debug):
 
 def show(view):
     """Shows the view until it is closed or a signal arrives."""
-    for number in signal.SIGINT, signal.SIGTERM:
-        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number, lambda: view.stop() or True)
+    at_signal(view.stop)
     view.play()
     Gtk.main()
     if view.failed:
