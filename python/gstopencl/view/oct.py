@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import ctypes
 import os
 import shlex
 import sys
@@ -10,6 +11,14 @@ from .octoptions import Refused, options_of
 from .octpipeline import words_of
 
 PROGRAM = "opencl-view"
+
+
+def enable_fake_camera():
+    """Lets Aravis list its simulated camera Fake_1, for trying without an instrument."""
+    try:
+        ctypes.CDLL("libaravis-0.8.so.0").arv_enable_interface(b"Fake")
+    except OSError as error:
+        raise Refused(f"--camera: {error}") from None
 
 
 def live_of(options):
@@ -26,6 +35,8 @@ def play(options):
     from .window import show
 
     need_display(PROGRAM)
+    if (options.camera or "").startswith("Fake_"):
+        enable_fake_camera()
     try:
         live = live_of(options)
     except GLib.Error as error:
