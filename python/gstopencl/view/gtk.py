@@ -64,7 +64,7 @@ def close_dialogs():
 
 
 def at_signal(stop):
-    """Calls `stop ()` when the program is told to end."""
+    """Calls `stop ()` at SIGINT and SIGTERM."""
     for number in signal.SIGINT, signal.SIGTERM:
         GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number,
                              lambda: close_dialogs() or stop() or True)
