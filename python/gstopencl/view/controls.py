@@ -272,13 +272,12 @@ def new_colour(row):
     swatch = Gtk.ColorButton(use_alpha=True, title=row.words)
     swatch.set_tooltip_text(f"Choose {row.words}")
     name_widget(swatch, f"Choose {row.title}")
-    swatch.connect("color-set", lambda _: row.set(text_of_colour(swatch.get_rgba())))
+    swatch.connect("color-set", lambda _: row.set(f"0x{colour_of(swatch):08x}"))
     entry, show_text = new_entry(row, 10)
 
     def show(text):
         show_text(text)
-        colour = int(text, 0)
-        swatch.set_rgba(Gdk.RGBA(*((colour >> shift & 0xff) / 255 for shift in SHIFTS)))
+        swatch.set_rgba(rgba_of(int(text, 0)))
 
     pick = icon_button(
         "color-select-symbolic", "Pick: click into the picture to take its colour",
@@ -286,9 +285,16 @@ def new_colour(row):
     return packed([(entry, True), (swatch, False)] + [(pick, False)] * bool(row.pick)), show
 
 
-def text_of_colour(colour):
-    parts = colour.red, colour.green, colour.blue, colour.alpha
-    return "0x{:08x}".format(sum(round(255 * part) << shift for part, shift in zip(parts, SHIFTS)))
+def rgba_of(colour):
+    """Returns the colour 0xAARRGGBB for GTK."""
+    return Gdk.RGBA(*((colour >> shift & 0xff) / 255 for shift in SHIFTS))
+
+
+def colour_of(swatch):
+    """Returns the colour 0xAARRGGBB of a Gtk.ColorButton."""
+    chosen = swatch.get_rgba()
+    parts = chosen.red, chosen.green, chosen.blue, chosen.alpha
+    return sum(round(255 * part) << shift for part, shift in zip(parts, SHIFTS))
 
 
 def maker_of(spec):
@@ -390,7 +396,7 @@ class Controls:
         self.scrolled = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER,
                                            width_request=MINIMUM_WIDTH)
         self.scrolled.add(self.box)
-        # A panel that can scroll by itself does not need to.
+        # The panel scrolls with the controls, even if its widgets could scroll by themselves.
         self.scrolled.get_child().set_vscroll_policy(Gtk.ScrollablePolicy.NATURAL)
         # Scrolls to the control that the keyboard moves to
         self.box.set_focus_vadjustment(self.scrolled.get_vadjustment())

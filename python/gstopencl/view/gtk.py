@@ -31,14 +31,15 @@ def need_display(program):
     Gst.init(None)
     if not Gtk.init_check(None)[0]:
         sys.exit(f"{program}: cannot open a display")
-    use_style()
+    use_style(STYLE)
 
 
-def use_style():
-    style = Gtk.CssProvider()
-    style.load_from_data(STYLE)
+def use_style(style):
+    """Adds a style sheet to all windows."""
+    provider = Gtk.CssProvider()
+    provider.load_from_data(style)
     Gtk.StyleContext.add_provider_for_screen(
-        Gdk.Screen.get_default(), style, Gtk.STYLE_PROVIDER_PRIORITY_APPLICATION)
+        Gdk.Screen.get_default(), provider, Gtk.STYLE_PROVIDER_PRIORITY_APPLICATION)
 
 
 def name_widget(widget, name):

@@ -13,14 +13,15 @@ from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settin
                            source_or_demo)
 from .keypanel import Panel
 from .keypictures import MODES, STEP, Comparison, mode_buttons
-from .window import View, reason_of, show
+from .branches import BranchingView
+from .window import reason_of, show
 
 GREY = 0x808080  # default background
 END_TIMEOUT = 20  # seconds that a recording may take to end when the window closes
 LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a frame
 
 
-class Keying(View):
+class Keying(BranchingView):
     """Window of a keyed film or camera.
 
     line: launch line of keypipeline.line_of (), without the background
@@ -31,8 +32,6 @@ class Keying(View):
 
     def __init__(self, line, background, has_sound=False, quit_at_end=False):
         pipeline, sinks = keypipeline.pipeline_of(line)
-        # Ends of a recording are told apart from that of the pipeline.
-        pipeline.set_property("message-forward", True)
         self.key = pipeline.get_by_name("key")
         self.recording = self.feeding = self.after_recording = None
         self.waiting = []  # outputs that begin when the pipeline has changed its state
@@ -46,9 +45,6 @@ class Keying(View):
         self.use_background(background)
         self.key.connect("notify::key-color", lambda *_: self.take_key_colour())
         self.key.connect("notify", lambda _, spec: GLib.idle_add(self.apply_setting, spec.name))
-        bus = pipeline.get_bus()
-        bus.enable_sync_message_emission()
-        bus.connect("sync-message::error", lambda _, message: self.isolate(message))
 
     def elements(self):
         return [self.key]
@@ -236,18 +232,11 @@ class Keying(View):
 
     # Messages
 
-    def output_of(self, message):
-        outputs = (self.recording, self.feeding)
-        return next((o for o in outputs if o and message.src and o.owns(message.src)), None)
-
-    def isolate(self, message):
-        """Keeps the failure of an output away from the tee, in its own thread."""
-        output = self.output_of(message)
-        if output:
-            output.leave()
+    def branches(self):
+        return filter(None, (self.recording, self.feeding))
 
     def on_message(self, message):
-        output = self.output_of(message)
+        output = self.branch_of(message)
         structure = message.get_structure()
         if message.src != self.pipeline and not message.src.has_as_ancestor(self.pipeline):
             return  # of an output that was removed
@@ -269,16 +258,14 @@ class Keying(View):
             for output in waiting:
                 output.begin()
         if state == Gst.State.PLAYING:
-            for output in filter(None, (self.recording, self.feeding)):
+            for output in self.branches():
                 output.keep_playing()
 
     def on_element(self, message, structure):
         if structure.get_name() == "chromakey-key":
             self.rows.show_key(structure.get_uint("key-color")[1] & 0xffffff)
-        elif structure.get_name() == "GstBinForwarded" and self.recording:
-            inner = structure.get_value("message")
-            if inner.type == Gst.MessageType.EOS and inner.src == self.recording.bin:
-                self.close_recording()
+        elif self.has_ended(self.recording, structure):
+            self.close_recording()
 
     def on_warning(self, message):
         """A machine without loudspeakers plays films, too."""

@@ -6,6 +6,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import pathlib
 import threading
 
+from .branches import Branch
 from .gtk import GLib, Gst
 from .keypipeline import DEVICE
 
@@ -67,26 +68,23 @@ def running_time(pad, buffer):
     return segment.to_running_time(Gst.Format.TIME, buffer.pts)
 
 
-class Output:
-    """Elements behind the tees of a pipeline. They may be added and removed while it plays. The
-    first frame has the time 0, and sound begins with it.
+class Output(Branch):
+    """Branch that may begin and end while the pipeline plays. The first frame has the time 0, and
+    sound begins with it.
 
     tees: from the name of a queue in `line` to the tee that feeds it
     name: what the output is, for messages
-    at_seek (): called in the main loop when the frames are not those that follow any more"""
+    at_seek (): called in the main loop after a seek of the pipeline"""
 
     def __init__(self, pipeline, line, tees, name, at_seek):
-        self.pipeline, self.name, self.at_seek = pipeline, name, at_seek
-        self.bin = Gst.parse_bin_from_description(line, False)
+        super().__init__(pipeline, line)
+        self.name, self.at_seek = name, at_seek
         self.queues = {name: self.bin.get_by_name(name) for name in ("video", "sound")}
         self.sink = self.bin.get_by_name("file")
         self.start, self.has_start = None, threading.Event()
         self.is_left = False
-        self.pads = []
         for queue, tee in tees.items():
-            self.bin.add_pad(Gst.GhostPad.new(queue, self.queues[queue].get_static_pad("sink")))
-            self.pads.append((tee, tee.request_pad_simple("src_%u")))
-        self.names = list(tees)
+            self.add_pad(queue, self.queues[queue], tee)
 
     def begin(self):
         """Starts the elements and links them, unless the output has ended before."""
@@ -99,10 +97,10 @@ class Output:
         playing = self.pipeline.get_state(0)[1] >= Gst.State.PAUSED
         if playing:
             self.keep_playing()
-        for name, (_, pad) in zip(self.names, self.pads):
+        for name, _, pad in self.pads:
             probe = self.take_frame if name == "video" else self.take
             pad.add_probe(Gst.PadProbeType.BUFFER | Gst.PadProbeType.EVENT_FLUSH, probe)
-            pad.link(self.bin.get_static_pad(name))
+        self.link()
 
     def keep_playing(self):
         """Lets the output end while the pipeline is paused."""
@@ -112,7 +110,7 @@ class Output:
     # In streaming threads
 
     def take(self, _pad, info):
-        """Passes frames, and keeps flushes out: what was recorded stays."""
+        """Passes frames, and drops flushes, which would discard recorded frames."""
         if info.type & Gst.PadProbeType.EVENT_FLUSH and not self.is_left:
             self.is_left = True
             GLib.idle_add(lambda: self.at_seek() and False)
@@ -136,14 +134,9 @@ class Output:
     # In any thread
 
     def leave(self):
-        """Unlinks the elements. They process what they have."""
         self.is_left = True
         self.has_start.set()
-        pads, self.pads = self.pads, []
-        for name, (tee, pad) in zip(self.names, pads):
-            pad.unlink(self.bin.get_static_pad(name))
-            tee.release_request_pad(pad)
-        return bool(pads)
+        return super().leave()
 
     def end(self):
         """Ends the output. The message of its end follows, as the bin's."""
@@ -152,17 +145,6 @@ class Output:
         for element in self.queues.values():
             if element:
                 element.get_static_pad("sink").send_event(Gst.Event.new_eos())
-
-    def remove(self):
-        """Stops and removes the elements."""
-        self.leave()
-        self.bin.set_locked_state(True)
-        self.bin.set_state(Gst.State.NULL)
-        if self.bin.get_parent():
-            self.pipeline.remove(self.bin)
-
-    def owns(self, element):
-        return element == self.bin or element.has_as_ancestor(self.bin)
 
 
 def film_output(pipeline, path, microphone, at_seek):

@@ -2,19 +2,13 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-from .gtk import Gdk, GLib, Gtk, Pango, name_widget
+from .controls import colour_of, rgba_of
+from .gtk import GLib, Gtk, Pango, name_widget
 
 
-def rgba(colour):
-    """Returns the colour 0xRRGGBB for GTK."""
-    return Gdk.RGBA(*((colour >> shift & 0xff) / 255 for shift in (16, 8, 0)), 1)
-
-
-def colour_in(button):
+def rgb_of(swatch):
     """Returns the colour 0xRRGGBB of a Gtk.ColorButton."""
-    chosen = button.get_rgba()
-    red, green, blue = (round(255 * part) for part in (chosen.red, chosen.green, chosen.blue))
-    return red << 16 | green << 8 | blue
+    return colour_of(swatch) & 0xffffff
 
 
 def button_of(text, tooltip, act, kind=Gtk.Button):
@@ -35,10 +29,10 @@ class Panel:
         self.widget = Gtk.Grid(column_spacing=6, row_spacing=6, margin=12)
         self.swatch = Gtk.ColorButton(tooltip_text="Key colour")
         name_widget(self.swatch, "Key colour")
-        self.swatch.connect("color-set", lambda b: view.use_key(colour_in(b)))
+        self.swatch.connect("color-set", lambda b: view.use_key(rgb_of(b)))
         self.colour = Gtk.ColorButton(tooltip_text="A colour as the background")
         name_widget(self.colour, "Background colour")
-        self.colour.connect("color-set", lambda b: view.use_background(colour_in(b)))
+        self.colour.connect("color-set", lambda b: view.use_background(rgb_of(b)))
         self.behind = button_of(
             "Picture or film…", "A picture or film as the background. It can also be dropped on "
             "the picture", lambda _: self.choose_background())
@@ -68,7 +62,7 @@ class Panel:
     # Key and background
 
     def show_key(self, colour):
-        self.swatch.set_rgba(rgba(colour))
+        self.swatch.set_rgba(rgba_of(0xff000000 | colour))
 
     def show_background(self, value):
         """Shows what is behind: a colour or the name of a file."""
@@ -76,7 +70,7 @@ class Panel:
         self.behind.set_label("Picture or film…" if is_colour else value)
         self.behind.get_child().set_ellipsize(Pango.EllipsizeMode.MIDDLE)
         if is_colour:
-            self.colour.set_rgba(rgba(value))
+            self.colour.set_rgba(rgba_of(0xff000000 | value))
 
     def choose_background(self):
         dialog = Gtk.FileChooserNative.new(

@@ -34,10 +34,8 @@ import sys
 # works without GTK.
 ENTRIES = {"--oct": "gstopencl.view.oct", "--key": "gstopencl.view.key"}
 PIPELINE, START = "gstopencl.view.pipeline", "gstopencl.view.start"
-SUFFIXES = {
-    **dict.fromkeys((".oct", ".npy"), "--oct"),
-    **dict.fromkeys((".mp4", ".mkv", ".webm", ".avi", ".mov"), "--key"),
-}
+RECORDINGS, FILMS = (".oct", ".npy"), (".mp4", ".mkv", ".webm", ".avi", ".mov")
+SUFFIXES = {**dict.fromkeys(RECORDINGS, "--oct"), **dict.fromkeys(FILMS, "--key")}
 
 
 def entry_of(words):

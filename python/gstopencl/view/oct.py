@@ -25,6 +25,8 @@ def live_of(options):
     """Returns the window of the options. Raises Refused and GLib.Error."""
     from .octwindow import Live  # which needs a display
 
+    if (options.camera or "").startswith("Fake_"):
+        enable_fake_camera()
     return Live(words_of(options), options.folder.resolve(), options.kind, options.record,
                 repeat=bool(options.file), quit_at_end=options.frames != -1)
 
@@ -35,8 +37,6 @@ def play(options):
     from .window import show
 
     need_display(PROGRAM)
-    if (options.camera or "").startswith("Fake_"):
-        enable_fake_camera()
     try:
         live = live_of(options)
     except GLib.Error as error:

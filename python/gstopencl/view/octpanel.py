@@ -5,7 +5,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import numpy as np
 
 from .controls import ignore_wheel
-from .gtk import Gdk, GLib, Gtk, Pango, name_widget
+from .gtk import GLib, Gtk, Pango, name_widget, use_style
 from .octpipeline import LEVELS_MAX, LEVELS_MIN
 from .octplot import Histogram
 
@@ -200,7 +200,7 @@ class Recorder(Gtk.Box):
 
     def refresh(self):
         recording = self.live.recording
-        ending = bool(recording) and recording.pad is None
+        ending = bool(recording) and recording.is_ending()
         self.button.set_active(bool(recording))
         self.button.set_sensitive(not ending)
         self.button.set_label("Stopping…" if ending else "Stop" if recording else "Record")
@@ -258,10 +258,7 @@ class Panel(Gtk.Box):
         self.calibrate.set_sensitive(not reason)
         self.calibrate.set_tooltip_text(reason)
         self.get_style_context().add_class("oct-panel")
-        style = Gtk.CssProvider()
-        style.load_from_data(STYLE)
-        Gtk.StyleContext.add_provider_for_screen(
-            Gdk.Screen.get_default(), style, Gtk.STYLE_PROVIDER_PRIORITY_APPLICATION)
+        use_style(STYLE)
         parts = [self.levels, self.scan, self.recorder, self.calibrate]
         for part in [self.signal, *parts] if live.signals else parts:
             self.pack_start(part, False, False, 0)

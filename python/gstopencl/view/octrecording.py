@@ -6,7 +6,10 @@ import pathlib
 import shlex
 import time
 
+from .branches import Branch
 from .gtk import GObject, Gst
+from .pictures import unused
+from .properties import elements_of
 
 # Bytes of spectra that wait in memory while a disk pauses
 WAITING_BYTES = 2 << 30
@@ -20,7 +23,7 @@ DEPTHS = f"files. ! {QUEUE.format('depths')} ! openclupload ! {{}} ! " \
     "npysink name=depths async=false"
 CONVERSION = "scan", "interp", "fft"
 KINDS = {"raw": ("raw",), "depths": ("depths",), "both": ("raw", "depths")}
-# They say what is to happen while it plays, not how depths are made.
+# Commands and files of settings, which do not say how depths are computed
 NOT_RECORDED = ("settings", "calibrate", "calibration-folder")
 
 
@@ -64,13 +67,6 @@ def changed_properties(element):
             yield f"{spec.name}={text_of(value)}"
 
 
-def elements_of(pipeline):
-    """Returns the elements from the source to the sinks."""
-    found = []
-    pipeline.iterate_sorted().foreach(found.append)
-    return found[::-1]
-
-
 def bytes_as_text(count):
     """Returns a number of bytes with a unit: 157 MB."""
     for unit in "bytes", "kB", "MB", "GB":
@@ -84,12 +80,10 @@ def bytes_as_text(count):
 
 def path_of_now(folder):
     """Returns the path of a new recording, without the end of its name."""
-    stem = time.strftime("oct-%Y%m%d-%H%M%S")
-    names = (stem + (f"-{n}" if n else "") for n in range(1000))
-    return next(folder / name for name in names if not (folder / f"{name}.txt").exists())
+    return unused(folder, time.strftime("oct-%Y%m%d-%H%M%S"), ".txt").with_suffix("")
 
 
-class Recording:
+class Recording(Branch):
     """Records from the tee `raw` on into PATH.npy, PATH-depths.npy or both. PATH.txt says how
     depths are made of the spectra. Queues take what the disk cannot take at once, and drop nothing.
     Raises OSError if the settings cannot be written, and GLib.Error."""
@@ -99,9 +93,7 @@ class Recording:
         self.kinds, self.began = KINDS[kind], time.monotonic()
         self.tee = pipeline.get_by_name("raw")
         self.write_settings()
-        self.bin = Gst.parse_bin_from_description(self.description(), False)
-        self.bin.add_pad(Gst.GhostPad.new(
-            "sink", self.bin.get_by_name("files").get_static_pad("sink")))
+        super().__init__(pipeline, self.description())
         self.files = [self.bin.get_by_name(name) for name in self.kinds]
         self.waiting = [self.bin.get_by_name(f"waiting_{name}") for name in self.kinds]
         for name, file in zip(self.kinds, self.files):
@@ -109,8 +101,8 @@ class Recording:
         self.adopt_properties()
         pipeline.add(self.bin)
         self.bin.sync_state_with_parent()
-        self.pad = self.tee.request_pad_simple("src_%u")
-        self.pad.link(self.bin.get_static_pad("sink"))
+        self.add_pad("sink", self.bin.get_by_name("files"), self.tee)
+        self.link()
 
     def conversion(self):
         """Returns the elements that make depths of spectra, in their order."""
@@ -166,29 +158,22 @@ class Recording:
         return f"{seconds // 60}:{seconds % 60:02} · {self.frames()} frames · " \
                f"{bytes_as_text(self.bytes())} · {waiting} waiting"
 
-    def leave(self):
-        """No more frames from now on. What has come is written yet."""
-        if self.pad:
-            self.pad.unlink(self.bin.get_static_pad("sink"))
-            self.tee.release_request_pad(self.pad)
-            self.pad = None
+    def is_ending(self):
+        return not self.pads
 
     def end(self):
-        """The bin's EOS says when it has happened."""
+        """Ends the recording. The EOS message of the bin follows when the files are complete."""
         def idle(_pad, _info):
-            if self.pad:
-                self.leave()
+            if self.leave():
                 self.bin.get_static_pad("sink").send_event(Gst.Event.new_eos())
             return Gst.PadProbeReturn.REMOVE
-        if self.pad:
-            self.pad.add_probe(Gst.PadProbeType.IDLE, idle)
+        for _, _, pad in self.pads:
+            pad.add_probe(Gst.PadProbeType.IDLE, idle)
 
-    def remove(self, why=None):
+    def close(self, why=None):
         """Ends at once, and writes the result as the last line of the settings."""
         said = f"broken off: {why}" if why else self.extent()
-        self.leave()
-        self.bin.set_state(Gst.State.NULL)
-        self.pipeline.remove(self.bin)
+        self.remove()
         try:
             with self.path.with_suffix(".txt").open("a") as settings:
                 settings.write(f"# {said}\n")

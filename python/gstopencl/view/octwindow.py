@@ -6,7 +6,7 @@ import collections
 import sys
 import time
 
-from . import window
+from .branches import BranchingView
 from .gtk import GLib, Gst, Gtk, Pango, name_widget
 from .octpanel import Panel
 from .octpipeline import PLOT
@@ -38,7 +38,7 @@ def wait_for_draw(_pad, info):
     return Gst.PadProbeReturn.OK
 
 
-class Live(window.View):
+class Live(BranchingView):
     """Window of a pipeline of `octpipeline.words_of`. `folder`: pathlib.Path of recordings. `kind`:
     what they contain, one of octrecording.KINDS. `repeat`: whether the source begins again at its
     end. `quit_at_end`: whether the window closes at the end"""
@@ -49,8 +49,6 @@ class Live(window.View):
     def __init__(self, words, folder, kind="raw", record=False, repeat=False,
                  quit_at_end=False):
         pipeline = Gst.parse_launchv(words)
-        # So that the end of a recording is heard, which is not that of the pipeline.
-        pipeline.set_property("message-forward", True)
         sinks = list(filter(None, map(pipeline.get_by_name, NAMES)))
         self.signals = list(filter(None, map(pipeline.get_by_name, ("spectrum", "a_scan"))))
         self.words, self.folder, self.kind = words, folder, kind
@@ -69,9 +67,6 @@ class Live(window.View):
         for name in COUNTED:
             pipeline.get_by_name(name).get_static_pad("sink").add_probe(
                 Gst.PadProbeType.BUFFER, self.count, name)
-        bus = pipeline.get_bus()
-        bus.enable_sync_message_emission()
-        bus.connect("sync-message::error", lambda _, message: self.isolate(message))
         if record:
             self.record()
 
@@ -223,19 +218,13 @@ class Live(window.View):
         print(text, file=sys.stderr)
         (self.warn if failed else self.tell)(text)
 
-    def is_of_recording(self, message):
-        return self.recording and (message.src == self.recording.bin
-                                   or message.src.has_as_ancestor(self.recording.bin))
-
-    def isolate(self, message):
-        """On its own thread, before the failure comes to the tee."""
-        if self.is_of_recording(message):
-            self.recording.leave()
+    def branches(self):
+        return [self.recording] if self.recording else []
 
     def end_of_recording(self, why=None):
         recording, self.recording = self.recording, None
         size = f"{recording.frames()} frames, {bytes_as_text(recording.bytes())}"
-        recording.remove(why)
+        recording.close(why)
         self.say(f"{recording.path.parent}: {recording.names()}, "
                  f"{f'broken off: {why}' if why else size}", failed=bool(why))
         if self.stopping:
@@ -250,7 +239,7 @@ class Live(window.View):
     # Messages on the bus
 
     def on_message(self, message):
-        if message.type == Gst.MessageType.ERROR and self.is_of_recording(message):
+        if message.type == Gst.MessageType.ERROR and self.branch_of(message):
             self.end_of_recording(message.parse_error()[0].message)
         elif message.type == Gst.MessageType.ELEMENT:
             self.hear_of_element(message)
@@ -275,15 +264,13 @@ class Live(window.View):
         structure = message.get_structure()
         if structure.get_name() == "octsignal":
             self.numbers[message.src.get_name()] = fields_of(structure)
-        if structure.get_name() == "GstBinForwarded" and self.recording:
-            inner = structure.get_value("message")
-            if inner.type == Gst.MessageType.EOS and inner.src == self.recording.bin:
-                self.end_of_recording()
+        if self.has_ended(self.recording, structure):
+            self.end_of_recording()
         if self.wizard:
             self.wizard.hear(message)
 
     def stop(self):
-        """A recording is whole first."""
+        """Completes a recording before the window closes."""
         if self.recording and not self.stopping and not self.failed:
             self.stopping = True
             self.recording.end()
@@ -298,7 +285,7 @@ class Live(window.View):
     # Keys
 
     def turn(self, name, change):
-        """`change` makes another value of a property's."""
+        """Sets a property to change (its value), within its range."""
         element, _, name = name.partition(".")
         element = self.pipeline.get_by_name(element)
         spec = element.find_property(name)

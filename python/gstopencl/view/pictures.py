@@ -69,11 +69,12 @@ def save_pictures(sinks, program, folder=None):
     for sink in sinks:
         data, _ = converted(sink, "image/png")
         name = stem if len(sinks) == 1 else f"{stem}-{sink.get_name()}"
-        paths.append(unused(folder, name))
+        paths.append(unused(folder, name, ".png"))
         paths[-1].write_bytes(data)
     return paths
 
 
-def unused(folder, name):
-    names = (name + (f"-{n}" if n else "") for n in range(1000))
-    return next(folder / f"{one}.png" for one in names if not (folder / f"{one}.png").exists())
+def unused(folder, name, suffix):
+    """Returns the path of a file that does not exist. Its name has a number if it needs one."""
+    names = (f"{name}{f'-{n}' if n else ''}{suffix}" for n in range(1000))
+    return next(folder / one for one in names if not (folder / one).exists())

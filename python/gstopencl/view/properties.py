@@ -51,6 +51,14 @@ FIRST = 6  # number of ordinary properties without a row above
 RARE = {"async-depth"}
 
 
+def elements_of(pipeline):
+    """Returns the elements from the source to the sinks, in the order of the launch line. That of
+    the bin is another one."""
+    found = []
+    pipeline.iterate_sorted().foreach(found.append)
+    return found[::-1]
+
+
 def may_change_while_playing(spec):
     wanted = GObject.ParamFlags.WRITABLE | GObject.ParamFlags.READABLE
     return bool(spec.flags & Gst.PARAM_MUTABLE_PLAYING) and spec.flags & wanted == wanted

@@ -8,11 +8,10 @@ import sys
 import threading
 
 from .gtk import GLib, Gtk, at_signal, name_widget, need_display
+from .main import FILMS, RECORDINGS
 from .messagebar import MessageBar
 
 EXAMPLE = "videotestsrc is-live=true pattern=ball ! openclupload ! openclconvert"
-RECORDINGS = "OCT recordings", ("*.oct", "*.npy")
-FILMS = "Films", ("*.mp4", "*.mkv", "*.webm", "*.avi", "*.mov")
 
 
 class Start:
@@ -32,11 +31,11 @@ class Start:
         choices = (
             ("Optical coherence tomography",
              "B-scans, en face view and plots of a recording or a simulated phantom",
-             [("Open a _recording…", lambda: self.open_file("--oct", *RECORDINGS)),
+             [("Open a _recording…", lambda: self.open_file("--oct", "OCT recordings", RECORDINGS)),
               ("_Phantom", lambda: self.open(["--oct"]))]),
             ("Green screen",
              "Key a film or a camera, and put another background behind it",
-             [("Open a _film…", lambda: self.open_file("--key", *FILMS)),
+             [("Open a _film…", lambda: self.open_file("--key", "Films", FILMS)),
               ("_Camera", lambda: self.open(["--key"]))]),
             ("Any pipeline", "Elements as for gst-launch-1.0, without a sink",
              [self.line, ("_Show", self.open_line)]),
@@ -55,15 +54,15 @@ class Start:
         else:
             self.fail("The pipeline is empty.")
 
-    def open_file(self, entry, name, patterns):
+    def open_file(self, entry, name, suffixes):
         chooser = Gtk.FileChooserNative(title="Open", transient_for=self.window,
                                         action=Gtk.FileChooserAction.OPEN)
-        for name, patterns in (name, patterns), ("All files", ("*",)):
+        for text, ends in (name, suffixes), ("All files", ("",)):
             kind = Gtk.FileFilter()
-            kind.set_name(name)
-            for pattern in patterns:
-                kind.add_pattern(pattern)
-                kind.add_pattern(pattern.upper())
+            kind.set_name(text)
+            for end in ends:
+                kind.add_pattern(f"*{end}")
+                kind.add_pattern(f"*{end.upper()}")
             chooser.add_filter(kind)
         if chooser.run() == Gtk.ResponseType.ACCEPT:
             self.open([entry, chooser.get_filename()])

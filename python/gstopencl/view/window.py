@@ -10,6 +10,7 @@ from .gtk import Gdk, GLib, Gst, Gtk, at_signal, icon_button, name_widget
 from .messagebar import MessageBar
 from .pictures import colour_at, save_pictures
 from .presetmenu import PresetMenu
+from .properties import elements_of
 from .transport import Transport
 
 MILLISECONDS = 250  # between two updates of the position
@@ -52,10 +53,8 @@ class View:
         GLib.timeout_add(MILLISECONDS, self.show_position)
 
     def elements(self):
-        """Returns the elements in the order of the launch line, which is not that of the bin."""
-        found = []
-        self.pipeline.iterate_sorted().foreach(found.append)
-        return reversed(found)
+        """Returns the elements that may have controls."""
+        return elements_of(self.pipeline)
 
     # Layout
 
@@ -298,9 +297,6 @@ class View:
         self.transport.show_state("ended")
         self.tell(self.failed, Gtk.MessageType.ERROR)
         self.show_rate()
-
-    def has_ended(self):
-        return self.ended
 
     def end(self):
         """Handles the end of the stream. The sinks keep showing their last frame."""

@@ -11,7 +11,6 @@ usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER [CHECK…]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import ctypes
 import os
 import pathlib
 import re
@@ -493,7 +492,6 @@ def check_files():
 
 def check_camera():
     """Uses the fake camera of Aravis."""
-    ctypes.CDLL("libaravis-0.8.so.0").arv_enable_interface(b"Fake")
     live = live_of("--camera", "Fake_1", "--size", "512x64", "--frames", 30, "--record")
     shown = Shown(live)
     live.play()

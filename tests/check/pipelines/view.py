@@ -417,7 +417,7 @@ def check_end():
         view.transport.play.clicked()
         assert "end of stream" not in view.status.get_text()
         assert view.transport.play.get_accessible().get_name() == "Pause"
-    run_until(view, view.has_ended)
+    run_until(view, lambda: view.ended)
     view.window.close()
     gtk.Gtk.main()
     assert not view.failed, view.failed
@@ -514,12 +514,12 @@ def check_film():
     view.toggle_play()
     run_until(view, lambda: position() > 1.6, 5)
     run_until(view, lambda: position() < 1, 5)
-    assert not view.has_ended()
+    assert not view.ended
     view.transport.loop.set_active(False)
-    run_until(view, view.has_ended, 10)
+    run_until(view, lambda: view.ended, 10)
     view.transport.adjustment.set_value(0.5)
-    assert not view.has_ended()
-    run_until(view, view.has_ended, 10)
+    assert not view.ended
+    run_until(view, lambda: view.ended, 10)
     close(view)
 
 
