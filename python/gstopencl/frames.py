@@ -2,9 +2,12 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import threading
+
 import gi
 import numpy as np
 
+gi.require_version("Gst", "1.0")
 gi.require_version("GstVideo", "1.0")
 from gi.repository import Gst, GstVideo  # noqa: E402
 
@@ -22,9 +25,15 @@ TYPES_OF_TENSORS = {name: f"<{kind}" for kind, name in TENSORS.items()}
 TYPES_OF_VIDEO = {"GRAY16_LE": "<u2", "GRAY16_BE": ">u2", "RGBA64_LE": "<u2"}
 
 
+starting = threading.Lock()
+
+
 def start_gstreamer():
-    if not Gst.is_initialized():
-        Gst.init(None)
+    """Initialises GStreamer. It says that it is initialised before it knows its elements, so that
+    threads must wait for the first one."""
+    with starting:
+        if not Gst.is_initialized():
+            Gst.init(None)
 
 
 def oct_caps(name, domain, lines, samples):

@@ -108,6 +108,33 @@ def check_arrays(folder):
     assert "rounded" in str(caught[0].message), caught
 
 
+TWO_THREADS = """
+import threading
+from gstopencl.frames import start_gstreamer
+from gi.repository import Gst
+
+parsed = []
+
+def parse():
+    start_gstreamer()
+    parsed.append(Gst.parse_launch("appsrc ! appsink"))
+
+threads = [threading.Thread(target=parse) for _ in range(2)]
+for call in threading.Thread.start, threading.Thread.join:
+    for thread in threads:
+        call(thread)
+print(len(parsed))
+"""
+
+
+def check_threads(_):
+    """Two threads of a worker may be the first that use GStreamer."""
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", TWO_THREADS], capture_output=True, text=True,
+                              timeout=100, check=False)
+        assert done.stdout == "2\n", done.stderr
+
+
 def check_memory_is_shared(_):
     """A buffer has the memory of the array, and a view that of the buffer."""
     gstopencl.frames.start_gstreamer()
@@ -655,11 +682,10 @@ def check_large(folder, aside, shared):
     check_refusals(folder)
 
 
-CHECKS = (check_arrays, check_memory_is_shared, check_settings, check_inputs, check_hostile,
-          check_parts, check_not_split, check_formats, check_choice,
-          check_window_recordings, check_interrupt, check_large,
-          check_folders, check_nothing_overwritten, check_failures_keep_results,
-          check_one_context, check_plugins)
+CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings, check_inputs,
+          check_hostile, check_parts, check_not_split, check_formats, check_choice,
+          check_window_recordings, check_interrupt, check_large, check_folders,
+          check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
 if sys.argv[2:]:
     CHECKS = [check for check in (*CHECKS, check_tape) if check.__name__ in sys.argv[2:]]
 with contextlib.ExitStack() as stack:
