@@ -885,6 +885,8 @@ static void
 show_again (BackgroundFile *file, guint32 seqnum)
 {
   GstPad *pad = gst_pad_get_peer (file->end);
+  if (!pad)
+    return; /* It is being replaced. */
   GstEvent *segment = gst_pad_get_sticky_event (file->end, GST_EVENT_SEGMENT, 0);
   GstEvent *start = gst_event_new_flush_start (), *stop = gst_event_new_flush_stop (TRUE);
   GstBuffer *frame = nullptr;

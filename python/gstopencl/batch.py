@@ -189,17 +189,26 @@ def recordings_of(folder, names, has_sizes, others):
     return found
 
 
-def settings_for(asked, folder, recording=None):
-    """Returns the settings file and its text: of --settings; without --chain settings.txt of the
-    folder, or else the file that opencl-view --oct has written beside the recording."""
-    files = [asked.settings] if asked.settings else []
-    if not files and not asked.chain:
-        beside = recording.with_suffix(".txt") if recording else folder / "settings.txt"
-        files = [file for file in (folder / "settings.txt", beside) if file.exists()]
+def read_settings(file):
+    """Returns the path of a settings file and its text."""
     try:
-        return (files[0].resolve(), files[0].read_text()) if files else (None, None)
+        return file.resolve(), file.read_text()
     except OSError as error:
-        fail(f"--settings {files[0]}: {error.strerror}")
+        fail(f"--settings {file}: {error.strerror}")
+
+
+def settings_of_folder(asked, folder):
+    """Returns (path, text) of --settings, or without --chain of the folder's settings.txt; (None,
+    None) if there is none."""
+    file = asked.settings or folder / "settings.txt"
+    return read_settings(file) if asked.settings or not asked.chain and file.exists() \
+        else (None, None)
+
+
+def settings_beside(asked, recording):
+    """Returns (path, text) of the file that opencl-view --oct has written beside a recording."""
+    file = recording.with_suffix(".txt")
+    return read_settings(file) if not asked.chain and file.exists() else (None, None)
 
 
 def without_comments(text):
@@ -211,13 +220,14 @@ def jobs_of(root, asked):
     """Returns the jobs of a folder or of one recording."""
     is_one = not root.is_dir() or root.suffix.lower() == ".zarr"
     folder = root.parent if is_one else root
+    common = settings_of_folder(asked, folder)
     found = [root] if is_one else recordings_of(
-        folder, asked.names, asked.samples, files_of_settings(*settings_for(asked, folder)))
+        folder, asked.names, asked.samples, files_of_settings(*common))
     output = (asked.output or folder / "processed").resolve()
     options = Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset)
     jobs = []
     for recording in found:
-        settings, said = settings_for(asked, folder, recording)
+        settings, said = common if common[0] else settings_beside(asked, recording)
         result = (output / recording.relative_to(folder)).with_suffix(f".{asked.to}")
         jobs.append(Job(
             recording, result, output, asked.chain or DEPTHS, settings and str(settings),

@@ -129,7 +129,7 @@ class Job:
         return record_of(self.result)
 
     def made_of(self):
-        """Returns what the record says: a result is done where it says the same."""
+        """Returns the content of the record. A result is complete if its record has this content."""
         size, modified = extent_of(self.recording)
         made_of = {"chain": self.chain, "settings": self.said, "bytes": size, "modified": modified,
                    "recording": os.path.relpath(self.recording, self.result.parent)}

@@ -31,9 +31,8 @@ def import_dask():
 
 @contextlib.contextmanager
 def without_interrupts():
-    """Lets threads and processes that begin here never see Ctrl-C: this thread ends them. Python's
-    tracker of resources, which the first process starts, would undo that, and would report what
-    killed workers leave."""
+    """Blocks SIGINT in threads and processes that start here; the caller ends them. The resource
+    tracker of Python starts first: it would unblock the signal, and warn of killed workers."""
     os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [
         os.environ.get("PYTHONWARNINGS"), "ignore::UserWarning:multiprocessing.resource_tracker"]))
     resource_tracker.ensure_running()

@@ -47,13 +47,13 @@ def source_of_camera(device):
 
 def shown(name, is_live):
     """Returns the end of a branch, a sink for frames on the device."""
-    # A recording is ahead of the sound by what waits for the sink of the result. The compositor of
-    # a camera must wait for that sink, too.
+    # A long queue would let the result run ahead of the sound in a recording. The compositor of a
+    # camera must wait for this sink, too.
     queue = "queue max-size-buffers=2" if name == "result" else QUEUE
     late = ""
     if is_live:
-        # Frames of a camera are as late as keying takes, and sinks would drop all of them. Sinks
-        # that wait for their first frame would block the compositor, which the camera waits for.
+        # Keying delays the frames of a camera, and sinks would drop late frames. Sinks that wait
+        # for their first frame would block the compositor, which the camera waits for.
         late = " async=false qos=false max-lateness=-1"
         if name != "result":
             queue = "queue leaky=downstream max-size-buffers=2"

@@ -1,4 +1,4 @@
-"""Bar that shows what happened
+"""Message bar above the pictures
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -12,7 +12,8 @@ ICONS = {
 
 
 class MessageBar:
-    """Hidden until there is a message. `button`, `act ()`: what an error lets the user do"""
+    """Hidden until there is a message. `button`, `act ()`: label and function of the button that an
+    error shows"""
 
     def __init__(self, button=None, act=None):
         self.bar = Gtk.InfoBar(no_show_all=True)

@@ -73,7 +73,8 @@ CALIBRATION = (
     ("--dispersion-phase", "FILE", existing, ["dispersion-phase"],
      "phase of each even wavenumber in rad"),
     ("--background", "METHOD", of_pattern("none|frame", "none or frame"), ["background"],
-     "none or frame: what to subtract (default: that of a .oct recording, else none)"),
+     "none or frame: what to subtract (default: that of a .oct recording, frame for the simulated "
+     "sample, else none)"),
 )
 CALIBRATES = {"wavelengths", "wavelength-min", "resample-map", "settings"}
 
@@ -150,7 +151,8 @@ def add_input(parser):
 
 def add_calibration(parser):
     group = parser.add_argument_group(
-        "Calibration (default: that of a .oct recording, else samples are even in wavenumber)")
+        "Calibration (default: that of a .oct recording or of the simulated sample, else samples "
+        "are even in wavenumber)")
     for option, metavar, kind, names, explanation in CALIBRATION:
         group.add_argument(option, action=Properties, dest="interp", names=names, type=kind,
                            metavar=metavar, help=explanation)
