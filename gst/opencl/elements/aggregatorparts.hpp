@@ -129,15 +129,41 @@ template <typename Base> struct AggregatorParts {
                ElementCore::as_needed);
   }
 
+  /* An aggregator of a live pipeline has a clock before it has a base time, and would
+   * make each frame that the clock's time since its start has room for. So it waits for
+   * frames until it plays. */
+  static GstClockTime get_next_time (GstAggregator *aggregator)
+  {
+    const auto next = Base::parent ()->get_next_time;
+    if (GST_STATE_TARGET (aggregator) != GST_STATE_PLAYING)
+      return GST_CLOCK_TIME_NONE;
+    return next ? next (aggregator) : gst_aggregator_simple_get_next_time (aggregator);
+  }
+
+  /* A latency query wakes the streaming thread, which now waits for the clock. */
+  static GstStateChangeReturn change_state (GstElement *element, GstStateChange change)
+  {
+    const GstStateChangeReturn result =
+        GST_ELEMENT_CLASS (Base::parent ())->change_state (element, change);
+    if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING) {
+      GstQuery *query = gst_query_new_latency ();
+      gst_element_query (element, query);
+      gst_query_unref (query);
+    }
+    return result;
+  }
+
   static void install (gpointer klass)
   {
     GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
 
     ElementCore::install_properties (G_OBJECT_CLASS (klass));
     GST_ELEMENT_CLASS (klass)->set_context = set_context;
+    GST_ELEMENT_CLASS (klass)->change_state = change_state;
     aggregator_class->start = start;
     aggregator_class->stop = stop;
     aggregator_class->flush = flush;
+    aggregator_class->get_next_time = get_next_time;
     aggregator_class->sink_query = sink_query;
     aggregator_class->src_query = src_query;
     aggregator_class->negotiate = negotiate;

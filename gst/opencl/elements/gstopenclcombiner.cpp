@@ -563,7 +563,6 @@ gst_opencl_combiner_class_init (GstOpenCLCombinerClass *klass)
   aggregator_class->sink_event = gst_opencl_combiner_sink_event;
   aggregator_class->update_src_caps = gst_opencl_combiner_update_src_caps;
   aggregator_class->negotiated_src_caps = gst_opencl_combiner_negotiated_src_caps;
-  aggregator_class->get_next_time = gst_aggregator_simple_get_next_time;
 
   gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_COMBINER, GstPluginAPIFlags (0));
 }

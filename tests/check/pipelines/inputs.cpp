@@ -5,6 +5,7 @@
  */
 #include "tests/check/harness.hpp"
 
+#include <atomic>
 #include <list>
 
 using namespace check;
@@ -129,6 +130,53 @@ TEST (test_a_plate_that_is_not_used_stops_nothing)
     if (row.warning)
       expect_contains (warnings[0], {row.warning});
   }
+}
+
+namespace {
+struct Waking {
+  GstElement *mixer;
+  std::atomic<int> frames{0};
+  std::atomic<int> frames_before{-1};
+};
+
+/* Wakes the mixer when the element behind it plays, and it does not yet. */
+GstBusSyncReply
+wake_early (GstBus *, GstMessage *message, gpointer data)
+{
+  Waking &waking = *static_cast<Waking *> (data);
+  GstState state = GST_STATE_NULL;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_STATE_CHANGED
+      && !strcmp (GST_MESSAGE_SRC_NAME (message), "behind"))
+    gst_message_parse_state_changed (message, nullptr, &state, nullptr);
+  if (state == GST_STATE_PLAYING) {
+    for (int n = 0; n < 20; n++) {
+      Owned<GstQuery> latency = gst_query_new_latency ();
+      gst_element_query (waking.mixer, latency);
+      g_usleep (10000);
+    }
+    waking.frames_before = waking.frames.load ();
+  }
+  return GST_BUS_PASS;
+}
+} // namespace
+
+/* One of the inputs sends nothing, so the clock alone decides when a frame is made. */
+TEST (test_a_live_mixer_makes_no_frames_before_it_plays)
+{
+  Pipeline pipeline ("videotestsrc is-live=true ! "
+                     "video/x-raw,format=RGBA,width=64,height=48,framerate=25/1 ! "
+                     "openclupload ! openclcompositor name=mix ! valve name=behind "
+                     "drop=true ! fakesink async=false videotestsrc is-live=true ! valve "
+                     "drop=true ! openclupload ! mix.");
+  Waking waking{pipeline["mix"]};
+  watch (pipeline.pad ("mix", "src"), GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *) {
+    waking.frames++;
+    return GST_PAD_PROBE_OK;
+  });
+  gst_bus_set_sync_handler (pipeline.bus, wake_early, &waking, nullptr);
+  pipeline.start ();
+  fail_unless (soon ([&] { return waking.frames > 0; }), "no frame");
+  expect_equal (waking.frames_before.load (), 0, "frames before");
 }
 
 /* A live mixer goes on without one of its inputs. */
