@@ -152,17 +152,14 @@ struct BackgroundFile {
   GstPad *end = nullptr;              /* source pad of the queue; owned */
   GstPad *pad = nullptr;      /* (nullable): compositor pad, once it is shown; owned */
   gulong block_probe = 0;     /* probe that blocks `end` until then */
-  gulong hold_probe = 0;      /* probe that blocks `end` until the foreground begins */
   GstBuffer *frame = nullptr; /* (nullable): the last one; owned */
   guint frames = 0;
   bool is_over = false; /* failed or stopped: ignore its errors */
 };
 using BackgroundFiles = std::list<BackgroundFile *>;
 
-/* Begin and end of the foreground. Later frames are dropped. */
+/* End of the foreground. Later frames are dropped. */
 struct End {
-  GstGreenscreenBin *bin;
-  bool has_begun = false;
   bool is_over = false;
   GstClockTime time = 0; /* running time at the end of its last frame */
   GstSegment segment;
@@ -668,39 +665,11 @@ fit_to_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   return GST_PAD_PROBE_OK;
 }
 
-/* Blocks files that are shown until the foreground begins. Otherwise the compositor of a
- * live pipeline makes frames of the background alone, and is far ahead or blocked when the
- * camera gives its first frame. */
-static void
-hold_files (GstGreenscreenBin *self)
-{
-  g_mutex_lock (&self->changing);
-  for (BackgroundFile *file : *self->files) {
-    if (file->pad && !file->hold_probe)
-      file->hold_probe = gst_pad_add_probe (
-          file->end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM,
-          [] (GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; },
-          nullptr, nullptr);
-  }
-  g_mutex_unlock (&self->changing);
-}
-
-static void
-release_files (GstGreenscreenBin *self)
-{
-  g_mutex_lock (&self->changing);
-  for (BackgroundFile *file : *self->files)
-    if (const gulong probe = std::exchange (file->hold_probe, 0))
-      gst_pad_remove_probe (file->end, probe);
-  g_mutex_unlock (&self->changing);
-}
-
-/* Records the begin and the end of the foreground, in its streaming thread. */
+/* Records the end of the foreground, in its streaming thread. */
 static GstPadProbeReturn
 watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   End &end = *static_cast<End *> (data);
-  bool begins = false;
   GST_OBJECT_LOCK (pad);
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
@@ -710,16 +679,13 @@ watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
       end.time =
           time
           + (GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 1);
-    begins = !std::exchange (end.has_begun, true);
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_SEGMENT) {
     gst_event_copy_segment (GST_PAD_PROBE_INFO_EVENT (info), &end.segment);
-    end.has_begun = end.is_over = false;
+    end.is_over = false;
   } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_EOS) {
     end.is_over = true;
   }
   GST_OBJECT_UNLOCK (pad);
-  if (begins)
-    release_files (end.bin);
   return GST_PAD_PROBE_OK;
 }
 
@@ -758,7 +724,7 @@ end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
 static void
 watch_pads (GstGreenscreenBin *self, GstPad *above)
 {
-  End *end = new End{self};
+  End *end = new End;
   GstPad *source = gst_element_get_static_pad (self->compositor, "src");
 
   gst_segment_init (&end->segment, GST_FORMAT_TIME);
@@ -1388,7 +1354,6 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
     return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
     link_unread_files (self, true);
-    hold_files (self);
     start_behind_decoders (self);
   }
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY)

@@ -140,16 +140,13 @@ template <typename Base> struct AggregatorParts {
     return next ? next (aggregator) : gst_aggregator_simple_get_next_time (aggregator);
   }
 
-  /* A latency query wakes the streaming thread, which now waits for the clock. */
+  /* The streaming thread now waits for the clock. */
   static GstStateChangeReturn change_state (GstElement *element, GstStateChange change)
   {
     const GstStateChangeReturn result =
         GST_ELEMENT_CLASS (Base::parent ())->change_state (element, change);
-    if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING) {
-      GstQuery *query = gst_query_new_latency ();
-      gst_element_query (element, query);
-      gst_query_unref (query);
-    }
+    if (change == GST_STATE_CHANGE_PAUSED_TO_PLAYING)
+      Base::core (element).inputs ().wake ();
     return result;
   }
 

@@ -12,7 +12,8 @@
 
 namespace opencl {
 namespace {
-const GstClockTime first_check = GST_SECOND, period = 4 * GST_SECOND;
+const GstClockTime period = GST_SECOND;
+const guint checks_before_warning = 5;
 
 bool
 can_have_several_inputs (GstElement *element)
@@ -155,8 +156,7 @@ InputWatch::start ()
   if (!can_have_several_inputs (element))
     return;
   GstClock *clock = gst_system_clock_obtain ();
-  timer =
-      gst_clock_new_periodic_id (clock, gst_clock_get_time (clock) + first_check, period);
+  timer = gst_clock_new_periodic_id (clock, gst_clock_get_time (clock) + period, period);
   gst_clock_id_wait_async (timer, fire, new_weak_ref (element), free_weak_ref);
   gst_object_unref (clock);
 }
@@ -171,12 +171,22 @@ InputWatch::stop ()
   timer = nullptr;
 }
 
+void
+InputWatch::wake ()
+{
+  GstQuery *latency = gst_query_new_latency ();
+  if (GST_IS_AGGREGATOR (element))
+    gst_element_query (element, latency);
+  gst_query_unref (latency);
+}
+
 bool
 InputWatch::check ()
 {
-  const bool is_first = checks++ == 0;
+  const bool is_early = ++checks < checks_before_warning;
   if (has_frame)
     return false;
+  wake ();
   Stall stall;
   gst_element_foreach_sink_pad (element, Stall::look, &stall);
   if (!stall.missing || !stall.waiting)
@@ -190,7 +200,7 @@ InputWatch::check ()
         missing, waiting, GST_OBJECT_NAME (element), missing));
     return false;
   }
-  if (is_first)
+  if (is_early)
     return true;
   GST_ELEMENT_WARNING (element, CORE, PAD,
       ("Pad %s receives no data, but pad %s waits for it: %s", missing, waiting,

@@ -28,6 +28,9 @@ public:
   /* Called for each frame in the streaming thread: no input is missing. */
   void mark_frame_seen () { has_frame.store (true, std::memory_order_relaxed); }
 
+  /* Wakes the streaming thread of a live aggregator. It sleeps if an input did not know its
+   * latency yet, and the others wait for it. */
+  void wake ();
   /* Called by the timer. Returns whether another check is needed. */
   bool check ();
 

@@ -185,6 +185,26 @@ const char *const live =
     "openclupload ! openclcompositor name=mix ! fakesink "
     "videotestsrc is-live=true ! valve drop=true ! openclupload ! mix.";
 
+/* A source tells its latency once it has caps. */
+TEST (test_a_live_mixer_begins_though_an_input_tells_its_latency_late)
+{
+  Pipeline pipeline (live);
+  std::atomic<bool> is_late{true};
+  Owned<GstPad> silent = pipeline.pad ("mix", "sink_1"),
+                source = gst_pad_get_peer (silent);
+  watch (source, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, [&] (GstPadProbeInfo *info) {
+    const GstQueryType type = GST_QUERY_TYPE (GST_PAD_PROBE_INFO_QUERY (info));
+    return type == GST_QUERY_LATENCY && is_late ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
+  });
+  Owned<GstPad> mixed = pipeline.pad ("mix", "src");
+  pipeline.start ();
+  g_usleep (500000);
+  fail_unless (!gst_pad_has_current_caps (mixed));
+  is_late = false;
+  fail_unless (soon ([&] { return gst_pad_has_current_caps (mixed); }), "no frames");
+  fail_unless (pipeline.messages ().is_clean ());
+}
+
 /* All in one test, because each warning takes seconds. */
 TEST (test_an_input_without_data_is_a_warning)
 {
