@@ -32,4 +32,16 @@ push_parser_stream_start (GstElement *parser, GstPad *sink, GstPad *src)
   gst_pad_push_event (src, event);
   g_free (id);
 }
+
+GstFlowReturn
+push_first_frame (GstPad *src, GstBuffer *frame)
+{
+  GstFlowReturn flow = gst_pad_push (src, gst_buffer_ref (frame));
+  for (guint n = 0; n < 50 && flow == GST_FLOW_NOT_LINKED; n++) {
+    g_usleep (10000);
+    flow = gst_pad_push (src, gst_buffer_ref (frame));
+  }
+  gst_buffer_unref (frame);
+  return flow;
+}
 } // namespace opencl

@@ -12,4 +12,8 @@ gboolean activate_parser_pad (GstPad *sink, GstObject *parent);
 
 /* Starts the stream of a parser that pulls, in the group of its source. */
 void push_parser_stream_start (GstElement *parser, GstPad *sink, GstPad *src);
+
+/* Pushes the first frame. Waits up to half a second for a link: decodebin starts a parser before it
+ * links what follows it. */
+GstFlowReturn push_first_frame (GstPad *src, GstBuffer *frame);
 } // namespace opencl

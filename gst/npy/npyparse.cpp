@@ -651,8 +651,9 @@ npy_parse_push (GstNpyParse *self, GstBuffer *buffer)
   gst_buffer_unset_flags (buffer, GST_BUFFER_FLAG_DISCONT);
   if (std::exchange (self->discont, false))
     gst_buffer_set_flags (buffer, GST_BUFFER_FLAG_DISCONT);
-  self->pushed = true;
-  return gst_pad_push (self->srcpad, buffer);
+  return std::exchange (self->pushed, true)
+             ? gst_pad_push (self->srcpad, buffer)
+             : opencl::push_first_frame (self->srcpad, buffer);
 }
 
 static GstFlowReturn

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <gst/gst.h>
+#include <numeric>
 #include <string>
 
 namespace oct {
@@ -22,6 +23,9 @@ const guint rounds = 12;
 const gsize least_depth = 6;    /* lower depths contain the light source's spectrum */
 const double least_share = 0.1; /* of the power that passes the last filter */
 const double least_weight = 0.05;
+/* Part of the samples at either end where a spectrum fades in or out, and fading below which
+ * its phase is not used */
+const double fading_part = 0.25, least_fading = 0.2;
 const double most_growth = 1.01; /* tolerance for noise when comparing peak widths */
 /* Amplitude, relative to its maximum, above which a fringe is compared with the other one,
  * and least ratio of both */
@@ -44,7 +48,18 @@ struct Filter {
   gsize search; /* depths on either side of the peak that determine the centre */
 };
 
-/* Analytic signal of a spectrum without its mean, with `finer` times as many samples. So
+/* The factor at a sample by which a spectrum fades at its ends. Without it, light that is
+ * bright there would end in a jump, and the phase of the fringe would be wrong near it, since
+ * transforms are periodic. */
+double
+fading_at (double sample, gsize samples)
+{
+  const double last = double (samples - 1);
+  const double part = std::min (sample, last - sample) / (fading_part * last);
+  return part < 1 ? 0.5 - 0.5 * std::cos (G_PI * std::max (part, 0.0)) : 1;
+}
+
+/* Analytic signal of a fading spectrum without its mean, with `finer` times as many samples. So
  * neither interpolation nor the mirror image of a fringe changes its phase. */
 struct Signal {
   explicit Signal (const Values &spectrum);
@@ -61,7 +76,12 @@ struct Signal {
 Signal::Signal (const Values &spectrum)
 {
   const gsize n = spectrum.size ();
-  Line bins = transform (Line (spectrum.begin (), spectrum.end ()), -1);
+  const double mean =
+      std::accumulate (spectrum.begin (), spectrum.end (), 0.0) / double (n);
+  Line fading;
+  for (gsize m = 0; m < n; m++)
+    fading.push_back ((spectrum[m] - mean) * fading_at (double (m), n));
+  Line bins = transform (fading, -1);
   bins[0] = 0;
   std::fill (bins.begin () + gssize (n / 2), bins.end (), 0);
   bins.resize (finer * n);
@@ -167,7 +187,8 @@ fringe_of (const Signal &signal, const Values &map, const Values &dispersion, do
     phase -= 2 * G_PI * std::round ((phase - before) / (2 * G_PI));
     before = phase;
     fringe.phase.push_back (phase + shift + sign * dispersion[m]);
-    fringe.amplitude.push_back (std::abs (line[m]));
+    const double fading = fading_at (map[m], map.size ());
+    fringe.amplitude.push_back (fading > least_fading ? std::abs (line[m]) / fading : 0);
   }
   const double most =
       *std::max_element (fringe.amplitude.begin (), fringe.amplitude.end ());

@@ -355,8 +355,9 @@ push_frame (Parse *self, guint64 frame)
   describe (self, buffer, frame);
   push_segment (self);
   set_position (self, buffer);
-  self->work->pushed = true;
-  return gst_pad_push (self->srcpad, buffer);
+  return std::exchange (self->work->pushed, true)
+             ? gst_pad_push (self->srcpad, buffer)
+             : opencl::push_first_frame (self->srcpad, buffer);
 }
 
 /* End of the stream */

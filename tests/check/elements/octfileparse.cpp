@@ -674,6 +674,27 @@ TEST (test_octfileparse_needs_random_access)
   expect_contains (errors[0], {"cannot be read at random positions", "filesrc"});
 }
 
+/* decodebin starts a parser before it links it. */
+TEST_ROWS (test_a_parser_waits_for_a_link, {"octfileparse", "npyparse"})
+{
+  OctArchive archive;
+  Folder folder;
+  const bool is_npy = std::string (row) == "npyparse";
+  const std::string file =
+      is_npy ? folder.path + "/a.npy" : folder.write ("a.oct", archive.written ());
+  if (is_npy)
+    fail_unless (
+        run ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8 ! npysink location="
+             + file)
+            .is_clean ());
+  Pipeline pipeline (
+      "filesrc location=" + file + " ! " + row + " name=parse fakesink name=out");
+  pipeline.start ();
+  g_usleep (150000);
+  fail_unless (gst_element_link (pipeline["parse"], pipeline["out"]));
+  pipeline.play_to_eos ();
+}
+
 TEST (test_octfileparse_is_found_by_type)
 {
   OctArchive archive;

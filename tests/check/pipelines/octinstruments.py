@@ -90,8 +90,14 @@ def expect_no_growth(spectra, sides, found, label):
 
 
 def check_mirrors():
+    """40 instruments with each of two light sources: one fades at the ends of the spectrum, the
+    other is as bright there as in the middle."""
     t = np.linspace(0, 1, 2048)
-    light = np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) + 0.06
+    check_instruments("fading light", np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) + 0.06)
+    check_instruments("even light", np.ones(2048))
+
+
+def check_instruments(kind, light):
     where = slice(100, -100)
     worst = np.zeros(2)
     for seed in range(0, 80, 2):
@@ -101,13 +107,13 @@ def check_mirrors():
         depths = random.uniform(120, 350, 2)
         spectra = [of.mirror(random, depth, side) for depth, side in zip(depths, (1, -1))]
         found, refusal = calibrated(*spectra)
-        label = f"seed {seed}, {edge:.0f} rad, depths {depths}"
+        label = f"{kind}, seed {seed}, {edge:.0f} rad, depths {depths}"
         assert found, (label, refusal)
         errors = of.errors(*found, where)
         worst = np.maximum(worst, errors)
         assert errors[0] <= 0.02 and errors[1] <= 0.02, (label, errors)
         expect_no_growth(spectra, (1, -1), found, label)
-    print(f"40 instruments: map within {worst[0]:.4f} samples, phase within {worst[1]:.4f} rad")
+    print(f"40 instruments, {kind}: map within {worst[0]:.4f} samples, phase within {worst[1]:.4f} rad")
 
 
 def lights(random, t):
@@ -128,8 +134,8 @@ def lights(random, t):
 def check_spectra():
     """Depths from shallow to near half the sampling rate, on either side of zero delay. Errors count
     where there is at least a quarter of the light. The noise of a single A-line may cause twice
-    the standard error of 0.01 at which oct-calibrate refuses, and more in one of 100."""
-    refusals, taken, off, worst = {}, 0, 0, np.zeros(2)
+    the standard error of 0.01 at which oct-calibrate refuses."""
+    refusals, taken, worst = {}, 0, np.zeros(2)
     for seed in range(0, 160, 2):
         random = np.random.default_rng(seed)
         samples = int(random.choice([512, 1000, 1024, 2048, 4096]))
@@ -157,10 +163,8 @@ def check_spectra():
         where = (light > 0.25 * light.max()) & (np.abs(t - 0.5) < 0.45)
         errors = of.errors(*found, where)
         worst = np.maximum(worst, errors)
-        off += errors[0] > 0.02 or errors[1] > 0.02
-        assert errors[0] <= 0.04 and errors[1] <= 0.04, (label, errors)
+        assert errors[0] <= 0.02 and errors[1] <= 0.02, (label, errors)
         expect_no_growth(spectra, sides, found, label)
-    assert off <= taken / 50, off
     print(f"{taken} of 80 instruments: map within {worst[0]:.4f} samples, phase within {worst[1]:.4f} rad; refused: {refusals}")
     assert taken >= 40, taken
 
