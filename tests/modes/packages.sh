@@ -35,7 +35,7 @@ check "README and documents as installed" "$user" \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \
     git xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'
 check "the examples" "$user" \
-  'apt-get -qy install --no-install-recommends build-essential meson \
+  'apt-get -qy install --no-install-recommends build-essential meson python3-gst-1.0 \
     && cp -r /usr/share/doc/gstreamer-opencl/examples /tmp/examples && cd /tmp/examples \
     && meson setup build . && ninja -C build && ls build && python3 numpy-frames.py'
 conclude "$passed" "$failed"
