@@ -6,14 +6,17 @@
 
 namespace opencl {
 GstElement *
-add_to_bin (gpointer bin, const gchar *factory, const gchar **missing, const gchar *name)
+add_to_bin (gpointer bin, const gchar *factory, const gchar **missing, const gchar *name,
+    bool is_locked)
 {
   GstElement *element = gst_element_factory_make (factory, name);
 
-  if (element)
-    gst_bin_add (GST_BIN (bin), element);
-  else if (!*missing)
-    *missing = factory;
+  if (!element) {
+    *missing = *missing ? *missing : factory;
+    return nullptr;
+  }
+  gst_element_set_locked_state (element, is_locked);
+  gst_bin_add (GST_BIN (bin), element);
   return element;
 }
 

@@ -13,9 +13,10 @@
 namespace opencl {
 /* Creates an element, with the name `name` or an automatic one, and adds it to `bin`. If
  * there is no such factory, returns nullptr and stores the factory's name in `missing`,
- * unless that is set already. (transfer none) (nullable) */
+ * unless that is set already. The state of an element `is_locked` does not follow that of
+ * the bin. (transfer none) (nullable) */
 GstElement *add_to_bin (gpointer bin, const gchar *factory, const gchar **missing,
-    const gchar *name = nullptr);
+    const gchar *name = nullptr, bool is_locked = false);
 
 /* Adds a ghost pad `name` to `bin`, whose target is the pad `pad` of the element `of`. */
 void add_ghost_pad (gpointer bin, const gchar *name, GstElement *of, const gchar *pad);

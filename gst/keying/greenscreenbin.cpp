@@ -218,19 +218,20 @@ static GstStaticPadTemplate src_template =
 /* --- elements --- */
 
 static GstElement *
-add (GstGreenscreenBin *self, const gchar *factory)
+add (GstGreenscreenBin *self, const gchar *factory, bool is_locked = false)
 {
-  return opencl::add_to_bin (self, factory, &self->missing);
+  return opencl::add_to_bin (self, factory, &self->missing, nullptr, is_locked);
 }
 
 /* Adds openclupload, openclconvert and a capsfilter for `formats`. Returns the first and
  * sets the last element. */
 static GstElement *
-add_converter (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
+add_converter (GstGreenscreenBin *self, const gchar *formats, GstElement **last,
+    bool is_locked = false)
 {
-  GstElement *upload = add (self, "openclupload");
-  GstElement *convert = add (self, "openclconvert");
-  *last = add (self, "capsfilter");
+  GstElement *upload = add (self, "openclupload", is_locked);
+  GstElement *convert = add (self, "openclconvert", is_locked);
+  *last = add (self, "capsfilter", is_locked);
   if (!upload || !convert || !*last)
     return nullptr;
   gst_util_set_object_arg (G_OBJECT (*last), "caps", formats);
@@ -588,6 +589,22 @@ set_background_color (GstGreenscreenBin *self, const GValue *color)
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
 }
 
+/* A seek excludes changes of the background: the compositor would wait for ever for the flush
+ * of a pad that is added while it flushes. */
+static gboolean
+gst_greenscreen_bin_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
+{
+  const bool seeks = GST_EVENT_TYPE (event) == GST_EVENT_SEEK;
+  GMutex *changing = &GST_GREENSCREEN_BIN (parent)->changing;
+
+  if (seeks)
+    g_mutex_lock (changing);
+  const gboolean done = gst_pad_event_default (pad, parent, event);
+  if (seeks)
+    g_mutex_unlock (changing);
+  return done;
+}
+
 static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
@@ -613,6 +630,9 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   gst_pad_add_probe (download_sink,
       GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
       answer_with_preferred_formats, self, nullptr);
+  GstPad *end = gst_element_get_static_pad (GST_ELEMENT (self), "src");
+  gst_pad_set_event_function (end, gst_greenscreen_bin_src_event);
+  gst_object_unref (end);
   gst_object_unref (download_sink);
 }
 
@@ -806,11 +826,12 @@ link_background (GstGreenscreenBin *self, GstPad *source)
 /* Adds the elements that upload and convert a background, up to a queue: (transfer
  * none) (nullable) */
 static GstElement *
-add_background_converter (GstGreenscreenBin *self, GstElement **queue)
+add_background_converter (
+    GstGreenscreenBin *self, GstElement **queue, bool is_locked = false)
 {
   GstElement *last;
-  GstElement *first = add_converter (self, ON_DEVICE ", format=RGBA", &last);
-  *queue = add (self, "queue");
+  GstElement *first = add_converter (self, ON_DEVICE ", format=RGBA", &last, is_locked);
+  *queue = add (self, "queue", is_locked);
   if (!first || !*queue)
     return nullptr;
   gst_element_link (last, *queue);
@@ -863,12 +884,14 @@ show_again (BackgroundFile *file, guint32 seqnum)
   gst_event_set_seqnum (start, seqnum);
   gst_event_set_seqnum (stop, seqnum);
   gst_pad_send_event (pad, start);
+  GST_PAD_STREAM_LOCK (pad); /* A frame that the queue still pushes comes after EOS. */
   gst_pad_send_event (pad, stop);
   if (segment && frame) {
     gst_pad_send_event (pad, segment_of (segment, frame));
     gst_pad_chain (pad, gst_buffer_ref (frame));
     gst_pad_send_event (pad, gst_event_new_eos ());
   }
+  GST_PAD_STREAM_UNLOCK (pad);
   gst_clear_event (&segment);
   gst_clear_buffer (&frame);
   gst_object_unref (pad);
@@ -933,15 +956,17 @@ link_decoded (GstElement *, GstPad *pad, gpointer to)
   gst_object_unref (sink);
 }
 
-/* Adds the elements from the file to the compositor, not started: (nullable) */
+/* Adds the elements from the file to the compositor, not started: (nullable). Their state
+ * is locked, so that a change of the bin's state does not start them before they are
+ * linked. */
 static BackgroundFile *
 add_file (GstGreenscreenBin *self, const gchar *location)
 {
-  GstElement *source = add (self, "filesrc");
-  GstElement *decoder = add (self, "decodebin");
-  GstElement *convert = add (self, "videoconvert");
+  GstElement *source = add (self, "filesrc", true);
+  GstElement *decoder = add (self, "decodebin", true);
+  GstElement *convert = add (self, "videoconvert", true);
   GstElement *queue = nullptr;
-  GstElement *first = add_background_converter (self, &queue);
+  GstElement *first = add_background_converter (self, &queue, true);
 
   if (!first || !source || !convert || !decoder)
     return nullptr;
@@ -997,9 +1022,11 @@ remove_file (GstGreenscreenBin *self, BackgroundFile *file)
     gst_element_release_request_pad (self->compositor, file->pad);
   if (file->block_probe)
     gst_pad_remove_probe (file->end, file->block_probe);
-  for (GstElement *element : file->elements) {
-    gst_element_set_locked_state (element, TRUE);
-    gst_element_set_state (element, GST_STATE_NULL);
+  /* The queue first: the decoder may wait for space in it. */
+  for (auto element = file->elements.rbegin (); element != file->elements.rend ();
+       ++element) {
+    gst_element_set_locked_state (*element, TRUE);
+    gst_element_set_state (*element, GST_STATE_NULL);
   }
   GST_OBJECT_LOCK (self);
   self->files->remove (file);
@@ -1092,9 +1119,13 @@ change_file (GstGreenscreenBin *self, const gchar *location)
     file->block_probe = gst_pad_add_probe (file->end,
         GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
         hold_first_frame, file, nullptr);
+    /* Its changes of state are not those of the pipeline, which may change its own. */
+    g_object_set (file->elements[1], "async-handling", TRUE, nullptr);
     for (auto element = file->elements.rbegin (); element != file->elements.rend ();
-         ++element)
+         ++element) {
+      gst_element_set_locked_state (*element, FALSE);
       gst_element_sync_state_with_parent (*element);
+    }
   }
   g_mutex_unlock (&self->changing);
 }
@@ -1313,6 +1344,8 @@ apply_location (GstGreenscreenBin *self)
       is_new && insert_compositor (self) ? add_file (self, location) : nullptr;
   if (file) {
     file->pad = link_background (self, file->end);
+    for (GstElement *element : file->elements)
+      gst_element_set_locked_state (element, FALSE);
     remove_files_before (self, file);
   }
   g_mutex_unlock (&self->changing);

@@ -230,9 +230,9 @@ begin (const char *name, const char *file, int line)
 void
 end ()
 {
+  gst_task_cleanup_all (); /* waits for threads of elements that a test left running */
   if (is_one_process ())
     alarm (0);
-  gst_task_cleanup_all ();
   /* Another thread releases objects after the device has used them. The tracer `leaks`
    * would not wait for it. */
   if (g_getenv ("GST_TRACERS"))

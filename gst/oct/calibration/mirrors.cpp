@@ -571,6 +571,10 @@ calibration_of_mirrors (const Values &first, const Values &second, bool opposite
                            + " samples, expected at least 64, and the same number in "
                              "both spectra",
         error);
+  if (second == first)
+    return fail ("both mirrors have the same spectrum: record the second one at another "
+                 "depth",
+        error);
   found = MirrorCalibration ();
   Estimate estimate (first, second, opposite);
   for (guint round = 0; round < rounds; round++) {

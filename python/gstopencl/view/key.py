@@ -34,6 +34,7 @@ class Keying(BranchingView):
         pipeline, sinks = keypipeline.pipeline_of(line)
         self.key = pipeline.get_by_name("key")
         self.recording = self.feeding = self.after_recording = None
+        self.why_ended = ""
         self.waiting = []  # outputs that begin when the pipeline has changed its state
         self.background = None  # path of the file
         self.mode_before = "result"  # of the pictures, while a colour is picked
@@ -150,10 +151,12 @@ class Keying(BranchingView):
         """Begins to write the result to a film. Says why it cannot."""
         try:
             self.recording = keyoutput.film_output(
-                self.pipeline, path, microphone, lambda: self.end_recording())
+                self.pipeline, path, microphone,
+                lambda: self.end_recording(why="it ends where the film jumps"))
         except (ValueError, OSError, GLib.Error) as error:
             self.warn(f"No recording: {getattr(error, 'message', error)}")
             return
+        self.why_ended = "the film has ended"
         self.begin(self.recording, Gst.State.NULL)
         self.keep_all_frames(True)
         self.rows.show_recording(True)
@@ -182,9 +185,11 @@ class Keying(BranchingView):
         for sink in self.sinks:
             sink.set_property("qos", not all_frames and sink.get_property("max-lateness") >= 0)
 
-    def end_recording(self, then=None):
-        """Ends the film, which then is whole. then (): called after that"""
+    def end_recording(self, then=None, why=""):
+        """Ends the film, which then is whole. then (): called after that. why: shown, unless the
+        user ended it"""
         self.after_recording = then or self.after_recording
+        self.why_ended = why
         if self.recording:
             self.recording.end()
 
@@ -200,7 +205,7 @@ class Keying(BranchingView):
             self.warn(text)
             print(f"{PROGRAM}: {text}", file=sys.stderr)
         else:
-            self.tell(f"Saved {recording.path}")
+            self.tell(": ".join(filter(None, (f"Saved {recording.path}", self.why_ended))))
         then, self.after_recording = self.after_recording, None
         if then:
             then()

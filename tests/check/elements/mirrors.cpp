@@ -205,6 +205,10 @@ TEST (test_no_fringe_is_no_calibration)
   g_clear_error (&error);
   fail_if (calibration_of_mirrors (mirror (60, 1, 1), Values (100), true, found, &error));
   g_clear_error (&error);
+  const Values once = mirror (60, 1, 1);
+  fail_if (calibration_of_mirrors (once, once, true, found, &error));
+  fail_unless (strstr (error->message, "both mirrors have the same spectrum") != nullptr);
+  g_clear_error (&error);
 }
 
 /* --- synthetic instruments with more dispersion than one pass of the filter allows

@@ -369,6 +369,14 @@ def check_end(folder):
     launch(f"filesrc location={path} ! decodebin ! fakesink")
 
 
+def check_film_end(folder):
+    """Checks that a recording that ends with its film says so."""
+    view = view_of("--output", folder / "pass.mkv", folder / "film.mov")
+    run_until(view, lambda: "pass.mkv: the film has ended" in view.messages.text.get_text())
+    assert not view.recording
+    close(view)
+
+
 def check_full_disk(folder):
     view = view_of("--background", "2040c0", "--size", f"{WIDTH}x{HEIGHT}")
     run_until(view, lambda: view.sinks[1].get_property("last-sample"))
@@ -421,7 +429,7 @@ with tempfile.TemporaryDirectory() as name, screen():
     keyfiles.VIRTUAL_DEVICES, keyfiles.COLOURS = place / "devices", place / "colours"
     write_files(place)
     for check in (check_views, check_backgrounds, check_camera, check_recording, check_end,
-                  check_full_disk, check_refusals):
+                  check_film_end, check_full_disk, check_refusals):
         began = time.monotonic()
         check(*([place] if check.__code__.co_argcount else []))
         print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
