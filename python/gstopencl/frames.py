@@ -102,9 +102,16 @@ def video_view(data, sample, structure):
 VIEWS = {"application/x-oct": oct_view, "other/tensors": tensors_view, "video/x-raw": video_view}
 
 
+def structure_of(owner, *index):
+    """Returns a copy of the structure of caps, at this index, or of an event. gst-python 1.26 gives
+    the structure itself in a `with` statement only."""
+    found = owner.get_structure(*index)
+    return (found.__enter__() if hasattr(found, "__enter__") else found).copy()
+
+
 def view_of(sample):
     """Returns the frame of a sample as an array that shares its memory and cannot be written."""
-    structure = sample.get_caps().get_structure(0)
+    structure = structure_of(sample.get_caps(), 0)
     view = VIEWS.get(structure.get_name())
     if not view:
         raise ValueError(f"the chain ends with {structure.get_name()}, expected one of "

@@ -38,4 +38,11 @@ check "the examples" "$user" \
   'apt-get -qy install --no-install-recommends build-essential meson python3-gst-1.0 \
     && cp -r /usr/share/doc/gstreamer-opencl/examples /tmp/examples && cd /tmp/examples \
     && meson setup build . && ninja -C build && ls build && python3 numpy-frames.py'
+# With the overrides of python3-gst-1.0, which are installed by now
+check "the windows as installed" "$user" \
+  'apt-get -qy install --no-install-recommends xauth at-spi2-core gir1.2-atspi-2.0 dbus-x11 \
+    python3-gi-cairo gstreamer1.0-libav imagemagick && cd /checkout/tests/check/pipelines \
+    && python3 view.py /usr/bin/opencl-view && python3 keyview.py /usr/bin/opencl-view \
+    && python3 octlive.py /checkout/pipelines /usr no_frame_lost keys plots numbers scan depths \
+      wizard printed_pipeline failing_recordings files'
 conclude "$passed" "$failed"

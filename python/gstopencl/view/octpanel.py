@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import numpy as np
 
+from ..frames import structure_of
 from .controls import ignore_wheel
 from .gtk import GLib, Gtk, Pango, name_widget, use_style
 from .octpipeline import LEVELS_MAX, LEVELS_MIN
@@ -155,7 +156,7 @@ class Levels(Gtk.Box):
         sample = self.sink.emit("try-pull-sample", 0)
         if not sample:
             return
-        caps, buffer = sample.get_caps().get_structure(0), sample.get_buffer()
+        caps, buffer = structure_of(sample.get_caps(), 0), sample.get_buffer()
         width, height = (caps.get_int(name).value for name in ("width", "height"))
         pixels = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), "<u2")
         rows = pixels[:len(pixels) // height * height].reshape(height, -1)[:, :width]

@@ -27,15 +27,26 @@ KINDS = {"raw": ("raw",), "depths": ("depths",), "both": ("raw", "depths")}
 NOT_RECORDED = ("settings", "calibrate", "calibration-folder")
 
 
-def own_properties(element):
-    """Yields the properties of an element's own class that do not have their default, as the
-    specification and the value."""
+def default_of(spec):
+    """Returns the default of a property. PyGObject 3.50 tells those of fractions by a method only."""
+    return spec.get_default_value() if hasattr(spec, "get_default_value") else spec.default_value
+
+
+def changed_properties(element, is_wanted):
+    """Yields the specification and the value of each property that is_wanted (spec) and does not
+    have its default. Arrays are left out, which PyGObject 3.42 cannot read."""
     for spec in element.list_properties():
-        if spec.owner_type != element.__gtype__ or spec.name in NOT_RECORDED:
+        if spec.value_type.name == "GstValueArray" or not is_wanted(spec):
             continue
         value = element.get_property(spec.name)
-        if value not in (spec.default_value, "", None):
+        if value not in (default_of(spec), "", None):
             yield spec, value
+
+
+def own_properties(element):
+    """Yields the changed properties of an element's own class."""
+    return changed_properties(element, lambda spec: spec.owner_type == element.__gtype__
+                              and spec.name not in NOT_RECORDED)
 
 
 def settings_of(element):
@@ -53,18 +64,13 @@ def text_of(value):
     return value.to_string() if isinstance(value, Gst.Caps) else getattr(value, "value_nick", value)
 
 
-def changed_properties(element):
-    """Yields NAME=VALUE of each property that does not have its default."""
+def launch_properties(element):
+    """Yields NAME=VALUE of each changed property, as gst-launch-1.0 takes it. Arrays are in the
+    launch line."""
     wanted = GObject.ParamFlags.READABLE | GObject.ParamFlags.WRITABLE
-    for spec in element.list_properties():
-        if spec.flags & wanted != wanted or spec.name in ("name", "parent"):
-            continue
-        try:
-            value = element.get_property(spec.name)
-        except TypeError:  # an array, which PyGObject cannot read; the launch line has it
-            continue
-        if value not in (spec.default_value, "", None):
-            yield f"{spec.name}={text_of(value)}"
+    for spec, value in changed_properties(element, lambda spec: spec.flags & wanted == wanted
+                                          and spec.name not in ("name", "parent")):
+        yield f"{spec.name}={text_of(value)}"
 
 
 def bytes_as_text(count):
@@ -134,7 +140,7 @@ class Recording(Branch):
                  f"# {shlex.join(['gst-launch-1.0', *self.words])}",
                  "# Properties that were not at their defaults when the recording began:",
                  *(" ".join(["#", element.get_factory().get_name(), f"name={element.get_name()}",
-                             *changed_properties(element)])
+                             *launch_properties(element)])
                    for element in elements_of(self.pipeline))]
         self.path.with_suffix(".txt").write_text("\n".join(lines) + "\n")
 

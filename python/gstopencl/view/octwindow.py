@@ -6,6 +6,7 @@ import collections
 import sys
 import time
 
+from ..frames import structure_of
 from .branches import BranchingView
 from .gtk import GLib, Gst, Gtk, Pango, name_widget
 from .octpanel import Panel
@@ -147,7 +148,7 @@ class Live(BranchingView):
         place in the picture."""
         event = info.get_event()
         if event.type == Gst.EventType.NAVIGATION:
-            structure = event.get_structure()
+            structure = structure_of(event)
             if structure.get_string("event") == "mouse-button-press":
                 self.plot_line(int(structure.get_double("pointer_x").value))
         return Gst.PadProbeReturn.OK

@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from ..frames import structure_of
 from .gtk import Gdk, Gst, Gtk, name_widget
 from .octplot import Plot
 
@@ -214,7 +215,7 @@ class Wizard(Gtk.Assistant):
         if not self.live.is_phantom():
             return
         depth, phase = SIMULATED[title]
-        caps = self.live.source().get_static_pad("src").get_current_caps().get_structure(0)
+        caps = structure_of(self.live.source().get_static_pad("src").get_current_caps(), 0)
         samples = caps.get_int("width").value
 
         def change(source):

@@ -14,6 +14,8 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
+from gstopencl.frames import structure_of  # noqa: E402
+
 TIMEOUT = 60 * Gst.SECOND
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 FLOATS = ["float16", "float32", "float64"]
@@ -26,7 +28,7 @@ def tensors(array):
 
 
 def array_of(sample):
-    structure, buffer = sample.get_caps().get_structure(0), sample.get_buffer()
+    structure, buffer = structure_of(sample.get_caps(), 0), sample.get_buffer()
     dimensions = structure.get_string("dimensions")
     shape = tuple(reversed([int(length) for length in dimensions.split(":")]))
     numbers = buffer.extract_dup(0, buffer.get_size())

@@ -289,7 +289,7 @@ def check_camera():
     view.feed_camera(True)
     run_until(view, lambda: view.feeding.sink.get_property("last-sample"))
     caps = view.feeding.sink.get_property("last-sample").get_caps()
-    assert caps.get_structure(0).get_string("format") == "YUY2", caps.to_string()
+    assert structure_of(caps, 0).get_string("format") == "YUY2", caps.to_string()
     view.feed_camera(False)
     (keyfiles.VIRTUAL_DEVICES / "video7" / "name").unlink()
     keyfiles.VIRTUAL_DEVICES.joinpath("video7").rmdir()
@@ -317,7 +317,7 @@ def decoded(path, folder):
             buffer = sample.get_buffer()
             time = sample.get_segment().to_running_time(gtk.Gst.Format.TIME, buffer.pts)
             samples.append((time / gtk.Gst.SECOND, buffer.extract_dup(0, buffer.get_size()),
-                            sample.get_caps().get_structure(0)))
+                            structure_of(sample.get_caps(), 0)))
         found.append(samples)
     pipeline.set_state(gtk.Gst.State.NULL)
     times, data, _ = zip(*found[0])
@@ -420,6 +420,7 @@ def check_refusals(folder):
 
 with tempfile.TemporaryDirectory() as name, screen():
     # GTK connects to the display when it is imported.
+    from gstopencl.frames import structure_of
     from gstopencl.view import gtk, key, keyfiles, keyoutput, keypictures
     from gi.repository import GstPbutils
 

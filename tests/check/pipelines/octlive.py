@@ -206,7 +206,7 @@ def shows_curve(live, plot):
 def click(live, column):
     """Clicks into a column of the B-scan."""
     widget = live.sinks[0].get_property("widget")
-    caps = live.sinks[0].get_static_pad("sink").get_current_caps().get_structure(0)
+    caps = structure_of(live.sinks[0].get_static_pad("sink").get_current_caps(), 0)
     event = gtk.Gdk.Event.new(gtk.Gdk.EventType.BUTTON_PRESS)
     event.button.window = widget.get_window()
     event.button.button, event.button.y = 1, widget.get_allocated_height() / 2
@@ -314,7 +314,7 @@ def check_scan():
     assert average.get_property("frames") == 3
     before = shown.least()
     play_until(live, lambda: shown.least() > before + 5)
-    caps = live.sinks[1].get_static_pad("sink").get_current_caps().get_structure(0)
+    caps = structure_of(live.sinks[1].get_static_pad("sink").get_current_caps(), 0)
     assert caps.get_int("height").value == 8, caps.to_string()
     end(live)
 
@@ -539,6 +539,7 @@ def check_script():
 with screen(), tempfile.TemporaryDirectory() as work:
     os.chdir(work)
     # GTK connects to the display when it is imported.
+    from gstopencl.frames import structure_of
     from gstopencl.view import gtk, oct, octoptions  # noqa: A004
 
     gtk.need_display("octlive")

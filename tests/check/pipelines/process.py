@@ -384,7 +384,7 @@ def cluster(folder, n_workers, environment=None):
 
 
 def results(folder):
-    return {path.name: path.stat().st_ino for path in (folder / "processed").glob("*.npy")}
+    return {path.name: path.stat().st_ino for path in (folder / "processed").glob("[!.]*.npy")}
 
 
 def check_a_killed_worker(folder, aside):
