@@ -1,5 +1,5 @@
 #!/bin/bash
-# Debian packages that do not build, lint or install in an empty Debian, or run README's commands; [SUITE]
+# Debian packages that do not build, lint or install in an empty Debian, or run README's commands and the windows; [SUITE]
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later

@@ -174,9 +174,10 @@ InputWatch::stop ()
 void
 InputWatch::wake ()
 {
+  if (!GST_IS_AGGREGATOR (element))
+    return;
   GstQuery *latency = gst_query_new_latency ();
-  if (GST_IS_AGGREGATOR (element))
-    gst_element_query (element, latency);
+  gst_element_query (element, latency);
   gst_query_unref (latency);
 }
 

@@ -134,7 +134,7 @@ TEST (test_a_plate_that_is_not_used_stops_nothing)
 
 namespace {
 struct Waking {
-  GstElement *mixer;
+  GstElement *mixer = nullptr;
   std::atomic<int> frames{0};
   std::atomic<int> frames_before{-1};
 };
@@ -163,12 +163,13 @@ wake_early (GstBus *, GstMessage *message, gpointer data)
 /* One of the inputs sends nothing, so the clock alone decides when a frame is made. */
 TEST (test_a_live_mixer_makes_no_frames_before_it_plays)
 {
+  Waking waking; /* outlives the pipeline, whose threads use it */
   Pipeline pipeline ("videotestsrc is-live=true ! "
                      "video/x-raw,format=RGBA,width=64,height=48,framerate=25/1 ! "
                      "openclupload ! openclcompositor name=mix ! valve name=behind "
                      "drop=true ! fakesink async=false videotestsrc is-live=true ! valve "
                      "drop=true ! openclupload ! mix.");
-  Waking waking{pipeline["mix"]};
+  waking.mixer = pipeline["mix"];
   watch (pipeline.pad ("mix", "src"), GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *) {
     waking.frames++;
     return GST_PAD_PROBE_OK;
@@ -188,8 +189,8 @@ const char *const live =
 /* A source tells its latency once it has caps. */
 TEST (test_a_live_mixer_begins_though_an_input_tells_its_latency_late)
 {
-  Pipeline pipeline (live);
   std::atomic<bool> is_late{true};
+  Pipeline pipeline (live);
   Owned<GstPad> silent = pipeline.pad ("mix", "sink_1"),
                 source = gst_pad_get_peer (silent);
   watch (source, GST_PAD_PROBE_TYPE_QUERY_UPSTREAM, [&] (GstPadProbeInfo *info) {
