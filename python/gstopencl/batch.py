@@ -349,7 +349,7 @@ def print_outcomes(outcomes):
             said = warning.removeprefix(f"{job.recording}: ")
             about.setdefault(said, []).append(job.recording)
     for said, (first, *others) in about.items():
-        more = f" and {len(others)} others" if others else ""
+        more = f" and {len(others)} more" if others else ""
         print(f"{PROGRAM}: {first}{more}: {said}", file=sys.stderr)
     failed = [result["reason"] for result in outcomes.values() if "reason" in result]
     for reason in failed:
