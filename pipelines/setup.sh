@@ -29,7 +29,7 @@ packages=(
   python3-gi python3-gi-cairo gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3
   libaravis-0.8-0
   # generated weights and tables, and oct-process
-  python3 python3-numpy python3-distributed
+  python3 python3-numpy python3-distributed python3-cryptography
 )
 # the tests
 # shellcheck disable=SC2034  # used by those that source this

@@ -10,6 +10,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,7 @@ FIELDS = {"octopencl": "OCT", "keyingopencl": "Keying", "computeopencl": "Your o
           "transferopencl": "Transfer and video", "npyopencl": "NumPy files"}
 GUIDES = ("get-started", "oct", "keying", "programs", "inference", "interop", "scaling", "performance",
           "architecture", "testing")
+LIMIT = 600  # seconds for a picture, with the compilation of its kernels
 # Pictures of the guides that show what an element does
 OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",
              "octangio": "oct-angiogram.png", "octdoppler": "oct-flow.png",
@@ -205,8 +207,11 @@ def picture_of(name, content):
     end = " ! opencldownload ! videoconvert ! pngenc snapshot=true ! filesink location=" + str(path)
     line = (PICTURES[name] + end if not rest else
             PICTURES[name].replace("! openclconvert ", "! openclconvert" + end + " ", 1))
-    done = subprocess.run(f"gst-launch-1.0 -q {line}".replace("(", "\\(").replace(")", "\\)"),
-                          shell=True, capture_output=True, text=True, timeout=120)
+    try:
+        done = subprocess.run(shlex.split(f"gst-launch-1.0 -q {line}"), capture_output=True,
+                              text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        raise SystemExit(f"no picture of {name} within {LIMIT} s: {line}") from None
     if done.returncode or not path.exists() or not path.stat().st_size:
         raise SystemExit(f"no picture of {name}: {line}\n{done.stderr}")
     return path.name

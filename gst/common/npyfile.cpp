@@ -335,7 +335,8 @@ parse_dictionary (const char *text, gsize size, NpyHeader &header, GError **erro
   if (fortran_order && header.shape.size () > 1)
     return fail (error, GST_STREAM_ERROR_FORMAT,
         ".npy header: an array of shape " + npy_shape_text (header.shape)
-            + " has 'fortran_order': True, expected False (C order)");
+            + " has 'fortran_order': True, expected False: save numpy.ascontiguousarray "
+              "(array)");
   return check_data_size (header, error);
 }
 

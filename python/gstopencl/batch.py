@@ -21,6 +21,7 @@ fail are listed at the end with the reason; the others are processed, and the ex
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
+import contextlib
 import fcntl
 import functools
 import importlib.util
@@ -35,7 +36,7 @@ import time
 from .chain import DEPTHS
 from .jobs import UNFINISHED, Job, plugin_folders, record_of, remove, version
 from .progress import Progress
-from .recordings import RAW, READERS, Options, RecordingError
+from .recordings import RAW, READERS, Options, RecordingError, read_text
 from .results import FORMATS, check_library
 from .run import Run, connected
 
@@ -144,7 +145,7 @@ def source_of(result):
     """Returns the recording that a run made this result of, by the record beside it; None where it
     is no result."""
     try:
-        made_of = json.loads(record_of(result).read_text())
+        made_of = json.loads(read_text(record_of(result)))
         if not {"chain", "bytes", "modified"} <= made_of.keys():
             return None
     except (OSError, ValueError, AttributeError):
@@ -168,6 +169,14 @@ def is_of_window(path):
     return stem != path.stem and path.with_name(f"{stem}.txt").exists()
 
 
+def raw_files(folder, others):
+    """Returns a sentence about raw files, of which the sizes are not known, if there are any."""
+    names = sorted(path.name for path in folder.glob("*") if path not in others
+                   and path.suffix.lower() in RAW and path.is_file())
+    return names and f"raw files need --samples and --lines: {', '.join(names[:3])}" \
+        f"{' …' if names[3:] else ''}"
+
+
 def recordings_of(folder, names, has_sizes, others):
     """Returns all files of these names but the results of a run over this folder, and others."""
     if names and ".." in pathlib.PurePath(names).parts:
@@ -178,6 +187,7 @@ def recordings_of(folder, names, has_sizes, others):
     except (ValueError, NotImplementedError) as error:
         fail(f"--names {names}: {error}")
     sources = {path: source_of(path) for path in found}
+    unread = None if names or has_sizes else raw_files(folder, others)
     found = [path for path, source in sources.items()
              if not (source and folder in source.parents)
              and UNFINISHED not in path.name and path not in others
@@ -185,16 +195,18 @@ def recordings_of(folder, names, has_sizes, others):
              and not any(parent.suffix.lower() == ".zarr" for parent in path.parents)]
     if not found:
         fail(f"{folder}: nothing there is named {names}" if names else
-             f"{folder}: no recording there; --names PATTERN selects others")
+             f"{folder}: no recording there; {unread or '--names PATTERN selects others'}")
+    if unread:
+        print(f"{PROGRAM}: {folder}: left out: {unread}", file=sys.stderr)
     return found
 
 
 def read_settings(file):
     """Returns the path of a settings file and its text."""
     try:
-        return file.resolve(), file.read_text()
-    except OSError as error:
-        fail(f"--settings {file}: {error.strerror}")
+        return file.resolve(), read_text(file)
+    except (OSError, ValueError) as error:
+        fail(f"--settings {file}: {getattr(error, 'strerror', 'not a text file')}")
 
 
 def settings_of_folder(asked, folder):
@@ -253,12 +265,13 @@ def refuse_conflicts(jobs):
 
 def lock(folder):
     """Two at once in one folder would each take away what the other has not finished."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.mkdir(parents=True, exist_ok=True)
+        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         fail(f"{folder}: another {PROGRAM} is at work")
+    except OSError as error:
+        fail(f"{folder}: {error.strerror}")
 
 
 def tidy(folder, kept):
@@ -295,8 +308,13 @@ def write_report(path, asked, outcomes, began):
               "seconds": round(time.time() - began, 3),
               "recordings": [summary(job, dict(result)) for job, result in outcomes.items()]}
     written = path.with_name(f".{path.name}{UNFINISHED}")
-    written.write_text(json.dumps(report, indent=1) + "\n")
-    os.replace(written, path)
+    try:
+        written.write_text(json.dumps(report, indent=1) + "\n")
+        os.replace(written, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            written.unlink()
+        fail(f"--report {path}: {error.strerror}")
 
 
 def print_dashboard(client):
@@ -319,13 +337,20 @@ def process(asked, jobs, outcomes):
                 run.run(progress)
     except KeyboardInterrupt:
         return True
+    except RecordingError as error:  # a library is missing
+        fail(error)
     return False
 
 
 def print_outcomes(outcomes):
+    about = {}  # recordings, by what is said of them
     for job, result in outcomes.items():
         for warning in result.get("warnings", []):
-            print(f"{PROGRAM}: {warning}", file=sys.stderr)
+            said = warning.removeprefix(f"{job.recording}: ")
+            about.setdefault(said, []).append(job.recording)
+    for said, (first, *others) in about.items():
+        more = f" and {len(others)} more" if others else ""
+        print(f"{PROGRAM}: {first}{more}: {said}", file=sys.stderr)
     failed = [result["reason"] for result in outcomes.values() if "reason" in result]
     for reason in failed:
         print(reason, file=sys.stderr)
@@ -354,9 +379,9 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for output in outputs:
         tidy(output, names_kept(jobs) if interrupted else [])
+    failed = print_outcomes(outcomes)
     if asked.report:
         write_report(asked.report, asked, outcomes, began)
-    failed = print_outcomes(outcomes)
     if interrupted:
         print(f"{PROGRAM}: interrupted; the same command continues with the "
               f"{len(all_jobs) - len(outcomes)} recordings that are left", file=sys.stderr)

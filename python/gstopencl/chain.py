@@ -14,10 +14,11 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
-from .frames import FRAMERATE, choose, start_gstreamer, view_of  # noqa: E402
+from .frames import FRAMERATE, choose, start_gstreamer, structure_of, view_of  # noqa: E402
+from .groups import value_of  # noqa: E402
 from .memory import buffer_of  # noqa: E402
 from .notices import warn  # noqa: E402
-from .recordings import Recording, RecordingError, open_recording  # noqa: E402
+from .recordings import Recording, RecordingError, open_recording, read_text  # noqa: E402
 
 DEPTHS = "octwindowinterp ! octfft ! " \
          "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
@@ -27,6 +28,8 @@ ARRAYS = "appsrc name=gstopencl-source format=time ! " \
 FILES = "filesrc name=gstopencl-source ! {parser}"
 PIPELINE = "{source} ! openclupload name=gstopencl-upload ! {chain} ! opencldownload ! " \
            "appsink name=gstopencl-sink sync=false max-buffers=4"
+CALIBRATIONS = "wavelengths", "wavelength-min", "resample-map", "chirp", "resample-polynomial", \
+    "k-clock", "calibrate"  # properties of octwindowinterp
 POLL = 100 * Gst.MSECOND
 KEPT = 4  # pipelines that process() keeps
 
@@ -58,6 +61,8 @@ class Chain:
     """
 
     def __init__(self, elements, settings=None, device=None, parser=None):
+        # Results must not depend on when the verdict on an engine comes.
+        os.environ.setdefault("GST_OPENCL_WAIT_FOR_CHECKS", "1")
         start_gstreamer()
         source = FILES.format(parser=parser) if parser else ARRAYS
         try:
@@ -80,11 +85,14 @@ class Chain:
             found.append(step[1])
         return found[::-1]
 
+    def resamplers(self):
+        return [element for element in self.elements()
+                if element.get_factory().get_name() == "octwindowinterp"]
+
     def apply(self, settings):
         if not settings:
             return
-        users = [element for element in self.elements()
-                 if element.get_factory().get_name() == "octwindowinterp"]
+        users = self.resamplers()
         if not users:
             raise ChainError("settings need an octwindowinterp in the chain")
         if not is_text(settings):
@@ -165,6 +173,18 @@ class Chain:
                 raise ChainError(text) from self.failure
             warn(text)
 
+    def check_calibration(self, recording):
+        """Warns where samples are resampled as if they were even in wavenumber."""
+        for element in self.resamplers():
+            event = element.get_static_pad("sink").get_sticky_event(
+                Gst.EventType.CUSTOM_DOWNSTREAM_STICKY, 0)
+            of_stream = event and structure_of(event).has_field("resample-map")
+            given = [name for name in CALIBRATIONS
+                     if value_of(element, name) not in ("", None, 0, "none")]
+            if not given and not of_stream and value_of(element, "interpolation") != "none":
+                warn(f"{recording}: no calibration, so samples are taken as even in wavenumber: "
+                     "settings give wavelengths or resample-map, or say interpolation=none")
+
     def samples(self, recording, start=0, stop=None, deadline=None):
         """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`
         to `stop` of a recording. Raises ChainError where the pipeline fails, and TimeoutError
@@ -194,6 +214,7 @@ class Chain:
                 said = str(self.failure) or type(self.failure).__name__
                 raise RecordingError(f"{recording}: {said.splitlines()[0]}") from self.failure
             if self.sink.get_property("eos"):
+                self.check_calibration(recording)
                 return
 
     def run(self, recording, start=0, stop=None):
@@ -241,10 +262,10 @@ def chain_for(elements, settings=None, device=None, parser=None):
     said = settings_text(settings)
     if settings and not is_text(settings):
         try:
-            with open(settings, encoding="utf-8") as file:
-                said = (os.path.abspath(settings), file.read())
-        except OSError as error:
-            raise ChainError(f"settings file {settings}: {error.strerror}") from None
+            said = (os.path.abspath(settings), read_text(settings))
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", "not a text file")
+            raise ChainError(f"settings file {settings}: {reason}") from None
     key = elements, said, device, parser
     with chains_lock:
         chain = chains.pop(key, None) or Chain(elements, settings, device, parser)

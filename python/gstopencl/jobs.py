@@ -30,8 +30,8 @@ from .chain import ChainError, chain_for  # noqa: E402
 from .frames import start_gstreamer, view_of  # noqa: E402
 from .groups import Unsplittable, group_of  # noqa: E402
 from .notices import collected, warn  # noqa: E402
-from .recordings import Options, RecordingError, open_recording  # noqa: E402
-from .results import FORMATS, write_to_disk  # noqa: E402
+from .recordings import Options, RecordingError, open_recording, read_text, states_of  # noqa: E402
+from .results import FORMATS, write_frames_to_disk, write_to_disk  # noqa: E402
 
 PACKAGE = pathlib.Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
@@ -129,7 +129,7 @@ class Job:
         return record_of(self.result)
 
     def made_of(self):
-        """Returns the content of the record. A result is complete if its record has this content."""
+        """Returns the content of the record. A result with this record is complete."""
         size, modified = extent_of(self.recording)
         made_of = {"chain": self.chain, "settings": self.said, "bytes": size, "modified": modified,
                    "recording": os.path.relpath(self.recording, self.result.parent)}
@@ -137,7 +137,7 @@ class Job:
 
     def is_done(self):
         try:
-            return self.result.exists() and json.loads(self.record.read_text()) == self.made_of()
+            return self.result.exists() and json.loads(read_text(self.record)) == self.made_of()
         except (OSError, ValueError):
             return False
 
@@ -178,11 +178,7 @@ def record_of(result):
 
 def extent_of(path):
     """Returns the bytes of a file or of all files of a folder, and their latest modification."""
-    if not path.is_dir():
-        state = path.stat()
-        return state.st_size, state.st_mtime_ns
-    states = [os.stat(os.path.join(folder, name)) for folder, _, names in os.walk(path)
-              for name in names]
+    states = states_of(path)
     return (sum(state.st_size for state in states),
             max((state.st_mtime_ns for state in states), default=0))
 
@@ -198,6 +194,12 @@ def remove(path):
         path.unlink(missing_ok=True)
 
 
+def discard(unfinished):
+    """Removes an unfinished result, and all files that belong to it."""
+    for leftover in unfinished.parent.glob(f"{unfinished.stem}*"):
+        remove(leftover)
+
+
 def journal_of(unfinished):
     """Returns the file with the first and the end frame of each part that is written."""
     return unfinished.with_suffix(".parts")
@@ -207,8 +209,8 @@ def parts_done(unfinished):
     """Returns (start, stop) of the parts that an interrupted run has written. Its parts may have
     had another size."""
     try:
-        lines = journal_of(unfinished).read_text().splitlines()
-        return {tuple(map(int, line.split())) for line in lines}
+        whole = read_text(journal_of(unfinished)).rpartition("\n")[0]
+        return {tuple(map(int, line.split())) for line in whole.splitlines()}
     except (OSError, ValueError):
         return set()
 
@@ -269,6 +271,10 @@ def outcome(job, task):
                 result = task(deadline)
         except (RecordingError, ChainError, ValueError) as error:
             result = {"reason": str(error)}
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise  # may go away
+            result = {"reason": f"{job.recording}: {job.output}: {error.strerror}"}
     if isinstance(result, dict):
         result = {"host": socket.gethostname(), "seconds": time.time() - began,
                   "warnings": sorted(said), **result}
@@ -311,7 +317,7 @@ def run_whole(job, recording, deadline):
         job.publish(unfinished, made_of)
     finally:
         stream.discard()
-        remove(unfinished)
+        discard(unfinished)
     return {"frames": stream.count}
 
 
@@ -403,8 +409,11 @@ def create_slots(job, plan):
     journal_of(plan.unfinished).unlink(missing_ok=True)
     created = plan.unfinished.with_suffix(f".new.{job.to}")
     remove(created)
-    FORMATS[job.to][1](created, (plan.count, *plan.shape), plan.dtype)
-    os.replace(created, plan.unfinished)
+    try:
+        FORMATS[job.to][1](created, (plan.count, *plan.shape), plan.dtype)
+        os.replace(created, plan.unfinished)
+    finally:
+        remove(created)  # makes room for the other recordings
 
 
 def run_part(job, plan, number):
@@ -423,8 +432,7 @@ def run_part(job, plan, number):
         if place != end:
             raise ChainError(f"{recording}: frames {start} to {stop - 1} gave {place - first} "
                              f"frames, expected {end - first}: --task-bytes 0 does not split")
-        if hasattr(slots, "flush"):
-            slots.flush()
+        write_frames_to_disk(slots, plan.unfinished, first, end)
         return {}
 
     return outcome(job, task)

@@ -3,11 +3,13 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import dataclasses
+import errno
 import importlib
 import logging
 import math
 import os
 import pathlib
+import stat
 
 import numpy as np
 
@@ -85,6 +87,35 @@ class Recording:
     def block(self):
         """Returns the number of frames to read at once: whole chunks."""
         return max(1, BLOCK // self.frame_bytes // self.chunk()) * self.chunk()
+
+
+# --- regular files: a pipe or a device may keep its reader waiting for ever ---
+
+
+def checked(state, path):
+    """Returns what os.stat says of a regular file. Raises OSError for any other."""
+    if not stat.S_ISREG(state.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return state
+
+
+def states_of(path):
+    """Returns what os.stat says of a file, or of all files of a folder."""
+    files = [path] if not path.is_dir() else [
+        os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
+    return [checked(os.stat(file), file) for file in files]
+
+
+def read_text(path):
+    def opened(name, flags):
+        return os.open(name, flags | os.O_NONBLOCK)
+
+    with open(path, encoding="utf-8", opener=opened) as file:
+        checked(os.fstat(file.fileno()), path)
+        return file.read()
+
+
+# --- formats ---
 
 
 def library(name, package):
@@ -217,12 +248,12 @@ def open_recording(path, **options):
         raise RecordingError(f"{path}: no recording by its name, expected one of "
                              f"{' '.join(READERS)}, or a raw file with samples and lines")
     try:
-        os.stat(path)
+        states_of(path)
         return reader(path, Options(**options))
     except RecordingError:
         raise
     except OSError as error:
-        raise RecordingError(f"{path}: {error.strerror or error}") from None
+        raise RecordingError(f"{error.filename or path}: {error.strerror or error}") from None
     except Exception as error:  # libraries raise any for files that are not theirs
         said = str(error) or type(error).__name__
         raise RecordingError(f"{path}: {said.splitlines()[0]}") from None

@@ -5,6 +5,8 @@ file that is created at its full size; with zarr each B-scan is a chunk, a file 
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
+import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,6 +16,7 @@ from gi.repository import Gst
 from .frames import view_of
 from .recordings import library
 
+POLL, QUEUED = 10 * Gst.MSECOND, 64 << 20  # bytes that octfilesink has not written yet
 CLASSIC_TIFF = 4_000_000_000  # bytes; larger files need BigTIFF
 
 
@@ -23,6 +26,7 @@ class Stream:
 
     def __init__(self, path, limit):
         self.path, self.limit, self.count, self.shape, self.dtype = path, limit, 0, None, None
+        self.file = None
 
     def write(self, sample):
         frame = view_of(sample)
@@ -36,7 +40,10 @@ class Stream:
         self.count += 1
 
     def discard(self):
-        """Releases what is left after a failure."""
+        """Releases what is left after a failure. What is not yet written cannot be either."""
+        if self.file:
+            with contextlib.suppress(OSError):
+                self.file.close()
 
 
 class NpyStream(Stream):
@@ -78,30 +85,31 @@ class TiffStream(Stream):
     def start(self, frame):
         tifffile = library("tifffile", "python3-tifffile")
         large = self.limit is None or self.limit * frame.nbytes > CLASSIC_TIFF
-        self.writer = tifffile.TiffWriter(self.path, bigtiff=large)
+        self.file = tifffile.TiffWriter(self.path, bigtiff=large)
         self.photometric = photometric_of(frame.shape)
 
     def put(self, frame):
-        self.writer.write(frame, photometric=self.photometric, contiguous=True)
+        self.file.write(frame, photometric=self.photometric, contiguous=True)
 
     def close(self):
-        self.writer.close()
+        self.file.close()
 
 
 class VolumeStream(Stream):
     """NRRD or NIfTI by octfilesink, which knows the voxel sizes from the caps"""
 
     def start(self, _):
-        self.pipeline = Gst.parse_launch(
-            "appsrc name=source format=time block=true ! octfilesink name=sink")
+        self.pipeline = Gst.parse_launch("appsrc name=source format=time ! octfilesink name=sink")
         self.source = self.pipeline.get_by_name("source")
         self.pipeline.get_by_name("sink").set_property("location", str(self.path))
         self.pipeline.set_state(Gst.State.PLAYING)
 
     def write(self, sample):
         super().write(sample)
-        if self.source.emit("push-sample", sample) != Gst.FlowReturn.OK:
-            self.close()
+        self.source.emit("push-sample", sample)
+        self.check(0, Gst.MessageType.ERROR)
+        while self.source.get_property("current-level-bytes") > QUEUED:
+            self.check(POLL, Gst.MessageType.ERROR)
 
     def put(self, _):
         pass
@@ -112,11 +120,18 @@ class VolumeStream(Stream):
 
     def close(self):
         self.source.emit("end-of-stream")
-        message = self.pipeline.get_bus().timed_pop_filtered(
-            Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+        self.check(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
         self.pipeline.set_state(Gst.State.NULL)
-        if message.type == Gst.MessageType.ERROR:
-            raise OSError(f"octfilesink: {message.parse_error()[0].message}")
+
+    def check(self, timeout, wanted):
+        """Waits for one of these messages. An appsrc that blocks would wait for ever after an
+        error."""
+        message = self.pipeline.get_bus().timed_pop_filtered(timeout, wanted)
+        if message and message.type == Gst.MessageType.ERROR:
+            error, _ = message.parse_error()
+            if error.matches(Gst.ResourceError.quark(), Gst.ResourceError.NO_SPACE_LEFT):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(f"octfilesink: {error.message}")
 
 
 def photometric_of(frame_shape):
@@ -124,8 +139,16 @@ def photometric_of(frame_shape):
     return "rgb" if has_colours else "minisblack"
 
 
+def allocate(path):
+    """Takes the room of a file with holes. A write into a memory map of such a file ends the
+    process where the disk is full."""
+    with open(path, "r+b") as file:
+        os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+
+
 def create_npy(path, shape, dtype):
-    return np.lib.format.open_memmap(path, "w+", dtype, shape)
+    np.lib.format.open_memmap(path, "w+", dtype, shape)
+    allocate(path)
 
 
 def open_npy(path):
@@ -145,9 +168,10 @@ def open_zarr(path):
 
 def create_tiff(path, shape, dtype):
     size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
-    return library("tifffile", "python3-tifffile").memmap(
+    library("tifffile", "python3-tifffile").memmap(
         path, shape=shape, dtype=dtype, photometric=photometric_of(shape[1:]),
         bigtiff=size > CLASSIC_TIFF)
+    allocate(path)
 
 
 def open_tiff(path):
@@ -169,6 +193,18 @@ def check_library(name):
     """Raises RecordingError where the library of a format is missing."""
     if name in LIBRARIES:
         library(*LIBRARIES[name])
+
+
+def write_frames_to_disk(slots, path, first, end):
+    """Waits until frames that were written into slots are on the disk. Those of zarr are files such
+    as 7.0.0, or in its third version c/7/0/0."""
+    if hasattr(slots, "flush"):
+        slots.flush()
+        return
+    for file in *path.glob("*"), *path.glob("c/*"):
+        number = file.name.partition(".")[0]
+        if number.isdigit() and first <= int(number) < end:
+            write_to_disk(file)
 
 
 def write_to_disk(path):

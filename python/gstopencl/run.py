@@ -13,20 +13,14 @@ import zipfile
 from asyncio import CancelledError
 from multiprocessing import resource_tracker
 
-from .jobs import (PACKAGE, TOPIC, Plan, begin_all, extent_of, finish, journal_of, listed_devices,
-                   parts_done, run_part, version)
+from .jobs import (PACKAGE, TOPIC, Plan, begin_all, discard, extent_of, finish, journal_of,
+                   listed_devices, parts_done, run_part, version)
+from .recordings import library
 
 # Dask needs some 10 ms of a CPU for a task, so that small recordings share tasks.
 PACK, PACK_BYTES, PACKS_OF_WORKER = 64, 32 << 20, 4
 SCHEDULER_ANSWERS_AFTER = 10  # seconds
-
-
-def import_dask():
-    try:
-        import distributed
-    except ImportError:
-        sys.exit("oct-process: Dask is missing: install python3-distributed")
-    return distributed
+LOCAL = "127.0.0.1:0"
 
 
 @contextlib.contextmanager
@@ -55,21 +49,26 @@ def kill_workers(cluster):
 @contextlib.contextmanager
 def connected(asked):
     """Yields a client of the scheduler that was asked for, or of workers of this machine."""
-    distributed = import_dask()
-    for name in "distributed", "distributed.worker", "distributed.nanny", "tornado", "asyncio":
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # failures are listed at the end
+    distributed = library("distributed", "python3-distributed")
+    logging.disable()  # failures are listed at the end
     if asked.scheduler or asked.scheduler_file:
         with connect_to_scheduler(distributed, asked) as client:
             yield client
         return
+    library("cryptography", "python3-cryptography")  # for Dask's Security
     from dask import config
     config.set({"distributed.worker.profile.enabled": False})
     with contextlib.ExitStack() as stack:
         with without_interrupts():
-            # Pages of files that are mapped into memory must not count against a worker.
+            folder = stack.enter_context(tempfile.TemporaryDirectory(
+                prefix="oct-process-", ignore_cleanup_errors=True))
+            # Pages of files that are mapped into memory must not count against a worker. Keys of
+            # this run keep other users of this machine out, whose pickles could run any code.
             cluster = stack.enter_context(distributed.LocalCluster(
                 n_workers=asked.workers or len(listed_devices()), threads_per_worker=1,
-                memory_limit=0, dashboard_address="127.0.0.1:0", silence_logs=logging.CRITICAL))
+                memory_limit=0, local_directory=folder, dashboard_address=LOCAL,
+                worker_dashboard_address=LOCAL, security=distributed.Security.temporary(),
+                silence_logs=logging.CRITICAL))
             client = stack.enter_context(distributed.Client(cluster))
         stack.callback(kill_workers, cluster)
         yield client
@@ -79,7 +78,7 @@ def connect_to_scheduler(distributed, asked):
     option, where = ("--scheduler", {"address": asked.scheduler}) if asked.scheduler else \
                     ("--scheduler-file", {"scheduler_file": asked.scheduler_file})
     value = asked.scheduler or asked.scheduler_file
-    if asked.scheduler_file and not os.path.exists(value):
+    if asked.scheduler_file and not os.path.isfile(value):
         sys.exit(f"oct-process: {option} {value}: no such file")
     try:
         client = distributed.Client(**where, timeout=SCHEDULER_ANSWERS_AFTER)
@@ -132,6 +131,11 @@ class Parts:
         self.warnings.update(result["warnings"])
         with open(self.journal, "a", encoding="ascii") as journal:
             journal.write("{} {}\n".format(*self.plan.parts[number]))
+
+    def discard(self):
+        """Makes room for the other recordings. What tasks still write is removed at the end."""
+        with contextlib.suppress(OSError):
+            discard(self.plan.unfinished)
 
     def share(self, number):
         start, stop = self.plan.parts[number][:2]
@@ -220,7 +224,11 @@ class Run:
         parts = self.parts[job]
         if self.has_failed(job, result):
             return
-        parts.end_part(number, result)
+        try:
+            parts.end_part(number, result)
+        except OSError as error:
+            self.end(job, {"reason": f"{parts.journal.parent}: {error.strerror}"})
+            return
         self.progress.add(self.sizes[job] * parts.share(number))
         self.finish_if_complete(job)
 
@@ -256,4 +264,5 @@ class Run:
         elif "reason" in result:
             self.client.cancel([future for future, (other, *_) in self.tasks.items()
                                 if other == job])
+            self.parts[job].discard()
         self.progress.end_recording()

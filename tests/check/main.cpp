@@ -26,9 +26,7 @@ struct Program {
   void (*after) () = nullptr;
   double seconds = 0;
   bool forks = false;
-  /* Arguments of require_argument() */
-  std::string argument, beginning;
-  bool (*is_available) () = nullptr;
+  std::string beginning; /* of the names of tests that need measured data */
 };
 
 Program &
@@ -112,6 +110,7 @@ private:
 };
 
 const SavedEnvironment *environment = nullptr;
+constexpr char data_variable[] = "GST_OPENCL_TEST_DATA";
 
 /* --- crashes and hangs in a shared process, which Check reports only if it forks --- */
 
@@ -186,18 +185,16 @@ fork_each_test ()
 }
 
 bool
-require_argument (const char *argument, const char *beginning, bool (*is_available) ())
+require_data (const char *beginning)
 {
-  program ().argument = argument;
   program ().beginning = beginning;
-  program ().is_available = is_available;
   return true;
 }
 
 std::string
-data_path (const char *variable, const std::string &name)
+data_path (const std::string &name)
 {
-  const char *folder = g_getenv (variable);
+  const char *folder = g_getenv (data_variable);
   return std::string (folder ? folder : "") + "/" + name;
 }
 
@@ -205,15 +202,6 @@ void
 report_skip (const std::string &why)
 {
   g_print ("NOT CHECKED: %s\n", why.c_str ());
-}
-
-bool
-has_folder (const std::string &path)
-{
-  const bool has = g_file_test (path.c_str (), G_FILE_TEST_IS_DIR);
-  if (!has)
-    report_skip ("no " + path);
-  return has;
 }
 
 void
@@ -249,9 +237,12 @@ main (int argc, char **argv)
   g_setenv ("GST_OPENCL_SELF_CHECK", "0", FALSE);
   gst_check_init (&argc, &argv);
   g_autofree gchar *name = g_path_get_basename (argv[0]);
-  const bool special = argc > 1 && program ().argument == argv[1];
-  if (special && !program ().is_available ())
+  const bool special =
+      argc > 1 && !program ().beginning.empty () && g_str_equal (argv[1], "data");
+  if (special && data_path ("") == "/") {
+    report_skip (std::string ("no ") + data_variable);
     return 77; /* meson's exit status for skipped tests */
+  }
   Suite *suite = suite_create (name);
   TCase *tcase = tcase_create ("general");
   suite_add_tcase (suite, tcase);

@@ -37,17 +37,15 @@ bool set_test_timeout (double seconds);
 /* Runs each test in its own process, even with CK_FORK=no. For tests that count objects
  * of the process, such as contexts, or break it. */
 bool fork_each_test ();
-/* Runs tests whose names start with `beginning` only if `argument` is passed to the
- * program, and then only these. They are skipped unless `is_available` returns true. */
-bool require_argument (
-    const char *argument, const char *beginning, bool (*is_available) ());
+/* Runs tests whose names start with `beginning` only if the argument `data` is passed to
+ * the program, and then only these. They are skipped unless GST_OPENCL_TEST_DATA names a
+ * folder of measured data. */
+bool require_data (const char *beginning);
+/* Path of `name` in that folder */
+std::string data_path (const std::string &name);
 
-/* Path of `name` in the data folder that the environment variable `variable` names */
-std::string data_path (const char *variable, const std::string &name = "");
 /* Says why tests are skipped; tests/allowed-skips.txt lists the allowed reasons. */
 void report_skip (const std::string &why);
-/* Prints a message before it returns false. */
-bool has_folder (const std::string &path);
 
 template <typename T, std::size_t n>
 std::vector<T>

@@ -207,6 +207,8 @@ verdict_of (GstOpenCLContext *context, const char *engine, Lookup lookup)
 {
   if (is_off ())
     return {Verdict::unchecked, "GST_OPENCL_SELF_CHECK is 0"};
+  if (lookup == Lookup::start && g_getenv ("GST_OPENCL_WAIT_FOR_CHECKS"))
+    lookup = Lookup::wait;
   const cl::Device device (gst_opencl_context_get_device (context), true);
   return SelfChecks::get ().get_verdict (device, engine, lookup);
 }

@@ -6,7 +6,9 @@
  * build. The verdict is kept in gst-opencl/verdicts of the user's cache folder.
  *
  * GST_OPENCL_SELF_CHECK=0 in the environment trusts every engine. Another number is the
- * processor time in seconds after which an engine counts as hanging.
+ * processor time in seconds after which an engine counts as hanging. With
+ * GST_OPENCL_WAIT_FOR_CHECKS set, elements wait for each verdict, so that results do not
+ * depend on time.
  *
  * Not installed.
  *

@@ -746,22 +746,15 @@ TEST (test_a_polynomial_is_the_map_that_octproz_makes_of_it)
   }
 }
 
-/* --- measured spectra, of the folder that GST_OPENCL_OCT_DATA names --- */
+/* --- measured spectra, of the folder that GST_OPENCL_TEST_DATA names --- */
 
 static std::string
 data_folder ()
 {
-  return check::data_path ("GST_OPENCL_OCT_DATA", "scatterer/");
+  return check::data_path ("oct/scatterer/");
 }
 
-static bool
-data_is_available ()
-{
-  return check::has_folder (data_folder ());
-}
-
-static const bool data_is_required =
-    check::require_argument ("data", "test_measured_", data_is_available);
+static const bool data_is_required = check::require_data ("test_measured_");
 
 namespace {
 /* Spectra with mirror 1 or 2 and without it */

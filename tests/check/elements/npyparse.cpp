@@ -817,7 +817,9 @@ refused_streams ()
       {header ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}"),
           "'descr' is the record [('a', '<f4')]", 0},
       {array ("<u2", "(2, 4)", "True"),
-          "(2, 4) has 'fortran_order': True, expected False", 0},
+          "(2, 4) has 'fortran_order': True, expected False: save "
+          "numpy.ascontiguousarray",
+          0},
       {array ("<u2", "(3, 2, 4)", "True"), "(3, 2, 4) has 'fortran_order': True", 0},
       {array ("<u2", "(1, 3, 2, 4)"), "shape (1, 3, 2, 4) has the wrong number", 0},
       {array ("<u2", "()"), "shape () has the wrong number of dimensions", 0},

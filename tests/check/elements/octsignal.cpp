@@ -1051,22 +1051,15 @@ TEST_ROWS (test_octsignal_frames_of_any_size, {1, 2, 3, 17, 64, 1000})
   }
 }
 
-/* --- measured spectra, of the folder that GST_OPENCL_OCT_DATA names --- */
+/* --- measured spectra, of the folder that GST_OPENCL_TEST_DATA names --- */
 
 static std::string
 data_folder ()
 {
-  return data_path ("GST_OPENCL_OCT_DATA", "scatterer/");
+  return data_path ("oct/scatterer/");
 }
 
-static bool
-data_is_available ()
-{
-  return has_folder (data_folder ());
-}
-
-static const bool data_is_required =
-    require_argument ("data", "test_measured_", data_is_available);
+static const bool data_is_required = require_data ("test_measured_");
 
 static Values
 load (const std::string &name)

@@ -380,22 +380,15 @@ TEST (test_screen_search_costs_no_read_per_frame)
   expect_equal (reads_of (20, card (black)), without + 20 / 4);
 }
 
-/* --- frames of real screens, in the folder that GST_OPENCL_KEYING_DATA names --- */
+/* --- frames of real screens, in the folder that GST_OPENCL_TEST_DATA names --- */
 
 static std::string
 data_folder ()
 {
-  return check::data_path ("GST_OPENCL_KEYING_DATA");
+  return check::data_path ("keying/");
 }
 
-static bool
-data_is_available ()
-{
-  return check::has_folder (data_folder ());
-}
-
-static const bool data_is_required =
-    check::require_argument ("data", "test_footage_", data_is_available);
+static const bool data_is_required = check::require_data ("test_footage_");
 
 namespace {
 /* Left, top, right and bottom, in hundredths of the frame */

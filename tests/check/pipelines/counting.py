@@ -10,6 +10,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import fnmatch
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import sys
 import tempfile
 
 TESTS, BUILD = map(pathlib.Path, sys.argv[1:])
+DATA = "GST_OPENCL_TEST_DATA"
 DEVICES = """#!/bin/sh
 echo "0:0  Other
     kind          GPU, 4 compute units
@@ -103,6 +105,20 @@ def check_list():
         assert line.startswith("#") or fnmatch.filter([test["name"] for test in tests], name), name
 
 
+def check_measured():
+    """Each test of measured data says that it is left out without a folder of these."""
+    environment = {name: value for name, value in os.environ.items() if name != DATA}
+    tests = json.loads((BUILD / "meson-info/intro-tests.json").read_text())
+    measured = [test for test in tests if test["cmd"][-1] in ("data", "recording", "check_tape")]
+    assert len(measured) == 6, measured
+    for test in measured:
+        run = subprocess.run(test["cmd"], env=environment | test["env"], capture_output=True,
+                             text=True, check=False)
+        assert run.returncode == 77, (test["name"], run)
+        status, said = left_out(test["name"], "SKIP", run.stdout)
+        assert status == 0 and f"NOT CHECKED: no {DATA}" in said[0], (test["name"], said)
+
+
 with tempfile.TemporaryDirectory() as folder:
     FOLDER = pathlib.Path(folder)
     for file in "count.py", "allowed-skips.txt":
@@ -115,5 +131,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_known()
     check_gone()
     check_left_out()
+    check_measured()
 check_list()
 print("as promised")

@@ -20,6 +20,14 @@ unset GST_PLUGIN_PATH LD_LIBRARY_PATH
 pc=$(find "$work/installed" -name gstreamer-opencl-1.0.pc)
 library=$(dirname "$(find "$work/installed" -name libgstopencl-1.0.so)")
 prefix=$(sed -n 's/^prefix=//p' "$pc")
+package=$(find "$work/installed" -name gstopencl -path '*-packages/*')
+folder=${package%/gstopencl}
+case $prefix in
+  /usr | /usr/local)
+    /usr/bin/python3 -c 'import sys; sys.exit(sys.argv[1] not in sys.path)' \
+      "${folder#"$work/installed"}" || { echo "Python does not look for gstopencl in $folder"; exit 1; }
+    ;;
+esac
 # --destdir installs outside the configured prefix.
 sed -i "s|^prefix=.*|prefix=$work/installed$prefix|" "$pc"
 export PKG_CONFIG_PATH=${pc%/*}

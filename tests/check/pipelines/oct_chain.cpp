@@ -1,6 +1,6 @@
 /* Tests of the whole OCT chain, from files of raw spectra to files of depths and images,
  * against the same chain in double precision. "oct_chain data" runs tests of measured
- * spectra in the folder GST_OPENCL_OCT_DATA.
+ * spectra in the folder GST_OPENCL_TEST_DATA.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -449,7 +449,7 @@ TEST (test_the_application_s_locale_is_left_alone)
 static std::string
 data_file (const std::string &name)
 {
-  return check::data_path ("GST_OPENCL_OCT_DATA", name);
+  return check::data_path ("oct/" + name);
 }
 
 /* Little-endian float32 or float64 from .npy files, or 16-bit numbers without a header */
@@ -761,13 +761,5 @@ TEST_ROWS (test_measured_stages_are_those_of_double_precision,
       row.label.c_str (), known);
 }
 
-static bool
-data_is_available ()
-{
-  return check::has_folder (data_file ("tape"))
-         && check::has_folder (data_file ("scatterer"));
-}
-
-static const bool data_is_required =
-    check::require_argument ("data", "test_measured_", data_is_available);
+static const bool data_is_required = check::require_data ("test_measured_");
 static const bool has_longer_timeout = check::set_test_timeout (300);

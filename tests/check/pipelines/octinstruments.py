@@ -6,7 +6,7 @@ usage: octinstruments.py OCT-CALIBRATE mirrors|spectra|tissue|recording
 mirrors: two mirrors in front of 40 spectrometers, with noise
 spectra: other light sources, sample counts and depths, down to single A-lines
 tissue: the phantom of octtestsrc, with dispersion of both signs up to 150 rad
-recording: measured adhesive tape, in the folder GST_OPENCL_OCT_DATA
+recording: measured adhesive tape, in the folder GST_OPENCL_TEST_DATA
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -227,10 +227,11 @@ def check_tissue():
 def check_recording():
     """Adhesive tape whose published dispersion is 83.8 rad of a2 and 2.9 rad of a3. The tape disperses
     too, so a3 depends on the depth and on the measure of sharpness. The phase is what counts."""
-    folder = os.environ.get("GST_OPENCL_OCT_DATA", "") + "/tape/"
-    if not os.path.isdir(folder):
-        print("no folder", folder)
+    folder = os.environ.get("GST_OPENCL_TEST_DATA")
+    if not folder:
+        print("NOT CHECKED: no GST_OPENCL_TEST_DATA")
         sys.exit(NO_DATA)
+    folder += "/oct/tape/"
     wavelengths = np.load(folder + "lambda_cobra_s_nm.npy")
     lines = np.fromfile(folder + "tape_lambda_domain_999x2048_u16le.raw", "<u2").reshape(-1, 2048)
     edge, cube = sharpened(lines, map_of(wavelengths))

@@ -15,6 +15,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -244,19 +245,45 @@ def check_hostile(folder):
     raises(["a.raw", "U7"], gstopencl.process, whole_raw(folder), samples=4, lines=4, format="U7")
 
 
+def check_special_files(folder, _, shared):
+    """A pipe or a device keeps nobody waiting: it is named as what it is, and the others are
+    processed."""
+    record_small(folder, ["scan.npy"])
+    os.mkfifo(folder / "pipe.npy")
+    os.mkfifo(folder / "other.oct")
+    (folder / "device.npy").symlink_to("/dev/zero")
+    zarr.save(str(folder / "a.zarr"), noise(4, 2, 16, 256))
+    os.mkfifo(folder / "a.zarr/1.1.1")
+    os.mkfifo(folder / "settings.fifo")
+    bad = "pipe.npy", "other.oct", "device.npy", "a.zarr/1.1.1"
+    said, wrong = finish(start(folder, *shared), 1)
+    assert said[-1].startswith("1 processed, 4 failed"), said
+    for name in bad:
+        assert f"{folder / name}: not a regular file" in wrong, wrong
+    _, wrong = finish(start(folder, "--settings", folder / "settings.fifo"), 1)
+    assert wrong.endswith("settings.fifo: not a regular file\n"), wrong
+    os.mkfifo(folder / "scan.json")  # in place of the record of a result
+    finish(start(folder, *shared, "--names", "scan.npy"), 0)
+    for name in "pipe.npy", "other.oct", "device.npy", "a.zarr":
+        raises([name, "regular"], gstopencl.process, folder / name)
+    raises(["settings.fifo", "regular"], gstopencl.process, folder / "scan.npy",
+           settings=folder / "settings.fifo")
+
+
 def whole_raw(folder):
     (folder / "a.raw").write_bytes(bytes(64))
     return folder / "a.raw"
 
 
 def check_tape(_):
-    """A recording of adhesive tape, if it is there: its depths are those of numpy."""
-    folder = pathlib.Path(os.environ.get("GST_OPENCL_OCT_DATA", "")) / "tape"
+    """Depths of a measured recording of adhesive tape are those of numpy."""
+    data = os.environ.get("GST_OPENCL_TEST_DATA")
+    if not data:
+        print("NOT CHECKED: no GST_OPENCL_TEST_DATA")
+        sys.exit(77)
+    folder = pathlib.Path(data) / "oct/tape"
     file = folder / "tape_lambda_domain_999x2048_u16le.raw"
     wavelengths = folder / "lambda_cobra_s_nm.npy"
-    if not file.exists():
-        print(f"{file} is not there")
-        sys.exit(77)
     a2, a3 = 7.994e-5, 2.67e-9
     made = gstopencl.process(file, samples=2048, lines=999, settings={
         "wavelengths": wavelengths, "background": "frame", "dispersion-a2": a2,
@@ -334,9 +361,34 @@ def check_not_split(folder):
             (folder / "settings.txt").write_text(settings)
             more = {"settings": str(folder / "settings.txt"), "said": settings}
         result = tasks.begin(job_of(folder / "a.npy", chain=chain, task_bytes=10000, **more))
-        assert result.get("frames") and word in result["warnings"][0], result
+        assert result.get("frames") and word in " ".join(result["warnings"]), result
     forced = job_of(folder / "a.npy", chain=chain, task_bytes=10000, group=1)
     assert run_job(forced) == 6
+
+
+def check_zarr_on_disk(folder):
+    """A part is on the disk before the journal says that it is written."""
+    spectra = noise(6, 12, 8, 256)
+    np.save(folder / "a.npy", spectra)
+    for to in "zarr", "npy", "tiff":
+        job = job_of(folder / "a.npy", to, task_bytes=4 * spectra[0].nbytes)
+        plan = tasks.begin(job)
+        synced, fsync = set(), os.fsync
+
+        def note(handle):
+            synced.add(os.readlink(f"/proc/self/fd/{handle}"))
+            fsync(handle)
+
+        os.fsync = note
+        try:
+            assert "reason" not in tasks.run_part(job, plan, 1)
+        finally:
+            os.fsync = fsync
+        if to == "zarr":
+            written = {str(path) for path in plan.unfinished.rglob("*")
+                       if path.is_file() and not path.name.startswith((".z", "zarr.json"))}
+            assert len(written) == 4 and written <= synced, (written, synced)
+        tasks.remove(plan.unfinished)
 
 
 # --- oct-process ---
@@ -542,6 +594,166 @@ def check_plugins(folder, aside):
     check_result(folder, "scan.npy")
 
 
+def listening(process):
+    """Returns (address, port) on which a program and its descendants listen, as /proc has them."""
+    sockets = set()
+    for pid in [process.pid, *children(process)]:
+        with contextlib.suppress(OSError):
+            sockets |= {os.readlink(entry) for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir()}
+    found = set()
+    for table in "tcp", "tcp6":
+        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                address, port = words[1].split(":")
+                found.add((address, int(port, 16)))
+    return found
+
+
+def greeted(port):
+    """Returns what a program says to a stranger that connects. Dask's does so without TLS."""
+    with socket.create_connection(("127.0.0.1", port)) as stranger:
+        stranger.settimeout(0.5)
+        try:
+            return stranger.recv(64)
+        except OSError:
+            return b""
+
+
+def check_alone(folder, aside):
+    """Nobody else reaches the workers of this machine, which leave nothing behind. What an earlier
+    Dask has left is none of their business. No line is a library's."""
+    record_small(folder, ["scan.npy"])
+    place = aside / "temporary"
+    stale = place / "dask-worker-space/worker-1"
+    stale.mkdir(parents=True)
+    stale.with_suffix(".dirlock").touch()
+    before = set(place.rglob("*"))
+    run = start(folder, "--workers", "2", "--chain", f"identity sleep-time=1000000 ! {DEPTHS}",
+                "--settings", even(aside), environment={**os.environ, "TMPDIR": str(place)})
+    heard = {}
+    while run.poll() is None:
+        for address, port in listening(run) - heard.keys():
+            with contextlib.suppress(ConnectionError):  # it has ended
+                heard[address, port] = greeted(port)
+        time.sleep(0.1)
+    said, wrong = finish(run, 0)
+    assert said[-1].startswith("1 processed, 0 failed") and not wrong, (said, wrong)
+    assert len(heard) >= 5, heard  # two of each worker, and those of the scheduler
+    assert {address for address, _ in heard} == {"0100007F"}, heard
+    assert set(heard.values()) == {b""}, heard
+    assert set(place.rglob("*")) == before
+
+
+def even(folder):
+    """Returns a settings file that says that samples are even in wavenumber."""
+    file = folder / "even.txt"
+    file.write_text("interpolation=none\n")
+    return file
+
+
+def check_said(folder, aside):
+    """A run says once what it leaves out and that nothing calibrates, and how to give it."""
+    for name in "a", "b", "c":
+        (folder / f"{name}.raw").write_bytes(bytes(64))
+    (folder / "notes.dat").write_bytes(bytes(64))
+    _, wrong = finish(start(folder), 1)
+    assert len(wrong.splitlines()) == 1, wrong
+    assert "--samples and --lines: a.raw, b.raw, c.raw …" in wrong, wrong
+    record_small(folder, ["one.npy", "two.npy"])
+    _, wrong = finish(start(folder, "--workers", "1"), 0)
+    left_out, even_samples = wrong.splitlines()
+    assert "left out" in left_out and "a.raw" in left_out and "--samples" in left_out, wrong
+    assert "one.npy and 1 more: " in even_samples and "wavenumber" in even_samples, wrong
+    (aside / "binary.txt").write_bytes(b"\xff=1")
+    for options in ("--output", "/dev/null/out"), ("--report", "/dev/null/report.json"), \
+            ("--settings", aside / "binary.txt"):
+        _, wrong = finish(start(folder, *options), 1)
+        assert str(options[1]) in wrong.splitlines()[-1] and len(wrong.splitlines()) < 3, wrong
+    spectra = noise(1, 2, 16, 256) // 2  # nothing is saturated
+    np.save(aside / "map.npy", np.arange(256.0))
+    OctRecording(spectra, chirp=np.arange(256.0)).write(str(aside / "a.oct"))
+    for recording, settings, warns in (
+        (spectra, None, True), (spectra, "window=hann", True),
+        (spectra, "interpolation=none", False),
+        (spectra, f"resample-map={aside}/map.npy", False),
+        (spectra, "wavelength-min=1187\nwavelength-max=1433", False),
+        (aside / "a.oct", None, False),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            gstopencl.process(recording, settings=settings)
+        said = [str(warning.message) for warning in caught]
+        assert ["wavenumber" in text for text in said] == [True] * warns, (settings, said)
+
+
+def check_verdicts(folder, aside):
+    """The first run with a device, which checks its engines, gives the bits of the next one."""
+    np.save(folder / "scan.npy", noise(1, FRAMES, LINES, SAMPLES))
+    kernels = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+    environment = {"POCL_CACHE_DIR": str(kernels / "pocl/kcache"), **os.environ,
+                   "XDG_CACHE_HOME": str(aside / "cache")}
+    environment.pop("GST_OPENCL_SELF_CHECK", None)
+    for name in "first", "second":
+        finish(start(folder, "--workers", "1", "--settings", even(aside), "--output", aside / name,
+                     environment=environment), 0)
+    assert (aside / "cache/gst-opencl/verdicts").exists(), "the run does not wait"
+    first, second = (np.load(aside / name / "scan.npy") for name in ("first", "second"))
+    assert np.array_equal(first, second), np.abs(first - second).max()
+
+
+SMALL_DISK = """
+mount -t tmpfs -o size="$1" tmpfs "$2" || exit 77
+small=$2
+shift 2
+"$@"
+status=$?
+find "$small" -type f >&3
+exit $status
+"""
+
+
+def on_small_disk(size, place, *words):
+    """Returns exit status, output and files of oct-process with a disk of this size in `place`."""
+    listed = place.with_suffix(".list")
+    with open(listed, "w") as files:
+        run = subprocess.run(
+            ["unshare", "--mount", *([] if os.getuid() == 0 else ["--map-root-user"]), "sh", "-c",
+             'exec 3>"$0"\n' + SMALL_DISK, listed, size, place, sys.executable, PROGRAM, *words],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200, check=False)
+    return run.returncode, run.stdout, run.stderr, listed.read_text().split("\n")[:-1]
+
+
+def check_full_disk(folder, aside):
+    """On a full disk, each recording without room is one line, the others are processed, and no
+    unfinished file stays."""
+    place = aside / "small"
+    place.mkdir()
+    np.save(folder / "large.npy", noise(1, 120, 60, 512))
+    record_small(folder, ["tiny.npy"])
+    whole = 120 * 60 * 256 * 4 // 1024 + 4  # KiB of large.npy's result, which leaves none for more
+    for size, options in (
+        ("3m", ()), ("3m", ("--task-bytes", "2M")), ("2044k", ("--task-bytes", "2M")),
+        (f"{whole}k", ("--task-bytes", "2M", "--names", "large.npy")),
+        ("3m", ("--task-bytes", "2M", "--to", "zarr")),
+        ("3m", ("--task-bytes", "2M", "--to", "tiff")), ("3m", ("--to", "nrrd")),
+    ):
+        status, said, wrong, files = on_small_disk(
+            size, place, "--workers", "1", "--output", place, "--settings", even(aside), *options,
+            folder)
+        if status == 77 or wrong.startswith("unshare: "):
+            print("NOT CHECKED: no mount of a small disk")
+            return
+        label = size, options, status, said, wrong, files
+        assert status == 1 and "Traceback" not in wrong, label
+        done = "--names" not in options
+        assert said.splitlines()[-1].startswith(f"{done:d} processed, 1 failed"), label
+        assert wrong.count("\n") == 1 and "large.npy: " in wrong, label
+        assert "No space left on device" in wrong, label
+        assert all(file.startswith(str(place / "tiny.")) for file in files), label
+        assert len(files) >= 2 * done, label
+
+
 def check_refusals(folder):
     refused = {
         ("--workers", "0"): "--workers: 0: expected a number above 0",
@@ -683,8 +895,9 @@ def check_large(folder, aside, shared):
 
 
 CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings, check_inputs,
-          check_hostile, check_parts, check_not_split, check_formats, check_choice,
-          check_window_recordings, check_interrupt, check_large, check_folders,
+          check_hostile, check_parts, check_not_split, check_zarr_on_disk, check_formats,
+          check_choice, check_special_files, check_said, check_alone, check_verdicts,
+          check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
 if sys.argv[2:]:
     CHECKS = [check for check in (*CHECKS, check_tape) if check.__name__ in sys.argv[2:]]
