@@ -12,20 +12,22 @@ source "$(dirname "$0")/common.sh"
 count=${1:-1000} seed=${2:-1}
 [[ $count =~ ^[0-9]+$ && $seed =~ ^[0-9]+$ ]] || refuse "expected numbers: $count $seed"
 build_with_asan
+export ASAN_OPTIONS+=:handle_abort=1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit # the folder of octtestsrc's ground truth may have any name
 /usr/bin/python3 "$root/tests/soak/randominputs.py" "$folder" || refuse "no input files"
 
 passed=0 failed=0 end=$((seed + count))
 while [ "$seed" -lt "$end" ]; do
   some=$((end - seed < 20 ? end - seed : 20))
   in_build "$build/tests/soak/random-pipelines" "$folder" "$seed" "$some" >"$folder/log" 2>&1
-  done=$(grep -c '^seed ' "$folder/log")
-  bad=$(grep -c '^FAILED: ' "$folder/log")
-  if ! grep -qE '^[0-9]+ passed, [0-9]+ failed$' "$folder/log"; then # a crash
-    bad=$((bad + 1)) done=$((done > 0 ? done : 1))
+  done=$(grep -c '^seed ' "$folder/log") bad=0
+  if ! grep -qx 'done' "$folder/log"; then
+    bad=1 done=$((done > 0 ? done : 1))
+    failures+=("FAILED: $(grep '^seed ' "$folder/log" | tail -1)")
+    cat "$folder/log"
   fi
-  [ "$bad" -eq 0 ] || cat "$folder/log"
   passed=$((passed + done - bad)) failed=$((failed + bad)) seed=$((seed + done))
   echo "seeds up to $((seed - 1)): $passed passed, $failed failed" >&2
 done
