@@ -85,6 +85,19 @@ scan_plugins_within () {
   export GST_REGISTRY_FORK=no
 }
 
+# build_with_asan: with AddressSanitizer and UBSan, and sets what programs of that build need
+build_with_asan () {
+  # An enumeration's range: GST_MAP_OPENCL is the next flag, as GST_MAP_GL is.
+  build_beside asan all -Db_sanitize=address,undefined -Dbenchmark=false -Doptimization=1 \
+    -Dc_args=-fno-sanitize=enum -Dcpp_args=-fno-sanitize=enum
+  scan_plugins_within
+  # --valgrind and --leaks find leaks. PoCL's compiler leaks much, and separating its leaks from
+  # ours takes minutes for each program.
+  # And clFFT deletes its plans by the size of their base class.
+  export ASAN_OPTIONS=detect_leaks=0:new_delete_type_mismatch=0:detect_stack_use_after_return=1:strict_string_checks=1
+  export UBSAN_OPTIONS=suppressions=$root/tests/sanitizers/ubsan.supp:halt_on_error=1:print_stacktrace=1
+}
+
 # in_build COMMAND…: with the plugins, and their library, as they are built
 in_build () {
   meson devenv -C "$build" --workdir "$PWD" env GST_REGISTRY="$build/tests/registry.bin" "$@"

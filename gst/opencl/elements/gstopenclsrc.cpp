@@ -252,12 +252,14 @@ gst_opencl_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
 }
 
 /* Returns EOS after an error, because the parent class would post another one, without a
- * cause. */
+ * cause. It goes on without a pool after its error that no caps are possible. */
 static GstFlowReturn
 gst_opencl_src_alloc (GstPushSrc *push, GstBuffer **buffer)
 {
   GstBufferPool *pool = gst_base_src_get_buffer_pool (GST_BASE_SRC (push));
   Counting counting (core_of (push));
+  if (!pool)
+    return GST_FLOW_EOS;
   GstFlowReturn flow = gst_buffer_pool_acquire_buffer (pool, buffer, nullptr);
 
   if (flow == GST_FLOW_ERROR)

@@ -144,6 +144,15 @@ TEST (test_caps_that_downstream_refuses_leave_those_before)
   fail_unless (messages.errors.empty () && messages.warnings.size () == 1);
 }
 
+/* GstBaseSrc goes on without caps and without a buffer pool after its error. */
+TEST (test_kernelsrc_with_empty_output_caps_is_one_error)
+{
+  check::Pipeline pipeline (
+      "openclkernelsrc name=k expression=0.5 ! openclupload ! fakesink");
+  gst_util_set_object_arg (G_OBJECT (pipeline["k"]), "output-caps", "EMPTY");
+  pipeline.play ().expect_one_error ({"k"});
+}
+
 TEST (test_a_live_source_gives_each_frame_at_its_time)
 {
   Chain chain (counting ("is-live=true num-buffers=4"));

@@ -36,6 +36,7 @@ ENTER = r"meson devenv -C build[^`#\n]*"
 # First words of lines that are not run, and why
 NOT_RUN = {
     "tests/benchmark/table.py  ": "takes half an hour", # that with arguments is run
+    "tests/benchmark/fifteen.py": "compares two builds",
     "tests/benchmark/mattes.py": "needs pictures with an exact matte, and ffmpeg",
     "meson install": "changes /usr/local; pipelines_examples installs into a folder",
     "export GST_PLUGIN_PATH": "is for what the line before installs",

@@ -1,0 +1,552 @@
+/* Builds random pipelines of all elements, and disturbs them while they play
+ *
+ * random-pipelines FOLDER FIRST COUNT runs the seeds FIRST to FIRST + COUNT - 1. FOLDER holds
+ * the input files that tests/modes/random.sh writes. A pipeline may end with an element error,
+ * since its values and frames are random. The process ends at a CRITICAL message, a crash, or
+ * when a pipeline does not stop within the time limit. The last seed printed is that one.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/soak/knobs.hpp"
+
+#include <gst/video/video.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+constexpr unsigned time_limit = 240; /* seconds for one pipeline, with a sanitizer */
+
+std::string folder;
+
+/* --- chance --- */
+
+class Chance {
+public:
+  explicit Chance (guint32 seed) : state (g_rand_new_with_seed (seed)) {}
+  ~Chance () { g_rand_free (state); }
+  Chance (const Chance &) = delete;
+
+  gint below (gsize end) { return g_rand_int_range (state, 0, gint (end)); }
+  bool once_in (gsize n) { return below (n) == 0; }
+  const char *of (const std::vector<const char *> &choices)
+  {
+    return choices[gsize (below (choices.size ()))];
+  }
+  GRand *rand () { return state; }
+
+private:
+  GRand *const state;
+};
+
+/* --- launch lines --- */
+
+/* Streams: frames in host memory (h); on the device, video (v), video with alpha (k), spectra
+ * (s), even wavenumbers (w), complex depths (d), real depths (a), arrays (t) */
+struct Step {
+  const char *from;
+  char to;
+  const char *elements;
+};
+
+#define DEVICE "(memory:OpenCLMemory)"
+#define TENSORS "other/tensors" DEVICE ",num_tensors=1"
+const std::vector<Step> steps = {
+    {"h", 'v', "openclupload"},
+    {"h", 'v', "openclupload ! openclconvert ! video/x-raw" DEVICE ",format=RGBA"},
+    {"h", 'h', "openclconvertbin ! video/x-raw,format=RGBA"},
+    {"h", 'h', "openclfilterbin filter=openclconvert"},
+    {"h", 'h', "openclcompositorbin"},
+    {"h", 'h', "greenscreenbin background-color=0xff2040c0"},
+    {"h", 'h', "greenscreenbin screen=none background-color=0xff2040c0"},
+    {"h", 'h', "greenscreenbin method=distance background-location=FOLDER/picture.png"},
+    {"vk", 'k', "openclconvert ! chromakey"},
+    {"vk", 'k',
+        "openclconvert ! chromakey method=difference spill=1 plate=measured quiet=true"},
+    {"vk", 'k',
+        "openclconvert ! chromakey method=chroma core=true subject=true linear=true"},
+    {"vk", 'k',
+        "openclconvert ! chromakey auto-key=screen method=difference plate=adaptive"},
+    {"vk", 'k', "openclconvert ! splashkey"},
+    {"vk", 'k',
+        "openclconvert ! openclinference output=alpha model-file=FOLDER/matte.onnx"},
+    {"vk", 't',
+        "openclconvert ! openclinference output=tensors model-file=FOLDER/matte.onnx "
+        "batch-size=2"},
+    {"k", 'k', "noisereduce"},
+    {"k", 'k', "noisereduce fill-iterations=2"},
+    {"k", 'k', "flowkey"},
+    {"k", 'k', "flowkey iterations=0 auto-key=true"},
+    {"k", 'k', "matteshape grow=1.5 feather=2"},
+    {"k", 'k', "matterefine"},
+    {"k", 'k', "keyfill"},
+    {"k", 'v', "keyfill method=composite"},
+    {"k", 'v', "openclconvert alpha-only=true ! video/x-raw" DEVICE ",format=GRAY8"},
+    {"vk", 'v', "openclconvert ! video/x-raw" DEVICE ",format=NV12"},
+    {"vk", 'v', "openclconvert ! video/x-raw" DEVICE ",format=I420,width=33,height=17"},
+    {"vk", 'v', "openclconvert ! video/x-raw" DEVICE ",format=RGBA64_LE"},
+    {"vk", 'v', "openclconvert colormap=viridis"},
+    {"vk", 'v', "openclcompositor"},
+    {"vk", 'v', "openclconvert ! openclkernel expression=x*gain arguments=a,gain=0.5"},
+    {"vk", 'v', "openclconvert ! openclkernelmixer expression=1-a"},
+    {"vk", 'v', "openclconvert ! openclconvolve kernel=<<0,1,0>,<1,-4,1>,<0,1,0>>"},
+    {"vk", 'v', "openclconvert ! openclconvolve method=fft kernel=<<1,2,1>>"},
+    {"s", 's', "octscan b-scans=3 repeats=2"},
+    {"s", 's', "octscan flyback=4 reverse=odd b-scans=3"},
+    {"s", 'w', "octwindowinterp wavelength-min=1187 wavelength-max=1433"},
+    {"s", 'w', "octwindowinterp background=rolling interpolation=cubic"},
+    {"s", 'w', "octwindowinterp interpolation=nufft wavelengths=FOLDER/wavelengths.npy"},
+    {"s", 'w', "octwindowinterp window=gaussian dispersion-a2=1e-5 background=frame"},
+    {"s", 'v', "octsignal interval=0 ! video/x-raw" DEVICE ",width=96,height=80"},
+    {"w", 'd', "octfft ! application/x-oct" DEVICE ",format=CF32LE"},
+    {"w", 'a', "octfft ! application/x-oct" DEVICE ",format=F32LE"},
+    {"w", 'v', "octfft ! video/x-raw" DEVICE},
+    {"d", 'd', "octbackground"},
+    {"d", 'd', "octbackground method=mean"},
+    {"d", 'd', "octflatten coefficients=<0,0,0,9>"},
+    {"d", 'd', "octaverage frames=2"},
+    {"d", 'a', "octdoppler"},
+    {"d", 'a', "octdoppler between=b-scans"},
+    {"d", 'a', "octangio repeats=2 axial-shift=2 lateral-shift=1"},
+    {"da", 'a', "octattenuation depth-step=3 noise-depths=9"},
+    {"da", 'v', "octdisplay"},
+    {"d", 'v', "octsignal interval=0 ! video/x-raw" DEVICE ",width=96,height=80"},
+    {"da", 't', "octvolume b-scans=3 ! " TENSORS},
+    {"da", 't', "octvolume b-scans=3 live=true ! " TENSORS},
+    {"da", 'v', "octvolume b-scans=3 surface=true"},
+    {"t", 't', "octregister volumes=2"},
+    {"t", 'v',
+        "octrender frames=2 turn=30 mode=alpha ! video/x-raw" DEVICE
+        ",width=48,height=40"},
+    {"t", 't', "openclreduce operation=mean axes=0"},
+    {"t", 't', "openclfft"},
+    {"t", 't', "openclkernel expression=sqrt(x)+2"},
+    {"t", 't', "openclconvolve kernel=<<1,2,1>>"},
+    {"hvkswdat", 0, "queue max-size-buffers=2"},
+    {"hvkswdat", 0, "valve name=valve"},
+    {"hvkswdat", 0, "identity drop-probability=0.2"},
+    {"hvkswdat", 0, "identity drop-buffer-flags=discont"},
+    {"vkswdat", 0, "opencldownload ! openclupload"},
+};
+
+const std::vector<Step> sources = {
+    {nullptr, 'h', "videotestsrc num-buffers=40 pattern=smpte ! capsfilter name=size"},
+    {nullptr, 'h',
+        "videotestsrc num-buffers=40 pattern=gamut background-color=0xff20a040 ! "
+        "capsfilter name=size"},
+    {nullptr, 'h',
+        "videotestsrc num-buffers=20 is-live=true pattern=snow ! "
+        "capsfilter name=size"},
+    {nullptr, 's',
+        "octtestsrc num-buffers=24 ! video/x-raw" DEVICE ",width=64,height=16"},
+    {nullptr, 's',
+        "octtestsrc num-buffers=24 pattern=tissue velocity=1 ! "
+        "video/x-raw" DEVICE ",width=128,height=33"},
+    {nullptr, 's',
+        "octtestsrc num-buffers=24 pattern=mirrors is-live=true ! "
+        "video/x-raw" DEVICE ",width=96,height=8"},
+    {nullptr, 's',
+        "filesrc location=FOLDER/packed.raw blocksize=1536 ! application/x-oct,"
+        "domain=wavelength,format=MONO12P,samples=64,lines=16,framerate=25/1 ! "
+        "openclupload"},
+    {nullptr, 's',
+        "filesrc location=FOLDER/packed.raw ! octrawparse samples=64 lines=6 ! "
+        "openclupload"},
+    {nullptr, 's', "filesrc location=FOLDER/recording.oct ! octfileparse ! openclupload"},
+    {nullptr, 's', "filesrc location=FOLDER/spectra.npy ! npyparse ! openclupload"},
+    {nullptr, 't', "filesrc location=FOLDER/pattern.npy ! npyparse ! openclupload"},
+    {nullptr, 't',
+        "openclkernelsrc num-buffers=20 expression=i0+frame output-caps=\""
+        "other/tensors,types=float32,dimensions=(string)12:6:4\""},
+    {nullptr, 'v',
+        "openclkernelsrc num-buffers=20 expression=frame*0.01 output-caps=\""
+        "video/x-raw,format=RGBA,width=40,height=30,framerate=25/1\""},
+};
+
+const std::vector<Step> sinks = {
+    {"hvkswdat", 0, "fakesink"},
+    {"hvkswdat", 0, "fakesink sync=true qos=true"},
+    {"vkswdat", 0, "opencldownload ! fakesink"},
+    {"vkswdat", 0, "opencldownload ! queue ! fakesink sync=true"},
+    {"hvkswdat", 0, "npysink location=OUT.npy"},
+    {"vk", 0, "opencldownload ! videoconvert ! fakesink"},
+    {"at", 0, "opencldownload ! octfilesink location=OUT.nrrd"},
+    {"t", 0, "opencldownload ! octfilesink location=OUT.nii"},
+};
+
+const std::vector<const char *> formats = {"RGBA", "BGRA", "ARGB", "ABGR", "RGBx", "RGB",
+    "I420", "NV12", "YUY2", "GRAY8", "GRAY16_LE", "RGBA64_LE", "P010_10LE", "Y42B",
+    "AYUV"};
+const std::vector<const char *> sizes = {"width=64,height=48", "width=1,height=1",
+    "width=17,height=5", "width=131,height=67", "width=320,height=240",
+    "width=2,height=90"};
+const std::vector<const char *> extras = {"", ",framerate=0/1", ",framerate=60/1",
+    ",pixel-aspect-ratio=4/3", ",interlace-mode=interleaved", ",colorimetry=bt2100-pq",
+    ",colorimetry=1:3:5:1", ",multiview-mode=side-by-side"};
+
+std::string
+random_size (Chance &chance)
+{
+  return std::string ("video/x-raw,format=") + chance.of (formats) + ","
+         + chance.of (sizes) + chance.of (extras);
+}
+
+class Line {
+public:
+  explicit Line (Chance &a_chance) : chance (a_chance)
+  {
+    const Step &source = sources[gsize (chance.below (sources.size ()))];
+    append (source.elements);
+    branch (source.to, 3 + chance.below (5));
+  }
+
+  const std::string &text () const { return line; }
+
+private:
+  void append (const std::string &elements)
+  {
+    std::string words = elements;
+    replace (words, "FOLDER", folder);
+    replace (words, "OUT", folder + "/out-" + std::to_string (n_parts));
+    replace (words, "name=valve", "name=valve" + std::to_string (n_parts));
+    line += (line.empty () ? "" : " ! ") + words;
+    n_parts++;
+  }
+
+  static void replace (std::string &words, const std::string &what, const std::string &by)
+  {
+    for (gsize at = words.find (what); at != words.npos; at = words.find (what, at))
+      words.replace (at, what.size (), by), at += by.size ();
+  }
+
+  const Step &choose (const std::vector<Step> &choices, char kind)
+  {
+    for (;;) {
+      const Step &step = choices[gsize (chance.below (choices.size ()))];
+      if (strchr (step.from, kind))
+        return step;
+    }
+  }
+
+  void branch (char kind, gint length)
+  {
+    for (gint n = 0; n < length; n++) {
+      if (chance.once_in (8) && length > 2) {
+        const std::string tee = "tee" + std::to_string (n_parts);
+        append ("tee name=" + tee);
+        line += " " + tee + ". ! queue";
+        branch (kind, length - n - 1);
+        line += " " + tee + ". ! queue";
+      }
+      const Step &step = choose (steps, kind);
+      append (step.elements);
+      kind = step.to ? step.to : kind;
+    }
+    append (choose (sinks, kind).elements);
+  }
+
+  Chance &chance;
+  guint n_parts = 0;
+  std::string line;
+};
+
+/* --- disturbance of frames --- */
+
+/* A copy of a frame in other strides and offsets, which its meta tells; sometimes the meta is
+ * wrong */
+GstBuffer *
+with_odd_meta (GstBuffer *buffer, const GstVideoInfo &info, Chance &chance)
+{
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {};
+  gint strides[GST_VIDEO_MAX_PLANES] = {};
+  gsize size = gsize (chance.below (70));
+  const guint n_planes = GST_VIDEO_INFO_N_PLANES (&info);
+  for (guint plane = 0; plane < n_planes; plane++) {
+    offsets[plane] = size;
+    strides[plane] = GST_VIDEO_INFO_PLANE_STRIDE (&info, plane) + 4 * chance.below (9);
+    size += gsize (strides[plane]) * gsize (GST_VIDEO_INFO_HEIGHT (&info))
+            + gsize (chance.below (30));
+  }
+  GstBuffer *odd = gst_buffer_new_allocate (nullptr, size, nullptr);
+  gst_buffer_memset (odd, 0, guint8 (chance.below (256)), gsize (-1));
+  gst_buffer_copy_into (odd, buffer,
+      GstBufferCopyFlags (GST_BUFFER_COPY_FLAGS | GST_BUFFER_COPY_TIMESTAMPS), 0,
+      gsize (-1));
+  if (chance.once_in (4)) {
+    offsets[chance.below (n_planes)] = g_rand_int (chance.rand ());
+    strides[chance.below (n_planes)] = gint (g_rand_int (chance.rand ()));
+  }
+  gst_buffer_add_video_meta_full (odd, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_INFO_FORMAT (&info), guint (GST_VIDEO_INFO_WIDTH (&info)),
+      guint (GST_VIDEO_INFO_HEIGHT (&info)), n_planes, offsets, strides);
+  return odd;
+}
+
+GstBuffer *
+of_wrong_size (GstBuffer *buffer, Chance &chance)
+{
+  const gsize size = gst_buffer_get_size (buffer);
+  const gsize other = chance.once_in (3)   ? 0
+                      : chance.once_in (2) ? size + 64
+                                           : size - size / 3;
+  GstBuffer *wrong = gst_buffer_new_allocate (nullptr, other, nullptr);
+  gst_buffer_copy_into (wrong, buffer, GST_BUFFER_COPY_METADATA, 0, gsize (-1));
+  return wrong;
+}
+
+/* Replaces some frames at a pad. The streaming thread alone uses `chance`. */
+struct FrameDisturber {
+  Chance chance;
+
+  static GstPadProbeReturn on_buffer (GstPad *pad, GstPadProbeInfo *probe, gpointer data)
+  {
+    Chance &chance = static_cast<FrameDisturber *> (data)->chance;
+    auto *buffer = GST_PAD_PROBE_INFO_BUFFER (probe);
+    if (!chance.once_in (4))
+      return GST_PAD_PROBE_OK;
+    GstCaps *caps = gst_pad_get_current_caps (pad);
+    GstVideoInfo info;
+    GstBuffer *other = nullptr;
+    if (chance.once_in (6))
+      other = of_wrong_size (buffer, chance);
+    else if (caps && gst_video_info_from_caps (&info, caps)
+             && GST_VIDEO_INFO_N_PLANES (&info) > 0)
+      other = with_odd_meta (buffer, info, chance);
+    gst_clear_caps (&caps);
+    if (other) {
+      gst_buffer_unref (buffer);
+      probe->data = other;
+    }
+    return GST_PAD_PROBE_OK;
+  }
+};
+
+/* --- a pipeline under disturbance --- */
+
+/* GStreamer's reader of structures logs a critical message for text that is none. */
+thread_local bool reads_text = false;
+
+const std::vector<const char *> texts = {"", "x", "a", "1", "-1,2", "0.5", "<1,2,3>",
+    "<<1,0>,<0,1>>", "a,gain=2", "input=1", "/nonexistent", "<0,0,0,9>", "0,1", "nan"};
+/* These write files or read devices. */
+const char *const not_texts[] = {"location", "device", "name", "settings", nullptr};
+
+void
+set_random (const soak::Knob &knob, GRand *rand)
+{
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, knob.spec->value_type);
+  const char *text = texts[gsize (g_rand_int_range (rand, 0, gint (texts.size ())))];
+  reads_text = true;
+  const bool is_value =
+      soak::choose_value (rand, knob.spec, &value)
+      || (!g_strv_contains (not_texts, knob.spec->name)
+          && gst_value_deserialize_with_pspec (&value, text, knob.spec));
+  reads_text = false;
+  if (is_value)
+    g_object_set_property (knob.object, knob.spec->name, &value);
+  g_value_unset (&value);
+}
+
+class Disturbed {
+public:
+  Disturbed (GstElement *a_pipeline, guint32 a_seed)
+      : pipeline (a_pipeline), seed (a_seed), chance (seed),
+        knobs (soak::knobs_of (a_pipeline))
+  {
+    if (chance.once_in (2))
+      disturb_frames ();
+  }
+
+  void run ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    std::atomic<bool> ends{false};
+    std::vector<std::thread> setters;
+    for (guint32 n = 0; n < 2 && !knobs.empty (); n++)
+      setters.emplace_back ([this, n, &ends] { turn_knobs (n, ends); });
+    const gint n_actions = 3 + chance.below (10);
+    for (gint n = 0; n < n_actions && !has_ended (); n++)
+      act ();
+    ends = true;
+    for (std::thread &setter : setters)
+      setter.join ();
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+  }
+
+private:
+  void disturb_frames ()
+  {
+    std::vector<GstPad *> pads;
+    for (const soak::Knob &knob : knobs) {
+      if (!GST_IS_ELEMENT (knob.object) || GST_IS_BIN (knob.object))
+        continue;
+      for (GList *pad = GST_ELEMENT (knob.object)->sinkpads; pad; pad = pad->next)
+        pads.push_back (GST_PAD (pad->data));
+    }
+    if (pads.empty ())
+      return;
+    gst_pad_add_probe (pads[gsize (chance.below (pads.size ()))],
+        GST_PAD_PROBE_TYPE_BUFFER, FrameDisturber::on_buffer,
+        new FrameDisturber{Chance (seed)},
+        [] (gpointer data) { delete static_cast<FrameDisturber *> (data); });
+  }
+
+  void turn_knobs (guint32 thread, const std::atomic<bool> &ends)
+  {
+    Chance own (seed + thread);
+    while (!ends) {
+      set_random (knobs[gsize (own.below (knobs.size ()))], own.rand ());
+      g_usleep (gulong (own.below (20000)));
+    }
+  }
+
+  bool has_ended ()
+  {
+    GstBus *bus = gst_element_get_bus (pipeline);
+    GstMessage *message =
+        gst_bus_timed_pop_filtered (bus, guint64 (chance.below (60)) * GST_MSECOND,
+            GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    gst_object_unref (bus);
+    const bool ended = message != nullptr;
+    gst_clear_message (&message);
+    return ended && chance.once_in (2); /* a seek after EOS or an error is allowed */
+  }
+
+  void act ()
+  {
+    switch (chance.below (7)) {
+    case 0:
+    case 1:
+      seek ();
+      break;
+    case 2:
+    case 3:
+      change_size ();
+      break;
+    case 4:
+      turn_valves ();
+      break;
+    case 5: {
+      const GstState states[] = {GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_NULL};
+      gst_element_set_state (pipeline, states[chance.below (3)]);
+      gst_element_set_state (pipeline, GST_STATE_PLAYING);
+      break;
+    }
+    default:
+      gst_element_send_event (pipeline, gst_event_new_reconfigure ());
+    }
+  }
+
+  /* Without a flush, a seek waits for ever for a sink that waits for its first frame. */
+  void seek ()
+  {
+    GstState state = GST_STATE_NULL;
+    const bool plays =
+        gst_element_get_state (pipeline, &state, nullptr, 0) == GST_STATE_CHANGE_SUCCESS
+        && state == GST_STATE_PLAYING;
+    gst_element_seek_simple (pipeline, GST_FORMAT_TIME,
+        plays && chance.once_in (4) ? GST_SEEK_FLAG_NONE : GST_SEEK_FLAG_FLUSH,
+        GstClockTime (chance.below (1500)) * GST_MSECOND);
+  }
+
+  void change_size ()
+  {
+    if (GstElement *size = gst_bin_get_by_name (GST_BIN (pipeline), "size")) {
+      gst_util_set_object_arg (G_OBJECT (size), "caps", random_size (chance).c_str ());
+      gst_object_unref (size);
+    }
+  }
+
+  void turn_valves ()
+  {
+    GstIterator *elements = gst_bin_iterate_elements (GST_BIN (pipeline));
+    gst_iterator_foreach (
+        elements,
+        [] (const GValue *element, gpointer data) {
+          GObject *object = G_OBJECT (g_value_get_object (element));
+          if (g_str_has_prefix (GST_OBJECT_NAME (object), "valve"))
+            g_object_set (
+                object, "drop", static_cast<Chance *> (data)->once_in (2), nullptr);
+        },
+        &chance);
+    gst_iterator_free (elements);
+  }
+
+  GstElement *const pipeline;
+  const guint32 seed;
+  Chance chance;
+  const std::vector<soak::Knob> knobs;
+};
+
+/* --- seeds --- */
+
+/* Ends the process, so that AddressSanitizer prints where the message came from. */
+void
+end_at_critical (const gchar *domain, GLogLevelFlags level, const gchar *text, gpointer)
+{
+  if (!(level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR)) || reads_text)
+    return;
+  g_printerr ("CRITICAL of %s: %s\n", domain ? domain : "?", text);
+  abort ();
+}
+
+void
+run_seed (guint32 seed)
+{
+  Chance chance (seed);
+  const std::string line = Line (chance).text ();
+  printf ("seed %u: %s\n", seed, line.c_str ());
+  fflush (stdout);
+  GError *error = nullptr;
+  GstElement *pipeline =
+      gst_parse_launch_full (line.c_str (), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (!pipeline) {
+    printf ("  not linked: %s\n", error->message);
+    g_clear_error (&error);
+    return;
+  }
+  gst_object_ref_sink (pipeline);
+  if (GstElement *size = gst_bin_get_by_name (GST_BIN (pipeline), "size")) {
+    gst_util_set_object_arg (G_OBJECT (size), "caps", random_size (chance).c_str ());
+    gst_object_unref (size);
+  }
+  alarm (time_limit);
+  Disturbed (pipeline, seed).run ();
+  gst_object_unref (pipeline);
+  alarm (0);
+}
+
+void
+report_hang (int)
+{
+  const char text[] = "the pipeline of the last seed does not stop\n";
+  if (write (STDERR_FILENO, text, sizeof text - 1) < 0)
+    _exit (2);
+  abort ();
+}
+} // namespace
+
+int
+main (int argc, char **argv)
+{
+  gst_init (&argc, &argv);
+  if (argc != 4) {
+    g_printerr ("usage: random-pipelines FOLDER FIRST COUNT\n");
+    return 2;
+  }
+  folder = argv[1];
+  std::signal (SIGALRM, report_hang);
+  g_log_set_default_handler (end_at_critical, nullptr);
+  const auto first = guint32 (g_ascii_strtoull (argv[2], nullptr, 10));
+  const auto count = guint32 (g_ascii_strtoull (argv[3], nullptr, 10));
+  for (guint32 seed = first; seed < first + count; seed++)
+    run_seed (seed);
+  printf ("done\n");
+  return 0;
+}
