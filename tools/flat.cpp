@@ -75,21 +75,6 @@ fail (GError **error, const std::string &what)
   return false;
 }
 
-bool
-parse_number (const std::string &word, const char *value, gsize least, gsize most,
-    gsize &number, GError **error)
-{
-  gchar *end = nullptr;
-  const guint64 parsed = g_ascii_strtoull (value, &end, 10);
-  if (*value != '-' && end != value && *end == '\0' && parsed >= least
-      && parsed <= most) {
-    number = gsize (parsed);
-    return true;
-  }
-  return fail (error, word + " " + value + ": expected a number from "
-                          + std::to_string (least) + " to " + std::to_string (most));
-}
-
 /* Options without a value */
 bool
 parse_flag (const std::string &word, Options &options)
@@ -367,6 +352,21 @@ calibrate (Options &options, GError **error)
   return opencl::write_file (options.output + "/flatten.txt", line, error);
 }
 } // namespace
+
+bool
+parse_number (const std::string &option, const char *value, gsize least, gsize most,
+    gsize &number, GError **error)
+{
+  gchar *end = nullptr;
+  const guint64 parsed = g_ascii_strtoull (value, &end, 10);
+  if (*value != '-' && end != value && *end == '\0' && parsed >= least
+      && parsed <= most) {
+    number = gsize (parsed);
+    return true;
+  }
+  return fail (error, option + " " + value + ": expected a number from "
+                          + std::to_string (least) + " to " + std::to_string (most));
+}
 
 bool
 is_flat_calibration (int count, char **words)

@@ -4,6 +4,13 @@
  */
 #pragma once
 
+#include <glib.h>
+#include <string>
+
+/* Parses the value of an option, a whole number. The error names option, value and range. */
+bool parse_number (const std::string &option, const char *value, gsize least, gsize most,
+    gsize &number, GError **error);
+
 /* Returns whether the command line is one of --flat. */
 bool is_flat_calibration (int count, char **words);
 

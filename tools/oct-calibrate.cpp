@@ -179,7 +179,9 @@ parse (int count, char **words, Options &options, GError **error)
     } else if (word == "--polynomial") {
       options.imported.polynomial = value;
     } else if (word == "--samples") {
-      options.samples = gsize (g_ascii_strtoull (value, nullptr, 10));
+      if (!parse_number (
+              word, value, oct::least_samples, oct::most_samples, options.samples, error))
+        return false;
     } else if (word == "--output") {
       options.output = value;
     } else if (word == "--subtract" || word == "--add") {
@@ -194,8 +196,7 @@ parse (int count, char **words, Options &options, GError **error)
       || (!data && !imported && options.lines.empty ()))
     return fail (error, "expected one or two --mirror, --sharpen, or one of --chirp and "
                         "--polynomial (see --help)");
-  if (imported
-      && (options.samples < oct::least_samples || options.samples > oct::most_samples))
+  if (imported && options.samples == 0)
     return fail (error, "--chirp and --polynomial: expected --samples of 16 to 65536");
   return true;
 }

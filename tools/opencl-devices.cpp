@@ -74,7 +74,8 @@ print_verdicts (const cl::Device &device, bool check)
     const bool is_known = strcmp (verdict, "pending") != 0;
     line (engine == engines ? "self-check" : "")
         << *engine << ": " << (is_known ? verdict : "not checked yet") << std::endl;
-    all_right = all_right && !g_str_has_prefix (verdict, "wrong");
+    all_right = all_right && !g_str_has_prefix (verdict, "wrong")
+                && !g_str_has_prefix (verdict, "failed");
     g_free (verdict);
   }
   g_strfreev (engines);

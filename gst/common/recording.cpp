@@ -4,7 +4,6 @@
  */
 #include "recording.hpp"
 
-#include <gst/common/elementerror.hpp>
 #include <gst/common/framesize.hpp>
 #include <gst/common/regularfile.hpp>
 
@@ -199,11 +198,11 @@ Recording::render (GstBuffer *buffer)
 /* --- errors and end of stream --- */
 
 GstFlowReturn
-Recording::fail (GError *error)
+Recording::fail (GError *error, const Place &place)
 {
   failed = true;
   file.abandon ();
-  post_element_error (sink, error->domain, error->code, error);
+  post_element_error (sink, error->domain, error->code, error, place);
   return GST_FLOW_ERROR;
 }
 

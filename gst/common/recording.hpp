@@ -7,6 +7,7 @@
 #pragma once
 
 #include <gst/common/arrayformat.hpp>
+#include <gst/common/elementerror.hpp>
 #include <gst/common/growingfile.hpp>
 #include <gst/video/video.h>
 
@@ -52,7 +53,7 @@ public:
   /* Completes the growing file. */
   void finish ();
   /* Posts `error` and refuses all later frames. Takes ownership of `error`. */
-  GstFlowReturn fail (GError *error);
+  GstFlowReturn fail (GError *error, const Place &place = Place::here ());
 
 private:
   bool read_caps (GstCaps *caps, FrameFormat &format, GError **error);

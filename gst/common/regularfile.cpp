@@ -17,6 +17,9 @@
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
+#ifndef O_NOFOLLOW
+#define O_NOFOLLOW 0
+#endif
 #ifndef O_NONBLOCK /* absent where opening a pipe without a writer does not block */
 #define O_NONBLOCK 0
 #endif
@@ -54,6 +57,19 @@ kind_error (mode_t mode)
     name = (mode & S_IFMT) == kind.type ? kind.name : name;
   return std::string ("it is ") + name + ", expected a regular file";
 }
+
+/* Access control lists of Windows are not checked. */
+bool
+check_private (const struct stat &status, GError **error)
+{
+#ifdef G_OS_UNIX
+  const bool is_own = status.st_uid == geteuid ();
+  if (!is_own || status.st_mode & (S_IWGRP | S_IWOTH))
+    return fail (error, GST_RESOURCE_ERROR_OPEN_READ,
+        is_own ? "other users may write to it (chmod go-w)" : "it belongs to another user");
+#endif
+  return true;
+}
 } // namespace
 
 bool
@@ -89,12 +105,13 @@ RegularFile::~RegularFile ()
 }
 
 bool
-RegularFile::open (const char *path, GError **error)
+RegularFile::open (const char *path, GError **error, bool is_private)
 {
+  const int links = is_private ? O_NOFOLLOW : 0;
   struct stat status;
 
   g_return_val_if_fail (descriptor < 0, false);
-  descriptor = ::g_open (path, O_RDONLY | O_BINARY | O_CLOEXEC | O_NONBLOCK, 0);
+  descriptor = ::g_open (path, O_RDONLY | O_BINARY | O_CLOEXEC | O_NONBLOCK | links, 0);
   if (descriptor < 0 || fstat (descriptor, &status) != 0)
     return fail_to_open (error, errno);
   if (S_ISDIR (status.st_mode))
@@ -102,7 +119,7 @@ RegularFile::open (const char *path, GError **error)
   if (!S_ISREG (status.st_mode))
     return fail (error, GST_RESOURCE_ERROR_OPEN_READ, kind_error (status.st_mode));
   bytes = guint64 (status.st_size);
-  return true;
+  return !is_private || check_private (status, error);
 }
 
 bool
@@ -126,5 +143,73 @@ RegularFile::seek (guint64 offset, GError **error)
 {
   return lseek (descriptor, off_t (offset), SEEK_SET) >= 0
          || fail (error, GST_RESOURCE_ERROR_SEEK, g_strerror (errno));
+}
+
+/* A file may become shorter while it is read. */
+bool
+read_file (
+    const std::string &path, std::string &contents, GError **error, bool is_private)
+{
+  RegularFile file;
+  gsize done = 0;
+  bool read = file.open (path.c_str (), error, is_private);
+
+  if (read && file.size () > G_MAXINT32)
+    read = fail (error, GST_RESOURCE_ERROR_READ, "expected at most 2 GiB");
+  if (read) {
+    contents.resize (gsize (file.size ()));
+    read = file.read (&contents[0], contents.size (), done, error);
+    contents.resize (done);
+  }
+  if (!read)
+    g_prefix_error (error, "%s: ", path.c_str ());
+  return read;
+}
+
+bool
+is_private_folder (const std::string &folder)
+{
+  struct stat status;
+  GError *error = nullptr;
+
+  if (stat (folder.c_str (), &status) != 0 || check_private (status, &error))
+    return true;
+  GST_WARNING ("folder %s is not used as a cache: %s", folder.c_str (), error->message);
+  g_error_free (error);
+  return false;
+}
+
+bool
+read_private_file (const std::string &path, std::string &contents)
+{
+  GError *error = nullptr;
+
+  if (!is_private_folder (std::filesystem::path (path).parent_path ()))
+    return false;
+  if (read_file (path, contents, &error, true))
+    return true;
+  if (error->code != GST_RESOURCE_ERROR_NOT_FOUND)
+    GST_WARNING ("not used: %s", error->message);
+  g_error_free (error);
+  return false;
+}
+
+/* GLib writes a temporary file and renames it, so that no process sees an incomplete
+ * file. Its usual mode may let a group write. */
+bool
+write_private_file (const std::string &path, const std::string &contents)
+{
+  const std::string folder = std::filesystem::path (path).parent_path ();
+  GError *error = nullptr;
+
+  g_mkdir_with_parents (folder.c_str (), 0700);
+  if (!is_private_folder (folder))
+    return false;
+  if (g_file_set_contents_full (path.c_str (), contents.data (),
+          gssize (contents.size ()), G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
+    return true;
+  GST_INFO ("not kept: %s", error->message);
+  g_error_free (error);
+  return false;
 }
 } // namespace opencl

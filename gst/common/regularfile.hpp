@@ -23,8 +23,9 @@ public:
   RegularFile &operator= (const RegularFile &) = delete;
 
   /* Opens the file; call it only once. Fails for a folder, a pipe, a device … The error
-   * does not name the path. */
-  bool open (const char *path, GError **error);
+   * does not name the path. With `is_private`, also fails for a symbolic link and for a file
+   * that another user may have written. */
+  bool open (const char *path, GError **error, bool is_private = false);
   guint64 size () const { return bytes; }
 
   /* Reads the next `size` bytes. `done` is less only at the end of the file. */
@@ -37,4 +38,17 @@ private:
   int descriptor = -1;
   guint64 bytes = 0;
 };
+
+/* Reads a whole file of up to 2 GiB. The error names the path. */
+bool read_file (const std::string &path, std::string &contents, GError **error,
+    bool is_private = false);
+
+/* For caches. Returns false for a folder that another user may write, and logs why. It need
+ * not exist. */
+bool is_private_folder (const std::string &folder);
+
+/* Read and write a file in such a folder, which is made if needed. They log why they
+ * fail. */
+bool read_private_file (const std::string &path, std::string &contents);
+bool write_private_file (const std::string &path, const std::string &contents);
 } // namespace opencl

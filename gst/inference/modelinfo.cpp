@@ -4,6 +4,7 @@
  */
 #include "modelinfo.hpp"
 
+#include <cmath>
 #include <gst/gst.h>
 
 namespace inference {
@@ -23,7 +24,7 @@ parse_number (const gchar *text, double &number)
 {
   gchar *end;
   number = g_ascii_strtod (text, &end);
-  return end != text && *g_strchug (end) == '\0';
+  return end != text && *g_strchug (end) == '\0' && std::isfinite (number);
 }
 
 bool
@@ -52,29 +53,57 @@ parse_dims (const std::string &text, Shape &dims)
   bool valid = true;
   for (gchar **part = parts; *part && valid; part++) {
     double length = 0;
-    valid = parse_number (*part, length) && length >= -1 && length <= G_MAXINT32;
+    valid = parse_number (*part, length) && length >= -1 && length <= G_MAXINT32
+            && length == std::floor (length);
     dims.push_back (gint64 (length));
   }
   g_strfreev (parts);
   return valid;
 }
 
+/* Other programs read the same file, and later versions of them more keys. */
+void
+warn_of_unknown_keys (GKeyFile *file, const char *group)
+{
+  static const char *const known[] = {
+      "id", "group-id", "dir", "type", "dims", "dims-order", "ranges", nullptr};
+  gchar **keys = g_key_file_get_keys (file, group, nullptr, nullptr);
+  for (gchar **key = keys; *key; key++) {
+    if (!g_strv_contains (known, *key))
+      GST_WARNING ("[%s] %s is not a key that openclinference knows", group, *key);
+  }
+  g_strfreev (keys);
+}
+
 bool
 read_tensor (GKeyFile *file, const char *group, TensorInfo &info, GError **error)
 {
   const std::string dims = text_of (file, group, "dims"),
+                    dir = text_of (file, group, "dir"),
                     ranges = text_of (file, group, "ranges");
+  const bool is_unused = dir.empty () && ranges.empty ();
+  const struct {
+    bool good;
+    const char *key;
+    const std::string &value;
+    const char *expected;
+  } values[] = {
+      {dir == "input" || dir == "output" || is_unused, "dir", dir, "input or output"},
+      {dims.empty () || parse_dims (dims, info.dims), "dims", dims,
+          "lengths with commas"},
+      {ranges.empty () || parse_ranges (ranges, info.ranges), "ranges", ranges,
+          "minimum,maximum"},
+  };
   info.name = group;
-  info.is_input = text_of (file, group, "dir") == "input";
+  info.is_input = dir == "input";
   info.type = text_of (file, group, "type");
-  if (!dims.empty () && !parse_dims (dims, info.dims)) {
+  warn_of_unknown_keys (file, group);
+  for (const auto &value : values) {
+    if (value.good)
+      continue;
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-        "[%s] dims=%s, expected lengths with commas", group, dims.c_str ());
-    return false;
-  }
-  if (!ranges.empty () && !parse_ranges (ranges, info.ranges)) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-        "[%s] ranges=%s, expected minimum,maximum", group, ranges.c_str ());
+        "[%s] %s=%s, expected %s", group, value.key, value.value.c_str (),
+        value.expected);
     return false;
   }
   return true;

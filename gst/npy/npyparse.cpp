@@ -179,10 +179,11 @@ npy_parse_cast (gpointer instance)
 
 /* Posts one error per stream. Later buffers are refused without another one. */
 static GstFlowReturn
-npy_parse_fail (GstNpyParse *self, GError *error)
+npy_parse_fail (
+    GstNpyParse *self, GError *error, const opencl::Place &place = opencl::Place::here ())
 {
   self->failed = self->finished = true;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
+  gst_opencl_post_error (GST_ELEMENT (self), error, place);
   return GST_FLOW_ERROR;
 }
 

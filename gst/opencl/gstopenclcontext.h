@@ -64,7 +64,7 @@ GST_OPENCL_API GType gst_opencl_queue_get_type (void);
 /**
  * gst_opencl_context_new:
  * @device: (nullable): `auto`, `gpu`, `cpu`, `accelerator`, `PLATFORM:DEVICE` by index
- *   (as `clinfo -l` lists them), or part of the device's name; %NULL is `auto`
+ *   (as `opencl-devices` lists them), or part of the device's name; %NULL is `auto`
  * @error: set to %GST_OPENCL_ERROR_NO_DEVICE, with the available devices or with what the
  *   named device lacks. Also set if a call fails
  *

@@ -660,8 +660,10 @@ check_case (const Case &checked)
   switch (process_buffer (checked.elements, checked.caps, checked.input, output, error)) {
   case Processed::missing:
     return {Verdict::unchecked, error};
-  case Processed::failed:
+  case Processed::unbuilt:
     return {Verdict::wrong, checked.label + ": " + error};
+  case Processed::failed:
+    return {Verdict::failed, checked.label + ": " + error};
   default:
     break;
   }

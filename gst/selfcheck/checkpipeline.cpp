@@ -66,19 +66,16 @@ public:
            && gst_pad_push_event (source, gst_event_new_eos ());
   }
 
-  /* Returns the first error message, or an empty string */
-  std::string error () const
+  /* Returns the first error message (transfer full) (nullable) */
+  GError *error () const
   {
-    std::string text;
     GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-    if (!message)
-      return text;
     GError *reason = nullptr;
+    if (!message)
+      return nullptr;
     gst_message_parse_error (message, &reason, nullptr);
-    text = reason->message;
-    g_error_free (reason);
     gst_message_unref (message);
-    return text;
+    return reason;
   }
 
 private:
@@ -121,11 +118,13 @@ process_buffer (const std::string &description, const std::string &caps,
   gst_object_ref_sink (elements);
   Chain chain (elements, output);
   const bool pushed = chain.push (caps, input);
-  error = first_line (chain.error ());
-  if (pushed && error.empty () && !output.empty ())
+  reason = chain.error ();
+  if (pushed && !reason && !output.empty ())
     return Processed::yes;
-  if (error.empty ())
-    error = "no output";
-  return Processed::failed;
+  const bool builds =
+      !g_error_matches (reason, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_INIT);
+  error = reason ? first_line (reason->message) : "no output";
+  g_clear_error (&reason);
+  return builds ? Processed::failed : Processed::unbuilt;
 }
 } // namespace opencl

@@ -14,7 +14,8 @@ using Bytes = std::vector<guint8>;
 
 enum class Processed {
   yes,
-  failed,  /* an element failed; `error` is the reason */
+  unbuilt, /* a kernel does not build; `error` is the reason */
+  failed,  /* an element failed for another reason, such as a lack of memory */
   missing, /* elements are not installed */
 };
 

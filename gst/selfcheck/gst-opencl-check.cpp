@@ -11,12 +11,17 @@
 #include "checkcases.hpp"
 #include <gst/opencl/context/devicechoice.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <poll.h>
+#include <set>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,27 +29,35 @@
 using opencl::Verdict;
 
 namespace {
-/* Processor time, including compilation. The elapsed time is longer on a loaded
- * machine. */
-const int usual_timeout = 60; /* seconds */
-const int times_as_long = 3;  /* limit of the elapsed time, for a driver that sleeps */
+const guint times_as_long = 3; /* limit of the elapsed time, for a driver that sleeps */
 
-int
+/* With GST_OPENCL_SELF_CHECK=0, opencl-devices --check still checks. */
+guint
 timeout_in_seconds ()
 {
-  const gchar *wanted = g_getenv ("GST_OPENCL_SELF_CHECK");
-  const int seconds = wanted ? atoi (wanted) : 0;
-  return seconds > 0 ? seconds : usual_timeout;
+  const guint seconds = opencl::seconds_of_check ();
+  return seconds > 0 ? seconds : opencl::usual_seconds_of_check;
 }
 
 void
-limit_processor_time (int seconds)
+limit_processor_time (guint seconds)
 {
   rlimit limit;
   if (getrlimit (RLIMIT_CPU, &limit) != 0)
     return;
   limit.rlim_cur = rlim_t (seconds);
   setrlimit (RLIMIT_CPU, &limit);
+}
+
+/* A driver that hangs must not outlive the process that limits its time. */
+void
+end_with_parent (pid_t parent)
+{
+#ifdef __linux__
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid () != parent)
+    _exit (1);
+#endif
 }
 
 /* The pipeline must not start checks, or write to the application's logs. */
@@ -89,14 +102,14 @@ work (const char *device, const char *engine, const char *file, int output)
 
 /* Reads until the other end is closed. Returns false if that takes too long. */
 bool
-read_all (int input, int seconds, std::string &text)
+read_all (int input, guint seconds, std::string &text)
 {
   const gint64 end = g_get_monotonic_time () + seconds * G_USEC_PER_SEC;
   char part[512];
   while (true) {
-    const gint64 left = (end - g_get_monotonic_time ()) / 1000;
+    const gint64 left = std::max<gint64> (end - g_get_monotonic_time (), 0) / 1000;
     pollfd waited = {input, POLLIN, 0};
-    if (left <= 0 || (poll (&waited, 1, int (left)) == 0))
+    if (poll (&waited, 1, int (left)) == 0)
       return false;
     const ssize_t count = read (input, part, sizeof part);
     if (count == 0)
@@ -108,21 +121,34 @@ read_all (int input, int seconds, std::string &text)
   }
 }
 
+/* Another signal may come from a user, or from the system where memory is short. */
+bool
+is_crash (int signal)
+{
+  const std::set<int> crashes = {
+      SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+  return crashes.count (signal) > 0;
+}
+
 Verdict
 supervise (pid_t child, int input)
 {
-  const int seconds = timeout_in_seconds ();
   std::string text;
+  rusage used = {};
   int status = 0;
-  const bool ended = read_all (input, times_as_long * seconds, text);
+  const bool ended = read_all (input, times_as_long * timeout_in_seconds (), text);
   if (!ended)
     kill (child, SIGKILL);
-  waitpid (child, &status, 0);
-  if (!ended || (WIFSIGNALED (status) && WTERMSIG (status) == SIGXCPU))
-    return {
-        Verdict::wrong, "hangs: no result in " + std::to_string (seconds) + " seconds"};
-  if (WIFSIGNALED (status))
-    return {Verdict::wrong, std::string ("crashes: ") + strsignal (WTERMSIG (status))};
+  wait4 (child, &status, 0, &used);
+  const int signal = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
+  if (!ended || signal == SIGXCPU)
+    return {Verdict::failed,
+        "hangs: no result after "
+            + std::to_string (used.ru_utime.tv_sec + used.ru_stime.tv_sec)
+            + " s of processor time (GST_OPENCL_SELF_CHECK=SECONDS allows more)"};
+  if (signal)
+    return {is_crash (signal) ? Verdict::wrong : Verdict::failed,
+        std::string ("crashes: ") + strsignal (signal)};
   return opencl::parse_verdict (text);
 }
 
@@ -132,8 +158,9 @@ check_in_child (const char *device, const char *engine, const char *file)
   int ends[2];
   if (pipe (ends) != 0)
     return {Verdict::unchecked, "cannot create a pipe"};
-  const pid_t child = fork ();
+  const pid_t self = getpid (), child = fork ();
   if (child == 0) {
+    end_with_parent (self);
     close (ends[0]);
     work (device, engine, file, ends[1]);
   }
@@ -162,7 +189,7 @@ main (int count, char **arguments)
   if (nice (10) == -1)       /* frames have priority */
     std::cerr << "cannot lower the priority\n";
   const Verdict verdict = check_in_child (arguments[1], arguments[2], arguments[3]);
-  if (verdict.result == Verdict::right || verdict.result == Verdict::wrong)
+  if (verdict.is_final ())
     opencl::store_verdict (arguments[3], arguments[4], arguments[2], verdict);
   std::cout << verdict.text () << std::endl;
   return 0;

@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import dataclasses
 import errno
 import importlib
@@ -10,6 +11,7 @@ import math
 import os
 import pathlib
 import stat
+import threading
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from .frames import TYPES_OF_OCT, oct_caps
 from .notices import warn
 
 PACKED_BITS = {"MONO10P": 10, "MONO12P": 12, "MONO12PACKED": 12}
+CODECS = threading.Lock()  # while those of zarr are changed
 BLOCK = 16 << 20  # bytes that are read at once, where a format has no blocks of its own
 
 
@@ -191,13 +194,28 @@ def open_hdf5(path, options):
     return Recording(path, one_array(path, arrays, dataset))
 
 
+@contextlib.contextmanager
+def without_pickle():
+    """A zarr names its codecs, of which pickle runs what a file says. Arrays look them up when
+    they are opened."""
+    codecs = importlib.import_module("numcodecs.registry").codec_registry
+    with CODECS:
+        codec = codecs.pop("pickle", None)
+        try:
+            yield
+        finally:
+            if codec:
+                codecs["pickle"] = codec
+
+
 def open_zarr(path, options):
     zarr = library("zarr", "python3-zarr")
-    root = zarr.open(str(path), mode="r")
-    array = root
-    if hasattr(root, "arrays"):
-        name = options.dataset
-        array = root[name] if name and name in root else one_array(path, dict(root.arrays()), name)
+    with without_pickle():
+        root = array = zarr.open(str(path), mode="r")
+        if hasattr(root, "arrays"):
+            name = options.dataset
+            array = root[name] if name and name in root \
+                else one_array(path, dict(root.arrays()), name)
     missing = array.nchunks - array.nchunks_initialized
     if missing:
         warn(f"{path}: {missing} of {array.nchunks} chunks are missing, which zarr reads as "

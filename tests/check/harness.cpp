@@ -37,6 +37,9 @@ Outcome::expect_one_error (const std::vector<std::string> &parts) const
   fail_unless (errors.size () == 1, "%zu errors, expected one: %s", errors.size (),
       line ().c_str ());
   expect_contains (errors[0], parts);
+  for (const std::string &detail : details) /* the place of the helper that posts it */
+    fail_unless (
+        detail.find ("elementerror.hpp(") == std::string::npos, "%s", detail.c_str ());
 }
 
 static const GstMessageType endings =

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Promises of the self-check: until an engine has its verdict, a plainer one works; a verdict is
-kept for the next start; an engine that is wrong, aborts or hangs is left out with one warning.
-Pictures are right in each case.
+kept for the next start; an engine that is wrong, aborts or hangs is left out with one warning. A
+check without a result is not kept, and neither are verdicts that others may write. Pictures are
+right in each case.
 
 usage: selfcheck.py BROKEN-KERNEL-LIBRARY OPENCL-DEVICES [TEST...]
 
@@ -61,7 +62,7 @@ def empty_cache(engine=FUSED):
 
 
 def environment(cache, broken="", check="20"):
-    made = {**os.environ, "GST_DEBUG": "GST_TRACER:7", "GST_TRACERS": "openclstats",
+    made = {**os.environ, "GST_DEBUG": "GST_TRACER:7,default:2", "GST_TRACERS": "openclstats",
             "GST_DEBUG_NO_COLOR": "1", "GST_OPENCL_SELF_CHECK": check}
     # PoCL's compiled kernels stay where other tests have put them.
     made.setdefault("POCL_CACHE_DIR", os.path.expanduser("~/.cache/pocl/kcache"))
@@ -221,8 +222,113 @@ def leaves_out_an_engine_that_aborts():
     leaves_out(BUTTERFLIES + "!abort", "Aborted")
 
 
+def start_without_result(cache, until=lambda: None, **kind):
+    """Until the warning that the check hangs. Nothing is kept."""
+    first_start(cache)  # verdicts of FFT libraries, for which a short limit may not suffice
+    cache.files()[0].unlink()
+    run = Run(cache, oct_pipeline(10000, SLOWLY),
+              until=lambda log: until() or "WARNING: from element" in log, **kind)
+    expect_right(run)
+    warning, = run.warnings()
+    assert all(part in warning for part in (FUSED, "hangs", "GST_OPENCL_SELF_CHECK")), warning
+    assert not cache.files(), cache.results()
+
+
 def leaves_out_an_engine_that_hangs():
-    leaves_out(BUTTERFLIES + "!hang", "hangs", check="3")
+    kind = {"broken": BUTTERFLIES + "!hang", "check": "3"}
+    with empty_cache() as cache:
+        start_without_result(cache, **kind)
+        demanded = Run(cache, oct_pipeline(options="fused=always"), **kind)
+        assert demanded.status == 1 and "hangs" in demanded.errors()[0], demanded.log
+        assert demanded.launches("fft") == 0 and not cache.files(), demanded.log
+        first_start(cache)  # it hangs no more
+        assert is_kept(cache, "right"), cache.results()
+
+
+def check_of(cache):
+    """Returns the processes of the check once it works: the one that limits its time and its child;
+    else None."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_text().split("\0")
+            if pathlib.Path(words[0]).name == "gst-opencl-check" and FUSED in words \
+                    and str(cache.folder) in words[3]:
+                status = (folder / "status").read_text()
+                found[int(folder.name)] = int(re.search(r"PPid:\s*(\d+)", status)[1])
+    return next(((parent, child) for child, parent in found.items()
+                 if parent in found and has_plugin(child)), None)
+
+
+def has_plugin(process):
+    with contextlib.suppress(OSError):
+        return "libgstoctopencl" in pathlib.Path(f"/proc/{process}/maps").read_text()
+    return False
+
+
+def tries_a_stopped_check_again():
+    with empty_cache() as cache:
+        stopped = []
+
+        def stop():
+            if not stopped and check_of(cache):
+                stopped.append(check_of(cache)[1])
+                os.kill(stopped[0], signal.SIGSTOP)
+
+        start_without_result(cache, stop, check="2")
+        assert stopped, "the check was over too early"
+        second = first_start(cache)
+        assert is_kept(cache, "right") and not second.warnings(), second.log
+
+
+def is_alive(process):
+    try:
+        status = pathlib.Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
+    return "State:\tZ" not in status
+
+
+def ends_with_its_parent():
+    with empty_cache() as cache:
+        ended = []
+
+        def end():
+            if not ended and check_of(cache):
+                parent, child = check_of(cache)
+                os.kill(child, signal.SIGSTOP)  # as one that never ends
+                os.kill(parent, signal.SIGKILL)
+                ended.append(child)
+            return ended
+
+        expect_right(Run(cache, oct_pipeline(10000, SLOWLY), until=lambda _: end()))
+        try:
+            wait_for(lambda: not is_alive(ended[0]))
+        finally:
+            if is_alive(ended[0]):
+                os.kill(ended[0], signal.SIGKILL)
+
+
+def refuses_numbers_out_of_range():
+    for check in "1000000000", "3 s":
+        with empty_cache() as cache:
+            run = first_start(cache, check=check)
+            assert is_kept(cache, "right") and not run.warnings(), run.log
+            assert f"GST_OPENCL_SELF_CHECK={check}: expected 0 to 3600" in run.log, run.log
+
+
+def uses_no_verdicts_that_others_may_write():
+    with empty_cache() as cache:
+        first_start(cache)
+        file, = cache.files()
+        for path, mode in (file, 0o602), (file, 0o620), (file.parent, 0o770):
+            path.chmod(mode)
+            run = Run(cache, oct_pipeline())
+            expect_right(run)
+            assert run.launches("octwindowinterp0") > IN_ONE, (path, run.log)
+            assert "other users may write" in run.log, run.log
+            if path == file:  # it is replaced
+                wait_for(lambda: file.stat().st_mode & 0o777 == 0o600)
 
 
 def leaves_out_an_engine_that_does_not_compile():
@@ -360,7 +466,9 @@ for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
              devices_shows_verdicts,
              leaves_out_an_engine_that_aborts,
              gives_one_error_where_nothing_replaces_an_engine,
-             leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile):
+             leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile,
+             tries_a_stopped_check_again, ends_with_its_parent, refuses_numbers_out_of_range,
+             uses_no_verdicts_that_others_may_write):
     if WANTED and test.__name__ not in WANTED:
         continue
     begun = time.monotonic()

@@ -140,7 +140,7 @@ class_of (Parse *self)
 
 /* Posts one error per stream, unless the source is flushing or has posted its own. */
 static GstFlowReturn
-fail (Parse *self, GError *error)
+fail (Parse *self, GError *error, const opencl::Place &place = opencl::Place::here ())
 {
   const GstFlowReturn flow =
       self->work->source ? self->work->source->flow () : GST_FLOW_OK;
@@ -152,7 +152,7 @@ fail (Parse *self, GError *error)
   if (std::exchange (self->work->failed, true))
     g_error_free (error);
   else
-    gst_opencl_post_error (GST_ELEMENT (self), error);
+    gst_opencl_post_error (GST_ELEMENT (self), error, place);
   return GST_FLOW_ERROR;
 }
 

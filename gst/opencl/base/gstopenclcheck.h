@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <gst/common/elementerror.hpp>
 #include <gst/opencl/gstopenclerror.h>
 
 G_BEGIN_DECLS
@@ -36,12 +37,14 @@ GST_OPENCL_API gboolean gst_opencl_check (cl_int code, const gchar *call, GError
  * gst_opencl_post_error:
  * @element: the element that failed
  * @error: (transfer full): the reason; freed
+ * @place: the position in the sources that the debug text names
  *
  * Posts one element error. The first line of the error is the message. Further lines,
  * such as a build log, are the debug text. Errors of #GST_RESOURCE_ERROR,
  * #GST_STREAM_ERROR, #GST_LIBRARY_ERROR and #GST_CORE_ERROR keep domain and code. Those
  * of #GST_OPENCL_ERROR are mapped to the nearest #GstResourceError or #GstLibraryError.
  */
-GST_OPENCL_API void gst_opencl_post_error (GstElement *element, GError *error);
+GST_OPENCL_API void gst_opencl_post_error (GstElement *element, GError *error,
+    const opencl::Place &place = opencl::Place::here ());
 
 G_END_DECLS

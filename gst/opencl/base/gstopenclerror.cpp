@@ -178,7 +178,7 @@ gst_opencl_check (cl_int code, const gchar *call, GError **error)
 }
 
 void
-gst_opencl_post_error (GstElement *element, GError *error)
+gst_opencl_post_error (GstElement *element, GError *error, const opencl::Place &place)
 {
   g_return_if_fail (GST_IS_ELEMENT (element));
   g_return_if_fail (error != nullptr);
@@ -187,5 +187,5 @@ gst_opencl_post_error (GstElement *element, GError *error)
   gint code;
   find_posted_code (error, &domain, &code);
 
-  opencl::post_element_error (element, domain, code, error);
+  opencl::post_element_error (element, domain, code, error, place);
 }

@@ -71,27 +71,30 @@ ThreadQueues::set_staging_ring (std::unique_ptr<StagingRing> a_ring)
 /* --- assignment of queues to threads --- */
 
 namespace {
-/* The queues that a thread uses in one context. */
+/* The queues that a thread uses in one context. A thread that ends must not hold the
+ * queues: they would outlive a context that ends at the same time. */
 struct Claim {
   guint64 id;
   std::weak_ptr<ThreadQueues> queues;
+  std::shared_ptr<std::atomic<guint>> users;
 
   Claim (guint64 id, const std::shared_ptr<ThreadQueues> &claimed)
-      : id (id), queues (claimed)
+      : id (id), queues (claimed), users (claimed->users)
   {
-    claimed->users++;
+    ++*users;
   }
   Claim (Claim &&) = default;
   Claim &operator= (Claim &&other)
   {
     std::swap (id, other.id);
     std::swap (queues, other.queues);
+    std::swap (users, other.users);
     return *this;
   }
   ~Claim ()
   {
-    if (auto claimed = queues.lock ())
-      claimed->users--;
+    if (users)
+      --*users;
   }
 };
 
@@ -133,8 +136,8 @@ std::shared_ptr<ThreadQueues>
 ThreadQueuePool::assign ()
 {
   auto least = std::min_element (all.begin (), all.end (),
-      [] (const auto &a, const auto &b) { return a->users < b->users; });
-  if (least != all.end () && ((*least)->users == 0 || all.size () == maximum))
+      [] (const auto &a, const auto &b) { return *a->users < *b->users; });
+  if (least != all.end () && (*(*least)->users == 0 || all.size () == maximum))
     return *least;
   all.push_back (make (context));
   return all.back ();
@@ -173,7 +176,7 @@ ElementQueues::enter (GstOpenCLContext *context)
 
   if (&now == current)
     return;
-  now.users++;
+  ++*now.users;
   ThreadQueues *before = std::exchange (current, &now);
   if (!before)
     return;
@@ -183,7 +186,7 @@ ElementQueues::enter (GstOpenCLContext *context)
     if (from != to && !order_queues (from, to, nullptr))
       finish_with_timeout (from); /* the next command reports the reason */
   }
-  before->users--;
+  --*before->users;
 }
 
 void
@@ -191,7 +194,7 @@ ElementQueues::leave ()
 {
   auto guard = hold ();
   if (ThreadQueues *before = std::exchange (current, nullptr))
-    before->users--;
+    --*before->users;
 }
 
 cl_command_queue

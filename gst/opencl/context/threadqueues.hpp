@@ -40,7 +40,8 @@ public:
   StagingRing *staging_ring () const { return ring.get (); } /* (nullable) */
 
   /* Number of threads and elements that use these queues. */
-  std::atomic<guint> users{0};
+  const std::shared_ptr<std::atomic<guint>> users =
+      std::make_shared<std::atomic<guint>> (0);
 
 private:
   static constexpr gsize n_queues = GST_OPENCL_QUEUE_DOWNLOAD + 1;

@@ -301,11 +301,12 @@ ElementCore::close ()
 /* --- failures --- */
 
 void
-ElementCore::report (GError *error)
+ElementCore::report (GError *error, const Place &place)
 {
   g_return_if_fail (error != nullptr); /* a subclass failed without an error */
   post (error,
-      error->domain == GST_OPENCL_ERROR ? Reported::DEVICE_FAILURE : Reported::FAILURE);
+      error->domain == GST_OPENCL_ERROR ? Reported::DEVICE_FAILURE : Reported::FAILURE,
+      place);
 }
 
 gboolean
@@ -351,7 +352,7 @@ ElementCore::has_failed ()
 /* The second thread returns only after the first one has posted the error. Otherwise
  * the application could see EOS, or an error without a cause, first. */
 void
-ElementCore::post (GError *error, Reported what)
+ElementCore::post (GError *error, Reported what, const Place &place)
 {
   GstOpenCLContext *context =
       error->domain == GST_OPENCL_ERROR ? ref_context () : nullptr;
@@ -360,7 +361,7 @@ ElementCore::post (GError *error, Reported what)
     const Reported before = reported.load ();
     reported = std::max (before, what);
     if (before == Reported::NOTHING) {
-      gst_opencl_post_error (element, error);
+      gst_opencl_post_error (element, error, place);
     } else {
       GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
       g_error_free (error);

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <gst/common/elementerror.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/context/gstopenclinflight.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
@@ -77,7 +78,7 @@ public:
   /* Posts one element error for failures with the same cause: frames in flight fail
    * together, and refused caps come again before EOS. `error` is (transfer full). May be
    * called in any thread. */
-  void report (GError *error);
+  void report (GError *error, const Place &place = Place::here ());
   /* For GstAggregatorClass.negotiate. Reports an error unless `agreed`, because
    * GstAggregator returns that failure only with the next frame, which may not come.
    * Returns `agreed`. */
@@ -159,7 +160,7 @@ private:
   guint async_depth_;                   /* object lock */
   std::atomic<bool> opened{false};      /* written with the object lock */
   enum class Reported { NOTHING, FAILURE, DEVICE_FAILURE };
-  void post (GError *error, Reported what);
+  void post (GError *error, Reported what, const Place &place = Place::here ());
   std::recursive_mutex report_lock; /* held while a failure is reported */
   std::atomic<Reported> reported{Reported::NOTHING};
   InputWatch inputs_;

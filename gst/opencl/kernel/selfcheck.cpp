@@ -195,17 +195,10 @@ private:
   bool is_running = false;
 };
 
-bool
-is_off ()
-{
-  const gchar *wanted = g_getenv ("GST_OPENCL_SELF_CHECK");
-  return wanted && g_str_equal (wanted, "0");
-}
-
 Verdict
 verdict_of (GstOpenCLContext *context, const char *engine, Lookup lookup)
 {
-  if (is_off ())
+  if (seconds_of_check () == 0)
     return {Verdict::unchecked, "GST_OPENCL_SELF_CHECK is 0"};
   if (lookup == Lookup::start && g_getenv ("GST_OPENCL_WAIT_FOR_CHECKS"))
     lookup = Lookup::wait;
@@ -239,7 +232,7 @@ is_first_warning (GstOpenCLContext *context, const char *engine)
 bool
 is_faulty_engine (GstOpenCLContext *context, const char *engine)
 {
-  return verdict_of (context, engine, Lookup::start).result == Verdict::wrong;
+  return verdict_of (context, engine, Lookup::start).is_fault ();
 }
 } // namespace opencl
 
@@ -258,7 +251,7 @@ gst_opencl_context_require_engine (
 {
   const opencl::Verdict verdict =
       opencl::verdict_of (context, engine, opencl::Lookup::wait);
-  if (verdict.result != opencl::Verdict::wrong)
+  if (!verdict.is_fault ())
     return TRUE;
   g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
       opencl::fault_text (context, engine, verdict).c_str ());
@@ -271,7 +264,7 @@ gst_opencl_context_warn_of_engine (GstOpenCLContext *context, const gchar *engin
 {
   const opencl::Verdict verdict =
       opencl::verdict_of (context, engine, opencl::Lookup::peek);
-  if (verdict.result != opencl::Verdict::wrong)
+  if (!verdict.is_fault ())
     return FALSE;
   const std::string fault = opencl::fault_text (context, engine, verdict);
   if (opencl::is_first_warning (context, engine))

@@ -4,7 +4,9 @@
  */
 #include "verdict.hpp"
 
-#include <glib.h>
+#include <gst/common/regularfile.hpp>
+
+#include <mutex>
 #include <utility>
 
 namespace opencl {
@@ -14,6 +16,7 @@ const char *const group = "verdict";
 const std::pair<Verdict::Result, const char *> names[] = {
     {Verdict::right, "right"},
     {Verdict::wrong, "wrong"},
+    {Verdict::failed, "failed"},
     {Verdict::unchecked, "unchecked"},
 };
 
@@ -37,6 +40,22 @@ Verdict::text () const
   return "pending";
 }
 
+guint
+seconds_of_check ()
+{
+  constexpr guint usual = usual_seconds_of_check, most = 3600;
+  static std::once_flag warned;
+  const gchar *wanted = g_getenv ("GST_OPENCL_SELF_CHECK");
+  guint64 seconds = usual;
+  if (wanted && *wanted
+      && !g_ascii_string_to_unsigned (wanted, 10, 0, most, &seconds, nullptr))
+    std::call_once (warned, [wanted] {
+      GST_WARNING ("GST_OPENCL_SELF_CHECK=%s: expected 0 to %u seconds; using %u", wanted,
+          most, usual);
+    });
+  return guint (seconds);
+}
+
 Verdict
 parse_verdict (const std::string &text)
 {
@@ -53,9 +72,13 @@ parse_verdict (const std::string &text)
 Verdict
 load_verdict (const std::string &path, const std::string &build)
 {
-  GKeyFile *file = g_key_file_new ();
+  std::string contents;
   Verdict verdict;
-  if (g_key_file_load_from_file (file, path.c_str (), G_KEY_FILE_NONE, nullptr)
+  if (!read_private_file (path, contents))
+    return verdict;
+  GKeyFile *file = g_key_file_new ();
+  if (g_key_file_load_from_data (
+          file, contents.data (), contents.size (), G_KEY_FILE_NONE, nullptr)
       && string_of (file, "build") == build)
     verdict = parse_verdict (string_of (file, "result"));
   g_key_file_free (file);
@@ -67,13 +90,12 @@ store_verdict (const std::string &path, const std::string &build,
     const std::string &engine, const Verdict &verdict)
 {
   GKeyFile *file = g_key_file_new ();
-  gchar *folder = g_path_get_dirname (path.c_str ());
   g_key_file_set_string (file, group, "engine", engine.c_str ());
   g_key_file_set_string (file, group, "build", build.c_str ());
   g_key_file_set_string (file, group, "result", verdict.text ().c_str ());
-  g_mkdir_with_parents (folder, 0700);
-  const bool stored = g_key_file_save_to_file (file, path.c_str (), nullptr);
-  g_free (folder);
+  gchar *contents = g_key_file_to_data (file, nullptr, nullptr);
+  const bool stored = write_private_file (path, contents);
+  g_free (contents);
   g_key_file_free (file);
   return stored;
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <glib.h>
 #include <string>
 
 namespace opencl {
@@ -13,14 +14,25 @@ struct Verdict {
     pending,   /* not known yet */
     right,     /* agrees with the host */
     wrong,     /* `difference` describes it */
+    failed,    /* no result; `difference` is the reason, which may not come again */
     unchecked, /* cannot be checked; `difference` is the reason */
   };
   Result result = pending;
   std::string difference;
 
+  bool is_fault () const { return result == wrong || result == failed; }
+  /* Returns whether the next process need not check again. */
+  bool is_final () const { return result == right || result == wrong; }
+
   /* Returns "right", "wrong: DIFFERENCE" … */
   std::string text () const;
 };
+
+constexpr guint usual_seconds_of_check = 60; /* with compilation */
+
+/* Returns the processor time in seconds after which an engine counts as hanging, or 0 for
+ * no checks. GST_OPENCL_SELF_CHECK sets it. Warns of another text than a number in range. */
+guint seconds_of_check ();
 
 /* Parses the result of text(). Returns pending for any other text. */
 Verdict parse_verdict (const std::string &text);

@@ -7,6 +7,8 @@
  */
 #include "binarycache.hpp"
 
+#include <gst/common/regularfile.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -68,25 +70,22 @@ header_of (const std::string &key, const void *binary, gsize size)
 }
 
 /* Returns the binary in a cache file. It is empty if there is no file, or if the file is
- * damaged or has another key. */
+ * damaged, has another key or may be another user's. */
 std::vector<unsigned char>
 binary_of (const std::string &path, const std::string &key)
 {
   const gsize start = header_of (key, "", 0).size ();
-  gchar *bytes = nullptr;
-  gsize size = 0;
-  std::vector<unsigned char> binary;
+  std::string file;
 
-  if (!g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)
-      || !g_file_get_contents (path.c_str (), &bytes, &size, nullptr))
-    return binary;
-  if (size > start
-      && header_of (key, bytes + start, size - start) == std::string (bytes, start))
-    binary.assign (bytes + start, bytes + size);
-  else
-    GST_INFO ("%s is damaged or belongs to another driver; replacing it", path.c_str ());
-  g_free (bytes);
-  return binary;
+  if (!read_private_file (path, file))
+    return {};
+  if (file.size () > start
+      && file.compare (
+             0, start, header_of (key, file.data () + start, file.size () - start))
+             == 0)
+    return std::vector<unsigned char> (file.begin () + gssize (start), file.end ());
+  GST_INFO ("%s is damaged or belongs to another driver; replacing it", path.c_str ());
+  return {};
 }
 
 /* Returns the binary of a program for one device of its context. It is empty if the
@@ -149,6 +148,8 @@ BinaryCache::BinaryCache (const cl::Device &device) : device (device)
   /* a handle or a cl::Platform, depending on the version of opencl.hpp */
   const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
   folder = folder_for (platform.getInfo<CL_PLATFORM_NAME> ());
+  if (!is_private_folder (folder))
+    folder.clear ();
   if (!folder.empty ())
     identity = identity_of (device);
 }
@@ -180,8 +181,6 @@ BinaryCache::load (const cl::Context &context, const std::string &source,
   return program;
 }
 
-/* GLib writes a temporary file and renames it, so that no process sees an incomplete
- * file. */
 void
 BinaryCache::store (const cl::Program &program, const std::string &source,
     const std::string &options) const
@@ -194,12 +193,7 @@ BinaryCache::store (const cl::Program &program, const std::string &source,
   const std::string key = key_of (source, options), path = path_of (key);
   std::string file = header_of (key, binary.data (), binary.size ());
   file.append (binary.begin (), binary.end ());
-  GError *error = nullptr;
-  g_mkdir_with_parents (folder.c_str (), 0700);
-  if (!g_file_set_contents (path.c_str (), file.data (), gssize (file.size ()), &error)) {
-    GST_INFO ("cannot store a compiled program: %s", error->message);
-    g_error_free (error);
-  }
+  write_private_file (path, file);
   remove_oldest ();
 }
 

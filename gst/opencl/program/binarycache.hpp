@@ -17,7 +17,8 @@ std::string identity_of (const cl::Device &device);
 
 /* Keeps compiled programs for the next process, for drivers that do not do so themselves.
  * A file that is damaged or belongs to another driver, device or program is ignored and
- * replaced. Without a usable folder every program is compiled. Programs with
+ * replaced. A folder or file that another user may write is not used, since a driver trusts
+ * programs. Without a usable folder every program is compiled. Programs with
  * -cl-kernel-arg-info are not kept. */
 class BinaryCache {
 public:

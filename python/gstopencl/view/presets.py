@@ -38,24 +38,29 @@ def save(name, rows):
 
 
 def load(name, rows):
-    """Sets the rows of controls to a preset. Returns the names of its elements that the pipeline
-    does not have. Raises ValueError or OSError with the reason."""
+    """Sets the rows of controls to a preset. Returns the names of its elements, and of properties
+    of its elements, that the pipeline does not have: it may be of another version. Raises
+    ValueError or OSError with the reason."""
     path = path_of(name)
     try:
         saved = json.loads(path.read_text())["elements"]
         wanted = [(one["factory"], one["name"], dict(one["properties"])) for one in saved]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} is not a preset: {error!r}") from None
-    missing, present = [], list({row.element: None for row in rows})
+    missing, refused, present = [], [], list({row.element: None for row in rows})
     for factory, own_name, properties in wanted:
         element = element_for(factory, own_name, present)
         if not element:
             missing.append(own_name)
             continue
         present.remove(element)
-        for row in rows:
-            if row.element == element and row.spec.name in properties:
-                row.set(properties[row.spec.name])
+        own = {row.spec.name: row for row in rows if row.element == element}
+        missing += [f"{own_name}.{name}" for name in properties if name not in own]
+        refused += [f"{own_name}.{name}={value}" for name, value in properties.items()
+                    if name in own and not own[name].set(value)]
+    if refused:
+        raise ValueError(f"{path}: {', '.join(refused)}: the controls say what is expected; "
+                         "other values are set")
     return missing
 
 

@@ -894,6 +894,19 @@ TEST (test_npyparse_refuses_early_what_cannot_be_in_the_file)
                               "4000000000128 bytes"});
 }
 
+/* The place in the debug text is that of the element, not that of a helper. */
+TEST (test_npyparse_errors_name_their_place)
+{
+  Folder folder;
+  const std::string path = folder.write ("text.npy", std::string (4096, 'x'));
+  Outcome messages = run ("filesrc location=" + path + " ! npyparse ! fakesink");
+  messages.expect_one_error ();
+  const std::string &place = messages.details[0];
+  fail_unless (place.find ("npyparse.cpp(") != std::string::npos
+                   && place.find ("npy_parse_fail") == std::string::npos,
+      "%s", place.c_str ());
+}
+
 TEST (test_npyparse_survives_damaged_streams)
 {
   std::mt19937 random (20240229);

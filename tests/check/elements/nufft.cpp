@@ -496,6 +496,66 @@ TEST (test_a_settings_file_sets_what_is_in_it)
   }
 }
 
+/* An invalid line is one error that names the file, the line, the value and what is
+ * expected. Valid lines of the file are not set either. */
+TEST (test_a_settings_file_with_an_invalid_value_is_one_error)
+{
+  const struct {
+    const char *line, *expected;
+  } rows[] = {
+      {"wavelength-max=1433 nm", "a number from 0 to"},
+      {"wavelength-max=", "a number from 0 to"},
+      {"wavelength-max=-1433", "a number from 0 to"},
+      {"dispersion-a2=8,5e-5", "a number"},
+      {"dispersion-a2=nan", "a number"},
+      {"window=hamm", "one of rectangular, hann, hamming, blackman, gaussian, tukey"},
+      {"window=", "one of rectangular, hann"},
+      {"window-width=3", "a number from 0.01 to 2"},
+      {"samples=12x", "a whole number from 0 to 65536"},
+      {"samples=70000", "a whole number from 0 to 65536"},
+      {"samples=-1", "a whole number from 0 to 65536"},
+      {"samples=1.5", "a whole number from 0 to 65536"},
+      {"calibrate=perhaps", "true or false"},
+      {"wavelengths=\xff.npy", "text in UTF-8"},
+      {"wavelength-maximum=1433", "a property of octwindowinterp as NAME=VALUE"},
+      {"settings=other.txt", "a property of octwindowinterp as NAME=VALUE"},
+      {"hann", "a property of octwindowinterp as NAME=VALUE"},
+  };
+  check::Folder folder;
+  for (const auto &row : rows) {
+    const std::string settings = folder.write (
+        "settings.txt", std::string ("# found\nwindow-centre=0.4\n") + row.line + "\n");
+    check::Pipeline pipeline (
+        "octtestsrc num-buffers=1 ! "
+        "video/x-raw(memory:OpenCLMemory),width=256,height=4 ! octwindowinterp name=e "
+        "settings="
+        + settings + " ! octfft ! fakesink");
+    check::Owned<gchar> shown = g_utf8_make_valid (row.line, -1);
+    const check::Outcome outcome = pipeline.play ();
+    outcome.expect_one_error ({"settings file " + settings + ", line 3: \""
+                               + std::string (shown) + "\", expected " + row.expected});
+    /* the place that reported the error, not that of a helper that posted it */
+    fail_unless (outcome.details[0].find ("gstopenclfilter.cpp(") != std::string::npos,
+        "%s", outcome.details[0].c_str ());
+    double centre = 0;
+    g_object_get (pipeline["e"], "window-centre", &centre, nullptr);
+    fail_unless (centre == 0.5, "%s: window-centre is %g", row.line, centre);
+  }
+}
+
+/* As a file system leaves a file that was written as the power failed */
+TEST (test_a_settings_file_with_zero_bytes_is_refused)
+{
+  check::Folder folder;
+  const std::string settings =
+      folder.write ("settings.txt", std::string ("window=hann\n\0\0\0", 15));
+  check::Pipeline pipeline (
+      "octtestsrc num-buffers=1 ! video/x-raw(memory:OpenCLMemory),width=256,height=4 ! "
+      "octwindowinterp settings="
+      + settings + " ! octfft ! fakesink");
+  pipeline.play ().expect_one_error ({settings + ", line 2", "expected text"});
+}
+
 TEST (test_a_settings_file_names_files_beside_it)
 {
   const gsize samples = 512;

@@ -253,7 +253,17 @@ TEST (test_octflatten_takes_settings_and_caps_between_frames)
   expect_next ({0, 1.5, 0, -3.25}, "wrong file");
   expect_warnings (harness.bus, "wrong file",
       {"settings file " + wrong
-          + ": \"window=hann\", expected a property of octflatten as NAME=VALUE"});
+          + ", line 1: \"window=hann\", expected a property of octflatten as "
+            "NAME=VALUE"});
+  for (const char *line :
+      {"coefficients=<0, x>", "coefficients=0,5;3", "coefficients="}) {
+    const std::string invalid = folder.write ("invalid.txt", line);
+    set_together (element, "settings= settings=" + invalid);
+    expect_next ({0, 1.5, 0, -3.25}, line);
+    expect_warnings (harness.bus, line,
+        {"settings file " + invalid + ", line 1: \"" + line
+            + "\", expected numbers as in <1, 2.5>"});
+  }
   set_together (element, "settings= " + setting_of (Values (29, 1.0)));
   expect_next ({0, 1.5, 0, -3.25}, "too many");
   expect_warnings (harness.bus, "too many", {"coefficients: 29 numbers"});

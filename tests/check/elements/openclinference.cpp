@@ -148,6 +148,30 @@ TEST (test_inference_takes_ranges_of_modelinfo)
   fail_unless (std::fabs (first + 1) < 1e-6f && std::fabs (last - 1) < 1e-6f);
 }
 
+TEST (test_inference_refuses_invalid_values_of_modelinfo)
+{
+  const struct {
+    const char *lines, *named;
+  } rows[] = {
+      {"dir=input\nranges=-1.0;1.0", "ranges=-1.0;1.0"},
+      {"dir=input\nranges=0,1,5", "ranges=0,1,5"},
+      {"dir=input\nranges=0,nan", "ranges=0,nan"},
+      {"dir=inptu\nranges=0,1", "dir=inptu"},
+      {"ranges=0,1", "dir="},
+      {"dir=input\ndims=1,3,8.5,8", "dims=1,3,8.5,8"},
+  };
+  Folder folder;
+  const std::string file = folder.write ("net.onnx", identity_model ().bytes ());
+  for (const auto &row : rows) {
+    folder.write ("net.onnx.modelinfo", std::string ("[frame]\n") + row.lines + "\n");
+    run ("videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=8,height=8 ! "
+         "openclupload ! openclinference model-file="
+         + file + " ! fakesink")
+        .expect_one_error (
+            {file + ".modelinfo", std::string ("[frame] ") + row.named + ", expected"});
+  }
+}
+
 /* A frame twice as wide as high: letterbox leaves rows at top and bottom black, crop leaves a
  * quarter out on each side. */
 TEST (test_inference_keeps_the_aspect_ratio)

@@ -7,6 +7,8 @@
 #include "tests/check/opencl-counting.hpp"
 
 #include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace check;
 
@@ -135,6 +137,57 @@ TEST (test_binary_cache_ignores_files_of_another_driver_version)
   for (const std::string &name : cache.names ()) /* under the file name of this version */
     cache.write (name, other);
   expect_equal (compiled_for (3), 1u);
+}
+
+/* The checksum of a file does not tell who wrote it. */
+TEST (test_binary_cache_leaves_out_files_that_others_may_write)
+{
+  Cache cache;
+  compiled_for (3);
+  const std::string file = cache.only_file (), moved = cache.file ("moved");
+  for (const mode_t mode : {0620, 0602}) {
+    fail_unless_equals_int (chmod (file.c_str (), mode), 0);
+    expect_equal (compiled_for (3), 1u, text ("mode %o", mode));
+    expect_equal (compiled_for (3), 0u, text ("replaced after mode %o", mode));
+  }
+  fail_unless_equals_int (rename (file.c_str (), moved.c_str ()), 0);
+  fail_unless_equals_int (symlink (moved.c_str (), file.c_str ()), 0);
+  expect_equal (compiled_for (3), 1u, "a link");
+  expect_equal (compiled_for (3), 0u);
+  if (geteuid () != 0)
+    return report_skip ("no root, who alone gives away files");
+  fail_unless_equals_int (chown (file.c_str (), 65534, gid_t (-1)), 0);
+  expect_equal (compiled_for (3), 1u, "another owner");
+  expect_equal (compiled_for (3), 0u);
+}
+
+TEST (test_binary_cache_does_not_use_a_folder_that_others_may_write)
+{
+  for (const mode_t mode : {0720, 0702, 01777}) {
+    Cache cache;
+    compiled_for (3);
+    fail_unless_equals_int (chmod (cache.path.c_str (), mode), 0);
+    expect_equal (compiled_for (3), 1u, text ("mode %o", mode));
+    expect_equal (compiled_for (4), 1u);
+    expect_equal (cache.names ().size (), gsize (1), "nothing is stored there");
+  }
+  Cache cache;
+  compiled_for (3);
+  if (geteuid () != 0)
+    return report_skip ("no root, who alone gives away files");
+  fail_unless_equals_int (chown (cache.path.c_str (), 65534, gid_t (-1)), 0);
+  expect_equal (compiled_for (3), 1u, "another owner");
+}
+
+/* With a umask of 002, as where each user has a group of the same name */
+TEST (test_binary_cache_makes_files_that_it_takes)
+{
+  Cache cache;
+  Cache::use (cache.file ("programs"));
+  const mode_t before = umask (002);
+  compiled_for (3);
+  expect_equal (compiled_for (3), 0u);
+  umask (before);
 }
 
 /* Root may write anywhere, so the folder's path leads through a file. */

@@ -100,6 +100,36 @@ TEST (test_queues_end_with_their_context)
   }
 }
 
+/* The ending thread must not be the one that frees them: they need the context. */
+TEST (test_queues_end_with_their_context_while_a_thread_ends)
+{
+  Owned<GstOpenCLContext> first = new_context ();
+  for (guint i = 0; i < 1000; i++) {
+    Owned<GstOpenCLContext> context = new_other_context (first);
+    std::atomic<guint> step{0};
+    cl_command_queue queue = nullptr;
+    std::thread thread ([&] {
+      queue = queue_of (context);
+      clRetainCommandQueue (queue);
+      step = 1;
+      while (step == 1)
+        continue;
+      for (std::atomic<guint> pause{0}; pause < i % 200 * 5; pause++)
+        continue;
+    });
+    while (step == 0)
+      g_usleep (10);
+    step = 2;
+    context = nullptr;
+    cl_uint references = 0;
+    clGetCommandQueueInfo (
+        queue, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references, nullptr);
+    thread.join ();
+    clReleaseCommandQueue (queue);
+    expect_equal (references, 1u, text ("round %u, with that of this test", i));
+  }
+}
+
 TEST (test_queue_of_an_application_is_the_only_one)
 {
   Owned<GstOpenCLContext> like = new_context ();

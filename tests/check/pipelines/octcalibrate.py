@@ -197,6 +197,8 @@ def check_refusals():
         (("--mirror", "none.npy"), "none.npy"),
         (("--polynomial", "1,x", "--samples", "64"), "resample-polynomial"),
         (("--chirp", "Chirp.data"), "--samples"),
+        (("--chirp", "Chirp.data", "--samples", f"{SAMPLES}x"), f"--samples {SAMPLES}x"),
+        (("--chirp", "Chirp.data", "--samples", "-64"), "--samples -64"),
         (("--chirp", "Chirp.data", "--samples", "64"), "expected 64"),
         (("--what", "x"), "no such option"),
         (("--mirror", "one.raw"), "one.raw: neither .npy nor .oct"),

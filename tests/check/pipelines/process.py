@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import signal
 import socket
@@ -24,6 +25,7 @@ import warnings
 
 import h5py
 import nibabel
+import numcodecs
 import numpy as np
 import tifffile
 import zarr
@@ -162,6 +164,8 @@ def check_settings(folder):
     file.write_text("window=hann\n")
     check_depths(gstopencl.process(spectra, settings=file), spectra)
     raises(["nosuch"], gstopencl.process, spectra, settings={"nosuch": 1})
+    raises(["line 2", "window=hamm", "hamming"], gstopencl.process, spectra,
+           settings={"window-width": 1.5, "window": "hamm"})
     raises([str(folder / "gone.txt")], gstopencl.process, spectra, settings=folder / "gone.txt")
     raises(["settings", "octwindowinterp"], gstopencl.process, spectra, "octfft", "window=hann")
     raises(["nosuchelement"], gstopencl.process, spectra, "octfft ! nosuchelement")
@@ -268,6 +272,32 @@ def check_special_files(folder, _, shared):
         raises([name, "regular"], gstopencl.process, folder / name)
     raises(["settings.fifo", "regular"], gstopencl.process, folder / "scan.npy",
            settings=folder / "settings.fifo")
+
+
+class Touch:
+    """Creates a file where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return pathlib.Path.touch, (self.path,)
+
+
+def check_pickles(folder):
+    """A zarr whose codec is pickle runs nothing of its files, in an array and in a group."""
+    ran = folder / "ran"
+    for name in "array.zarr", "group.zarr/spectra":
+        zarr.open(str(folder / name), mode="w", shape=(2, 16, 256), dtype="<u2",
+                  chunks=(1, 16, 256), compressor=None, filters=[numcodecs.Pickle()],
+                  fill_value=0)
+        for number in range(2):
+            (folder / name / f"{number}.0.0").write_bytes(pickle.dumps(Touch(ran)))
+    zarr.open_group(str(folder / "group.zarr"), mode="a")
+    for name in "array.zarr", "group.zarr":
+        raises([name, "pickle"], gstopencl.process, folder / name)
+        assert not ran.exists(), f"{name} ran code"
+    assert numcodecs.get_codec({"id": "pickle"}), "other readers of the process lack the codec"
 
 
 def whole_raw(folder):
@@ -895,8 +925,8 @@ def check_large(folder, aside, shared):
 
 
 CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings, check_inputs,
-          check_hostile, check_parts, check_not_split, check_zarr_on_disk, check_formats,
-          check_choice, check_special_files, check_said, check_alone, check_verdicts,
+          check_hostile, check_pickles, check_parts, check_not_split, check_zarr_on_disk,
+          check_formats, check_choice, check_special_files, check_said, check_alone, check_verdicts,
           check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
 if sys.argv[2:]:

@@ -563,6 +563,21 @@ def check_presets():
         assert [properties.read_text(row.element, row.spec) for row in other.controls.rows] == saved
         assert "loaded." in other.messages.text.get_text()
         close(other)
+    path = presets.path_of("my eye")
+    path.write_text(path.read_text().replace('"db-min": "30"', '"db-min": "thirty"')
+                    .replace('"db-max": "70"', '"no-such": "1", "db-max": "71"'))
+    other = pipeline.view_of(line.format("fft"))
+    other.presets.load("my eye")
+    said = other.messages.text.get_text()
+    assert all(part in said for part in (str(path), "fft.db-min=thirty")), said
+    assert "loaded." not in said, said
+    assert other.pipeline.get_by_name("fft").get_property("db-max") == 71
+    assert "not a number" in other.controls.row("fft", "db-min").note.get_text()
+    path.write_text(path.read_text().replace("thirty", "30"))
+    other.presets.load("my eye")
+    said = other.messages.text.get_text()
+    assert "loaded." in said and "does not have fft.no-such" in said, said
+    close(other)
     other = pipeline.view_of("videotestsrc ! openclupload ! chromakey name=key")
     other.presets.load("my eye")
     assert "does not have" in other.messages.text.get_text()
@@ -634,7 +649,7 @@ with screen(), tempfile.TemporaryDirectory() as folder:
     # GTK connects to the display when it is imported.
     gi.require_version("Atk", "1.0")
     from gi.repository import Atk
-    from gstopencl.view import controls, gtk, main, pipeline, properties, start
+    from gstopencl.view import controls, gtk, main, pipeline, presets, properties, start
 
     gtk.need_display("view.py")
     for check in (check_window, check_colours, check_enter, check_kinds, check_wheel, check_end,
