@@ -64,6 +64,26 @@ prepare () {
   export GST_PLUGIN_PATH
 }
 
+# prepare_tool TOOL MODULE WORD…: installs and builds. Its path is in `tool`, and the words that are
+# for it in `words`. MODULE prints its --help, without a build.
+prepare_tool () {
+  local name=$1 module=$2 word
+  shift 2
+  words=()
+  for word in "$@"; do
+    if [ "$word" = --help ]; then
+      echo "$(basename "$0") installs what is missing (Debian 12 and 13), builds, and runs $name."
+      explain_switches
+      echo
+      PYTHONPATH=$root/python exec /usr/bin/python3 -m "$module" --help
+    fi
+    take_switch "$word" || words+=("$word")
+  done
+  prepare
+  tool=$build/tools/$name
+  [ -x "$tool" ] || tool=$name # installed
+}
+
 # relay PID: passes on what PID says. After an error that may be little more: where the
 # error comes before the main loop of gst-launch-1.0 runs, that waits for ever.
 relay () {

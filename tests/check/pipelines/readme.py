@@ -286,7 +286,8 @@ def check_built():
     # Scripts of Python are written when the build is set up.
     built = {path for path in outputs
              if not path.startswith("meson-private/") and not path.endswith(".installed")}
-    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "oct-process", "opencl-bench"}
+    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "opencl-key", "oct-process",
+             "opencl-bench"}
     assert tools <= set(outputs.values()), outputs
     assert built <= set(made), f"not made by the target runtime: {built - set(made)}"
 
