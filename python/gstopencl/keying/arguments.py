@@ -3,8 +3,9 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
-import os
 import re
+
+from ..view.arguments import Parser, fault_of
 
 PROGRAM = "opencl-key"
 ABOUT = """\
@@ -90,7 +91,8 @@ COLOUR = "#?[0-9a-fA-F]{6}"
 TO_64 = "([0-9]|[1-5][0-9]|6[0-3])"
 # Options, the pattern of their values, and the same in words
 VALUES = (
-    ("similarity smoothness balance tolerance spill limit light-wrap", SHARE, "a number"),
+    ("similarity smoothness balance tolerance spill limit", SHARE, "a number"),
+    ("light-wrap", r"0|1|0?\.[0-9]+", "a number from 0 to 1"),
     ("fill noise output-index channel", WHOLE, "a whole number"),
     ("flow", f"{WHOLE}|all", "a whole number or all"),
     ("key", f"{COLOUR}|screen|(top|bottom)-(left|right)",
@@ -110,11 +112,6 @@ FILES = {"file": "", "background": f"none|{COLOUR}", "plate": PLATES, "garbage":
          "network": "selfie", "model": ""}
 
 
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise ValueError(f"{message} (see --help)")
-
-
 def add_options(group, options):
     for name, (value, text) in options.items():
         form = {"metavar": value} if value else {"action": "store_true", "default": None}
@@ -131,24 +128,9 @@ def parser():
     return made
 
 
-def joined(words):
-    """Yields each option joined with its value, which may begin with a dash."""
-    words = iter(words)
-    for word in words:
-        value = None
-        if word == "--":
-            yield from (word, *words)
-        elif OPTIONS.get(word[2:], [None])[0] and word.startswith("--"):
-            value = next(words, None)
-        yield word if value is None else f"{word}={value}"
-
-
 def parsed(words):
     """Returns the arguments, with None for options that were not given. Raises ValueError."""
-    for word in words:
-        if word != word.encode(errors="replace").decode():
-            raise ValueError(f"{word!a}: expected a name in UTF-8")
-    asked = parser().parse_args(list(joined(words)))
+    asked = parser().parse_args(words)
     for check in check_values, check_pairs, check_files:
         check(asked)
     asked.key, asked.method = asked.key or "screen", asked.method or "difference"
@@ -200,9 +182,7 @@ def check_pairs(asked):
 def check_files(asked):
     for name, others in FILES.items():
         path = given(asked, name)
-        if path is None or re.fullmatch(others, path) or os.path.isfile(path):
-            continue
-        if name == "plate" and not os.path.exists(path):
-            raise ValueError(f"--plate {path}: expected {PLATES.replace('|', ', ')} or a file")
-        raise ValueError(f"{'FILE' if name == 'file' else f'--{name}'} {path}: "
-                         f"{'not a regular file' if os.path.exists(path) else 'no such file'}")
+        if path is not None and not re.fullmatch(others, path) and fault_of(path):
+            if name == "plate":
+                raise ValueError(f"--plate {path}: expected {PLATES.replace('|', ', ')} or a file")
+            raise ValueError(f"{'FILE' if name == 'file' else f'--{name}'} {path}: {fault_of(path)}")

@@ -11,9 +11,9 @@ import subprocess
 import sys
 import threading
 
+from ..launch import build
 from .arguments import PROGRAM
 from .gst import GLib, Gst
-from .pipeline import pipeline_of
 
 POLL = 100 * Gst.MSECOND  # so that signals of the system are handled
 # Some versions of waylandsink end the process where there is no display.
@@ -66,11 +66,11 @@ def without_false_errors():
         os.close(before)
 
 
-def play(text, values):
-    """Plays a pipeline. Prints warnings, each once. Returns the names of element messages. Raises
-    PlayError."""
+def play(parts):
+    """Plays the parts of a launch line. Prints warnings, each once. Returns the names of element
+    messages. Raises PlayError, and ValueError if a property does not take its value."""
     try:
-        pipeline = pipeline_of(text, values)
+        pipeline = build(parts, Gst.parse_launch)
     except GLib.Error as error:
         raise PlayError(error.message) from None
     with without_false_errors():

@@ -8,16 +8,17 @@ import pathlib
 import subprocess
 import sys
 
+from ..launch import Value, printed
 from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of
 from .gst import Gst
-from .pipeline import Keying, command_of
+from .pipeline import Keying
 from .play import PlayError, check_window, play, written
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
-FIRST_FRAME = "pngenc snapshot=true ! filesink name=output"
+FIRST_FRAME = "pngenc snapshot=true !"
 
 
 def step(text):
@@ -70,7 +71,7 @@ def is_virtual_camera(path):
 
 
 def camera_end(path, has_alpha):
-    """Returns the text of what follows the result, into a virtual camera. Raises ValueError."""
+    """Returns what follows the result, into a virtual camera. Raises ValueError."""
     if has_alpha:
         raise ValueError(f"--output {path}: a camera has no alpha")
     if not os.path.exists(path):
@@ -78,16 +79,17 @@ def camera_end(path, has_alpha):
             f"--output {path}: no such device; \"sudo modprobe v4l2loopback exclusive_caps=1 "
             f"video_nr={path[len('/dev/video'):]}\" makes it (package v4l2loopback-dkms)")
     # Buffers of v4l2loopback's own do not suit elements before v4l2sink.
-    return "video/x-raw,format=YUY2 ! identity drop-allocation=true ! v4l2sink name=output"
+    return ["video/x-raw,format=YUY2 ! identity drop-allocation=true ! v4l2sink name=output",
+            Value("device", path)]
 
 
 def file_end(path, has_alpha, has_sound):
-    """Returns the text of a branch for sound, and of what follows the result, into a file. Raises
+    """Returns a branch for sound, and what follows the result, before a filesink. Raises
     ValueError."""
     name, suffix = f"--output {path}", pathlib.Path(path).suffix.lower()
     kinds = formats.FILMS_OF_ALPHA if has_alpha else formats.FILMS
     if suffix == ".png":
-        return "", FIRST_FRAME
+        return "", [FIRST_FRAME]
     if suffix not in formats.FILMS:
         raise ValueError(f"{name}: expected .png, {', '.join(formats.FILMS)} or \"window\"")
     if suffix not in kinds:
@@ -96,8 +98,7 @@ def file_end(path, has_alpha, has_sound):
     heard = "" if not has_sound else \
         "file_frames. ! audioconvert ! audioresample ! queue" \
         f" ! {formats.installed(sound, name)} ! queue ! film. "
-    return heard, f"{caps} ! {formats.installed(video, name)} ! {muxer} name=film" \
-                  " ! filesink name=output"
+    return heard, [f"{caps} ! {formats.installed(video, name)} ! {muxer} name=film !"]
 
 
 class Run:
@@ -123,50 +124,48 @@ class Run:
         asked, has_alpha = self.asked, self.asked.background == "none"
         picture = "background.png" if asked.screen == "none" else "greenscreen.png"
         asked.output = asked.output or (picture if self.is_still else "window")
-        self.heard, self.end, self.device = "", "autovideosink", {}
+        self.heard, self.end, self.is_file = "", ["autovideosink"], False
         if asked.output == "window" and has_alpha:
             raise ValueError("--background none: needs --output with .png, .mov or .mkv")
         if asked.output == "window":
             check_window()
         elif is_virtual_camera(asked.output):
             self.end = camera_end(asked.output, has_alpha)
-            self.device = {"output": {"device": asked.output}}
         else:
-            has_sound = self.film and self.film.has_sound
+            has_sound, self.is_file = self.film and self.film.has_sound, True
             self.heard, self.end = file_end(asked.output, has_alpha, has_sound)
-            self.device = None
 
     def play(self):
         """Plays the pipelines of the frame before keying, and of the result. Raises PlayError."""
-        asked = self.asked
-        keying, first = (Keying(asked, self.size, self.is_still) for _ in range(2))
+        asked, keying = self.asked, Keying(self.asked, self.size, self.is_still)
         if asked.before:
             step(f"First frame of {self.name} before keying")
-            self.write(asked.before, f"{first.filmed()} ! opencldownload ! videoconvert"
-                       f" ! {FIRST_FRAME}", first.values)
+            self.write(asked.before, [*keying.filmed(), "! opencldownload ! videoconvert !",
+                                      FIRST_FRAME])
         step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}")
-        text = f"{self.heard}{keying.keyed()} ! {self.end}"
-        if self.device is None:
-            self.write(asked.output, text, keying.values, self.check_screen)
+        parts = [self.heard, *keying.keyed(), *self.end]
+        if self.is_file:
+            self.write(asked.output, parts, self.check_screen)
         else:
-            values = {**keying.values, **self.device}
-            self.show(text, values)
-            self.check_screen(play(text, values))
+            self.show(parts)
+            self.check_screen(play(parts))
 
-    def write(self, path, text, values, check=set):
-        self.show(text, {**values, "output": {"location": path}})
+    def write(self, path, parts, check=set):
+        """Plays what becomes a file. check (names): of element messages, before it does"""
+        parts = [*parts, "filesink name=output"]
+        self.show([*parts, Value("location", path)])
         with written(path) as unfinished:
-            check(play(text, {**values, "output": {"location": unfinished}}))
+            check(play([*parts, Value("location", unfinished)]))
 
-    def show(self, text, values):
+    def show(self, parts):
         if self.asked.verbose:
-            step(command_of(text, values))
+            step(f"gst-launch-1.0 {printed(parts)}")
 
     def check_screen(self, messages):
         """Fails if a picture was to be keyed that shows no screen; of films, chromakey warns."""
         asked = self.asked
         searches = asked.screen != "none" and asked.key == "screen" and not asked.pick
-        is_picture = self.is_still or self.end == FIRST_FRAME
+        is_picture = self.is_still or self.end == [FIRST_FRAME]
         if searches and is_picture and "chromakey-key" not in messages:
             raise PlayError("no green or blue screen found; --key or --pick say its colour")
 

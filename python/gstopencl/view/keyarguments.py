@@ -7,7 +7,6 @@ import os
 import re
 
 from ..keying.arguments import SETTINGS, add_options
-from ..keying.pipeline import takes_number
 from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gst
 
@@ -66,7 +65,14 @@ def key_settings(key):
 
 def checked(element, name, value):
     """Returns the value of an option, if its property takes that. Raises ValueError."""
-    if takes_number(element, name, value):
+    spec = element.find_property(name)
+    if hasattr(spec, "minimum"):
+        try:
+            number = float(value)
+        except ValueError:
+            raise ValueError(f"--{name} {value}: expected a number") from None
+        if not spec.minimum <= number <= spec.maximum:
+            raise ValueError(f"--{name} {value}: expected {spec.minimum:g} to {spec.maximum:g}")
         return value
     values = [v.value_nick for v in type(element.get_property(name)).__enum_values__.values()]
     if value not in values:

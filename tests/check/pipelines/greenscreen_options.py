@@ -21,7 +21,6 @@ import numpy as np
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
 BUILD = pathlib.Path(os.environ["GST_OPENCL_BUILD"])
-PYTHON = SCRIPT.parent.parent / "python"
 sys.path.insert(0, str(SCRIPT.parent.parent / "tools"))
 import onnxwriter  # noqa: E402
 
@@ -322,7 +321,7 @@ def check_sound():
     write_film("mute.mov", [picture()] * 3)
     made("--background", "2040c0", "--output", "mute.mp4", "mute.mov")
     assert len(pixels("mute.mp4", 160)) == 3
-    launched("filesrc location=tone.mov ! decodebin name=film film. ! videoconvert ! pngenc"
+    launched("filesrc location=tone.mov ! decodebin name=film film. ! videoconvert ! jpegenc"
              " ! matroskamux name=out ! filesink location=unheard.mkv film. ! audioconvert"
              " ! audioresample ! alawenc ! out.")  # fmt: skip
     made("--background", "2040c0", "--output", "mute.mp4", "unheard.mkv",
@@ -362,14 +361,13 @@ def check_alpha_of_films():
 
 
 CAMERA = """
-import sys
-sys.path.insert(0, sys.argv.pop(1))
 from gstopencl.keying import main, play
-make = play.pipeline_of
-def pipeline_of(text, values):
-    assert values["output"] == {"device": "/dev/null"}, values
-    return make(text.replace("v4l2sink", "filesink"), {**values, "output": {"location": "camera"}})
-play.pipeline_of = pipeline_of
+from gstopencl.launch import Value, build
+def stand_in(parts, parse):
+    assert parts[-1] == Value("device", "/dev/null"), parts
+    return build([*parts[:-1], Value("location", "camera")],
+                 lambda text: parse(text.replace("v4l2sink", "filesink")))
+play.build = stand_in
 main.main()
 """
 
@@ -377,7 +375,7 @@ main.main()
 def check_virtual_camera():
     """A file takes the place of v4l2sink, and /dev/null that of a device of v4l2loopback."""
     write_film("short.mov", [picture()] * 3)
-    subprocess.run(["/usr/bin/python3", "-c", CAMERA, PYTHON, "--background", "2040c0", "--output",
+    subprocess.run(["/usr/bin/python3", "-c", CAMERA, "--background", "2040c0", "--output",
                     "/dev/null", "short.mov"], check=True, timeout=100)  # fmt: skip
     # Rows of 161 pixels of YUY2 take 324 bytes. 32,64,192 by BT.601: Y = 16 + (65.738 * 32
     # + 129.057 * 64 + 25.064 * 192) / 256 = 75.3, Cb = 189.0, Cr = 104.8
@@ -422,7 +420,7 @@ def check_names():
         assert done.returncode == 1 and len(done.stderr.splitlines()) < 9, done.stderr
     assert not os.path.exists("pwned")
     done = run("a\udcff.png")
-    assert done.returncode == 2 and "expected a name in UTF-8" in done.stderr, done.stderr
+    assert done.returncode == 2 and "not UTF-8" in done.stderr, done.stderr
 
 
 def check_no_screen():
