@@ -1,6 +1,6 @@
 #!/bin/bash
-# Installs what is missing, builds, and puts a person in front of any background, by a neural network:
-# opencl-key --screen none.
+# Installs what is missing, builds, and puts a person in front of any background, by a neural
+# network: opencl-key --screen none.
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail

@@ -13,7 +13,7 @@ Keys the picture or film FILE, and puts it over a background. Without FILE, keys
 and writes the picture before and after: greenscreen-before.png, greenscreen.png.
 
 With --screen none, no green screen is needed: a neural network finds the person. Without FILE, it
-takes a portrait in the public domain (NASA, from scikit-image of PyPI) and writes background.png."""
+takes a portrait in the public domain (NASA, scikit-image of PyPI) and writes background.png."""
 EXAMPLES = """\
 docs/keying.md says how to choose the key, and has settings for some networks.
 
@@ -42,8 +42,8 @@ KEY = {
     "key": ("RRGGBB|WHERE", "the screen's colour; \"screen\", the green or blue that is found "
             "(default); or the corner of the first frame where it is seen: top-left, top-right, "
             "bottom-left, bottom-right"),
-    "pick": ("X,Y", "the key is the mean of 9x9 pixels around column X and row Y of the first frame, "
-             "in pixels of the result. The first frame of a camera may be dark: use --key for it"),
+    "pick": ("X,Y", "the key is the mean of 9x9 pixels around this place of the first frame, in "
+             "pixels of the result. The first frame of a camera may be dark: use --key for it"),
     **SETTINGS,
     "tolerance": ("VALUE", "with --method distance: 0 … 1, up to where all is transparent, and the "
                   "step that the key flows over; times the key's saturation (0.2)"),
@@ -68,13 +68,13 @@ NETWORK = {
     "precision": ("float|half", "(float)"),
 }
 RESULT = {
-    "background": ("FILE|RRGGBB|none", "a picture, or a film: a shorter one keeps its last frame, a "
-                   "longer one goes on alone; a colour; or transparent, into .png, .mov (PNG) or .mkv "
-                   "(FFV1, of the package gstreamer1.0-libav). Without: trees in autumn"),
-    "output": ("FILE", ".png (of a film the first frame); .mp4, .webm, .mkv or .avi, with the sound "
-               "of FILE; .mov, without loss; \"window\" (default: a window for films and cameras, a "
-               ".png for a picture); or a virtual camera /dev/videoN, made by \"sudo modprobe "
-               "v4l2loopback exclusive_caps=1 video_nr=N\""),
+    "background": ("FILE|RRGGBB|none", "a picture, or a film: a shorter one keeps its last frame, "
+                   "a longer one goes on alone; a colour; or transparent, into .png, .mov (PNG) or "
+                   ".mkv (FFV1, of the package gstreamer1.0-libav). Without: trees in autumn"),
+    "output": ("FILE", ".png (of a film the first frame); .mp4, .webm, .mkv or .avi, with the "
+               "sound of FILE; .mov, without loss; \"window\" (default: a window for films and "
+               "cameras, a .png for a picture); or a virtual camera /dev/videoN, made by \"sudo "
+               "modprobe v4l2loopback exclusive_caps=1 video_nr=N\""),
     "before": ("FILE.png", "also writes the first frame as it was filmed"),
     "size": ("WIDTHxHEIGHT", "of the result (that of FILE)"),
     "device": ("DEVICE", "auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name"),
@@ -185,4 +185,5 @@ def check_files(asked):
         if path is not None and not re.fullmatch(others, path) and fault_of(path):
             if name == "plate":
                 raise ValueError(f"--plate {path}: expected {PLATES.replace('|', ', ')} or a file")
-            raise ValueError(f"{'FILE' if name == 'file' else f'--{name}'} {path}: {fault_of(path)}")
+            option = "FILE" if name == "file" else f"--{name}"
+            raise ValueError(f"{option} {path}: {fault_of(path)}")

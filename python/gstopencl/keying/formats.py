@@ -6,7 +6,7 @@ from .gst import Gst
 
 # Encoders, with their settings. The first that is installed is used.
 X264 = ("x264enc", "speed-preset=veryfast pass=quant quantizer=20 key-int-max=50 ! h264parse")
-OPENH264 = ("openh264enc", "rate-control=bitrate bitrate=8000000 ! h264parse")
+OPENH264 = ("openh264enc", "name=h264 rate-control=bitrate bitrate=8000000 ! h264parse")
 VP8 = (("vp8enc", "deadline=1 cpu-used=8 target-bitrate=8000000 keyframe-max-dist=50"),)
 OPUS = (("opusenc", ""), ("vorbisenc", ""))
 AAC = (("avenc_aac", ""), ("fdkaacenc", ""), ("voaacenc", ""))

@@ -9,9 +9,10 @@ FRAMES = "video/x-raw(memory:OpenCLMemory),format=RGBA"
 NETWORK = "openclinference name=network output=alpha"
 TO_MATTE = ("openclconvert alpha-only=true ! video/x-raw(memory:OpenCLMemory),format=GRAY8"
             " ! openclkernel expression=\"clamp(10*x-8.5,0,1)\"")
+SMALL = f"openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
 # Garbage begins a twentieth of the width outside of people, since a network does not see single
-# hairs. Holdout begins a tenth inside, since a network fills gaps between hair and neck. Between the
-# two, and where the network is not sure, the key decides.
+# hairs. Holdout begins a tenth inside, since a network fills gaps between hair and neck. Between
+# the two, and where the network is not sure, the key decides.
 MATTES = ("! tee name=people"
           f" people. ! queue ! matteshape grow=25 feather=8 invert=true ! {TO_MATTE} ! key.garbage"
           f" people. ! queue ! matteshape grow=-50 feather=8 ! {TO_MATTE} ! key.holdout")
@@ -66,11 +67,11 @@ class Keying:
                 branches += [*decoded(name, path), f"! video/x-raw,format=GRAY8 ! key.{name}"]
         if asked.network:
             keyer = ["tee name=frames ! queue !", *keyer]
-            branches = [f"frames. ! queue ! openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
-                        f" ! {NETWORK}", Value("model-file", asked.network), MATTES]
+            branches = [f"frames. ! queue ! {SMALL} ! {NETWORK}",
+                        Value("model-file", asked.network), MATTES]
         if asked.background != "none":
-            keyer += ["! queue ! result.sink_1", *self.background(), "! openclupload ! openclconvert"
-                      f" ! {self.caps} ! queue ! result.sink_0", *self.compositor()]
+            keyer += ["! queue ! result.sink_1", *self.background(), "! openclupload !"
+                      f" openclconvert ! {self.caps} ! queue ! result.sink_0", *self.compositor()]
         return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
 
     def compositor(self):
@@ -111,8 +112,8 @@ class Keying:
                      *self.options("spill")]
         else:
             keyer = ["chromakey name=key core=true subject=true spill=1", *source, *self.plate(),
-                     *self.options("method", "similarity", "smoothness", "balance", "spill", "quiet",
-                                   "linear"), *self.repairs()]
+                     *self.options("method", "similarity", "smoothness", "balance", "spill",
+                                   "quiet", "linear"), *self.repairs()]
         shape = self.options("grow", "feather")
         return [*keyer, "! matteshape name=shape", *shape] if shape else keyer
 

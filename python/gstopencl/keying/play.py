@@ -9,7 +9,7 @@ import secrets
 import shutil
 import subprocess
 import sys
-import threading
+import tempfile
 
 from ..launch import build
 from .arguments import PROGRAM
@@ -47,23 +47,16 @@ def check_window():
 
 @contextlib.contextmanager
 def without_false_errors():
-    """Leaves out lines of libraries on standard error that are no errors."""
-    before, (read, write) = os.dup(2), os.pipe()
-
-    def relay():
-        with open(read, "rb") as lines, open(before, "wb", 0, closefd=False) as errors:
-            errors.writelines(line for line in lines if not line.rstrip().endswith(NO_ERROR))
-
-    relaying = threading.Thread(target=relay)
-    os.dup2(write, 2)
-    os.close(write)
-    relaying.start()
-    try:
-        yield
-    finally:
-        os.dup2(before, 2)
-        relaying.join()
-        os.close(before)
+    """Holds back what libraries write to standard error, and leaves out lines that are no errors."""
+    with tempfile.TemporaryFile() as said, open(os.dup(2), "w") as before, \
+            contextlib.redirect_stderr(before):
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before.fileno(), 2)
+            said.seek(0)
+            os.write(2, b"".join(x for x in said if not x.rstrip().endswith(NO_ERROR)))
 
 
 def play(parts):
@@ -73,7 +66,7 @@ def play(parts):
         pipeline = build(parts, Gst.parse_launch)
     except GLib.Error as error:
         raise PlayError(error.message) from None
-    with without_false_errors():
+    with without_false_errors() if pipeline.get_by_name("h264") else contextlib.nullcontext():
         pipeline.set_state(Gst.State.PLAYING)
         try:
             return follow(pipeline)
@@ -108,7 +101,8 @@ def written(path):
     target = pathlib.Path(path).resolve()
     unfinished = target.with_name(f".{PROGRAM}-{secrets.token_hex(8)}")
     if target.exists() and not target.is_file():
-        raise ValueError(f"--output {path}: {'a folder' if target.is_dir() else 'not a regular file'}")
+        kind = "a folder" if target.is_dir() else "not a regular file"
+        raise ValueError(f"--output {path}: {kind}")
     try:
         open(unfinished, "xb").close()
         if target.exists():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Promises: each option of greenscreen.sh changes the picture as its help says, or is refused. Names
-are data. Films keep the sound of the source, and alpha without loss. A virtual camera gets YUY2
-frames. A picture without a screen fails, and so does a window without a display.
+"""Promises: each option of greenscreen.sh changes the picture as its help says, or is refused.
+Names are data. Films keep the sound of the source, and alpha without loss. A virtual camera gets
+YUY2 frames. A picture without a screen fails, and so does a window without a display.
 
 Pictures are 161x97 pixels: a green screen and a grey square.
 
@@ -12,6 +12,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -388,8 +389,8 @@ def check_virtual_camera():
 
 
 # Beginnings of the names of files
-NAMES = ('x" ! filesink location=pwned filesrc location=square.png name="', "back\\slash\\", "a b\n! ",
-         "-x", "--output=y", "'`$(touch pwned)`'", "file:", "[ü]>{};=%?#.")  # fmt: skip
+NAMES = ('x" ! filesink location=pwned filesrc location=square.png name="', "back\\slash\\", "-x",
+         "a b\n! ", "--output=y", "'`$(touch pwned)`'", "file:", "[ü]>{};=%?#.")  # fmt: skip
 
 
 def check_names():
@@ -403,7 +404,8 @@ def check_names():
         for role, frame in contents.items():
             write_png("plain.png", frame)
             os.replace("plain.png", f"{name}{role}.png")
-        options = [word for role in list(contents)[1:] for word in (f"--{role}", f"{name}{role}.png")]
+        options = [word for role in list(contents)[1:]
+                   for word in (f"--{role}", f"{name}{role}.png")]  # fmt: skip
         before = set(os.listdir())
         made(*options, "--output", f"{name}out.png", "--before", f"{name}before.png",
              "--", f"{name}film.png")  # fmt: skip
@@ -431,7 +433,8 @@ def check_no_screen():
         file.write("old")
     for path in "brown.png", "brown.mov":
         done = run("--background", "2040c0", "--output", "kept.png", path)
-        assert done.returncode == 1 and f"{path}: no green or blue screen" in done.stderr, done.stderr
+        assert done.returncode == 1, done
+        assert f"{path}: no green or blue screen found" in done.stderr, done.stderr
         assert pathlib.Path("kept.png").read_text() == "old"
     for background in "none", "2040c0":
         said = made("--background", background, "--output", "unkeyed.mov", "brown.mov")
@@ -446,6 +449,21 @@ def check_no_display():
                           check=False, env=without)  # fmt: skip
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
     assert "no display. --output FILE" in done.stderr, done.stderr
+
+
+def check_ended():
+    """A signal leaves neither processes nor files."""
+    launched("videotestsrc num-buffers=900 background-color=0xff10a030 pattern=ball"
+             " ! jpegenc ! avimux ! filesink location=long.avi")  # fmt: skip
+    for number in signal.SIGTERM, signal.SIGINT:
+        before = set(os.listdir())
+        options = "--background", "none", "--output", "long.mov", "long.avi"
+        with subprocess.Popen([SCRIPT, *options], stderr=subprocess.DEVNULL) as script:
+            while set(os.listdir()) == before:
+                assert script.poll() is None, script.returncode
+            script.send_signal(number)
+            assert script.wait(20) == 128 + number, script.returncode
+        assert set(os.listdir()) == before, os.listdir()
 
 
 def check_without_bash():
