@@ -92,8 +92,7 @@ relay () {
     status=0
     IFS= read -r "${timeout[@]}" line || status=$?
     [ $status -eq 0 ] || break
-    # openh264enc says so at the end of each film.
-    [[ $line == "[OpenH264]"*cmInitParaError. ]] || printf '%s\n' "$line" >&2
+    printf '%s\n' "$line" >&2
     [[ $line != ERROR:* ]] || timeout=(-t 1)
   done
   # Neither a line nor the end of them came in time.

@@ -44,6 +44,7 @@ def build(parts, parse):
     from .view.properties import write_text  # which needs GStreamer
 
     made = parse(" ".join(word for word in each(parts) if not isinstance(word, Value)))
+    element = None
     for word in each(parts):
         if isinstance(word, Value):
             try:

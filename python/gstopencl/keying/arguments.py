@@ -49,8 +49,7 @@ KEY = {
                   "step that the key flows over; times the key's saturation (0.2)"),
     "fill": ("COUNT", "keys pixels amid keyed ones, in iterations (0; --method distance: 1)"),
     "noise": ("COUNT", "un-keys islands as small as noise (0; --method distance: 5)"),
-    "flow": ("COUNT|all", "extends the key by COUNT pixels over even colour (0; --method distance: "
-             "all)"),
+    "flow": ("COUNT|all", "extends the key over even colour, by pixels (0; --method distance: all)"),
     "limit": ("VALUE", "0 … 1, how far from the key in chroma it may flow, times the key's "
               "saturation (0.3; 0: anywhere)"),
     "garbage": ("FILE", "a picture of any size: white is keyed out"),
@@ -83,7 +82,6 @@ RESULT = {
 INPUT = {"camera": ("DEVICE", "instead of FILE, such as /dev/video0"),
          "screen": ("auto|none", "whether there is a screen (auto)")}
 GROUPS = {"input": INPUT, "key": KEY, "network of --screen none": NETWORK, "result": RESULT}
-OPTIONS = {**INPUT, **KEY, **NETWORK, **RESULT}
 
 WHOLE, SHARE = "(0|[1-9][0-9]{0,8})", r"([0-9]+\.?[0-9]*|\.[0-9]+)"
 LEVELS = rf"-?{SHARE}([eE][-+]?[0-9]+)?"

@@ -19,6 +19,13 @@ def fault_of(path):
     return "" if pathlib.Path(path).is_file() else "not a regular file"
 
 
+def check_utf8(words):
+    """Raises Refused for names that GLib does not take as text."""
+    for word in words:
+        if word != word.encode(errors="replace").decode():
+            raise Refused(f"{word}: not UTF-8")
+
+
 class Parser(argparse.ArgumentParser):
     """Reports a refused option in one sentence. The value of an option may begin with a minus sign,
     and so may all words after --."""
@@ -35,9 +42,7 @@ class Parser(argparse.ArgumentParser):
         takes = {option: action.nargs != 0 for action in self._actions
                  for option in action.option_strings}
         self.given, joined, rest = {}, [], list(words)
-        for word in rest:
-            if word != word.encode(errors="replace").decode():
-                raise Refused(f"{word}: not UTF-8")
+        check_utf8(words)
         while rest and rest[0] != "--":
             word = rest.pop(0)
             if takes.get(word) and rest:

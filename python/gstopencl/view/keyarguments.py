@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 
-from ..keying.arguments import SETTINGS, add_options
+from ..keying.arguments import KEY, SETTINGS, add_options
 from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gst
 
@@ -34,9 +34,7 @@ def parser():
     add("--size", metavar="WIDTHxHEIGHT", help="of the result in pixels (that of FILE)")
     add("--background", metavar="FILE|RRGGBB", default="808080",
         help="a picture, a film or a colour (grey)")
-    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen",
-        help="the screen's colour; \"screen\", the green or blue that is found (default); or the "
-        "corner where it is seen: top-left, top-right, bottom-left, bottom-right")
+    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen", help=KEY["key"][1])
     add_options(made, SETTINGS)
     add("--network", metavar="MODEL", help="garbage and holdout mattes from an ONNX file that "
         "finds people")
