@@ -45,8 +45,8 @@ KEY = {
     "pick": ("X,Y", "the key is the mean of 9x9 pixels around this place of the first frame, in "
              "pixels of the result. The first frame of a camera may be dark: use --key for it"),
     **SETTINGS,
-    "tolerance": ("VALUE", "with --method distance: 0 … 1, up to where all is transparent, and the "
-                  "step that the key flows over; times the key's saturation (0.2)"),
+    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, and the step that the key flows "
+                  "over, with --method distance; times the key's saturation (0.2)"),
     "fill": ("COUNT", "keys pixels amid keyed ones, in iterations (0; --method distance: 1)"),
     "noise": ("COUNT", "un-keys islands as small as noise (0; --method distance: 5)"),
     "flow": ("COUNT|all", "extends the key over even colour, by pixels (0; --method distance: all)"),

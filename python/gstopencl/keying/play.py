@@ -95,14 +95,14 @@ def follow(pipeline):
 
 
 @contextlib.contextmanager
-def written(path):
+def written(option, path):
     """Yields the name of a file that becomes the file `path` when it is whole. A failure leaves the
     last one as it was. Links are followed, and a file that exists keeps its mode."""
     target = pathlib.Path(path).resolve()
     unfinished = target.with_name(f".{PROGRAM}-{secrets.token_hex(8)}")
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "not a regular file"
-        raise ValueError(f"--output {path}: {kind}")
+        raise ValueError(f"--{option} {path}: {kind}")
     try:
         open(unfinished, "xb").close()
         if target.exists():
@@ -113,6 +113,6 @@ def written(path):
         os.replace(unfinished, target)
         print(target, flush=True)
     except OSError as error:
-        raise ValueError(f"--output {path}: {error.strerror}") from None
+        raise ValueError(f"--{option} {path}: {error.strerror}") from None
     finally:
         unfinished.unlink(missing_ok=True)

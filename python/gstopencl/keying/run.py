@@ -140,21 +140,22 @@ class Run:
         asked, keying = self.asked, Keying(self.asked, self.size, self.is_still)
         if asked.before:
             step(f"First frame of {self.name} before keying")
-            self.write(asked.before, [*keying.filmed(), "! opencldownload ! videoconvert !",
-                                      FIRST_FRAME])
+            self.write("before", [*keying.filmed(), "! opencldownload ! videoconvert !",
+                                  FIRST_FRAME])
         step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}")
         parts = [self.heard, *keying.keyed(), *self.end]
         if self.is_file:
-            self.write(asked.output, parts, self.check_screen)
+            self.write("output", parts, self.check_screen)
         else:
             self.show(parts)
             self.check_screen(play(parts))
 
-    def write(self, path, parts, check=set):
-        """Plays what becomes a file. check (names): of element messages, before it does"""
-        parts = [*parts, "filesink name=output"]
+    def write(self, option, parts, check=set):
+        """Plays what becomes the file of an option. check (names): of element messages, before it
+        does"""
+        path, parts = getattr(self.asked, option), [*parts, "filesink name=output"]
         self.show([*parts, Value("location", path)])
-        with written(path) as unfinished:
+        with written(option, path) as unfinished:
             check(play([*parts, Value("location", unfinished)]))
 
     def show(self, parts):

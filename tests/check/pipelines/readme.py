@@ -289,6 +289,8 @@ def check_built():
     tools = {"opencl-devices", "oct-calibrate", "opencl-view", "opencl-key", "oct-process",
              "opencl-bench"}
     assert tools <= set(outputs.values()), outputs
+    for name in "garden.jpg", "greenscreen-before.png", "fetch-selfie-model.py", "packages.py":
+        assert any(path.endswith(f"gstopencl/data/{name}") for path in installed.values()), name
     assert built <= set(made), f"not made by the target runtime: {built - set(made)}"
 
 
