@@ -99,10 +99,12 @@ relay () {
   [ $status -le 128 ] || kill -KILL "$1"
 }
 
-# play WORD…: runs gst-launch-1.0, with its messages in the language that relay looks for
+# play WORD…: runs gst-launch-1.0, with its messages in the language that relay looks for. Of its
+# output, --quiet would also leave out warnings.
 play () {
   local messages status=0
-  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "$@" 2>&1)
+  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "$@" 2>&1 \
+    > >(grep --line-buffered '^WARNING:'))
   running=$!
   relay "$running" <&"$messages"
   exec {messages}<&-
@@ -119,7 +121,7 @@ show_pipeline () {
 # launch WORD…: runs a pipeline from the current directory
 launch () {
   show_pipeline "$@"
-  play --quiet "$@"
+  play "$@"
 }
 
 # launch_into FILE NAME WORD…: the same, its output to FILE, or a failure that says NAME.
@@ -138,7 +140,7 @@ launch_into () {
   else
     chmod "$(printf %o $((0666 & ~$(umask))))" "$unfinished"
   fi
-  play --quiet "$@" ! filesink "location=$unfinished"
+  play "$@" ! filesink "location=$unfinished"
   [ -s "$unfinished" ] || fail "$name: not one whole frame"
   mv -- "$unfinished" "$output"
   unfinished=

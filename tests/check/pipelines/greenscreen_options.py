@@ -443,6 +443,17 @@ def check_no_screen():
     made("--key", "806048", "--output", "kept.png", "brown.png")
 
 
+def check_warnings_of_scripts():
+    """Functions of common.sh, by which scripts play pipelines, pass warnings on, and only these."""
+    play = 'cd "$0"; . ./setup.sh; . ./common.sh; prepare; launch "$@"'
+    words = shlex.split("videotestsrc num-buffers=3 pattern=black ! openclupload ! openclconvert"
+                        " ! chromakey auto-key=screen ! fakesink")  # fmt: skip
+    done = subprocess.run(["bash", "-c", play, SCRIPT.parent, *words], capture_output=True, text=True,
+                          timeout=100, check=True)  # fmt: skip
+    said = (done.stdout + done.stderr).splitlines()
+    assert len(said) == 1 and said[0].startswith("WARNING: from element"), said
+
+
 def check_no_display():
     without = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
     done = subprocess.run([SCRIPT, "tone.mov"], capture_output=True, text=True, timeout=100,
