@@ -90,7 +90,7 @@ TO_64 = "([0-9]|[1-5][0-9]|6[0-3])"
 # Options, the pattern of their values, and the same in words
 VALUES = (
     ("similarity smoothness balance tolerance spill limit", SHARE, "a number"),
-    ("light-wrap", r"0|1|0?\.[0-9]+", "a number from 0 to 1"),
+    ("light-wrap", r"0?\.[0-9]+|[01](\.0*)?", "a number from 0 to 1"),
     ("fill noise output-index channel", WHOLE, "a whole number"),
     ("flow", f"{WHOLE}|all", "a whole number or all"),
     ("key", f"{COLOUR}|screen|(top|bottom)-(left|right)",
