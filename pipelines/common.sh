@@ -75,7 +75,8 @@ prepare_tool () {
       echo "$(basename "$0") installs what is missing (Debian 12 and 13), builds, and runs $name."
       explain_switches
       echo
-      PYTHONPATH=$root/python exec /usr/bin/python3 -m "$module" --help
+      # Python would also take modules from the folder that the user is in.
+      cd "$root/python" && exec /usr/bin/python3 -m "$module" --help
     fi
     take_switch "$word" || words+=("$word")
   done

@@ -18,7 +18,9 @@ from .gst import GLib, Gst
 POLL = 100 * Gst.MSECOND  # so that signals of the system are handled
 # Some versions of waylandsink end the process where there is no display.
 OPEN_WINDOW = """
-import gi, sys
+import sys
+sys.path.pop(0)  # the current folder
+import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst
 Gst.init(None)

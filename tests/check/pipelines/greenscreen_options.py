@@ -456,10 +456,18 @@ def check_warnings_of_scripts():
 
 def check_no_display():
     without = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
+    # Modules of the current folder are not used.
+    for name in "gi.py", "argparse.py":
+        pathlib.Path(name).write_text("open('pwned', 'w')")
     done = subprocess.run([SCRIPT, "tone.mov"], capture_output=True, text=True, timeout=100,
                           check=False, env=without)  # fmt: skip
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
     assert "no display. --output FILE" in done.stderr, done.stderr
+    assert "--background" in subprocess.run([SCRIPT, "--help"], capture_output=True, text=True,
+                                            timeout=100, check=True).stdout  # fmt: skip
+    for name in "gi.py", "argparse.py":
+        os.remove(name)
+    assert not os.path.exists("pwned")
 
 
 def check_ended():
