@@ -49,7 +49,7 @@ KEY = {
                   "over, with --method distance; times the key's saturation (0.2)"),
     "fill": ("COUNT", "keys pixels amid keyed ones, in iterations (0; --method distance: 1)"),
     "noise": ("COUNT", "un-keys islands as small as noise (0; --method distance: 5)"),
-    "flow": ("COUNT|all", "extends the key over even colour, by pixels (0; --method distance: all)"),
+    "flow": ("COUNT|all", "extends the key over even colour, in pixels (0; all with distance)"),
     "limit": ("VALUE", "0 … 1, how far from the key in chroma it may flow, times the key's "
               "saturation (0.3; 0: anywhere)"),
     "garbage": ("FILE", "a picture of any size: white is keyed out"),

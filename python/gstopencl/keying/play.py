@@ -49,7 +49,7 @@ def check_window():
 
 @contextlib.contextmanager
 def without_false_errors():
-    """Holds back what libraries write to standard error, and leaves out lines that are no errors."""
+    """Holds back what libraries write to standard error, without lines that are no errors."""
     with tempfile.TemporaryFile() as said, open(os.dup(2), "w") as before, \
             contextlib.redirect_stderr(before):
         os.dup2(said.fileno(), 2)

@@ -448,8 +448,8 @@ def check_warnings_of_scripts():
     play = 'cd "$0"; . ./setup.sh; . ./common.sh; prepare; launch "$@"'
     words = shlex.split("videotestsrc num-buffers=3 pattern=black ! openclupload ! openclconvert"
                         " ! chromakey auto-key=screen ! fakesink")  # fmt: skip
-    done = subprocess.run(["bash", "-c", play, SCRIPT.parent, *words], capture_output=True, text=True,
-                          timeout=100, check=True)  # fmt: skip
+    done = subprocess.run(["bash", "-c", play, SCRIPT.parent, *words], capture_output=True,
+                          text=True, timeout=100, check=True)  # fmt: skip
     said = (done.stdout + done.stderr).splitlines()
     assert len(said) == 1 and said[0].startswith("WARNING: from element"), said
 
