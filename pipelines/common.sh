@@ -64,6 +64,27 @@ prepare () {
   export GST_PLUGIN_PATH
 }
 
+# prepare_tool TOOL MODULE WORD…: installs and builds. Its path is in `tool`, and the words that are
+# for it in `words`. MODULE prints its --help, without a build.
+prepare_tool () {
+  local name=$1 module=$2 word
+  shift 2
+  words=()
+  for word in "$@"; do
+    if [ "$word" = --help ]; then
+      echo "$(basename "$0") installs what is missing (Debian 12 and 13), builds, and runs $name."
+      explain_switches
+      echo
+      # Python would also take modules from the folder that the user is in.
+      cd "$root/python" && exec /usr/bin/python3 -m "$module" --help
+    fi
+    take_switch "$word" || words+=("$word")
+  done
+  prepare
+  tool=$build/tools/$name
+  [ -x "$tool" ] || tool=$name # installed
+}
+
 # relay PID: passes on what PID says. After an error that may be little more: where the
 # error comes before the main loop of gst-launch-1.0 runs, that waits for ever.
 relay () {
@@ -72,18 +93,19 @@ relay () {
     status=0
     IFS= read -r "${timeout[@]}" line || status=$?
     [ $status -eq 0 ] || break
-    # openh264enc says so at the end of each film.
-    [[ $line == "[OpenH264]"*cmInitParaError. ]] || printf '%s\n' "$line" >&2
+    printf '%s\n' "$line" >&2
     [[ $line != ERROR:* ]] || timeout=(-t 1)
   done
   # Neither a line nor the end of them came in time.
   [ $status -le 128 ] || kill -KILL "$1"
 }
 
-# play WORD…: runs gst-launch-1.0, with its messages in the language that relay looks for
+# play WORD…: runs gst-launch-1.0, with its messages in the language that relay looks for. Of its
+# output, --quiet would also leave out warnings.
 play () {
   local messages status=0
-  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "$@" 2>&1)
+  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "$@" 2>&1 \
+    > >(grep --line-buffered '^WARNING:'))
   running=$!
   relay "$running" <&"$messages"
   exec {messages}<&-
@@ -100,7 +122,7 @@ show_pipeline () {
 # launch WORD…: runs a pipeline from the current directory
 launch () {
   show_pipeline "$@"
-  play --quiet "$@"
+  play "$@"
 }
 
 # launch_into FILE NAME WORD…: the same, its output to FILE, or a failure that says NAME.
@@ -119,7 +141,7 @@ launch_into () {
   else
     chmod "$(printf %o $((0666 & ~$(umask))))" "$unfinished"
   fi
-  play --quiet "$@" ! filesink "location=$unfinished"
+  play "$@" ! filesink "location=$unfinished"
   [ -s "$unfinished" ] || fail "$name: not one whole frame"
   mv -- "$unfinished" "$output"
   unfinished=

@@ -6,18 +6,6 @@ set -euo pipefail
 source "$(dirname "$0")/setup.sh"
 source "$(dirname "$0")/common.sh"
 
-words=()
-for word in "$@"; do
-  if [ "$word" = --help ]; then
-    echo "oct-live.sh installs what is missing (Debian 12 and 13), builds, and runs opencl-view --oct."
-    explain_switches
-    echo
-    PYTHONPATH=$root/python exec /usr/bin/python3 -m gstopencl.view.octoptions --help
-  fi
-  take_switch "$word" || words+=("$word")
-done
-prepare
-view=$build/tools/opencl-view
-[ -x "$view" ] || view=opencl-view # installed
-[ -z "$verbose" ] || "$view" --oct --print "${words[@]}" >&2
-exec "$view" --oct "${words[@]}"
+prepare_tool opencl-view gstopencl.view.octoptions "$@"
+[ -z "$verbose" ] || "$tool" --oct --print "${words[@]}" >&2
+exec "$tool" --oct "${words[@]}"

@@ -30,7 +30,8 @@ new_debian "$user" "$suite"
 { mkdir -p "$installed" && cp "$built"/*.deb "$installed"; } || refuse "no packages"
 check "their installation" "$user" \
   'apt-get -q update && apt-get -qy install /root/built/*.deb && opencl-devices cpu \
-    && opencl-view --help && oct-process --help && oct-calibrate --help && opencl-bench --help'
+    && opencl-key --help && opencl-view --help && oct-process --help && oct-calibrate --help \
+    && opencl-bench --help'
 check "README and documents as installed" "$user" \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \
     git xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'

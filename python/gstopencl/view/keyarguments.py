@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 
+from ..keying.arguments import KEY, SETTINGS, add_options
 from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gst
 
@@ -19,26 +20,8 @@ EXAMPLES = """\
 examples:
   opencl-view --key --background beach.jpg actor.mp4
   opencl-view --key --background 203060 --loopback /dev/video9 /dev/video0
-pipelines/greenscreen.sh does the same without a window, and keeps alpha in files. docs/keying.md
-says how to choose the settings."""
-# Options that are properties of greenscreenbin, with their help
-SETTINGS = {
-    "method": ("difference|chroma|distance", "keying method (difference)"),
-    "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
-    "smoothness": ("VALUE", "0 … 2, from there to where all is opaque (0.95)"),
-    "balance": ("VALUE", "0 … 1, what green is compared with: 0 the smaller of red and blue, 1 the "
-                "larger (0.75)"),
-    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, with --method distance (0.025)"),
-    "plate": ("adaptive|measured|frozen|none|FILE", "the screen's colour at each place (adaptive)"),
-    "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
-    "grow": ("PIXELS", "-64 … 64, moves edges outwards, or inwards if negative (0)"),
-    "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
-    "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
-}
-SWITCHES = {
-    "quiet": "less flicker of edges that do not move",
-    "linear": "keys and blends light instead of levels",
-}
+opencl-key does the same without a window, and keeps alpha in files. docs/keying.md says how to
+choose the settings."""
 
 
 def parser():
@@ -51,13 +34,8 @@ def parser():
     add("--size", metavar="WIDTHxHEIGHT", help="of the result in pixels (that of FILE)")
     add("--background", metavar="FILE|RRGGBB", default="808080",
         help="a picture, a film or a colour (grey)")
-    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen",
-        help="the screen's colour; \"screen\", the green or blue that is found (default); or the "
-        "corner where it is seen: top-left, top-right, bottom-left, bottom-right")
-    for name, (value, text) in SETTINGS.items():
-        add(f"--{name}", metavar=value, help=text)
-    for name, text in SWITCHES.items():
-        add(f"--{name}", action="store_true", help=text)
+    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen", help=KEY["key"][1])
+    add_options(made, SETTINGS)
     add("--network", metavar="MODEL", help="garbage and holdout mattes from an ONNX file that "
         "finds people")
     add("--model", metavar="MODEL", help="no screen: an ONNX file finds the person")
@@ -111,8 +89,7 @@ def settings_of(asked):
         if name == "plate" and value and os.path.isfile(value):
             found += [("plate", "file"), ("plate-location", value)]
         elif value is not None:
-            found.append((name, checked(element, name, value)))
-    found += [(name, "true") for name in SWITCHES if getattr(asked, name)]
+            found.append((name, "true" if value is True else checked(element, name, value)))
     for screen, model in ("auto", asked.network), ("none", asked.model):
         if model:
             if not os.path.isfile(model):
@@ -124,7 +101,7 @@ def settings_of(asked):
 def background_of(text):
     """Returns a colour 0xRRGGBB or the path of a picture or film. Raises ValueError."""
     if text == "none":
-        raise ValueError("--background none: the window has no alpha; use pipelines/greenscreen.sh")
+        raise ValueError("--background none: the window has no alpha; use opencl-key")
     colour = keyfiles.colour_of(text)
     if colour is not None:
         return colour

@@ -3,47 +3,21 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import pathlib
-import re
-import typing
 
 import gi
 
 gi.require_version("GdkPixbuf", "2.0")
-gi.require_version("GstPbutils", "1.0")
-from gi.repository import GdkPixbuf, GstPbutils  # noqa: E402
+from gi.repository import GdkPixbuf  # noqa: E402
 
-from .gtk import Gio, GLib, Gst  # noqa: E402
+from ..keying.arguments import colour_of  # noqa: E402, F401
+from ..keying.films import film_of  # noqa: E402, F401
+from .gtk import Gio, GLib  # noqa: E402
 
-TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
 COLOURS = pathlib.Path(GLib.get_user_cache_dir()) / "opencl-view" / "colours"
 VIRTUAL_DEVICES = pathlib.Path("/sys/devices/virtual/video4linux")
 NO_VIRTUAL_CAMERA = (
     "There is no virtual camera: \"sudo apt-get install v4l2loopback-dkms && sudo modprobe "
     "v4l2loopback exclusive_caps=1 card_label=Keyed\" makes one.")
-
-
-class Film(typing.NamedTuple):
-    """A file with a picture. `is_still`: an image"""
-    uri: str
-    is_still: bool
-    has_sound: bool
-
-
-def film_of(place):
-    """Returns the film or image at a path or URI. Raises ValueError with the reason, in one
-    sentence."""
-    file = Gio.File.new_for_commandline_arg(str(place))
-    name = file.get_basename()
-    try:
-        info = GstPbutils.Discoverer.new(TIMEOUT).discover_uri(file.get_uri())
-    except GLib.Error as error:
-        raise ValueError(f"{name} is no film or picture: {error.message.rstrip('.')}") from None
-    if info.get_result() == GstPbutils.DiscovererResult.TIMEOUT:
-        raise ValueError(f"{name} is no film or picture: nothing was decoded in time")
-    pictures = info.get_video_streams()
-    if not pictures:
-        raise ValueError(f"{name} is no film or picture: it has no video")
-    return Film(file.get_uri(), pictures[0].is_image(), bool(info.get_audio_streams()))
 
 
 def path_of(uri):
@@ -52,11 +26,6 @@ def path_of(uri):
     if not path:
         raise ValueError(f"{uri} is not a file of this machine")
     return path
-
-
-def colour_of(text):
-    """Returns 0xRRGGBB of the text RRGGBB, or None."""
-    return int(text, 16) if re.fullmatch("#?[0-9a-fA-F]{6}", text) else None
 
 
 def colour_picture(colour):

@@ -6,35 +6,20 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import pathlib
 import threading
 
+from ..keying.formats import AAC, OPENH264, OPUS, VP8, X264, installed
 from .branches import Branch
 from .gtk import GLib, Gst
 from .keypipeline import DEVICE
 
 WAITING_BYTES = 1 << 30  # of frames that wait for the encoder
 I420 = f"openclconvert ! {DEVICE},format=I420 ! opencldownload"
-# Encoders of video, with their settings. The first that is installed is used.
-H264 = (
-    ("x264enc", "speed-preset=veryfast pass=quant quantizer=20 key-int-max=50 ! h264parse"),
-    ("openh264enc", "rate-control=bitrate bitrate=8000000 ! h264parse"),
-)
-VP8 = (("vp8enc", "deadline=1 cpu-used=8 target-bitrate=8000000 keyframe-max-dist=50"),)
-OPUS, VORBIS = ("opusenc", ""), ("vorbisenc", "")
-AAC = (("avenc_aac", ""), ("fdkaacenc", ""), ("voaacenc", ""))
+H264 = X264, OPENH264
 # Muxer and encoders of video and of sound, by the end of a file's name
 FORMATS = {
-    ".mkv": ("matroskamux", H264 + VP8, (OPUS, VORBIS)),
+    ".mkv": ("matroskamux", H264 + VP8, OPUS),
     ".mp4": ("mp4mux", H264, AAC),
-    ".webm": ("webmmux", VP8, (OPUS, VORBIS)),
+    ".webm": ("webmmux", VP8, OPUS),
 }
-
-
-def installed(elements, path):
-    """Returns the launch line of the first element that is installed, or raises ValueError."""
-    for name, settings in elements:
-        if Gst.ElementFactory.find(name):
-            return f"{name} {settings}"
-    names = ", ".join(name for name, _ in elements)
-    raise ValueError(f"{path.name}: none of these encoders is installed: {names}")
 
 
 def film_line(path, has_sound, microphone=False):
@@ -46,12 +31,12 @@ def film_line(path, has_sound, microphone=False):
     muxer, video, sound = FORMATS[path.suffix.lower()]
     whole = "max-size-buffers=0 max-size-time=0 max-size-bytes"
     line = (f"queue name=video ! {I420} ! queue {whole}={WAITING_BYTES} name=waiting"
-            f" ! {installed(video, path)} ! queue {whole}=0 ! {muxer} name=film"
+            f" ! {installed(video, path.name)} ! queue {whole}=0 ! {muxer} name=film"
             " ! filesink name=file async=false sync=false")
     if has_sound or microphone:
         source = "autoaudiosrc name=microphone ! " if microphone else ""
         line += (f" {source}queue {whole}=0 name=sound ! audioconvert ! audioresample"
-                 f" ! {installed(sound, path)} ! queue {whole}=0 ! film.")
+                 f" ! {installed(sound, path.name)} ! queue {whole}=0 ! film.")
     return line
 
 

@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import sys
 
+from ..keying.play import reason_of
 from . import shortcuts
 from .controls import Controls
 from .gtk import Gdk, GLib, Gst, Gtk, at_signal, icon_button, name_widget
@@ -346,12 +347,6 @@ class View:
         self.pipeline.set_state(Gst.State.NULL)
         if Gtk.main_level():
             Gtk.main_quit()
-
-
-def reason_of(error, debug):
-    """Returns the text of an error, with what GStreamer knows in detail, such as the file."""
-    _, _, detail = (debug or "").partition("\n")
-    return f"{error.message} {detail.strip()}".strip()
 
 
 def show(view):

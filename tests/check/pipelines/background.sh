@@ -72,6 +72,11 @@ shows film.mp4 160x96 ff4080
 touch LICENSE
 run "${red[@]}" --precision half --output license.png red.png
 grep --quiet "License of red.onnx: ./LICENSE" log
+crafted='x" ! filesink location=pwned filesrc location=red.png name="'
+cp red.onnx "$crafted"
+run --model "$crafted" --output-index 1 --background red.png --output named.png red.png
+"$script" "${red[@]}" --state "$crafted" --output named.png red.png >log 2>&1 && { cat log; exit 1; }
+[ ! -e pwned ]
 
 refused "not-there: no such file" not-there
 refused "--model none.onnx: no such file" --model none.onnx

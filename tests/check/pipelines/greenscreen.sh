@@ -56,5 +56,5 @@ refused "--key green: expected RRGGBB" --key green
 refused "--background sky.jpg: no such file" --background sky.jpg
 refused "--method best: expected chroma, difference or distance" --method best
 refused "--size 10: expected WIDTHxHEIGHT" --size 10
-refused "blue.png.rgba: no picture or film that can be decoded" blue.png.rgba
+refused "blue.png.rgba is no film or picture" blue.png.rgba
 refused "--camera /dev/video0: beside film.avi" --camera /dev/video0 film.avi

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Promises: each option of greenscreen.sh changes the picture as its help says, or is refused. Films
-keep the sound of the source, and alpha without loss. A virtual camera gets YUY2 frames.
+"""Promises: each option of greenscreen.sh changes the picture as its help says, or is refused.
+Names are data. Films keep the sound of the source, and alpha without loss. A virtual camera gets
+YUY2 frames. A picture without a screen fails, and so does a window without a display.
 
 Pictures are 161x97 pixels: a green screen and a grey square.
 
@@ -11,6 +12,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import os
 import pathlib
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ import numpy as np
 
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
+BUILD = pathlib.Path(os.environ["GST_OPENCL_BUILD"])
 sys.path.insert(0, str(SCRIPT.parent.parent / "tools"))
 import onnxwriter  # noqa: E402
 
@@ -300,7 +303,8 @@ def check_sound():
                "audiotestsrc num-buffers=43 ! audio/x-raw,rate=44100,channels=2 ! audioconvert"
                " ! audio/x-raw,format=S16LE ! film.")  # fmt: skip
     for name, width in ("mp4", 160), ("webm", 161), ("mkv", 161), ("avi", 161), ("mov", 161):
-        made("--background", "2040c0", "--output", f"heard.{name}", "tone.mov")
+        said = made("--background", "2040c0", "--output", f"heard.{name}", "tone.mov")
+        assert said == "Keying tone.mov\n", said
         frames = pixels(f"heard.{name}", width)
         assert len(frames) == 25, (name, len(frames))
         for frame in frames[0], frames[-1]:
@@ -318,6 +322,12 @@ def check_sound():
     write_film("mute.mov", [picture()] * 3)
     made("--background", "2040c0", "--output", "mute.mp4", "mute.mov")
     assert len(pixels("mute.mp4", 160)) == 3
+    launched("filesrc location=tone.mov ! decodebin name=film film. ! videoconvert ! jpegenc"
+             " ! matroskamux name=out ! filesink location=unheard.mkv film. ! audioconvert"
+             " ! audioresample ! alawenc ! out.")  # fmt: skip
+    made("--background", "2040c0", "--output", "mute.mp4", "unheard.mkv",
+         GST_PLUGIN_FEATURE_RANK="alawdec:NONE")  # fmt: skip
+    assert len(pixels("mute.mp4", 160)) == 25
 
 
 def raw_of(message):
@@ -351,17 +361,23 @@ def check_alpha_of_films():
     assert done.returncode == 2 and "--background none: needs --output" in done.stderr, done.stderr
 
 
+CAMERA = """
+from gstopencl.keying import main, play
+from gstopencl.launch import Value, build
+def stand_in(parts, parse):
+    assert parts[-1] == Value("device", "/dev/null"), parts
+    return build([*parts[:-1], Value("location", "camera")],
+                 lambda text: parse(text.replace("v4l2sink", "filesink")))
+play.build = stand_in
+main.main()
+"""
+
+
 def check_virtual_camera():
     """A file takes the place of v4l2sink, and /dev/null that of a device of v4l2loopback."""
-    os.mkdir("bin")
-    real = subprocess.run(["which", "gst-launch-1.0"], check=True, capture_output=True, text=True)
-    with open("bin/gst-launch-1.0", "w") as file:
-        file.write('#!/bin/bash\nwords=("${@/%v4l2sink/filesink}")\n'
-                   'exec ' + real.stdout.strip() + ' "${words[@]/#device=*/location=camera}"\n')
-    os.chmod("bin/gst-launch-1.0", 0o755)
     write_film("short.mov", [picture()] * 3)
-    made("--background", "2040c0", "--output", "/dev/null", "short.mov",
-         PATH=f"{os.getcwd()}/bin:{os.environ['PATH']}")  # fmt: skip
+    subprocess.run(["/usr/bin/python3", "-c", CAMERA, "--background", "2040c0", "--output",
+                    "/dev/null", "short.mov"], check=True, timeout=100)  # fmt: skip
     # Rows of 161 pixels of YUY2 take 324 bytes. 32,64,192 by BT.601: Y = 16 + (65.738 * 32
     # + 129.057 * 64 + 25.064 * 192) / 256 = 75.3, Cb = 189.0, Cr = 104.8
     frames = np.fromfile("camera", np.uint8).reshape(3, HEIGHT, 324).astype(int)
@@ -370,6 +386,109 @@ def check_virtual_camera():
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done.stderr
     assert "modprobe v4l2loopback exclusive_caps=1 video_nr=97" in done.stderr, done.stderr
     refused("a camera has no alpha", "--background", "none", "--output", "/dev/null")
+
+
+# Beginnings of the names of files
+NAMES = ('x" ! filesink location=pwned filesrc location=square.png name="', "back\\slash\\", "-x",
+         "a b\n! ", "--output=y", "'`$(touch pwned)`'", "file:", "[ü]>{};=%?#.")  # fmt: skip
+
+
+def check_names():
+    """A name is data in each option that takes one."""
+    green = np.full((HEIGHT, WIDTH, 3), GREEN, np.uint8)
+    bottom, left = np.zeros((2, HEIGHT, WIDTH), np.uint8)
+    bottom[60:], left[:, :16] = 255, 255
+    contents = {"film": picture(), "background": np.full_like(green, BLUE), "plate": green,
+                "garbage": bottom, "holdout": left}
+    for name in NAMES:
+        for role, frame in contents.items():
+            write_png("plain.png", frame)
+            os.replace("plain.png", f"{name}{role}.png")
+        options = [word for role in list(contents)[1:]
+                   for word in (f"--{role}", f"{name}{role}.png")]  # fmt: skip
+        before = set(os.listdir())
+        made(*options, "--output", f"{name}out.png", "--before", f"{name}before.png",
+             "--", f"{name}film.png")  # fmt: skip
+        assert set(os.listdir()) - before == {f"{name}out.png", f"{name}before.png"}, os.listdir()
+        os.replace(f"{name}out.png", "named.png")
+        os.replace(f"{name}before.png", "named-before.png")
+        assert near(pixels("named-before.png")[0], picture(), 0)
+        for place, colour in (INSIDE, GREY), ((70, 80), BLUE), ((5, 90), BLUE), ((5, 5), GREEN):
+            assert near(pixels("named.png")[0][place], colour), (name, place)
+    os.replace("red.onnx", f"{NAMES[0]}.onnx")
+    made("--network", f"{NAMES[0]}.onnx", "--output", "named.png", "studio.png")
+    for options in ("--camera", NAMES[0]), ("--device", NAMES[0], "square.png"):
+        done = run(*options, "--output", "named.mkv")
+        assert done.returncode == 1 and len(done.stderr.splitlines()) < 9, done.stderr
+    assert not os.path.exists("pwned")
+    done = run("a\udcff.png")
+    assert done.returncode == 2 and "not UTF-8" in done.stderr, done.stderr
+
+
+def check_no_screen():
+    """A picture without a screen is not written; a film is, with a warning."""
+    write_png("brown.png", picture((128, 96, 72)))
+    write_film("brown.mov", [picture((128, 96, 72))] * 3)
+    with open("kept.png", "w") as file:
+        file.write("old")
+    for path in "brown.png", "brown.mov":
+        done = run("--background", "2040c0", "--output", "kept.png", path)
+        assert done.returncode == 1, done
+        assert f"{path}: no green or blue screen found" in done.stderr, done.stderr
+        assert pathlib.Path("kept.png").read_text() == "old"
+    for background in "none", "2040c0":
+        said = made("--background", background, "--output", "unkeyed.mov", "brown.mov")
+        assert "opencl-key: No green or blue screen found" in said, said
+        assert near(pixels("unkeyed.mov")[-1][INSIDE], GREY)
+    made("--key", "806048", "--output", "kept.png", "brown.png")
+
+
+def check_warnings_of_scripts():
+    """Functions of common.sh, by which scripts play pipelines, pass warnings on, and only these."""
+    play = 'cd "$0"; . ./setup.sh; . ./common.sh; prepare; launch "$@"'
+    words = shlex.split("videotestsrc num-buffers=3 pattern=black ! openclupload ! openclconvert"
+                        " ! chromakey auto-key=screen ! fakesink")  # fmt: skip
+    done = subprocess.run(["bash", "-c", play, SCRIPT.parent, *words], capture_output=True,
+                          text=True, timeout=100, check=True)  # fmt: skip
+    said = (done.stdout + done.stderr).splitlines()
+    assert len(said) == 1 and said[0].startswith("WARNING: from element"), said
+
+
+def check_no_display():
+    without = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
+    # Modules of the current folder are not used.
+    for name in "gi.py", "argparse.py":
+        pathlib.Path(name).write_text("open('pwned', 'w')")
+    done = subprocess.run([SCRIPT, "tone.mov"], capture_output=True, text=True, timeout=100,
+                          check=False, env=without)  # fmt: skip
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert "no display. --output FILE" in done.stderr, done.stderr
+    assert "--background" in subprocess.run([SCRIPT, "--help"], capture_output=True, text=True,
+                                            timeout=100, check=True).stdout  # fmt: skip
+    for name in "gi.py", "argparse.py":
+        os.remove(name)
+    assert not os.path.exists("pwned")
+
+
+def check_ended():
+    """A signal leaves neither processes nor files."""
+    launched("videotestsrc num-buffers=900 background-color=0xff10a030 pattern=ball"
+             " ! jpegenc ! avimux ! filesink location=long.avi")  # fmt: skip
+    for number in signal.SIGTERM, signal.SIGINT:
+        before = set(os.listdir())
+        options = "--background", "none", "--output", "long.mov", "long.avi"
+        with subprocess.Popen([SCRIPT, *options], stderr=subprocess.DEVNULL) as script:
+            while set(os.listdir()) == before:
+                assert script.poll() is None, script.returncode
+            script.send_signal(number)
+            assert script.wait(20) == 128 + number, script.returncode
+        assert set(os.listdir()) == before, os.listdir()
+
+
+def check_without_bash():
+    subprocess.run([BUILD / "tools" / "opencl-key", "--output", "direct.png", "square.png"],
+                   check=True, timeout=100, env=os.environ | {"PATH": os.getcwd()})  # fmt: skip
+    assert near(pixels("direct.png")[0][INSIDE], GREY)
 
 
 def main():

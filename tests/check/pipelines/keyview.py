@@ -397,7 +397,7 @@ def check_refusals(folder):
         ([folder / "missing.mov"], "no such file"),
         (["--camera", "/dev/video77"], "no such camera"),
         (["--background", folder / "notes.txt"], "notes.txt is no film"),
-        (["--background", "none"], "greenscreen.sh"),
+        (["--background", "none"], "opencl-key"),
         (["--similarity", "9"], "expected 0 to 2"),
         (["--method", "magic"], "expected distance, chroma, difference"),
         (["--key-color", "greenish"], "expected RRGGBB"),

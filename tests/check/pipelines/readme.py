@@ -288,8 +288,11 @@ def check_built():
     # Scripts of Python are written when the build is set up.
     built = {path for path in outputs
              if not path.startswith("meson-private/") and not path.endswith(".installed")}
-    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "oct-process", "opencl-bench"}
+    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "opencl-key", "oct-process",
+             "opencl-bench"}
     assert tools <= set(outputs.values()), outputs
+    for name in "garden.jpg", "greenscreen-before.png", "fetch-selfie-model.py", "packages.py":
+        assert any(path.endswith(f"gstopencl/data/{name}") for path in installed.values()), name
     assert built <= set(made), f"not made by the target runtime: {built - set(made)}"
 
 

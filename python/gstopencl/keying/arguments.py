@@ -1,0 +1,187 @@
+"""Arguments of opencl-key. The window has some of the options, too.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import re
+
+from ..view.arguments import Parser, fault_of
+
+PROGRAM = "opencl-key"
+ABOUT = """\
+Keys the picture or film FILE, and puts it over a background. Without FILE, keys a rendered person,
+and writes the picture before and after: greenscreen-before.png, greenscreen.png.
+
+With --screen none, no green screen is needed: a neural network finds the person. Without FILE, it
+takes a portrait in the public domain (NASA, scikit-image of PyPI) and writes background.png."""
+EXAMPLES = """\
+docs/keying.md says how to choose the key, and has settings for some networks.
+
+examples:
+  opencl-key --key 0d5808 --background beach.jpg --output out.png actor.jpg
+  opencl-key --camera /dev/video0 --background beach.webm
+  opencl-key --screen none --background beach.jpg --output out.png portrait.jpg"""
+PLATES = "adaptive|measured|frozen|none"
+# Options, each with a placeholder, or None for a switch, and help. The window has these, too.
+SETTINGS = {
+    "method": ("difference|chroma|distance", "keying method (difference)"),
+    "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
+    "smoothness": ("VALUE", "0 … 2, from there to where all is opaque (0.95)"),
+    "balance": ("VALUE", "0 … 1, what green is compared with: 0 the smaller of red and blue, 1 the "
+                "larger (0.75)"),
+    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, with --method distance (0.025)"),
+    "plate": (f"{PLATES}|FILE", "the screen's colour at each place (adaptive)"),
+    "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
+    "grow": ("PIXELS", "-64 … 64, moves edges outwards, or inwards if negative (0)"),
+    "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
+    "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
+    "quiet": (None, "less flicker of edges that do not move"),
+    "linear": (None, "keys and blends light instead of levels"),
+}
+KEY = {
+    "key": ("RRGGBB|WHERE", "the screen's colour; \"screen\", the green or blue that is found "
+            "(default); or the corner of the first frame where it is seen: top-left, top-right, "
+            "bottom-left, bottom-right"),
+    "pick": ("X,Y", "the key is the mean of 9x9 pixels around this place of the first frame, in "
+             "pixels of the result. The first frame of a camera may be dark: use --key for it"),
+    **SETTINGS,
+    "tolerance": ("VALUE", "0 … 1, up to where all is transparent, and the step that the key flows "
+                  "over, with --method distance; times the key's saturation (0.2)"),
+    "fill": ("COUNT", "keys pixels amid keyed ones, in iterations (0; --method distance: 1)"),
+    "noise": ("COUNT", "un-keys islands as small as noise (0; --method distance: 5)"),
+    "flow": ("COUNT|all", "extends the key over even colour, in pixels (0; all with distance)"),
+    "limit": ("VALUE", "0 … 1, how far from the key in chroma it may flow, times the key's "
+              "saturation (0.3; 0: anywhere)"),
+    "garbage": ("FILE", "a picture of any size: white is keyed out"),
+    "holdout": ("FILE", "a picture of any size: white stays as filmed"),
+    "network": ("MODEL", "both mattes from a network that finds people: the key decides near their "
+                "edge only. MODEL is \"selfie\", MediaPipe's of PyPI, or an ONNX file"),
+}
+NETWORK = {
+    "model": ("FILE", "ONNX file of a matting network (MediaPipe's selfie segmentation of PyPI)"),
+    "mean": ("LEVELS", "subtracted from red, green and blue, as 0.485,0.456,0.406"),
+    "deviation": ("LEVELS", "divides red, green and blue after that"),
+    "output-index": ("NUMBER", "output that is the matte (0)"),
+    "channel": ("NUMBER", "channel of that output (0)"),
+    "state": ("IN=OUT,…", "outputs that are inputs of the next frame (recurrent networks)"),
+    "precision": ("float|half", "(float)"),
+}
+RESULT = {
+    "background": ("FILE|RRGGBB|none", "a picture, or a film: a shorter one keeps its last frame, "
+                   "a longer one goes on alone; a colour; or transparent, into .png, .mov (PNG) or "
+                   ".mkv (FFV1, of the package gstreamer1.0-libav). Without: trees in autumn"),
+    "output": ("FILE", ".png (of a film the first frame); .mp4, .webm, .mkv or .avi, with the "
+               "sound of FILE; .mov, without loss; \"window\" (default: a window for films and "
+               "cameras, a .png for a picture); or a virtual camera /dev/videoN, made by \"sudo "
+               "modprobe v4l2loopback exclusive_caps=1 video_nr=N\""),
+    "before": ("FILE.png", "also writes the first frame as it was filmed"),
+    "size": ("WIDTHxHEIGHT", "of the result (that of FILE)"),
+    "device": ("DEVICE", "auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name"),
+    "verbose": (None, "shows pipelines"),
+}
+INPUT = {"camera": ("DEVICE", "instead of FILE, such as /dev/video0"),
+         "screen": ("auto|none", "whether there is a screen (auto)")}
+GROUPS = {"input": INPUT, "key": KEY, "network of --screen none": NETWORK, "result": RESULT}
+
+WHOLE, SHARE = "(0|[1-9][0-9]{0,8})", r"([0-9]+\.?[0-9]*|\.[0-9]+)"
+LEVELS = rf"-?{SHARE}([eE][-+]?[0-9]+)?"
+COLOUR = "#?[0-9a-fA-F]{6}"
+TO_64 = "([0-9]|[1-5][0-9]|6[0-3])"
+# Options, the pattern of their values, and the same in words
+VALUES = (
+    ("similarity smoothness balance tolerance spill limit", SHARE, "a number"),
+    ("light-wrap", r"0?\.[0-9]+|[01](\.0*)?", "a number from 0 to 1"),
+    ("fill noise output-index channel", WHOLE, "a whole number"),
+    ("flow", f"{WHOLE}|all", "a whole number or all"),
+    ("key", f"{COLOUR}|screen|(top|bottom)-(left|right)",
+     "RRGGBB, screen, top-left, top-right, bottom-left or bottom-right"),
+    ("pick", f"{WHOLE},{WHOLE}", "X,Y, such as 20,40"),
+    ("method", "chroma|difference|distance", "chroma, difference or distance"),
+    ("grow", rf"-?({TO_64}(\.[0-9]+)?|64)", "a number of pixels up to 64"),
+    ("feather", f"{TO_64}|64", "a number of pixels up to 64"),
+    ("mean deviation", f"{LEVELS}(,{LEVELS})*", "numbers with commas between them"),
+    ("precision", "float|half", "float or half"),
+    ("screen", "auto|none", "auto or none"),
+    ("size", "[1-9][0-9]{0,8}x[1-9][0-9]{0,8}", "WIDTHxHEIGHT, such as 640x360"),
+    ("before", r"(?s:.)*\.png", ".png"),
+)
+# Options that name files, and the pattern of their values that do not
+FILES = {"file": "", "background": f"none|{COLOUR}", "plate": PLATES, "garbage": "", "holdout": "",
+         "network": "selfie", "model": ""}
+
+
+def add_options(group, options):
+    for name, (value, text) in options.items():
+        form = {"metavar": value} if value else {"action": "store_true", "default": None}
+        group.add_argument(f"--{name}", help=text, **form)
+
+
+def parser():
+    made = Parser(prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE]", description=ABOUT,
+                  epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+                  allow_abbrev=False)
+    made.add_argument("file", nargs="?", metavar="FILE", help="picture or film")
+    for title, options in GROUPS.items():
+        add_options(made.add_argument_group(title), options)
+    return made
+
+
+def parsed(words):
+    """Returns the arguments, with None for options that were not given. Raises ValueError."""
+    asked = parser().parse_args(words)
+    for check in check_values, check_pairs, check_files:
+        check(asked)
+    asked.key, asked.method = asked.key or "screen", asked.method or "difference"
+    return asked
+
+
+def colour_of(text):
+    """Returns 0xRRGGBB of the text RRGGBB, or None."""
+    return int(text.lstrip("#"), 16) if re.fullmatch(COLOUR, text) else None
+
+
+def given(asked, name):
+    return getattr(asked, name.replace("-", "_"))
+
+
+def check_values(asked):
+    for names, pattern, expected in VALUES:
+        for name in names.split():
+            value = given(asked, name)
+            if value is not None and not re.fullmatch(pattern, value):
+                raise ValueError(f"--{name} {value}: expected {expected}")
+
+
+def check_pairs(asked):
+    """Refuses options that have no effect beside others, or that contradict each other."""
+    no_screen = asked.screen == "none"
+    soft = "similarity", "smoothness", "balance", "plate", "quiet", "linear"
+    for holds, other, names in (
+        (no_screen, "with --screen none", KEY),
+        (not no_screen, "without --screen none", NETWORK),
+        (asked.method == "distance", "with --method distance", soft),
+        (asked.method == "chroma", "with --method chroma", ["balance"]),
+        (asked.background == "none", "with --background none", ["light-wrap"]),
+    ):
+        for name in names if holds else ():
+            if given(asked, name) is not None:
+                raise ValueError(f"--{name}: no effect {other}")
+    for one, other in (("pick", "key"), ("network", "garbage"), ("network", "holdout"),
+                       ("before", "camera"), ("camera", "file")):
+        if given(asked, one) and given(asked, other):
+            named = "" if other == "file" else f"--{other} "
+            raise ValueError(f"--{one} {given(asked, one)}: beside {named}{given(asked, other)}")
+    # These extend the key over pixels that a matte holds out.
+    if (asked.network or asked.holdout) and (
+            asked.method == "distance" or {asked.fill, asked.flow} - {None, "0"}):
+        raise ValueError("--holdout and --network: not with --method distance, --fill or --flow")
+
+
+def check_files(asked):
+    for name, others in FILES.items():
+        path = given(asked, name)
+        if path is not None and not re.fullmatch(others, path) and fault_of(path):
+            if name == "plate":
+                raise ValueError(f"--plate {path}: expected {PLATES.replace('|', ', ')} or a file")
+            option = "FILE" if name == "file" else f"--{name}"
+            raise ValueError(f"{option} {path}: {fault_of(path)}")

@@ -1,0 +1,39 @@
+"""Looks into films and pictures
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import typing
+
+from .gst import Gio, GLib, Gst, GstPbutils
+
+TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
+
+
+class Film(typing.NamedTuple):
+    """A file with a picture. `is_still`: an image; `has_sound`: some that can be decoded; `size`:
+    width and height in pixels"""
+    uri: str
+    is_still: bool
+    has_sound: bool
+    size: tuple
+
+
+def film_of(place):
+    """Returns the film or image at a path or URI. Raises ValueError with the reason, in one
+    sentence."""
+    file = Gio.File.new_for_commandline_arg(str(place))
+    name = file.get_basename()
+    try:
+        info = GstPbutils.Discoverer.new(TIMEOUT).discover_uri(file.get_uri())
+    except GLib.Error as error:
+        raise ValueError(f"{name} is no film or picture: {error.message.rstrip('.')}") from None
+    if info.get_result() == GstPbutils.DiscovererResult.TIMEOUT:
+        raise ValueError(f"{name} is no film or picture: nothing was decoded in time")
+    pictures = info.get_video_streams()
+    if not pictures:
+        raise ValueError(f"{name} is no film or picture: it has no video")
+    no_sound = any("decoder-audio/" in missing
+                   for missing in info.get_missing_elements_installer_details())
+    return Film(file.get_uri(), pictures[0].is_image(),
+                bool(info.get_audio_streams()) and not no_sound,
+                (pictures[0].get_width(), pictures[0].get_height()))

@@ -1,0 +1,143 @@
+"""Pipelines of opencl-key: a picture, film or camera, its key, and the result over a background
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+from ..launch import Value
+from .arguments import PLATES, colour_of, given
+
+FRAMES = "video/x-raw(memory:OpenCLMemory),format=RGBA"
+NETWORK = "openclinference name=network output=alpha"
+TO_MATTE = ("openclconvert alpha-only=true ! video/x-raw(memory:OpenCLMemory),format=GRAY8"
+            " ! openclkernel expression=\"clamp(10*x-8.5,0,1)\"")
+SMALL = f"openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
+# Garbage begins a twentieth of the width outside of people, since a network does not see single
+# hairs. Holdout begins a tenth inside, since a network fills gaps between hair and neck. Between
+# the two, and where the network is not sure, the key decides.
+MATTES = ("! tee name=people"
+          f" people. ! queue ! matteshape grow=25 feather=8 invert=true ! {TO_MATTE} ! key.garbage"
+          f" people. ! queue ! matteshape grow=-50 feather=8 ! {TO_MATTE} ! key.holdout")
+REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
+REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
+
+
+def decoded(name, path):
+    return [f"filesrc name={name}", Value("location", path),
+            f"! decodebin name={name}_frames ! videoconvert"]
+
+
+class Keying:
+    """Parts of launch lines, for launch.build ()
+
+    asked: the arguments
+    size: width and height of the result in pixels
+    is_still: whether the input is a picture"""
+
+    def __init__(self, asked, size, is_still):
+        self.asked, self.is_still = asked, is_still
+        self.caps = f"{FRAMES},width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
+
+    def options(self, *names):
+        """Returns the values of options that have the names of properties."""
+        values = ((name, given(self.asked, name)) for name in names)
+        return [Value(name, "true" if value is True else value)
+                for name, value in values if value is not None]
+
+    def filmed(self):
+        """Returns frames before keying. The decoder of a file is "file_frames"."""
+        source = decoded("file", self.asked.file) if self.asked.file else [
+            "v4l2src name=camera", Value("device", self.asked.camera), "! decodebin ! videoconvert"
+            " ! queue leaky=downstream max-size-buffers=2"]
+        return [*source, f"! openclupload ! openclconvert ! {self.caps}"]
+
+    def background(self):
+        colour = colour_of(self.asked.background)
+        if colour is None:
+            return decoded("background", self.asked.background)
+        return ["videotestsrc name=background num-buffers=1 pattern=solid-color",
+                Value("foreground-color", str(0xff000000 | colour)),
+                "! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1"]
+
+    def keyed(self):
+        """Returns the result, in host memory."""
+        asked = self.asked
+        keyer = self.network() if asked.screen == "none" else self.keyer()
+        branches = []
+        for name, path in ("garbage", asked.garbage), ("holdout", asked.holdout):
+            if path:
+                branches += [*decoded(name, path), f"! video/x-raw,format=GRAY8 ! key.{name}"]
+        if asked.network:
+            keyer = ["tee name=frames ! queue !", *keyer]
+            branches = [f"frames. ! queue ! {SMALL} ! {NETWORK}",
+                        Value("model-file", asked.network), MATTES]
+        if asked.background != "none":
+            keyer += ["! queue ! result.sink_1", *self.background(), "! openclupload !"
+                      f" openclconvert ! {self.caps} ! queue ! result.sink_0", *self.compositor()]
+        return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
+
+    def compositor(self):
+        # Which of the two keeps its last frame until the other has ended: a picture before a film,
+        # else the background. An aggregator of which all pads do so never ends.
+        wrap = float(self.asked.light_wrap or 0)
+        return ["openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1"
+                f" sink_{int(self.is_still)}::repeat-after-eos=true sink_1::light-wrap={wrap}",
+                *self.options("linear")]
+
+    def network(self):
+        levels = [Value(value.property, f"<{value.text}>")
+                  for value in self.options("mean", "deviation")]
+        return [NETWORK, Value("model-file", self.asked.model), *levels, *self.options(
+            "output-index", "channel", "state", "precision"), "! matterefine"]
+
+    # The key
+
+    def source_of_key(self):
+        """Returns the properties of chromakey that say where the key comes from."""
+        colour = colour_of(self.asked.key)
+        if not self.asked.pick:
+            return [Value("auto-key", self.asked.key)] if colour is None \
+                else [Value("key-color", str(0xff000000 | colour))]
+        # Four pixels before a position to four behind, in the frame
+        column, row = self.asked.pick
+        left, top = max(0, column - 4), max(0, row - 4)
+        return [f"auto-key=rectangle auto-key-x={left} auto-key-width={column + 5 - left}"
+                f" auto-key-y={top} auto-key-height={row + 5 - top}"]
+
+    def keyer(self):
+        """Returns the elements that make the key."""
+        source = self.source_of_key()
+        if self.asked.method == "distance":
+            # The key flows over colours as they were filmed: spill comes last.
+            keyer = ["chromakey name=key method=distance relative=true", *source, self.tolerance(),
+                     *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *source,
+                     *self.options("spill")]
+        else:
+            keyer = ["chromakey name=key core=true subject=true spill=1", *source, *self.plate(),
+                     *self.options("method", "similarity", "smoothness", "balance", "spill",
+                                   "quiet", "linear"), *self.repairs()]
+        shape = self.options("grow", "feather")
+        return [*keyer, "! matteshape name=shape", *shape] if shape else keyer
+
+    def tolerance(self):
+        return Value("tolerance", self.asked.tolerance or "0.2")
+
+    def plate(self):
+        plate = self.asked.plate
+        if plate is None or plate in PLATES.split("|"):
+            return self.options("plate")
+        return ["plate=file", Value("plate-location", plate)]
+
+    def repairs(self):
+        """Returns what is done to a key that was made."""
+        usual = REPAIRS_OF_DISTANCE if self.asked.method == "distance" else REPAIRS
+        fill, noise, flow = (given(self.asked, name) or value for name, value in usual.items())
+        parts = []
+        if (fill, noise) != ("0", "0"):
+            parts.append(f"! noisereduce fill-iterations={int(fill)} iterations={int(noise)}")
+        if flow != "0":
+            # Zero of flowkey's own is to flow without end.
+            parts += [f"! flowkey name=flow iterations={0 if flow == 'all' else int(flow)}"
+                      " relative=true auto-key=true", self.tolerance(),
+                      Value("limit", self.asked.limit or "0.3")]
+        if flow != "0" and noise != "0":
+            parts.append(f"! noisereduce iterations={int(noise)}")
+        return parts

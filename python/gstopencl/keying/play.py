@@ -1,0 +1,120 @@
+"""Plays a pipeline to its end, and writes its file
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import contextlib
+import os
+import pathlib
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from ..launch import build
+from .arguments import PROGRAM
+from .gst import GLib, Gst
+
+POLL = 100 * Gst.MSECOND  # so that signals of the system are handled
+# Some versions of waylandsink end the process where there is no display.
+OPEN_WINDOW = """
+import sys
+sys.path.pop(0)  # the current folder
+import gi
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst
+Gst.init(None)
+sink = Gst.ElementFactory.make("autovideosink")
+sink.set_state(Gst.State.READY)
+sys.exit(sink.get_child_by_index(0).get_factory().get_name() == "fakesink")
+"""
+NO_ERROR = b"cmInitParaError."  # ends a line of openh264enc at the end of each film
+
+
+class PlayError(Exception):
+    """A pipeline that failed, with the reason"""
+
+
+def reason_of(error, debug):
+    """Returns the text of an error, with what GStreamer knows in detail, such as the file."""
+    _, _, detail = (debug or "").partition("\n")
+    return f"{error.message} {detail.strip()}".strip()
+
+
+def check_window():
+    if subprocess.run([sys.executable, "-c", OPEN_WINDOW], stderr=subprocess.DEVNULL,
+                      check=False).returncode:
+        raise PlayError("no window can be opened: there is no display. --output FILE writes a file")
+
+
+@contextlib.contextmanager
+def without_false_errors():
+    """Holds back what libraries write to standard error, without lines that are no errors."""
+    with tempfile.TemporaryFile() as said, open(os.dup(2), "w") as before, \
+            contextlib.redirect_stderr(before):
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(before.fileno(), 2)
+            said.seek(0)
+            os.write(2, b"".join(x for x in said if not x.rstrip().endswith(NO_ERROR)))
+
+
+def play(parts):
+    """Plays the parts of a launch line. Prints warnings, each once. Returns the names of element
+    messages. Raises PlayError, and ValueError if a property does not take its value."""
+    try:
+        pipeline = build(parts, Gst.parse_launch)
+    except GLib.Error as error:
+        raise PlayError(error.message) from None
+    with without_false_errors() if pipeline.get_by_name("h264") else contextlib.nullcontext():
+        pipeline.set_state(Gst.State.PLAYING)
+        try:
+            return follow(pipeline)
+        finally:
+            pipeline.set_state(Gst.State.NULL)
+
+
+def follow(pipeline):
+    names, warnings = set(), set()
+    while True:
+        message = pipeline.get_bus().timed_pop(POLL)
+        kind = message.type if message else None
+        if kind == Gst.MessageType.EOS:
+            return names
+        if kind == Gst.MessageType.ERROR:
+            raise PlayError(reason_of(*message.parse_error()))
+        if kind == Gst.MessageType.WARNING:
+            warning = reason_of(*message.parse_warning())
+            if warning not in warnings:
+                print(f"{PROGRAM}: {warning}", file=sys.stderr, flush=True)
+            warnings.add(warning)
+        elif kind == Gst.MessageType.ELEMENT:
+            names.add(message.get_structure().get_name())
+        elif kind == Gst.MessageType.LATENCY:
+            pipeline.recalculate_latency()
+
+
+@contextlib.contextmanager
+def written(option, path):
+    """Yields the name of a file that becomes the file `path` when it is whole. A failure leaves the
+    last one as it was. Links are followed, and a file that exists keeps its mode."""
+    target = pathlib.Path(path).resolve()
+    unfinished = target.with_name(f".{PROGRAM}-{secrets.token_hex(8)}")
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "not a regular file"
+        raise ValueError(f"--{option} {path}: {kind}")
+    try:
+        open(unfinished, "xb").close()
+        if target.exists():
+            shutil.copymode(target, unfinished)
+        yield str(unfinished)
+        if not unfinished.stat().st_size:
+            raise PlayError("not one whole frame")
+        os.replace(unfinished, target)
+        print(target, flush=True)
+    except OSError as error:
+        raise ValueError(f"--{option} {path}: {error.strerror}") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
