@@ -80,10 +80,25 @@ relay () {
   [ $status -le 128 ] || kill -KILL "$1"
 }
 
+# escape WORD…: for gst-launch-1.0, in `words`. Values in which it would see the end of a text
+# become octal numbers in quotation marks, which two of its parsers read.
+escape () {
+  local word value
+  words=()
+  for word in "$@"; do
+    if [[ $word == *[\"\'\\$'\n']* || $word == *=NULL ]]; then
+      value=$(printf %s "${word#*=}" | od -An -v -to1 | tr -d '\n')
+      word=${word%%=*}=\\\"${value// /\\\\}\\\"
+    fi
+    words+=("$word")
+  done
+}
+
 # play WORD…: runs gst-launch-1.0, with its messages in the language that relay looks for
 play () {
-  local messages status=0
-  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "$@" 2>&1)
+  local messages status=0 words
+  escape "$@"
+  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "${words[@]}" 2>&1)
   running=$!
   relay "$running" <&"$messages"
   exec {messages}<&-
@@ -94,7 +109,9 @@ play () {
 
 # show_pipeline WORD…: with --verbose, as a command that runs where the elements are found
 show_pipeline () {
-  [ -z "$verbose" ] || { printf '%q ' gst-launch-1.0 "$@" && echo; } >&2
+  local words
+  escape "$@"
+  [ -z "$verbose" ] || { printf '%q ' gst-launch-1.0 "${words[@]}" && echo; } >&2
 }
 
 # launch WORD…: runs a pipeline from the current directory
