@@ -4,10 +4,11 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
 import pathlib
-import shlex
 import sys
 
+from ..launch import printed
 from . import keyfiles, keyoutput, keypipeline
+from .arguments import fault_of
 from .gtk import Gdk, GLib, Gst, Gtk, need_display
 from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
                            source_or_demo)
@@ -24,14 +25,14 @@ LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a
 class Keying(BranchingView):
     """Window of a keyed film or camera.
 
-    line: launch line of keypipeline.line_of (), without the background
+    words: of keypipeline.words_of (), without the background
     background: file, URI or colour 0xRRGGBB behind the foreground
     has_sound: whether the pipeline has sound, in the tee "sound" """
 
     TITLE = "Keying"
 
-    def __init__(self, line, background, has_sound=False, quit_at_end=False):
-        pipeline, sinks = keypipeline.pipeline_of(line)
+    def __init__(self, words, background, has_sound=False, quit_at_end=False):
+        pipeline, sinks = keypipeline.pipeline_of(words)
         self.key = pipeline.get_by_name("key")
         self.recording = self.feeding = self.after_recording = None
         self.why_ended = ""
@@ -142,6 +143,8 @@ class Keying(BranchingView):
 
     def checked_background(self, place):
         path = keyfiles.path_of(place)
+        if os.path.exists(path) and fault_of(path):  # which would be waited for
+            raise ValueError(f"{path}: {fault_of(path)}")
         keyfiles.film_of(path)
         return path
 
@@ -314,11 +317,13 @@ def view_of(words):
     settings = settings_of(asked)
     background = background_of(asked.background)
     source, refused = source_or_demo(asked)
-    line = keypipeline.line_of(source, settings, asked.size)
     if asked.print:
-        print(printed(line, background))
+        settings.append(keyfiles.setting_of(background))
+    words = keypipeline.words_of(source, settings, asked.size)
+    if asked.print:
+        print(f"gst-launch-1.0 {printed(words)}")
         return None
-    view = Keying(line, background, source.has_sound, asked.quit_at_end)
+    view = Keying(words, background, source.has_sound, asked.quit_at_end)
     view.transport.loop.set_active(asked.loop)
     if refused:
         view.warn(refused)
@@ -329,15 +334,6 @@ def view_of(words):
     if asked.loopback:
         view.feed_camera(True, asked.loopback)
     return view
-
-
-def printed(line, background):
-    """Returns a command that shows the same without the window's controls."""
-    behind = f"background-color=0xff{background:06x}" if isinstance(background, int) \
-        else f"background-location={keypipeline.quoted(os.path.abspath(background))}"
-    line = line.replace("greenscreenbin name=key", f"greenscreenbin name=key {behind}")
-    words = (word if word == "!" else shlex.quote(word) for word in shlex.split(line))
-    return f"gst-launch-1.0 {' '.join(words)}"
 
 
 def main(words):

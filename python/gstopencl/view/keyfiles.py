@@ -59,6 +59,12 @@ def colour_of(text):
     return int(text, 16) if re.fullmatch("#?[0-9a-fA-F]{6}", text) else None
 
 
+def setting_of(background):
+    """Returns the property of greenscreenbin, and its value as text, that a background is."""
+    return ("background-color", f"0xff{background:06x}") if isinstance(background, int) \
+        else ("background-location", path_of(background))
+
+
 def colour_picture(colour):
     """Returns the path of a picture of the colour 0xRRGGBB. It stays, since presets name it."""
     path = COLOURS / f"{colour:06x}.png"

@@ -5,7 +5,10 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import math
 import re
 
-from .gtk import GObject, Gst
+import gi
+
+gi.require_version("Gst", "1.0")
+from gi.repository import GObject, Gst  # noqa: E402
 
 PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl",
            "inferenceopencl")

@@ -1,0 +1,52 @@
+"""Arguments of programs: refused in one sentence, with names of files that begin with a minus sign
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import os
+import pathlib
+import re
+
+
+class Refused(ValueError):
+    """An option that cannot be used, with the reason"""
+
+
+def fault_of(path):
+    """Returns why a path is no file that can be read, or an empty text."""
+    if not os.path.exists(path):
+        return "no such file"
+    return "" if pathlib.Path(path).is_file() else "not a regular file"
+
+
+def check_utf8(words):
+    """Raises Refused for names that GLib does not take as text."""
+    for word in words:
+        if word != word.encode(errors="replace").decode():
+            raise Refused(f"{word}: not UTF-8")
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports a refused option in one sentence. The value of an option may begin with a minus sign,
+    and so may all words after --."""
+
+    def error(self, message):
+        found = re.fullmatch(r"argument (.+?): (.*)", message, re.DOTALL)
+        if found and found[1] in self.given:
+            message = f"{found[1]} {self.given[found[1]]}: {found[2]}"
+        elif found:
+            message = f"{found[1]}: {found[2]}"
+        raise Refused(message.replace("unrecognized arguments", "no such option (see --help)"))
+
+    def parse_args(self, words):
+        takes = {option: action.nargs != 0 for action in self._actions
+                 for option in action.option_strings}
+        self.given, joined, rest = {}, [], list(words)
+        check_utf8(words)
+        while rest and rest[0] != "--":
+            word = rest.pop(0)
+            if takes.get(word) and rest:
+                self.given[word] = rest.pop(0)
+                word = f"{word}={self.given[word]}"
+            joined.append(word)
+        return super().parse_args(joined + rest)
