@@ -8,14 +8,12 @@ import typing
 
 import gi
 
-gi.require_version("GdkPixbuf", "2.0")
 gi.require_version("GstPbutils", "1.0")
-from gi.repository import GdkPixbuf, GstPbutils  # noqa: E402
+from gi.repository import GstPbutils  # noqa: E402
 
 from .gtk import Gio, GLib, Gst  # noqa: E402
 
 TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
-COLOURS = pathlib.Path(GLib.get_user_cache_dir()) / "opencl-view" / "colours"
 VIRTUAL_DEVICES = pathlib.Path("/sys/devices/virtual/video4linux")
 NO_VIRTUAL_CAMERA = (
     "There is no virtual camera: \"sudo apt-get install v4l2loopback-dkms && sudo modprobe "
@@ -63,16 +61,6 @@ def setting_of(background):
     """Returns the property of greenscreenbin, and its value as text, that a background is."""
     return ("background-color", f"0xff{background:06x}") if isinstance(background, int) \
         else ("background-location", path_of(background))
-
-
-def colour_picture(colour):
-    """Returns the path of a picture of the colour 0xRRGGBB. It stays, since presets name it."""
-    path = COLOURS / f"{colour:06x}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = GdkPixbuf.Pixbuf.new(GdkPixbuf.Colorspace.RGB, False, 8, 16, 16)
-    pixels.fill(colour << 8 | 0xff)
-    pixels.savev(str(path), "png", [], [])
-    return str(path)
 
 
 def first_camera(folder=pathlib.Path("/dev")):

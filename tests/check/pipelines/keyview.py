@@ -263,6 +263,56 @@ def check_backgrounds(folder):
     close(view)
 
 
+def check_panel(folder):
+    """Checks that the panel and the controls show the key and the background that are in effect."""
+    view = view_of(folder / "film.mov")
+    rows = {name: view.controls.row("key", name)
+            for name in ("key-color", "auto-key", "background-color", "background-location")}
+
+    def text(name):
+        return next(w for w in widgets_in(rows[name].control)
+                    if isinstance(w, gtk.Gtk.Entry)).get_text()
+
+    def swatch(button):
+        return tuple(round(255 * part) for part in (
+            button.get_rgba().red, button.get_rgba().green, button.get_rgba().blue))
+
+    def is_green():
+        shown = int(text("key-color"), 0).to_bytes(4, "big")
+        return shown[0] == 255 and near(*zip(shown[1:], SCREEN)) and swatch(view.rows.swatch) == (
+            shown[1], shown[2], shown[3])
+
+    def shows_colour(rgb):
+        return (text("background-location") == "" and text("background-color") == colour(rgb)
+                and swatch(view.rows.colour) == rgb
+                and view.rows.behind.get_label() == "Picture or film…"
+                and is_over(view.sinks[0], rgb))
+
+    def shows_file():
+        return (text("background-location") == str(folder / "red.jpg")
+                and view.rows.behind.get_label() == "red.jpg" and is_over(view.sinks[0], RED))
+
+    run_until(view, lambda: shows_colour((128, 128, 128)) and is_green())
+    assert rows["auto-key"].control.get_active_id() == "screen"
+    drop(view, (folder / "red.jpg").as_uri())
+    run_until(view, shows_file)
+    drop(view, rgb=BLUE)
+    run_until(view, lambda: shows_colour(BLUE))
+    rows["background-location"].set(str(folder / "red.jpg"))
+    run_until(view, shows_file)
+    rows["background-location"].set("")
+    run_until(view, lambda: shows_colour(BLUE))
+    rows["background-color"].set(colour(AFTER))
+    run_until(view, lambda: shows_colour(AFTER))
+    view.use_key(0xc83c3c)
+    run_until(view, lambda: text("key-color") == "0xffc83c3c")
+    assert rows["auto-key"].control.get_active_id() == "none"
+    view.find_key()
+    run_until(view, lambda: is_green() and is_over(view.sinks[0], AFTER))
+    assert rows["auto-key"].control.get_active_id() == "screen"
+    close(view)
+
+
 def check_pick(view):
     """Checks that a click takes the key from the original, and that the result is back then."""
     view.pick_key()
@@ -475,11 +525,11 @@ with tempfile.TemporaryDirectory() as name, screen():
     gtk.Gst.init(None)
     assert gtk.Gtk.init_check(None)[0]
     place = pathlib.Path(name)
-    keyfiles.VIRTUAL_DEVICES, keyfiles.COLOURS = place / "devices", place / "colours"
+    keyfiles.VIRTUAL_DEVICES = place / "devices"
     write_files(place)
     checks = [globals()[f"check_{name}"] for name in sys.argv[2:]]
     for check in checks or (
-            check_views, check_backgrounds, check_camera, check_recording, check_end,
+            check_views, check_backgrounds, check_panel, check_camera, check_recording, check_end,
             check_film_end, check_full_disk, check_refusals, check_hostile_names):
         began = time.monotonic()
         check(*([place] if check.__code__.co_argcount else []))
