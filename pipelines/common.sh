@@ -13,8 +13,6 @@ fail () {
 
 whole='(0|[1-9][0-9]{0,8})'
 pixels='[1-9][0-9]{0,8}x[1-9][0-9]{0,8}'
-share='([0-9]+\.?[0-9]*|\.[0-9]+)'
-number="-?$share([eE][-+]?[0-9]+)?"
 
 # check NAME VALUE PATTERN WHAT: that all of VALUE is as PATTERN, which WHAT says in words
 check () {
@@ -29,19 +27,6 @@ split () {
 
 check_file () {
   [ -r "$2" ] || fail "$1 $2: no such file"
-}
-
-# take_common WORD VALUE: what every script takes, its own options aside: a device, and a file,
-# in `file`
-take_common () {
-  case $1 in
-    --device) export GST_OPENCL_DEVICE=$2 ;;
-    -*) fail "$1: no such option (see --help)" ;;
-    *)
-      [ -z "$file" ] || fail "$1: a second file (see --help)"
-      check_file FILE "$1"
-      file=$1 ;;
-  esac
 }
 
 # Process and file to clean up when the script ends for any reason
@@ -100,11 +85,26 @@ relay () {
   [ $status -le 128 ] || kill -KILL "$1"
 }
 
+# escape WORD…: for gst-launch-1.0, in `words`. Values in which it would see the end of a text
+# become octal numbers in quotation marks, which two of its parsers read.
+escape () {
+  local word value
+  words=()
+  for word in "$@"; do
+    if [[ $word == *[\"\'\\$'\n']* || $word == *=NULL ]]; then
+      value=$(printf %s "${word#*=}" | od -An -v -to1 | tr -d '\n')
+      word=${word%%=*}=\\\"${value// /\\\\}\\\"
+    fi
+    words+=("$word")
+  done
+}
+
 # play WORD…: runs gst-launch-1.0, with its messages in the language that relay looks for. Of its
 # output, --quiet would also leave out warnings.
 play () {
-  local messages status=0
-  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "$@" 2>&1 \
+  local messages status=0 words
+  escape "$@"
+  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "${words[@]}" 2>&1 \
     > >(grep --line-buffered '^WARNING:'))
   running=$!
   relay "$running" <&"$messages"
@@ -116,7 +116,9 @@ play () {
 
 # show_pipeline WORD…: with --verbose, as a command that runs where the elements are found
 show_pipeline () {
-  [ -z "$verbose" ] || { printf '%q ' gst-launch-1.0 "$@" && echo; } >&2
+  local words
+  escape "$@"
+  [ -z "$verbose" ] || { printf '%q ' gst-launch-1.0 "${words[@]}" && echo; } >&2
 }
 
 # launch WORD…: runs a pipeline from the current directory

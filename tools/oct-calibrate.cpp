@@ -259,8 +259,13 @@ sharpen (const Options &options, Values map, std::string &settings, GError **err
     return fail (error, "--sharpen: " + std::to_string (options.samples)
                             + " samples per A-line, but the map has "
                             + std::to_string (map.size ()));
-  if (!options.map_file.empty ())
-    settings += "resample-map=" + options.map_file + "\n";
+  const std::string &file = options.map_file;
+  if (file.find ('\n') != std::string::npos
+      || (!file.empty () && g_ascii_isspace (file.back ())))
+    return fail (
+        error, "--resample-map " + file + ": no line of settings.txt can name it");
+  if (!file.empty ())
+    settings += "resample-map=" + file + "\n";
   const oct::SharpestDispersion found = oct::sharpest_dispersion (options.lines, map);
   for (const auto &[name, value] :
       {std::pair ("dispersion-a2=", found.a2), std::pair ("dispersion-a3=", found.a3)})

@@ -13,11 +13,13 @@
 namespace opencl {
 /* --- file names --- */
 
-/* Finds the `%d`, `%5d` or `%05d` of a location. Returns false if there is none. */
+/* Finds the `%d`, `%5d` or `%05d` in the file name of a location. Returns false if there
+ * is none. */
 static bool
 find_counter (const std::string &location, gsize &begin, gsize &end)
 {
-  for (begin = 0; (begin = location.find ('%', begin)) != std::string::npos; begin++) {
+  begin = location.rfind ('/') + 1; /* 0 without a folder */
+  for (; (begin = location.find ('%', begin)) != std::string::npos; begin++) {
     end = location.find_first_not_of ("0123456789", begin + 1);
     if (end != std::string::npos && location[end] == 'd' && end - begin < 5) {
       end++;

@@ -9,8 +9,9 @@
  *
  * Writes frames to .npy files, which `numpy.load ()` reads. All frames go to one array,
  * of shape (frames, height, width) or (frames, height, width, components) for video,
- * (frames, lines, samples) for OCT data, and (frames, …) for arrays. If `location`
- * contains `%d`, each frame goes to a file of its own, without the outermost dimension.
+ * (frames, lines, samples) for OCT data, and (frames, …) for arrays. If the file name in
+ * `location` contains `%d`, each frame goes to a file of its own, without the outermost
+ * dimension.
  *
  * A file has a temporary name with the same prefix until it is complete, at EOS or when
  * the pipeline stops. Its header always counts the frames written so far, so that it can

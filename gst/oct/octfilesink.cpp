@@ -17,9 +17,9 @@
  * the origin's depth. Files of one or two axes are not rotated.
  *
  * One file grows with each frame along an additional axis: B-scans become a volume,
- * volumes a series. If `location` contains `%d`, each frame is written to its own file
- * instead. The axes are, fastest first, depth, A-lines, B-scans and volumes. Images have
- * the first two swapped.
+ * volumes a series. If the file name in `location` contains `%d`, each frame is written
+ * to its own file instead. The axes are, fastest first, depth, A-lines, B-scans and
+ * volumes. Images have the first two swapped.
  *
  * A file has a temporary name with the same extension until it is complete, at EOS or
  * when the pipeline stops. The header of a growing file always counts the frames written

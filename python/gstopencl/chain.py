@@ -4,9 +4,11 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import os
+import shutil
 import tempfile
 import threading
 import time
+import weakref
 
 import gi
 import numpy as np
@@ -14,11 +16,12 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import GLib, Gst  # noqa: E402
 
-from .frames import FRAMERATE, choose, start_gstreamer, structure_of, view_of  # noqa: E402
-from .groups import value_of  # noqa: E402
+from .calibration import MISSING, is_missing  # noqa: E402
+from .frames import FRAMERATE, choose, start_gstreamer, view_of  # noqa: E402
 from .memory import buffer_of  # noqa: E402
 from .notices import warn  # noqa: E402
 from .recordings import Recording, RecordingError, open_recording, read_text  # noqa: E402
+from .settingslines import line_of  # noqa: E402
 
 DEPTHS = "octwindowinterp ! octfft ! " \
          "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
@@ -28,8 +31,6 @@ ARRAYS = "appsrc name=gstopencl-source format=time ! " \
 FILES = "filesrc name=gstopencl-source ! {parser}"
 PIPELINE = "{source} ! openclupload name=gstopencl-upload ! {chain} ! opencldownload ! " \
            "appsink name=gstopencl-sink sync=false max-buffers=4"
-CALIBRATIONS = "wavelengths", "wavelength-min", "resample-map", "chirp", "resample-polynomial", \
-    "k-clock", "calibrate"  # properties of octwindowinterp
 POLL = 100 * Gst.MSECOND
 KEPT = 4  # pipelines that process() keeps
 
@@ -39,10 +40,13 @@ class ChainError(Exception):
 
 
 def settings_text(settings):
-    """Returns the text of a settings file from one of: text, dictionary."""
-    if isinstance(settings, dict):
-        return "".join(f"{name}={value}\n" for name, value in settings.items())
-    return settings
+    """Returns the text of a settings file from one of: text, dictionary. Raises ChainError."""
+    if not isinstance(settings, dict):
+        return settings
+    try:
+        return "".join(map(line_of, settings, settings.values()))
+    except ValueError as error:
+        raise ChainError(f"settings: {error}") from None
 
 
 def is_text(settings):
@@ -98,11 +102,14 @@ class Chain:
         if not is_text(settings):
             self.set_files(users, os.fspath(settings))
             return
-        # The elements read it again at each start.
-        self.settings_file = tempfile.NamedTemporaryFile("w", prefix="settings-", suffix=".txt")
-        self.settings_file.write(settings_text(settings))
-        self.settings_file.flush()
-        self.set_files(users, self.settings_file.name)
+        # The elements read it again at each start. Files beside it would be taken for those that it
+        # names, so it has a folder of its own.
+        folder = tempfile.mkdtemp(prefix="settings-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        path = os.path.join(folder, "settings.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(settings_text(settings))
+        self.set_files(users, path)
 
     @staticmethod
     def set_files(users, path):
@@ -175,15 +182,9 @@ class Chain:
 
     def check_calibration(self, recording):
         """Warns where samples are resampled as if they were even in wavenumber."""
-        for element in self.resamplers():
-            event = element.get_static_pad("sink").get_sticky_event(
-                Gst.EventType.CUSTOM_DOWNSTREAM_STICKY, 0)
-            of_stream = event and structure_of(event).has_field("resample-map")
-            given = [name for name in CALIBRATIONS
-                     if value_of(element, name) not in ("", None, 0, "none")]
-            if not given and not of_stream and value_of(element, "interpolation") != "none":
-                warn(f"{recording}: no calibration, so samples are taken as even in wavenumber: "
-                     "settings give wavelengths or resample-map, or say interpolation=none")
+        if any(map(is_missing, self.resamplers())):
+            warn(f"{recording}: {MISSING}: settings give wavelengths or resample-map, or say "
+                 "interpolation=none")
 
     def samples(self, recording, start=0, stop=None, deadline=None):
         """Yields a Gst.Sample for each buffer that the chain outputs for the frames from `start`

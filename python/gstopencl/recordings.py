@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import pathlib
+import re
 import stat
 import threading
 
@@ -20,6 +21,8 @@ from .notices import warn
 
 PACKED_BITS = {"MONO10P": 10, "MONO12P": 12, "MONO12PACKED": 12}
 CODECS = threading.Lock()  # while those of zarr are changed
+# Sizes of frames and of headers to suggest, where those of a raw file do not fit
+SHOWN_SIZES, LARGEST_HEADER = 12, 1 << 16
 BLOCK = 16 << 20  # bytes that are read at once, where a format has no blocks of its own
 
 
@@ -140,13 +143,36 @@ def open_oct(path, _):
     return Recording(path, parser="octfileparse")
 
 
-def frames_of_file(path, frame_bytes, header_bytes):
-    """Returns the number of frames of this size in a file, which must be whole."""
-    size = os.stat(path).st_size - header_bytes
-    if size < frame_bytes or size % frame_bytes:
-        raise RecordingError(f"{path}: {max(size, 0)} bytes after a header of {header_bytes}, "
-                             f"expected whole frames of {frame_bytes} bytes")
-    return size // frame_bytes
+def frames_of_file(path, options):
+    """Returns the number of frames in a raw file, which must be whole. Raises RecordingError with
+    sizes that fit."""
+    bits = int(re.search(r"\d+", options.format)[0]) * (1 + options.format.startswith("C"))
+    frame = math.ceil(options.samples * bits / 8) * options.lines
+    total, header = os.stat(path).st_size, options.header_bytes
+    size = max(total - header, 0)
+    if size >= frame and size % frame == 0:
+        return size // frame
+    sizes = fitting_sizes(size * 8 / bits, options.samples, options.lines)
+    raise RecordingError(
+        f"{path}: {size} bytes after a header of {header}, expected whole frames of {frame} bytes. "
+        f"Sizes that fit: {', '.join(sizes) or 'none'}"
+        + (f"; or this size with a header of {total % frame} bytes"
+           if total >= frame and total % frame < LARGEST_HEADER else ""))
+
+
+def fitting_sizes(total, samples, lines):
+    """Returns the sizes of frames that fill a file of `total` samples, as texts: of as many samples
+    as asked for or multiples of 64, with about as many lines; the most similar ones."""
+    found = []
+    for width in {samples, *range(64, 8193, 64)}:
+        rows, rest = divmod(total, width)
+        if rows and not rest:
+            divisors = (n for n in range(1, int(rows ** 0.5) + 1) if rows % n == 0)
+            height = min((number for n in divisors for number in (n, int(rows // n))),
+                         key=lambda number: abs(math.log(number / lines)))
+            unlike = abs(math.log(width / samples)) + abs(math.log(height / lines))
+            found.append((unlike, f"{width}x{height}"))
+    return [text for _, text in sorted(found)[:SHOWN_SIZES]]
 
 
 def open_raw(path, options):
@@ -163,7 +189,7 @@ def open_raw(path, options):
         caps = oct_caps(name, "wavelength", lines, samples)
     else:
         kind, shape, caps = np.dtype(TYPES_OF_OCT[name]), (lines, samples), None
-    count = frames_of_file(path, math.prod(shape) * kind.itemsize, options.header_bytes)
+    count = frames_of_file(path, options)
     array = np.memmap(path, kind, "r", options.header_bytes, (count, *shape))
     return Recording(path, array, caps=caps)
 

@@ -28,13 +28,13 @@ bool
 write_calibration (const std::string &folder, const MirrorCalibration &found, bool phase,
     std::string &settings, GError **error)
 {
-  const std::string map_file = folder + "/resample-map.npy";
-  const std::string phase_file = folder + "/dispersion-phase.npy";
-  settings += "resample-map=" + map_file + "\n";
+  /* Names beside settings.txt: a folder's name may have a newline. */
+  settings += "resample-map=resample-map.npy\n";
   if (phase)
-    settings += "dispersion-phase=" + phase_file + "\n";
-  return write_npy (map_file, found.map, error)
-         && (!phase || write_npy (phase_file, found.dispersion, error))
+    settings += "dispersion-phase=dispersion-phase.npy\n";
+  return write_npy (folder + "/resample-map.npy", found.map, error)
+         && (!phase
+             || write_npy (folder + "/dispersion-phase.npy", found.dispersion, error))
          && write_settings (folder, settings, error);
 }
 } // namespace oct

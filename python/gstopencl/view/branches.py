@@ -2,16 +2,17 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+from ..launch import build
 from .gtk import Gst
 from .window import View
 
 
 class Branch:
-    """Elements behind tees of a pipeline, in a bin. `line`: their launch line"""
+    """Elements behind tees of a pipeline, in a bin. `words`: theirs, for launch.build ()"""
 
-    def __init__(self, pipeline, line):
+    def __init__(self, pipeline, words):
         self.pipeline = pipeline
-        self.bin = Gst.parse_bin_from_description(line, False)
+        self.bin = build(words, lambda line: Gst.parse_bin_from_description(line, False))
         self.pads = []  # (name of the bin's pad, tee, pad of the tee)
 
     def add_pad(self, name, element, tee):

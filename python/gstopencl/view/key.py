@@ -4,10 +4,11 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
 import pathlib
-import shlex
 import sys
 
+from ..launch import printed
 from . import keyfiles, keyoutput, keypipeline
+from .arguments import fault_of
 from .gtk import Gdk, GLib, Gst, Gtk, need_display
 from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
                            source_or_demo)
@@ -16,7 +17,6 @@ from .keypictures import MODES, STEP, Comparison, mode_buttons
 from .branches import BranchingView
 from .window import reason_of, show
 
-GREY = 0x808080  # default background
 END_TIMEOUT = 20  # seconds that a recording may take to end when the window closes
 LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a frame
 
@@ -24,19 +24,18 @@ LAST_FRAME = 80 * Gst.MSECOND  # before the end of a film, a position that has a
 class Keying(BranchingView):
     """Window of a keyed film or camera.
 
-    line: launch line of keypipeline.line_of (), without the background
+    words: of keypipeline.words_of (), without the background
     background: file, URI or colour 0xRRGGBB behind the foreground
     has_sound: whether the pipeline has sound, in the tee "sound" """
 
     TITLE = "Keying"
 
-    def __init__(self, line, background, has_sound=False, quit_at_end=False):
-        pipeline, sinks = keypipeline.pipeline_of(line)
+    def __init__(self, words, background, has_sound=False, quit_at_end=False):
+        pipeline, sinks = keypipeline.pipeline_of(words)
         self.key = pipeline.get_by_name("key")
         self.recording = self.feeding = self.after_recording = None
         self.why_ended = ""
         self.waiting = []  # outputs that begin when the pipeline has changed its state
-        self.background = None  # path of the file
         self.mode_before = "result"  # of the pictures, while a colour is picked
         self.comparison = Comparison(*(sink.get_property("widget") for sink in sinks),
                                      self.use_background)
@@ -44,7 +43,8 @@ class Keying(BranchingView):
         super().__init__(pipeline, sinks, quit_at_end)
         self.window.set_title(self.TITLE)
         self.use_background(background)
-        self.key.connect("notify::key-color", lambda *_: self.take_key_colour())
+        self.key_handler = self.key.connect(
+            "notify::key-color", lambda *_: self.take_key_colour())
         self.key.connect("notify", lambda _, spec: GLib.idle_add(self.apply_setting, spec.name))
 
     def elements(self):
@@ -109,16 +109,23 @@ class Keying(BranchingView):
         Gst.util_set_object_arg(self.key, "auto-key", "none")
         self.rows.show_key(self.key.get_property("key-color") & 0xffffff)
 
+    def show_found_key(self, colour):
+        """Shows a key that was found, in its control, too. The property has no effect meanwhile."""
+        if self.key.get_property("auto-key").value_nick == "none":
+            return  # The user has chosen another one since.
+        if self.key.get_property("key-color") != colour:
+            with self.key.handler_block(self.key_handler):
+                self.key.set_property("key-color", colour)
+        self.rows.show_key(colour & 0xffffff)
+
     def find_key(self):
         for value in "none", "screen":
             Gst.util_set_object_arg(self.key, "auto-key", value)
 
     def apply_setting(self, name):
         """Shows what was set, also in a film that is paused."""
-        if name == "background-color":
-            self.use_background(self.key.get_property(name) & 0xffffff)
-        elif name == "background-location" and self.key.get_property(name) != self.background:
-            self.use_background(self.key.get_property(name) or GREY)
+        if name.startswith("background"):
+            self.show_background()
         if (not self.playing or self.ended) and self.transport.seekable and not self.stopped:
             found, position = self.pipeline.query_position(Gst.Format.TIME)
             known, duration = self.pipeline.query_duration(Gst.Format.TIME)
@@ -131,17 +138,25 @@ class Keying(BranchingView):
     def use_background(self, value):
         """Puts a file, a URI or a colour 0xRRGGBB behind the foreground. Says why it cannot."""
         try:
-            path = keyfiles.colour_picture(value) if isinstance(value, int) \
-                else self.checked_background(value)
-        except (ValueError, OSError, GLib.Error) as error:
-            self.warn(getattr(error, "message", str(error)))
+            path = None if isinstance(value, int) else self.checked_background(value)
+        except ValueError as error:
+            self.warn(str(error))
             return
-        self.rows.show_background(value if isinstance(value, int) else pathlib.Path(path).name)
-        self.background = path
+        if path is None:
+            self.key.set_property("background-color", 0xff000000 | value)
         self.key.set_property("background-location", path)
+        self.show_background()
+
+    def show_background(self):
+        """Shows the background that is in effect, in the panel."""
+        location = self.key.get_property("background-location")
+        self.rows.show_background(pathlib.Path(location).name if location
+                                  else self.key.get_property("background-color") & 0xffffff)
 
     def checked_background(self, place):
         path = keyfiles.path_of(place)
+        if os.path.exists(path) and fault_of(path):  # which would be waited for
+            raise ValueError(f"{path}: {fault_of(path)}")
         keyfiles.film_of(path)
         return path
 
@@ -268,7 +283,7 @@ class Keying(BranchingView):
 
     def on_element(self, message, structure):
         if structure.get_name() == "chromakey-key":
-            self.rows.show_key(structure.get_uint("key-color")[1] & 0xffffff)
+            self.show_found_key(0xff000000 | structure.get_uint("key-color")[1])
         elif self.has_ended(self.recording, structure):
             self.close_recording()
 
@@ -314,11 +329,13 @@ def view_of(words):
     settings = settings_of(asked)
     background = background_of(asked.background)
     source, refused = source_or_demo(asked)
-    line = keypipeline.line_of(source, settings, asked.size)
     if asked.print:
-        print(printed(line, background))
+        settings.append(keyfiles.setting_of(background))
+    words = keypipeline.words_of(source, settings, asked.size)
+    if asked.print:
+        print(f"gst-launch-1.0 {printed(words)}")
         return None
-    view = Keying(line, background, source.has_sound, asked.quit_at_end)
+    view = Keying(words, background, source.has_sound, asked.quit_at_end)
     view.transport.loop.set_active(asked.loop)
     if refused:
         view.warn(refused)
@@ -329,15 +346,6 @@ def view_of(words):
     if asked.loopback:
         view.feed_camera(True, asked.loopback)
     return view
-
-
-def printed(line, background):
-    """Returns a command that shows the same without the window's controls."""
-    behind = f"background-color=0xff{background:06x}" if isinstance(background, int) \
-        else f"background-location={keypipeline.quoted(os.path.abspath(background))}"
-    line = line.replace("greenscreenbin name=key", f"greenscreenbin name=key {behind}")
-    words = (word if word == "!" else shlex.quote(word) for word in shlex.split(line))
-    return f"gst-launch-1.0 {' '.join(words)}"
 
 
 def main(words):

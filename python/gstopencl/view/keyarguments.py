@@ -8,6 +8,7 @@ import re
 
 from ..keying.arguments import KEY, SETTINGS, add_options
 from . import keyfiles, keyoutput, keypipeline
+from .arguments import Parser, fault_of
 from .gtk import Gst
 
 PROGRAM = "opencl-view --key"
@@ -25,7 +26,7 @@ choose the settings."""
 
 
 def parser():
-    made = argparse.ArgumentParser(
+    made = Parser(
         prog=PROGRAM, usage=f"{PROGRAM} [OPTION…] [FILE | DEVICE]", description=ABOUT,
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     add = made.add_argument
@@ -105,10 +106,11 @@ def background_of(text):
     colour = keyfiles.colour_of(text)
     if colour is not None:
         return colour
-    if not os.path.exists(text):
-        raise ValueError(f"--background {text}: no such file, and no colour RRGGBB")
-    keyfiles.film_of(text)
-    return text
+    if fault_of(text):
+        raise ValueError(f"--background {text}: {fault_of(text)}, and no colour RRGGBB")
+    path = os.path.abspath(text)  # A path with a colon is no URI.
+    keyfiles.film_of(path)
+    return path
 
 
 def source_of(asked):
@@ -123,9 +125,11 @@ def source_of(asked):
         if not os.path.exists(place):
             raise ValueError(f"{place}: no such camera")
         return keypipeline.source_of_camera(place)
-    if not os.path.exists(place) and "://" not in place:
-        raise ValueError(f"{place}: no such file")
-    return keypipeline.source_of_film(keyfiles.film_of(place))
+    fault = fault_of(place)
+    if fault and "://" not in place:
+        raise ValueError(f"{place}: {fault}")
+    # A path with a colon is no URI.
+    return keypipeline.source_of_film(keyfiles.film_of(place if fault else os.path.abspath(place)))
 
 
 def source_or_demo(asked):

@@ -4,16 +4,10 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import pathlib
 
-import gi
+from ..keying.arguments import colour_of  # noqa: F401
+from ..keying.films import film_of  # noqa: F401
+from .gtk import Gio
 
-gi.require_version("GdkPixbuf", "2.0")
-from gi.repository import GdkPixbuf  # noqa: E402
-
-from ..keying.arguments import colour_of  # noqa: E402, F401
-from ..keying.films import film_of  # noqa: E402, F401
-from .gtk import Gio, GLib  # noqa: E402
-
-COLOURS = pathlib.Path(GLib.get_user_cache_dir()) / "opencl-view" / "colours"
 VIRTUAL_DEVICES = pathlib.Path("/sys/devices/virtual/video4linux")
 NO_VIRTUAL_CAMERA = (
     "There is no virtual camera: \"sudo apt-get install v4l2loopback-dkms && sudo modprobe "
@@ -28,14 +22,10 @@ def path_of(uri):
     return path
 
 
-def colour_picture(colour):
-    """Returns the path of a picture of the colour 0xRRGGBB. It stays, since presets name it."""
-    path = COLOURS / f"{colour:06x}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pixels = GdkPixbuf.Pixbuf.new(GdkPixbuf.Colorspace.RGB, False, 8, 16, 16)
-    pixels.fill(colour << 8 | 0xff)
-    pixels.savev(str(path), "png", [], [])
-    return str(path)
+def setting_of(background):
+    """Returns the property of greenscreenbin, and its value as text, that a background is."""
+    return ("background-color", f"0xff{background:06x}") if isinstance(background, int) \
+        else ("background-location", path_of(background))
 
 
 def first_camera(folder=pathlib.Path("/dev")):

@@ -7,6 +7,7 @@ import pathlib
 import threading
 
 from ..keying.formats import AAC, OPENH264, OPUS, VP8, X264, installed
+from ..launch import Value
 from .branches import Branch
 from .gtk import GLib, Gst
 from .keypipeline import DEVICE
@@ -40,12 +41,12 @@ def film_line(path, has_sound, microphone=False):
     return line
 
 
-def camera_line(device):
-    """Returns the launch line that feeds a virtual camera from the queue "video"."""
+def camera_words(device):
+    """Returns the words that feed a virtual camera from the queue "video"."""
     # Buffers of v4l2loopback's own do not suit elements before v4l2sink.
-    return ("queue name=video leaky=downstream max-size-buffers=2 ! openclconvert !"
+    return ["queue name=video leaky=downstream max-size-buffers=2 ! openclconvert !"
             f" {DEVICE},format=YUY2 ! opencldownload ! identity drop-allocation=true"
-            f" ! v4l2sink name=file device={device} async=false sync=false")
+            " ! v4l2sink name=file async=false sync=false", Value("device", device)]
 
 
 def running_time(pad, buffer):
@@ -57,12 +58,12 @@ class Output(Branch):
     """Branch that may begin and end while the pipeline plays. The first frame has the time 0, and
     sound begins with it.
 
-    tees: from the name of a queue in `line` to the tee that feeds it
+    tees: from the name of a queue in `words` to the tee that feeds it
     name: what the output is, for messages
     at_seek (): called in the main loop after a seek of the pipeline"""
 
-    def __init__(self, pipeline, line, tees, name, at_seek):
-        super().__init__(pipeline, line)
+    def __init__(self, pipeline, words, tees, name, at_seek):
+        super().__init__(pipeline, words)
         self.name, self.at_seek = name, at_seek
         self.queues = {name: self.bin.get_by_name(name) for name in ("video", "sound")}
         self.sink = self.bin.get_by_name("file")
@@ -143,7 +144,7 @@ def film_output(pipeline, path, microphone, at_seek):
     path = pathlib.Path(path).absolute()
     with open(path, "ab"):  # fails with the reason of the system
         pass
-    output = Output(pipeline, line, tees, path.name, at_seek)
+    output = Output(pipeline, [line], tees, path.name, at_seek)
     output.sink.set_property("location", str(path))
     output.path = path
     return output
@@ -151,5 +152,5 @@ def film_output(pipeline, path, microphone, at_seek):
 
 def camera_output(pipeline, device, at_seek):
     """Returns the Output that feeds a virtual camera."""
-    return Output(pipeline, camera_line(device), {"video": pipeline.get_by_name("keyed")}, device,
+    return Output(pipeline, camera_words(device), {"video": pipeline.get_by_name("keyed")}, device,
                   at_seek)

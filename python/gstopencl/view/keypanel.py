@@ -67,7 +67,7 @@ class Panel:
     def show_background(self, value):
         """Shows what is behind: a colour or the name of a file."""
         is_colour = isinstance(value, int)
-        self.behind.set_label("Picture or film…" if is_colour else value)
+        self.behind.set_label("Picture or film…" if is_colour else " ".join(value.splitlines()))
         self.behind.get_child().set_ellipsize(Pango.EllipsizeMode.MIDDLE)
         if is_colour:
             self.colour.set_rgba(rgba_of(0xff000000 | value))

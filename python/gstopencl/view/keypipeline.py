@@ -2,22 +2,24 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import itertools
 import typing
 
+from ..launch import Value, build
 from .gtk import Gst
 
 
 class Source(typing.NamedTuple):
-    """Launch line of frames in host memory. Sound is in the tee "sound"."""
-    line: str
+    """Words of launch.build () for frames in host memory. Sound is in the tee "sound"."""
+    words: list
     has_sound: bool = False
     is_live: bool = True  # frames come when they are filmed
 
 
 DEVICE = "video/x-raw(memory:OpenCLMemory)"
 # Without a film or a camera: a white ball before a green screen
-DEMO = Source("videotestsrc is-live=true pattern=ball foreground-color=0xfff0e8e0 "
-              "background-color=0xff209038 ! video/x-raw,width=1280,height=720,framerate=25/1")
+DEMO = Source(["videotestsrc is-live=true pattern=ball foreground-color=0xfff0e8e0 "
+               "background-color=0xff209038 ! video/x-raw,width=1280,height=720,framerate=25/1"])
 # Pictures per second of a still, so that a new setting is seen at once
 STILL_RATE = "10/1"
 # The three sinks, in the order of View.sinks. The first one seeks: its branch also contains the
@@ -29,20 +31,20 @@ QUEUE = "queue max-size-bytes=0 max-size-time=0 max-size-buffers=8"
 
 def source_of_film(film):
     """Returns the Source of a keyfiles.Film."""
-    line = f"uridecodebin name=source uri={film.uri}"
+    words = ["uridecodebin", "name=source", Value("uri", film.uri)]
     if film.has_sound:
-        line += (" source. ! audioconvert ! audioresample ! queue ! tee name=sound"
-                 " ! autoaudiosink name=speaker source.")
+        words.append("source. ! audioconvert ! audioresample ! queue ! tee name=sound"
+                     " ! autoaudiosink name=speaker source.")
     # Telephones write films that are rotated or mirrored.
-    line += f" ! videoconvert ! {QUEUE} ! videoflip video-direction=auto"
+    words.append(f"! videoconvert ! {QUEUE} ! videoflip video-direction=auto")
     if film.is_still:
-        line += f" ! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}"
-    return Source(line, film.has_sound, film.is_still)
+        words.append(f"! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}")
+    return Source(words, film.has_sound, film.is_still)
 
 
 def source_of_camera(device):
-    return Source(f"v4l2src device={device} ! decodebin ! videoconvert"
-                  " ! queue leaky=downstream max-size-buffers=2")
+    return Source(["v4l2src", "name=camera", Value("device", device), "! decodebin ! videoconvert"
+                   " ! queue leaky=downstream max-size-buffers=2"])
 
 
 def shown(name, is_live):
@@ -61,34 +63,27 @@ def shown(name, is_live):
             f" ! gtksink name={name}{late}")
 
 
-def line_of(source, settings, size=None):
-    """Returns the launch line. Frames of the result are in the tee "keyed", and sound in the tee
-    "sound", if there is any.
+def words_of(source, settings, size=None):
+    """Returns the words for launch.build (). Frames of the result are in the tee "keyed", and sound
+    in the tee "sound", if there is any.
 
     source: a Source
     settings: pairs of a property of greenscreenbin and its value as text
     size: (optional) "WIDTHxHEIGHT" of the result in pixels"""
     fitted = ""
     if size:
-        width, height = size.split("x")
+        width, height = map(int, size.split("x"))
         fitted = f" ! openclconvert ! {DEVICE},width={width},height={height},pixel-aspect-ratio=1/1"
-    words = " ".join(f"{name}={quoted(value)}" for name, value in settings)
-    return (
-        f"{source.line} ! openclupload{fitted} ! tee name=filmed"
+    return [
+        *source.words, f"! openclupload{fitted} ! tee name=filmed"
         f" filmed. ! {shown('original', source.is_live)}"
-        f" filmed. ! {QUEUE} ! greenscreenbin name=key {words} ! {DEVICE},format=RGBA"
-        f" ! tee name=keyed"
+        f" filmed. ! {QUEUE} ! greenscreenbin", "name=key", *itertools.starmap(Value, settings),
+        f"! {DEVICE},format=RGBA ! tee name=keyed"
         f" keyed. ! {shown('result', source.is_live)}"
-        f" key.matte ! {shown('matte', source.is_live)}")
+        f" key.matte ! {shown('matte', source.is_live)}"]
 
 
-def quoted(value):
-    """Returns a value as a launch line takes it, also with spaces in it."""
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}"'
-
-
-def pipeline_of(line):
+def pipeline_of(words):
     """Returns the pipeline and its sinks, in the order of PICTURES."""
-    pipeline = Gst.parse_launch(line)
+    pipeline = build(words, Gst.parse_launch)
     return pipeline, [pipeline.get_by_name(name) for name in PICTURES]

@@ -30,6 +30,8 @@ import importlib
 import pathlib
 import sys
 
+from .arguments import Refused, check_utf8
+
 # Modules that take the words after an entry. They are imported when they are used, so that --help
 # works without GTK.
 ENTRIES = {"--oct": "gstopencl.view.oct", "--key": "gstopencl.view.key"}
@@ -39,13 +41,18 @@ SUFFIXES = {**dict.fromkeys(RECORDINGS, "--oct"), **dict.fromkeys(FILMS, "--key"
 
 
 def entry_of(words):
-    """Returns the words with --oct or --key before a single file, by the end of its name."""
+    """Returns the words with --oct or --key before a single file, by the end of its name. The name
+    may begin with a minus sign."""
     suffix = pathlib.Path(words[0]).suffix.lower() if len(words) == 1 else ""
-    return [SUFFIXES[suffix], *words] if suffix in SUFFIXES else words
+    return [SUFFIXES[suffix], "--", *words] if suffix in SUFFIXES else words
 
 
 def main():
     words = entry_of(sys.argv[1:])
+    try:
+        check_utf8(words)  # GTK reads them when it is imported
+    except Refused as refused:
+        sys.exit(f"opencl-view: {refused}")
     if words and words[0] in ("-h", "--help"):
         print(__doc__.partition("SPDX")[0].rstrip())
     elif words and words[0] in ENTRIES:

@@ -4,11 +4,12 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import ctypes
 import os
-import shlex
 import sys
 
-from .octoptions import Refused, options_of
-from .octpipeline import words_of
+from ..launch import printed
+from .arguments import Refused
+from .octoptions import options_of
+from .octpipeline import check_size, words_of
 
 PROGRAM = "opencl-view"
 
@@ -22,13 +23,14 @@ def enable_fake_camera():
 
 
 def live_of(options):
-    """Returns the window of the options. Raises Refused and GLib.Error."""
+    """Returns the window of the options. Raises ValueError and GLib.Error."""
     from .octwindow import Live  # which needs a display
 
+    check_size(options)
     if (options.camera or "").startswith("Fake_"):
         enable_fake_camera()
     return Live(words_of(options), options.folder.resolve(), options.kind, options.record,
-                repeat=bool(options.file), quit_at_end=options.frames != -1)
+                repeat=bool(options.file), quit_at_end=bool(options.frames))
 
 
 def play(options):
@@ -39,8 +41,8 @@ def play(options):
     need_display(PROGRAM)
     try:
         live = live_of(options)
-    except GLib.Error as error:
-        raise Refused(error.message) from None
+    except (ValueError, GLib.Error) as error:
+        raise Refused(getattr(error, "message", error)) from None
     show(live)
 
 
@@ -51,7 +53,7 @@ def main(words):
         if options.device:
             os.environ["GST_OPENCL_DEVICE"] = options.device
         if options.print:
-            print(shlex.join(words_of(options)))
+            print(printed(words_of(options)))
         else:
             play(options)
     except Refused as refused:

@@ -7,16 +7,21 @@ import pathlib
 import re
 import sys
 
+from ..launch import Value
+from .arguments import Parser, Refused, fault_of
+
 NUMBER = r"-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
-HEADER = """opencl-view --oct [OPTION…] [FILE]
+FILE = """\
+FILE is a .npy file of uint16, float32 or float64, of shape (lines, samples) or (frames, lines,
+samples), a Thorlabs .oct recording, which needs no further options, or raw samples, A-line by
+A-line, which need --size."""
+HEADER = f"""opencl-view --oct [OPTION…] [FILE]
 
 Shows live OCT in a window: B-scans, the en face projection, the spectrum and the A-scan with their
 numbers, and the levels of the B-scan. The input is a simulated sample, FILE, or a camera. The
 window records, and calibrates from two mirrors.
 
-FILE is a .npy file of uint16, float32 or float64, of shape (lines, samples) or (frames, lines,
-samples), a Thorlabs .oct recording, which needs no further options, or raw samples, A-line by
-A-line, which need --size. It is played again and again."""
+{FILE} It is played again and again."""
 KEYS = """Keys: up and down turn white, right and left black, r finds the range by itself, + and -
 average more or fewer B-scans, the space bar begins and ends a recording, m plots the mean of all
 A-lines, o begins and ends the curve of sensitivity over depth (move a mirror), q ends. A click
@@ -31,10 +36,6 @@ Examples:
   opencl-view --oct --camera Basler-123 --size 2048x1000 --settings settings.txt --folder today"""
 
 
-class Refused(Exception):
-    """An option that cannot be used, with the reason"""
-
-
 def of_pattern(pattern, expected):
     """Returns a type for argparse: a text that matches the whole pattern."""
     def read(text):
@@ -45,8 +46,8 @@ def of_pattern(pattern, expected):
 
 
 def existing(text):
-    if not pathlib.Path(text).is_file():
-        raise argparse.ArgumentTypeError("no such file")
+    if fault_of(text):
+        raise argparse.ArgumentTypeError(fault_of(text))
     return text
 
 
@@ -76,11 +77,12 @@ CALIBRATION = (
      "none or frame: what to subtract (default: that of a .oct recording, frame for the simulated "
      "sample, else none)"),
 )
+GIVE_ONE = "--wavelengths, --wavelength-range, --resample-map or --settings give one"
 CALIBRATES = {"wavelengths", "wavelength-min", "resample-map", "settings"}
 
 
 class Properties(argparse.Action):
-    """Collects NAME=VALUE of each property that an option sets, in the order of the options."""
+    """Collects a Value of each property that an option sets, in the order of the options."""
 
     def __init__(self, names=(), **more):
         super().__init__(default=[], **more)
@@ -89,58 +91,39 @@ class Properties(argparse.Action):
     def __call__(self, parser, namespace, value, option=None):
         values = [value] if len(self.names) == 1 else value.split(",")
         so_far = getattr(namespace, self.dest)
-        setattr(namespace, self.dest,
-                [*so_far, *(f"{name}={part}" for name, part in zip(self.names, values))])
+        setattr(namespace, self.dest, [*so_far, *map(Value, self.names, values)])
 
 
-class Parser(argparse.ArgumentParser):
-    """Reports a refused option in one sentence."""
-
-    def error(self, message):
-        found = re.fullmatch(r"argument (.+?): (.*)", message)
-        if found and found[1] in self.given:
-            message = f"{found[1]} {self.given[found[1]]}: {found[2]}"
-        elif found:
-            message = f"{found[1]}: {found[2]}"
-        raise Refused(message.replace("unrecognized arguments", "no such option (see --help)"))
-
-    def read(self, words):
-        """Parses words. An option's value may begin with a minus sign."""
-        takes = {option: action.nargs != 0 for action in self._actions
-                 for option in action.option_strings}
-        self.given, joined, rest = {}, [], list(words)
-        while rest:
-            word = rest.pop(0)
-            if takes.get(word) and rest:
-                self.given[word] = rest.pop(0)
-                word = f"{word}={self.given[word]}"
-            joined.append(word)
-        return self.parse_args(joined)
-
-
-def add_input(parser):
+def add_file(parser):
+    """Adds FILE and its layout. Returns the group of options."""
     group = parser.add_argument_group("Input")
     group.add_argument("file", nargs="?", metavar="FILE", help=argparse.SUPPRESS)
-    group.add_argument("--camera", metavar="NAME",
-                       help="one of those that arv-tool-0.8 lists (GigE Vision and USB3 Vision), "
-                       "or a video device such as /dev/video0")
-    group.add_argument("--features", metavar="TEXT",
-                       help='of the camera, such as "ExposureTime=20 LineRate=100000"')
     group.add_argument("--size", metavar="SAMPLESxLINES", type=SIZE,
                        help="size of a raw frame: samples per A-line, A-lines")
     group.add_argument("--bits", dest="format", metavar="8|16", default=argparse.SUPPRESS,
                        type=lambda text: BITS[of_pattern("8|16", "8 or 16")(text)],
                        help="of a raw sample, unsigned and little-endian (16)")
     group.add_argument("--format", metavar="FORMAT", default=argparse.SUPPRESS,
-                       type=of_pattern("[A-Z][A-Z0-9]+", "a format of octrawparse, such as S16LE"),
+                       type=of_pattern("[A-Z]+[0-9]+[A-Z]*",
+                                       "a format of octrawparse, such as S16LE"),
                        help="of a raw sample, as in octrawparse: S16LE, F32LE, MONO12P …")
+    group.add_argument("--header-bytes", metavar="COUNT", default="0",
+                       type=of_pattern(r"0|[1-9]\d{0,8}", "a whole number"),
+                       help="bytes before the first raw frame (0)")
+    return group
+
+
+def add_input(parser):
+    group = add_file(parser)
+    group.add_argument("--camera", metavar="NAME",
+                       help="one of those that arv-tool-0.8 lists (GigE Vision and USB3 Vision), "
+                       "or a video device such as /dev/video0")
+    group.add_argument("--features", metavar="TEXT",
+                       help='of the camera, such as "ExposureTime=20 LineRate=100000"')
     group.add_argument("--full-scale", metavar="VALUE",
                        type=of_pattern(r"[1-9]\d{0,8}", "a whole number"),
                        help="samples from it on are saturated, such as 4095 for 12 bits (that of "
                        "the format)")
-    group.add_argument("--header-bytes", metavar="COUNT", default="0",
-                       type=of_pattern(r"0|[1-9]\d{0,8}", "a whole number"),
-                       help="bytes before the first raw frame (0)")
     group.add_argument("--rate", metavar="FRAMES", type=COUNT, default="25",
                        help="a second, of a file (25)")
     group.add_argument("--pattern", metavar="NAME", default="layers",
@@ -164,6 +147,12 @@ def add_pictures(parser):
                        help="in a volume: rows of the en face projection (128)")
     group.add_argument("--repeats", metavar="COUNT", type=COUNT, default="1",
                        help="of each B-scan, before the next one (1)")
+    add_range(group)
+    group.add_argument("--no-signal", dest="signal", action="store_false",
+                       help="no plots and no numbers of the spectrum and the A-scan")
+
+
+def add_range(group):
     group.add_argument("--db", action=Properties, dest="range", names=["db-min", "db-max"],
                        type=of_pattern(f"{NUMBER},{NUMBER}", "MIN,MAX, such as -10,42"),
                        metavar="MIN,MAX", help="range in dB from black to white")
@@ -171,8 +160,6 @@ def add_pictures(parser):
                        names=["depth-start", "depth-count"], metavar="START,COUNT",
                        type=of_pattern(r"\d{1,9},\d{1,9}", "START,COUNT, such as 8,840"),
                        help="rows of the picture, in depth bins")
-    group.add_argument("--no-signal", dest="signal", action="store_false",
-                       help="no plots and no numbers of the spectrum and the A-scan")
 
 
 def add_recording(parser):
@@ -184,17 +171,16 @@ def add_recording(parser):
     group.add_argument("--kind", metavar="KIND", default="raw",
                        type=of_pattern("raw|depths|both", "raw, depths or both"),
                        help="contents of recordings: raw, depths or both (raw)")
-    group.add_argument("--frames", metavar="COUNT", type=COUNT, default=-1,
+    group.add_argument("--frames", metavar="COUNT", type=COUNT,
                        help="after which simulated samples and cameras end")
 
 
-def parser_of_options(program):
-    parser = Parser(prog=program, usage=HEADER, epilog=KEYS, allow_abbrev=False,
+def parser_of(program, usage, epilog, groups):
+    """Returns the parser of a program, whose `groups (parser)` add options."""
+    parser = Parser(prog=program, usage=usage, epilog=epilog, allow_abbrev=False,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_input(parser)
-    add_calibration(parser)
-    add_pictures(parser)
-    add_recording(parser)
+    for add in groups:
+        add(parser)
     parser.add_argument("--print", action="store_true",
                         help="prints the pipeline for gst-launch-1.0, and does not play it")
     parser.add_argument("--device", metavar="DEVICE",
@@ -202,18 +188,22 @@ def parser_of_options(program):
     return parser
 
 
-def options_of(words, program="opencl-view --oct"):
+def read(parser, words):
     """Returns the options as argparse's namespace. Raises Refused."""
-    options = parser_of_options(program).read(words)
-    if options.file and not pathlib.Path(options.file).is_file():
-        raise Refused(f"{options.file}: no such file")
+    options = parser.parse_args(words)
+    if options.file and fault_of(options.file):
+        raise Refused(f"{options.file}: {fault_of(options.file)}")
+    return options
+
+
+def options_of(words):
+    """Returns the options of opencl-view --oct. Raises Refused."""
+    options = read(parser_of("opencl-view --oct", HEADER, KEYS, (
+        add_input, add_calibration, add_pictures, add_recording)), words)
     if options.file and options.camera:
         raise Refused(f"--camera {options.camera}: beside {options.file}")
     return options
 
 
-if __name__ == "__main__":
-    try:
-        options_of(sys.argv[1:])
-    except Refused as refused:
-        sys.exit(f"opencl-view: {refused}")
+if __name__ == "__main__":  # --help of oct-live.sh, before anything is installed
+    options_of(sys.argv[1:])

@@ -2,7 +2,11 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-from .octoptions import CALIBRATES, Refused
+import pathlib
+
+from ..launch import Value
+from .arguments import Refused
+from .octoptions import CALIBRATES
 
 ON_DEVICE = "(memory:OpenCLMemory)"
 # A slow branch does not affect the others: each branch of a tee has a queue that drops the frames
@@ -16,64 +20,95 @@ LEVELS_MIN, LEVELS_MAX = -130, 200
 LEVELS_RATE = 5
 
 
+def size_of(options):
+    """Returns samples and lines of --size, or those of the phantom."""
+    return tuple(map(int, (options.size or "1024x256").split("x")))
+
+
 def phantom(options):
-    samples, lines = (options.size or "1024x256").split("x")
-    return ["octtestsrc", "is-live=true", "name=source", f"num-buffers={options.frames}",
-            *([f"pattern={options.pattern}"] if options.pattern != "layers" else []),
-            *volume_of_phantom(options),
-            "!", f"video/x-raw,width={samples},height={lines},framerate={options.rate}/1"]
+    scanned = volume(options) if options.pattern in ("tissue", "flat") else []
+    return ["octtestsrc is-live=true name=source", *limit(options),
+            Value("pattern", options.pattern), *scanned, "!",
+            "video/x-raw,width={},height={},framerate={}/1".format(
+                *size_of(options), int(options.rate))]
 
 
-def volume_of_phantom(options):
-    if options.pattern not in ("tissue", "flat"):
-        return []
-    return [f"b-scans={options.b_scans}", f"repeats={options.repeats}"]
+def limit(options):
+    return [Value("num-buffers", options.frames)] if options.frames else []
+
+
+def volume(options):
+    return [Value("b-scans", options.b_scans), Value("repeats", options.repeats)]
 
 
 def camera(options):
     caps = "video/x-raw,format={GRAY16_LE,GRAY8}"
     if options.size:
-        samples, lines = options.size.split("x")
-        caps += f",width={samples},height={lines}"
+        caps += ",width={},height={}".format(*size_of(options))
+    features = options.features
     if options.camera.startswith("/dev/"):
-        device = ["v4l2src", "name=source", f"device={options.camera}"]
-        features = [f"extra-controls=c,{options.features.replace(' ', ',')}"] \
-            if options.features else []
+        device = ["v4l2src", "name=source", Value("device", options.camera)]
+        controls = [Value("extra-controls", f"c,{features.replace(' ', ',')}")] if features else []
     else:
-        device = ["aravissrc", "name=source", f"camera-name={options.camera}"]
-        features = [f"features={options.features}"] if options.features else []
-    return [*device, f"num-buffers={options.frames}", *features, "!", caps]
+        device = ["aravissrc", "name=source", Value("camera-name", options.camera)]
+        controls = [Value("features", features)] if features else []
+    return [*device, *limit(options), *controls, "!", caps]
+
+
+def suffix_of(file):
+    return pathlib.PurePath(file or "").suffix.lower()
+
+
+def check_size(options):
+    """Raises Refused if a raw file is no whole number of frames."""
+    if not options.file or suffix_of(options.file) in (".npy", ".oct") or not options.size:
+        return
+    from ..recordings import Options, RecordingError, frames_of_file  # which need GStreamer
+    try:
+        frames_of_file(options.file, Options(*size_of(options), format_of(options),
+                                             int(options.header_bytes)))
+    except RecordingError as error:
+        raise Refused(error) from None
+
+
+def format_of(options):
+    return getattr(options, "format", "U16LE")
 
 
 def recording(options):
-    rate = f"framerate={options.rate}/1"
-    suffix = options.file.rpartition(".")[2].lower()
-    if suffix in ("npy", "oct"):
-        parser = ["npyparse" if suffix == "npy" else "octfileparse", rate]
+    """Returns the words that read the frames of FILE."""
+    suffix = suffix_of(options.file)
+    if suffix in (".npy", ".oct"):
+        parser = ["npyparse" if suffix == ".npy" else "octfileparse", "name=parser"]
     elif options.size:
-        samples, lines = options.size.split("x")
-        parser = ["octrawparse", f"samples={samples}", f"lines={lines}",
-                  f"format={getattr(options, 'format', 'U16LE')}",
-                  f"header-bytes={options.header_bytes}", rate]
+        samples, lines = map(str, size_of(options))
+        parser = ["octrawparse", "name=parser", Value("samples", samples), Value("lines", lines),
+                  Value("format", format_of(options)),
+                  Value("header-bytes", options.header_bytes)]
     else:
         raise Refused(f"{options.file} has no header: --size SAMPLESxLINES is needed")
-    return ["filesrc", "name=source", f"location={options.file}", "!", *parser, "!", "clocksync"]
+    return ["filesrc", "name=source", Value("location", options.file), "!", *parser]
 
 
 def scan(options):
     """Returns the element that numbers B-scans. A .oct recording has numbers."""
-    if options.file and options.file.lower().endswith(".oct"):
+    if suffix_of(options.file) == ".oct":
         return []
-    return ["octscan", "name=scan", f"b-scans={options.b_scans}", f"repeats={options.repeats}", "!"]
+    return ["octscan", "name=scan", *volume(options), "!"]
+
+
+def calibration_of_phantom(interp):
+    """Returns the wavelengths of octtestsrc, unless a calibration was asked for."""
+    if any(value.property in CALIBRATES for value in interp):
+        return []
+    return ["wavelength-min=1187", "wavelength-max=1433", "wavelength-unit=nm"]
 
 
 def conversion(options):
     """Returns the properties of octwindowinterp, of octfft, of octdisplay and of octvolume."""
     interp, fft = options.interp, options.fft
     if not (options.file or options.camera):
-        if not any(setting.partition("=")[0] in CALIBRATES for setting in interp):
-            interp = ["wavelength-min=1187", "wavelength-max=1433", "wavelength-unit=nm", *interp]
-        interp = ["background=frame", *interp]
+        interp = ["background=frame", *calibration_of_phantom(interp), *interp]
         fft = fft or ["depth-start=8"]
     interp = [*interp, *full_scale(options)]
     if options.range:
@@ -82,7 +117,7 @@ def conversion(options):
 
 
 def full_scale(options):
-    return [f"full-scale={options.full_scale}"] if options.full_scale else []
+    return [Value("full-scale", options.full_scale)] if options.full_scale else []
 
 
 def plots(options):
@@ -105,9 +140,9 @@ def levels():
 
 
 def words_of(options):
-    """Returns the pipeline as the arguments of gst-launch-1.0. Raises Refused."""
+    """Returns the words of the pipeline for launch.build (). Raises Refused."""
     if options.file:
-        source = recording(options)
+        source = [*recording(options), Value("framerate", f"{options.rate}/1"), "!", "clocksync"]
     else:
         source = camera(options) if options.camera else phantom(options)
     interp, fft, shown, above = conversion(options)

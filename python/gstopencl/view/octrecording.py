@@ -3,9 +3,10 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import pathlib
-import shlex
 import time
 
+from ..launch import Value, printed
+from ..settingslines import line_of
 from .branches import Branch
 from .gtk import GObject, Gst
 from .pictures import unused
@@ -54,23 +55,23 @@ def settings_of(element):
     for spec, value in own_properties(element):
         if isinstance(value, str) and pathlib.Path(value).is_file():
             value = pathlib.Path(value).resolve()
-        yield f"{spec.name}={getattr(value, 'value_nick', value)}"
+        yield line_of(spec.name, getattr(value, "value_nick", value))
 
 
 def text_of(value):
-    """Returns a value as gst-launch-1.0 takes it."""
+    """Returns a value as text, as gst_util_set_object_arg () takes it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return value.to_string() if isinstance(value, Gst.Caps) else getattr(value, "value_nick", value)
+    return value.to_string() if isinstance(value, Gst.Caps) \
+        else str(getattr(value, "value_nick", value))
 
 
 def launch_properties(element):
-    """Yields NAME=VALUE of each changed property, as gst-launch-1.0 takes it. Arrays are in the
-    launch line."""
+    """Yields a Value of each changed property. Arrays are in the launch line."""
     wanted = GObject.ParamFlags.READABLE | GObject.ParamFlags.WRITABLE
     for spec, value in changed_properties(element, lambda spec: spec.flags & wanted == wanted
                                           and spec.name not in ("name", "parent")):
-        yield f"{spec.name}={text_of(value)}"
+        yield Value(spec.name, text_of(value))
 
 
 def bytes_as_text(count):
@@ -92,7 +93,7 @@ def path_of_now(folder):
 class Recording(Branch):
     """Records from the tee `raw` on into PATH.npy, PATH-depths.npy or both. PATH.txt says how
     depths are made of the spectra. Queues take what the disk cannot take at once, and drop nothing.
-    Raises OSError if the settings cannot be written, and GLib.Error."""
+    Raises OSError or ValueError if the settings cannot be written, and GLib.Error."""
 
     def __init__(self, pipeline, words, path, kind="raw"):
         self.pipeline, self.words, self.path = pipeline, words, path
@@ -119,7 +120,7 @@ class Recording(Branch):
         chain = " ! ".join(f"{element.get_factory().get_name()} name={element.get_name()}"
                            for element in self.conversion())
         branches = {"raw": RAW, "depths": DEPTHS.format(chain)}
-        return " ".join(["tee name=files", *(branches[kind] for kind in self.kinds)])
+        return ["tee name=files", *(branches[kind] for kind in self.kinds)]
 
     def adopt_properties(self):
         if "depths" in self.kinds:
@@ -135,12 +136,12 @@ class Recording(Branch):
         return " and ".join(self.path_of(kind).name for kind in self.kinds)
 
     def write_settings(self):
-        lines = [f"# {self.names()}, recorded by opencl-view --oct",
-                 *settings_of(self.pipeline.get_by_name("interp")),
-                 f"# {shlex.join(['gst-launch-1.0', *self.words])}",
+        settings = "".join(settings_of(self.pipeline.get_by_name("interp")))
+        lines = [f"# {self.names()}, recorded by opencl-view --oct", settings.rstrip(),
+                 f"# gst-launch-1.0 {printed(self.words)}",
                  "# Properties that were not at their defaults when the recording began:",
                  *(" ".join(["#", element.get_factory().get_name(), f"name={element.get_name()}",
-                             *launch_properties(element)])
+                             *map(str, launch_properties(element))])
                    for element in elements_of(self.pipeline))]
         self.path.with_suffix(".txt").write_text("\n".join(lines) + "\n")
 
@@ -182,6 +183,6 @@ class Recording(Branch):
         self.remove()
         try:
             with self.path.with_suffix(".txt").open("a") as settings:
-                settings.write(f"# {said}\n")
+                settings.write(f"# {' '.join(said.splitlines())}\n")
         except OSError:  # a disk that is full
             pass

@@ -6,9 +6,12 @@ import collections
 import sys
 import time
 
+from ..calibration import MISSING, is_missing
 from ..frames import structure_of
+from ..launch import build
 from .branches import BranchingView
 from .gtk import GLib, Gst, Gtk, Pango, name_widget
+from .octoptions import GIVE_ONE
 from .octpanel import Panel
 from .octpipeline import PLOT
 from .octrecording import Recording, bytes_as_text, path_of_now
@@ -49,7 +52,7 @@ class Live(BranchingView):
 
     def __init__(self, words, folder, kind="raw", record=False, repeat=False,
                  quit_at_end=False):
-        pipeline = Gst.parse_launchv(words)
+        pipeline = build(words, Gst.parse_launch)
         sinks = list(filter(None, map(pipeline.get_by_name, NAMES)))
         self.signals = list(filter(None, map(pipeline.get_by_name, ("spectrum", "a_scan"))))
         self.words, self.folder, self.kind = words, folder, kind
@@ -138,6 +141,9 @@ class Live(BranchingView):
     def report(self):
         came, self.came = self.came, collections.Counter()
         frames, b_scans, above = (came[name] for name in COUNTED)
+        if MISSING not in self.warned and is_missing(self.pipeline.get_by_name("interp")):
+            self.warned.add(MISSING)
+            self.tell(f"{MISSING[0].upper()}{MISSING[1:]}: {GIVE_ONE}")
         return f"{frames} frames/s, of which {b_scans} B-scans and {above} en face projections " \
                "are shown"
 
@@ -210,7 +216,7 @@ class Live(BranchingView):
             self.folder.mkdir(parents=True, exist_ok=True)
             self.recording = Recording(
                 self.pipeline, self.words, path_of_now(self.folder), self.kind)
-        except (OSError, GLib.Error) as error:
+        except (OSError, ValueError, GLib.Error) as error:
             self.say(f"no recording: {getattr(error, 'message', error)}", failed=True)
 
     def say(self, text, failed=False):

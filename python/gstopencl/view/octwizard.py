@@ -326,10 +326,9 @@ class Wizard(Gtk.Assistant):
         """Writes the map, the dispersion and the settings, and returns the path of the last."""
         folder = folder.resolve()
         folder.mkdir(parents=True)
-        lines = []
-        for name in ["dispersion-phase"] if self.keeps_wavelengths() else \
-                ["resample-map", "dispersion-phase"]:
+        names = ["dispersion-phase"] if self.keeps_wavelengths() else \
+            ["resample-map", "dispersion-phase"]
+        for name in names:
             np.save(folder / f"{name}.npy", array_of(self.found, name))
-            lines.append(f"{name}={folder / name}.npy\n")
-        (folder / "settings.txt").write_text("".join(lines))
+        (folder / "settings.txt").write_text("".join(f"{name}={name}.npy\n" for name in names))
         return folder / "settings.txt"

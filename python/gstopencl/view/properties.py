@@ -208,15 +208,15 @@ def read_number(spec, text):
 
 
 def write_text(element, spec, text):
-    """Sets a property from text, if that changes it. None unsets a string, a structure or caps.
-    Raises ValueError with the reason if the text is not a value, or the element keeps another
-    one."""
-    if text == read_text(element, spec):
+    """Sets a property from text, if that changes it. None and an empty text unset a string, a
+    structure or caps. Raises ValueError with the reason if the text is not a value, or the element
+    keeps another one."""
+    if (text or None) == (read_text(element, spec) or None):
         return
     if is_number(spec):
         write_value(element, spec, read_number(spec, text))
     elif text is None or is_a(spec, [GObject.TYPE_STRING]):
-        write_value(element, spec, text)
+        write_value(element, spec, text or None)
     else:
         write_parsed(element, spec, text)
 

@@ -7,6 +7,7 @@
 
 #include <gst/video/video.h>
 
+#include <glib/gstdio.h>
 #include <glob.h>
 #include <set>
 #include <sys/socket.h>
@@ -179,6 +180,25 @@ TEST (test_a_location_with_a_counter_has_a_file_for_each_frame)
     }
     fail_unless_equals_int (int (files_like (folder.path + "/*").size ()), 3);
   }
+}
+
+/* A folder's name is not the user's choice of files. */
+TEST (test_a_counter_in_a_folder_is_part_of_its_name)
+{
+  Folder folder;
+  const std::string inner = folder.file ("5%d-%03d");
+  fail_unless_equals_int (g_mkdir (inner.c_str (), 0700), 0);
+  for (const char *name : {"whole.npy", "f%d.npy"}) {
+    Writer writer (kinds[0].caps, inner + "/" + name);
+    for (guint n = 0; n < 2; n++)
+      writer.push (kinds[0].size, n);
+    writer.end ();
+  }
+  for (const char *name : {"whole.npy", "f0.npy", "f1.npy"}) {
+    fail_unless (!read_npy (inner + "/" + name).values.empty (), "%s", name);
+    g_unlink ((inner + "/" + name).c_str ());
+  }
+  fail_unless_equals_int (g_rmdir (inner.c_str ()), 0);
 }
 
 TEST (test_lines_that_stand_apart_are_packed)

@@ -2,12 +2,13 @@
 """Promises: opencl-view --key shows the original, the matte and the result of a film, also beside
 each other. A file or colour that is dropped becomes the background, and stays after a seek. A
 recording has each frame and the film's sound, in step, and is whole after SIGTERM. Files that are
-no films are refused in one sentence.
+no films are refused in one sentence. Names may have any characters.
 
-usage: keyview.py OPENCL-VIEW
+usage: keyview.py OPENCL-VIEW [CHECK…]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import os
 import pathlib
 import signal
 import struct
@@ -15,9 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 import numpy as np
 
+from hostilenames import HOSTILE
 from xscreen import greens_on_screen, screen
 
 WIDTH, HEIGHT, RATE, FRAMES = 320, 240, 25, 50
@@ -260,6 +263,56 @@ def check_backgrounds(folder):
     close(view)
 
 
+def check_panel(folder):
+    """Checks that the panel and the controls show the key and the background that are in effect."""
+    view = view_of(folder / "film.mov")
+    rows = {name: view.controls.row("key", name)
+            for name in ("key-color", "auto-key", "background-color", "background-location")}
+
+    def text(name):
+        return next(w for w in widgets_in(rows[name].control)
+                    if isinstance(w, gtk.Gtk.Entry)).get_text()
+
+    def swatch(button):
+        return tuple(round(255 * part) for part in (
+            button.get_rgba().red, button.get_rgba().green, button.get_rgba().blue))
+
+    def is_green():
+        shown = int(text("key-color"), 0).to_bytes(4, "big")
+        return shown[0] == 255 and near(*zip(shown[1:], SCREEN)) and swatch(view.rows.swatch) == (
+            shown[1], shown[2], shown[3])
+
+    def shows_colour(rgb):
+        return (text("background-location") == "" and text("background-color") == colour(rgb)
+                and swatch(view.rows.colour) == rgb
+                and view.rows.behind.get_label() == "Picture or film…"
+                and is_over(view.sinks[0], rgb))
+
+    def shows_file():
+        return (text("background-location") == str(folder / "red.jpg")
+                and view.rows.behind.get_label() == "red.jpg" and is_over(view.sinks[0], RED))
+
+    run_until(view, lambda: shows_colour((128, 128, 128)) and is_green())
+    assert rows["auto-key"].control.get_active_id() == "screen"
+    drop(view, (folder / "red.jpg").as_uri())
+    run_until(view, shows_file)
+    drop(view, rgb=BLUE)
+    run_until(view, lambda: shows_colour(BLUE))
+    rows["background-location"].set(str(folder / "red.jpg"))
+    run_until(view, shows_file)
+    rows["background-location"].set("")
+    run_until(view, lambda: shows_colour(BLUE))
+    rows["background-color"].set(colour(AFTER))
+    run_until(view, lambda: shows_colour(AFTER))
+    view.use_key(0xc83c3c)
+    run_until(view, lambda: text("key-color") == "0xffc83c3c")
+    assert rows["auto-key"].control.get_active_id() == "none"
+    view.find_key()
+    run_until(view, lambda: is_green() and is_over(view.sinks[0], AFTER))
+    assert rows["auto-key"].control.get_active_id() == "screen"
+    close(view)
+
+
 def check_pick(view):
     """Checks that a click takes the key from the original, and that the result is back then."""
     view.pick_key()
@@ -284,8 +337,10 @@ def check_camera():
     view.feed_camera(True, "/dev/video7")  # There is no such device.
     run_until(view, lambda: "No virtual camera" in view.messages.text.get_text())
     assert not view.feeding and not view.rows.camera.get_active()
-    line, keyoutput.camera_line = keyoutput.camera_line, lambda device: line(device).replace(
-        f"v4l2sink name=file device={device}", "fakesink name=file enable-last-sample=true")
+    text, device = keyoutput.camera_words("/dev/video7")
+    assert device == ("device", "/dev/video7")
+    keyoutput.camera_words = lambda _: [
+        text.replace("v4l2sink name=file", "fakesink name=file enable-last-sample=true")]
     view.feed_camera(True)
     run_until(view, lambda: view.feeding.sink.get_property("last-sample"))
     caps = view.feeding.sink.get_property("last-sample").get_caps()
@@ -390,6 +445,49 @@ def check_full_disk(folder):
     close(view)
 
 
+def check_hostile_names(folder):
+    """Checks that names of films, backgrounds, clean plates and outputs are names."""
+    place = folder / "names"
+    place.mkdir()
+    os.chdir(place)
+    os.link(folder / "film.mov", "ok.npy")
+    for name in HOSTILE:
+        os.link(folder / "film.mov", name)
+        os.link(folder / "red.jpg", f"{name}.jpg")
+        view = key.view_of(["--background", f"{name}.jpg", "--plate", f"{name}.jpg", "--", name])
+        assert not view.messages.bar.get_visible(), view.messages.text.get_text()
+        uri = view.pipeline.get_by_name("source").get_property("uri")
+        assert urllib.parse.unquote(uri) == f"file://{place}/{name}", uri
+        assert view.key.get_property("plate-location") == f"{name}.jpg"
+        assert view.key.get_property("background-location") == f"{place}/{name}.jpg"
+        drop(view, (folder / "red.jpg").as_uri())
+        drop(view, (place / f"{name}.jpg").as_uri())
+        assert view.key.get_property("background-location") == f"{place}/{name}.jpg"
+        close(view)
+    before = set(os.listdir())
+    for name in HOSTILE[0], HOSTILE[4]:
+        running = program("--background", f"{name}.jpg", "--plate", f"{name}.jpg", "--output",
+                          f"-{name}.mkv", "--quit-at-end", "--", name)
+        _, said = running.communicate(timeout=TIMEOUT)
+        assert running.returncode == 0, said
+        shown, *_ = decoded(place / f"-{name}.mkv", place)
+        assert len(shown) == FRAMES, len(shown)
+        assert np.abs(shown[:, MARGIN:TOP - MARGIN, MARGIN:-MARGIN].astype(int) - RED).max() <= 16
+    assert set(os.listdir()) - before == {f"-{HOSTILE[0]}.mkv", f"-{HOSTILE[4]}.mkv"}
+    os.mkfifo("pipe.mov")
+    bad = os.fsdecode(b"\xff.mov")
+    os.link(folder / "film.mov", bad)
+    for words, reason in (("--camera", f"/dev/{HOSTILE[0]}"), "no such camera"), \
+            (["--quit-at-end", "pipe.mov"], "not a regular file"), \
+            (["--background", "pipe.mov"], "not a regular file"), ([bad], "not UTF-8"), \
+            (["--loopback", f"/dev/{HOSTILE[0]}"], "no such device"), \
+            (["-dash.mov"], "no such option (see --help): -dash.mov"):
+        running = program(*words)
+        _, said = running.communicate(timeout=TIMEOUT)
+        assert running.returncode == 1 and reason in said and "Traceback" not in said, (words, said)
+    os.chdir("/")
+
+
 def check_refusals(folder):
     """Checks one sentence for each thing that cannot be."""
     for words, reason in (
@@ -427,10 +525,12 @@ with tempfile.TemporaryDirectory() as name, screen():
     gtk.Gst.init(None)
     assert gtk.Gtk.init_check(None)[0]
     place = pathlib.Path(name)
-    keyfiles.VIRTUAL_DEVICES, keyfiles.COLOURS = place / "devices", place / "colours"
+    keyfiles.VIRTUAL_DEVICES = place / "devices"
     write_files(place)
-    for check in (check_views, check_backgrounds, check_camera, check_recording, check_end,
-                  check_film_end, check_full_disk, check_refusals):
+    checks = [globals()[f"check_{name}"] for name in sys.argv[2:]]
+    for check in checks or (
+            check_views, check_backgrounds, check_panel, check_camera, check_recording, check_end,
+            check_film_end, check_full_disk, check_refusals, check_hostile_names):
         began = time.monotonic()
         check(*([place] if check.__code__.co_argcount else []))
         print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)

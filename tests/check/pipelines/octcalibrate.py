@@ -54,7 +54,7 @@ def check_mirrors():
                      "--mirror", "two.npy", "--subtract", "dark.npy")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "width of the first mirror's peak" in done.stdout, done.stdout
-    assert settings() == ["resample-map=./resample-map.npy", "dispersion-phase=./dispersion-phase.npy"]
+    assert settings() == ["resample-map=resample-map.npy", "dispersion-phase=dispersion-phase.npy"]
     found, expected = np.load("resample-map.npy"), true_map()
     # The samples at the ends determine depth 0 and the scale of depths.
     slope = np.gradient(expected)
@@ -114,7 +114,7 @@ def check_maps_of_others():
     place_of(np.arange(SAMPLES)).astype("<f4").tofile("Chirp.data")
     done = calibrate("--chirp", "Chirp.data", "--samples", str(SAMPLES))
     assert done.returncode == 0, done.stderr
-    assert settings() == ["resample-map=./resample-map.npy"]
+    assert settings() == ["resample-map=resample-map.npy"]
     assert np.abs(np.load("resample-map.npy") - true_map()).max() < 1e-3
 
     done = calibrate("--polynomial", "1,1000,20", "--samples", str(SAMPLES))
@@ -184,7 +184,20 @@ def check_sharpening_of_recordings():
     with open("sharp/settings.txt", encoding="utf-8") as file:
         values = dict(line.split("=") for line in file.read().split())
     assert abs(float(values["dispersion-a2"]) / 6e-5 - 1) < 0.05, values
-    assert values["resample-map"] == "sharp/resample-map.npy", values
+    assert values["resample-map"] == "resample-map.npy", values
+
+
+def check_names():
+    """A file of settings has the same lines in a folder of any name."""
+    folder = "x\nwindow=bogus "
+    outputs(folder, "--mirror", "one.npy", "--subtract", "dark.npy")
+    with open(os.path.join(folder, "settings.txt"), encoding="utf-8") as file:
+        assert file.read() == "resample-map=resample-map.npy\n"
+    for name in "x\nwindow=bogus.npy", "map.npy ":
+        with open(name, "wb") as file:
+            np.save(file, np.arange(float(SAMPLES)))
+        done = calibrate("--resample-map", name, "--sharpen", "two.npy", "--output", folder)
+        assert done.returncode == 1 and "settings.txt" in done.stderr, done
 
 
 def check_refusals():
@@ -219,4 +232,5 @@ with tempfile.TemporaryDirectory() as folder:
     check_maps_of_others()
     check_recordings()
     check_sharpening_of_recordings()
+    check_names()
     check_refusals()

@@ -4,8 +4,9 @@ spectrum and the A-scan, of a phantom, a file and a camera. Keys and the handles
 change the display, and a click chooses the A-line of the plots. A recording of spectra, of depths
 or of both has every frame, however slow the window is, and the settings in a file beside it. A
 recording that fails does not affect the window. The wizard finds the calibration of two mirrors.
-Each widget has a name for screen readers. gst-launch-1.0 runs what --print prints. oct-live.sh does
-the same.
+Each widget has a name for screen readers. gst-launch-1.0 runs what --print prints. Names have any
+characters. A size that does not fit a raw file is refused with those that fit, and a window says
+that a calibration is missing. oct-live.sh does the same.
 
 usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER [CHECK…]
 
@@ -15,6 +16,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +25,7 @@ import time
 
 import numpy as np
 
+from hostilenames import HOSTILE
 from octwriter import Recording, chirp_of
 from xscreen import greens_on_screen, levels_on_screen, screen
 
@@ -40,7 +43,7 @@ def run(*options):
 
 def live_of(*options, **more):
     """Returns the window of the options. `more`: other attributes of it"""
-    words = *options, "--folder", "recorded"
+    words = "--folder", "recorded", *options
     live = oct.live_of(octoptions.options_of([str(word) for word in words]))
     for name, value in more.items():
         setattr(live, name, value)
@@ -519,6 +522,72 @@ def check_ended_by_signal():
     assert f"# {len(recorded)} frames of" in settings, settings
 
 
+def check_hostile_names():
+    """Names are values of properties, and lines of settings stay whole."""
+    values = frames_of_phantom(2)
+    os.mkdir("names")
+    os.chdir("names")
+    for name in HOSTILE:
+        np.save(f"{name}.npy", values)
+        pathlib.Path(name).write_text("\n".join(map(str, np.linspace(1187, 1433, SAMPLES))))
+        before = set(os.listdir())
+        live = live_of("--wavelengths", name, "--", f"{name}.npy")
+        interp = live.pipeline.get_by_name("interp")
+        assert live.source().get_property("location") == f"{name}.npy"
+        assert interp.get_property("wavelengths") == name
+        check_hostile_settings(live, os.path.abspath(name))
+        live.window.destroy()
+        assert set(os.listdir()) == before, set(os.listdir()) - before
+    for words, name in ((("--camera",), "camera-name"),
+                        (("--camera", "Fake_1", "--features"), "features")):
+        live = live_of(*words, HOSTILE[0])
+        assert live.source().get_property(name) == HOSTILE[0]
+        live.window.destroy()
+    done = run("--camera", 'nobody" ! filesink location="pwned', "--folder", "-new")
+    assert done.returncode == 1 and "amera" in done.stderr and not os.path.exists("pwned"), done
+    done = run("--frames", 5, "--record", "--folder", '-" ! filesink location=pwned\n', *TISSUE)
+    assert done.returncode == 0 and not os.path.exists("pwned"), done
+    (recorded,) = pathlib.Path('-" ! filesink location=pwned\n').glob("*.npy")
+    assert np.array_equal(np.load(recorded), frames_of_phantom(5))
+    os.chdir("..")
+    shutil.rmtree("names")
+
+
+def check_hostile_settings(live, path):
+    """Checks that a file of settings has the path of the wavelengths and nothing else, or that the
+    recording is refused."""
+    live.record()
+    if "\n" in path or path != path.rstrip():
+        assert not live.recording and "does not fit into a line" in live.told, live.told
+        os.rmdir("recorded")
+        return
+    (settings,) = pathlib.Path("recorded").glob("*.txt")
+    live.end_of_recording("a reason\nwindow=bogus")
+    lines = [line for line in settings.read_text().splitlines() if not line.startswith("#")]
+    assert lines == [f"wavelengths={path}"], lines
+    again = gtk.Gst.ElementFactory.make("octwindowinterp")
+    again.set_property("settings", str(settings))
+    assert again.get_property("wavelengths") == path
+    shutil.rmtree("recorded")
+
+
+def check_sizes():
+    """Sizes that do not fit a raw file are refused, with those that do, and a window says where a
+    calibration is missing."""
+    np.zeros((400, 1664), "<u2").tofile("unknown.raw")
+    done = run("--size", "1024x512", "unknown.raw")
+    assert done.returncode == 1 and "1664x400" in done.stderr, done
+    np.save("few.npy", frames_of_phantom(2))
+    for words in ("few.npy",), ("--wavelength-range", "1187,1433", "few.npy"), TISSUE:
+        live = live_of(*words)
+        shown = Shown(live)
+        play_until(live, lambda: shown.least() > 3 and "frames/s" in live.status.get_text())
+        is_said = "no calibration" in live.messages.text.get_text().lower()
+        assert is_said == (words == ("few.npy",)), (words, live.messages.text.get_text())
+        assert not is_said or "--wavelengths" in live.messages.text.get_text()
+        end(live)
+
+
 def check_script():
     done = run(*TISSUE, "--frames", 20, "--record", "--folder", "recorded")
     assert done.returncode == 0, done
@@ -547,7 +616,7 @@ with screen(), tempfile.TemporaryDirectory() as work:
     for check in checks or (
             check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_depths,
             check_wizard, check_printed_pipeline, check_failing_recordings, check_files, check_camera,
-            check_script, check_ended_by_signal):
+            check_hostile_names, check_sizes, check_script, check_ended_by_signal):
         began = time.monotonic()
         check()
         print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)

@@ -170,6 +170,25 @@ def check_settings(folder):
     raises(["settings", "octwindowinterp"], gstopencl.process, spectra, "octfft", "window=hann")
     raises(["nosuchelement"], gstopencl.process, spectra, "octfft ! nosuchelement")
     raises(["int64"], gstopencl.process, spectra.astype(int))
+    raises(["does not fit into a line"], gstopencl.process, spectra,
+           settings={"wavelengths": "a.npy\nwindow=hann"})
+
+
+def check_settings_name_files(folder):
+    """A relative name in a dictionary is that of the current folder, not of temporary files."""
+    spectra, name = noise(3, 2, 8, 256), f"map-{os.getpid()}.npy"
+    np.save(folder / name, np.arange(256) ** 0.999)
+    other = pathlib.Path(tempfile.gettempdir(), name)
+    np.save(other, np.arange(256.0))
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        made, expected = (gstopencl.process(spectra, settings={"resample-map": path})
+                          for path in (name, str(folder / name)))
+    finally:
+        os.chdir(before)
+        other.unlink()
+    assert np.array_equal(made, expected)
 
 
 def write_all(folder, spectra):
@@ -924,9 +943,10 @@ def check_large(folder, aside, shared):
     check_refusals(folder)
 
 
-CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings, check_inputs,
-          check_hostile, check_pickles, check_parts, check_not_split, check_zarr_on_disk,
-          check_formats, check_choice, check_special_files, check_said, check_alone, check_verdicts,
+CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings,
+          check_settings_name_files, check_inputs, check_hostile, check_pickles, check_parts,
+          check_not_split, check_zarr_on_disk, check_formats, check_choice, check_special_files,
+          check_said, check_alone, check_verdicts,
           check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
 if sys.argv[2:]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Promises: the examples in pipelines/programs/ agree with numpy. A mesh that the device generates
-needs no upload.
+needs no upload. Names of files may have any characters.
 
 usage: programs.py PROGRAMS-FOLDER BUILD-FOLDER
 
@@ -10,11 +10,14 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
+
+from hostilenames import HOSTILE
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
@@ -262,9 +265,23 @@ def check_resnet():
             np.save(file, np.load(file)[::-1] * np.float32(0.9))
 
 
+def check_names():
+    """Files of any name are read and written, and change nothing else."""
+    made("laplacian.sh", "expected.npy")
+    before = set(os.listdir())
+    for name in HOSTILE:
+        shutil.copy(PICTURE, name)
+        made("laplacian.sh", "--picture", name, f"./{name.replace('%d', '%')}.npy")
+        (written,) = set(os.listdir()) - before - {name}
+        assert np.array_equal(np.load(written), np.load("expected.npy")), name
+        os.unlink(written)
+        os.unlink(name)
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     check_endings()
+    check_names()
     check_distance()
     check_nothing_is_uploaded()
     check_mandelbrot()

@@ -639,7 +639,7 @@ def check_program():
                               text=True, timeout=100, check=False)
         assert done.returncode == status and done.stderr.startswith(reason), done
     for words, entry in ((["a.OCT"], "--oct"), (["b.npy"], "--oct"), (["c.mkv"], "--key")):
-        assert main.entry_of(words) == [entry, *words]
+        assert main.entry_of(words) == [entry, "--", *words]
     assert main.entry_of(["filesrc", "location=c.mkv"]) == ["filesrc", "location=c.mkv"]
 
 

@@ -1,0 +1,142 @@
+"""demo.sh: the first B-scan of a recording as a picture
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import errno
+import os
+import pathlib
+import secrets
+import shutil
+import signal
+import sys
+
+from .launch import Value, build, printed
+from .view.arguments import Refused, fault_of
+from .view.octoptions import (FILE, GIVE_ONE, add_calibration, add_file, add_range, parser_of,
+                              read)
+from .view.octpipeline import calibration_of_phantom, check_size, recording, suffix_of
+
+PROGRAM = "demo.sh"
+USAGE = f"""demo.sh [OPTION…] [FILE]
+
+Installs what is missing (Debian 12 and 13), builds, and writes the first B-scan of FILE as a
+picture. Without FILE, of a tissue that octtestsrc makes. Without anything, also shows the keying of
+a green screen as greenscreen.sh does, before and after.
+
+{FILE}"""
+EXAMPLES = """Examples:
+  demo.sh recording.oct
+  demo.sh --size 2048x999 --wavelengths lambda.npy --dispersion 8e-5,2.7e-9 --db -10,42 tape.raw"""
+TISSUE = "octtestsrc num-buffers=1 pattern=layers ! " \
+         "video/x-raw(memory:OpenCLMemory),width=2048,height=512"
+
+
+def add_picture(parser):
+    group = parser.add_argument_group("Picture")
+    add_range(group)
+    group.add_argument("--output", metavar="FILE", default="bscan.png",
+                       help="(default: bscan.png, in the current folder)")
+    parser.add_argument("--no-install", action="store_true", help="names packages that are missing "
+                        "and fails, instead of installing them")
+    parser.add_argument("--verbose", action="store_true", help="shows pipelines, and the output of "
+                        "the installation and of the build")
+
+
+def words_of(options):
+    """Returns the words of the pipeline for launch.build (), up to the picture. Raises Refused."""
+    source, interp, fft = [TISSUE], options.interp, [*options.fft, *options.range]
+    if options.file:
+        source = [*recording(options), "! openclupload"]
+        # The range of a recording is not known: black and white are found in the frame.
+        if suffix_of(options.file) == ".oct" and not options.range:
+            fft.append(Value("db-auto", "true"))
+    else:
+        interp = [*calibration_of_phantom(interp), *interp]
+        # No rows of DC
+        fft = ["depth-start=8 depth-count=840 db-min=0 db-max=60", *fft]
+    return [*source, "! octwindowinterp name=interp", *interp, "! octfft name=fft", *fft,
+            "! opencldownload ! videoconvert ! pngenc snapshot=true !"]
+
+
+def play(words):
+    """Returns the picture as bytes, and prints warnings. Raises Refused."""
+    from .calibration import MISSING, Gst, is_missing
+    from .frames import start_gstreamer
+    from gi.repository import GLib
+
+    start_gstreamer()
+    try:
+        pipeline = build([*words, "fakesink name=picture sync=false"], Gst.parse_launch)
+    except (ValueError, GLib.Error) as error:
+        raise Refused(getattr(error, "message", error)) from None
+    pipeline.set_state(Gst.State.PLAYING)
+    try:
+        follow(pipeline.get_bus(), Gst.MessageType)
+        if is_missing(pipeline.get_by_name("interp")):
+            say(f"{MISSING}: {GIVE_ONE}")
+        sample = pipeline.get_by_name("picture").get_property("last-sample")
+    finally:
+        pipeline.set_state(Gst.State.NULL)
+    if not sample:
+        raise Refused("not one whole frame")
+    return sample.get_buffer().extract_dup(0, sample.get_buffer().get_size())
+
+
+def follow(bus, kinds):
+    """Waits for the end, and prints what elements say. Raises Refused for an error."""
+    while True:
+        message = bus.timed_pop_filtered(
+            2**64 - 1, kinds.ERROR | kinds.WARNING | kinds.INFO | kinds.EOS)
+        if message.type == kinds.EOS:
+            return
+        if message.type == kinds.ERROR:
+            raise Refused(message.parse_error()[0].message)
+        parse = message.parse_warning if message.type == kinds.WARNING else message.parse_info
+        say(parse()[0].message)
+
+
+def say(text):
+    print(f"{PROGRAM}: {text}", file=sys.stderr)
+
+
+def write(path, picture):
+    """Writes a file that replaces the last one when it is whole. Links are followed, and a file
+    that exists keeps its mode. Raises Refused."""
+    target = pathlib.Path(path).resolve()
+    unfinished = target.with_name(f".{secrets.token_hex(8)}.png")
+    try:
+        if target.exists() and fault_of(target):
+            raise OSError(errno.EINVAL, fault_of(target))
+        unfinished.write_bytes(picture)
+        if target.exists():
+            shutil.copymode(target, unfinished)
+        os.replace(unfinished, target)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise Refused(f"--output {path}: {error.strerror}") from None
+    print(target)
+
+
+def main(words):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        options = read(parser_of(PROGRAM, USAGE, EXAMPLES, (
+            add_file, add_calibration, add_picture)), words)
+        if options.device:
+            os.environ["GST_OPENCL_DEVICE"] = options.device
+        words = words_of(options)
+        shown = printed([*words, "filesink name=file", Value("location", options.output)])
+        if options.print:
+            print(shown)
+            return
+        check_size(options)
+        print(f"B-scan of {options.file or 'the tissue that octtestsrc makes'}", file=sys.stderr)
+        if options.verbose:
+            print(f"gst-launch-1.0 {shown}", file=sys.stderr)
+        write(options.output, play(words))
+    except Refused as refused:
+        sys.exit(f"{PROGRAM}: {refused}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
