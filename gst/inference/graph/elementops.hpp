@@ -26,6 +26,19 @@ struct ElementOp {
   gint64 (*whole) (const gint64 *x, const double *p);  /* (nullable) */
 };
 
+/* These keep NaN, as NumPy does. */
+inline double
+larger (double a, double b)
+{
+  return a > b || a != a ? a : b;
+}
+
+inline double
+smaller (double a, double b)
+{
+  return a < b || a != a ? a : b;
+}
+
 /* (nullable) */
 const ElementOp *element_op (const std::string &name);
 
