@@ -127,7 +127,7 @@ struct InferenceWork {
 #endif
   bool has_video = false;
   guint frames = 0;                /* of the current batch */
-  std::shared_ptr<GstBuffer> last; /* (nullable): frame of the batch */
+  std::shared_ptr<GstBuffer> last; /* (nullable): frame */
   std::vector<gint64> offsets;     /* of each output in a buffer, in bytes */
 };
 } // namespace
@@ -632,9 +632,8 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (work->network && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->network->clear_state ();
-  if (work->settings.batch_size > 1) {
+  if (work->settings.batch_size > 1)
     work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
-  }
 }
 
 static gboolean
@@ -729,7 +728,8 @@ push_part (GstOpenCLInference *self, GstBuffer *whole, guint frames)
          "batch-size=%u",
             frames, batch_size),
         (NULL));
-  gst_pad_push_event (source, gst_event_new_caps (caps));
+  if (!gst_pad_push_event (source, gst_event_new_caps (caps)))
+    gst_pad_mark_reconfigure (source);
   gst_caps_unref (own);
   gst_caps_unref (caps);
 }

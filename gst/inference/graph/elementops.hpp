@@ -6,6 +6,8 @@
 
 #include "../model/array.hpp"
 
+#include <cmath>
+
 namespace inference {
 /* An operator on one element of each operand. In the texts, $0 … are operands and %0 …
  * parameters. T is the type that is computed with and M the integer type of a comparison's
@@ -30,13 +32,13 @@ struct ElementOp {
 inline double
 larger (double a, double b)
 {
-  return a > b || a != a ? a : b;
+  return a > b || std::isnan (a) ? a : b;
 }
 
 inline double
 smaller (double a, double b)
 {
-  return a < b || a != a ? a : b;
+  return a < b || std::isnan (a) ? a : b;
 }
 
 /* (nullable) */
