@@ -108,13 +108,17 @@ Recording::set_caps (GstCaps *caps)
       fail (error);
     return false;
   }
-  if (file.is_open () && wanted != format) {
+  FrameFormat whole = wanted;
+  if (joins_arrays && !is_video && !first.shape.empty () && !whole.shape.empty ())
+    whole.shape[0] = std::max (whole.shape[0], first.shape[0]);
+  if (file.is_open () && whole != first) {
     fail (g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "%s has frames of another shape or type: use %%d in location to write one file a "
         "frame",
         location.c_str ()));
     return false;
   }
+  joined = joined || (file.is_open () && wanted != first);
   format = wanted;
   return true;
 }
@@ -126,11 +130,17 @@ Recording::write_frame (const guint8 *data, gsize size, GError **error)
 {
   const bool each = is_for_each_frame (location);
 
+  if (!file.is_open ())
+    first = format;
+  elements += format.shape.empty () ? 0 : format.shape[0];
   if (!file.is_open ()
       && !file.create (
           location_of (location, frames), suffix,
           [this, each] (guint64 count, std::string &header, GError **why) {
-            return make_header (format, !each, count, header, why);
+            FrameFormat all = format;
+            if (joined)
+              all.shape.erase (all.shape.begin ());
+            return make_header (all, !each, joined ? elements : count, header, why);
           },
           !each, error))
     return false;

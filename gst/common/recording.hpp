@@ -35,11 +35,13 @@ public:
   using MakeHeader = std::function<bool (const FrameFormat &format, bool growing,
       guint64 frames, std::string &header, GError **error)>;
 
-  /* The temporary name of an incomplete file ends with `suffix`. */
+  /* The temporary name of an incomplete file ends with `suffix`. With `joins_arrays`, a
+   * growing file joins arrays that are shorter than the first one along their outermost
+   * length. */
   Recording (GstElement *sink, const std::string &location, const std::string &suffix,
-      MakeHeader make_header)
+      MakeHeader make_header, bool joins_arrays = false)
       : sink (sink), location (location), suffix (suffix),
-        make_header (std::move (make_header))
+        make_header (std::move (make_header)), joins_arrays (joins_arrays)
   {
   }
 
@@ -64,12 +66,15 @@ private:
   GstElement *const sink;
   const std::string location, suffix;
   const MakeHeader make_header;
-  FrameFormat format;
+  const bool joins_arrays;
+  FrameFormat format, first; /* of the current and of the first frame */
   bool is_video = false;
   GstVideoInfo info;
   GrowingFile file;
   std::vector<guint8> rows; /* packed copy of a frame with padding */
   guint frames = 0;
+  guint64 elements = 0; /* outermost lengths of all frames */
+  bool joined = false;
   bool failed = false;
 };
 

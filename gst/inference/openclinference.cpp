@@ -27,6 +27,7 @@
  * start, after a flush and at a DISCONT buffer.
  *
  * With a `batch-size` of N, every N frames give one buffer, with the time of the last frame.
+ * Frames that are left at the end, at new caps, a new segment or a gap give a shorter one.
  *
  * Operators that are not supported are listed in one error. The weights are uploaded once,
  * also for several elements with the same model.
@@ -125,8 +126,9 @@ struct InferenceWork {
   std::unique_ptr<inference::TensorMeta> meta;
 #endif
   bool has_video = false;
-  guint frames = 0;            /* of the current batch */
-  std::vector<gint64> offsets; /* of each output in a buffer, in bytes */
+  guint frames = 0;                /* of the current batch */
+  std::shared_ptr<GstBuffer> last; /* (nullable): frame */
+  std::vector<gint64> offsets;     /* of each output in a buffer, in bytes */
 };
 } // namespace
 
@@ -630,6 +632,8 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (work->network && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->network->clear_state ();
+  if (work->settings.batch_size > 1)
+    work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
 }
 
 static gboolean
@@ -695,6 +699,61 @@ gst_opencl_inference_process (GstOpenCLFilter *filter, GstBuffer *input,
 
 /* --- events and queries --- */
 
+/* Pushes the results of the first frames of a batch, with caps of their own. An output whose
+ * first length is not that of the batch is whole. */
+static void
+push_part (GstOpenCLInference *self, GstBuffer *whole, guint frames)
+{
+  const InferenceWork *work = self->work;
+  const guint batch_size = work->settings.batch_size;
+  const auto &ports = work->network->outputs ();
+  GstPad *source = GST_BASE_TRANSFORM_SRC_PAD (self);
+  std::vector<inference::NetworkOutput> outputs;
+  GstBuffer *part = gst_buffer_new ();
+  gst_buffer_copy_into (part, whole, GST_BUFFER_COPY_METADATA, 0, -1);
+  for (gsize n = 0; n < ports.size (); n++) {
+    inference::Shape shape = ports[n].tensor.shape;
+    if (!shape.empty () && shape[0] == batch_size)
+      shape[0] = frames;
+    outputs.push_back ({ports[n].name, ports[n].type, shape});
+    gst_buffer_copy_into (part, whole, GST_BUFFER_COPY_MEMORY, gsize (work->offsets[n]),
+        gsize (inference::count_of (shape)) * inference::size_of (ports[n].type));
+  }
+  GstCaps *caps = gst_pad_get_current_caps (source), *own = gst_caps_copy (caps);
+  set_tensor_fields (gst_caps_get_structure (own, 0), outputs);
+  gst_pad_push_event (source, gst_event_new_caps (own));
+  if (gst_pad_push (source, part) == GST_FLOW_NOT_NEGOTIATED)
+    GST_ELEMENT_WARNING (self, STREAM, FAILED,
+        ("the last %u frames have no output: downstream takes only whole batches of "
+         "batch-size=%u",
+            frames, batch_size),
+        (NULL));
+  if (!gst_pad_push_event (source, gst_event_new_caps (caps)))
+    gst_pad_mark_reconfigure (source);
+  gst_caps_unref (own);
+  gst_caps_unref (caps);
+}
+
+/* Runs a batch that is not full, with its last frame repeated. */
+static void
+push_rest (GstOpenCLInference *self)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (self);
+  const std::shared_ptr<GstBuffer> last = self->work->last;
+  const guint frames = self->work->frames;
+  GstBuffer *whole = nullptr;
+  bool done = frames > 0;
+  while (done && !whole)
+    done = klass->submit_input_buffer (transform, FALSE, gst_buffer_ref (last.get ()))
+               == GST_FLOW_OK
+           && klass->generate_output (transform, &whole) == GST_FLOW_OK;
+  if (whole)
+    push_part (self, whole, frames);
+  gst_clear_buffer (&whole);
+  self->work->frames = 0;
+}
+
 static gboolean
 gst_opencl_inference_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
@@ -704,11 +763,10 @@ gst_opencl_inference_sink_event (GstBaseTransform *transform, GstEvent *event)
     work->network->clear_state ();
     work->frames = 0;
   }
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && work->frames > 0)
-    GST_ELEMENT_WARNING (self, STREAM, FAILED,
-        ("%u frames at the end have no output, expected a multiple of batch-size=%u",
-            work->frames, work->settings.batch_size),
-        (NULL));
+  const GstEventType type = GST_EVENT_TYPE (event);
+  if (type == GST_EVENT_EOS || type == GST_EVENT_CAPS || type == GST_EVENT_SEGMENT
+      || type == GST_EVENT_GAP)
+    push_rest (self);
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_inference_parent_class)
       ->sink_event (transform, event);
 }

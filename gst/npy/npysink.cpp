@@ -12,6 +12,8 @@
  * (frames, lines, samples) for OCT data, and (frames, …) for arrays. If the file name in
  * `location` contains `%d`, each frame goes to a file of its own, without the outermost
  * dimension.
+ * If arrays are shorter than the first one in the outermost dimension, as the last batch of
+ * `openclinference` may be, all are joined along it: the file has the shape (elements, …).
  *
  * A file has a temporary name with the same prefix until it is complete, at EOS or when
  * the pipeline stops. Its header always counts the frames written so far, so that it can
@@ -111,7 +113,7 @@ make_recording (GstNpySink *self)
         ("location is not set: set it to the name of a .npy file"), (nullptr));
     return nullptr;
   }
-  return new opencl::Recording (GST_ELEMENT (self), location, "", make_header);
+  return new opencl::Recording (GST_ELEMENT (self), location, "", make_header, true);
 }
 
 /* --- the class --- */

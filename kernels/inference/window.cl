@@ -57,10 +57,8 @@ output_offset_of (Place place, global const long *g)
 
 #if POOLING
 #if IS_REAL
-#define LARGER(a, b) fmax (a, b)
 #define LEAST (-INFINITY)
 #else
-#define LARGER(a, b) max (a, b)
 #define LEAST (REAL) LEAST_INTEGER
 #endif
 
@@ -160,7 +158,7 @@ find_maximum (global const STORED *restrict input, long input_offset,
           continue;
         const REAL value = LOAD_ONE (
             from + at_z * FROM_STEP (0) + at_y * FROM_STEP (1) + at_x * FROM_STEP (2));
-        if (!found || value > largest) {
+        if (!found || value > largest || (value != value && largest == largest)) {
           largest = value;
           found = true;
           index = column_major

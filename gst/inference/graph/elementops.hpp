@@ -6,6 +6,8 @@
 
 #include "../model/array.hpp"
 
+#include <cmath>
+
 namespace inference {
 /* An operator on one element of each operand. In the texts, $0 … are operands and %0 …
  * parameters. T is the type that is computed with and M the integer type of a comparison's
@@ -25,6 +27,19 @@ struct ElementOp {
   double (*number) (const double *x, const double *p); /* (nullable) */
   gint64 (*whole) (const gint64 *x, const double *p);  /* (nullable) */
 };
+
+/* These keep NaN, as NumPy does. */
+inline double
+larger (double a, double b)
+{
+  return a > b || std::isnan (a) ? a : b;
+}
+
+inline double
+smaller (double a, double b)
+{
+  return a < b || std::isnan (a) ? a : b;
+}
 
 /* (nullable) */
 const ElementOp *element_op (const std::string &name);

@@ -122,6 +122,10 @@ fold_into (Graph &graph, ConvolutionOp &convolution, const Operation &operation,
     if (op == "Div")
       for (float &number : numbers)
         number = 1 / number;
+    /* A sum of infinite products is not the product of a sum. */
+    if (!std::all_of (numbers.begin (), numbers.end (),
+            [] (float number) { return std::isfinite (number); }))
+      return false;
     scale_filters (convolution, numbers);
   } else {
     convolution.bias.resize (gsize (channels), 0);
@@ -183,6 +187,8 @@ fold_padding (Graph &graph)
         const gint64 at = gint64 (n) - before[d];
         plain = table->index[n] == (at >= 0 && at < length ? at : -1);
       }
+      /* The convolution would read the end that the padding cuts off. */
+      plain = plain && before[d] + length <= gint64 (table->index.size ());
     }
     if (!plain)
       continue;

@@ -52,10 +52,10 @@ reduce_on_host (const Array &array, const ReduceOp &what, const Shape &kept)
       sum += value;
       break;
     case ReduceOp::maximum:
-      sum = std::fmax (sum, value);
+      sum = larger (sum, value);
       break;
     case ReduceOp::minimum:
-      sum = std::fmin (sum, value);
+      sum = smaller (sum, value);
       break;
     case ReduceOp::product:
       sum *= value;

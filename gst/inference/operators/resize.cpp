@@ -36,11 +36,13 @@ struct ResizeRules {
 
 /* `fraction` is from 0 to 1. */
 Neighbours
-nearest_neighbour (double fraction, const std::string &rule)
+nearest_neighbour (double fraction, double scale, const std::string &rule)
 {
   bool upper = fraction > 0.5;
   if (rule == "round_prefer_ceil")
     upper = fraction >= 0.5;
+  else if (rule == "before opset 11")
+    upper = scale < 1 && fraction > 0;
   else if (rule == "floor")
     upper = false;
   else if (rule == "ceil")
@@ -91,24 +93,28 @@ struct Resizing {
   double roi[2] = {0, 1};
 };
 
-double
+/* In float32 and with the rounded length, as onnxruntime computes it: which neighbour is the
+ * nearest depends on the last digit. */
+float
 position_of (gint64 n, const Resizing &r, const std::string &rule)
 {
-  const double x = double (n), length = double (r.from);
-  const double scaled = r.scale * length; /* before it was rounded to `to` */
+  const float x = float (n), length = float (r.from), resized = float (r.to);
+  const float scale = float (r.scale);
   if (rule == "align_corners")
-    return scaled == 1 ? 0 : x * (length - 1) / (scaled - 1);
+    return r.to == 1 ? 0 : x * (length - 1) / (resized - 1);
   if (rule == "asymmetric")
-    return x / r.scale;
+    return x / scale;
   if (rule == "tf_crop_and_resize") {
-    const double span = (r.roi[1] - r.roi[0]) * (length - 1);
-    return r.roi[0] * (length - 1) + (scaled == 1 ? span / 2 : x * span / (scaled - 1));
+    const float start = float (r.roi[0]), end = float (r.roi[1]);
+    return r.to == 1
+               ? (start + end) / 2 * (length - 1)
+               : start * (length - 1) + x * (end - start) * (length - 1) / (resized - 1);
   }
-  if (rule == "pytorch_half_pixel" && scaled == 1)
-    return -0.5;
-  const double centre =
-      rule == "half_pixel_symmetric" ? length / 2 * (1 - double (r.to) / scaled) : 0;
-  return centre + (x + 0.5) / r.scale - 0.5;
+  if (rule == "pytorch_half_pixel" && r.to == 1)
+    return 0;
+  const float offset =
+      rule == "half_pixel_symmetric" ? length / 2 * (1 - resized / (scale * length)) : 0;
+  return offset + (x + 0.5f) / scale - 0.5f;
 }
 
 ResampleOp::Table
@@ -118,11 +124,11 @@ table_of (const Resizing &r, const ResizeRules &rules)
   const bool crops = rules.coordinates == "tf_crop_and_resize";
   for (gint64 n = 0; n < r.to; n++) {
     /* Far outside, all positions are the same. */
-    double position = position_of (n, r, rules.coordinates);
+    double position = double (position_of (n, r, rules.coordinates));
     position = std::isnan (position) ? 0 : std::clamp (position, -1e12, 1e12);
     const double whole = std::floor (position), fraction = position - whole;
     Neighbours found = rules.mode == Mode::nearest
-                           ? nearest_neighbour (fraction, rules.nearest)
+                           ? nearest_neighbour (fraction, r.scale, rules.nearest)
                            : filtered (fraction, r.scale, rules);
     const bool outside = crops && (position < 0 || position > double (r.from - 1));
     double sum = 0;
@@ -159,7 +165,7 @@ read_rules (Lowering &l, ResizeRules &rules, GError **error)
     return l.fail (error, "mode %s", mode.c_str ());
   if (l.opset () < 11) { /* Upsample, and the first Resize */
     rules.coordinates = "asymmetric";
-    rules.nearest = "floor";
+    rules.nearest = "before opset 11";
     return true;
   }
   rules.coordinates = node.text ("coordinate_transformation_mode", "half_pixel");
@@ -212,7 +218,7 @@ keep_aspect_ratio (const std::string &policy, const std::vector<gint64> &axes,
   for (const gint64 axis : axes) {
     Resizing &r = resizings[gsize (axis)];
     r.scale = common;
-    r.to = truncated (common * double (r.from) + 0.5);
+    r.to = truncated (std::round (double (float (common) * float (r.from))));
   }
 }
 
@@ -249,7 +255,8 @@ read_resizings (Lowering &l, std::vector<Resizing> &resizings, GError **error)
   for (gsize n = 0; n < axes.size (); n++) {
     Resizing &r = resizings[gsize (axes[n])];
     r.scale = by_size ? sizes[n] / double (r.from) : scales[n];
-    const double length = by_size ? sizes[n] : std::floor (scales[n] * double (r.from));
+    const double length =
+        by_size ? sizes[n] : std::floor (double (float (scales[n]) * float (r.from)));
     r.to = length >= 1 && length <= (1 << 24) ? gint64 (length) : 0;
     if (!roi.empty ()) {
       r.roi[0] = roi[n];
@@ -361,16 +368,21 @@ pad (Lowering &l, GError **error)
     if (before < -(1 << 24) || before > (1 << 24) || after < -(1 << 24)
         || after > (1 << 24))
       return l.fail (error, "the padding is too large");
+    /* Cropped first; the rest is repeated. */
+    const gint64 cropped = std::max (-before, gint64 (0));
+    const gint64 kept = from[d] - cropped - std::max (-after, gint64 (0));
     to[d] = from[d] + before + after;
-    if (to[d] < 1 || (from[d] < 1 && mode != "constant"))
+    if (to[d] < 1 || (kept < 1 && mode != "constant"))
       return l.fail (error, "no elements remain along axis %" G_GINT64_FORMAT, axes[n]);
     if (before == 0 && after == 0)
       continue;
     if (!l.reserve (ElementType::i32, {to[d]}, error))
       return false;
     ResampleOp::Table table;
-    for (gint64 at = 0; at < to[d]; at++)
-      table.index.push_back (gint32 (padded_index (at - before, from[d], mode)));
+    for (gint64 at = 0; at < to[d]; at++) {
+      const gint64 index = padded_index (at - before - cropped, kept, mode);
+      table.index.push_back (gint32 (index < 0 ? index : index + cropped));
+    }
     what.tables[d] = table;
   }
   if (std::none_of (what.tables.begin (), what.tables.end (),

@@ -315,7 +315,7 @@ Source::text () const
     is_double = is_double || input.type == NumberType::f64;
   for (const Instruction &instruction : program)
     whole = whole || !is_float (instruction.computed);
-  std::string source = "#include <halfvectors.clh>\n";
+  std::string source = "#include <halfvectors.clh>\n#include <limits.clh>\n";
   if (is_double)
     source += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
   if (whole)

@@ -324,10 +324,143 @@ TEST (test_inference_takes_batches)
   gst_query_parse_latency (query, nullptr, &least, nullptr);
   gst_query_unref (query);
   fail_unless_equals_uint64 (least, 2 * 40 * GST_MSECOND);
-  /* An incomplete batch at the end is not silent. */
-  net.push (buffer_of (Bytes (16, 0)));
-  net.send (gst_event_new_eos ());
-  expect_warnings (net.bus, "EOS", {"1 frames at the end have no output"});
+}
+
+/* A frame in the middle of a stream of 25 frames a second */
+static GstBuffer *
+frame_at (guint number, gsize pixels = 16)
+{
+  GstBuffer *frame = buffer_of (Bytes (pixels, guint8 (number)));
+  GST_BUFFER_PTS (frame) = number * 40 * GST_MSECOND;
+  GST_BUFFER_DURATION (frame) = 40 * GST_MSECOND;
+  return frame;
+}
+
+/* A network that copies frames, and gives their means as another output */
+static OnnxModel
+copy_and_mean_model ()
+{
+  OnnxModel model;
+  model.input ("frame", {-1, 1, 4, 4}).output ("copy", {-1, 1, 4, 4});
+  model.output ("mean", {-1, 1, 1, 1});
+  model.node ("Identity", {"frame"}, {"copy"});
+  model.node ("ReduceMean", {"frame"}, {"mean"}, {{"axes", {1, 2, 3}}});
+  return model;
+}
+
+/* Both outputs of a batch that copy_and_mean_model () makes */
+static void
+expect_batch (GstBuffer *batch, const std::vector<guint> &numbers)
+{
+  const Bytes bytes = read_buffer (batch);
+  std::vector<float> got (bytes.size () / sizeof (float)), expected;
+  memcpy (got.data (), bytes.data (), bytes.size ());
+  for (const guint number : numbers)
+    expected.insert (expected.end (), 16, float (number) / 255);
+  for (const guint number : numbers)
+    expected.push_back (float (number) / 255);
+  fail_unless_equals_int (got.size (), expected.size ());
+  for (gsize n = 0; n < got.size (); n++)
+    fail_unless (std::fabs (got[n] - expected[n]) < 1e-6f, "%zu: %g, not %g", n,
+        double (got[n]), double (expected[n]));
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (batch), numbers.back () * 40 * GST_MSECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_DURATION (batch), 40 * GST_MSECOND);
+}
+
+/* Dimensions of the caps events since the last call */
+static std::vector<std::string>
+dimensions_sent (Harness &net)
+{
+  std::vector<std::string> dimensions;
+  while (GstEvent *event = gst_harness_try_pull_event (net)) {
+    GstCaps *caps;
+    if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+      gst_event_parse_caps (event, &caps);
+      dimensions.push_back (
+          gst_structure_get_string (gst_caps_get_structure (caps, 0), "dimensions"));
+    }
+    gst_event_unref (event);
+  }
+  return dimensions;
+}
+
+/* Frames of a batch that is not full leave before what ends it, with caps that say how many. */
+TEST_ROWS (
+    test_inference_runs_batches_that_are_not_full, {"EOS", "caps", "segment", "gap"})
+{
+  Inference net (
+      copy_and_mean_model (), "batch-size=4 colors=gray", caps_of ("GRAY8", 4, 4));
+  const std::string end = row;
+  for (guint n = 0; n < 6; n++)
+    fail_unless (net.push (frame_at (n)) == GST_FLOW_OK);
+  expect_batch (net.pull (), {0, 1, 2, 3});
+  fail_unless (dimensions_sent (net) == std::vector<std::string>{"4:4:1:4,1:1:1:4"});
+  if (end == "EOS")
+    net.send (gst_event_new_eos ());
+  else if (end == "caps")
+    net.set_caps (caps_of ("GRAY8", 8, 8));
+  else if (end == "segment")
+    net.start_segment ();
+  else
+    net.send (gst_event_new_gap (240 * GST_MSECOND, 40 * GST_MSECOND));
+  expect_batch (net.pull (), {4, 5});
+  const std::vector<std::string> dimensions = dimensions_sent (net);
+  fail_unless (!dimensions.empty () && dimensions[0] == "4:4:1:2,1:1:1:2", "%s",
+      dimensions.empty () ? "no caps" : dimensions[0].c_str ());
+  fail_unless (net.messages ().is_clean ());
+  if (end == "EOS")
+    return;
+  for (guint n = 7; n < 11; n++)
+    fail_unless (net.push (frame_at (n, end == "caps" ? 64 : 16)) == GST_FLOW_OK);
+  expect_batch (net.pull (), {7, 8, 9, 10});
+  Owned<GstCaps> caps = net.caps ();
+  fail_unless_equals_string (
+      gst_structure_get_string (gst_caps_get_structure (caps, 0), "dimensions"),
+      "4:4:1:4,1:1:1:4");
+}
+
+/* A flush drops the frames of a batch. */
+TEST (test_inference_flushes_batches)
+{
+  Inference net (
+      copy_and_mean_model (), "batch-size=2 colors=gray", caps_of ("GRAY8", 4, 4));
+  fail_unless (net.push (frame_at (1)) == GST_FLOW_OK);
+  net.flush ();
+  net.start_segment ();
+  for (guint n = 5; n < 7; n++)
+    fail_unless (net.push (frame_at (n)) == GST_FLOW_OK);
+  expect_batch (net.pull (), {5, 6});
+  fail_unless (gst_harness_try_pull (net) == nullptr);
+}
+
+/* A file of batches has all frames. */
+TEST (test_inference_batches_fill_a_file)
+{
+  Folder folder;
+  OnnxModel model;
+  model.input ("frame", {4, 1, 4, 4}).output ("copy", {4, 1, 4, 4});
+  model.node ("Identity", {"frame"}, {"copy"});
+  const std::string file = folder.write ("net.onnx", model.bytes ()),
+                    array = folder.path + "/copies.npy";
+  Pipeline pipeline (text (
+      "videotestsrc num-buffers=10 pattern=white ! "
+      "video/x-raw,format=GRAY8,width=4,height=4 ! openclupload ! openclinference "
+      "colors=gray batch-size=4 model-file=%s ! opencldownload ! npysink location=%s",
+      file.c_str (), array.c_str ()));
+  pipeline.play_to_eos ();
+  gchar *contents = nullptr;
+  gsize size = 0;
+  fail_unless (g_file_get_contents (array.c_str (), &contents, &size, nullptr));
+  const std::string bytes (contents, size);
+  g_free (contents);
+  const gsize values = 10 * 16 * sizeof (float);
+  fail_unless (bytes.find ("'shape': (10, 1, 4, 4)") != std::string::npos);
+  fail_unless (size > values && (size - values) % 64 == 0);
+  for (gsize at = size - values; at < size; at += sizeof (float)) {
+    float white;
+    memcpy (&white, bytes.data () + at, sizeof white);
+    fail_unless (std::fabs (white - 1) < 0.1f, "%g", double (white));
+  }
 }
 
 TEST (test_inference_follows_the_size_of_frames)

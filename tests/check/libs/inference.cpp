@@ -8,6 +8,7 @@
 #include <gst/opencl/context/devicebuffer.hpp>
 
 #include <cmath>
+#include <functional>
 #include <glib/gstdio.h>
 #include <numeric>
 #include <random>
@@ -467,6 +468,387 @@ TEST_ROWS (test_inference_pools_whole_images, {"AveragePool", "MaxPool"})
     expected.push_back (*row == 'A' ? std::accumulate (plane, plane + 63, 0.0) / 63
                                     : double (*std::max_element (plane, plane + 63)));
   expect_near (run (model, {x}), expected, 1e-6);
+}
+
+/* Convolves with 3x3 taps and a border of zeros of one element, by the definition.
+ * `number` returns an element of the input, `height` x `width`. */
+static std::vector<double>
+convolved (const std::function<double (gint64, gint64)> &number, gint64 height,
+    gint64 width, const std::vector<float> &taps)
+{
+  std::vector<double> result;
+  for (gint64 y = 0; y < height; y++)
+    for (gint64 x = 0; x < width; x++) {
+      double sum = 0;
+      for (gint64 tap = 0; tap < 9; tap++) {
+        const gint64 row = y + tap / 3 - 1, column = x + tap % 3 - 1;
+        if (row >= 0 && row < height && column >= 0 && column < width)
+          sum += double (taps[gsize (tap)]) * number (row, column);
+      }
+      result.push_back (sum);
+    }
+  return result;
+}
+
+/* Rows and columns that a Pad or a Gather takes away are none that the convolution sees. */
+TEST (test_inference_convolution_does_not_read_what_was_cropped)
+{
+  const std::vector<float> x = noise (6 * 7, 51), taps = noise (9, 52);
+  const std::vector<gint64> rows[] = {/* top, left, bottom, right */
+      {1, 1, -1, -2}, {1, 0, -1, 0}, {0, 2, 0, -1}, {-1, 0, 1, 0}, {2, 1, -3, 1},
+      {-1, -2, -1, -1}, {1, 2, 1, 0}, {0, 0, 0, -1}};
+  for (const std::vector<gint64> &pads : rows) {
+    const gint64 height = 6 + pads[0] + pads[2], width = 7 + pads[1] + pads[3];
+    OnnxModel model;
+    model.input ("x", {1, 1, 6, 7}).output ("y", {1, 1, height, width});
+    model.constant ("w", {1, 1, 3, 3}, taps);
+    model.constant (
+        "pads", std::vector<int64_t>{0, 0, pads[0], pads[1], 0, 0, pads[2], pads[3]});
+    model.node ("Pad", {"x", "pads"}, {"p"})
+        .node ("Conv", {"p", "w"}, {"y"}, {{"pads", {1, 1, 1, 1}}});
+    auto number = [&] (gint64 y, gint64 column) {
+      const gint64 row = y - pads[0], from = column - pads[1];
+      return row >= 0 && row < 6 && from >= 0 && from < 7
+                 ? double (x[gsize (row * 7 + from)])
+                 : 0;
+    };
+    expect_near (run (model, {x}), convolved (number, height, width, taps), 1e-6);
+  }
+  OnnxModel model;
+  model.input ("x", {1, 1, 6, 7}).output ("y", {1, 1, 3, 7});
+  model.constant ("w", {1, 1, 3, 3}, taps).constant ("first", {0, 1, 2});
+  model.node ("Gather", {"x", "first"}, {"p"}, {{"axis", 2}})
+      .node ("Conv", {"p", "w"}, {"y"}, {{"pads", {1, 1, 1, 1}}});
+  auto number = [&] (gint64 y, gint64 column) {
+    return double (x[gsize (y * 7 + column)]);
+  };
+  expect_near (run (model, {x}), convolved (number, 3, 7, taps), 1e-6);
+}
+
+/* Negative pads crop before the others repeat what is left. Values of onnxruntime 1.32 */
+TEST (test_inference_pads_what_is_left_after_cropping)
+{
+  const struct {
+    const char *mode;
+    int64_t before, after;
+    std::vector<double> expected;
+  } rows[] = {{"edge", 2, -3, {1, 1, 1, 2}}, {"edge", -1, 3, {2, 3, 4, 5, 5, 5, 5}},
+      {"reflect", 1, -1, {2, 1, 2, 3, 4}}, {"reflect", -2, 2, {3, 4, 5, 4, 3}},
+      {"wrap", 1, -1, {4, 1, 2, 3, 4}}, {"wrap", 2, -3, {1, 2, 1, 2}},
+      {"wrap", -1, 3, {2, 3, 4, 5, 2, 3, 4}}, {"constant", 2, -3, {0, 0, 1, 2}}};
+  for (const auto &row : rows) {
+    OnnxModel model (19);
+    model.input ("x", {5}).output ("y", {int64_t (row.expected.size ())});
+    model.constant ("pads", {row.before, row.after});
+    model.node ("Pad", {"x", "pads"}, {"y"}, {{"mode", row.mode}});
+    expect_near (run (model, {{1, 2, 3, 4, 5}}), row.expected, 0);
+  }
+}
+
+/* A scale is no finite number: its product with a sum differs from the sum of products. */
+TEST (test_inference_scales_by_infinity_after_the_sum)
+{
+  OnnxModel model;
+  model.input ("x", {1, 2, 1, 2}).output ("y", {1, 1, 1, 2});
+  model.constant ("w", {1, 2, 1, 1}, {3, -1}).constant ("zero", {1, 1, 1, 1}, {0});
+  model.node ("Conv", {"x", "w"}, {"s"}).node ("Div", {"s", "zero"}, {"y"});
+  const std::vector<float> got = run (model, {{1, -1, 2, 2}}); /* sums 1 and -5 */
+  fail_unless (got[0] == INFINITY && got[1] == -INFINITY, "%g, %g", double (got[0]),
+      double (got[1]));
+}
+
+/* --- NaN and infinite values --- */
+
+static const double nan_ = std::nan ("");
+
+static void
+expect_same (const std::vector<float> &got, const std::vector<double> &expected,
+    double tolerance, const std::string &what)
+{
+  fail_unless_equals_int (got.size (), expected.size ());
+  for (gsize n = 0; n < got.size (); n++) {
+    const double a = double (got[n]), b = expected[n];
+    fail_unless (a == b || (std::isnan (a) && std::isnan (b))
+                     || std::fabs (a - b) <= tolerance * std::fabs (b),
+        "%s: element %zu is %g, expected %g", what.c_str (), n, a, b);
+  }
+}
+
+/* An activation, and what NumPy and onnxruntime 1.32 give for these */
+static const float not_only_finite[] = {NAN, INFINITY, -INFINITY, -2.5f, 1.5f, 0.25f};
+struct KeepsNan {
+  const char *op;
+  std::vector<std::string> operands;
+  std::vector<double> expected;
+};
+static const KeepsNan keeps_nan[] = {
+    {"Relu", {"x"}, {nan_, INFINITY, 0, 0, 1.5, 0.25}},
+    {"Clip", {"x", "low", "high"}, {nan_, 1, -1, -1, 1, 0.25}},
+    {"Clip", {"x", "", "high"}, {nan_, 1, -3.40282347e38, -2.5, 1, 0.25}},
+    {"HardSigmoid", {"x"}, {nan_, 1, 0, 0, 0.8, 0.55}},
+    {"HardSwish", {"x"}, {nan_, INFINITY, nan_, -2.5 / 12, 1.125, 0.8125 / 6}},
+    {"LeakyRelu", {"x"}, {nan_, INFINITY, -INFINITY, -0.025, 1.5, 0.25}},
+    {"Sigmoid", {"x"}, {nan_, 1, 0, 0.0758581800, 0.817574476, 0.562176501}},
+    {"Tanh", {"x"}, {nan_, 1, -1, -0.986614298, 0.905148254, 0.244918662}},
+    {"Elu", {"x"}, {nan_, INFINITY, -1, -0.917915001, 1.5, 0.25}},
+    {"PRelu", {"x", "high"}, {nan_, INFINITY, -INFINITY, -2.5, 1.5, 0.25}},
+    {"Max", {"x", "high"}, {nan_, INFINITY, 1, 1, 1.5, 1}},
+    {"Max", {"high", "x"}, {nan_, INFINITY, 1, 1, 1.5, 1}},
+    {"Min", {"x", "high"}, {nan_, 1, -INFINITY, -2.5, 1, 0.25}},
+    {"Min", {"high", "x"}, {nan_, 1, -INFINITY, -2.5, 1, 0.25}},
+};
+
+/* What comes before the activation. Channels of the input are equal, so sums of the
+ * convolutions are exact: no zero meets an infinite value. */
+static const struct Before {
+  const char *name;
+  Precision precision;
+  gsize rows; /* of keeps_nan: convolutions take only these in */
+  gint64 channels, groups;
+  float weight; /* 0: no convolution */
+} before_activation[] = {
+    {"alone", Precision::single, G_N_ELEMENTS (keeps_nan), 3, 0, 0},
+    {"alone", Precision::half, 2, 8, 0, 0},
+    {"after others", Precision::single, 2, 8, 0, 0},
+    {"after a dense convolution", Precision::single, 8, 16, 1, 1.0f / 16},
+    {"after a dense convolution", Precision::half, 8, 16, 1, 1.0f / 16},
+    {"after a depthwise convolution", Precision::single, 8, 8, 8, 1},
+    {"after a sum", Precision::half, 8, 8, 1, 1.0f / 16},
+};
+
+static void
+check_keeps_nan (const KeepsNan &row, const Before &before)
+{
+  const gint64 channels = before.channels,
+               per_group = channels / std::max (before.groups, gint64 (1));
+  const gsize pixels = 6 * 5, count = gsize (channels) * pixels;
+  OnnxModel model;
+  model.input ("x", {1, channels, 5, 6}).output ("y", {1, channels, 5, 6});
+  model.constant ("low", {}, {-1}).constant ("high", {}, {1});
+  model.constant ("w", {channels, per_group, 1, 1},
+      std::vector<float> (gsize (channels * per_group), before.weight));
+  std::vector<std::string> operands = row.operands;
+  const std::string name = before.name;
+  if (name != "alone")
+    std::replace (
+        operands.begin (), operands.end (), std::string ("x"), std::string ("z"));
+  if (before.weight == 0)
+    model.node ("Neg", {"x"}, {"a"}).node ("Neg", {"a"}, {"z"});
+  else
+    model.node ("Conv", {"x", "w"}, {name == "after a sum" ? "c" : "z"},
+        {{"group", before.groups}});
+  if (name == "after a sum") /* half of the value each */
+    model.constant ("half", {1}, {0.5f})
+        .node ("Mul", {"x", "half"}, {"b"})
+        .node ("Add", {"c", "b"}, {"z"});
+  model.node (row.op, operands, {"y"});
+  std::vector<float> x (count);
+  std::vector<double> expected (count);
+  for (gsize n = 0; n < count; n++) {
+    x[n] = not_only_finite[n % 6];
+    expected[n] = row.expected[n % 6];
+  }
+  const bool half = before.precision == Precision::half;
+  if (half) /* limits of 16 bits */
+    std::replace (expected.begin (), expected.end (), -3.40282347e38, double (-INFINITY));
+  expect_same (run (model, {x}, before.precision), expected, half ? 2e-3 : 2e-6,
+      std::string (row.op) + " " + before.name + (half ? " of halves" : ""));
+}
+
+TEST (test_inference_activations_keep_nan)
+{
+  for (const Before &before : before_activation)
+    for (gsize n = 0; n < before.rows; n++)
+      check_keeps_nan (keeps_nan[n], before);
+}
+
+/* Constants are computed on the host. */
+TEST (test_inference_constants_keep_nan)
+{
+  for (const KeepsNan &row : keeps_nan) {
+    OnnxModel model;
+    model.input ("zero", {6}).output ("y", {6});
+    model.constant ("low", {}, {-1}).constant ("high", {}, {1});
+    model.constant ("x", {6}, {not_only_finite, not_only_finite + 6});
+    model.node (row.op, row.operands, {"a"}).node ("Add", {"a", "zero"}, {"y"});
+    expect_same (run (model, {std::vector<float> (6)}), row.expected, 2e-6, row.op);
+  }
+  for (const char *op : {"ReduceMax", "ReduceMin"}) {
+    OnnxModel model;
+    model.input ("zero", {2}).output ("y", {2});
+    model.constant ("x", {2, 3}, {1, NAN, 3, -INFINITY, 2, -INFINITY});
+    model.node (op, {"x"}, {"a"}, {{"axes", std::vector<int64_t>{1}}, {"keepdims", 0}})
+        .node ("Add", {"a", "zero"}, {"y"});
+    expect_same (run (model, {{0, 0}}), {nan_, op[7] == 'a' ? 2 : -INFINITY}, 0, op);
+  }
+}
+
+/* A NaN anywhere in a window is its maximum, as of NumPy, and the first one has the index. */
+TEST (test_inference_pooling_keeps_nan)
+{
+  const float square[] = {NAN, 1, -INFINITY, -INFINITY, 4, 5, -INFINITY, NAN, 8, NAN, 10,
+      11, NAN, 13, 14, INFINITY, 3, 2, 1, 0};
+  const double maxima[] = {nan_, nan_, nan_, INFINITY};
+  const double whole[] = {0, 7, 9, 15};
+  for (const gint64 channels : {1, 8, 16}) {
+    std::vector<float> x;
+    std::vector<double> expected, places;
+    for (gint64 c = 0; c < channels; c++) {
+      x.insert (x.end (), square, square + 16);
+      expected.insert (expected.end (), maxima, maxima + 4);
+      for (const double place : whole)
+        places.push_back (place + double (16 * c));
+    }
+    OnnxModel model;
+    model.input ("x", {1, channels, 4, 4}).output ("y", {1, channels, 2, 2});
+    const std::vector<OnnxAttribute> window = {
+        {"kernel_shape", {2, 2}}, {"strides", {2, 2}}};
+    model.node ("MaxPool", {"x"}, {"y"}, window);
+    for (const Precision precision : {Precision::single, Precision::half})
+      expect_same (run (model, {x}, precision), expected, 0, "MaxPool");
+    OnnxModel indices;
+    indices.input ("x", {1, channels, 4, 4}).output ("y", {1, channels, 2, 2});
+    indices.node ("MaxPool", {"x"}, {"m", "i"}, window)
+        .node ("Cast", {"i"}, {"y"}, {{"to", onnx_float}});
+    expect_same (run (indices, {x}), places, 0, "indices of MaxPool");
+  }
+  for (const char *op :
+      {"GlobalMaxPool", "ReduceMax", "ReduceMin", "Softmax", "LogSoftmax"}) {
+    OnnxModel model;
+    model.input ("x", {1, 3, 20}).output ("y", {1, 3, 20});
+    model.node (op, {"x"}, {"z"}).constant ("zeros", {1, 3, 20}, std::vector<float> (60));
+    model.node ("Add", {"z", "zeros"}, {"y"});
+    std::vector<float> x;
+    for (int line = 0; line < 3; line++)
+      x.insert (x.end (), square, square + 20);
+    expect_same (run (model, {x}), std::vector<double> (60, nan_), 0, op);
+  }
+}
+
+/* --- resizing --- */
+
+/* Lengths and values of onnxruntime 1.32 for the squares of 0, 1, 2 … */
+static const struct Resized {
+  const char *mode, *coordinates;
+  gint64 length;
+  float scale;
+  std::vector<double> expected;
+} resized[] = {
+    {"nearest", "half_pixel", 10, 0.7f, {0, 4, 9, 16, 36, 49, 81}},
+    {"linear", "half_pixel", 10, 0.7f,
+        {0.2142857, 2.928571, 9.5, 20.5, 35.21429, 54.35714, 77.35714}},
+    {"cubic", "half_pixel", 10, 0.7f,
+        {0.109055, 2.485789, 9.599491, 20.125, 34.8021, 54.50474, 78.17192}},
+    {"nearest", "align_corners", 10, 0.7f, {0, 1, 9, 16, 36, 49, 81}},
+    {"linear", "align_corners", 10, 0.7f, {0, 2.5, 9, 20.5, 36, 56.5, 81}},
+    {"cubic", "align_corners", 10, 0.7f, {0, 2.125, 9, 20.125, 36, 56.125, 81}},
+    {"nearest", "asymmetric", 10, 0.7f, {0, 1, 9, 16, 36, 49, 81}},
+    {"linear", "asymmetric", 10, 0.7f,
+        {0, 2.285714, 8.285715, 18.57143, 32.85714, 51.14286, 73.71428}},
+    {"cubic", "asymmetric", 10, 0.7f,
+        {0, 1.970845, 7.883377, 18.6589, 32.06997, 51.61516, 75.04371}},
+    {"nearest", "half_pixel_symmetric", 10, 0.7f, {0, 4, 9, 16, 36, 49, 81}},
+    {"linear", "half_pixel_symmetric", 10, 0.7f,
+        {0.2142857, 2.928572, 9.5, 20.5, 35.21429, 54.35714, 77.35714}},
+    {"cubic", "half_pixel_symmetric", 10, 0.7f,
+        {0.109055, 2.485787, 9.599491, 20.125, 34.8021, 54.50474, 78.17192}},
+    {"nearest", "half_pixel", 10, 1.3f, {0, 1, 1, 4, 9, 16, 16, 25, 36, 49, 64, 64, 81}},
+    {"linear", "half_pixel", 10, 1.3f,
+        {0, 0.6538461, 2.269231, 4.961538, 8.807693, 14.11538, 20.5, 27.96154, 36.5, 46.5,
+            57.65385, 69.88462, 81}},
+    {"cubic", "half_pixel", 10, 1.3f,
+        {-0.06771994, 0.3382874, 1.959434, 4.967512, 8.666876, 13.50245, 20.125, 28.16585,
+            36.6664, 45.64571, 57.0061, 71.2535, 82.15121}},
+    {"nearest", "align_corners", 10, 1.3f,
+        {0, 1, 1, 4, 9, 16, 16, 25, 36, 49, 49, 64, 81}},
+    {"linear", "align_corners", 10, 1.3f,
+        {0, 0.75, 2.5, 5.25, 9, 14.25, 20.5, 27.75, 36, 45.75, 56.5, 68.25, 81}},
+    {"cubic", "align_corners", 10, 1.3f,
+        {0, 0.4570312, 2.125, 5.203125, 9, 13.64062, 20.125, 27.98438, 36, 44.85938,
+            56.125, 69.43359, 81}},
+    {"nearest", "asymmetric", 10, 1.3f, {0, 1, 4, 4, 9, 16, 25, 25, 36, 49, 64, 64, 81}},
+    {"linear", "asymmetric", 10, 1.3f,
+        {0, 0.7692308, 2.615385, 5.538462, 9.538462, 14.92308, 21.53846, 29.23077, 38, 48,
+            59.38462, 71.84615, 81}},
+    {"cubic", "asymmetric", 10, 1.3f,
+        {0, 0.4858896, 2.21393, 5.423749, 9.642227, 14.41238, 20.93763, 29.17614,
+            38.39053, 47.50294, 58.45062, 73.27039, 82.74103}},
+    {"nearest", "half_pixel_symmetric", 10, 1.3f,
+        {0, 1, 1, 4, 9, 16, 16, 25, 36, 49, 64, 64, 81}},
+    {"linear", "half_pixel_symmetric", 10, 1.3f,
+        {0, 0.6538462, 2.269231, 4.961538, 8.807693, 14.11539, 20.5, 27.96154, 36.5, 46.5,
+            57.65385, 69.88462, 81}},
+    {"cubic", "half_pixel_symmetric", 10, 1.3f,
+        {-0.06771994, 0.3382875, 1.959434, 4.967512, 8.666876, 13.50245, 20.125, 28.16585,
+            36.6664, 45.64571, 57.0061, 71.2535, 82.15121}},
+    {"nearest", "half_pixel", 4, 0.6f, {0, 4}},
+    {"linear", "half_pixel", 4, 0.6f, {0.3333333, 4}},
+    {"cubic", "half_pixel", 4, 0.6f, {0.14815, 4}},
+    {"nearest", "pytorch_half_pixel", 4, 0.6f, {0, 4}},
+    {"linear", "pytorch_half_pixel", 4, 0.6f, {0.3333333, 4}},
+    {"cubic", "pytorch_half_pixel", 4, 0.6f, {0.14815, 4}},
+    {"nearest", "align_corners", 4, 0.6f, {0, 9}},
+    {"linear", "align_corners", 4, 0.6f, {0, 9}},
+    {"cubic", "align_corners", 4, 0.6f, {0, 9}},
+    {"nearest", "asymmetric", 4, 0.6f, {0, 4}},
+    {"linear", "asymmetric", 4, 0.6f, {0, 3}},
+    {"cubic", "asymmetric", 4, 0.6f, {0, 2.555555}},
+    {"nearest", "half_pixel_symmetric", 4, 0.6f, {1, 4}},
+    {"linear", "half_pixel_symmetric", 4, 0.6f, {0.6666667, 5.666666}},
+    {"cubic", "half_pixel_symmetric", 4, 0.6f, {0.3518516, 5.907411}},
+    {"nearest", "pytorch_half_pixel", 4, 0.3f, {0}},
+    {"linear", "pytorch_half_pixel", 4, 0.3f, {0}},
+    {"cubic", "pytorch_half_pixel", 4, 0.3f, {0}},
+    {"nearest", "align_corners", 4, 0.3f, {0}},
+    {"linear", "align_corners", 4, 0.3f, {0}},
+    {"cubic", "align_corners", 4, 0.3f, {0}},
+    {"nearest", "", 10, 0.7f, {0, 4, 9, 25, 36, 64, 81}},
+    {"nearest", "", 10, 1.3f, {0, 0, 1, 4, 9, 9, 16, 25, 36, 36, 49, 64, 81}},
+    {"linear", "", 10, 0.7f,
+        {0, 2.285714, 8.285715, 18.57143, 32.85714, 51.14286, 73.71428}},
+    {"linear", "", 10, 1.3f,
+        {0, 0.7692308, 2.615385, 5.538462, 9.538462, 14.92308, 21.53846, 29.23077, 38, 48,
+            59.38462, 71.84615, 81}},
+};
+
+TEST (test_inference_resizes_as_onnxruntime)
+{
+  for (const Resized &row : resized) {
+    const bool is_old = !*row.coordinates;
+    const std::string op = is_old && row.scale > 1 ? "Upsample" : "Resize";
+    OnnxModel model (!is_old ? 19 : op == "Upsample" ? 9 : 10);
+    model.input ("x", {1, 1, 1, row.length})
+        .output ("y", {1, 1, 1, gint64 (row.expected.size ())});
+    model.constant ("scales", {4}, {1, 1, 1, row.scale});
+    if (is_old)
+      model.node (op.c_str (), {"x", "scales"}, {"y"}, {{"mode", row.mode}});
+    else
+      model.node ("Resize", {"x", "", "scales"}, {"y"},
+          {{"mode", row.mode}, {"coordinate_transformation_mode", row.coordinates}});
+    std::vector<float> x;
+    for (gint64 n = 0; n < row.length; n++)
+      x.push_back (float (n * n));
+    expect_near (run (model, {x}), row.expected, 2e-6);
+  }
+}
+
+/* The product is rounded to float32 before it is cut to a whole number. */
+TEST (test_inference_resizes_by_products_of_float32)
+{
+  const struct {
+    gint64 length;
+    float scale;
+    gsize expected;
+  } rows[] = {{20, 0.9f, 18}, {640, 0.35f, 224}, {1000, 0.57f, 570}, {10, 0.69f, 6}};
+  for (const auto &row : rows) {
+    OnnxModel model;
+    model.input ("x", {1, 1, row.length, 1})
+        .output ("y", {1, 1, gint64 (row.expected), 1});
+    model.constant ("scales", {4}, {1, 1, row.scale, 1});
+    model.node ("Resize", {"x", "", "scales"}, {"y"}, {{"mode", "linear"}});
+    fail_unless_equals_int (
+        run (model, {std::vector<float> (gsize (row.length))}).size (), row.expected);
+  }
 }
 
 TEST (test_inference_arena_shares_memory_of_values_that_do_not_meet)
