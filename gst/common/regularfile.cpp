@@ -127,4 +127,24 @@ RegularFile::seek (guint64 offset, GError **error)
   return lseek (descriptor, off_t (offset), SEEK_SET) >= 0
          || fail (error, GST_RESOURCE_ERROR_SEEK, g_strerror (errno));
 }
+
+/* A file may become shorter while it is read. */
+bool
+read_file (const std::string &path, std::string &contents, GError **error)
+{
+  RegularFile file;
+  gsize done = 0;
+  bool read = file.open (path.c_str (), error);
+
+  if (read && file.size () > G_MAXINT32)
+    read = fail (error, GST_RESOURCE_ERROR_READ, "expected at most 2 GiB");
+  if (read) {
+    contents.resize (gsize (file.size ()));
+    read = file.read (&contents[0], contents.size (), done, error);
+    contents.resize (done);
+  }
+  if (!read)
+    g_prefix_error (error, "%s: ", path.c_str ());
+  return read;
+}
 } // namespace opencl

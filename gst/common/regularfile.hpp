@@ -37,4 +37,7 @@ private:
   int descriptor = -1;
   guint64 bytes = 0;
 };
+
+/* Reads a whole file of up to 2 GiB. The error names the path. */
+bool read_file (const std::string &path, std::string &contents, GError **error);
 } // namespace opencl

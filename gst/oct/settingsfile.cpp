@@ -4,6 +4,8 @@
  */
 #include "settingsfile.hpp"
 
+#include <gst/common/regularfile.hpp>
+
 #include <utility>
 #include <vector>
 
@@ -55,21 +57,15 @@ value_of (GstElement *element, const std::string &name, const std::string &value
 bool
 read_settings (GstElement *element, const std::string &path, Words &words, GError **error)
 {
-  gchar *text = nullptr;
-  GError *reason = nullptr;
+  std::string text;
   if (path.empty ())
     return true;
-  const bool is_other = g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
-                        && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR);
-  if (is_other || !g_file_get_contents (path.c_str (), &text, nullptr, &reason)) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-        "settings file %s: %s", path.c_str (),
-        reason ? reason->message : "not a regular file");
-    g_clear_error (&reason);
+  if (!opencl::read_file (path, text, error)) {
+    g_prefix_error (error, "settings file ");
     return false;
   }
   bool good = true;
-  gchar **lines = g_strsplit (text, "\n", -1);
+  gchar **lines = g_strsplit (text.c_str (), "\n", -1);
   for (gchar **line = lines; *line && good; line++) {
     const std::string word = g_strstrip (*line);
     const gsize sign = word.find ('=');
@@ -83,7 +79,6 @@ read_settings (GstElement *element, const std::string &path, Words &words, GErro
       fail_at_word (element, path, word, error);
   }
   g_strfreev (lines);
-  g_free (text);
   return good;
 }
 

@@ -81,8 +81,6 @@ convolution_op (const Array &weights, const Array *bias, gint64 groups,
 bool
 conv (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1))
-    return l.fail (error, "expected data and weights");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data), weights = l.shape (l.input (1));
   const gint64 groups = l.node ().integer ("group", 1);
@@ -253,8 +251,6 @@ private:
 bool
 conv_transpose (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1))
-    return l.fail (error, "expected data and weights");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data), weights = l.shape (l.input (1));
   const gint64 groups = l.node ().integer ("group", 1);
@@ -294,7 +290,7 @@ conv_transpose (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> convolution_operators = {
-    {"Conv", conv},
-    {"ConvTranspose", conv_transpose},
+    {"Conv", 2, 3, conv},
+    {"ConvTranspose", 2, 3, conv_transpose},
 };
 } // namespace inference

@@ -10,6 +10,7 @@
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -21,6 +22,24 @@ struct Task {
   std::string name;
   bool copies = false;
 };
+
+/* Placing values takes the square of this time. Networks have some hundreds. */
+const gsize most_steps = 16384;
+
+/* Counts the copies of a ConcatOp. */
+bool
+check_steps (const Graph &graph, GError **error)
+{
+  gsize count = 0;
+  for (const Operation &operation : graph.operations)
+    count +=
+        std::holds_alternative<ConcatOp> (operation.what) ? operation.inputs.size () : 1;
+  if (count > most_steps)
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "the network takes %" G_GSIZE_FORMAT " steps, expected at most %" G_GSIZE_FORMAT,
+        count, most_steps);
+  return count <= most_steps;
+}
 
 StepPointer
 make_step_of (const Task &task, GError **error)
@@ -160,8 +179,12 @@ Plan::upload_constants (GstOpenCLContext *context, const Graph &graph, GError **
       for (gsize n = 0; n < array.count (); n++)
         stored.set_number (n, array.number (n));
     }
-    constants.push_back (opencl::share_table (
-        context, stored.bytes (), std::max (stored.size (), gsize (8)), error));
+    guint8 few[8] = {}; /* a buffer cannot be empty */
+    const bool is_small = stored.size () < sizeof few;
+    if (is_small)
+      std::copy_n (stored.bytes (), stored.size (), few);
+    constants.push_back (opencl::share_table (context, is_small ? few : stored.bytes (),
+        is_small ? sizeof few : stored.size (), error));
     if (!constants.back () ())
       return false;
     memories[gsize (placed.memory)].buffer = constants.back () ();
@@ -210,6 +233,8 @@ Plan::create (GstOpenCLContext *context, const Model &model, const PlanOptions &
   if (!graph)
     return nullptr;
   run_passes (*graph);
+  if (!check_steps (*graph, error))
+    return nullptr;
   if (options.precision == Precision::half)
     add_conversions (*graph, options.input_layouts);
   auto plan = std::make_unique<Plan> ();
