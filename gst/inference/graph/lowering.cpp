@@ -16,7 +16,9 @@ namespace {
 const gint64 most_elements = gint64 (1) << 31;
 const gsize most_dimensions = 8;
 /* Evaluating an element takes about as long as copying this many. */
-const gint64 evaluation_effort = 16;
+const gint64 evaluation_effort = 64;
+/* The host may compute this many bytes of constants for each byte of the model. */
+const gint64 folded_of_byte = 128;
 /* Copying a byte takes as long as copying this many together. */
 const gsize least_size = 4;
 } // namespace
@@ -313,7 +315,7 @@ Lowering::reserve (ElementType type, const Shape &shape, GError **error, gint64 
   if (!check_size (type, shape, error))
     return false;
   folded += count_of (shape) * gint64 (std::max (size_of (type), least_size)) * effort;
-  if (folded / 64 <= choice.most_folded / 64 + gint64 (model.bytes))
+  if (folded - choice.most_folded <= gint64 (model.bytes) * folded_of_byte)
     return true;
   return fail (error,
       "a constant of shape %s would be computed on the host, which is too large",
@@ -328,11 +330,6 @@ Lowering::add (What what, std::vector<ValueId> inputs, std::vector<Value> output
   operation.name = current->name.empty () && !current->outputs.empty ()
                        ? current->outputs[0]
                        : current->name;
-  /* Several operations may have the weights of one constant, which each packs. */
-  const auto *convolution = std::get_if<ConvolutionOp> (&what);
-  if (convolution
-      && !reserve (convolution->weights.type, convolution->weights.shape, error))
-    return false;
   operation.what = std::move (what);
   operation.inputs = std::move (inputs);
   for (Value &value : outputs) {

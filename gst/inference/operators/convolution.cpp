@@ -101,6 +101,9 @@ conv (Lowering &l, GError **error)
   const Shape to = joined (from[0], weights[0], lengths);
   const bool is_constant = taps && (!l.has (2) || bias)
                            && (type == ElementType::f32 || type == ElementType::f16);
+  /* Each convolution packs its weights, which may be one constant for several. */
+  if (is_constant && !l.reserve (taps->type, weights, error))
+    return false;
   if (is_constant && attributes.rank () == 2)
     return give (l, l.add (convolution_op (*taps, bias, groups, attributes), {data}, type,
                         to, error));

@@ -23,7 +23,7 @@ struct Task {
   bool copies = false;
 };
 
-/* Placing values takes the square of this time. Networks have some hundreds. */
+/* The time to place values grows with the square of it. Networks have some hundreds. */
 const gsize most_steps = 16384;
 
 /* Counts the copies of a ConcatOp. */
