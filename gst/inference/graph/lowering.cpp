@@ -473,7 +473,7 @@ Lowering::slice (ValueId input, std::vector<gint64> starts, std::vector<gint64> 
     Shape lengths, GError **error)
 {
   if (const Array *array = constant (input))
-    return reserve (array->type, lengths, error)
+    return reserve (array->type, lengths, error, growth_effort)
                ? add_constant (sliced (*array, starts, steps, lengths))
                : no_value;
   if (lengths == shape (input)
@@ -497,8 +497,9 @@ Lowering::expand (ValueId input, Shape to, GError **error)
   if (result == shape (input))
     return input;
   if (const Array *array = constant (input))
-    return reserve (array->type, result, error) ? add_constant (expanded (*array, result))
-                                                : no_value;
+    return reserve (array->type, result, error, growth_effort)
+               ? add_constant (expanded (*array, result))
+               : no_value;
   return add (
       ViewOp{ViewOp::expand, {}, {}, {}}, {input}, value (input).type, result, error);
 }

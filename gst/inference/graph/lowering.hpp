@@ -23,6 +23,9 @@ struct InputChoice {
   gint64 most_folded = gint64 (1) << 31;
 };
 
+/* Effort of operators that can make a large constant of a small one */
+constexpr gint64 growth_effort = 4;
+
 class Lowering;
 using Lower = bool (*) (Lowering &lowering, GError **error);
 

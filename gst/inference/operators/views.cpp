@@ -288,7 +288,7 @@ concat (Lowering &l, GError **error)
   if (!constant)
     return give (l, l.add (ConcatOp{axis}, inputs, type, shape, error));
 
-  if (!l.reserve (type, shape, error))
+  if (!l.reserve (type, shape, error, growth_effort))
     return false;
   Array joined (type, shape);
   const gint64 outer =
