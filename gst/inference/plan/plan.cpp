@@ -21,6 +21,7 @@ struct Task {
   StepRequest request;
   std::string name;
   bool copies = false;
+  Array *weights = nullptr; /* (nullable): not needed when the step is made */
 };
 
 /* The time to place values grows with the square of it. Networks have some hundreds. */
@@ -46,6 +47,8 @@ make_step_of (const Task &task, GError **error)
 {
   StepPointer step = task.copies ? make_copy_step (task.request, error)
                                  : make_step (task.request, error);
+  if (task.weights)
+    *task.weights = Array ();
   if (step)
     step->name = task.name;
   else if (error && *error)
@@ -193,12 +196,12 @@ Plan::upload_constants (GstOpenCLContext *context, const Graph &graph, GError **
 }
 
 bool
-Plan::make_steps (GstOpenCLContext *context, const Graph &graph, GError **error)
+Plan::make_steps (GstOpenCLContext *context, Graph &graph, GError **error)
 {
   std::vector<Task> tasks;
   workspace = std::make_shared<compute::Workspace> ();
   for (gsize n = 0; n < graph.operations.size (); n++) {
-    const Operation &operation = graph.operations[n];
+    Operation &operation = graph.operations[n];
     const bool is_view = std::holds_alternative<ViewOp> (operation.what);
     if (const auto *concat = std::get_if<ConcatOp> (&operation.what)) {
       add_concat_tasks (*concat, operation, placements.tensors, context, tasks);
@@ -212,6 +215,8 @@ Plan::make_steps (GstOpenCLContext *context, const Graph &graph, GError **error)
           id == no_value ? Tensor () : placements.tensors[gsize (id)]);
     for (const ValueId id : operation.outputs)
       task.request.outputs.push_back (placements.tensors[gsize (id)]);
+    if (auto *convolution = std::get_if<ConvolutionOp> (&operation.what))
+      task.weights = &convolution->weights;
     if (is_view)
       task.request.outputs[0] =
           copy_target (task.request.outputs[0], task.request.inputs[0].shape);
