@@ -47,9 +47,8 @@ LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **erro
     read = {now, wanted.reloads};
     return true;
   }
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
-      "location %s cannot be read: %s", wanted.location.c_str (), reason->message);
-  g_error_free (reason);
+  g_propagate_prefixed_error (
+      error, reason, "location %s cannot be read: ", wanted.location.c_str ());
   return false;
 }
 

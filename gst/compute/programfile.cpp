@@ -33,23 +33,6 @@ is_nvidia_assembly (const std::string &text)
       GRegexCompileFlags (G_REGEX_MULTILINE | G_REGEX_RAW), GRegexMatchFlags (0));
 }
 
-/* Returns no bytes if the file cannot be read. Reading it as OpenCL C then reports
- * why. */
-std::string
-bytes_of_file (const std::string &location)
-{
-  opencl::RegularFile file;
-  std::string bytes;
-  gsize done = 0;
-  if (!file.open (location.c_str (), nullptr))
-    return bytes;
-  bytes.resize (file.size ());
-  if (!file.read (&bytes[0], bytes.size (), done, nullptr))
-    done = 0;
-  bytes.resize (done);
-  return bytes;
-}
-
 /* Drivers need not accept the other byte order. */
 std::string
 in_host_order (std::string words)
@@ -167,7 +150,8 @@ bool
 read_program_file (const std::string &location, ProgramFile &file, GError **error)
 {
   file.location = location;
-  file.contents = bytes_of_file (location);
+  if (!opencl::read_file (location, file.contents, error))
+    return false;
   file.form = form_of_program (file.contents);
   if (file.form != ProgramForm::SOURCE)
     return true;

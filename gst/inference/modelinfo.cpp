@@ -4,6 +4,8 @@
  */
 #include "modelinfo.hpp"
 
+#include <gst/common/regularfile.hpp>
+
 #include <cmath>
 #include <gst/gst.h>
 
@@ -114,10 +116,19 @@ bool
 load_model_info (
     const std::string &file, std::vector<TensorInfo> &entries, GError **error)
 {
-  if (!g_file_test (file.c_str (), G_FILE_TEST_EXISTS))
+  std::string text;
+  GError *reason = nullptr;
+  if (!opencl::read_file (file, text, &reason)) {
+    if (!g_error_matches (reason, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND)) {
+      g_propagate_error (error, reason);
+      return false;
+    }
+    g_error_free (reason);
     return true;
+  }
   GKeyFile *contents = g_key_file_new ();
-  bool read = g_key_file_load_from_file (contents, file.c_str (), G_KEY_FILE_NONE, error);
+  bool read = g_key_file_load_from_data (
+      contents, text.data (), text.size (), G_KEY_FILE_NONE, error);
   gchar **groups = read ? g_key_file_get_groups (contents, nullptr) : nullptr;
   for (gchar **group = groups; read && group && *group; group++) {
     TensorInfo info;

@@ -115,6 +115,9 @@ struct LoadedModel {
   std::string file;
   std::shared_ptr<const Model> model;
   std::vector<inference::TensorInfo> info;
+  std::string
+      asked; /* input caps of `outputs`, which are empty if it does not take them */
+  std::vector<inference::NetworkOutput> outputs;
 };
 
 /* State of the streaming thread between set_formats and close */
@@ -256,6 +259,7 @@ load_model (GstOpenCLInference *self, const InferenceSettings &settings,
   }
   if (!loaded->model || loaded->file != settings.model_file) {
     loaded->info.clear ();
+    loaded->asked.clear ();
     loaded->model = Model::load (settings.model_file, error);
     loaded->file = settings.model_file;
     if (!loaded->model
@@ -276,6 +280,7 @@ forget_model (GstOpenCLInference *self)
   std::lock_guard<std::mutex> guard (self->loaded->lock);
   self->loaded->model = nullptr;
   self->loaded->info.clear ();
+  self->loaded->asked.clear ();
 }
 
 /* Ranges of the modelinfo file say what the levels 0 and 255 become. */
@@ -385,6 +390,27 @@ divide_rate (GstStructure *structure, guint batch_size)
         gint (denominator * gint64 (batch_size)), nullptr);
 }
 
+/* Negotiation asks for the same caps several times. */
+static bool
+find_known_outputs (GstOpenCLInference *self, const InferenceSettings &settings,
+    const Model &model, const NetworkOptions &options, const NetworkSource &source,
+    GstCaps *caps, std::vector<inference::NetworkOutput> &outputs)
+{
+  LoadedModel *loaded = self->loaded;
+  std::lock_guard<std::mutex> guard (loaded->lock);
+  gchar *text = gst_caps_to_string (caps);
+  const std::string asked =
+      text + ("/" + settings.state) + "/" + std::to_string (settings.batch_size);
+  g_free (text);
+  if (loaded->asked != asked) {
+    loaded->outputs.clear ();
+    inference::find_outputs (model, options, source, loaded->outputs, nullptr);
+    loaded->asked = asked;
+  }
+  outputs = loaded->outputs;
+  return !outputs.empty ();
+}
+
 /* The tensors that fixed caps give, or those of any shape if that is not known yet */
 static GstStructure *
 tensors_of (GstOpenCLInference *self, const InferenceSettings &settings,
@@ -401,7 +427,7 @@ tensors_of (GstOpenCLInference *self, const InferenceSettings &settings,
 
   if (gst_caps_is_fixed (caps) && source_of_caps (caps, info, array, source, nullptr)
       && options_of (self, settings, model, options, nullptr)
-      && inference::find_outputs (*model, options, source, outputs, nullptr)) {
+      && find_known_outputs (self, settings, *model, options, source, caps, outputs)) {
     set_tensor_fields (tensors, outputs);
     divide_rate (tensors, settings.batch_size);
   }

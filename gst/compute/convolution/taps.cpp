@@ -117,9 +117,7 @@ read_list (const char *property, const std::string &text, Reader &reader, GError
 bool
 fail_to_read (const char *property, GError *reason, GError **error)
 {
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
-      "%s cannot be read: %s", property, reason->message);
-  g_error_free (reason);
+  g_propagate_prefixed_error (error, reason, "%s cannot be read: ", property);
   return false;
 }
 

@@ -16,7 +16,11 @@ namespace {
 const gint64 most_elements = gint64 (1) << 31;
 const gsize most_dimensions = 8;
 /* Evaluating an element takes about as long as copying this many. */
-const gint64 evaluation_effort = 16;
+const gint64 evaluation_effort = 64;
+/* The host may compute this many bytes of constants for each byte of the model. */
+const gint64 folded_of_byte = 128;
+/* Copying a byte takes as long as copying this many together. */
+const gsize least_size = 4;
 } // namespace
 
 Lowering::Lowering (const Model &model, const InputChoice &choice)
@@ -157,8 +161,23 @@ shapes_text (const Graph &graph, const std::vector<ValueId> &operands)
 }
 
 bool
+Lowering::check_inputs (const Operator &op, GError **error)
+{
+  gsize given = 0;
+  while (has (given))
+    given++;
+  if (given < op.least)
+    return fail (error, "%" G_GSIZE_FORMAT " inputs, expected at least %" G_GSIZE_FORMAT,
+        given, op.least);
+  return inputs () <= op.most
+         || fail (error, "%" G_GSIZE_FORMAT " inputs, expected at most %" G_GSIZE_FORMAT,
+             inputs (), op.most);
+}
+
+bool
 Lowering::lower (const Node &node, GError **error)
 {
+  const Operator &op = *operator_named (node.op);
   current = &node;
   operands.clear ();
   results.clear ();
@@ -169,7 +188,7 @@ Lowering::lower (const Node &node, GError **error)
     operands.push_back (id);
   }
   GError *reason = nullptr;
-  if (!operator_named (node.op)->lower (*this, &reason)) {
+  if (!check_inputs (op, &reason) || !op.lower (*this, &reason)) {
     if (!reason)
       fail (&reason, "failed");
     g_propagate_error (error, reason);
@@ -295,8 +314,8 @@ Lowering::reserve (ElementType type, const Shape &shape, GError **error, gint64 
 {
   if (!check_size (type, shape, error))
     return false;
-  folded += count_of (shape) * gint64 (size_of (type)) * effort;
-  if (folded <= choice.most_folded)
+  folded += count_of (shape) * gint64 (std::max (size_of (type), least_size)) * effort;
+  if (folded - choice.most_folded <= gint64 (model.bytes) * folded_of_byte)
     return true;
   return fail (error,
       "a constant of shape %s would be computed on the host, which is too large",
@@ -418,7 +437,8 @@ Lowering::reshape (ValueId input, Shape to, GError **error)
   if (to == shape (input))
     return input;
   if (const Array *array = constant (input))
-    return add_constant (array->reshaped (to));
+    return reserve (array->type, to, error) ? add_constant (array->reshaped (to))
+                                            : no_value;
   return add (
       ViewOp{ViewOp::reshape, {}, {}, {}}, {input}, value (input).type, to, error);
 }
@@ -453,7 +473,7 @@ Lowering::slice (ValueId input, std::vector<gint64> starts, std::vector<gint64> 
     Shape lengths, GError **error)
 {
   if (const Array *array = constant (input))
-    return reserve (array->type, lengths, error)
+    return reserve (array->type, lengths, error, growth_effort)
                ? add_constant (sliced (*array, starts, steps, lengths))
                : no_value;
   if (lengths == shape (input)
@@ -477,8 +497,9 @@ Lowering::expand (ValueId input, Shape to, GError **error)
   if (result == shape (input))
     return input;
   if (const Array *array = constant (input))
-    return reserve (array->type, result, error) ? add_constant (expanded (*array, result))
-                                                : no_value;
+    return reserve (array->type, result, error, growth_effort)
+               ? add_constant (expanded (*array, result))
+               : no_value;
   return add (
       ViewOp{ViewOp::expand, {}, {}, {}}, {input}, value (input).type, result, error);
 }

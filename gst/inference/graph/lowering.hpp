@@ -18,15 +18,21 @@ namespace inference {
 struct InputChoice {
   std::map<std::string, Shape> shapes;
   std::map<std::string, Array> constants; /* inputs that become constants */
-  gint64 most_folded = gint64 (1) << 32;  /* bytes of constants computed on the host */
+  /* Bytes of constants that the host computes beside those that the size of the model
+   * allows. Some networks without data, for tests, have 0.6 GB of weights. */
+  gint64 most_folded = gint64 (1) << 31;
 };
+
+/* Effort of operators that can make a large constant of a small one */
+constexpr gint64 growth_effort = 4;
 
 class Lowering;
 using Lower = bool (*) (Lowering &lowering, GError **error);
 
-/* An operator of ONNX */
+/* An operator of ONNX. The first `least` inputs are there when `lower` is called. */
 struct Operator {
   const char *name;
+  gsize least, most; /* number of inputs */
   Lower lower;
 };
 
@@ -103,6 +109,7 @@ private:
   bool order_nodes (std::vector<const Node *> &ordered, GError **error) const;
   bool add_inputs (GError **error);
   bool lower (const Node &node, GError **error);
+  bool check_inputs (const Operator &op, GError **error);
   bool finish (GError **error);
   bool check_size (ElementType type, const Shape &shape, GError **error);
   ValueId find (const std::string &name);

@@ -39,6 +39,16 @@ as (Operation &operation)
   return std::get_if<Kind> (&operation.what);
 }
 
+/* The only operation that reads the output of another. (nullable) */
+Operation *
+only_reader (Graph &graph, const Links &links, const Operation &operation)
+{
+  const ValueId id = operation.outputs.empty () ? no_value : operation.outputs[0];
+  if (id == no_value || !links.is_read_once (id) || links.reader[gsize (id)] < 0)
+    return nullptr;
+  return &graph.operations[gsize (links.reader[gsize (id)])];
+}
+
 /* Operations without an output are dead. */
 void
 remove_marked (Graph &graph)
@@ -91,7 +101,7 @@ void
 scale_filters (ConvolutionOp &convolution, const std::vector<float> &factors)
 {
   const gsize filters = factors.size ();
-  const gsize taps = convolution.weights.count () / filters;
+  const gsize taps = convolution.weights.count () / std::max (filters, gsize (1));
   Array scaled (ElementType::f32, convolution.weights.shape);
   for (gsize n = 0; n < convolution.weights.count (); n++)
     scaled.set_number (n, convolution.weights.number (n) * double (factors[n / taps]));
@@ -135,6 +145,9 @@ fold_into (Graph &graph, ConvolutionOp &convolution, const Operation &operation,
   return true;
 }
 
+/* Each of them computes the weights anew. A batch normalization has two. */
+const int most_folded = 16;
+
 void
 fold_scale (Graph &graph)
 {
@@ -143,15 +156,13 @@ fold_scale (Graph &graph)
     auto *convolution = as<ConvolutionOp> (operation);
     if (!convolution || operation.inputs.size () > 1)
       continue;
-    while (links.is_read_once (operation.outputs[0])
-           && links.reader[gsize (operation.outputs[0])] >= 0) {
-      Operation &reader =
-          graph.operations[gsize (links.reader[gsize (operation.outputs[0])])];
-      if (reader.outputs.size () != 1
-          || !fold_into (graph, *convolution, reader, operation.outputs[0]))
+    for (int folded = 0; folded < most_folded; folded++) {
+      Operation *reader = only_reader (graph, links, operation);
+      if (!reader || reader->outputs.size () != 1
+          || !fold_into (graph, *convolution, *reader, operation.outputs[0]))
         break;
-      operation.outputs[0] = reader.outputs[0];
-      reader.outputs.clear ();
+      operation.outputs[0] = reader->outputs[0];
+      reader->outputs.clear ();
     }
   }
   remove_marked (graph);
@@ -202,52 +213,53 @@ fold_padding (Graph &graph)
 
 /* --- fuse-sum: a residual sum becomes part of the convolution that runs last --- */
 
-bool
-fuse_one_sum (Graph &graph)
+/* The convolution that can take the sum: the later one of its operands, `sum.inputs[side]`.
+ * (nullable) */
+Operation *
+convolution_before (Graph &graph, const Links &links, const Operation &sum, gsize &side)
 {
-  const Links links (graph);
-  for (gsize n = 0; n < graph.operations.size (); n++) {
-    Operation &sum = graph.operations[n];
-    const auto *what = as<ElementwiseOp> (sum);
-    if (!what || what->program.size () != 1
-        || std::string (what->program[0].op->name) != "Add"
-        || graph[sum.inputs[0]].shape != graph[sum.inputs[1]].shape
-        || sum.inputs[0] == sum.inputs[1])
+  gint32 last = -1;
+  for (gsize k = 0; k < 2; k++) {
+    const gint32 maker = links.producer[gsize (sum.inputs[k])];
+    if (maker <= last || !links.is_read_once (sum.inputs[k]))
       continue;
-    gint32 last = -1;
-    gsize side = 0;
-    for (gsize k = 0; k < 2; k++) {
-      const gint32 maker = links.producer[gsize (sum.inputs[k])];
-      if (maker <= last || !links.is_read_once (sum.inputs[k]))
-        continue;
-      Operation &operation = graph.operations[gsize (maker)];
-      const auto *convolution = as<ConvolutionOp> (operation);
-      if (convolution && operation.inputs.size () == 1
-          && convolution->activation == Activation::none) {
-        last = maker;
-        side = k;
-      }
+    Operation &operation = graph.operations[gsize (maker)];
+    const auto *convolution = as<ConvolutionOp> (operation);
+    if (convolution && operation.inputs.size () == 1
+        && convolution->activation == Activation::none) {
+      last = maker;
+      side = k;
     }
-    if (last < 0 || graph[sum.inputs[1 - side]].constant)
-      continue;
-    /* The other operand must be there before the convolution runs. */
-    if (links.producer[gsize (sum.inputs[1 - side])] > last)
-      continue;
-    Operation &operation = graph.operations[gsize (last)];
-    operation.inputs.push_back (sum.inputs[1 - side]);
-    operation.outputs[0] = sum.outputs[0];
-    sum.outputs.clear ();
-    remove_marked (graph); /* indices change */
-    return true;
   }
-  return false;
+  if (last < 0 || graph[sum.inputs[1 - side]].constant)
+    return nullptr;
+  /* The other operand must be there before the convolution runs. */
+  return links.producer[gsize (sum.inputs[1 - side])] > last
+             ? nullptr
+             : &graph.operations[gsize (last)];
 }
 
 void
 fuse_sum (Graph &graph)
 {
-  while (fuse_one_sum (graph))
-    ;
+  Links links (graph);
+  for (Operation &sum : graph.operations) {
+    const auto *what = as<ElementwiseOp> (sum);
+    gsize side = 0;
+    if (!what || what->program.size () != 1
+        || std::string (what->program[0].op->name) != "Add"
+        || graph[sum.inputs[0]].shape != graph[sum.inputs[1]].shape
+        || sum.inputs[0] == sum.inputs[1])
+      continue;
+    Operation *operation = convolution_before (graph, links, sum, side);
+    if (!operation)
+      continue;
+    links.producer[gsize (sum.outputs[0])] = links.producer[gsize (sum.inputs[side])];
+    operation->inputs.push_back (sum.inputs[1 - side]);
+    operation->outputs[0] = sum.outputs[0];
+    sum.outputs.clear ();
+  }
+  remove_marked (graph);
 }
 
 /* --- fuse-activation --- */
@@ -274,16 +286,6 @@ activation_of (const Instruction &instruction, ConvolutionOp &convolution)
     return true;
   }
   return false;
-}
-
-/* The only operation that reads the output of another. (nullable) */
-Operation *
-only_reader (Graph &graph, const Links &links, const Operation &operation)
-{
-  const ValueId id = operation.outputs.empty () ? no_value : operation.outputs[0];
-  if (id == no_value || !links.is_read_once (id) || links.reader[gsize (id)] < 0)
-    return nullptr;
-  return &graph.operations[gsize (links.reader[gsize (id)])];
 }
 
 /* Elements may be rearranged between a convolution and its activation, as behind a
@@ -417,12 +419,13 @@ merge_once (Graph &graph)
     if (next < 0)
       continue;
     Operation &after = graph.operations[gsize (next)];
+    Operation merged;
+    if (!as<ElementwiseOp> (after) || after.outputs.size () != 1)
+      continue;
     /* Only this reader may use it, once or several times. */
     const gsize reads =
         gsize (std::count (after.inputs.begin (), after.inputs.end (), joint));
-    Operation merged;
-    if (!as<ElementwiseOp> (after) || after.outputs.size () != 1
-        || links.uses[gsize (joint)] != reads
+    if (links.uses[gsize (joint)] != reads
         || graph[joint].shape != graph[after.outputs[0]].shape
         || !merge_programs (before, after, joint, merged))
       continue;

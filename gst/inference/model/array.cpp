@@ -6,6 +6,7 @@
 
 #include <gst/common/halfnumber.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -94,9 +95,8 @@ text_of (const Shape &shape)
 Array::Array (ElementType a_type, Shape a_shape)
     : type (a_type), shape (std::move (a_shape))
 {
-  auto zeros = std::make_shared<std::vector<guint64>> ((size () + 7) / 8);
-  data = reinterpret_cast<const guint8 *> (zeros->data ());
-  owner = zeros;
+  owner = std::shared_ptr<const void> (g_malloc0 (std::max (size (), gsize (1))), g_free);
+  data = static_cast<const guint8 *> (owner.get ());
 }
 
 Array::Array (ElementType a_type, Shape a_shape, std::shared_ptr<const void> an_owner,

@@ -4,26 +4,12 @@
  */
 #include "externaldata.hpp"
 
-#include <gst/gst.h>
 #include <gst/common/regularfile.hpp>
 
 #include <cstdlib>
 #include <limits.h>
 
 namespace inference {
-bool
-map_file (const std::string &file, MappedFile &mapped, GError **error)
-{
-  GMappedFile *contents = g_mapped_file_new (file.c_str (), FALSE, error);
-  if (!contents)
-    return false;
-  mapped.owner = std::shared_ptr<const void> (contents,
-      [] (void *data) { g_mapped_file_unref (static_cast<GMappedFile *> (data)); });
-  mapped.data = reinterpret_cast<const guint8 *> (g_mapped_file_get_contents (contents));
-  mapped.size = g_mapped_file_get_length (contents);
-  return true;
-}
-
 static std::string
 resolved (const std::string &path)
 {
@@ -33,9 +19,30 @@ resolved (const std::string &path)
   return text;
 }
 
+/* The size is compared before the allocation. */
+static bool
+read_part (
+    const char *path, guint64 offset, gsize size, std::string &data, GError **error)
+{
+  opencl::RegularFile file;
+  gsize done = 0;
+  if (!file.open (path, error))
+    return false;
+  if (offset <= file.size () && size <= file.size () - offset) {
+    data.resize (size);
+    if (!file.seek (offset, error) || !file.read (&data[0], size, done, error))
+      return false;
+    if (done == size)
+      return true;
+  }
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+      "%" G_GSIZE_FORMAT " bytes expected at %" G_GUINT64_FORMAT, size, offset);
+  return false;
+}
+
 bool
-map_external_file (const std::string &folder, const std::string &location,
-    MappedFile &mapped, GError **error)
+read_external_data (const std::string &folder, const std::string &location,
+    guint64 offset, gsize size, std::string &data, GError **error)
 {
   const std::string root = resolved (folder);
   const std::string path =
@@ -49,6 +56,9 @@ map_external_file (const std::string &folder, const std::string &location,
         location.c_str ());
     return false;
   }
-  return map_file (path, mapped, error);
+  if (read_part (path.c_str (), offset, size, data, error))
+    return true;
+  g_prefix_error (error, "external data \"%s\": ", location.c_str ());
+  return false;
 }
 } // namespace inference

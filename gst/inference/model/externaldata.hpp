@@ -6,20 +6,11 @@
 
 #include <glib.h>
 
-#include <memory>
 #include <string>
 
 namespace inference {
-struct MappedFile {
-  std::shared_ptr<const void> owner; /* keeps the mapping */
-  const guint8 *data = nullptr;
-  gsize size = 0;
-};
-
-bool map_file (const std::string &file, MappedFile &mapped, GError **error);
-
-/* Maps `location`, a path below `folder`. A path that leaves the folder, also by a symbolic
- * link, is an error. */
-bool map_external_file (const std::string &folder, const std::string &location,
-    MappedFile &mapped, GError **error);
+/* Reads `size` bytes at `offset` of `location`, a path below `folder`. A path that leaves the
+ * folder, also by a symbolic link, is an error. */
+bool read_external_data (const std::string &folder, const std::string &location,
+    guint64 offset, gsize size, std::string &data, GError **error);
 } // namespace inference

@@ -43,13 +43,14 @@ struct Port {
 
 struct Model {
   std::string file;
-  gint64 opset = 0; /* version of ONNX's own operators */
+  gint64 opset = 0;  /* version of ONNX's own operators */
+  guint64 bytes = 0; /* of the file and its external data */
   std::vector<Node> nodes;
   std::map<std::string, Array> constants; /* initializers, by name */
   std::vector<Port> inputs, outputs;      /* inputs without those that are initializers */
 
-  /* Reads an ONNX file of opset 9 to 21. The file is mapped while the model, or an array of
-   * it, exists. Files of external data must lie below the folder of the model. */
+  /* Reads an ONNX file of opset 9 to 21. Files of external data must lie below the folder of
+   * the model. Arrays of the model share the bytes that were read. */
   static std::shared_ptr<const Model> load (const std::string &file, GError **error);
   /* The same from memory. `folder` is that of external data; without one there is none. */
   static std::shared_ptr<const Model> parse (std::shared_ptr<const void> owner,

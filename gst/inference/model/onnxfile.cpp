@@ -8,7 +8,7 @@
 #include "model.hpp"
 #include "wire.hpp"
 
-#include <gst/gst.h>
+#include <gst/common/regularfile.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -20,6 +20,14 @@ const gint64 oldest_opset = 1, newest_opset = 21;
 const gsize most_dimensions = 8;
 /* A constant that is larger than this is an error and not an allocation. */
 const gint64 most_elements = gint64 (1) << 32;
+/* Of a model with its external data */
+const guint64 most_bytes = guint64 (1) << 32;
+
+WireBytes
+bytes_of (const std::string &data)
+{
+  return {reinterpret_cast<const guint8 *> (data.data ()), data.size ()};
+}
 
 class OnnxReader {
 public:
@@ -65,6 +73,7 @@ OnnxReader::read_model (WireBytes message, GError **error)
   WireBytes graph;
   bool has_graph = false;
 
+  model.bytes = message.size;
   while (reader.next ()) {
     if (reader.field == 7) {
       graph = reader.bytes;
@@ -341,17 +350,20 @@ OnnxReader::read_tensor (
   const gsize size = gsize (count) * size_of (info->type);
   std::shared_ptr<const void> kept = owner;
   if (is_external) {
-    MappedFile file;
-    if (!map_external_file (folder, external.location, file, error)) {
+    auto data = std::make_shared<std::string> ();
+    if (external.has_length && external.length != size)
+      return fail (error,
+          tensor + ": " + std::to_string (size) + " bytes expected in external data");
+    if (size > most_bytes - model.bytes)
+      return fail (error, tensor + ": the model has more than 4 GiB");
+    if (!read_external_data (
+            folder, external.location, external.offset, size, *data, error)) {
       g_prefix_error (error, "%s: ", tensor.c_str ());
       return false;
     }
-    if (external.offset > file.size || file.size - external.offset < size
-        || (external.has_length && external.length != size))
-      return fail (error,
-          tensor + ": " + std::to_string (size) + " bytes expected in external data");
-    raw = {file.data + external.offset, size};
-    kept = file.owner;
+    model.bytes += size;
+    raw = bytes_of (*data);
+    kept = data;
     is_raw = true;
   }
   if (is_raw) {
@@ -464,15 +476,15 @@ Model::parse (std::shared_ptr<const void> owner, const guint8 *data, gsize size,
 std::shared_ptr<const Model>
 Model::load (const std::string &file, GError **error)
 {
-  MappedFile mapped;
-  if (!map_file (file, mapped, error))
+  auto contents = std::make_shared<std::string> ();
+  if (!opencl::read_file (file, *contents, error))
     return nullptr;
   gchar *folder = g_path_get_dirname (file.c_str ());
   auto model = std::make_shared<Model> ();
   model->file = file;
-  OnnxReader reader (*model, mapped.owner, folder);
+  OnnxReader reader (*model, contents, folder);
   g_free (folder);
-  if (reader.read_model ({mapped.data, mapped.size}, error))
+  if (reader.read_model (bytes_of (*contents), error))
     return model;
   g_prefix_error (error, "%s: ", file.c_str ());
   return nullptr;
@@ -481,11 +493,11 @@ Model::load (const std::string &file, GError **error)
 bool
 load_tensor (const std::string &file, std::string &name, Array &array, GError **error)
 {
-  MappedFile mapped;
+  auto contents = std::make_shared<std::string> ();
   Model unused;
-  return map_file (file, mapped, error)
-         && OnnxReader (unused, mapped.owner, "")
-                .read_tensor ({mapped.data, mapped.size}, name, array, error);
+  return opencl::read_file (file, *contents, error)
+         && OnnxReader (unused, contents, "")
+                .read_tensor (bytes_of (*contents), name, array, error);
 }
 
 std::string

@@ -81,8 +81,6 @@ convolution_op (const Array &weights, const Array *bias, gint64 groups,
 bool
 conv (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1))
-    return l.fail (error, "expected data and weights");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data), weights = l.shape (l.input (1));
   const gint64 groups = l.node ().integer ("group", 1);
@@ -103,6 +101,9 @@ conv (Lowering &l, GError **error)
   const Shape to = joined (from[0], weights[0], lengths);
   const bool is_constant = taps && (!l.has (2) || bias)
                            && (type == ElementType::f32 || type == ElementType::f16);
+  /* Each convolution packs its weights, which may be one constant for several. */
+  if (is_constant && !l.reserve (taps->type, weights, error))
+    return false;
   if (is_constant && attributes.rank () == 2)
     return give (l, l.add (convolution_op (*taps, bias, groups, attributes), {data}, type,
                         to, error));
@@ -253,8 +254,6 @@ private:
 bool
 conv_transpose (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1))
-    return l.fail (error, "expected data and weights");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data), weights = l.shape (l.input (1));
   const gint64 groups = l.node ().integer ("group", 1);
@@ -294,7 +293,7 @@ conv_transpose (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> convolution_operators = {
-    {"Conv", conv},
-    {"ConvTranspose", conv_transpose},
+    {"Conv", 2, 3, conv},
+    {"ConvTranspose", 2, 3, conv_transpose},
 };
 } // namespace inference

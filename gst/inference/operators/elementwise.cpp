@@ -8,26 +8,12 @@
 
 namespace inference {
 namespace {
-bool
-expect_inputs (Lowering &l, gsize least, gsize most, GError **error)
-{
-  gsize given = 0;
-  while (l.has (given))
-    given++;
-  if (given >= least && l.inputs () <= most)
-    return true;
-  return l.fail (error, "%" G_GSIZE_FORMAT " inputs", given);
-}
-
 /* An operator with the name and the operands of the element-wise one */
-template <gsize operands>
 bool
 same (Lowering &l, GError **error)
 {
   std::vector<ValueId> inputs;
-  if (!expect_inputs (l, operands, operands, error))
-    return false;
-  for (gsize n = 0; n < operands; n++)
+  for (gsize n = 0; n < l.inputs (); n++)
     inputs.push_back (l.input (n));
   const ValueId result = l.elementwise (l.node ().op.c_str (), inputs, error);
   l.set_output (0, result);
@@ -38,8 +24,6 @@ same (Lowering &l, GError **error)
 ValueId
 chain (Lowering &l, const char *op, GError **error)
 {
-  if (!expect_inputs (l, 1, G_MAXSIZE, error))
-    return no_value;
   ValueId result = l.input (0);
   for (gsize n = 1; n < l.inputs () && result != no_value; n++)
     result = l.elementwise (op, {result, l.input (n)}, error);
@@ -77,8 +61,6 @@ mean (Lowering &l, GError **error)
 bool
 with_parameters (Lowering &l, const std::vector<double> &parameters, GError **error)
 {
-  if (!expect_inputs (l, 1, 1, error))
-    return false;
   const ValueId result =
       l.elementwise (l.node ().op.c_str (), {l.input (0)}, error, parameters);
   l.set_output (0, result);
@@ -109,8 +91,6 @@ elu (Lowering &l, GError **error)
 bool
 clip (Lowering &l, GError **error)
 {
-  if (!expect_inputs (l, 1, 3, error))
-    return false;
   const ElementType type = l.value (l.input (0)).type;
   const bool real = is_float (type);
   const double lowest = real ? -std::numeric_limits<float>::max () : double (G_MININT64);
@@ -144,8 +124,6 @@ clip (Lowering &l, GError **error)
 bool
 power (Lowering &l, GError **error)
 {
-  if (!expect_inputs (l, 2, 2, error))
-    return false;
   const ElementType type = l.value (l.input (0)).type;
   const ElementType other = l.value (l.input (1)).type;
   /* A whole base with a fractional exponent is computed with floating-point numbers. */
@@ -165,14 +143,12 @@ modulo (Lowering &l, GError **error)
 {
   if (l.node ().integer ("fmod", 0))
     return l.fail (error, "fmod=1 is not supported");
-  return same<2> (l, error);
+  return same (l, error);
 }
 
 bool
 where (Lowering &l, GError **error)
 {
-  if (!expect_inputs (l, 3, 3, error))
-    return false;
   const ElementType type = l.value (l.input (1)).type;
   const ValueId condition = l.cast (l.input (0), type, error);
   const ValueId result =
@@ -186,8 +162,6 @@ where (Lowering &l, GError **error)
 bool
 cast (Lowering &l, GError **error)
 {
-  if (!expect_inputs (l, 1, 1, error))
-    return false;
   const gint64 wanted = l.node ().integer ("to", 0);
   const ElementInfo *to = element_of_onnx (gint32 (wanted));
   if (!to)
@@ -201,8 +175,6 @@ cast (Lowering &l, GError **error)
 bool
 cast_like (Lowering &l, GError **error)
 {
-  if (!expect_inputs (l, 2, 2, error))
-    return false;
   const ValueId result = l.cast (l.input (0), l.value (l.input (1)).type, error);
   l.set_output (0, result);
   return result != no_value;
@@ -212,7 +184,7 @@ cast_like (Lowering &l, GError **error)
 bool
 gelu (Lowering &l, GError **error)
 {
-  if (!expect_inputs (l, 1, 1, error) || l.node ().text ("approximate", "none") != "none")
+  if (l.node ().text ("approximate", "none") != "none")
     return l.fail (error, "only approximate=none is supported");
   const ValueId x = l.input (0);
   const ElementType type = l.value (x).type;
@@ -231,49 +203,49 @@ gelu (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> elementwise_operators = {
-    {"Add", same<2>},
-    {"Sub", same<2>},
-    {"Mul", same<2>},
-    {"Div", same<2>},
-    {"Mod", modulo},
-    {"Pow", power},
-    {"PRelu", same<2>},
-    {"Sum", chain_of_adds},
-    {"Max", chain_of_same},
-    {"Min", chain_of_same},
-    {"Mean", mean},
-    {"Relu", same<1>},
-    {"Clip", clip},
-    {"Sigmoid", same<1>},
-    {"HardSigmoid", hard_sigmoid},
-    {"HardSwish", same<1>},
-    {"LeakyRelu", leaky_relu},
-    {"Elu", elu},
-    {"Softplus", same<1>},
-    {"Tanh", same<1>},
-    {"Exp", same<1>},
-    {"Log", same<1>},
-    {"Sqrt", same<1>},
-    {"Reciprocal", same<1>},
-    {"Erf", same<1>},
-    {"Gelu", gelu},
-    {"Abs", same<1>},
-    {"Neg", same<1>},
-    {"Floor", same<1>},
-    {"Ceil", same<1>},
-    {"Round", same<1>},
-    {"Sin", same<1>},
-    {"Cos", same<1>},
-    {"Equal", same<2>},
-    {"Less", same<2>},
-    {"LessOrEqual", same<2>},
-    {"Greater", same<2>},
-    {"GreaterOrEqual", same<2>},
-    {"And", same<2>},
-    {"Or", same<2>},
-    {"Not", same<1>},
-    {"Where", where},
-    {"Cast", cast},
-    {"CastLike", cast_like},
+    {"Add", 2, 2, same},
+    {"Sub", 2, 2, same},
+    {"Mul", 2, 2, same},
+    {"Div", 2, 2, same},
+    {"Mod", 2, 2, modulo},
+    {"Pow", 2, 2, power},
+    {"PRelu", 2, 2, same},
+    {"Sum", 1, any_number, chain_of_adds},
+    {"Max", 1, any_number, chain_of_same},
+    {"Min", 1, any_number, chain_of_same},
+    {"Mean", 1, any_number, mean},
+    {"Relu", 1, 1, same},
+    {"Clip", 1, 3, clip},
+    {"Sigmoid", 1, 1, same},
+    {"HardSigmoid", 1, 1, hard_sigmoid},
+    {"HardSwish", 1, 1, same},
+    {"LeakyRelu", 1, 1, leaky_relu},
+    {"Elu", 1, 1, elu},
+    {"Softplus", 1, 1, same},
+    {"Tanh", 1, 1, same},
+    {"Exp", 1, 1, same},
+    {"Log", 1, 1, same},
+    {"Sqrt", 1, 1, same},
+    {"Reciprocal", 1, 1, same},
+    {"Erf", 1, 1, same},
+    {"Gelu", 1, 1, gelu},
+    {"Abs", 1, 1, same},
+    {"Neg", 1, 1, same},
+    {"Floor", 1, 1, same},
+    {"Ceil", 1, 1, same},
+    {"Round", 1, 1, same},
+    {"Sin", 1, 1, same},
+    {"Cos", 1, 1, same},
+    {"Equal", 2, 2, same},
+    {"Less", 2, 2, same},
+    {"LessOrEqual", 2, 2, same},
+    {"Greater", 2, 2, same},
+    {"GreaterOrEqual", 2, 2, same},
+    {"And", 2, 2, same},
+    {"Or", 2, 2, same},
+    {"Not", 1, 1, same},
+    {"Where", 3, 3, where},
+    {"Cast", 1, 1, cast},
+    {"CastLike", 2, 2, cast_like},
 };
 } // namespace inference

@@ -28,9 +28,6 @@ multiply_add (Lowering &l, ValueId x, ValueId scale, ValueId shift, GError **err
 bool
 batch_normalization (Lowering &l, GError **error)
 {
-  for (gsize n = 0; n < 5; n++)
-    if (!l.has (n))
-      return l.fail (error, "five inputs are expected");
   if (l.node ().integer ("training_mode", 0) != 0)
     return l.fail (error, "training_mode is not supported");
   if (l.shape (l.input (0)).size () < 2)
@@ -93,8 +90,8 @@ standardized (Lowering &l, ValueId x, const std::vector<bool> &reduced, double e
 bool
 instance_normalization (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1) || !l.has (2) || l.shape (l.input (0)).size () < 3)
-    return l.fail (error, "expected (images, channels, …), scale and bias");
+  if (l.shape (l.input (0)).size () < 3)
+    return l.fail (error, "expected (images, channels, …)");
   const ValueId data = l.input (0);
   const Shape shape = of_channels (l.shape (data));
   std::vector<bool> reduced (l.shape (data).size (), true);
@@ -115,8 +112,6 @@ instance_normalization (Lowering &l, GError **error)
 bool
 layer_normalization (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1))
-    return l.fail (error, "expected data and scale");
   const ValueId data = l.input (0);
   gint64 axis = l.node ().integer ("axis", -1);
   const gsize rank = l.shape (data).size ();
@@ -140,7 +135,7 @@ layer_normalization (Lowering &l, GError **error)
 bool
 local_response_normalization (Lowering &l, GError **error)
 {
-  if (!l.has (0) || l.shape (l.input (0)).size () < 2)
+  if (l.shape (l.input (0)).size () < 2)
     return l.fail (error, "expected (images, channels, …)");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data);
@@ -181,9 +176,9 @@ local_response_normalization (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> normalization_operators = {
-    {"BatchNormalization", batch_normalization},
-    {"InstanceNormalization", instance_normalization},
-    {"LayerNormalization", layer_normalization},
-    {"LRN", local_response_normalization},
+    {"BatchNormalization", 5, 5, batch_normalization},
+    {"InstanceNormalization", 3, 3, instance_normalization},
+    {"LayerNormalization", 2, 3, layer_normalization},
+    {"LRN", 1, 1, local_response_normalization},
 };
 } // namespace inference

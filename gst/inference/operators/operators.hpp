@@ -9,6 +9,8 @@
 #include "../graph/lowering.hpp"
 
 namespace inference {
+constexpr gsize any_number = G_MAXSIZE;
+
 extern const std::vector<Operator> elementwise_operators, view_operators, shape_operators,
     convolution_operators, pooling_operators, reduction_operators, product_operators,
     resize_operators, normalization_operators;

@@ -37,8 +37,6 @@ is_global (const Shape &from, const Shape &lengths, const WindowOp &what)
 bool
 pool (Lowering &l, WindowOp::Kind kind, GError **error)
 {
-  if (!l.has (0))
-    return l.fail (error, "no input");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data);
   WindowAttributes attributes;
@@ -94,17 +92,17 @@ template <ReduceOp::Kind kind>
 bool
 global (Lowering &l, GError **error)
 {
-  return l.has (0) && l.shape (l.input (0)).size () >= 2
+  return l.shape (l.input (0)).size () >= 2
              ? reduce (l, kind, error)
              : l.fail (error, "expected (images, channels, …)");
 }
 } // namespace
 
 const std::vector<Operator> pooling_operators = {
-    {"MaxPool", pool_of<WindowOp::maximum>},
-    {"AveragePool", pool_of<WindowOp::average>},
-    {"LpPool", pool_of<WindowOp::power>},
-    {"GlobalAveragePool", global<ReduceOp::mean>},
-    {"GlobalMaxPool", global<ReduceOp::maximum>},
+    {"MaxPool", 1, 1, pool_of<WindowOp::maximum>},
+    {"AveragePool", 1, 1, pool_of<WindowOp::average>},
+    {"LpPool", 1, 1, pool_of<WindowOp::power>},
+    {"GlobalAveragePool", 1, 1, global<ReduceOp::mean>},
+    {"GlobalMaxPool", 1, 1, global<ReduceOp::maximum>},
 };
 } // namespace inference

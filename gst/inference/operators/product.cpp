@@ -72,8 +72,6 @@ product (Lowering &l, ValueId a, ValueId b, GError **error)
 bool
 matmul (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1))
-    return l.fail (error, "two inputs are expected");
   ValueId a = l.input (0), b = l.input (1);
   const Shape from = l.shape (a), other = l.shape (b);
   if (l.value (a).type != l.value (b).type || from.empty () || other.empty ())
@@ -100,8 +98,7 @@ matmul (Lowering &l, GError **error)
 bool
 gemm (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1) || l.shape (l.input (0)).size () != 2
-      || l.shape (l.input (1)).size () != 2
+  if (l.shape (l.input (0)).size () != 2 || l.shape (l.input (1)).size () != 2
       || l.value (l.input (0)).type != l.value (l.input (1)).type)
     return l.fail (error, "expected two matrices");
   const ElementType type = l.value (l.input (0)).type;
@@ -149,5 +146,6 @@ gemm (Lowering &l, GError **error)
 }
 } // namespace
 
-const std::vector<Operator> product_operators = {{"MatMul", matmul}, {"Gemm", gemm}};
+const std::vector<Operator> product_operators = {
+    {"MatMul", 2, 2, matmul}, {"Gemm", 2, 3, gemm}};
 } // namespace inference

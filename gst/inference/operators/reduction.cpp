@@ -91,7 +91,7 @@ add_reduction (Lowering &l, ReduceOp::Kind kind, ValueId data,
   const ReduceOp what = {kind, reduced};
   if (const Array *array = l.constant (data))
     return l.reserve (ElementType::f64, kept, error)
-                   && l.reserve (ElementType::f64, array->shape, error)
+                   && l.reserve (ElementType::f64, array->shape, error, 4)
                ? l.add_constant (reduce_on_host (*array, what, kept))
                : no_value;
   if (!changes && kind != ReduceOp::l1 && kind != ReduceOp::l2
@@ -104,8 +104,6 @@ template <ReduceOp::Kind kind>
 bool
 reduce (Lowering &l, GError **error)
 {
-  if (!l.has (0))
-    return l.fail (error, "no input");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data);
   std::vector<bool> reduced;
@@ -135,8 +133,6 @@ template <bool logarithm>
 bool
 softmax (Lowering &l, GError **error)
 {
-  if (!l.has (0))
-    return l.fail (error, "no input");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data);
   const bool flattens = l.opset () < 13;
@@ -162,15 +158,15 @@ softmax (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> reduction_operators = {
-    {"ReduceSum", reduce<ReduceOp::sum>},
-    {"ReduceMean", reduce<ReduceOp::mean>},
-    {"ReduceMax", reduce<ReduceOp::maximum>},
-    {"ReduceMin", reduce<ReduceOp::minimum>},
-    {"ReduceProd", reduce<ReduceOp::product>},
-    {"ReduceL1", reduce<ReduceOp::l1>},
-    {"ReduceL2", reduce<ReduceOp::l2>},
-    {"ReduceSumSquare", reduce<ReduceOp::sum_of_squares>},
-    {"Softmax", softmax<false>},
-    {"LogSoftmax", softmax<true>},
+    {"ReduceSum", 1, 2, reduce<ReduceOp::sum>},
+    {"ReduceMean", 1, 2, reduce<ReduceOp::mean>},
+    {"ReduceMax", 1, 2, reduce<ReduceOp::maximum>},
+    {"ReduceMin", 1, 2, reduce<ReduceOp::minimum>},
+    {"ReduceProd", 1, 2, reduce<ReduceOp::product>},
+    {"ReduceL1", 1, 2, reduce<ReduceOp::l1>},
+    {"ReduceL2", 1, 2, reduce<ReduceOp::l2>},
+    {"ReduceSumSquare", 1, 2, reduce<ReduceOp::sum_of_squares>},
+    {"Softmax", 1, 1, softmax<false>},
+    {"LogSoftmax", 1, 1, softmax<true>},
 };
 } // namespace inference

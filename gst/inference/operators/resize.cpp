@@ -274,8 +274,6 @@ resize (Lowering &l, GError **error)
 {
   ResizeRules rules;
   std::vector<Resizing> resizings;
-  if (!l.has (0))
-    return l.fail (error, "no input");
   if (!read_rules (l, rules, error) || !read_resizings (l, resizings, error))
     return false;
   ResampleOp what;
@@ -290,7 +288,7 @@ resize (Lowering &l, GError **error)
     if (!plain) {
       /* An antialiased window covers 1 / scale times as many elements. */
       const gint64 taps = rules.antialias ? 5 + gint64 (4 / std::fmin (r.scale, 1)) : 4;
-      if (!l.reserve (ElementType::f64, {r.to, taps}, error))
+      if (!l.reserve (ElementType::f64, {r.to, taps}, error, 4))
         return false;
       what.tables.back () = table_of (r, rules);
     }
@@ -333,8 +331,6 @@ padded_index (gint64 at, gint64 length, const std::string &mode)
 bool
 pad (Lowering &l, GError **error)
 {
-  if (!l.has (0))
-    return l.fail (error, "no input");
   const ValueId data = l.input (0);
   const Shape from = l.shape (data);
   const std::string mode = l.node ().text ("mode", "constant");
@@ -393,8 +389,8 @@ pad (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> resize_operators = {
-    {"Resize", resize},
-    {"Upsample", resize},
-    {"Pad", pad},
+    {"Resize", 1, 4, resize},
+    {"Upsample", 1, 2, resize},
+    {"Pad", 1, 4, pad},
 };
 } // namespace inference

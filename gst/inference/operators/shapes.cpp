@@ -67,8 +67,6 @@ constant_of_shape (Lowering &l, GError **error)
 bool
 shape (Lowering &l, GError **error)
 {
-  if (!l.has (0))
-    return l.fail (error, "no input");
   const Shape &own = l.shape (l.input (0));
   const gint64 rank = gint64 (own.size ());
   auto place = [&] (gint64 at) {
@@ -83,8 +81,6 @@ shape (Lowering &l, GError **error)
 bool
 size (Lowering &l, GError **error)
 {
-  if (!l.has (0))
-    return l.fail (error, "no input");
   const gint64 count = count_of (l.shape (l.input (0)));
   return give (l, l.add_constant (Array::of_integers ({count}).reshaped ({})));
 }
@@ -124,8 +120,6 @@ range (Lowering &l, GError **error)
 bool
 gather (Lowering &l, GError **error)
 {
-  if (!l.has (0) || !l.has (1))
-    return l.fail (error, "two inputs are expected");
   const ValueId data = l.input (0), indices = l.input (1);
   const Shape from = l.shape (data), taken = l.shape (indices);
   gint64 axis = l.node ().integer ("axis", 0);
@@ -187,11 +181,11 @@ gather (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> shape_operators = {
-    {"Constant", constant},
-    {"ConstantOfShape", constant_of_shape},
-    {"Shape", shape},
-    {"Size", size},
-    {"Range", range},
-    {"Gather", gather},
+    {"Constant", 0, 0, constant},
+    {"ConstantOfShape", 1, 1, constant_of_shape},
+    {"Shape", 1, 1, shape},
+    {"Size", 1, 1, size},
+    {"Range", 3, 3, range},
+    {"Gather", 2, 2, gather},
 };
 } // namespace inference

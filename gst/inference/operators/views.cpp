@@ -16,12 +16,6 @@ give (Lowering &l, ValueId result)
   return result != no_value;
 }
 
-bool
-expect_data (Lowering &l, GError **error)
-{
-  return l.has (0) || l.fail (error, "no input");
-}
-
 /* Values that are an attribute in old opsets and input `n` in newer ones */
 bool
 integers_of (Lowering &l, const char *attribute, gsize n, std::vector<gint64> &values,
@@ -37,15 +31,13 @@ integers_of (Lowering &l, const char *attribute, gsize n, std::vector<gint64> &v
 bool
 identity (Lowering &l, GError **error)
 {
-  return expect_data (l, error) && give (l, l.input (0));
+  return give (l, l.input (0));
 }
 
 /* For inference: the identity. The mask, if it is an output, is all true. */
 bool
 dropout (Lowering &l, GError **error)
 {
-  if (!expect_data (l, error))
-    return false;
   if (l.has (2)) {
     const Array *training = l.constant_input (2, error);
     if (!training)
@@ -67,7 +59,7 @@ bool
 reshape (Lowering &l, GError **error)
 {
   std::vector<gint64> wanted;
-  if (!expect_data (l, error) || !l.integers_of_input (1, wanted, error))
+  if (!l.integers_of_input (1, wanted, error))
     return false;
   const Shape &from = l.shape (l.input (0));
   const bool zero_is_length = l.node ().integer ("allowzero", 0) != 0;
@@ -100,8 +92,6 @@ reshape (Lowering &l, GError **error)
 bool
 flatten (Lowering &l, GError **error)
 {
-  if (!expect_data (l, error))
-    return false;
   const Shape &from = l.shape (l.input (0));
   gint64 axis = l.node ().integer ("axis", 1);
   if (axis < -gint64 (from.size ()) || axis > gint64 (from.size ()))
@@ -118,7 +108,7 @@ squeeze (Lowering &l, GError **error)
 {
   std::vector<gint64> axes;
   bool given;
-  if (!expect_data (l, error) || !integers_of (l, "axes", 1, axes, given, error))
+  if (!integers_of (l, "axes", 1, axes, given, error))
     return false;
   const Shape &from = l.shape (l.input (0));
   std::vector<bool> gone (from.size (), false);
@@ -141,7 +131,7 @@ unsqueeze (Lowering &l, GError **error)
 {
   std::vector<gint64> axes;
   bool given;
-  if (!expect_data (l, error) || !integers_of (l, "axes", 1, axes, given, error))
+  if (!integers_of (l, "axes", 1, axes, given, error))
     return false;
   const Shape &from = l.shape (l.input (0));
   const gsize rank = from.size () + axes.size ();
@@ -162,8 +152,6 @@ unsqueeze (Lowering &l, GError **error)
 bool
 transpose (Lowering &l, GError **error)
 {
-  if (!expect_data (l, error))
-    return false;
   std::vector<gint64> order = l.node ().integers ("perm");
   if (order.empty ()) {
     order.resize (l.shape (l.input (0)).size ());
@@ -176,7 +164,7 @@ bool
 expand (Lowering &l, GError **error)
 {
   std::vector<gint64> wanted;
-  return expect_data (l, error) && l.integers_of_input (1, wanted, error)
+  return l.integers_of_input (1, wanted, error)
          && give (l, l.expand (l.input (0), wanted, error));
 }
 
@@ -198,7 +186,7 @@ slice (Lowering &l, GError **error)
 {
   std::vector<gint64> starts, ends, axes, steps;
   bool given;
-  if (!expect_data (l, error) || !integers_of (l, "starts", 1, starts, given, error)
+  if (!integers_of (l, "starts", 1, starts, given, error)
       || !integers_of (l, "ends", 2, ends, given, error)
       || !integers_of (l, "axes", 3, axes, given, error)
       || !integers_of (l, "steps", 4, steps, given, error))
@@ -236,7 +224,7 @@ split (Lowering &l, GError **error)
 {
   std::vector<gint64> parts;
   bool given;
-  if (!expect_data (l, error) || !integers_of (l, "split", 1, parts, given, error))
+  if (!integers_of (l, "split", 1, parts, given, error))
     return false;
   const Shape from = l.shape (l.input (0));
   gint64 axis = l.node ().integer ("axis", 0), begin = 0;
@@ -273,8 +261,6 @@ split (Lowering &l, GError **error)
 bool
 concat (Lowering &l, GError **error)
 {
-  if (!expect_data (l, error))
-    return false;
   Shape shape = l.shape (l.input (0));
   const ElementType type = l.value (l.input (0)).type;
   gint64 axis = l.node ().integer ("axis", 0), length = 0;
@@ -302,7 +288,7 @@ concat (Lowering &l, GError **error)
   if (!constant)
     return give (l, l.add (ConcatOp{axis}, inputs, type, shape, error));
 
-  if (!l.reserve (type, shape, error))
+  if (!l.reserve (type, shape, error, growth_effort))
     return false;
   Array joined (type, shape);
   const gint64 outer =
@@ -323,8 +309,6 @@ concat (Lowering &l, GError **error)
 bool
 depth_to_space (Lowering &l, GError **error)
 {
-  if (!expect_data (l, error))
-    return false;
   const Shape from = l.shape (l.input (0));
   const gint64 block = l.node ().integer ("blocksize", 0);
   const std::string mode = l.node ().text ("mode", "DCR");
@@ -352,8 +336,6 @@ depth_to_space (Lowering &l, GError **error)
 bool
 space_to_depth (Lowering &l, GError **error)
 {
-  if (!expect_data (l, error))
-    return false;
   const Shape from = l.shape (l.input (0));
   const gint64 block = l.node ().integer ("blocksize", 0);
   if (from.size () != 4 || block < 1 || block > G_MAXINT16 || from[2] % block != 0
@@ -371,18 +353,18 @@ space_to_depth (Lowering &l, GError **error)
 } // namespace
 
 const std::vector<Operator> view_operators = {
-    {"Identity", identity},
-    {"Dropout", dropout},
-    {"Reshape", reshape},
-    {"Flatten", flatten},
-    {"Squeeze", squeeze},
-    {"Unsqueeze", unsqueeze},
-    {"Transpose", transpose},
-    {"Expand", expand},
-    {"Slice", slice},
-    {"Split", split},
-    {"Concat", concat},
-    {"DepthToSpace", depth_to_space},
-    {"SpaceToDepth", space_to_depth},
+    {"Identity", 1, 1, identity},
+    {"Dropout", 1, 3, dropout},
+    {"Reshape", 2, 2, reshape},
+    {"Flatten", 1, 1, flatten},
+    {"Squeeze", 1, 2, squeeze},
+    {"Unsqueeze", 1, 2, unsqueeze},
+    {"Transpose", 1, 1, transpose},
+    {"Expand", 2, 2, expand},
+    {"Slice", 1, 5, slice},
+    {"Split", 1, 2, split},
+    {"Concat", 1, any_number, concat},
+    {"DepthToSpace", 1, 1, depth_to_space},
+    {"SpaceToDepth", 1, 1, space_to_depth},
 };
 } // namespace inference

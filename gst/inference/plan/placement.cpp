@@ -7,6 +7,7 @@
 #include "arena.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace inference {
 namespace {
@@ -304,6 +305,7 @@ void
 Placing::join_parts ()
 {
   std::vector<bool> moved (graph.values.size (), false);
+  std::vector<guint> reads (graph.values.size (), 0); /* by the operation */
   for (gsize n = graph.operations.size (); n-- > 0;) {
     const Operation &operation = graph.operations[n];
     const auto *concat = std::get_if<ConcatOp> (&operation.what);
@@ -312,16 +314,17 @@ Placing::join_parts ()
     const ValueId whole = operation.outputs[0];
     const gsize axis = gsize (concat->axis);
     gint64 begin = 0;
+    for (const ValueId part : operation.inputs)
+      reads[gsize (part)]++;
     for (const ValueId part : operation.inputs) {
       Tensor &placed = tensor (part);
       Tensor place = tensor (whole);
       place.shape = shape (part);
       place.offset += begin * place.strides[axis];
-      const bool movable =
-          root[gsize (part)] == part && placed.memory == arena_memory
-          && place.memory == arena_memory && !is_viewed[gsize (part)]
-          && !moved[gsize (part)] && placed.type == place.type && can_lie (part, place)
-          && std::count (operation.inputs.begin (), operation.inputs.end (), part) == 1;
+      const bool movable = root[gsize (part)] == part && placed.memory == arena_memory
+                           && place.memory == arena_memory && !is_viewed[gsize (part)]
+                           && !moved[gsize (part)] && placed.type == place.type
+                           && can_lie (part, place) && reads[gsize (part)] == 1;
       if (movable) {
         placed = place;
         root[gsize (part)] = root[gsize (whole)];
@@ -329,6 +332,8 @@ Placing::join_parts ()
       }
       begin += shape (part)[axis];
     }
+    for (const ValueId part : operation.inputs)
+      reads[gsize (part)] = 0;
   }
 }
 
@@ -431,25 +436,25 @@ void
 add_conversions (Graph &graph, const std::vector<PortLayout> &input_layouts)
 {
   std::vector<Operation> copies;
+  std::map<ValueId, ValueId> copied; /* inputs; no_value without a copy yet */
   for (gsize n = 0; n < graph.inputs.size (); n++) {
-    const ValueId input = graph.inputs[n];
     const NumberType type =
         n < input_layouts.size () ? input_layouts[n].type : NumberType::f32;
-    if (graph[input].type != ElementType::f32 || type != NumberType::f32)
+    if (graph[graph.inputs[n]].type == ElementType::f32 && type == NumberType::f32)
+      copied[graph.inputs[n]] = no_value;
+  }
+  for (Operation &operation : graph.operations) {
+    if (converts_types (operation))
       continue;
-    ValueId copy = no_value;
-    for (Operation &operation : graph.operations) {
-      if (converts_types (operation))
+    for (ValueId &id : operation.inputs) {
+      const auto found = copied.find (id);
+      if (found == copied.end ())
         continue;
-      for (ValueId &id : operation.inputs) {
-        if (id != input)
-          continue;
-        if (copy == no_value) {
-          copy = graph.add ({"", ElementType::f32, graph[input].shape, {}});
-          copies.push_back ({"input", ElementwiseOp{}, {input}, {copy}});
-        }
-        id = copy;
+      if (found->second == no_value) {
+        found->second = graph.add ({"", ElementType::f32, graph[id].shape, {}});
+        copies.push_back ({"input", ElementwiseOp{}, {id}, {found->second}});
       }
+      id = found->second;
     }
   }
   graph.operations.insert (graph.operations.begin (), copies.begin (), copies.end ());

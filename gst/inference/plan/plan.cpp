@@ -10,6 +10,7 @@
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -20,13 +21,34 @@ struct Task {
   StepRequest request;
   std::string name;
   bool copies = false;
+  Array *weights = nullptr; /* (nullable): not needed when the step is made */
 };
+
+/* The time to place values grows with the square of it. Networks have some hundreds. */
+const gsize most_steps = 16384;
+
+/* Counts the copies of a ConcatOp. */
+bool
+check_steps (const Graph &graph, GError **error)
+{
+  gsize count = 0;
+  for (const Operation &operation : graph.operations)
+    count +=
+        std::holds_alternative<ConcatOp> (operation.what) ? operation.inputs.size () : 1;
+  if (count > most_steps)
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "the network takes %" G_GSIZE_FORMAT " steps, expected at most %" G_GSIZE_FORMAT,
+        count, most_steps);
+  return count <= most_steps;
+}
 
 StepPointer
 make_step_of (const Task &task, GError **error)
 {
   StepPointer step = task.copies ? make_copy_step (task.request, error)
                                  : make_step (task.request, error);
+  if (task.weights)
+    *task.weights = Array ();
   if (step)
     step->name = task.name;
   else if (error && *error)
@@ -160,8 +182,12 @@ Plan::upload_constants (GstOpenCLContext *context, const Graph &graph, GError **
       for (gsize n = 0; n < array.count (); n++)
         stored.set_number (n, array.number (n));
     }
-    constants.push_back (opencl::share_table (
-        context, stored.bytes (), std::max (stored.size (), gsize (8)), error));
+    guint8 few[8] = {}; /* a buffer cannot be empty */
+    const bool is_small = stored.size () < sizeof few;
+    if (is_small)
+      std::copy_n (stored.bytes (), stored.size (), few);
+    constants.push_back (opencl::share_table (context, is_small ? few : stored.bytes (),
+        is_small ? sizeof few : stored.size (), error));
     if (!constants.back () ())
       return false;
     memories[gsize (placed.memory)].buffer = constants.back () ();
@@ -170,12 +196,12 @@ Plan::upload_constants (GstOpenCLContext *context, const Graph &graph, GError **
 }
 
 bool
-Plan::make_steps (GstOpenCLContext *context, const Graph &graph, GError **error)
+Plan::make_steps (GstOpenCLContext *context, Graph &graph, GError **error)
 {
   std::vector<Task> tasks;
   workspace = std::make_shared<compute::Workspace> ();
   for (gsize n = 0; n < graph.operations.size (); n++) {
-    const Operation &operation = graph.operations[n];
+    Operation &operation = graph.operations[n];
     const bool is_view = std::holds_alternative<ViewOp> (operation.what);
     if (const auto *concat = std::get_if<ConcatOp> (&operation.what)) {
       add_concat_tasks (*concat, operation, placements.tensors, context, tasks);
@@ -189,6 +215,8 @@ Plan::make_steps (GstOpenCLContext *context, const Graph &graph, GError **error)
           id == no_value ? Tensor () : placements.tensors[gsize (id)]);
     for (const ValueId id : operation.outputs)
       task.request.outputs.push_back (placements.tensors[gsize (id)]);
+    if (auto *convolution = std::get_if<ConvolutionOp> (&operation.what))
+      task.weights = &convolution->weights;
     if (is_view)
       task.request.outputs[0] =
           copy_target (task.request.outputs[0], task.request.inputs[0].shape);
@@ -210,6 +238,8 @@ Plan::create (GstOpenCLContext *context, const Model &model, const PlanOptions &
   if (!graph)
     return nullptr;
   run_passes (*graph);
+  if (!check_steps (*graph, error))
+    return nullptr;
   if (options.precision == Precision::half)
     add_conversions (*graph, options.input_layouts);
   auto plan = std::make_unique<Plan> ();

@@ -41,7 +41,7 @@ public:
 
 private:
   bool upload_constants (GstOpenCLContext *context, const Graph &graph, GError **error);
-  bool make_steps (GstOpenCLContext *context, const Graph &graph, GError **error);
+  bool make_steps (GstOpenCLContext *context, Graph &graph, GError **error);
 
   Placements placements;
   cl::Buffer arena;

@@ -4,6 +4,8 @@
  */
 #include "imagefile.hpp"
 
+#include <gst/common/regularfile.hpp>
+
 namespace keying {
 namespace {
 /* Maximum time to decode an image */
@@ -46,6 +48,11 @@ first_sample (GstElement *pipeline)
 GstSample *
 load_image (const std::string &path, GError **error)
 {
+  opencl::RegularFile opened;
+  if (!opened.open (path.c_str (), error)) { /* filesrc would wait for a FIFO's writer */
+    g_prefix_error (error, "%s: ", path.c_str ());
+    return nullptr;
+  }
   GstElement *pipeline =
       gst_parse_launch ("filesrc name=file ! decodebin ! videoconvert ! "
                         "video/x-raw,format={RGBA,RGBA64_LE} ! fakesink name=end",

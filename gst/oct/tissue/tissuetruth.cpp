@@ -7,6 +7,7 @@
 #include "tissuespectra.hpp"
 
 #include <gst/common/npyfile.hpp>
+#include <gst/common/regularfile.hpp>
 
 #include <glib/gstdio.h>
 
@@ -26,7 +27,10 @@ public:
 
   bool open (const std::vector<gsize> &shape, GError **error)
   {
-    file.reset (g_fopen (path.c_str (), "wb"));
+    std::string target;
+    if (!opencl::resolve_target (path, target, error)) /* opening a FIFO would block */
+      return false;
+    file.reset (g_fopen (target.c_str (), "wb"));
     if (!file)
       return fail (error);
     const std::string header =
@@ -48,7 +52,8 @@ private:
   bool fail (GError **error) const
   {
     const int code = errno;
-    g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (code),
+    g_set_error (error, GST_RESOURCE_ERROR,
+        code == ENOSPC ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_OPEN_WRITE,
         "truth-folder: cannot write %s: %s", path.c_str (), g_strerror (code));
     return false;
   }
@@ -63,7 +68,7 @@ make_folder (const std::string &folder, GError **error)
   if (g_mkdir_with_parents (folder.c_str (), 0777) == 0)
     return true;
   const int code = errno;
-  g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (code),
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
       "truth-folder: cannot make %s: %s", folder.c_str (), g_strerror (code));
   return false;
 }

@@ -4,6 +4,8 @@
  */
 #include "programsource.hpp"
 
+#include <gst/common/regularfile.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <gio/gio.h>
@@ -36,29 +38,10 @@ exists (const File &file)
 }
 
 bool
-read_from_disk (const std::string &path, std::string &text, GError **error)
-{
-  gchar *contents = nullptr;
-  gsize size = 0;
-  /* Reading a pipe would block. */
-  if (g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
-      && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)) {
-    g_set_error (error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s is not a regular file",
-        path.c_str ());
-    return false;
-  }
-  if (!g_file_get_contents (path.c_str (), &contents, &size, error))
-    return false;
-  text.assign (contents, size);
-  g_free (contents);
-  return true;
-}
-
-bool
 read_file (const File &file, std::string &text, GError **error)
 {
   if (file.on_disk)
-    return read_from_disk (file.path, text, error);
+    return opencl::read_file (file.path, text, error);
   GBytes *bytes =
       g_resources_lookup_data (file.path.c_str (), G_RESOURCE_LOOKUP_FLAGS_NONE, error);
   if (!bytes)

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <unistd.h>
 
 using namespace check;
 
@@ -68,6 +70,7 @@ public:
   {
   }
 
+  const std::string &model_file () const { return file; }
   std::vector<float> floats_of (const Bytes &frame)
   {
     const Bytes bytes = read_buffer (pass (buffer_of (frame)));
@@ -545,6 +548,40 @@ TEST_ROWS (test_inference_needs_a_model, {"", "model-file=/no/such/file.onnx"})
   fail_if (net.reaches_state (GST_STATE_PAUSED));
   net.messages ().expect_one_error (
       {*row ? "/no/such/file.onnx" : "model-file is not set"});
+}
+
+/* A file of 6 KB whose last value would have 4 TB. Negotiation lowers the network, too. */
+TEST (test_inference_refuses_large_constants_in_two_seconds)
+{
+  OnnxModel model;
+  model.input ("x", {1, 3, 8, 8}).output ("y", {});
+  model.constant ("v0", {1024}, std::vector<float> (1024, 1));
+  for (int n = 0; n < 40; n++) {
+    const std::string value = "v" + std::to_string (n);
+    model.node ("Concat", {value, value}, {"v" + std::to_string (n + 1)}, {{"axis", 0}});
+  }
+  model.node ("ReduceSum", {"v40"}, {"s"}).node ("Add", {"x", "s"}, {"y"});
+  const WithModel with (model);
+  const char *multiplier = g_getenv ("CK_TIMEOUT_MULTIPLIER");
+  const clock_t begin = clock ();
+  const Outcome outcome =
+      run ("videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=8,height=8 ! "
+           "openclupload ! openclinference model-file="
+           + with.file + " ! fakesink");
+  const double took = double (clock () - begin) / CLOCKS_PER_SEC;
+  outcome.expect_one_error ({"Concat", "computed on the host"});
+  fail_unless (took < 2 * std::max (multiplier ? atof (multiplier) : 1, 1.0),
+      "%g s of processor time", took);
+}
+
+/* A program writes the file again while frames run, and the caps change. */
+TEST (test_inference_outlives_its_model_file)
+{
+  Inference net (identity_model (), "", caps_of ("RGBA", 16, 16));
+  fail_unless_equals_int (net.floats_of (ramps (16, 16)).size (), 192);
+  fail_unless_equals_int (truncate (net.model_file ().c_str (), 0), 0);
+  net.set_caps (caps_of ("RGBA", 11, 5));
+  fail_unless_equals_int (net.floats_of (ramps (11, 5)).size (), 192);
 }
 
 /* --- frames stay on the device --- */

@@ -7,14 +7,21 @@
 #include <gst/inference/plan/plan.hpp>
 #include <gst/opencl/context/devicebuffer.hpp>
 
+#include <clocale>
 #include <cmath>
+#include <cstdlib>
+#include <ctime>
+#include <fcntl.h>
 #include <functional>
 #include <glib/gstdio.h>
 #include <numeric>
 #include <random>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* After the headers of the executor, which have functions called fail() */
 #include "tests/check/folder.hpp"
+#include "tests/check/harness.hpp"
 #include "tests/check/onnxmodel.hpp"
 #include "tests/check/test.hpp"
 
@@ -236,22 +243,314 @@ TEST (test_inference_external_data_stays_below_the_folder)
   }
 }
 
+/* The bytes of a model belong to the process: a program that writes the file again does not
+ * change them. */
+TEST (test_inference_model_outlives_its_files)
+{
+  const int64_t count = 1 << 20;
+  const std::vector<float> values = noise (gsize (count), 3);
+  Folder folder;
+  const std::string data = folder.write (
+      "weights", std::string (reinterpret_cast<const char *> (values.data ()),
+                     gsize (count) * sizeof (float)));
+  OnnxModel model;
+  model.constant ("inside", {count}, values).external ("outside", {count}, "weights");
+  const std::string file = folder.write ("net.onnx", model.bytes ());
+  GError *error = nullptr;
+  std::shared_ptr<const Model> loaded = Model::load (file, &error);
+  fail_unless (loaded != nullptr, "%s", error ? error->message : "");
+  fail_unless (truncate (file.c_str (), 0) == 0 && truncate (data.c_str (), 0) == 0);
+  for (const char *name : {"inside", "outside"})
+    fail_unless (loaded->constants.at (name).floats () == values, "%s differs", name);
+}
+
+TEST (test_inference_reads_regular_files_only)
+{
+  Folder folder;
+  fail_unless (mkfifo (folder.file ("fifo").c_str (), 0600) == 0);
+  OnnxModel model;
+  model.external ("w", {4}, "fifo");
+  const std::string file = folder.write ("net.onnx", model.bytes ());
+  for (const std::string &path :
+      {folder.file ("fifo"), std::string ("/dev/zero"), file}) {
+    GError *error = nullptr;
+    const bool loaded = Model::load (path, &error) != nullptr;
+    expect_error (loaded, error, {"expected a regular file"});
+  }
+}
+
+/* A part of a file that is larger than the file, and a sum of parts that is too large */
+TEST (test_inference_external_data_has_a_limit)
+{
+  Folder folder;
+  const int64_t count = int64_t (1) << 28; /* 1 GiB in a file without blocks */
+  const std::string data = folder.write ("weights", "");
+  GError *error = nullptr;
+  fail_unless (truncate (data.c_str (), count * gint64 (sizeof (float))) == 0);
+  OnnxModel long_one, many;
+  long_one.external ("w", {count + 1}, "weights");
+  bool loaded =
+      Model::load (folder.write ("net.onnx", long_one.bytes ()), &error) != nullptr;
+  expect_error (loaded, error, {"\"w\"", "1073741828 bytes expected"});
+  for (int n = 0; n < 64; n++)
+    many.external ("w", {count}, "weights");
+  loaded = Model::load (folder.write ("net.onnx", many.bytes ()), &error) != nullptr;
+  expect_error (loaded, error, {"\"w\"", "4 GiB"});
+}
+
 /* --- constants and passes --- */
 
-/* Reshape to (images, -1) as PyTorch exports it */
-TEST (test_inference_folds_computations_of_shapes)
+namespace {
+/* Fails if the rest of the scope takes more than two seconds of processor time. */
+class TwoSeconds {
+public:
+  TwoSeconds () : begin (now ()) {}
+  ~TwoSeconds ()
+  {
+    const char *multiplier = g_getenv ("CK_TIMEOUT_MULTIPLIER");
+    const double took = now () - begin, factor = multiplier ? atof (multiplier) : 1;
+    fail_unless (took < 2 * std::max (factor, 1.0), "it took %g s", took);
+  }
+
+private:
+  static double now () { return double (clock ()) / CLOCKS_PER_SEC; }
+  const double begin;
+};
+
+/* Every operator, with `pick (k)` as its operand k and with up to nine operands */
+template <typename Pick>
+void
+lower_all_operators (const Pick &pick)
+{
+  for (const std::string &name : operator_names ())
+    for (gsize count = 0; count < 10; count++) {
+      OnnxModel model (18);
+      std::vector<std::string> operands;
+      model.input ("x", {1, 4, 6, 6}).output ("y", {});
+      model.constant ("c", {1}).constant ("w", {4, 4, 1, 1}, noise (16, 1));
+      model.constant ("v", {4}, noise (4, 1));
+      for (gsize k = 0; k < count; k++)
+        operands.push_back (pick (k));
+      model.node (name.c_str (), operands, {"y"});
+      GError *error = nullptr;
+      std::unique_ptr<Graph> graph = Lowering::run (*parse (model), {}, &error);
+      fail_unless ((graph == nullptr) == (error != nullptr));
+      fail_unless (graph || strstr (error->message, name.c_str ()), "%s: %s",
+          name.c_str (), graph ? "" : error->message);
+      g_clear_error (&error);
+    }
+}
+
+void
+count_warning (const gchar *, GLogLevelFlags, const gchar *, gpointer data)
+{
+  ++*static_cast<int *> (data);
+}
+} // namespace
+
+/* GLib warns where one error is set over another. */
+TEST (test_inference_sets_one_error_for_any_operands)
+{
+  int warnings = 0;
+  const guint handler =
+      g_log_set_handler ("GLib", G_LOG_LEVEL_WARNING, count_warning, &warnings);
+  const char *const others[] = {"c", "w", "v", "", "x"};
+  lower_all_operators ([] (gsize) { return "x"; });
+  for (const char *other : others) {
+    lower_all_operators ([&] (gsize k) { return k == 0 ? "x" : other; });
+    lower_all_operators ([&] (gsize k) { return k == 0 ? other : "x"; });
+    lower_all_operators ([&] (gsize k) { return k == 0 ? "x" : k == 1 ? "w" : other; });
+  }
+  g_log_remove_handler ("GLib", handler);
+  fail_unless_equals_int (warnings, 0);
+}
+
+/* Of each operator, as many operands as the standard has at most, and one more */
+TEST (test_inference_counts_operands)
+{
+  const struct {
+    const char *name;
+    int most;
+  } rows[] = {{"Relu", 1}, {"Gelu", 1}, {"Identity", 1}, {"Flatten", 1}, {"Add", 2},
+      {"Gather", 2}, {"MatMul", 2}, {"Conv", 3}, {"Where", 3}, {"GlobalMaxPool", 1},
+      {"Softmax", 1}, {"BatchNormalization", 5}, {"Constant", 0}, {"Slice", 5}};
+  for (const auto &row : rows) {
+    OnnxModel model;
+    model.input ("x", {1, 1, 4, 4}).output ("y", {});
+    model.node (row.name, std::vector<std::string> (gsize (row.most + 1), "x"), {"y"});
+    expect_refused (model, {row.name, std::to_string (row.most + 1) + " inputs"});
+  }
+}
+
+TEST (test_inference_takes_a_concat_of_many_inputs_in_two_seconds)
+{
+  GstOpenCLContext *context = shared_context ();
+  GError *error = nullptr;
+  OnnxModel model;
+  model.input ("x", {4, 4}).output ("y", {});
+  model.node ("Concat", std::vector<std::string> (50000, "x"), {"y"}, {{"axis", 0}});
+  {
+    const TwoSeconds limit;
+    std::unique_ptr<Plan> plan = Plan::create (context, *parse (model), {}, &error);
+    expect_error (plan != nullptr, error, {"50000 steps"});
+  }
+  gst_object_unref (context);
+}
+
+/* The file has 6 KB, and the last value would have 4 TB. */
+TEST (test_inference_limits_constants_of_small_files)
 {
   OnnxModel model;
-  model.input ("x", {2, 3, 4}).output ("y", {2, 12});
-  model.constant ("zero", std::vector<int64_t>{0})
-      .constant ("rest", std::vector<int64_t>{-1});
-  model.node ("Shape", {"x"}, {"shape"}).node ("Gather", {"shape", "zero"}, {"images"});
-  model.node ("Concat", {"images", "rest"}, {"wanted"}, {{"axis", 0}});
-  model.node ("Reshape", {"x", "wanted"}, {"y"});
-  std::unique_ptr<Graph> graph = lower (model);
-  fail_unless_equals_int (graph->operations.size (), 1);
-  fail_unless (std::holds_alternative<ViewOp> (graph->operations[0].what));
-  fail_unless (graph->values[gsize (graph->outputs[0])].shape == Shape ({2, 12}));
+  model.input ("x", {4, 4}).output ("y", {});
+  model.constant ("v0", {1024}, std::vector<float> (1024, 1));
+  for (int n = 0; n < 40; n++) {
+    const std::string value = "v" + std::to_string (n);
+    model.node ("Concat", {value, value}, {"v" + std::to_string (n + 1)}, {{"axis", 0}});
+  }
+  model.node ("ReduceSum", {"v40"}, {"s"}).node ("Add", {"x", "s"}, {"y"});
+  const TwoSeconds limit;
+  expect_refused (model, {"Concat", "on the host"});
+}
+
+/* Graphs of many nodes, one for each pass */
+TEST_ROWS (test_inference_passes_take_linear_time,
+    {"sums", "readers", "scales", "gates", "weights", "elements"})
+{
+  const std::string kind = row;
+  const int count = kind == "scales" || kind == "weights" ? 3000 : 30000;
+  OnnxModel model;
+  model.input ("x", {1, 1, 2, 2}).output ("y", {});
+  model.constant ("w", {1, 1, 1, 1}, {0.5f}).constant ("one", {1, 1, 1, 1}, {1});
+  model.constant ("large", {1, 1, 1024, 1024}, std::vector<float> (1 << 20, 0.5f));
+  std::string last = "x";
+  std::vector<std::string> all;
+  for (int n = 0; n < count; n++) {
+    const std::string next = "v" + std::to_string (n), c = "c" + std::to_string (n);
+    if (kind == "sums")
+      model.node ("Conv", {last, "w"}, {c}).node ("Add", {c, last}, {next});
+    else if (kind == "readers")
+      model.node ("Relu", {"x"}, {next});
+    else if (kind == "scales" && n == 0)
+      model.node (
+          "Conv", {"x", "large"}, {next}, {{"pads", std::vector<int64_t> (4, 600)}});
+    else if (kind == "scales")
+      model.node ("Mul", {last, "one"}, {next});
+    else if (kind == "gates")
+      model.node ("Conv", {last, "w"}, {c})
+          .node ("Sigmoid", {c}, {"g" + c})
+          .node ("Mul", {c, "g" + c}, {next});
+    else if (kind == "weights")
+      model.node (
+          "Conv", {"x", "large"}, {next}, {{"pads", std::vector<int64_t> (4, 600)}});
+    else
+      model.node ("Add", {last, "x"}, {next});
+    all.push_back (next);
+    last = next;
+  }
+  if (kind == "readers" || kind == "weights")
+    model.node ("Concat", all, {"y"}, {{"axis", 0}});
+  else
+    model.node ("Identity", {last}, {"y"});
+  std::shared_ptr<const Model> parsed = parse (model);
+  GError *error = nullptr;
+  const TwoSeconds limit;
+  std::unique_ptr<Graph> graph = Lowering::run (*parsed, {}, &error);
+  fail_unless ((graph == nullptr) == (kind == "weights"));
+  if (graph)
+    run_passes (*graph);
+  g_clear_error (&error);
+}
+
+/* The weights of a network may be transposed, scaled and cast at load, whatever their size. */
+TEST (test_inference_folds_large_weights)
+{
+  const int64_t side = 3000;
+  OnnxModel model;
+  model.input ("x", {1, side}).output ("y", {});
+  model.constant ("w", {side, side}, std::vector<float> (gsize (side * side), 0.5f));
+  model.constant ("two", {}, {2});
+  model.node ("Transpose", {"w"}, {"t"}).node ("Mul", {"t", "two"}, {"s"});
+  model.node ("MatMul", {"x", "s"}, {"y"});
+  lower (model);
+}
+
+TEST (test_inference_takes_constants_without_elements)
+{
+  OnnxModel model;
+  model.input ("x", {2, 2}).output ("y", {2, 2}).output ("z", {2, 0});
+  model.constant ("none", {0, 2}, std::vector<float> ()).constant ("shape", {2, 0});
+  model.node ("Concat", {"x", "none"}, {"y"}, {{"axis", 0}});
+  model.node ("ConstantOfShape", {"shape"}, {"flat"});
+  model.node ("MatMul", {"x", "flat"}, {"z"});
+  expect_near (run (model, {{1, 2, 3, 4}}), {1, 2, 3, 4}, 0);
+}
+
+/* Filters without elements, which a scale follows */
+TEST (test_inference_takes_no_filters)
+{
+  OnnxModel model;
+  model.input ("x", {1, 3, 4, 4}).output ("y", {});
+  model.constant ("w", {0, 3, 1, 1}, std::vector<float> ()).constant ("two", {}, {2});
+  model.node ("Conv", {"x", "w"}, {"c"}).node ("Mul", {"c", "two"}, {"y"});
+  run_passes (*lower (model));
+}
+
+namespace {
+/* Parameters of operators are numbers in the source of a kernel. */
+void
+expect_parameters (const std::vector<float> &values)
+{
+  for (const float value : values) {
+    const double real = double (value);
+    OnnxModel leaky, clip (9);
+    leaky.input ("x", {4}).output ("y", {4});
+    leaky.node ("LeakyRelu", {"x"}, {"y"}, {{"alpha", value}});
+    expect_near (run (leaky, {{-1, -0.5f, 1, 0}}), {-real, -0.5 * real, 1, 0}, 0);
+    clip.input ("x", {2}).output ("y", {2});
+    clip.node ("Clip", {"x"}, {"y"}, {{"min", -value}, {"max", value}});
+    expect_near (run (clip, {{-INFINITY, INFINITY}}), {-real, real}, 0);
+  }
+}
+} // namespace
+
+TEST (test_inference_keeps_small_and_large_parameters)
+{
+  expect_parameters ({3e-8f, 1e-30f, 3.14159274f, 1.7e38f});
+}
+
+/* A language with a decimal comma */
+TEST (test_inference_parameters_do_not_depend_on_the_locale)
+{
+  Folder folder;
+  const std::string command = "localedef --no-archive -i de_DE -f UTF-8 "
+                              + folder.file ("de_DE.UTF-8") + " 2>/dev/null";
+  g_setenv ("LOCPATH", folder.path.c_str (), TRUE);
+  if (system (command.c_str ()) != 0 || !setlocale (LC_ALL, "de_DE.UTF-8")) {
+    report_skip ("no locale of Germany");
+    return;
+  }
+  fail_unless (strcmp (localeconv ()->decimal_point, ",") == 0);
+  expect_parameters ({0.0625f});
+  setlocale (LC_ALL, "C");
+}
+
+/* The bytes of a file are in memory once, and arrays of the model are parts of them. */
+TEST (test_inference_reads_weights_once)
+{
+  const int64_t count = 16 << 20;
+  Folder folder;
+  OnnxModel model;
+  model.input ("x", {1}).output ("y", {}).node ("Add", {"x", "w"}, {"y"});
+  model.constant ("w", {count}, std::vector<float> (gsize (count), 1));
+  const std::string file = folder.write ("net.onnx", model.bytes ());
+  model = OnnxModel ();
+  GError *error = nullptr;
+  const gsize before = resident_kib ();
+  std::shared_ptr<const Model> loaded = Model::load (file, &error);
+  std::unique_ptr<Graph> graph = Lowering::run (*loaded, {}, &error);
+  const gsize grown = resident_kib () - before;
+  fail_unless (graph != nullptr);
+  fail_unless (grown < 72 * 1024, "%zu KiB for a file of 64 MiB", grown);
 }
 
 static OnnxModel
