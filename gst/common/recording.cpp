@@ -230,4 +230,15 @@ Recording::finish ()
   else if (!file.finish (&error))
     fail (error);
 }
+
+void
+Recording::end ()
+{
+  finish ();
+  if (frames == 0 && !failed)
+    GST_ELEMENT_WARNING (sink, STREAM, FAILED,
+        ("%s: no frame arrived until the end, so %s was not written",
+            GST_OBJECT_NAME (sink), location.c_str ()),
+        (nullptr));
+}
 } // namespace opencl

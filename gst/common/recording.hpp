@@ -54,6 +54,8 @@ public:
   GstFlowReturn render (GstBuffer *buffer);
   /* Completes the growing file. */
   void finish ();
+  /* Finishes at EOS, with a WARNING if no frame has arrived. */
+  void end ();
   /* Posts `error` and refuses all later frames. Takes ownership of `error`. */
   GstFlowReturn fail (GError *error, const Place &place = Place::here ());
 

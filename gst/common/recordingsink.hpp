@@ -74,7 +74,7 @@ private:
   static gboolean event (GstBaseSink *sink, GstEvent *event)
   {
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-      recording_of (sink)->finish ();
+      recording_of (sink)->end ();
     return GST_BASE_SINK_CLASS (parent_of (sink))->event (sink, event);
   }
 

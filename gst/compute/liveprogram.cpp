@@ -5,9 +5,12 @@
 #include "liveprogram.hpp"
 
 #include "expression/expression.hpp"
+#include "kernelsource.hpp"
 
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/context/gstopenclcontext-private.hpp>
+
+#include <utility>
 
 namespace compute {
 bool
@@ -68,6 +71,7 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
   task.parameters = wanted.parameters;
   task.global_size = wanted.global_size;
   task.local_size = wanted.local_size;
+  task.fill_output = wanted.fill_output;
   task.arguments = arguments.get ();
   task.reloads = wanted.reloads;
   if (!wanted.location.empty ()) {
@@ -90,6 +94,12 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
     return false;
   program = std::move (made);
   file = read;
+  if (task.fill_output < 0 && calls_atomic_on (task.source, "output")
+      && !std::exchange (has_warned, true))
+    GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
+        ("the kernel calls an atomic function on output, which holds old values; set "
+         "fill-output=0 to start from zeros"),
+        (nullptr));
   return true;
 }
 

@@ -12,9 +12,10 @@ namespace compute {
  * thread */
 class LiveProgram {
 public:
-  /* `settings` must outlive the object. */
-  LiveProgram (GstOpenCLContext *context, opencl::Settings<ProgramSettings> *settings)
-      : context (context), settings (settings)
+  /* `settings` of `element` must outlive the object. */
+  LiveProgram (GstOpenCLContext *context, gpointer element,
+      opencl::Settings<ProgramSettings> *settings)
+      : context (context), element (element), settings (settings)
   {
   }
 
@@ -50,8 +51,10 @@ private:
   bool read_file (const ProgramSettings &wanted, File &read, GError **error) const;
 
   GstOpenCLContext *context;
+  gpointer element;
   opencl::Settings<ProgramSettings> *settings;
   std::unique_ptr<Program> program;
   File file;
+  bool has_warned = false; /* of atomic functions on the output */
 };
 } // namespace compute

@@ -13,7 +13,9 @@
  * for a binary or SPIR-V. `parameters` must then declare them.
  *
  * - `input`, `output`: pointers to the input and the output frame. An input that is not
- *   declared const is copied for each frame, because other elements may use it
+ *   declared const is copied for each frame, because other elements may use it. The output
+ *   holds old values unless `fill-output` is set, so a kernel that adds to it, such as a
+ *   histogram, needs `fill-output=0`
  * - `width`, `height`, `count` (of elements), `shape0` … `shape3` (innermost first): size
  *   of the output. With the name of an array before them, `input_width`: of that array
  * - `stride`, `output_stride`, `input_stride`: row stride in bytes. If the kernel has no
@@ -136,7 +138,7 @@ gst_opencl_kernel_filter_open (GstOpenCLFilter *filter, GError **error)
 {
   GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
   self->program =
-      new LiveProgram (gst_opencl_filter_get_context (filter), self->settings);
+      new LiveProgram (gst_opencl_filter_get_context (filter), self, self->settings);
   self->frames = 0;
   return LiveProgram::check (self->settings->committed (), error);
 }

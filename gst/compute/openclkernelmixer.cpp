@@ -160,7 +160,7 @@ gst_opencl_kernel_mixer_open (GstOpenCLCombiner *combiner, GError **error)
 {
   GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
   self->program =
-      new LiveProgram (gst_opencl_combiner_get_context (combiner), self->settings);
+      new LiveProgram (gst_opencl_combiner_get_context (combiner), self, self->settings);
   self->frames = 0;
   return LiveProgram::check (self->settings->committed (), error);
 }

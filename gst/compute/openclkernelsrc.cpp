@@ -143,7 +143,8 @@ gst_opencl_kernel_src_open (GstOpenCLSrc *src, GError **error)
   GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (src);
   ProgramSettings settings = self->settings->committed ();
 
-  self->program = new LiveProgram (gst_opencl_src_get_context (src), self->settings);
+  self->program =
+      new LiveProgram (gst_opencl_src_get_context (src), self, self->settings);
   gst_base_src_set_live (GST_BASE_SRC (self), settings.live);
   return LiveProgram::check (settings, error);
 }

@@ -4,7 +4,7 @@
  */
 #include "program.hpp"
 
-#include "workdimensions.hpp"
+#include "kernelsource.hpp"
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/context/deviceinfo.hpp>
@@ -91,6 +91,7 @@ Program::create (GstOpenCLContext *context, const Task &task,
   program->context = context;
   program->streams = streams;
   program->alignment = task.alignment;
+  program->fill = task.fill_output;
   program->scratch.resize (streams.size ());
   program->scratch_bytes.resize (streams.size ());
   if (!program->build (task, previous, error) || !program->choose_row_strides (error)
@@ -711,6 +712,18 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
              placed, 0, error);
 }
 
+bool
+Program::fill_output (cl_command_queue queue, const Place &placed, GError **error) const
+{
+  const cl_uchar byte = cl_uchar (fill);
+  const gsize bytes = placed.stride * (output ().lines () - 1) + output ().line_bytes ();
+  return fill < 0
+         || gst_opencl_check (
+             clEnqueueFillBuffer (queue, placed.data, &byte, sizeof byte, 0, bytes, 0,
+                 nullptr, opencl::Profiled (queue, opencl::command::fill)),
+             "clEnqueueFillBuffer", error);
+}
+
 namespace {
 /* Range of `data` in its root buffer, in bytes */
 struct MemoryRange {
@@ -797,7 +810,8 @@ Program::enqueue (cl_command_queue queue,
     if (!place (n, queue, *frames[n], places[last].stride, places[n], error))
       return false;
   }
-  if (!check_overlap (places, error) || !set_frame_arguments (places, moment, error)
+  if (!check_overlap (places, error) || !fill_output (queue, places[last], error)
+      || !set_frame_arguments (places, moment, error)
       || !gst_opencl_launch (queue, kernel (), guint (global.size ()), global.data (),
           local.empty () ? nullptr : local.data (), error))
     return false;

@@ -28,6 +28,7 @@ struct Task {
   guint reloads = 0;                       /* files are read again if this differs */
   gsize alignment = 1;                     /* of rows in bytes, for vector access */
   bool checks_size = false; /* by the kernel; work-groups of any size fit */
+  gint fill_output = -1;    /* byte, or -1 */
 };
 
 /* Number and time of a frame */
@@ -108,6 +109,7 @@ private:
       gsize output_stride, Place &placed, GError **error);
   bool copy_rows (gsize stream, cl_command_queue queue, const Place &from,
       gsize from_offset, const Place &to, gsize to_offset, GError **error) const;
+  bool fill_output (cl_command_queue queue, const Place &placed, GError **error) const;
   bool check_overlap (const std::vector<Place> &places, GError **error) const;
   bool set_frame_arguments (
       const std::vector<Place> &places, const Moment &moment, GError **error);
@@ -115,6 +117,7 @@ private:
   GstOpenCLContext *context = nullptr; /* outlives this */
   std::vector<Stream> streams;
   gsize alignment = 1;
+  gint fill = -1;                              /* byte, or -1 */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable) */
   std::string options;
   cl::Program built; /* of `compiled` with `options` */

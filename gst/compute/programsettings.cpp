@@ -50,6 +50,10 @@ program_properties ()
           "Fields of the output caps (unset = those that downstream requires, otherwise "
           "those of the input)",
           &ProgramSettings::output_caps, opencl::playing},
+      {"fill-output", "Fill output",
+          "Byte that the output is filled with before the kernel runs (-1 = none; the "
+          "output then holds old values)",
+          &ProgramSettings::fill_output, {-1, 255}, opencl::playing},
   };
 }
 

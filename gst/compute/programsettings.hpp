@@ -13,6 +13,7 @@ struct ProgramSettings {
   opencl::Structure arguments;
   std::string global_size, local_size;
   opencl::Caps output_caps;
+  gint fill_output = -1;
   bool live = false; /* openclkernelsrc only */
   guint reloads = 0; /* number of requests to read files again */
 };

@@ -98,6 +98,7 @@
 #include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/elements/gstopenclfilter-private.h>
 #include <gst/opencl/kernel/kernel.hpp>
+#include <gst/common/segmenttimes.hpp>
 #include <gst/common/transferfunction.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/kernel/selfcheck.hpp>
@@ -1182,9 +1183,8 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   });
   ChromaKeySettings settings = get_settings (self);
   ChainMember::Outcome outcome = ChainMember::Outcome::plain;
-  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
-  self->time =
-      gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (input));
+  self->time = opencl::running_time_of (
+      GST_BASE_TRANSFORM (self)->segment, GST_BUFFER_PTS (input));
   if (settings.auto_key == AutoKey::screen
       && !self->work->search.next (settings.auto_key_revision, self->time, error))
     return FALSE;

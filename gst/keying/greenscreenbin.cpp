@@ -77,6 +77,7 @@
 
 #include <gst/common/elementbin.hpp>
 #include <gst/common/filteredcaps.hpp>
+#include <gst/common/segmenttimes.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
@@ -693,8 +694,7 @@ watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
   GST_OBJECT_LOCK (pad);
   if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
     GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-    GstClockTime time = gst_segment_to_running_time (
-        &end.segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+    GstClockTime time = opencl::running_time_of (end.segment, GST_BUFFER_PTS (buffer));
     if (GST_CLOCK_TIME_IS_VALID (time))
       end.time =
           time
@@ -720,8 +720,8 @@ end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
 
   if (event) {
     gst_event_parse_segment (event, &segment);
-    time = gst_segment_to_running_time (
-        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
+    time = opencl::running_time_of (
+        *segment, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
     gst_event_unref (event);
   }
   GstObject *bin = gst_element_get_parent (GST_PAD_PARENT (pad));

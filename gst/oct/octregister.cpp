@@ -244,11 +244,20 @@ create_scores (GstOctRegister *self, GError **error)
   return true;
 }
 
-/* Drops the volumes collected so far. */
+static void
+drop_ready (RegisterWork &work)
+{
+  for (GstBuffer *buffer : work.ready)
+    gst_buffer_unref (buffer);
+  work.ready.clear ();
+}
+
+/* Drops the volumes collected so far, and means that were not pushed yet. */
 static void
 restart (RegisterWork &work)
 {
-  work.is_break = work.is_break || work.collected > 0;
+  work.is_break = work.is_break || work.collected > 0 || !work.ready.empty ();
+  drop_ready (work);
   gst_clear_buffer (&work.reference);
   work.collected = 0;
 }
@@ -407,14 +416,6 @@ gst_oct_register_open (GstOpenCLFilter *filter, GError **)
 {
   GST_OCT_REGISTER (filter)->work = new RegisterWork;
   return TRUE;
-}
-
-static void
-drop_ready (RegisterWork &work)
-{
-  for (GstBuffer *buffer : work.ready)
-    gst_buffer_unref (buffer);
-  work.ready.clear ();
 }
 
 static void
@@ -702,7 +703,7 @@ push_rest (GstOctRegister *self)
   }
   GstBuffer *mean = work.ready.front ();
   work.ready.pop_front ();
-  gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self), mean);
+  gst_opencl_filter_push (GST_OPENCL_FILTER (self), mean);
 }
 
 static gboolean

@@ -105,6 +105,7 @@
 #include <vector>
 
 #include <gst/common/filteredcaps.hpp>
+#include <gst/common/segmenttimes.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/memory/devicevalues.hpp>
 #include <gst/opencl/opencl-private.hpp>
@@ -780,10 +781,8 @@ set_times (GstBaseTransform *base, Measurement &of, const GstBuffer *buffer)
 {
   of.timestamp = GST_BUFFER_PTS (buffer);
   of.duration = GST_BUFFER_DURATION (buffer);
-  of.stream_time =
-      gst_segment_to_stream_time (&base->segment, GST_FORMAT_TIME, of.timestamp);
-  of.running_time =
-      gst_segment_to_running_time (&base->segment, GST_FORMAT_TIME, of.timestamp);
+  of.stream_time = opencl::stream_time_of (base->segment, of.timestamp);
+  of.running_time = opencl::running_time_of (base->segment, of.timestamp);
 }
 
 static oct::PlotCurves

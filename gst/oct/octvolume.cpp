@@ -736,7 +736,7 @@ push_rest (GstOctVolume *self)
   while (!work.ready.empty ()) {
     GstBuffer *buffer = work.ready.front ();
     work.ready.pop_front ();
-    gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self), buffer);
+    gst_opencl_filter_push (GST_OPENCL_FILTER (self), buffer);
   }
 }
 

@@ -191,10 +191,10 @@ depth_cases ()
 /* --- FFT libraries: octfft of synthetic spectra --- */
 
 std::vector<Case>
-library_cases (const char *library)
+library_cases (const char *library, std::initializer_list<guint> lengths)
 {
   std::vector<Case> cases;
-  for (guint samples : {2048, 60}) {
+  for (guint samples : lengths) {
     const std::vector<guint16> words = make_spectra (samples);
     const Values differences = without_mean (words, samples);
     std::vector<float> spectra;
@@ -219,14 +219,20 @@ library_cases (const char *library)
 std::vector<Case>
 vkfft_cases ()
 {
-  return library_cases ("vkfft");
+  return library_cases ("vkfft", {2048, 60});
+}
+
+std::vector<Case>
+vkfft_prime_cases ()
+{
+  return library_cases ("vkfft", {127, 26003});
 }
 
 #ifdef HAVE_CLFFT
 std::vector<Case>
 clfft_cases ()
 {
-  return library_cases ("clfft");
+  return library_cases ("clfft", {2048, 60});
 }
 #endif
 
@@ -606,6 +612,7 @@ struct Engine {
 const Engine engines[] = {
     {"fused-depth", depth_cases},
     {"fft-vkfft", vkfft_cases},
+    {"fft-vkfft-primes", vkfft_prime_cases},
 #ifdef HAVE_CLFFT
     {"fft-clfft", clfft_cases},
 #endif

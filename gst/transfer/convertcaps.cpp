@@ -8,9 +8,11 @@
 #include "convertcaps.hpp"
 
 #include <gst/common/colorconversion.hpp>
+#include <gst/common/displayratio.hpp>
 
 #include <cmath>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace transfer {
@@ -215,6 +217,8 @@ shape_of (const GstStructure *structure)
   gst_structure_get_int (structure, "height", &shape.height);
   gst_structure_get_fraction (
       structure, "pixel-aspect-ratio", &shape.par_n, &shape.par_d);
+  std::tie (shape.par_n, shape.par_d) =
+      opencl::valid_pixel_ratio (shape.par_n, shape.par_d);
   return shape;
 }
 

@@ -4,8 +4,11 @@
  */
 #include "geometry.hpp"
 
+#include <gst/common/displayratio.hpp>
+
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace transfer {
 Orientation
@@ -43,8 +46,8 @@ target_of (const GstVideoInfo &input, const GstVideoInfo &output,
     std::swap (par_n, par_d);
   }
   if (!borders
-      || !gst_video_calculate_display_ratio (
-          &n, &d, in_width, in_height, par_n, par_d, output.par_n, output.par_d))
+      || !opencl::calculate_display_ratio (
+          &n, &d, in_width, in_height, {par_n, par_d}, {output.par_n, output.par_d}))
     return {0, 0, output.width, output.height};
   const gdouble ratio = gdouble (n) / d;
   TargetRectangle target = {0, 0, output.width, output.height};
@@ -115,9 +118,10 @@ transposed_caps (GstCaps *caps)
     GstStructure *structure = gst_caps_get_structure (result, i);
     gint n, d;
     swap_fields (structure, "width", "height");
-    if (gst_structure_get_fraction (structure, "pixel-aspect-ratio", &n, &d))
-      gst_structure_set (
-          structure, "pixel-aspect-ratio", GST_TYPE_FRACTION, d, n, nullptr);
+    if (!gst_structure_get_fraction (structure, "pixel-aspect-ratio", &n, &d))
+      continue;
+    std::tie (d, n) = opencl::valid_pixel_ratio (n, d);
+    gst_structure_set (structure, "pixel-aspect-ratio", GST_TYPE_FRACTION, n, d, nullptr);
   }
   return result;
 }

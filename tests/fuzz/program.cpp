@@ -7,7 +7,7 @@
  */
 #include "input.hpp"
 
-#include "gst/compute/workdimensions.hpp"
+#include "gst/compute/kernelsource.hpp"
 #include <gst/opencl/program/programsource.hpp>
 
 using fuzz::promise;

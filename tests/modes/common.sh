@@ -125,7 +125,7 @@ run_slowly () {
   export CK_TIMEOUT_MULTIPLIER=$factor
   run_tests --timeout-multiplier "$factor" "$@"
 }
-left_out_slowly='^(static|pipelines_(bench|programs|convolutions_.*|readme|demo|greenscreen|background.*|examples|devices|process|view|reference|oct_data|steady_.*|oct_chain|no_round_trip|gl|octfiles|octlive))'
+left_out_slowly='^(static|pipelines_(arrays_lengths|bench|programs|convolutions_.*|readme|demo|greenscreen|background.*|examples|devices|process|view|reference|oct_data|steady_.*|oct_chain|no_round_trip|gl|octfiles|octlive))'
 left_out_slowly+='|^libs_(symbols|headers|documented|fft)|_copying$|^elements_(openclconvert|keychain|octfft|octwindowinterp)|^faults'
 
 # A Debian with nothing installed, as root only can make one

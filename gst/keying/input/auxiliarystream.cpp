@@ -4,6 +4,8 @@
  */
 #include "auxiliarystream.hpp"
 
+#include <gst/common/segmenttimes.hpp>
+
 #include <algorithm>
 #include <chrono>
 
@@ -55,8 +57,7 @@ AuxiliaryStream::store (GstBuffer *buffer)
   }
   next = {buffer, format, ++frames};
   may_warn = false;
-  next_begin =
-      gst_segment_to_running_time (&segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  next_begin = opencl::running_time_of (segment, GST_BUFFER_PTS (buffer));
   changed.notify_all ();
   return GST_FLOW_OK;
 }
@@ -92,7 +93,7 @@ AuxiliaryStream::handle_event (GstEvent *event)
     gst_event_parse_gap (event, &begin, &duration);
     if (GST_CLOCK_TIME_IS_VALID (duration))
       begin += duration;
-    known_until = gst_segment_to_running_time (&segment, GST_FORMAT_TIME, begin);
+    known_until = opencl::running_time_of (segment, begin);
     break;
   case GST_EVENT_STREAM_START:
     ended = false;

@@ -465,13 +465,14 @@ gst_oct_depth_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsi
 
 /* Sets the groups of the settings in force. Frames keep their numbers. */
 static void
-set_grouping (GstOctDepthFilterPrivate &priv)
+set_grouping (GstOpenCLFilter *filter, GstOctDepthFilterPrivate &priv)
 {
   FrameSequence::Grouping grouping;
 
   grouping.frames = priv.work->change ().frames;
   grouping.period = priv.work->period ();
   grouping.frame_duration = priv.work->input.frame_duration ();
+  gst_opencl_filter_set_group (filter, grouping.frames + (priv.work->outputs () == 0));
   if (priv.sequence->set_grouping (grouping))
     priv.break_in_output = priv.outdated = true;
 }
@@ -509,7 +510,7 @@ gst_oct_depth_filter_set_formats (
   if (breaks_group || (priv.input_caps && !gst_caps_is_equal (priv.input_caps, input)))
     break_group (priv);
   gst_caps_replace (&priv.input_caps, input);
-  set_grouping (priv);
+  set_grouping (filter, priv);
   priv.prepared = false;
   return TRUE;
 }
@@ -519,6 +520,7 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
 {
   GstOctDepthFilterPrivate &priv = private_of (filter);
   priv.work->stop ();
+  priv.work->forget ();
   priv.work->release ();
   priv.work->scan.reset ();
   priv.sequence->restart ();
@@ -531,7 +533,7 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
 /* --- frames --- */
 
 static void
-apply_settings (GstOctDepthFilterPrivate &priv)
+apply_settings (GstOpenCLFilter *filter, GstOctDepthFilterPrivate &priv)
 {
   bool breaks_group = false;
 
@@ -540,7 +542,7 @@ apply_settings (GstOctDepthFilterPrivate &priv)
   if (!breaks_group)
     return;
   break_group (priv);
-  set_grouping (priv);
+  set_grouping (filter, priv);
   /* break_group() marks only groups, but single frames do not continue others either. */
   if (priv.work->change ().frames == 1)
     priv.break_in_output = true;
@@ -556,7 +558,7 @@ gst_oct_depth_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   work.scan.reset ();
   if (gst_buffer_get_oct_scan (input, &scan))
     work.scan = scan;
-  apply_settings (priv);
+  apply_settings (filter, priv);
   priv.arrival.time = GST_BUFFER_PTS (input);
   priv.arrival.duration = GST_BUFFER_DURATION (input);
   priv.arrival.lost =

@@ -285,6 +285,26 @@ gst_opencl_aggregator_sink_query (
   }
 }
 
+/* GstVideoAggregator aborts at a segment that is not in time. */
+static gboolean
+gst_opencl_aggregator_sink_event (
+    GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
+{
+  const GstSegment *segment = nullptr;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
+    gst_event_parse_segment (event, &segment);
+  if (!segment || segment->format == GST_FORMAT_TIME)
+    return parent_of_all ()->sink_event (aggregator, pad, event);
+  core_of (aggregator)
+      .report_lost_frame (g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+          "pad %s has a segment in %s, expected one in time, as of appsrc with "
+          "format=time or after a parser",
+          GST_OBJECT_NAME (pad), gst_format_get_name (segment->format)));
+  gst_event_unref (event);
+  return FALSE;
+}
+
 /* Waits for all frames in flight before EOS. */
 static GstFlowReturn
 gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
@@ -504,6 +524,7 @@ gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
   element_class->request_new_pad = gst_opencl_aggregator_request_new_pad;
   element_class->release_pad = gst_opencl_aggregator_release_pad;
   aggregator_class->aggregate = gst_opencl_aggregator_aggregate;
+  aggregator_class->sink_event = gst_opencl_aggregator_sink_event;
   aggregator_class->sink_query = gst_opencl_aggregator_sink_query;
   aggregator_class->update_src_caps = gst_opencl_aggregator_update_src_caps;
   aggregator_class->negotiated_src_caps = gst_opencl_aggregator_negotiated_src_caps;

@@ -6,6 +6,8 @@
 
 #include "aggregatorparts.hpp"
 
+#include <gst/common/segmenttimes.hpp>
+
 #include <vector>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_combiner_debug);
@@ -233,9 +235,7 @@ running_time (GstOpenCLCombinerPad *pad, GstBuffer *buffer, bool end)
   if (end && GST_CLOCK_TIME_IS_VALID (time))
     time = GST_BUFFER_DURATION_IS_VALID (buffer) ? time + GST_BUFFER_DURATION (buffer)
                                                  : GST_CLOCK_TIME_NONE;
-  if (!GST_CLOCK_TIME_IS_VALID (time) || of->segment.format != GST_FORMAT_TIME)
-    return GST_CLOCK_TIME_NONE;
-  return gst_segment_to_running_time (&of->segment, GST_FORMAT_TIME, time);
+  return opencl::running_time_of (of->segment, time);
 }
 
 /* Advances the first pad to its next buffer. Returns GST_FLOW_EOS if there is no more. */

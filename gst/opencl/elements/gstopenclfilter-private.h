@@ -25,6 +25,14 @@ GST_OPENCL_API GstBuffer *gst_opencl_filter_import (
  * pipeline has ended the stream. */
 GST_OPENCL_API gboolean gst_opencl_filter_drain (GstOpenCLFilter *filter);
 
+/* Pushes a remaining frame at EOS. Takes ownership of @buffer. */
+GST_OPENCL_API GstFlowReturn gst_opencl_filter_push (
+    GstOpenCLFilter *filter, GstBuffer *buffer);
+
+/* Sets how many input frames an output needs. If frames have arrived until EOS and none was
+ * output, a WARNING names this number. */
+GST_OPENCL_API void gst_opencl_filter_set_group (GstOpenCLFilter *filter, guint frames);
+
 /* (transfer none): the queue that the base class and process() enqueue on: the compute
  * queue of the streaming thread. The element must be open. */
 GST_OPENCL_API cl_command_queue gst_opencl_filter_get_queue (GstOpenCLFilter *filter);

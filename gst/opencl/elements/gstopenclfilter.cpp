@@ -18,6 +18,7 @@
 #include "elementcore.hpp"
 #include <gst/common/framesize.hpp>
 #include <gst/common/outermost.hpp>
+#include <gst/common/segmenttimes.hpp>
 #include <gst/opencl/memory/gstopenclallocator.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
@@ -48,6 +49,9 @@ typedef struct {
   GstBuffer *imported;  /* (nullable): the same in this context's memory */
   guint outputs;
   guint index; /* of the next output */
+
+  guint group;         /* input frames that an output needs; 0: unknown */
+  guint64 n_in, n_out; /* frames since the start or the last flush */
 } GstOpenCLFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
@@ -124,6 +128,7 @@ close_filter (GstOpenCLFilter *self)
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
   clear_submitted (self);
+  private_of (self)->n_in = private_of (self)->n_out = 0;
   set_current_caps (self, nullptr, nullptr);
   /* Called after success and failure of @open, so that @close can undo a partial
    * @open. */
@@ -552,14 +557,11 @@ gst_opencl_filter_transform (
   return finish (self, processed, event, error);
 }
 
-/* Does nothing if the segment is in bytes, as for a file that is read in blocks. */
 static void
 sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
 {
-  if (transform->segment.format != GST_FORMAT_TIME)
-    return;
-  const GstClockTime time = gst_segment_to_stream_time (
-      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  const GstClockTime time =
+      opencl::stream_time_of (transform->segment, GST_BUFFER_PTS (buffer));
   if (GST_CLOCK_TIME_IS_VALID (time))
     gst_object_sync_values (GST_OBJECT (transform), time);
 }
@@ -648,6 +650,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
   Counting counting (*priv->core);
 
   clear_submitted (self);
+  priv->n_in++;
   priv->submitted = input;
   priv->outputs = 1;
   priv->index = 0;
@@ -735,12 +738,30 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
   transform->queued_buf =
       last ? std::exchange (priv->submitted, nullptr) : gst_buffer_ref (priv->submitted);
   flow = parent->generate_output (transform, output);
-  if (*output)
+  if (*output) {
     divide_time (priv, *output);
+    priv->n_out++;
+  }
   priv->index++;
   if (last)
     clear_submitted (self);
   return flow;
+}
+
+/* Frames that are too few for a group would otherwise be lost in silence. */
+static void
+warn_without_output (GstOpenCLFilter *self)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  const guint64 frames = std::exchange (priv->n_in, 0);
+
+  if (frames == 0 || std::exchange (priv->n_out, 0) > 0 || priv->core->has_failed ())
+    return;
+  GST_ELEMENT_WARNING (self, STREAM, FAILED,
+      ("%s: %" G_GUINT64_FORMAT " frames arrived and none was output; an output needs %u "
+       "complete frames",
+          GST_OBJECT_NAME (self), frames, MAX (priv->group, 1)),
+      (nullptr));
 }
 
 static gboolean
@@ -753,8 +774,11 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
     Counting counting (core);
     core.drain ();
   }
+  if (type == GST_EVENT_EOS)
+    warn_without_output (GST_OPENCL_FILTER (transform));
   if (type == GST_EVENT_FLUSH_STOP) {
     clear_submitted (transform);
+    private_of (transform)->n_in = private_of (transform)->n_out = 0;
     core.reset_failures ();
   }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
@@ -833,6 +857,21 @@ gst_opencl_filter_drain (GstOpenCLFilter *filter)
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
   Counting counting (core_of (filter));
   return core_of (filter).drain () && !core_of (filter).has_failed ();
+}
+
+GstFlowReturn
+gst_opencl_filter_push (GstOpenCLFilter *filter, GstBuffer *buffer)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), GST_FLOW_ERROR);
+  private_of (filter)->n_out++;
+  return gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (filter), buffer);
+}
+
+void
+gst_opencl_filter_set_group (GstOpenCLFilter *filter, guint frames)
+{
+  g_return_if_fail (GST_IS_OPENCL_FILTER (filter));
+  private_of (filter)->group = frames;
 }
 
 cl_command_queue

@@ -20,9 +20,8 @@
 
 namespace opencl {
 namespace {
-/* Limits of a one-dimensional transform in single precision (clFFT's documentation) */
+/* Limit of a one-dimensional transform in single precision (clFFT's documentation) */
 const gsize longest_line = gsize (1) << 24;
-const gsize radices[] = {2, 3, 5, 7, 11, 13};
 
 /* clFFT has one state for the whole process. It is set up at the first plan and torn down
  * when the process ends, because a teardown invalidates every plan in the process. */
@@ -218,13 +217,7 @@ private:
 bool
 accepts (gsize length)
 {
-  if (length < 2 || length > longest_line)
-    return false;
-  for (gsize radix : radices) {
-    while (length % radix == 0)
-      length /= radix;
-  }
-  return length == 1;
+  return length >= 2 && length <= longest_line && has_small_factors (length);
 }
 
 bool

@@ -46,15 +46,35 @@ leave_locale (int, const char *)
   return nullptr;
 }
 
+/* A device that emulates local memory in ordinary memory, such as PoCL's, keeps private
+ * memory of all work-items of a work-group on the stack of a thread. Work-groups that use
+ * all of its local memory overflow that stack, and are slower than smaller ones. */
+static cl_int
+limit_local_memory (
+    cl_device_id device, cl_device_info name, size_t size, void *value, size_t *bytes)
+{
+  const cl_ulong most = 64 << 10;
+  cl_device_local_mem_type type = CL_LOCAL;
+
+  if (name == CL_DEVICE_LOCAL_MEM_SIZE)
+    clGetDeviceInfo (device, CL_DEVICE_LOCAL_MEM_TYPE, sizeof type, &type, nullptr);
+  const cl_int code = clGetDeviceInfo (device, name, size, value, bytes);
+  if (type == CL_GLOBAL && code == CL_SUCCESS && value)
+    *static_cast<cl_ulong *> (value) = std::min (*static_cast<cl_ulong *> (value), most);
+  return code;
+}
+
 #define VKFFT_BACKEND 3
 #define printf print_to_debug_log
 #define setlocale leave_locale
 #define clEnqueueNDRangeKernel opencl::enqueue_or_compile
+#define clGetDeviceInfo limit_local_memory
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
 #include <vkFFT.h>
 #pragma GCC diagnostic pop
+#undef clGetDeviceInfo
 #undef clEnqueueNDRangeKernel
 #undef setlocale
 #undef printf

@@ -34,6 +34,9 @@ struct FFTShape {
 /* Returns the strides of rows of `columns` samples without gaps. */
 GstOpenCLFFTStrides packed_strides (const FFTShape &shape, gsize columns);
 
+/* Returns true if no prime factor is larger than 13. */
+bool has_small_factors (gsize length);
+
 /* Kernels and work memory of one library for one shape */
 class FFTPlan {
 public:

@@ -65,6 +65,16 @@ extent_of (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &stri
 }
 } // namespace
 
+bool
+has_small_factors (gsize length)
+{
+  for (gsize radix : {2, 3, 5, 7, 11, 13}) {
+    while (length > 0 && length % radix == 0)
+      length /= radix;
+  }
+  return length == 1;
+}
+
 gsize
 FFTShape::input_bytes () const
 {
@@ -121,11 +131,17 @@ find_library (GstOpenCLFFTLibrary wanted, const gsize *lengths, guint dimensions
   return nullptr;
 }
 
-/* Returns the library's engine for the self-check */
+/* Returns the library's engine for the self-check. VkFFT transforms lengths with larger
+ * prime factors by other, much larger kernels. */
 const char *
-engine_of (const FFTLibrary *entry)
+engine_of (const FFTLibrary *entry, const GstOpenCLFFTDescription &wanted)
 {
-  return entry->library == GST_OPENCL_FFT_LIBRARY_CLFFT ? "fft-clfft" : "fft-vkfft";
+  if (entry->library == GST_OPENCL_FFT_LIBRARY_CLFFT)
+    return "fft-clfft";
+  return std::all_of (wanted.lengths, wanted.lengths + wanted.dimensions,
+             opencl::has_small_factors)
+             ? "fft-vkfft"
+             : "fft-vkfft-primes";
 }
 
 /* Returns the first library that accepts the lengths. If its results are wrong on this
@@ -135,13 +151,13 @@ find_right_library (GstOpenCLContext *context, const GstOpenCLFFTDescription &wa
 {
   const FFTLibrary *first =
       find_library (wanted.library, wanted.lengths, wanted.dimensions);
-  if (!first || !opencl::is_faulty_engine (context, engine_of (first)))
+  if (!first || !opencl::is_faulty_engine (context, engine_of (first, wanted)))
     return first;
   for (const FFTLibrary *entry : libraries) {
     if (entry == first
         || find_library (entry->library, wanted.lengths, wanted.dimensions) != entry
         || !is_candidate (entry, wanted.library)
-        || opencl::is_faulty_engine (context, engine_of (entry)))
+        || opencl::is_faulty_engine (context, engine_of (entry, wanted)))
       continue;
     GST_WARNING ("results of %s are wrong on %s: using %s", first->name,
         gst_opencl_context_get_device_name (context), entry->name);
@@ -348,8 +364,8 @@ gst_opencl_fft_new_described (
     refuse_library (description, error);
     return nullptr;
   }
-  if (opencl::is_faulty_engine (context, engine_of (entry))) {
-    gst_opencl_context_require_engine (context, engine_of (entry), error);
+  if (opencl::is_faulty_engine (context, engine_of (entry, description))) {
+    gst_opencl_context_require_engine (context, engine_of (entry, description), error);
     return nullptr;
   }
 

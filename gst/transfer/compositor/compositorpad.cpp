@@ -4,6 +4,7 @@
  */
 #include "compositorpad.h"
 
+#include <gst/common/displayratio.hpp>
 #include <gst/common/settings.hpp>
 
 #define LARGEST_SIDE 32767
@@ -184,9 +185,8 @@ gst_opencl_compositor_pad_get_place (GstOpenCLCompositorPad *pad, gint par_n, gi
   if (cropped.is_all)
     place.origin_x = cropped.to.x, place.origin_y = cropped.to.y;
   if (place.visible.w <= 0 || place.visible.h <= 0
-      || !gst_video_calculate_display_ratio (&n, &d, guint (place.visible.w),
-          guint (place.visible.h), GST_VIDEO_INFO_PAR_N (&info),
-          GST_VIDEO_INFO_PAR_D (&info), par_n, par_d))
+      || !opencl::calculate_display_ratio (&n, &d, place.visible.w, place.visible.h,
+          {info.par_n, info.par_d}, {par_n, par_d}))
     place.width = place.height = 0;
   else
     set_size (place, n, d);

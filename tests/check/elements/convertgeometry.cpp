@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
 #include "tests/check/videoframes.hpp"
 
 #include <gst/video/navigation.h>
@@ -689,4 +690,28 @@ TEST (test_openclconvert_crop_is_turned_and_other_places_are_dropped)
   fail_unless (
       crop && crop->x == 0 && crop->y == 24 && crop->width == 16 && crop->height == 8);
   fail_if (gst_buffer_get_meta (made.buffer, GST_VIDEO_AFD_META_API_TYPE));
+}
+
+/* As of a broken header; a CRITICAL fails any test. */
+TEST_ROWS (test_a_pixel_aspect_ratio_of_0_is_taken_as_1,
+    {"openclconvert ! video/x-raw(ANY),width=32,height=80",
+        "openclconvert add-borders=true ! video/x-raw(ANY),width=32,height=80",
+        "openclconvert video-direction=90r ! video/x-raw(ANY),width=32",
+        "openclcompositor sink_0::width=32 sink_0::height=80 "
+        "sink_0::sizing-policy=keep-aspect-ratio ! video/x-raw(ANY),width=32,height=80"})
+{
+  std::vector<check::Bytes> frames;
+  for (const char *ratio : {"1/1", "0/1"}) {
+    check::Pipeline pipeline (
+        "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=64,"
+        "height=48 ! capssetter caps=video/x-raw,pixel-aspect-ratio="
+        "(fraction)"
+        + std::string (ratio) + " ! openclupload ! " + row
+        + " ! opencldownload ! appsink name=out sync=false");
+    pipeline.start ();
+    const check::Owned<GstSample> sample = pipeline.pull ();
+    fail_unless (sample, "%s", pipeline.messages ().line ().c_str ());
+    frames.push_back (check::read_buffer (gst_sample_get_buffer (sample)));
+  }
+  check::assert_same (frames[1], frames[0], row);
 }

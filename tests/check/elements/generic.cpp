@@ -74,6 +74,7 @@ const Need needs[] = {
         "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
         "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
     {"openclconvolve", "kernel=<(double)1>"},
+    {"matterefine", "smoothing=0"}, /* frames before would count */
     {"octattenuation", "depth-step=3"},
     {"octsignal", "interval=0", nullptr, "video/x-raw(ANY),width=96,height=64"},
     {"octtestsrc", "", nullptr, "video/x-raw(ANY),width=64,height=8"},
@@ -180,13 +181,14 @@ sink_name_of (const std::string &name)
 /* An element between two pads of the test; of an aggregator one input is used. */
 class Tested {
 public:
-  explicit Tested (const std::string &a_name)
+  explicit Tested (
+      const std::string &a_name,
+      const std::function<void (GstElement *)> &prepare = [] (GstElement *) {})
       : name (a_name), frames (frames_of (a_name)),
         aggregates (template_of (a_name, GST_PAD_SINK)->presence == GST_PAD_REQUEST),
-        harness (gst_harness_new_with_element (
-            Owned<GstElement> (
-                GST_ELEMENT (g_object_ref_sink (launch (described (a_name))))),
-            sink_name_of (a_name), "src")),
+        harness (
+            gst_harness_new_with_element (prepared (launch (described (a_name)), prepare),
+                sink_name_of (a_name), "src")),
         bus (gst_bus_new ())
   {
     gst_element_set_bus (harness->element, bus);
@@ -242,8 +244,18 @@ public:
     }
   }
 
+  Outcome messages () { return collect (bus); }
   /* A refused value may have printed a warning. */
   void forget_errors () { collect (bus); }
+
+  /* Restarts through READY. */
+  void restart ()
+  {
+    gst_element_set_state (harness->element, GST_STATE_READY);
+    gst_element_set_state (harness->element, GST_STATE_PLAYING);
+    gst_harness_push_event (harness, gst_event_new_stream_start ("again"));
+    gst_harness_set_src_caps_str (harness, frames->caps);
+  }
 
   const std::string name;
   const Frames *const frames;
@@ -251,6 +263,14 @@ public:
   GstHarness *const harness;
 
 private:
+  /* (transfer full): the element of a floating reference */
+  static Owned<GstElement> prepared (
+      GstElement *element, const std::function<void (GstElement *)> &prepare)
+  {
+    prepare (element);
+    return GST_ELEMENT (g_object_ref_sink (element));
+  }
+
   Owned<GstBus> bus;
 };
 
@@ -368,6 +388,56 @@ check_segment (Tested &element)
   }
   gst_event_unref (event);
   gst_buffer_unref (buffer);
+}
+
+/* In a segment in bytes, as that of filesrc, an element outputs frames or posts one error.
+ * A CRITICAL fails any test. */
+void
+check_segment_in_bytes (Tested &element)
+{
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_BYTES);
+  gst_harness_push_event (element.harness, gst_event_new_segment (&segment));
+  for (guint n = 0; n < 3; n++)
+    gst_harness_push (element.harness, element.new_frame (n));
+  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  std::vector<std::string> errors;
+  const bool ended = soon ([&] { /* an aggregator has a thread of its own */
+    for (const std::string &error : element.messages ().errors)
+      errors.push_back (error);
+    return !errors.empty () || gst_harness_buffers_in_queue (element.harness) > 0;
+  });
+  fail_unless (ended, "%s: neither a frame nor an error", element.name.c_str ());
+  fail_unless (errors.size () <= 1, "%s: %s", element.name.c_str (), errors[0].c_str ());
+}
+
+/* Caps whose fractions have extreme values, as a broken header may give them. The element
+ * outputs frames, or posts one error. A CRITICAL fails any test. */
+void
+check_extreme_fractions (Tested &element)
+{
+  const std::string caps = element.frames->caps;
+  const std::string rate = "framerate=25/1";
+  guint n = 0;
+  for (const char *value : {"0/1", "1/2147483647", "2147483647/1"}) {
+    for (const char *field : {"framerate", "pixel-aspect-ratio"}) {
+      const bool is_rate = std::string (field) == "framerate";
+      if (!is_rate && caps.compare (0, 5, "video") != 0)
+        continue;
+      std::string changed = caps;
+      changed.replace (changed.find (rate), rate.size (),
+          is_rate ? std::string (field) + "=" + value : rate + "," + field + "=" + value);
+      Owned<GstCaps> parsed = gst_caps_from_string (changed.c_str ());
+      gst_harness_push_event (element.harness, gst_event_new_caps (parsed));
+      gst_harness_push (element.harness, element.new_frame (n++));
+      gst_harness_push (element.harness, element.new_frame (n++));
+      const Outcome outcome = element.messages ();
+      fail_unless (outcome.errors.size () <= 1, "%s, %s=%s: %s", element.name.c_str (),
+          field, value, outcome.line ().c_str ());
+    }
+  }
+  while (GstBuffer *buffer = gst_harness_try_pull (element.harness))
+    gst_buffer_unref (buffer);
 }
 
 /* A QoS event reports a frame as an hour late; all measurements must still be output. */
@@ -723,6 +793,148 @@ set_while_playing (Tested &element, gpointer object)
   });
 }
 
+/* --- properties that change while playing --- */
+
+/* Elements of the list without_frames that do give frames for some */
+const char *const with_groups[] = {"octangio", "octaverage"};
+/* The output depends on the number of frames since the start. */
+const char *const without_repetition[] = {"octsignal", "octrender", "octvolume"};
+/* More than a group of any element has, and enough for a mean to settle */
+constexpr guint settling_frames = 24;
+
+/* Every choice of an enumeration; two numbers near the default */
+Values
+usual_values_of (GParamSpec *spec)
+{
+  Values values;
+  if (g_type_is_a (spec->value_type, G_TYPE_ENUM))
+    add_choices (values, spec);
+  else if (g_type_is_a (spec->value_type, G_TYPE_BOOLEAN))
+    add_value (
+        values, spec, g_value_set_boolean, !G_PARAM_SPEC_BOOLEAN (spec)->default_value);
+  const gdouble near = other_value (spec);
+  if (std::isnan (near))
+    return values;
+  for (gdouble factor : {1.0, 3.0}) {
+    GValue number = G_VALUE_INIT, value = G_VALUE_INIT;
+    g_value_init (&number, G_TYPE_DOUBLE);
+    g_value_init (&value, spec->value_type);
+    g_value_copy (g_param_spec_get_default_value (spec), &value);
+    g_value_transform (&value, &number);
+    g_value_set_double (&number,
+        g_value_get_double (&number) + factor * (near - g_value_get_double (&number)));
+    if (g_value_transform (&number, &value) && !g_param_value_validate (spec, &value))
+      values.push_back (value);
+  }
+  return values;
+}
+
+/* The same frame again and again, of numbers at random */
+GstBuffer *
+random_frame (const Tested &element, guint n)
+{
+  std::mt19937 random (7);
+  Bytes bytes (element.frames->size);
+  const bool floats =
+      strstr (element.frames->caps, "F32LE") || strstr (element.frames->caps, "float32");
+  for (gsize at = 0; at < bytes.size (); at += floats ? 4 : 1) {
+    if (floats)
+      GST_WRITE_FLOAT_LE (&bytes[at], float (random () % 1000) / 8);
+    else
+      bytes[at] = guint8 (random ());
+  }
+  GstBuffer *buffer = buffer_of (bytes);
+  GST_BUFFER_PTS (buffer) = n * frame_time;
+  GST_BUFFER_DURATION (buffer) = frame_time;
+  return buffer;
+}
+
+/* Last output after some frames, with its caps; empty if there is none */
+struct Settled {
+  std::string caps;
+  Bytes bytes;
+  bool refused = false; /* no output, or a message was posted */
+};
+
+Settled
+settle (Tested &element, guint &n)
+{
+  Settled settled;
+  for (guint frame = 0; frame < settling_frames; frame++)
+    gst_harness_push (element.harness, random_frame (element, n++));
+  Owned<GstCaps> caps = gst_pad_get_current_caps (element.harness->sinkpad);
+  if (caps) /* outer dimensions of 1 change no array */
+    settled.caps = std::regex_replace (
+        std::string (Owned<gchar> (gst_caps_to_string (caps)).operator->()),
+        std::regex ("(:1)+($|,)"), "$2");
+  while (GstBuffer *buffer = gst_harness_try_pull (element.harness)) {
+    settled.bytes = read_buffer (buffer);
+    gst_buffer_unref (buffer);
+  }
+  settled.refused = !element.messages ().is_clean () || settled.bytes.empty ();
+  return settled;
+}
+
+/* Output of a new element that starts with the value */
+Settled
+fresh (const std::string &name, GParamSpec *spec, const GValue *value)
+{
+  const auto prepare = [&] (GstElement *made) {
+    g_object_set_property (G_OBJECT (made), spec->name, value);
+  };
+  LoneElement alone (launch (described (name)));
+  prepare (alone);
+  Settled settled;
+  settled.refused = !alone.reaches_state (GST_STATE_PAUSED);
+  if (settled.refused)
+    return settled;
+  Tested element (name, prepare);
+  guint n = 0;
+  return settle (element, n);
+}
+
+void
+expect_settled (const Settled &got, const Settled &expected, const std::string &what)
+{
+  if (got.refused || expected.refused)
+    return;
+  fail_unless (got.caps == expected.caps, "%s: caps %s, expected %s", what.c_str (),
+      got.caps.c_str (), expected.caps.c_str ());
+  fail_unless (got.bytes == expected.bytes, "%s: not as of a new element", what.c_str ());
+}
+
+/* Changes a property to each value and back, and restarts with the last value. */
+void
+change_property (const std::string &name, GParamSpec *spec, Values values)
+{
+  Tested element (name);
+  std::vector<Settled> expected;
+  GValue first = G_VALUE_INIT;
+  guint n = 0;
+
+  g_value_init (&first, spec->value_type);
+  g_object_get_property (G_OBJECT (element.harness->element), spec->name, &first);
+  values.push_back (first);
+  for (const GValue &value : values)
+    expected.push_back (fresh (name, spec, &value));
+  expect_settled (settle (element, n), expected.back (), name);
+  for (guint round = 0; round < 2; round++) {
+    for (gsize at = 0; at < values.size (); at++) {
+      g_object_set_property (
+          G_OBJECT (element.harness->element), spec->name, &values[at]);
+      expect_settled (settle (element, n), expected[at],
+          text ("%s %s, value %zu, round %u", name.c_str (), spec->name, at, round));
+    }
+  }
+  g_object_set_property (G_OBJECT (element.harness->element), spec->name, &values[0]);
+  element.restart ();
+  n = 0;
+  expect_settled (settle (element, n), expected[0],
+      text ("%s %s after a restart", name.c_str (), spec->name));
+  for (GValue &value : values)
+    g_value_unset (&value);
+}
+
 void
 check_extremes (Tested &element)
 {
@@ -797,6 +1009,16 @@ TEST (test_generic_segment_is_kept)
   check_each (check_segment);
 }
 
+TEST (test_generic_segment_in_bytes_is_tolerated_or_one_error)
+{
+  check_each (check_segment_in_bytes);
+}
+
+TEST (test_generic_extreme_fractions_in_caps_are_tolerated_or_one_error)
+{
+  check_each (check_extreme_fractions);
+}
+
 TEST (test_generic_qos_stops_nothing)
 {
   check_each (check_qos);
@@ -830,6 +1052,29 @@ TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_n
   Owned<GstElement> element = gst_element_factory_make (row.c_str (), nullptr);
   try_extremes (element.operator->(),
       [&] (GParamSpec *spec, const GValue *value) { start_with (row, spec, value); });
+}
+
+/* Whatever was set before, frames are as those of a new element with the same value. */
+TEST_ROWS (test_generic_changed_properties_act_as_at_the_start, element_names ())
+{
+  const bool has_groups = is_in (std::begin (with_groups), std::end (with_groups), row);
+  if (!template_of (row, GST_PAD_SINK)
+      || template_of (row, GST_PAD_SINK)->presence == GST_PAD_REQUEST
+      || is_in (std::begin (without_repetition), std::end (without_repetition), row)
+      || (is_in (std::begin (without_frames), std::end (without_frames), row)
+          && !has_groups))
+    return;
+  Owned<GstElement> element = gst_element_factory_make (row.c_str (), nullptr);
+  guint n_specs;
+  GParamSpec **specs = g_object_class_list_properties (
+      G_OBJECT_GET_CLASS (element.operator->()), &n_specs);
+  for (guint n = 0; n < n_specs; n++) {
+    Values values = usual_values_of (specs[n]);
+    if (is_own (specs[n]) && !values.empty ()
+        && specs[n]->flags & GST_PARAM_MUTABLE_PLAYING)
+      change_property (row, specs[n], values);
+  }
+  g_free (specs);
 }
 
 TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)

@@ -89,3 +89,18 @@ TEST_ROWS (test_format_is_retried_after_out_of_memory,
         text ("after %d buffers", left));
   }
 }
+
+/* As filesrc sends them; a CRITICAL fails any test. */
+TEST (test_keying_takes_segments_in_bytes_on_every_pad)
+{
+  const std::string frames = "fakesrc num-buffers=3 format=bytes sizetype=fixed "
+                             "filltype=zero sizemax=%d ! video/x-raw,format=%s,width=64,"
+                             "height=48,framerate=25/1 ! openclupload ! k.%s ";
+  for (const char *pad : {"garbage", "holdout"}) {
+    const Outcome outcome =
+        run ("chromakey name=k auto-key=screen ! opencldownload ! fakesink "
+             + text (frames.c_str (), 64 * 48 * 4, "RGBA", "sink")
+             + text (frames.c_str (), 64 * 48, "GRAY8", pad));
+    fail_unless (outcome.eos && outcome.errors.empty (), "%s", outcome.line ().c_str ());
+  }
+}

@@ -711,6 +711,28 @@ TEST_ROWS (test_npyparse_says_how_long_a_file_is, read_modes)
   expect_equal (duration_of (run, GST_FORMAT_DEFAULT), 10);
 }
 
+/* While a frame is pushed, the position is its end: the number of frames so far. */
+TEST_ROWS (test_npyparse_position_counts_frames, read_modes)
+{
+  TenFrames on_disk;
+  Player run (
+      "filesrc location=" + on_disk.file + row + " framerate=30/1 ! identity name=seen");
+  const Owned<GstPad> pad = run.pad ("seen", "sink");
+  guint frames = 0;
+  watch (pad, GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *info) {
+    const GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+    gint64 passed = -1, time = -1;
+    frames++;
+    fail_unless (gst_pad_peer_query_position (pad, GST_FORMAT_DEFAULT, &passed));
+    fail_unless (gst_pad_peer_query_position (pad, GST_FORMAT_TIME, &time));
+    expect_equal (passed, gint64 (frames), "frames");
+    expect_equal (time, gint64 (GST_BUFFER_PTS (buffer) + GST_BUFFER_DURATION (buffer)));
+    return GST_PAD_PROBE_OK;
+  });
+  expect_equal (run.play_frames ().size (), 10);
+  expect_equal (frames, 10u);
+}
+
 /* Queries come from another thread, as from a player's window; --tsan checks them. */
 TEST (test_npyparse_answers_while_streams_begin)
 {

@@ -227,6 +227,31 @@ TEST (test_octdoppler_compares_no_b_scans_over_a_flush)
   expect_equal (waiting (harness), 1u);
 }
 
+/* The B-scan before the time between A-lines is no predecessor after it. */
+TEST (test_octdoppler_between_changed_twice_compares_neighbours_only)
+{
+  Harness harness ("octdoppler between=frames quantity=phase window-depths=1 "
+                   "window-lines=1",
+      frame_caps ("CF32LE"));
+  guint n = 0;
+  for (guint round = 0; round < 3; round++) {
+    set_together (harness.find ("octdoppler"), "between=frames");
+    harness.push (complex_frame (speckle (n), n));
+    expect_equal (waiting (harness), 0u, text ("first B-scan, round %u", round));
+    n++;
+    harness.push (complex_frame (speckle (n), n));
+    expect_phases (pull_numbers (harness),
+        phases_of (speckle (n - 1), speckle (n), n_lines, {1, 1}),
+        text ("round %u", round));
+    n++;
+    set_together (harness.find ("octdoppler"), "between=lines");
+    harness.push (complex_frame (speckle (n), n));
+    expect_equal (pull_numbers (harness).size (), n_depths * n_lines);
+    n++;
+  }
+  expect_warnings (harness.bus, "between", {});
+}
+
 TEST (test_octdoppler_takes_knobs_without_losing_a_b_scan)
 {
   Harness harness ("octdoppler between=frames quantity=phase", frame_caps ("CF32LE"));

@@ -220,6 +220,40 @@ TEST (test_octfilesink_says_in_nrrd_how_far_apart_voxels_are)
     fail_unless (header.find (field) == std::string::npos, "%s", header.c_str ());
 }
 
+/* The time between volumes in seconds, at 5/2 volumes a second; unknown without a rate */
+TEST (test_octfilesink_time_step_of_volumes)
+{
+  const struct {
+    const char *rate;
+    float step;
+    int unit;
+    const char *nrrd;
+  } rates[] = {{"5/2", 0.4f, 8, "(0,0,0,0.4)"}, {"0/1", 1, 0, "(0,0,0,1)"},
+      {"30000/1001", 1001 / 30000.0f, 8, "(0,0,0,0.0333666666667)"}};
+  for (const auto &row : rates) {
+    const std::string caps =
+        "other/"
+        "tensors,format=static,num_tensors=1,types=float32,dimensions=(string)5:3:2,"
+        "depth-step=(double)2.5,line-step=(double)7,framerate="
+        + std::string (row.rate);
+    Folder folder;
+    for (const char *name : {"a.nii", "a.nrrd"}) {
+      Writer writer (caps, folder.file (name), "b-scan-step=11");
+      writer.push (120, 3);
+      fail_unless (writer.end ().eos);
+    }
+    const std::string header = read_file (folder.file ("a.nii")).header;
+    expect_nifti (
+        header, {5, 3, 2, 3}, 16, 32, {0.0025f, 0.007f, 0.011f, row.step}, volume);
+    expect_equal (int (header[123]), 2 | row.unit, row.rate);
+    expect_contains (read_file (folder.file ("a.nrrd")).header,
+        {std::string (row.nrrd) + "\n",
+            row.unit ? "units: \"mm\" \"mm\" \"mm\" \"s\"\n"
+                     : "units: \"mm\" \"mm\" \"mm\" \"\"\n",
+            "\nkinds: domain domain domain time\n"});
+  }
+}
+
 /* The origin is the depth of the first bin in both formats. */
 TEST (test_octfilesink_says_where_the_first_depth_is)
 {

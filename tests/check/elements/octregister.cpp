@@ -293,6 +293,17 @@ flat (guint value, guint frame, guint flags = 0)
   return timed (bytes_of<float> (values), frame, flags);
 }
 
+/* Adds the number of a volume. */
+GstBuffer *
+numbered (GstBuffer *buffer, guint volume)
+{
+  GstOctScan scan = {};
+  scan.frame = scan.volume = volume;
+  scan.b_scans = scan.repeats = 1;
+  gst_buffer_set_oct_scan (buffer, &scan);
+  return buffer;
+}
+
 /* Mean of the values that were added to the volumes of a mean, away from the ends */
 double
 added_to (const Values &mean)
@@ -337,6 +348,29 @@ TEST (test_octregister_starts_again_after_a_flush)
       "flush");
 }
 
+/* A flush while the first of two finished means is pushed also drops the second one. */
+TEST (test_octregister_flush_drops_finished_means)
+{
+  Harness harness ("octregister volumes=2", volume_caps ());
+  gulong probe = 0;
+  probe = watch (harness->sinkpad, GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *) {
+    gst_pad_remove_probe (harness->sinkpad, probe);
+    harness.send (gst_event_new_flush_start ());
+    harness.send (gst_event_new_flush_stop (TRUE));
+    return GST_PAD_PROBE_DROP;
+  });
+  harness.push (numbered (flat (100, 0), 0));
+  harness.push (numbered (flat (200, 3), 3)); /* ends the mean of 0 and that of 2 and 3 */
+  harness.start_segment ();
+  harness.push (numbered (flat (10, 4), 4));
+  harness.push (numbered (flat (20, 5), 5));
+  Owned<GstBuffer> out = harness.pull ();
+  expect_near (Values{added_to (numbers_in<float> (read_buffer (out)))}, Values{15}, 0.02,
+      "after the flush");
+  fail_unless (GST_BUFFER_FLAG_IS_SET (out, GST_BUFFER_FLAG_DISCONT));
+  expect_equal (waiting (harness), 0u);
+}
+
 TEST (test_octregister_takes_no_incomplete_reference)
 {
   Harness harness ("octregister volumes=2", volume_caps ());
@@ -357,12 +391,7 @@ TEST (test_octregister_never_mixes_means)
 {
   Harness harness ("octregister volumes=3", volume_caps ());
   for (guint volume : {0u, 1u, 4u, 6u, 7u, 8u}) {
-    GstBuffer *buffer = flat (10 * volume, volume);
-    GstOctScan scan = {};
-    scan.frame = scan.volume = volume;
-    scan.b_scans = scan.repeats = 1;
-    gst_buffer_set_oct_scan (buffer, &scan);
-    harness.push (buffer);
+    harness.push (numbered (flat (10 * volume, volume), volume));
   }
   for (double expected : {5.0, 40.0, 70.0})
     expect_near (

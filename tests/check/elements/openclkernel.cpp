@@ -1151,6 +1151,124 @@ TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
         std::vector<double> (4, 2 * n), 0, "sum");
 }
 
+/* --- the contents of the output before the kernel runs --- */
+
+namespace {
+const char *const histogram =
+    "kernel void k (global const uchar *input, global uint *output) "
+    "{ atomic_inc (output + input[get_global_id (0)]); }";
+const char *const old_values = "atomic function on output";
+
+/* Output elements are 16, and work-items 1000. */
+const char *const sixteen_of_1000 =
+    "global-size=1000 output-caps=\"other/tensors,types=uint32,dimensions=(string)16\" ";
+
+std::vector<guint32>
+counts_of (const Bytes &values, guint32 first)
+{
+  std::vector<guint32> counts (16, first);
+  for (guint8 value : values)
+    counts[value]++;
+  return counts;
+}
+
+/* Other values for each frame */
+Bytes
+small_values (guint frame)
+{
+  Bytes values (1000);
+  for (gsize n = 0; n < values.size (); n++)
+    values[n] = guint8 ((n * (frame + 3) / 7) % 16);
+  return values;
+}
+} // namespace
+
+TEST (test_fill_output_starts_each_histogram_from_that_byte)
+{
+  Chain chain (with_source (histogram, std::string ("fill-output=0 ") + sixteen_of_1000),
+      tensors ("uint8", "1000"));
+  for (guint frame = 0; frame < 12; frame++) {
+    const Bytes values = small_values (frame);
+    const guint32 first = frame < 8 ? 0 : 0x01010101u;
+    if (frame == 8)
+      g_object_set (chain.element (), "fill-output", 1, nullptr);
+    fail_unless (
+        values_of<guint32> (chain.run (values).bytes) == counts_of (values, first),
+        "frame %u", frame);
+  }
+  const Messages messages = messages_on (chain.bus);
+  fail_unless (messages.warnings.empty () && messages.errors.empty ());
+}
+
+/* Rows with and without padding, in the frame and in a buffer of the kernel's own */
+TEST_ROWS (
+    test_fill_output_fills_every_pixel_of_video, {"", "int stride, ", "int width, "})
+{
+  const std::string source = "kernel void k (global const uchar *input, "
+                             + std::string (row) + "global uchar *output) "
+                             + "{ if (get_global_id (0) + get_global_id (1) == 0) "
+                             + "output[0] = 7; }";
+  for (int width : {97, 64, 1}) {
+    Chain chain (with_source (source, "fill-output=200"), video ("GRAY8", width, 5));
+    for (guint frame = 0; frame < 3; frame++)
+      assert_lines (
+          chain.run (pattern (stride_of (width) * 5)).bytes, width, 5,
+          [] (gsize y, gsize x) { return x + y == 0 ? 7 : 200; }, "filled");
+  }
+}
+
+TEST (test_fill_output_fills_those_of_sources_and_mixers)
+{
+  const std::string caps =
+      "output-caps=\"other/tensors,types=uint32,dimensions=(string)16,"
+      "framerate=10/1\" ";
+  const std::string body = "{ atomic_add (&output[get_global_id (0) % 16], 5u); }";
+  const std::string source = "openclkernelsrc num-buffers=9 global-size=32 fill-output=0 "
+                             "source=\"kernel void k (global uint *output) "
+                             + body + "\" " + caps;
+  const std::string mixer = "openclkernelmixer global-size=32 fill-output=0 "
+                            "source=\"kernel void k (global const "
+                            "uint *a, global uint *output) "
+                            + body + "\" " + caps;
+  for (const std::string &line : {source, source + " ! " + mixer}) {
+    Chain chain (line);
+    chain.start ();
+    for (guint frame = 0; frame < 9; frame++)
+      fail_unless (
+          values_of<guint32> (chain.pull ().bytes) == std::vector<guint32> (16, 10));
+    fail_unless (messages_on (chain.bus).warnings.empty ());
+  }
+}
+
+/* Each call reads what the output holds, unless it only stores or has another target. */
+TEST (test_atomic_functions_on_the_output_are_one_warning_without_fill_output)
+{
+  const struct {
+    const char *call;
+    bool warns;
+  } calls[] = {{"atomic_inc (output);", true}, {"atomic_add (&output[3], 1u);", true},
+      {"atomic_max (((volatile global uint *) output) + 1, 2u);", true},
+      {"atom_cmpxchg (output, 0u, 1u);", true},
+      {"/* atomic_inc (output); */ output[0] = 1;", false},
+      {"local uint sum; sum = 0; atomic_add (&sum, output[0]); output[1] = sum;", false}};
+  for (const auto &row : calls) {
+    const std::string source = "kernel void k (global const uchar *input, "
+                               "global uint *output) { "
+                               + std::string (row.call) + " }";
+    for (const char *fill : {"", "fill-output=0 "}) {
+      Chain chain (with_source (source, std::string (fill) + sixteen_of_1000),
+          tensors ("uint8", "1000"));
+      for (guint frame = 0; frame < 3; frame++)
+        chain.run (small_values (frame));
+      const Messages messages = messages_on (chain.bus);
+      const bool warns = row.warns && *fill == 0;
+      fail_unless_equals_uint64 (messages.warnings.size (), warns);
+      if (warns)
+        check::expect_contains (messages.warnings[0], {old_values, "fill-output=0"});
+    }
+  }
+}
+
 /* --- links --- */
 
 TEST (test_it_links_between_a_camera_and_a_key)

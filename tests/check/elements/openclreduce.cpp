@@ -330,6 +330,29 @@ TEST (test_reductions_change_between_two_frames)
   fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
 }
 
+/* Most operations have the same output caps. */
+TEST (test_operations_change_with_equal_caps)
+{
+  const Array array = drawn ({4, 6, 9}, 3);
+  const Bytes frame = bytes_as<float> (array.numbers);
+  Chain chain (element_of ("sum", {1}), tensors ("float32", "9:6:4"));
+  chain.run (frame);
+  for (guint round = 0; round < 2; round++)
+    for (const auto &[operation, compute] : operations) {
+      Numbers expected;
+      for (const Numbers &group : groups_of (array, {1}))
+        expected.push_back (compute (group));
+      gst_util_set_object_arg (
+          G_OBJECT (chain.element ()), "operation", operation.c_str ());
+      chain.push (frame);
+      const Bytes got = chain.pull ().bytes;
+      check_near (
+          operation == "argmax" ? numbers_as<gint64> (got) : numbers_as<float> (got),
+          expected, operation);
+    }
+  fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
+}
+
 TEST (test_wrong_axes_are_one_warning_and_the_last_stay)
 {
   const Bytes frame = bytes_of (std::vector<float> ({1, 2, 3, 4, 5, 6}));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """openclreduce and openclfft agree with NumPy: types, shapes and numbers.
 
-usage: arrays.py reduce | fft
+usage: arrays.py reduce | fft | lengths | all-lengths
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -16,7 +16,7 @@ from gi.repository import Gst  # noqa: E402
 
 from gstopencl.frames import structure_of  # noqa: E402
 
-TIMEOUT = 60 * Gst.SECOND
+TIMEOUT = 300 * Gst.SECOND  # clFFT compiles several kernels for a long line
 INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 FLOATS = ["float16", "float32", "float64"]
 
@@ -301,7 +301,76 @@ def check_transforms(rng):
     check_one(rng, (4, 60), None, "fft-library=vkfft")
 
 
-CHECKS = {"reduce": check_reductions, "fft": check_transforms}
+def factors_of(length):
+    factors = []
+    for factor in itertools.count(2):
+        if length < 2:
+            return factors
+        while length % factor == 0:
+            factors.append(factor)
+            length //= factor
+
+
+def check_length(rng, kind, length, library):
+    """One kind of transform of two lines; the inverse to real numbers of even lengths only"""
+    if kind == 3 and length % 2:
+        kind = 1
+    function, properties, is_complex = (
+        (np.fft.fft, "", True), (np.fft.rfft, "half-spectrum=true", False),
+        (np.fft.ifft, "inverse=true", True),
+        (np.fft.irfft, "inverse=true half-spectrum=true", True))[kind]  # fmt: skip
+    array = drawn((2, length), is_complex, rng)
+    if function is np.fft.irfft:
+        array = np.fft.rfft(drawn((2, length), False, rng)).astype(np.complex64)
+    if is_complex or length != 2:  # real numbers in pairs would be complex
+        check_transform(function, array, None, f"{properties} fft-library={library}")
+
+
+def random_lengths(rng):
+    """Any, primes, and those that clFFT promises"""
+    lengths = [int(length) for length in rng.integers(513, 200000, 20)]
+    primes = (n for n in rng.permutation(np.arange(513, 200000)) if len(factors_of(int(n))) == 1)
+    smooth = (n for n in rng.permutation(np.arange(513, 200000)) if max(factors_of(int(n))) <= 13)
+    lengths += [26003, 50021, 99991, *(int(n) for n in itertools.islice(primes, 17))]
+    return lengths + [int(n) for n in itertools.islice(smooth, 20)]
+
+
+def refusal_of(library, length):
+    """Returns the element error for a length, or an empty string."""
+    try:
+        process(f"openclfft fft-library={library}", np.zeros((3, length), np.float32))
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def check_lengths(rng, lengths, kinds, clfft_every):
+    """Each library is right for each length that it promises, and refuses any other."""
+    has_clfft = "Built without" not in refusal_of("clfft", 4)
+    for n, length in enumerate(lengths):
+        is_smooth = max(factors_of(length)) <= 13
+        takes_clfft = has_clfft and is_smooth and n % clfft_every == 0
+        for library in ["vkfft"] + ["clfft"] * takes_clfft:
+            for kind in kinds or [length // 2 % 4]:
+                check_length(rng, kind, length, library)
+        if has_clfft and not is_smooth:
+            refusal = refusal_of("clfft", length)
+            assert f"cannot transform {length} samples" in refusal, refusal
+        print(length, "passed", flush=True)
+
+
+def check_some_lengths(rng):
+    """Each plan is a program, which takes a second to compile."""
+    check_lengths(rng, random_lengths(rng), None, 1)
+    check_lengths(rng, range(2, 513), None, 5)
+
+
+def check_all_lengths(rng):
+    check_lengths(rng, range(2, 4097), range(4), 1)
+
+
+CHECKS = {"reduce": check_reductions, "fft": check_transforms, "lengths": check_some_lengths,
+          "all-lengths": check_all_lengths}  # fmt: skip
 
 Gst.init(None)
 # Other pipelines share the context of this one.

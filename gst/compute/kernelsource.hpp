@@ -1,4 +1,4 @@
-/* Number of work-item dimensions that a kernel uses
+/* Facts about a kernel that only its source shows
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,4 +11,8 @@ namespace compute {
  * get_global_id (2), else 1. get_group_id () and get_local_id () count as well. Follows
  * functions and macros of the source. Calls within an #if of the kernel do not count. */
 unsigned work_dimensions (const std::string &source, const std::string &kernel);
+
+/* Returns whether `source` passes the address of the argument `pointer` to an atomic
+ * function that reads the old value. Does not see aliases of the argument. */
+bool calls_atomic_on (const std::string &source, const std::string &pointer);
 } // namespace compute

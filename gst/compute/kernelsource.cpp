@@ -1,10 +1,11 @@
-/* Number of work-item dimensions that a kernel uses
+/* Facts about a kernel that only its source shows
  *
- * OpenCL does not report which dimensions a kernel uses, so its source is searched.
+ * OpenCL does not report which dimensions a kernel uses, nor which functions it calls, so
+ * the source is searched.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "workdimensions.hpp"
+#include "kernelsource.hpp"
 
 #include <algorithm>
 #include <glib.h>
@@ -186,5 +187,35 @@ work_dimensions (const std::string &source, const std::string &kernel)
     }
   }
   return dimensions;
+}
+
+/* A plain store does not read the old value. */
+static bool
+is_atomic (const std::string &name)
+{
+  const bool stores = name.compare (0, 12, "atomic_store") == 0 || name == "atomic_init";
+  return (name.compare (0, 7, "atomic_") == 0 && !stores)
+         || name.compare (0, 5, "atom_") == 0;
+}
+
+bool
+calls_atomic_on (const std::string &source, const std::string &pointer)
+{
+  Tokens tokens;
+  add_tokens (without_comments (source), 0, tokens);
+  for (gsize call = 0; call + 1 < tokens.size (); call++) {
+    if (!is_atomic (tokens[call].text) || tokens[call + 1].text != "(")
+      continue;
+    int depth = 0;
+    for (gsize at = call + 1; at < tokens.size (); at++) {
+      const std::string &text = tokens[at].text;
+      depth += text == "(" ? 1 : text == ")" ? -1 : 0;
+      if (depth == 0 || (depth == 1 && text == ","))
+        break;
+      if (text == pointer)
+        return true;
+    }
+  }
+  return false;
 }
 } // namespace compute
