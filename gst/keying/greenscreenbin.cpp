@@ -850,14 +850,16 @@ link_background (GstGreenscreenBin *self, Background *background)
 
 /* decodebin may stop while it finds the type of the file. Its type finder then pushes data
  * on a pad that is no longer in push mode, which GStreamer reports as a critical fault. So
- * the file is unlinked before. */
+ * the file is unlinked before. After an error decodebin refuses to stop with its bin. */
 static void
-unlink_unread_file (Background *background)
+stop_decoder (Background *background)
 {
   GstElement *source = gst_bin_get_by_name (GST_BIN (background->bin), "source");
   GstElement *decoder = gst_bin_get_by_name (GST_BIN (background->bin), "decoder");
   if (decoder && decoder->numsrcpads == 0)
     gst_element_unlink (source, decoder);
+  if (decoder)
+    gst_element_set_state (decoder, GST_STATE_NULL);
   gst_clear_object (&source);
   gst_clear_object (&decoder);
 }
@@ -880,7 +882,7 @@ remove_background (GstGreenscreenBin *self, Background *background)
   GST_OBJECT_UNLOCK (self);
   if (background->fill)
     gst_element_release_request_pad (self->fill, background->fill);
-  unlink_unread_file (background);
+  stop_decoder (background);
   remove_element (self, background->bin);
   GST_OBJECT_LOCK (self);
   self->backgrounds->remove (background);
