@@ -199,6 +199,7 @@ struct _GstGreenscreenBin {
   Background *stream;            /* (nullable): of the pad background; `changing` */
   Backgrounds *backgrounds; /* linked to fill, from the lowest; object lock, `changing` */
   gchar *location;          /* (nullable); object lock */
+  gchar *shown_location;    /* (nullable): the last that could be read; object lock */
   guint revision;           /* counts settings and restarts of the file; object lock */
   gchar *model_file;        /* (nullable); object lock */
   Screen screen, wanted_screen; /* in effect, and set; object lock */
@@ -809,8 +810,13 @@ watch_background (GstPad *end, GstPadProbeInfo *, gpointer data)
     return GST_PAD_PROBE_PASS;
   GST_OBJECT_LOCK (self);
   const GstClockTime now = self->now;
+  const bool is_file = !background->location.empty ();
+  if (is_file && self->location) {
+    g_free (self->shown_location);
+    self->shown_location = g_strdup (background->location.c_str ());
+  }
   GST_OBJECT_UNLOCK (self);
-  if (!background->location.empty ())
+  if (is_file)
     gst_pad_set_offset (end, gint64 (now));
   gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
   return GST_PAD_PROBE_PASS;
@@ -927,14 +933,11 @@ take_back_location (GstGreenscreenBin *self, guint revision)
 {
   GST_OBJECT_LOCK (self);
   const bool is_latest = self->revision == revision;
-  const Backgrounds &shown = *self->backgrounds;
   if (is_latest) {
     g_free (self->location);
-    self->location = shown.empty () || shown.back ()->location.empty ()
-                         ? nullptr
-                         : g_strdup (shown.back ()->location.c_str ());
-    if (!shown.empty ())
-      shown.back ()->revision = revision;
+    self->location = g_strdup (self->shown_location);
+    for (Background *file : *self->backgrounds)
+      file->revision = revision;
   }
   GST_OBJECT_UNLOCK (self);
   if (is_latest)
@@ -1017,6 +1020,8 @@ set_location (GstGreenscreenBin *self, const gchar *location)
   GST_OBJECT_LOCK (self);
   g_free (self->location);
   self->location = g_strdup (location);
+  if (!location)
+    g_clear_pointer (&self->shown_location, g_free);
   self->revision++;
   GST_OBJECT_UNLOCK (self);
   if (self->has_started)
@@ -1410,6 +1415,7 @@ gst_greenscreen_bin_finalize (GObject *object)
   delete self->backgrounds;
   g_mutex_clear (&self->changing);
   g_free (self->location);
+  g_free (self->shown_location);
   g_free (self->model_file);
   g_free (self->failure);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
