@@ -927,8 +927,9 @@ add_file (GstGreenscreenBin *self, const gchar *location, guint revision, bool i
   start_file (file);
 }
 
-/* Forgets a file that could not be read, unless another one was set since. */
-static void
+/* Forgets a file that could not be read, unless another one was set since. Returns whether
+ * the property has changed. */
+static bool
 take_back_location (GstGreenscreenBin *self, guint revision)
 {
   GST_OBJECT_LOCK (self);
@@ -940,30 +941,30 @@ take_back_location (GstGreenscreenBin *self, guint revision)
       file->revision = revision;
   }
   GST_OBJECT_UNLOCK (self);
-  if (is_latest)
-    g_object_notify (G_OBJECT (self), "background-location");
+  return is_latest;
 }
 
-/* Removes failed and replaced backgrounds: all below the highest that has a frame. */
-static void
+/* Removes failed and replaced backgrounds: all below the highest that has a frame. Returns
+ * whether background-location has changed. */
+static bool
 remove_old_backgrounds (GstGreenscreenBin *self)
 {
   GST_OBJECT_LOCK (self);
   Backgrounds all = *self->backgrounds;
   GST_OBJECT_UNLOCK (self);
-  bool is_covered = false;
+  bool is_covered = false, has_changed = false;
   for (auto entry = all.rbegin (); entry != all.rend (); ++entry) {
     Background *background = *entry;
     const guint revision = background->revision;
     const bool has_frame = background->frames > 0, has_failed = background->is_over;
     if (background != self->stream && (is_covered || has_failed)) {
       remove_background (self, background);
-      if (has_failed)
-        take_back_location (self, revision);
+      has_changed |= has_failed && take_back_location (self, revision);
     } else if (has_frame) {
       is_covered = true;
     }
   }
+  return has_changed;
 }
 
 /* Starts or removes files, so that the background becomes the one that was set. Call with
@@ -993,12 +994,15 @@ static void
 settle (GstElement *element, gpointer)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  bool has_changed = false;
   g_mutex_lock (&self->changing);
   if (self->has_started) {
-    remove_old_backgrounds (self);
+    has_changed = remove_old_backgrounds (self);
     follow_location (self, false);
   }
   g_mutex_unlock (&self->changing);
+  if (has_changed)
+    g_object_notify (G_OBJECT (self), "background-location");
 }
 
 /* Positions of the foreground are not those of a film, which starts again. */
