@@ -42,6 +42,7 @@ AuxiliaryStream::AuxiliaryStream (GstPadTemplate *of, const gchar *name)
 
 AuxiliaryStream::~AuxiliaryStream ()
 {
+  g_signal_handlers_disconnect_by_data (pad_, this);
   gst_clear_buffer (&current.buffer);
   gst_clear_buffer (&next.buffer);
   gst_object_unref (pad_);
