@@ -864,8 +864,10 @@ stop_decoder (Background *background)
   GstElement *decoder = gst_bin_get_by_name (GST_BIN (background->bin), "decoder");
   if (decoder && decoder->numsrcpads == 0)
     gst_element_unlink (source, decoder);
-  if (decoder)
+  if (decoder) {
+    gst_element_set_locked_state (decoder, TRUE);
     gst_element_set_state (decoder, GST_STATE_NULL);
+  }
   gst_clear_object (&source);
   gst_clear_object (&decoder);
 }
@@ -886,6 +888,7 @@ remove_background (GstGreenscreenBin *self, Background *background)
   GST_OBJECT_LOCK (self);
   background->is_over = true;
   GST_OBJECT_UNLOCK (self);
+  gst_element_set_locked_state (background->bin, TRUE);
   if (background->fill)
     gst_element_release_request_pad (self->fill, background->fill);
   stop_decoder (background);
@@ -923,6 +926,8 @@ add_file (GstGreenscreenBin *self, const gchar *location, guint revision, bool i
   file->location = location;
   file->revision = revision;
   file->is_first = is_first;
+  /* Its changes of state are not those of the pipeline, which may change its own. */
+  g_object_set (file->bin, "async-handling", TRUE, nullptr);
   link_background (self, file);
   start_file (file);
 }
