@@ -822,7 +822,7 @@ watch_background (GstPad *end, GstPadProbeInfo *, gpointer data)
   return GST_PAD_PROBE_PASS;
 }
 
-/* Adds the bin of a background, not started: (nullable) */
+/* Adds the bin of a background, whose state is locked until it starts: (nullable) */
 static Background *
 add_background (GstGreenscreenBin *self, const char *description)
 {
@@ -835,6 +835,7 @@ add_background (GstGreenscreenBin *self, const char *description)
   gst_pad_add_probe (background->end,
       GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
       watch_background, background, nullptr);
+  gst_element_set_locked_state (bin, TRUE);
   gst_bin_add (GST_BIN (self), bin);
   return background;
 }
@@ -910,6 +911,7 @@ start_file (Background *file)
     if (!g_str_equal (name, "source") && !g_str_equal (name, "decoder"))
       gst_element_set_state (GST_ELEMENT (child->data), GST_STATE_PAUSED);
   }
+  gst_element_set_locked_state (file->bin, FALSE);
   gst_element_sync_state_with_parent (file->bin);
 }
 
@@ -1194,6 +1196,7 @@ add_stream (GstGreenscreenBin *self)
     return nullptr;
   stream->block_probe = gst_pad_add_probe (
       stream->end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, nullptr, nullptr);
+  gst_element_set_locked_state (stream->bin, FALSE);
   gst_element_sync_state_with_parent (stream->bin);
   return stream;
 }
