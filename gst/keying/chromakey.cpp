@@ -783,9 +783,7 @@ gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
     end_search (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
     self->work->plate.forget ();
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START
-      || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    self->sides->interrupt (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START);
+  self->sides->follow_event (event);
   return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
       ->sink_event (transform, event);
 }
@@ -1213,20 +1211,11 @@ static GstStaticPadTemplate plate_template =
     GST_STATIC_PAD_TEMPLATE ("plate", GST_PAD_SINK, GST_PAD_REQUEST,
         GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR, RGBA64_LE}")));
 
-static gboolean
-query_side (GstPad *pad, GstObject *parent, GstQuery *query)
-{
-  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT)
-    return GST_BASE_TRANSFORM_GET_CLASS (parent)->query (
-        GST_BASE_TRANSFORM (parent), GST_PAD_SINK, query);
-  return gst_pad_query_default (pad, parent, query);
-}
-
 static GstPad *
 gst_chroma_key_request_new_pad (
     GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
 {
-  return GST_CHROMA_KEY (element)->sides->request (element, of, name, query_side);
+  return GST_CHROMA_KEY (element)->sides->request (element, of, name);
 }
 
 static void
@@ -1235,15 +1224,10 @@ gst_chroma_key_release_pad (GstElement *element, GstPad *pad)
   GST_CHROMA_KEY (element)->sides->release (element, pad);
 }
 
-/* Wakes threads that wait for an auxiliary frame when the element stops. */
 static GstStateChangeReturn
 gst_chroma_key_change_state (GstElement *element, GstStateChange change)
 {
-  keying::AuxiliaryStreams &sides = *GST_CHROMA_KEY (element)->sides;
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
-    sides.interrupt (true);
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
-    sides.interrupt (false);
+  GST_CHROMA_KEY (element)->sides->follow_state (change);
   return GST_ELEMENT_CLASS (gst_chroma_key_parent_class)->change_state (element, change);
 }
 

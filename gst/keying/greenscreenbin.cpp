@@ -7,13 +7,15 @@
  *
  * Keys a green or blue screen and composites the foreground over a background, in one
  * element. Input and output are raw video of any format, in system memory or on the
- * device. The background is the stream of the request pad `background`, the image or
- * video file `background-location`, or else `background-color` (0 = transparent). It is
- * scaled to the size of the input. A background that ends before the input repeats its
- * last frame. A background file restarts when the input seeks. If the element started
- * with a background file, another file may be set while playing. It is shown as soon as
- * its first frame is decoded. If it cannot be read, the element posts a warning and keeps
- * the previous background.
+ * device. The background is the stream of the request pad `background` while that is
+ * linked, the image or video file `background-location`, or else `background-color`
+ * (0 = transparent). It is scaled to the size of the input. A background that ends before
+ * the input repeats its last frame. A film restarts when the input seeks.
+ *
+ * All of this may change while playing. A new file is shown as soon as its first frame is
+ * decoded, and a linked pad as soon as it has a frame. If a file cannot be read, the
+ * element posts a warning and keeps the previous background, which `background-location`
+ * then names again.
  *
  * Opaque output is I420 or NV12 if downstream accepts one of them, so that encoders write
  * 4:2:0 video, which all players show. Elements that only accept full chroma, such as
@@ -27,15 +29,16 @@
  *
  * The request pads `garbage`, `holdout` and `plate` are those of #chromakey: mattes of
  * what is keyed out and of what stays, and an image of the empty screen. The request pad
- * `matte` gives the matte as GRAY8 video. It must be requested before the element starts.
- * All request pads are linked by their names only, never by gst_element_link().
+ * `matte` gives the matte as GRAY8 video. All request pads are linked by their names only,
+ * never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
  * auto-key=screen core=true subject=true spill=1`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties and request pads of #chromakey cannot be used then,
- * except for `device`.
+ * except for `device`. `screen` may change between two frames. If the network cannot
+ * start, the element posts a warning and keeps the previous value.
  *
  * `screen=auto` keys the screen near the edges of the person only. The same network makes a
  * garbage matte, for all that is farther outside than a twentieth of the width, and a
@@ -75,14 +78,16 @@
 #include "config.h"
 #endif
 
+#include <gst/common/segmenttimes.hpp>
 #include <gst/common/elementbin.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/common/segmenttimes.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <list>
 #include <string>
 #include <utility>
@@ -114,17 +119,18 @@ enum {
   PROP_BACKGROUND_COLOR,
   PROP_SCREEN,
   PROP_MODEL_FILE,
-  PROP_LIGHT_WRAP,
   FIRST_KEY_PROPERTY,          /* first property of chromakey */
   FIRST_SHAPE_PROPERTY = 1000, /* first property of matteshape */
+  FIRST_FILL_PROPERTY = 2000,  /* first property of keyfill */
 };
 
 /* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
     {"core", "true"}, {"subject", "true"}, {"spill", "1"}};
 
-/* Properties of matteshape */
+/* Properties of matteshape and keyfill */
 const char *const shape_properties[] = {"grow", "feather"};
+const char *const fill_properties[] = {"light-wrap"};
 
 /* Request pads of chromakey that the bin has, too */
 const char *const key_pads[] = {"garbage", "holdout", "plate"};
@@ -146,25 +152,29 @@ const char mattes_description[] =
     "people. ! queue ! matteshape grow=-50 feather=8" TO_MATTE "holdout";
 const char *const matte_names[] = {"garbage", "holdout"};
 
-/* A background file */
-struct BackgroundFile {
-  std::string location;
-  std::vector<GstElement *> elements; /* from filesrc to queue */
-  GstPad *end = nullptr;              /* source pad of the queue; owned */
-  GstPad *pad = nullptr;      /* (nullable): compositor pad, once it is shown; owned */
-  gulong block_probe = 0;     /* probe that blocks `end` until then */
-  GstBuffer *frame = nullptr; /* (nullable): the last one; owned */
-  guint frames = 0;
-  bool is_over = false; /* failed or stopped: ignore its errors */
-};
-using BackgroundFiles = std::list<BackgroundFile *>;
+/* Backgrounds are bins, which end in a pad `src` that is linked to a pad of keyfill. */
+#define TO_FILL "openclupload ! openclconvert ! " ON_DEVICE ",format=RGBA ! queue"
+const char file_description[] =
+    "filesrc name=source ! decodebin name=decoder async-handling=true "
+    "expose-all-streams=false caps=\"video/x-raw(ANY)\" ! videoconvert ! " TO_FILL;
+const char stream_description[] = TO_FILL;
+const char matte_description[] =
+    "queue ! openclconvert alpha-only=true ! " ON_DEVICE ",format=GRAY8 ! opencldownload";
 
-/* End of the foreground. Later frames are dropped. */
-struct End {
-  bool is_over = false;
-  GstClockTime time = 0; /* running time at the end of its last frame */
-  GstSegment segment;
+/* A background file or the stream of the pad `background` */
+struct Background {
+  GstGreenscreenBin *self;
+  std::string location; /* empty for a stream */
+  guint revision = 0;   /* of the properties, for which a file was started */
+  GstElement *bin = nullptr;
+  GstPad *end = nullptr;  /* source pad of the bin; owned */
+  GstPad *fill = nullptr; /* (nullable): pad of keyfill, if linked; owned */
+  gulong block_probe = 0; /* probe that blocks `end` until then */
+  bool is_first = false;  /* set before the start: its failure is an element error */
+  bool is_over = false;   /* failed, replaced or unlinked; object lock */
+  std::atomic<guint> frames{0};
 };
+using Backgrounds = std::list<Background *>;
 } // namespace
 
 #define GST_TYPE_GREENSCREEN_BIN (gst_greenscreen_bin_get_type ())
@@ -178,26 +188,26 @@ struct _GstGreenscreenBin {
   const gchar *missing_network; /* (nullable): the same for a network */
   GstElement *input;            /* capsfilter before key or network */
   GstElement *key, *fill, *out;
-  GstElement *network, *refine; /* (nullable): instead of key if there is no screen */
-  GstElement *split, *ahead;    /* (nullable): tee and queue before key, with mattes */
-  GstElement *mattes;           /* (nullable): bin that feeds the mattes of key */
-  GstElement *shape;            /* behind key or refine */
-  GstElement *matte_split;      /* (nullable): tee behind shape, for the pad matte */
-  GstElement *matte_end;        /* (nullable): last element of its branch */
-  GstElement *compositor;       /* (nullable): replaces fill if there is a background */
-  GstElement *foreground_queue; /* (nullable): ahead of compositor */
-  GstElement *output_caps;      /* capsfilter behind compositor */
-  GstPad *foreground;           /* (nullable): pad of compositor */
-  GstPad *background;           /* (nullable): the request pad */
-  BackgroundFiles *files; /* background files in the order they were set; object lock */
-  GMutex changing;        /* held while a file is shown or removed */
-  gchar *location;        /* (nullable); object lock */
-  gchar *model_file;      /* (nullable); object lock */
-  Screen screen;
-  gdouble light_wrap;  /* object lock */
+  GstElement *network, *refine;  /* (nullable): instead of key if there is no screen */
+  GstElement *split, *ahead;     /* (nullable): tee and queue before key, with mattes */
+  GstElement *mattes;            /* (nullable): bin that feeds the mattes of key */
+  GstElement *shape;             /* behind key or refine */
+  GstElement *keyed;             /* tee behind shape, for the pad matte */
+  GstElement *matte;             /* (nullable): bin of the pad matte */
+  GstPad *background;            /* (nullable): the request pad */
+  GMutex changing;               /* held while backgrounds change */
+  std::atomic<bool> has_started; /* uses files */
+  Background *stream;            /* (nullable): of the pad background; `changing` */
+  Backgrounds *backgrounds; /* linked to fill, from the lowest; object lock, `changing` */
+  gchar *location;          /* (nullable); object lock */
+  gchar *shown_location;    /* (nullable): the last that could be read; object lock */
+  guint revision;           /* counts settings and restarts of the file; object lock */
+  gchar *model_file;        /* (nullable); object lock */
+  Screen screen, wanted_screen; /* in effect, and set; object lock */
+  gchar *failure;      /* (nullable): of elements that start for `screen`; object lock */
+  bool is_trying;      /* these start while playing; object lock */
   bool is_transparent; /* background-color has alpha; object lock */
-  gint width, height;  /* of the foreground; object lock */
-  GstClockTime now;    /* running time of the output; object lock */
+  GstClockTime now;    /* running time of the foreground; object lock */
 };
 
 G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
@@ -206,6 +216,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 GType gst_chroma_key_get_type (void);
 GType gst_matte_shape_get_type (void);
+GType gst_key_fill_get_type (void);
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
@@ -219,25 +230,53 @@ static GstStaticPadTemplate src_template =
 /* --- elements --- */
 
 static GstElement *
-add (GstGreenscreenBin *self, const gchar *factory, bool is_locked = false)
+add (GstGreenscreenBin *self, const gchar *factory)
 {
-  return opencl::add_to_bin (self, factory, &self->missing, nullptr, is_locked);
+  return opencl::add_to_bin (self, factory, &self->missing);
 }
 
-/* Adds openclupload, openclconvert and a capsfilter for `formats`. Returns the first and
- * sets the last element. */
+/* Adds openclupload, openclconvert and a capsfilter. Returns the first and sets the last
+ * element. */
 static GstElement *
-add_converter (GstGreenscreenBin *self, const gchar *formats, GstElement **last,
-    bool is_locked = false)
+add_converter (GstGreenscreenBin *self, GstElement **last)
 {
-  GstElement *upload = add (self, "openclupload", is_locked);
-  GstElement *convert = add (self, "openclconvert", is_locked);
-  *last = add (self, "capsfilter", is_locked);
+  GstElement *upload = add (self, "openclupload");
+  GstElement *convert = add (self, "openclconvert");
+  *last = add (self, "capsfilter");
   if (!upload || !convert || !*last)
     return nullptr;
-  gst_util_set_object_arg (G_OBJECT (*last), "caps", formats);
+  gst_util_set_object_arg (G_OBJECT (*last), "caps", KEYED_FORMATS);
   gst_element_link_many (upload, convert, *last, nullptr);
   return upload;
+}
+
+/* Creates a bin with a pad `src` and, unless the bin reads a file, a pad `sink`:
+ * (transfer floating) (nullable) */
+static GstElement *
+new_bin (GstGreenscreenBin *self, const char *description)
+{
+  GError *error = nullptr;
+  const bool is_file = description == file_description;
+  GstElement *bin = gst_parse_bin_from_description_full (
+      description, !is_file, nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (!bin)
+    GST_ELEMENT_WARNING (self, CORE, MISSING_PLUGIN, ("%s", error->message), (nullptr));
+  g_clear_error (&error);
+  if (bin && is_file) { /* the pad that waits for decodebin stays inside */
+    GstPad *end = gst_bin_find_unlinked_pad (GST_BIN (bin), GST_PAD_SRC);
+    gst_element_add_pad (bin, gst_ghost_pad_new ("src", end));
+    gst_object_unref (end);
+  }
+  return bin;
+}
+
+/* Stops and removes an element, whatever the state of the bin becomes meanwhile. */
+static void
+remove_element (GstGreenscreenBin *self, GstElement *element)
+{
+  gst_element_set_locked_state (element, TRUE);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_bin_remove (GST_BIN (self), element);
 }
 
 /* --- key or network --- */
@@ -292,11 +331,13 @@ use_mattes (GstGreenscreenBin *self, bool are_used)
   }
 }
 
-/* Starts and links the elements of `screen`, or stops and unlinks them. */
-static void
+/* Starts and links the elements of `screen`, or stops and unlinks them. Returns false if
+ * they cannot start. */
+static bool
 use_matte (GstGreenscreenBin *self, bool is_used)
 {
   const MatteChain chain = matte_chain_of (self);
+  bool has_started = true;
   for (GstElement *element : chain.elements) {
     gst_element_set_locked_state (element, !is_used);
     if (!is_used)
@@ -307,14 +348,15 @@ use_matte (GstGreenscreenBin *self, bool is_used)
   if (!is_used) {
     gst_element_unlink (self->input, chain.first);
     gst_element_unlink (chain.last, self->shape);
-    return;
+    return true;
   }
   gst_util_set_object_arg (G_OBJECT (self->input), "caps",
       chain.first == self->key ? KEYED_FORMATS : NETWORK_FORMATS);
   gst_element_link (self->input, chain.first);
   gst_element_link (chain.last, self->shape);
   for (GstElement *element : chain.elements)
-    gst_element_sync_state_with_parent (element);
+    has_started = has_started && gst_element_sync_state_with_parent (element);
+  return has_started;
 }
 
 /* Sets a property of the networks that exist. */
@@ -341,13 +383,14 @@ set_model_file (GstGreenscreenBin *self, const gchar *file)
 static void
 add_network (GstGreenscreenBin *self)
 {
-  self->network =
-      opencl::add_to_bin (self, "openclinference", &self->missing_network, "network");
+  self->network = opencl::add_to_bin (
+      self, "openclinference", &self->missing_network, "network", true);
   self->refine =
-      opencl::add_to_bin (self, "matterefine", &self->missing_network, "refine");
+      opencl::add_to_bin (self, "matterefine", &self->missing_network, "refine", true);
   if (self->missing_network)
     return;
   gst_util_set_object_arg (G_OBJECT (self->network), "output", "alpha");
+  g_object_set (self->network, "model-file", self->model_file, nullptr);
   gst_element_link (self->network, self->refine);
 }
 
@@ -387,8 +430,8 @@ add_mattes (GstGreenscreenBin *self)
       self->missing_network = name;
     gst_clear_object (&factory);
   }
-  self->split = opencl::add_to_bin (self, "tee", &self->missing_network);
-  self->ahead = opencl::add_to_bin (self, "queue", &self->missing_network);
+  self->split = opencl::add_to_bin (self, "tee", &self->missing_network, nullptr, true);
+  self->ahead = opencl::add_to_bin (self, "queue", &self->missing_network, nullptr, true);
   if (self->missing_network)
     return;
   self->mattes = gst_parse_bin_from_description (mattes_description, FALSE, nullptr);
@@ -401,32 +444,159 @@ add_mattes (GstGreenscreenBin *self)
       GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
       answer_with_any_size, nullptr, nullptr);
   gst_object_unref (sink);
+  gst_element_set_locked_state (self->mattes, TRUE);
   gst_bin_add (GST_BIN (self), self->mattes);
   gst_element_link (self->split, self->ahead);
   gst_element_link (self->split, self->mattes);
+  set_networks (self, "model-file", self->model_file);
+}
+
+/* Returns whether the bin has a pad whose target the network of `screen` replaces. */
+static bool
+has_idle_pad (GstGreenscreenBin *self, Screen screen)
+{
+  return std::any_of (std::begin (key_pads), std::end (key_pads), [&] (const char *name) {
+    GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (self), name);
+    const bool has_pad = pad != nullptr;
+    gst_clear_object (&pad);
+    return has_pad && screen != Screen::key
+           && (screen == Screen::none || !g_str_equal (name, "plate"));
+  });
+}
+
+#define IDLE_PAD                                                                         \
+  "The pads garbage and holdout need screen=key, and the pad plate needs a screen"
+
+/* Gives networks the device of chromakey. */
+static void
+set_device_of_networks (GstGreenscreenBin *self)
+{
+  gchar *device = nullptr;
+  g_object_get (self->key, "device", &device, nullptr);
+  set_networks (self, "device", device);
+  g_free (device);
+}
+
+/* Returns true if all elements exist and can be used. Otherwise posts one error. */
+static bool
+prepare_elements (GstGreenscreenBin *self)
+{
+  if (!opencl::report_missing (self, self->missing))
+    return false;
+  if (self->screen == Screen::key)
+    return true;
+  if (!opencl::report_missing (self, self->missing_network))
+    return false;
+  if (has_idle_pad (self, self->screen)) {
+    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS, (IDLE_PAD), (nullptr));
+    return false;
+  }
+  set_device_of_networks (self);
+  return true;
+}
+
+/* Takes the elements of `screen` into use instead of the present ones, which have no frame
+ * any more. */
+static bool
+exchange_matte (GstGreenscreenBin *self, Screen screen)
+{
+  use_matte (self, false);
+  GST_OBJECT_LOCK (self);
+  self->screen = screen;
+  GST_OBJECT_UNLOCK (self);
+  return use_matte (self, true);
+}
+
+/* Waits until the queues of screen=auto have no frame any more. */
+static void
+drain_queues (GstGreenscreenBin *self, GstPad *source)
+{
+  GstQuery *drain = gst_query_new_drain ();
+  if (self->screen == Screen::automatic)
+    gst_pad_peer_query (source, drain);
+  gst_query_unref (drain);
+}
+
+/* Returns the reason why the elements of `screen` cannot be used, or NULL. */
+static gchar *
+try_screen (GstGreenscreenBin *self, GstPad *source, Screen screen)
+{
+  const Screen before = self->screen;
+  if (self->missing_network)
+    return g_strdup_printf ("No element \"%s\"", self->missing_network);
+  if (has_idle_pad (self, screen))
+    return g_strdup (IDLE_PAD);
+  set_device_of_networks (self);
+  drain_queues (self, source);
+  GST_OBJECT_LOCK (self);
+  self->is_trying = true;
+  GST_OBJECT_UNLOCK (self);
+  const bool has_started = exchange_matte (self, screen);
+  GST_OBJECT_LOCK (self);
+  self->is_trying = false;
+  gchar *failure = std::exchange (self->failure, nullptr);
+  GST_OBJECT_UNLOCK (self);
+  if (has_started) {
+    g_free (failure);
+    return nullptr;
+  }
+  exchange_matte (self, before);
+  return failure ? failure : g_strdup ("its elements do not start");
+}
+
+/* Changes to the screen that was set. Runs in the streaming thread, between two
+ * frames. */
+static GstPadProbeReturn
+follow_screen (GstPad *source, GstPadProbeInfo *, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  GST_OBJECT_LOCK (self);
+  const Screen wanted = self->wanted_screen;
+  GST_OBJECT_UNLOCK (self);
+  gchar *failure = wanted != self->screen ? try_screen (self, source, wanted) : nullptr;
+  if (!failure)
+    return GST_PAD_PROBE_REMOVE;
+  GST_OBJECT_LOCK (self);
+  self->wanted_screen = self->screen;
+  GST_OBJECT_UNLOCK (self);
+  GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+      ("Could not change screen, keeping the previous one: %s", failure), (nullptr));
+  g_object_notify (G_OBJECT (self), "screen");
+  g_free (failure);
+  return GST_PAD_PROBE_REMOVE;
+}
+
+/* Takes the screen that was set into use while there are no frames. */
+static void
+apply_screen (GstGreenscreenBin *self)
+{
+  if (self->wanted_screen == self->screen)
+    return;
+  if (self->missing || self->missing_network)
+    self->screen = self->wanted_screen;
+  else
+    exchange_matte (self, self->wanted_screen);
 }
 
 /* A missing plugin is reported at the start. */
 static void
 set_screen (GstGreenscreenBin *self, Screen screen)
 {
-  if (GST_STATE (self) > GST_STATE_READY) {
-    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
-        ("screen can only be set in the states NULL and READY"), (nullptr));
-    return;
-  }
   if (screen == Screen::none && !self->refine)
     add_network (self);
   if (screen == Screen::automatic && !self->split)
     add_mattes (self);
-  set_networks (self, "model-file", self->model_file);
-  const bool can_change =
-      screen != self->screen && !self->missing && !self->missing_network;
-  if (can_change)
-    use_matte (self, false);
-  self->screen = screen;
-  if (can_change)
-    use_matte (self, true);
+  GST_OBJECT_LOCK (self);
+  self->wanted_screen = screen;
+  const bool has_frames = GST_STATE (self) > GST_STATE_READY;
+  GST_OBJECT_UNLOCK (self);
+  if (!has_frames)
+    return apply_screen (self);
+  GstPad *source = gst_element_get_static_pad (self->input, "src");
+  gst_pad_add_probe (source,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
+      follow_screen, self, nullptr);
+  gst_object_unref (source);
 }
 
 /* --- shape of the matte --- */
@@ -442,68 +612,59 @@ has_own_value (GstElement *element, const char *name)
   return !is_default;
 }
 
-/* Lets matteshape pass frames on while it has nothing to do. Runs in the streaming
- * thread, between two frames. */
-static GstPadProbeReturn
-use_shape_if_set (GstPad *, GstPadProbeInfo *, gpointer shape)
+/* Lets matteshape pass frames on while it has nothing to do. */
+static void
+use_shape_if_set (GstElement *shape)
 {
   auto *transform = GST_BASE_TRANSFORM (shape);
   const bool is_used =
       std::any_of (std::begin (shape_properties), std::end (shape_properties),
-          [&] (const char *name) { return has_own_value (GST_ELEMENT (shape), name); });
+          [&] (const char *name) { return has_own_value (shape, name); });
 
   if (gst_base_transform_is_passthrough (transform) == is_used) {
     gst_base_transform_set_passthrough (transform, !is_used);
     gst_base_transform_reconfigure_src (transform);
   }
+}
+
+static void restart_film (GstGreenscreenBin *self);
+
+/* Runs in the streaming thread, before each frame of the foreground and at a flush. */
+static GstPadProbeReturn
+watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  const GstSegment *segment = nullptr;
+  GstClockTime now = 0;
+
+  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    use_shape_if_set (self->shape);
+    GstEvent *event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
+    if (!event)
+      return GST_PAD_PROBE_OK;
+    gst_event_parse_segment (event, &segment);
+    now = opencl::running_time_of (
+        *segment, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
+    gst_event_unref (event);
+  }
+  GST_OBJECT_LOCK (self);
+  self->now = GST_CLOCK_TIME_IS_VALID (now) ? now : self->now;
+  GST_OBJECT_UNLOCK (self);
+  if (!segment
+      && GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP)
+    restart_film (self);
   return GST_PAD_PROBE_OK;
 }
 
 static void
-watch_shape (GstElement *shape)
+watch_shape (GstGreenscreenBin *self)
 {
-  GstPad *sink = gst_element_get_static_pad (shape, "sink");
-  gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (shape), TRUE);
-  gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_BUFFER, use_shape_if_set, shape, nullptr);
+  GstPad *sink = gst_element_get_static_pad (self->shape, "sink");
+  gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (self->shape), TRUE);
+  gst_pad_add_probe (sink,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH),
+      watch_foreground, self, nullptr);
   gst_object_unref (sink);
-}
-
-/* Returns whether the bin has a pad whose target a network replaces or stops. */
-static bool
-has_idle_pad (GstGreenscreenBin *self)
-{
-  return std::any_of (std::begin (key_pads), std::end (key_pads), [&] (const char *name) {
-    GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (self), name);
-    const bool has_pad = pad != nullptr;
-    gst_clear_object (&pad);
-    return has_pad && (self->screen == Screen::none || !g_str_equal (name, "plate"));
-  });
-}
-
-/* Returns true if all elements exist. Otherwise posts one error. Gives networks the device
- * of chromakey. */
-static bool
-prepare_elements (GstGreenscreenBin *self)
-{
-  gchar *device = nullptr;
-
-  if (!opencl::report_missing (self, self->missing))
-    return false;
-  if (self->screen == Screen::key)
-    return true;
-  if (!opencl::report_missing (self, self->missing_network))
-    return false;
-  if (has_idle_pad (self)) {
-    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
-        ("The pads garbage and holdout need screen=key, and the pad plate needs a "
-         "screen"),
-        (nullptr));
-    return false;
-  }
-  g_object_get (self->key, "device", &device, nullptr);
-  set_networks (self, "device", device);
-  g_free (device);
-  return true;
 }
 
 /* --- output format --- */
@@ -547,7 +708,7 @@ narrow_to_preferred_formats (GstGreenscreenBin *self, GstQuery *query)
   GstCaps *result;
 
   GST_OBJECT_LOCK (self);
-  const bool has_alpha = self->is_transparent && !self->compositor;
+  const bool has_alpha = self->is_transparent && self->backgrounds->empty ();
   GST_OBJECT_UNLOCK (self);
   GstPad *source = gst_element_get_static_pad (GST_ELEMENT (self), "src");
   GstCaps *preferred = find_preferred_formats (source, has_alpha);
@@ -590,30 +751,26 @@ set_background_color (GstGreenscreenBin *self, const GValue *color)
   gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
 }
 
-/* A seek excludes changes of the background: the compositor would wait for ever for the flush
- * of a pad that is added while it flushes. */
+/* The stream of the pad background follows a seek. */
 static gboolean
 gst_greenscreen_bin_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
 {
-  const bool seeks = GST_EVENT_TYPE (event) == GST_EVENT_SEEK;
-  GMutex *changing = &GST_GREENSCREEN_BIN (parent)->changing;
-
-  if (seeks)
-    g_mutex_lock (changing);
-  const gboolean done = gst_pad_event_default (pad, parent, event);
-  if (seeks)
-    g_mutex_unlock (changing);
-  return done;
+  GstPad *background = gst_element_get_static_pad (GST_ELEMENT (parent), "background");
+  if (background && GST_EVENT_TYPE (event) == GST_EVENT_SEEK)
+    gst_pad_push_event (background, gst_event_ref (event));
+  gst_clear_object (&background);
+  return gst_pad_event_default (pad, parent, event);
 }
 
 static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
-  self->files = new BackgroundFiles;
+  self->backgrounds = new Backgrounds;
   g_mutex_init (&self->changing);
-  GstElement *first = add_converter (self, KEYED_FORMATS, &self->input);
+  GstElement *first = add_converter (self, &self->input);
   self->key = add (self, "chromakey");
   self->shape = add (self, "matteshape");
+  self->keyed = add (self, "tee");
   self->fill = add (self, "keyfill");
   self->out = add (self, "openclconvert");
   GstElement *download = add (self, "opencldownload");
@@ -622,9 +779,11 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
     return;
   opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
   gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
-  watch_shape (self->shape);
-  gst_element_link_many (
-      self->input, self->key, self->shape, self->fill, self->out, download, nullptr);
+  g_object_bind_property (
+      self->key, "linear", self->fill, "linear", G_BINDING_SYNC_CREATE);
+  watch_shape (self);
+  gst_element_link_many (self->input, self->key, self->shape, self->keyed, self->fill,
+      self->out, download, nullptr);
   opencl::add_ghost_pad (self, "sink", first, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
   GstPad *download_sink = gst_element_get_static_pad (download, "sink");
@@ -637,496 +796,278 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   gst_object_unref (download_sink);
 }
 
-/* --- compositor --- */
+/* --- backgrounds --- */
 
-/* Scales the background to the size of the foreground. */
-static gboolean
-fit_background (GstElement *, GstPad *pad, gpointer data)
-{
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
-  guint zorder;
+static void settle (GstElement *element, gpointer);
 
-  GST_OBJECT_LOCK (self);
-  const gint width = self->width, height = self->height;
-  GST_OBJECT_UNLOCK (self);
-  g_object_get (pad, "zorder", &zorder, nullptr);
-  if (zorder == 0)
-    g_object_set (pad, "width", width, "height", height, nullptr);
-  return TRUE;
-}
-
-/* Sets the output caps and the size of the background from the caps of the foreground. */
+/* Counts the frames of a background. A file starts at the time of its first frame. */
 static GstPadProbeReturn
-fit_to_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+watch_background (GstPad *end, GstPadProbeInfo *, gpointer data)
 {
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
-  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
-  GstVideoInfo video;
-  GstCaps *caps;
+  Background *background = static_cast<Background *> (data);
+  GstGreenscreenBin *self = background->self;
 
-  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
-    return GST_PAD_PROBE_OK;
-  gst_event_parse_caps (event, &caps);
-  if (!gst_video_info_from_caps (&video, caps))
-    return GST_PAD_PROBE_OK;
-  GstCaps *caps_out = gst_caps_from_string (ON_DEVICE);
-  gst_caps_set_simple (caps_out, "width", G_TYPE_INT, video.width, "height", G_TYPE_INT,
-      video.height, "pixel-aspect-ratio", GST_TYPE_FRACTION, video.par_n, video.par_d,
-      nullptr);
-  if (video.fps_n > 0)
-    gst_caps_set_simple (
-        caps_out, "framerate", GST_TYPE_FRACTION, video.fps_n, video.fps_d, nullptr);
-  g_object_set (self->output_caps, "caps", caps_out, nullptr);
-  gst_caps_unref (caps_out);
+  if (background->frames++ > 0)
+    return GST_PAD_PROBE_PASS;
   GST_OBJECT_LOCK (self);
-  self->width = video.width;
-  self->height = video.height;
-  GST_OBJECT_UNLOCK (self);
-  gst_element_foreach_sink_pad (self->compositor, fit_background, self);
-  return GST_PAD_PROBE_OK;
-}
-
-/* Records the end of the foreground, in its streaming thread. */
-static GstPadProbeReturn
-watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-  End &end = *static_cast<End *> (data);
-  GST_OBJECT_LOCK (pad);
-  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
-    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-    GstClockTime time = opencl::running_time_of (end.segment, GST_BUFFER_PTS (buffer));
-    if (GST_CLOCK_TIME_IS_VALID (time))
-      end.time =
-          time
-          + (GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 1);
-  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_SEGMENT) {
-    gst_event_copy_segment (GST_PAD_PROBE_INFO_EVENT (info), &end.segment);
-    end.is_over = false;
-  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_EOS) {
-    end.is_over = true;
+  const GstClockTime now = self->now;
+  const bool is_file = !background->location.empty ();
+  if (is_file && self->location) {
+    g_free (self->shown_location);
+    self->shown_location = g_strdup (background->location.c_str ());
   }
-  GST_OBJECT_UNLOCK (pad);
-  return GST_PAD_PROBE_OK;
-}
-
-/* Ends the output with the foreground if the background is longer. */
-static GstPadProbeReturn
-end_with_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer above)
-{
-  End &end = *static_cast<End *> (g_object_get_data (G_OBJECT (above), "end"));
-  GstEvent *event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
-  GstClockTime time = GST_CLOCK_TIME_NONE;
-  const GstSegment *segment;
-
-  if (event) {
-    gst_event_parse_segment (event, &segment);
-    time = opencl::running_time_of (
-        *segment, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
-    gst_event_unref (event);
-  }
-  GstObject *bin = gst_element_get_parent (GST_PAD_PARENT (pad));
-  if (bin && GST_CLOCK_TIME_IS_VALID (time)) {
-    GST_OBJECT_LOCK (bin);
-    GST_GREENSCREEN_BIN (bin)->now = time;
-    GST_OBJECT_UNLOCK (bin);
-  }
-  gst_clear_object (&bin);
-  GST_OBJECT_LOCK (above);
-  const bool is_after = end.is_over && GST_CLOCK_TIME_IS_VALID (time) && time >= end.time;
-  GST_OBJECT_UNLOCK (above);
-  if (!is_after)
-    return GST_PAD_PROBE_OK;
-  gst_buffer_unref (GST_PAD_PROBE_INFO_BUFFER (info));
-  GST_PAD_PROBE_INFO_FLOW_RETURN (info) = GST_FLOW_EOS;
-  return GST_PAD_PROBE_HANDLED;
-}
-
-static void
-watch_pads (GstGreenscreenBin *self, GstPad *above)
-{
-  End *end = new End;
-  GstPad *source = gst_element_get_static_pad (self->compositor, "src");
-
-  gst_segment_init (&end->segment, GST_FORMAT_TIME);
-  g_object_set_data_full (G_OBJECT (above), "end", end,
-      [] (gpointer data) { delete static_cast<End *> (data); });
-  gst_pad_add_probe (
-      above, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, fit_to_foreground, self, nullptr);
-  gst_pad_add_probe (above,
-      GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
-      watch_foreground, end, nullptr);
-  gst_pad_add_probe (
-      source, GST_PAD_PROBE_TYPE_BUFFER, end_with_foreground, above, nullptr);
-  gst_object_unref (source);
-}
-
-static void
-set_light_wrap (GstGreenscreenBin *self, gdouble light_wrap)
-{
-  GST_OBJECT_LOCK (self);
-  self->light_wrap = light_wrap;
-  GstPad *foreground = self->foreground;
   GST_OBJECT_UNLOCK (self);
-  if (foreground)
-    g_object_set (foreground, "light-wrap", light_wrap, nullptr);
+  if (is_file)
+    gst_pad_set_offset (end, gint64 (now));
+  gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+  return GST_PAD_PROBE_PASS;
 }
 
-/* Returns the last element of the matte, which fill or compositor follows. */
-static GstElement *
-end_of_matte (GstGreenscreenBin *self)
+/* Adds the bin of a background, whose state is locked until it starts: (nullable) */
+static Background *
+add_background (GstGreenscreenBin *self, const char *description)
 {
-  return self->matte_split ? self->matte_split : self->shape;
-}
-
-/* Replaces keyfill by openclcompositor. */
-static bool
-insert_compositor (GstGreenscreenBin *self)
-{
-  if (self->compositor)
-    return true;
-  GstElement *ahead = add (self, "queue");
-  GstElement *compositor = add (self, "openclcompositor");
-  self->output_caps = add (self, "capsfilter");
-  if (!ahead || !compositor || !self->output_caps)
-    return false;
-  self->compositor = compositor;
-  self->foreground_queue = ahead;
-  gst_util_set_object_arg (G_OBJECT (compositor), "background", "transparent");
-  g_object_bind_property (
-      self->key, "linear", compositor, "linear", G_BINDING_SYNC_CREATE);
-  gst_element_unlink_many (end_of_matte (self), self->fill, self->out, nullptr);
-  gst_element_set_locked_state (self->fill, TRUE);
-  GstPad *above = gst_element_request_pad_simple (compositor, "sink_%u");
-  GstPad *source = gst_element_get_static_pad (ahead, "src");
-  GST_OBJECT_LOCK (self);
-  self->foreground = above;
-  const gdouble light_wrap = self->light_wrap;
-  GST_OBJECT_UNLOCK (self);
-  g_object_set (above, "zorder", 1, "light-wrap", light_wrap, nullptr);
-  watch_pads (self, above);
-  gst_element_link (end_of_matte (self), ahead);
-  gst_pad_link (source, above);
-  gst_element_link_many (compositor, self->output_caps, self->out, nullptr);
-  gst_object_unref (source);
-  gst_object_unref (above);
-  return true;
-}
-
-/* Links `source` as the background. Returns the pad of the compositor (transfer full). */
-static GstPad *
-link_background (GstGreenscreenBin *self, GstPad *source)
-{
-  GstPad *below = gst_element_request_pad_simple (self->compositor, "sink_%u");
-  g_object_set (below, "zorder", 0, "repeat-after-eos", TRUE, nullptr);
-  fit_background (self->compositor, below, self);
-  gst_pad_link (source, below);
-  return below;
-}
-
-/* Adds the elements that upload and convert a background, up to a queue: (transfer
- * none) (nullable) */
-static GstElement *
-add_background_converter (
-    GstGreenscreenBin *self, GstElement **queue, bool is_locked = false)
-{
-  GstElement *last;
-  GstElement *first = add_converter (self, ON_DEVICE ", format=RGBA", &last, is_locked);
-  *queue = add (self, "queue", is_locked);
-  if (!first || !*queue)
+  GstElement *bin = new_bin (self, description);
+  if (!bin)
     return nullptr;
-  gst_element_link (last, *queue);
-  return first;
+  Background *background = new Background{self};
+  background->bin = bin;
+  background->end = gst_element_get_static_pad (bin, "src");
+  gst_pad_add_probe (background->end,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
+      watch_background, background, nullptr);
+  gst_element_set_locked_state (bin, TRUE);
+  gst_bin_add (GST_BIN (self), bin);
+  return background;
 }
 
-/* --- background files --- */
-
-static void change_file (GstGreenscreenBin *self, const gchar *location);
-
-/* Keeps the last frame of a file, for show_again(), and counts the frames. */
-static GstPadProbeReturn
-keep_frame (GstPad *end, GstPadProbeInfo *info, gpointer data)
-{
-  BackgroundFile *file = static_cast<BackgroundFile *> (data);
-  GST_OBJECT_LOCK (end);
-  gst_buffer_replace (&file->frame, GST_PAD_PROBE_INFO_BUFFER (info));
-  file->frames++;
-  GST_OBJECT_UNLOCK (end);
-  return GST_PAD_PROBE_OK;
-}
-
-/* Returns the segment in which the frame has the running time 0. */
-static GstEvent *
-segment_of (GstEvent *segment, GstBuffer *frame)
-{
-  GstSegment begin;
-  gst_event_copy_segment (segment, &begin);
-  begin.start = begin.position =
-      GST_BUFFER_PTS_IS_VALID (frame) ? GST_BUFFER_PTS (frame) : 0;
-  begin.base = begin.time = 0;
-  return gst_event_new_segment (&begin);
-}
-
-/* Flushes the compositor's pad and sends it the last frame again. The decoder is not told:
- * seeks in decodebin can fail while it finds the type of a file. */
+/* Links a background on top of the others. It is shown once it has a frame. */
 static void
-show_again (BackgroundFile *file, guint32 seqnum)
+link_background (GstGreenscreenBin *self, Background *background)
 {
-  GstPad *pad = gst_pad_get_peer (file->end);
-  if (!pad)
-    return; /* It is being replaced. */
-  GstEvent *segment = gst_pad_get_sticky_event (file->end, GST_EVENT_SEGMENT, 0);
-  GstEvent *start = gst_event_new_flush_start (), *stop = gst_event_new_flush_stop (TRUE);
-  GstBuffer *frame = nullptr;
-
-  GST_OBJECT_LOCK (file->end);
-  gst_buffer_replace (&frame, file->frame);
-  GST_OBJECT_UNLOCK (file->end);
-  gst_event_set_seqnum (start, seqnum);
-  gst_event_set_seqnum (stop, seqnum);
-  gst_pad_send_event (pad, start);
-  GST_PAD_STREAM_LOCK (pad); /* A frame that the queue still pushes comes after EOS. */
-  gst_pad_send_event (pad, stop);
-  if (segment && frame) {
-    gst_pad_send_event (pad, segment_of (segment, frame));
-    gst_pad_chain (pad, gst_buffer_ref (frame));
-    gst_pad_send_event (pad, gst_event_new_eos ());
-  }
-  GST_PAD_STREAM_UNLOCK (pad);
-  gst_clear_event (&segment);
-  gst_clear_buffer (&frame);
-  gst_object_unref (pad);
-}
-
-/* Starts the file that is shown anew. */
-static void
-restart_film (GstElement *element, gpointer)
-{
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  static std::atomic<guint> number{0};
+  gchar *name = g_strdup_printf ("background_%u", number++);
+  background->fill = gst_element_request_pad_simple (self->fill, name);
+  gst_pad_link (background->end, background->fill);
+  g_free (name);
   GST_OBJECT_LOCK (self);
-  gchar *location = g_strdup (self->location);
+  self->backgrounds->push_back (background);
   GST_OBJECT_UNLOCK (self);
-  if (location)
-    change_file (self, location);
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
+}
+
+/* decodebin may stop while it finds the type of the file. Its type finder then pushes data
+ * on a pad that is no longer in push mode, which GStreamer reports as a critical fault. So
+ * the file is unlinked before. After an error decodebin refuses to stop with its bin. */
+static void
+stop_decoder (Background *background)
+{
+  GstElement *source = gst_bin_get_by_name (GST_BIN (background->bin), "source");
+  GstElement *decoder = gst_bin_get_by_name (GST_BIN (background->bin), "decoder");
+  if (decoder && decoder->numsrcpads == 0)
+    gst_element_unlink (source, decoder);
+  if (decoder) {
+    gst_element_set_locked_state (decoder, TRUE);
+    gst_element_set_state (decoder, GST_STATE_NULL);
+  }
+  gst_clear_object (&source);
+  gst_clear_object (&decoder);
+}
+
+static void
+free_background (Background *background)
+{
+  gst_clear_object (&background->fill);
+  gst_clear_object (&background->end);
+  delete background;
+}
+
+/* Releases the pad of keyfill first, since a frame may be blocked in it. Errors of the bin
+ * are dropped until it is removed. */
+static void
+remove_background (GstGreenscreenBin *self, Background *background)
+{
+  GST_OBJECT_LOCK (self);
+  background->is_over = true;
+  GST_OBJECT_UNLOCK (self);
+  gst_element_set_locked_state (background->bin, TRUE);
+  if (background->fill)
+    gst_element_release_request_pad (self->fill, background->fill);
+  stop_decoder (background);
+  remove_element (self, background->bin);
+  GST_OBJECT_LOCK (self);
+  self->backgrounds->remove (background);
+  GST_OBJECT_UNLOCK (self);
+  free_background (background);
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
+}
+
+/* A bin starts its elements from the sinks on. Until decodebin has a source pad it counts
+ * as a sink, so the elements behind it are started here, before it. */
+static void
+start_file (Background *file)
+{
+  for (GList *child = GST_BIN_CHILDREN (file->bin); child; child = child->next) {
+    const gchar *name = GST_OBJECT_NAME (child->data);
+    if (!g_str_equal (name, "source") && !g_str_equal (name, "decoder"))
+      gst_element_set_state (GST_ELEMENT (child->data), GST_STATE_PAUSED);
+  }
+  gst_element_set_locked_state (file->bin, FALSE);
+  gst_element_sync_state_with_parent (file->bin);
+}
+
+/* Starts the file `location`, above the present background. */
+static void
+add_file (GstGreenscreenBin *self, const gchar *location, guint revision, bool is_first)
+{
+  Background *file = add_background (self, file_description);
+  if (!file)
+    return;
+  GstElement *source = gst_bin_get_by_name (GST_BIN (file->bin), "source");
+  g_object_set (source, "location", location, nullptr);
+  gst_object_unref (source);
+  file->location = location;
+  file->revision = revision;
+  file->is_first = is_first;
+  /* Its changes of state are not those of the pipeline, which may change its own. */
+  g_object_set (file->bin, "async-handling", TRUE, nullptr);
+  link_background (self, file);
+  start_file (file);
+}
+
+/* Forgets a file that could not be read, unless another one was set since. Returns whether
+ * the property has changed. */
+static bool
+take_back_location (GstGreenscreenBin *self, guint revision)
+{
+  GST_OBJECT_LOCK (self);
+  const bool is_latest = self->revision == revision;
+  if (is_latest) {
+    g_free (self->location);
+    self->location = g_strdup (self->shown_location);
+    for (Background *file : *self->backgrounds)
+      file->revision = revision;
+  }
+  GST_OBJECT_UNLOCK (self);
+  return is_latest;
+}
+
+/* Removes failed and replaced backgrounds: all below the highest that has a frame. Returns
+ * whether background-location has changed. */
+static bool
+remove_old_backgrounds (GstGreenscreenBin *self)
+{
+  GST_OBJECT_LOCK (self);
+  Backgrounds all = *self->backgrounds;
+  GST_OBJECT_UNLOCK (self);
+  bool is_covered = false, has_changed = false;
+  for (auto entry = all.rbegin (); entry != all.rend (); ++entry) {
+    Background *background = *entry;
+    const guint revision = background->revision;
+    const bool has_frame = background->frames > 0, has_failed = background->is_over;
+    if (background != self->stream && (is_covered || has_failed)) {
+      remove_background (self, background);
+      has_changed |= has_failed && take_back_location (self, revision);
+    } else if (has_frame) {
+      is_covered = true;
+    }
+  }
+  return has_changed;
+}
+
+/* Starts or removes files, so that the background becomes the one that was set. Call with
+ * `changing` held. */
+static void
+follow_location (GstGreenscreenBin *self, bool is_first)
+{
+  GST_OBJECT_LOCK (self);
+  const bool has_stream = self->stream && self->stream->fill;
+  gchar *location = has_stream ? nullptr : g_strdup (self->location);
+  const guint revision = self->revision;
+  Backgrounds all = *self->backgrounds;
+  GST_OBJECT_UNLOCK (self);
+  const bool is_new = location && (all.empty () || all.back ()->revision != revision);
+  for (Background *file : all) {
+    const bool is_unread = file->frames == 0;
+    if (file != self->stream && (is_new ? is_unread : !location && !has_stream))
+      remove_background (self, file);
+  }
+  if (is_new)
+    add_file (self, location, revision, is_first);
   g_free (location);
 }
 
-/* Keeps the background file when the foreground seeks, since the compositor forgets the frame
- * that it showed. Positions of the foreground are not those of the file: a film restarts. */
-static GstPadProbeReturn
-restart_with_foreground (GstPad *end, GstPadProbeInfo *info, gpointer data)
-{
-  BackgroundFile *file = static_cast<BackgroundFile *> (data);
-  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
-  GstSeekFlags flags;
-
-  if (GST_EVENT_TYPE (event) != GST_EVENT_SEEK)
-    return GST_PAD_PROBE_OK;
-  gst_event_parse_seek (
-      event, nullptr, nullptr, &flags, nullptr, nullptr, nullptr, nullptr);
-  GstObject *bin = gst_element_get_parent (GST_PAD_PARENT (end));
-  if (!(flags & GST_SEEK_FLAG_FLUSH) || !bin) {
-    gst_clear_object (&bin);
-    return GST_PAD_PROBE_OK;
-  }
-  GST_OBJECT_LOCK (bin);
-  GST_GREENSCREEN_BIN (bin)->now = 0;
-  GST_OBJECT_UNLOCK (bin);
-  GST_OBJECT_LOCK (end);
-  const bool is_film = file->frames > 1;
-  GST_OBJECT_UNLOCK (end);
-  if (is_film) {
-    gst_pad_add_probe (
-        end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM,
-        [] (GstPad *, GstPadProbeInfo *, gpointer) { return GST_PAD_PROBE_OK; }, nullptr,
-        nullptr);
-    gst_element_call_async (GST_ELEMENT (bin), restart_film, nullptr, nullptr);
-  }
-  show_again (file, gst_event_get_seqnum (event));
-  gst_object_unref (bin);
-  gst_event_unref (event);
-  return GST_PAD_PROBE_HANDLED;
-}
-
+/* Called asynchronously when anything about backgrounds has changed. */
 static void
-link_decoded (GstElement *, GstPad *pad, gpointer to)
-{
-  GstPad *sink = gst_element_get_static_pad (GST_ELEMENT (to), "sink");
-  if (!gst_pad_is_linked (sink))
-    gst_pad_link (pad, sink);
-  gst_object_unref (sink);
-}
-
-/* Adds the elements from the file to the compositor, not started: (nullable). Their state
- * is locked, so that a change of the bin's state does not start them before they are
- * linked. */
-static BackgroundFile *
-add_file (GstGreenscreenBin *self, const gchar *location)
-{
-  GstElement *source = add (self, "filesrc", true);
-  GstElement *decoder = add (self, "decodebin", true);
-  GstElement *convert = add (self, "videoconvert", true);
-  GstElement *queue = nullptr;
-  GstElement *first = add_background_converter (self, &queue, true);
-
-  if (!first || !source || !convert || !decoder)
-    return nullptr;
-  GstCaps *video = gst_caps_from_string ("video/x-raw(ANY)");
-  g_object_set (source, "location", location, nullptr);
-  g_object_set (decoder, "caps", video, "expose-all-streams", FALSE, nullptr);
-  gst_caps_unref (video);
-  g_signal_connect (decoder, "pad-added", G_CALLBACK (link_decoded), convert);
-  gst_element_link (source, decoder);
-  gst_element_link (convert, first);
-
-  BackgroundFile *file = new BackgroundFile;
-  file->location = location;
-  file->elements = {source, decoder, convert};
-  for (GstElement *element = first; element != queue;) {
-    file->elements.push_back (element);
-    GstPad *pad = gst_element_get_static_pad (element, "src");
-    GstPad *peer = gst_pad_get_peer (pad);
-    element = GST_PAD_PARENT (peer);
-    gst_object_unref (peer);
-    gst_object_unref (pad);
-  }
-  file->elements.push_back (queue);
-  file->end = gst_element_get_static_pad (queue, "src");
-  gst_pad_add_probe (file->end, GST_PAD_PROBE_TYPE_BUFFER, keep_frame, file, nullptr);
-  gst_pad_add_probe (file->end, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
-      restart_with_foreground, file, nullptr);
-  GST_OBJECT_LOCK (self);
-  self->files->push_back (file);
-  GST_OBJECT_UNLOCK (self);
-  return file;
-}
-
-/* Unlinks the file before the decoder stops, and hides the error that this causes.
- * Otherwise decodebin may stop while it finds the type of the file, and its type finder
- * then pushes data on a pad that is no longer in push mode, which GStreamer reports as a
- * critical fault. */
-static void
-stop_reading (GstGreenscreenBin *self, BackgroundFile *file)
-{
-  GST_OBJECT_LOCK (self);
-  file->is_over = true;
-  GST_OBJECT_UNLOCK (self);
-  gst_element_unlink (file->elements[0], file->elements[1]);
-}
-
-/* Releases the compositor pad first, since a frame may be blocked in it. */
-static void
-remove_file (GstGreenscreenBin *self, BackgroundFile *file)
-{
-  stop_reading (self, file);
-  if (file->pad)
-    gst_element_release_request_pad (self->compositor, file->pad);
-  if (file->block_probe)
-    gst_pad_remove_probe (file->end, file->block_probe);
-  /* The queue first: the decoder may wait for space in it. */
-  for (auto element = file->elements.rbegin (); element != file->elements.rend ();
-       ++element) {
-    gst_element_set_locked_state (*element, TRUE);
-    gst_element_set_state (*element, GST_STATE_NULL);
-  }
-  GST_OBJECT_LOCK (self);
-  self->files->remove (file);
-  GST_OBJECT_UNLOCK (self);
-  for (GstElement *element : file->elements)
-    gst_bin_remove (GST_BIN (self), element);
-  gst_clear_object (&file->pad);
-  gst_clear_object (&file->end);
-  gst_clear_buffer (&file->frame);
-  delete file;
-}
-
-/* Returns whether the file is still in the bin. Call with `changing` held. */
-static bool
-has_file (GstGreenscreenBin *self, BackgroundFile *file)
-{
-  GST_OBJECT_LOCK (self);
-  const bool is =
-      std::find (self->files->begin (), self->files->end (), file) != self->files->end ();
-  GST_OBJECT_UNLOCK (self);
-  return is;
-}
-
-static void
-remove_files_before (GstGreenscreenBin *self, BackgroundFile *file)
-{
-  GST_OBJECT_LOCK (self);
-  const BackgroundFiles all = *self->files;
-  GST_OBJECT_UNLOCK (self);
-  for (BackgroundFile *before : all) {
-    if (before == file)
-      return;
-    remove_file (self, before);
-  }
-}
-
-/* Called asynchronously once the first frame is decoded. The file starts at the current
- * time. */
-static void
-show_file (GstElement *element, gpointer data)
+settle (GstElement *element, gpointer)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
-  BackgroundFile *file = static_cast<BackgroundFile *> (data);
-
+  bool has_changed = false;
   g_mutex_lock (&self->changing);
-  if (has_file (self, file) && file->block_probe && !file->is_over) {
-    GST_OBJECT_LOCK (self);
-    const GstClockTime now = self->now;
-    GST_OBJECT_UNLOCK (self);
-    gst_pad_set_offset (file->end, gint64 (now));
-    file->pad = link_background (self, file->end);
-    gst_pad_remove_probe (file->end, file->block_probe);
-    file->block_probe = 0;
-    remove_files_before (self, file);
+  if (self->has_started) {
+    has_changed = remove_old_backgrounds (self);
+    follow_location (self, false);
   }
+  g_mutex_unlock (&self->changing);
+  if (has_changed)
+    g_object_notify (G_OBJECT (self), "background-location");
+}
+
+/* Positions of the foreground are not those of a film, which starts again. */
+static void
+restart_film (GstGreenscreenBin *self)
+{
+  GST_OBJECT_LOCK (self);
+  const Backgrounds &all = *self->backgrounds;
+  const bool is_film = !all.empty () && all.back ()->frames > 1;
+  self->revision += is_film;
+  GST_OBJECT_UNLOCK (self);
+  if (is_film)
+    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+}
+
+static void
+set_location (GstGreenscreenBin *self, const gchar *location)
+{
+  GST_OBJECT_LOCK (self);
+  g_free (self->location);
+  self->location = g_strdup (location);
+  if (!location)
+    g_clear_pointer (&self->shown_location, g_free);
+  self->revision++;
+  GST_OBJECT_UNLOCK (self);
+  if (self->has_started)
+    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+}
+
+/* keyfill must have started, so that the pads that it gets are active. */
+static void
+start_backgrounds (GstGreenscreenBin *self)
+{
+  g_mutex_lock (&self->changing);
+  GST_OBJECT_LOCK (self);
+  self->now = 0;
+  GST_OBJECT_UNLOCK (self);
+  if (self->stream)
+    self->stream->frames = 0;
+  self->has_started = true;
+  if (self->location)
+    gst_element_set_state (self->fill, GST_STATE_PAUSED);
+  follow_location (self, true);
   g_mutex_unlock (&self->changing);
 }
 
-/* Called asynchronously if the file cannot be read. */
 static void
-remove_failed_file (GstElement *element, gpointer data)
-{
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
-  BackgroundFile *file = static_cast<BackgroundFile *> (data);
-
-  g_mutex_lock (&self->changing);
-  if (has_file (self, file))
-    remove_file (self, file);
-  g_mutex_unlock (&self->changing);
-}
-
-static GstPadProbeReturn
-hold_first_frame (GstPad *pad, GstPadProbeInfo *, gpointer data)
-{
-  GstObject *self = gst_element_get_parent (GST_PAD_PARENT (pad));
-  if (self)
-    gst_element_call_async (GST_ELEMENT (self), show_file, data, nullptr);
-  gst_clear_object (&self);
-  return GST_PAD_PROBE_OK;
-}
-
-/* Changes the file while playing. The previous one stays until the first frame is
- * decoded. */
-static void
-change_file (GstGreenscreenBin *self, const gchar *location)
+stop_backgrounds (GstGreenscreenBin *self)
 {
   g_mutex_lock (&self->changing);
-  BackgroundFile *file = add_file (self, location);
-  if (file) {
-    file->block_probe = gst_pad_add_probe (file->end,
-        GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
-        hold_first_frame, file, nullptr);
-    /* Its changes of state are not those of the pipeline, which may change its own. */
-    g_object_set (file->elements[1], "async-handling", TRUE, nullptr);
-    for (auto element = file->elements.rbegin (); element != file->elements.rend ();
-         ++element) {
-      gst_element_set_locked_state (*element, FALSE);
-      gst_element_sync_state_with_parent (*element);
-    }
-  }
+  self->has_started = false;
+  GST_OBJECT_LOCK (self);
+  const Backgrounds all = *self->backgrounds;
+  GST_OBJECT_UNLOCK (self);
+  for (Background *file : all)
+    if (file != self->stream)
+      remove_background (self, file);
   g_mutex_unlock (&self->changing);
 }
 
@@ -1147,17 +1088,59 @@ child_of (GstGreenscreenBin *self, GstObject *source)
   return nullptr;
 }
 
-/* Returns the file that contains `element`, unless it is shown: (nullable) */
-static BackgroundFile *
-find_hidden_file (GstGreenscreenBin *self, GstObject *element)
+/* Returns the background whose bin is `child`: (nullable). Call with the object lock. */
+static Background *
+find_background (GstGreenscreenBin *self, GstObject *child)
 {
-  for (BackgroundFile *file : *self->files) {
-    for (GstElement *child : file->elements) {
-      if (GST_OBJECT (child) == element)
-        return file->is_over || file->block_probe ? file : nullptr;
-    }
+  const auto found = std::find_if (self->backgrounds->begin (), self->backgrounds->end (),
+      [&] (Background *background) { return GST_OBJECT (background->bin) == child; });
+  return found == self->backgrounds->end () ? nullptr : *found;
+}
+
+enum class Fate { post, warn, drop };
+
+/* Returns what becomes of the error of a child. Keeps that of an element that is tried. */
+static Fate
+judge_error (GstGreenscreenBin *self, GstObject *child, const GError *error)
+{
+  Background *background = find_background (self, child);
+
+  if (background && background->is_over)
+    return Fate::drop;
+  if (background && background->frames == 0 && !background->is_first) {
+    background->is_over = true;
+    return Fate::warn;
   }
-  return nullptr;
+  if (background || !self->is_trying)
+    return Fate::post;
+  if (!self->failure)
+    self->failure = g_strdup (error->message);
+  return Fate::drop;
+}
+
+static void
+handle_error (GstGreenscreenBin *self, GstMessage *message)
+{
+  GError *error = nullptr;
+  gst_message_parse_error (message, &error, nullptr);
+  GstObject *child = child_of (self, GST_MESSAGE_SRC (message));
+  GST_OBJECT_LOCK (self);
+  const Fate fate = judge_error (self, child, error);
+  GST_OBJECT_UNLOCK (self);
+  gst_clear_object (&child);
+  if (fate == Fate::warn) {
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+        ("Could not load the new background, keeping the previous one: %s",
+            error->message),
+        (nullptr));
+    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+  }
+  g_error_free (error);
+  if (fate == Fate::post)
+    GST_BIN_CLASS (gst_greenscreen_bin_parent_class)
+        ->handle_message (GST_BIN (self), message);
+  else
+    gst_message_unref (message);
 }
 
 /* Turns errors of a file that is not shown into warnings, so that a bad file does not end
@@ -1165,34 +1148,13 @@ find_hidden_file (GstGreenscreenBin *self, GstObject *element)
 static void
 gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
 {
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (bin);
-  bool was_over = false;
-  BackgroundFile *file = nullptr;
-
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && GST_MESSAGE_SRC (message)) {
-    GstObject *element = child_of (self, GST_MESSAGE_SRC (message));
-    GST_OBJECT_LOCK (self);
-    file = find_hidden_file (self, element);
-    was_over = file && std::exchange (file->is_over, true);
-    GST_OBJECT_UNLOCK (self);
-    gst_clear_object (&element);
-  }
-  if (!file) {
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && GST_MESSAGE_SRC (message))
+    handle_error (GST_GREENSCREEN_BIN (bin), message);
+  else
     GST_BIN_CLASS (gst_greenscreen_bin_parent_class)->handle_message (bin, message);
-    return;
-  }
-  if (!was_over) {
-    GError *error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
-        ("Could not load the new background, keeping the previous one: %s",
-            error->message),
-        (nullptr));
-    g_error_free (error);
-    gst_element_call_async (GST_ELEMENT (self), remove_failed_file, file, nullptr);
-  }
-  gst_message_unref (message);
 }
+
+/* --- request pads --- */
 
 /* Adds a ghost pad `name`, active if the bin has started: (transfer none) */
 static GstPad *
@@ -1220,66 +1182,114 @@ request_key_pad (GstGreenscreenBin *self, const gchar *name, GstPadTemplate *of)
   return pad;
 }
 
+static GstPadProbeReturn
+block (GstPad *, GstPadProbeInfo *, gpointer)
+{
+  return GST_PAD_PROBE_OK;
+}
+
+/* Makes the bin of a stream that is not linked yet: (nullable) */
+static Background *
+add_stream (GstGreenscreenBin *self)
+{
+  Background *stream = add_background (self, stream_description);
+  if (!stream)
+    return nullptr;
+  stream->block_probe = gst_pad_add_probe (
+      stream->end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, nullptr, nullptr);
+  gst_element_set_locked_state (stream->bin, FALSE);
+  gst_element_sync_state_with_parent (stream->bin);
+  return stream;
+}
+
+/* The stream is the background as soon as it has a frame. */
+static void
+show_stream (GstPad *, GstPad *, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  g_mutex_lock (&self->changing);
+  if (self->stream && !self->stream->fill) {
+    link_background (self, self->stream);
+    gst_pad_remove_probe (self->stream->end, self->stream->block_probe);
+  }
+  g_mutex_unlock (&self->changing);
+}
+
+/* Replaces the stream by a new one without frames. */
+static void
+hide_stream (GstPad *pad, GstPad *, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  g_mutex_lock (&self->changing);
+  Background *before = self->stream, *next = before->fill ? add_stream (self) : nullptr;
+  if (next) {
+    GstPad *target = gst_element_get_static_pad (next->bin, "sink");
+    gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
+    gst_object_unref (target);
+    self->stream = next;
+    remove_background (self, before);
+  }
+  g_mutex_unlock (&self->changing);
+  if (self->has_started)
+    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+}
+
 static GstPad *
 request_background (GstGreenscreenBin *self, GstPadTemplate *of)
 {
-  if (self->compositor)
+  if (self->background)
     return nullptr;
-  GstElement *queue = nullptr;
-  GstElement *first = add_background_converter (self, &queue);
-  if (!first || !insert_compositor (self))
+  g_mutex_lock (&self->changing);
+  self->stream = add_stream (self);
+  g_mutex_unlock (&self->changing);
+  if (!self->stream)
     return nullptr;
-  GstPad *end = gst_element_get_static_pad (queue, "src");
-  gst_object_unref (link_background (self, end));
-  gst_object_unref (end);
-  GstPad *target = gst_element_get_static_pad (first, "sink");
+  GstPad *target = gst_element_get_static_pad (self->stream->bin, "sink");
   self->background = add_requested_pad (self, "background", target, of);
+  g_signal_connect (self->background, "linked", G_CALLBACK (show_stream), self);
+  g_signal_connect (self->background, "unlinked", G_CALLBACK (hide_stream), self);
   gst_object_unref (target);
-  if (GST_STATE (self) > GST_STATE_NULL)
-    gst_bin_sync_children_states (GST_BIN (self));
   return self->background;
 }
 
-/* Puts a tee behind the matte, with a branch that ends in `matte_end`. */
-static bool
-insert_matte_branch (GstGreenscreenBin *self)
+static void
+release_background (GstGreenscreenBin *self)
 {
-  GstElement *split = add (self, "tee");
-  GstElement *queue = add (self, "queue");
-  GstElement *convert = add (self, "openclconvert");
-  GstElement *caps = add (self, "capsfilter");
-  GstElement *download = add (self, "opencldownload");
-  GstElement *next = self->compositor ? self->foreground_queue : self->fill;
-  if (!split || !queue || !convert || !caps || !download)
-    return false;
-  g_object_set (split, "allow-not-linked", TRUE, nullptr);
-  g_object_set (convert, "alpha-only", TRUE, nullptr);
-  gst_util_set_object_arg (G_OBJECT (caps), "caps", ON_DEVICE ", format=GRAY8");
-  gst_element_unlink (self->shape, next);
-  gst_element_link_many (self->shape, split, next, nullptr);
-  gst_element_link_many (split, queue, convert, caps, download, nullptr);
-  self->matte_split = split;
-  self->matte_end = download;
-  if (GST_STATE (self) > GST_STATE_NULL)
-    gst_bin_sync_children_states (GST_BIN (self));
-  return true;
+  g_signal_handlers_disconnect_by_data (std::exchange (self->background, nullptr), self);
+  g_mutex_lock (&self->changing);
+  remove_background (self, std::exchange (self->stream, nullptr));
+  g_mutex_unlock (&self->changing);
+  if (self->has_started)
+    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
 }
 
-/* Elements that have started are not relinked. */
 static GstPad *
 request_matte (GstGreenscreenBin *self, GstPadTemplate *of)
 {
-  GstPad *used = gst_element_get_static_pad (GST_ELEMENT (self), "matte");
-  const bool is_used = used != nullptr;
-  gst_clear_object (&used);
-  if (is_used || GST_STATE (self) > GST_STATE_READY)
+  self->matte = self->matte ? nullptr : new_bin (self, matte_description);
+  if (!self->matte)
     return nullptr;
-  if (!self->matte_split && !insert_matte_branch (self))
-    return nullptr;
-  GstPad *target = gst_element_get_static_pad (self->matte_end, "src");
+  gst_bin_add (GST_BIN (self), self->matte);
+  gst_element_sync_state_with_parent (self->matte);
+  gst_element_link (self->keyed, self->matte);
+  GstPad *target = gst_element_get_static_pad (self->matte, "src");
   GstPad *pad = add_requested_pad (self, "matte", target, of);
   gst_object_unref (target);
   return pad;
+}
+
+static void
+release_matte (GstGreenscreenBin *self)
+{
+  GstElement *matte = std::exchange (self->matte, nullptr);
+  if (!matte)
+    return;
+  GstPad *sink = gst_element_get_static_pad (matte, "sink");
+  GstPad *source = gst_pad_get_peer (sink);
+  gst_element_release_request_pad (self->keyed, source);
+  gst_object_unref (source);
+  gst_object_unref (sink);
+  remove_element (self, matte);
 }
 
 static GstPad *
@@ -1296,7 +1306,6 @@ gst_greenscreen_bin_request_new_pad (
                                           : request_key_pad (self, name, of);
 }
 
-/* The compositor stays and shows the foreground alone. */
 static void
 gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
 {
@@ -1304,72 +1313,14 @@ gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
   GstPad *target = gst_ghost_pad_get_target (GST_GHOST_PAD (pad));
 
   gst_pad_set_active (pad, FALSE);
-  const bool is_source = GST_PAD_IS_SRC (pad);
   if (pad == self->background)
-    self->background = nullptr;
-  else if (target && !is_source)
+    release_background (self);
+  else if (GST_PAD_IS_SRC (pad))
+    release_matte (self);
+  else if (target)
     gst_element_release_request_pad (self->key, target);
   gst_clear_object (&target);
   gst_element_remove_pad (element, pad);
-}
-
-/* A bin starts its elements from the sinks on. Until decodebin has a source pad it counts
- * as a sink, so the elements behind it are started here, before it. */
-static void
-start_behind_decoders (GstGreenscreenBin *self)
-{
-  GST_OBJECT_LOCK (self);
-  const BackgroundFiles files = *self->files;
-  GST_OBJECT_UNLOCK (self);
-  if (!files.empty ())
-    gst_element_set_state (self->compositor, GST_STATE_PAUSED);
-  for (BackgroundFile *file : files) {
-    for (gsize n = file->elements.size () - 1; n > 1; n--)
-      gst_element_set_state (file->elements[n], GST_STATE_PAUSED);
-  }
-}
-
-/* Applies the location that was set before the start. */
-static void
-apply_location (GstGreenscreenBin *self)
-{
-  GST_OBJECT_LOCK (self);
-  gchar *location = g_strdup (self->location);
-  BackgroundFile *last = self->files->empty () ? nullptr : self->files->back ();
-  GST_OBJECT_UNLOCK (self);
-  const bool is_new = location && !self->background && !self->missing
-                      && (!last || last->block_probe || last->location != location);
-  g_mutex_lock (&self->changing);
-  BackgroundFile *file =
-      is_new && insert_compositor (self) ? add_file (self, location) : nullptr;
-  if (file) {
-    file->pad = link_background (self, file->end);
-    for (GstElement *element : file->elements)
-      gst_element_set_locked_state (element, FALSE);
-    remove_files_before (self, file);
-  }
-  g_mutex_unlock (&self->changing);
-  g_free (location);
-}
-
-/* Stops (false) or restores (true) the reading of files whose decoder has no pad yet. */
-static void
-link_unread_files (GstGreenscreenBin *self, bool are_linked)
-{
-  g_mutex_lock (&self->changing);
-  GST_OBJECT_LOCK (self);
-  const BackgroundFiles files = *self->files;
-  GST_OBJECT_UNLOCK (self);
-  for (BackgroundFile *file : files) {
-    if (!are_linked && file->elements[1]->numsrcpads == 0) {
-      stop_reading (self, file);
-    } else if (are_linked && gst_element_link (file->elements[0], file->elements[1])) {
-      GST_OBJECT_LOCK (self);
-      file->is_over = false;
-      GST_OBJECT_UNLOCK (self);
-    }
-  }
-  g_mutex_unlock (&self->changing);
 }
 
 static GstStateChangeReturn
@@ -1382,21 +1333,19 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
                      || change == GST_STATE_CHANGE_READY_TO_PAUSED;
 
   if (rises)
-    apply_location (self);
+    apply_screen (self);
   if (rises && !prepare_elements (self))
     return GST_STATE_CHANGE_FAILURE;
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
-    link_unread_files (self, true);
-    start_behind_decoders (self);
-  }
-  if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
-    link_unread_files (self, false);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
+    start_backgrounds (self);
+  if (GST_STATE_TRANSITION_NEXT (change) <= GST_STATE_READY)
+    stop_backgrounds (self);
   const GstStateChangeReturn result = GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
                                           ->change_state (element, change);
   /* After a failure, GstBin also changes the state of locked elements, but not here. */
   if (change == GST_STATE_CHANGE_READY_TO_NULL)
-    for (GstElement *child : {self->key, self->network, self->refine, self->split,
-             self->ahead, self->mattes, self->fill})
+    for (GstElement *child :
+        {self->key, self->network, self->refine, self->split, self->ahead, self->mattes})
       if (child && gst_element_is_locked_state (child))
         gst_element_set_state (child, GST_STATE_NULL);
   return result;
@@ -1410,7 +1359,9 @@ gst_greenscreen_bin_set_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_SHAPE_PROPERTY) {
+  if (id >= FIRST_FILL_PROPERTY) {
+    opencl::forward_set (self->fill, value, spec);
+  } else if (id >= FIRST_SHAPE_PROPERTY) {
     opencl::forward_set (self->shape, value, spec);
   } else if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_set (self->key, value, spec);
@@ -1420,24 +1371,8 @@ gst_greenscreen_bin_set_property (
     set_screen (self, Screen (g_value_get_enum (value)));
   } else if (id == PROP_MODEL_FILE) {
     set_model_file (self, g_value_get_string (value));
-  } else if (id == PROP_LIGHT_WRAP) {
-    set_light_wrap (self, g_value_get_double (value));
   } else if (id == PROP_BACKGROUND_LOCATION) {
-    GST_OBJECT_LOCK (self);
-    g_free (self->location);
-    self->location = g_value_dup_string (value);
-    const bool plays = GST_STATE (self) >= GST_STATE_PAUSED;
-    const bool has_file_background = !self->files->empty ();
-    GST_OBJECT_UNLOCK (self);
-    if (!plays || !g_value_get_string (value))
-      return;
-    if (has_file_background)
-      change_file (self, g_value_get_string (value));
-    else
-      GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
-          ("background-location takes effect at the next start, as the element started "
-           "without a background file"),
-          (nullptr));
+    set_location (self, g_value_get_string (value));
   }
 }
 
@@ -1447,21 +1382,21 @@ gst_greenscreen_bin_get_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_SHAPE_PROPERTY) {
+  if (id >= FIRST_FILL_PROPERTY) {
+    opencl::forward_get (self->fill, value, spec);
+  } else if (id >= FIRST_SHAPE_PROPERTY) {
     opencl::forward_get (self->shape, value, spec);
   } else if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_get (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_get_property (G_OBJECT (self->fill), "color", value);
   } else if (id == PROP_SCREEN) {
-    g_value_set_enum (value, int (self->screen));
+    GST_OBJECT_LOCK (self);
+    g_value_set_enum (value, int (self->wanted_screen));
+    GST_OBJECT_UNLOCK (self);
   } else if (id == PROP_MODEL_FILE) {
     GST_OBJECT_LOCK (self);
     g_value_set_string (value, self->model_file);
-    GST_OBJECT_UNLOCK (self);
-  } else if (id == PROP_LIGHT_WRAP) {
-    GST_OBJECT_LOCK (self);
-    g_value_set_double (value, self->light_wrap);
     GST_OBJECT_UNLOCK (self);
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
@@ -1470,21 +1405,43 @@ gst_greenscreen_bin_get_property (
   }
 }
 
+/* GstBin removes its children before GstElement releases request pads. */
+static void
+gst_greenscreen_bin_dispose (GObject *object)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
+  if (self->background) {
+    g_signal_handlers_disconnect_by_data (self->background, self);
+    gst_ghost_pad_set_target (GST_GHOST_PAD (self->background), nullptr);
+    self->backgrounds->remove (self->stream);
+    free_background (self->stream);
+  }
+  self->background = nullptr;
+  self->matte = nullptr;
+  G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->dispose (object);
+}
+
 static void
 gst_greenscreen_bin_finalize (GObject *object)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
-  for (BackgroundFile *file : *self->files) {
-    gst_clear_object (&file->pad);
-    gst_clear_object (&file->end);
-    gst_clear_buffer (&file->frame);
-    delete file;
-  }
-  delete self->files;
+  delete self->backgrounds;
   g_mutex_clear (&self->changing);
   g_free (self->location);
+  g_free (self->shown_location);
   g_free (self->model_file);
+  g_free (self->failure);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
+}
+
+template <gsize n>
+static std::function<bool (GParamSpec *)>
+is_any_of (const char *const (&names)[n])
+{
+  return [&names] (GParamSpec *spec) {
+    return std::any_of (std::begin (names), std::end (names),
+        [&] (const char *name) { return g_str_equal (spec->name, name); });
+  };
 }
 
 static void
@@ -1505,6 +1462,7 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   const GParamFlags flags = GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
 
+  object_class->dispose = gst_greenscreen_bin_dispose;
   object_class->finalize = gst_greenscreen_bin_finalize;
   object_class->set_property = gst_greenscreen_bin_set_property;
   object_class->get_property = gst_greenscreen_bin_get_property;
@@ -1522,25 +1480,19 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
           "Method that separates the person from the background (none = the network "
           "model-file alone, without the properties of chromakey)",
           screen_get_type (), int (Screen::key),
-          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+          GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
           "ONNX file of a matting network (screen=none and screen=auto)", nullptr,
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property (object_class, PROP_LIGHT_WRAP,
-      g_param_spec_double ("light-wrap", "Light wrap",
-          "Strength of the light wrap from the background (0 = none; with a background "
-          "file or stream)",
-          0, 1, 0, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   const GType key = gst_chroma_key_get_type ();
   opencl::install_properties_of (object_class, key, FIRST_KEY_PROPERTY,
       opencl::is_class_property_or_device (key), std::begin (defaults),
       std::end (defaults));
   opencl::install_properties_of (object_class, gst_matte_shape_get_type (),
-      FIRST_SHAPE_PROPERTY, [] (GParamSpec *spec) {
-        return std::any_of (std::begin (shape_properties), std::end (shape_properties),
-            [&] (const char *name) { return g_str_equal (spec->name, name); });
-      });
+      FIRST_SHAPE_PROPERTY, is_any_of (shape_properties));
+  opencl::install_properties_of (object_class, gst_key_fill_get_type (),
+      FIRST_FILL_PROPERTY, is_any_of (fill_properties));
   add_key_pads (element_class, key);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);

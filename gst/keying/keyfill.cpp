@@ -1,4 +1,4 @@
-/* keyfill: replaces keyed pixels by a colour
+/* keyfill: replaces keyed pixels by a colour or by another video
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,6 +7,13 @@
  *
  * Replaces pixels of alpha 0 by `color`, including its alpha. With `method=composite` all
  * pixels are composited over the colour.
+ *
+ * Frames of a request pad `background_%u` replace the colour. They are scaled to the size
+ * of the input, which is composited over them, as by #openclcompositor. If there are
+ * several such pads, the one requested last that has a frame is shown. A pad shows the
+ * last frame that began before the input frame, also after EOS. At the start, the input
+ * waits for the first frame of each linked pad. Later it does not wait for a new pad, and
+ * in live pipelines it waits for no pad. These pads are linked by name only.
  *
  * ## Example launch line
  * |[
@@ -19,11 +26,19 @@
 #include "config.h"
 #endif
 
+#include <gst/common/segmenttimes.hpp>
+#include <gst/common/interlacing.hpp>
+#include <gst/opencl/elements/gstopenclfilter-private.h>
 #include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/transfer/compositor/composition.hpp>
+
+#include <memory>
 
 #include "elements.h"
+#include "input/auxiliarystream.hpp"
 #include "input/pixelformats.hpp"
+#include "input/readframe.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/keyfill.cl"
 
@@ -39,6 +54,8 @@ enum class Method {
 struct KeyFillSettings {
   guint color = 0xff000000;
   Method method = Method::paint;
+  gdouble light_wrap = 0;
+  bool linear = false;
 };
 
 /* State of the streaming thread */
@@ -46,6 +63,7 @@ struct KeyFillWork {
   GstVideoInfo info;
   opencl::FrameKernel paint;
   opencl::FrameKernel composite, composite_opaque;
+  std::unique_ptr<transfer::Composition> composition; /* made when first needed */
 };
 } // namespace
 
@@ -57,6 +75,8 @@ struct _GstKeyFill {
 
   opencl::Settings<KeyFillSettings> *settings;
   KeyFillWork *work; /* between set_formats and close, else null */
+  keying::AuxiliaryStreams *backgrounds;
+  bool has_started; /* the first frame is filled */
 };
 
 G_DEFINE_TYPE (GstKeyFill, gst_key_fill, GST_TYPE_OPENCL_FILTER)
@@ -79,6 +99,13 @@ const opencl::PropertyTable<KeyFillSettings> properties = {
         keying::playing_flags},
     {"method", "Method", "Fill method", &KeyFillSettings::method, method_get_type,
         keying::playing_flags},
+    {"light-wrap", "Light wrap",
+        "Strength of the light wrap from the background (0 = none; without a colour as "
+        "the "
+        "background)",
+        &KeyFillSettings::light_wrap, {0, 1}, keying::playing_flags},
+    {"linear", "Linear", "Composite over a background in linear light",
+        &KeyFillSettings::linear, keying::playing_flags},
 };
 
 static void
@@ -108,6 +135,96 @@ gst_key_fill_set_formats (
   return TRUE;
 }
 
+namespace {
+/* A background frame and its stream, which holds it */
+struct Background {
+  std::shared_ptr<keying::AuxiliaryStream> stream;
+  const keying::AuxiliaryStream::Frame *frame = nullptr; /* (nullable) */
+};
+} // namespace
+
+/* Returns the frame of the pad requested last that has one. */
+static Background
+background_at (GstKeyFill *self, GstClockTime time)
+{
+  const auto streams = self->backgrounds->all ();
+  const bool is_live =
+      !streams.empty () && gst_opencl_filter_is_live (GST_OPENCL_FILTER (self));
+
+  for (auto stream = streams.rbegin (); stream != streams.rend (); ++stream) {
+    const bool waits = !self->has_started || (!is_live && (*stream)->is_recorded ());
+    const keying::AuxiliaryStream::Frame &frame = (*stream)->frame_at (time, waits);
+    if (frame.buffer)
+      return {*stream, &frame};
+  }
+  return {};
+}
+
+static bool
+blends_light (
+    GstKeyFill *self, const KeyFillSettings &settings, const transfer::Layer &below)
+{
+  const GstVideoInfo &info = self->work->info;
+  if (!settings.linear || transfer::are_transfer_functions_known ({below}, info))
+    return settings.linear;
+  self->settings->warn (
+      g_error_new_literal (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          "linear=true: unknown transfer function, blending levels instead"));
+  return false;
+}
+
+/* A layer that fills the output */
+static transfer::Layer
+layer_of (
+    const GstVideoInfo &info, const GstOpenCLFrame *frame, const GstVideoInfo &output)
+{
+  transfer::Layer layer = {
+      &info, frame, {}, opencl::has_two_fields (info, frame->buffer)};
+  layer.place.width = output.width;
+  layer.place.height = output.height;
+  layer.place.visible = {0, 0, info.width, info.height};
+  return layer;
+}
+
+static bool
+ensure_composition (GstKeyFill *self, GError **error)
+{
+  KeyFillWork &work = *self->work;
+  if (keying::bytes_of_pixel (&work.info) != 4) {
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "A background needs input of 8 bits per component");
+    return false;
+  }
+  if (work.composition)
+    return true;
+  work.composition = std::make_unique<transfer::Composition> ();
+  return work.composition->open (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), error);
+}
+
+static bool
+composite_over_frame (GstKeyFill *self, const KeyFillSettings &settings,
+    const keying::AuxiliaryStream::Frame &background, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  KeyFillWork &work = *self->work;
+  keying::ReadFrame frame;
+  GstBuffer *buffer = ensure_composition (self, error) ? gst_opencl_filter_import (
+                          GST_OPENCL_FILTER (self), background.buffer, error)
+                                                       : nullptr;
+  bool done = buffer && frame.map (buffer, &background.info, queue, error);
+  if (done) {
+    const transfer::Layer below = layer_of (background.info, frame.frame (), work.info);
+    transfer::Layer above = layer_of (work.info, input, work.info);
+    above.place.light_wrap = settings.light_wrap;
+    done = work.composition->blend ({below, above}, work.info, *output,
+        transfer::CompositorBackground::transparent, blends_light (self, settings, below),
+        error);
+  }
+  gst_clear_buffer (&buffer);
+  return done;
+}
+
 static gboolean
 gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -116,6 +233,14 @@ gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   KeyFillWork &work = *self->work;
   KeyFillSettings settings = self->settings->committed ();
   cl_uint width = work.info.width, height = work.info.height;
+  const Background background =
+      background_at (self, opencl::running_time_of (GST_BASE_TRANSFORM (self)->segment,
+                               GST_BUFFER_PTS (input->buffer)));
+
+  self->has_started = true;
+  if (background.frame)
+    return composite_over_frame (
+        self, settings, *background.frame, input, output, queue, error);
   opencl::FrameKernel &method = settings.method == Method::paint ? work.paint
                                 : settings.color >> 24 == 0xff   ? work.composite_opaque
                                                                  : work.composite;
@@ -123,9 +248,56 @@ gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       height, cl_uint (settings.color));
 }
 
+/* Background pads */
+
+static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
+    "background_%u", GST_PAD_SINK, GST_PAD_REQUEST,
+    GST_STATIC_CAPS (
+        "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), format={RGBA, BGRA, "
+        "ARGB, ABGR}, width=[1, 32767], height=[1, 32767]; video/x-raw, format={RGBA, "
+        "BGRA, ARGB, ABGR}, width=[1, 32767], height=[1, 32767]"));
+
+static GstPad *
+gst_key_fill_request_new_pad (
+    GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
+{
+  return GST_KEY_FILL (element)->backgrounds->request (element, of, name);
+}
+
+static void
+gst_key_fill_release_pad (GstElement *element, GstPad *pad)
+{
+  GST_KEY_FILL (element)->backgrounds->release (element, pad);
+}
+
+static GstStateChangeReturn
+gst_key_fill_change_state (GstElement *element, GstStateChange change)
+{
+  GST_KEY_FILL (element)->backgrounds->follow_state (change);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
+    GST_KEY_FILL (element)->has_started = false;
+  return GST_ELEMENT_CLASS (gst_key_fill_parent_class)->change_state (element, change);
+}
+
+static gboolean
+gst_key_fill_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  GST_KEY_FILL (transform)->backgrounds->follow_event (event);
+  return GST_BASE_TRANSFORM_CLASS (gst_key_fill_parent_class)
+      ->sink_event (transform, event);
+}
+
+static void
+gst_key_fill_finalize (GObject *object)
+{
+  delete GST_KEY_FILL (object)->backgrounds;
+  G_OBJECT_CLASS (gst_key_fill_parent_class)->finalize (object);
+}
+
 static void
 gst_key_fill_init (GstKeyFill *self)
 {
+  self->backgrounds = new keying::AuxiliaryStreams;
   self->settings = new opencl::Settings<KeyFillSettings> (self, properties);
 }
 
@@ -134,13 +306,21 @@ gst_key_fill_class_init (GstKeyFillClass *klass)
 {
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
+  G_OBJECT_CLASS (klass)->finalize = gst_key_fill_finalize;
   opencl::install_settings<&GstKeyFill::settings, &GstKeyFill::work> (klass, properties);
 
   keying::set_up_class (filter_class);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  gst_element_class_add_static_pad_template (element_class, &background_template);
+  element_class->request_new_pad = gst_key_fill_request_new_pad;
+  element_class->release_pad = gst_key_fill_release_pad;
+  element_class->change_state = gst_key_fill_change_state;
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Key fill",
-      "Filter/Effect/Video", "Replaces keyed pixels by a colour on an OpenCL device",
+      "Filter/Effect/Video",
+      "Replaces keyed pixels by a colour or by another video on an OpenCL device",
       "The gst-opencl developers");
 
+  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_key_fill_sink_event;
   filter_class->close = gst_key_fill_close;
   filter_class->set_formats = gst_key_fill_set_formats;
   filter_class->transform = gst_key_fill_transform;

@@ -7,9 +7,13 @@
 #include <gst/opencl/opencl.h>
 
 #include <csignal>
+#include <cstdarg>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <unistd.h>
+
+#undef _ck_assert_failed /* here the function of Check */
 
 namespace check {
 namespace {
@@ -114,8 +118,8 @@ constexpr char data_variable[] = "GST_OPENCL_TEST_DATA";
 
 /* --- crashes and hangs in a shared process, which Check reports only if it forks --- */
 
-volatile const char *running = "";
-unsigned timeout_seconds = 0; /* 0 for none */
+volatile const char *running = ""; /* "" between tests */
+unsigned timeout_seconds = 0;      /* 0 for none */
 
 void
 name_running_test (int signal)
@@ -140,6 +144,25 @@ read_timeout ()
   timeout_seconds = unsigned (seconds * (factor ? g_ascii_strtod (factor, nullptr) : 1));
 }
 
+/* Ends the process without destructors, which would wait for pipelines that play. */
+[[noreturn]] void
+exit_after_failure ()
+{
+  std::fflush (stdout);
+  std::fflush (stderr);
+  _exit (1);
+}
+
+/* A GLib warning fails a test, too, and Check then jumps out of it. */
+void
+exit_unless_ended ()
+{
+  if (!is_one_process () || !*const_cast<const char *> (running))
+    return;
+  std::fprintf (stderr, "%s: failed\n", const_cast<const char *> (running));
+  exit_after_failure ();
+}
+
 /* Check and LLVM, which PoCL uses, install handlers of their own that name no test. Those
  * of a sanitizer stay. */
 void
@@ -154,6 +177,21 @@ watch_test (const char *name)
   alarm (timeout_seconds);
 }
 } // namespace
+
+void
+fail_test (const char *file, int line, const char *expression, ...)
+{
+  va_list values;
+  va_start (values, expression);
+  const char *format = va_arg (values, const char *);
+  gchar *message = format ? g_strdup_vprintf (format, values) : g_strdup (expression);
+  va_end (values);
+  if (!is_one_process ())
+    _ck_assert_failed (file, line, expression, "%s", message, nullptr);
+  std::fprintf (
+      stderr, "%s:%d: %s: %s\n", file, line, const_cast<const char *> (running), message);
+  exit_after_failure ();
+}
 
 bool
 register_test (const char *name, void (*run) (int), Labels labels)
@@ -208,6 +246,7 @@ void
 begin (const char *name, const char *file, int line)
 {
   GST_DEBUG ("test start");
+  exit_unless_ended ();
   if (environment)
     environment->restore ();
   tcase_fn_start (name, file, line);
@@ -221,6 +260,7 @@ end ()
   gst_task_cleanup_all (); /* waits for threads of elements that a test left running */
   if (is_one_process ())
     alarm (0);
+  running = "";
   /* Another thread releases objects after the device has used them. The tracer `leaks`
    * would not wait for it. */
   if (g_getenv ("GST_TRACERS"))
@@ -259,5 +299,7 @@ main (int argc, char **argv)
   const SavedEnvironment saved;
   environment = &saved;
   read_timeout ();
-  return gst_check_run_suite (suite, name, argv[0]);
+  const int failed = gst_check_run_suite (suite, name, argv[0]);
+  exit_unless_ended ();
+  return failed;
 }

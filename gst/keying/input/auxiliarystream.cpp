@@ -4,6 +4,7 @@
  */
 #include "auxiliarystream.hpp"
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/common/segmenttimes.hpp>
 
 #include <algorithm>
@@ -18,8 +19,17 @@ stream_of (GstPad *pad)
   return static_cast<AuxiliaryStream *> (gst_pad_get_element_private (pad));
 }
 
-AuxiliaryStream::AuxiliaryStream (
-    GstPadTemplate *of, const gchar *name, GstPadQueryFunction query)
+/* The main stream's context is that of the element. */
+static gboolean
+query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT)
+    return GST_BASE_TRANSFORM_GET_CLASS (parent)->query (
+        GST_BASE_TRANSFORM (parent), GST_PAD_SINK, query);
+  return gst_pad_query_default (pad, parent, query);
+}
+
+AuxiliaryStream::AuxiliaryStream (GstPadTemplate *of, const gchar *name)
     : pad_ (GST_PAD (gst_object_ref_sink (gst_pad_new_from_template (of, name))))
 {
   gst_segment_init (&segment, GST_FORMAT_TIME);
@@ -28,10 +38,12 @@ AuxiliaryStream::AuxiliaryStream (
   gst_pad_set_event_function (pad_, event);
   gst_pad_set_query_function (pad_, query);
   gst_pad_set_activatemode_function (pad_, activate);
+  g_signal_connect (pad_, "unlinked", G_CALLBACK (wake), this);
 }
 
 AuxiliaryStream::~AuxiliaryStream ()
 {
+  g_signal_handlers_disconnect_by_data (pad_, this);
   gst_clear_buffer (&current.buffer);
   gst_clear_buffer (&next.buffer);
   gst_object_unref (pad_);
@@ -48,6 +60,11 @@ AuxiliaryStream::chain (GstPad *pad, GstObject *, GstBuffer *buffer)
 GstFlowReturn
 AuxiliaryStream::store (GstBuffer *buffer)
 {
+  if (GstQuery *latency = frames == 0 ? gst_query_new_latency () : nullptr) {
+    if (gst_pad_peer_query (pad_, latency))
+      gst_query_parse_latency (latency, &is_live, nullptr, nullptr);
+    gst_query_unref (latency);
+  }
   std::unique_lock<std::mutex> lock (mutex);
 
   changed.wait (lock, [&] { return flushing || !next.buffer; });
@@ -125,6 +142,7 @@ AuxiliaryStream::flush (bool is)
 gboolean
 AuxiliaryStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active)
 {
+  stream_of (pad)->is_stale = true;
   stream_of (pad)->flush (!active);
   return TRUE;
 }
@@ -137,6 +155,22 @@ AuxiliaryStream::interrupt (bool is)
   std::lock_guard<std::mutex> lock (mutex);
   interrupted = is;
   changed.notify_all ();
+}
+
+/* The thread then sees that the pad is not linked. */
+void
+AuxiliaryStream::wake (GstPad *, GstPad *, gpointer stream)
+{
+  auto *self = static_cast<AuxiliaryStream *> (stream);
+  std::lock_guard<std::mutex> lock (self->mutex);
+  self->changed.notify_all ();
+}
+
+bool
+AuxiliaryStream::is_recorded ()
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  return frames > 0 && !is_live;
 }
 
 bool
@@ -173,13 +207,17 @@ AuxiliaryStream::warn (std::unique_lock<std::mutex> &lock)
 }
 
 const AuxiliaryStream::Frame &
-AuxiliaryStream::frame_at (GstClockTime time)
+AuxiliaryStream::frame_at (GstClockTime time, bool waits)
 {
   std::unique_lock<std::mutex> lock (mutex);
 
+  if (is_stale.exchange (false)) {
+    gst_clear_buffer (&current.buffer);
+    current = {};
+  }
   for (;;) {
     if (!next_is_due (time)) {
-      if (must_not_wait (time))
+      if (!waits || must_not_wait (time))
         return current;
       if (!may_warn)
         changed.wait (lock);
@@ -201,24 +239,18 @@ AuxiliaryStream::frame_at (GstClockTime time)
 /* --- all auxiliary streams of an element --- */
 
 GstPad *
-AuxiliaryStreams::request (GstElement *element, GstPadTemplate *of, const gchar *asked,
-    GstPadQueryFunction query)
+AuxiliaryStreams::request (GstElement *element, GstPadTemplate *of, const gchar *asked)
 {
-  const gchar *name = GST_PAD_TEMPLATE_NAME_TEMPLATE (of);
-  std::shared_ptr<AuxiliaryStream> stream;
-  if (!asked)
+  if (!asked || find (asked))
     return nullptr;
-  {
-    std::lock_guard<std::mutex> lock (mutex);
-    if (streams.count (name))
-      return nullptr;
-    stream = streams[name] = std::make_shared<AuxiliaryStream> (of, name, query);
-  }
+  auto stream = std::make_shared<AuxiliaryStream> (of, asked);
   GstState state = GST_STATE_NULL;
   gst_element_get_state (element, &state, nullptr, 0);
   if (state > GST_STATE_READY)
     gst_pad_set_active (stream->pad (), TRUE);
   gst_element_add_pad (element, stream->pad ());
+  std::lock_guard<std::mutex> lock (mutex);
+  streams.push_back (stream);
   return stream->pad ();
 }
 
@@ -234,15 +266,24 @@ AuxiliaryStreams::release (GstElement *element, GstPad *pad)
   gst_pad_set_active (pad, FALSE);
   gst_element_remove_pad (element, pad);
   std::lock_guard<std::mutex> lock (mutex);
-  streams.erase (name);
+  streams.erase (std::find (streams.begin (), streams.end (), stream));
 }
 
 std::shared_ptr<AuxiliaryStream>
 AuxiliaryStreams::find (const std::string &name)
 {
   std::lock_guard<std::mutex> lock (mutex);
-  auto found = streams.find (name);
-  return found == streams.end () ? nullptr : found->second;
+  for (const auto &stream : streams)
+    if (name == GST_PAD_NAME (stream->pad ()))
+      return stream;
+  return nullptr;
+}
+
+std::vector<std::shared_ptr<AuxiliaryStream>>
+AuxiliaryStreams::all ()
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  return streams;
 }
 
 bool
@@ -256,7 +297,23 @@ void
 AuxiliaryStreams::interrupt (bool is)
 {
   std::lock_guard<std::mutex> lock (mutex);
-  for (auto &[name, stream] : streams)
+  for (auto &stream : streams)
     stream->interrupt (is);
+}
+
+void
+AuxiliaryStreams::follow_event (GstEvent *event)
+{
+  const bool begins = GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START;
+  if (begins || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    interrupt (begins);
+}
+
+void
+AuxiliaryStreams::follow_state (GstStateChange change)
+{
+  const bool stops = change == GST_STATE_CHANGE_PAUSED_TO_READY;
+  if (stops || change == GST_STATE_CHANGE_READY_TO_PAUSED)
+    interrupt (stops);
 }
 } // namespace keying

@@ -6,19 +6,19 @@
 
 #include <gst/video/video.h>
 
+#include <atomic>
 #include <condition_variable>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace keying {
 /* A request pad with its own stream. For each time it has the last frame that began
  * before it, also after EOS. A frame that arrives early blocks its streaming thread. */
 class AuxiliaryStream {
 public:
-  /* `query`: query function of the pad */
-  AuxiliaryStream (GstPadTemplate *of, const gchar *name, GstPadQueryFunction query);
+  AuxiliaryStream (GstPadTemplate *of, const gchar *name);
   ~AuxiliaryStream ();
   AuxiliaryStream (const AuxiliaryStream &) = delete;
 
@@ -31,9 +31,11 @@ public:
     GstVideoInfo info;
     guint number = 0; /* counts the frames, from 1 */
   };
-  /* Waits for the frame of `time`, the running time of the input frame. Posts one WARNING
-   * if the first frame takes more than five seconds. */
-  const Frame &frame_at (GstClockTime time);
+  /* Waits for the frame of `time`, the running time of the input frame, unless `waits` is
+   * false. Posts one WARNING if the first frame takes more than five seconds. */
+  const Frame &frame_at (GstClockTime time, bool waits = true);
+  /* Returns true after the first frame, if it did not come from a live source. */
+  bool is_recorded ();
 
   /* --- other threads --- */
 
@@ -48,6 +50,7 @@ private:
   GstFlowReturn store (GstBuffer *buffer);
   void handle_event (GstEvent *event);
   void flush (bool is);
+  static void wake (GstPad *pad, GstPad *peer, gpointer stream);
   bool next_is_due (GstClockTime time) const;
   bool must_not_wait (GstClockTime time) const;
   void warn (std::unique_lock<std::mutex> &lock);
@@ -63,6 +66,8 @@ private:
   GstClockTime known_until = 0; /* running time until which `current` is valid */
   guint frames = 0;
   bool ended = false, flushing = true, interrupted = false;
+  std::atomic<bool> is_stale{false}; /* `current` is from before a stop */
+  gboolean is_live = FALSE;
   bool may_warn = true; /* until the first frame or a WARNING */
 };
 
@@ -72,17 +77,23 @@ public:
   /* For GstElementClass.request_new_pad and release_pad: (transfer none) (nullable).
    * Returns NULL unless the pad was `asked` for by name. gst_element_link() asks without
    * a name for any pad whose caps fit, if the main stream does not fit the sink pad. */
-  GstPad *request (GstElement *element, GstPadTemplate *of, const gchar *asked,
-      GstPadQueryFunction query);
+  GstPad *request (GstElement *element, GstPadTemplate *of, const gchar *asked);
   void release (GstElement *element, GstPad *pad);
 
   /* (nullable) */
   std::shared_ptr<AuxiliaryStream> find (const std::string &name);
   bool has_any ();
-  void interrupt (bool is);
+  /* In the order of their requests */
+  std::vector<std::shared_ptr<AuxiliaryStream>> all ();
+  /* Wake threads that wait for a frame when the main stream flushes or the element
+   * stops. */
+  void follow_event (GstEvent *event);
+  void follow_state (GstStateChange change);
 
 private:
+  void interrupt (bool is);
+
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<AuxiliaryStream>> streams;
+  std::vector<std::shared_ptr<AuxiliaryStream>> streams;
 };
 } // namespace keying

@@ -4,6 +4,7 @@
  */
 #include "timeout.hpp"
 
+#include <gst/opencl/base/busy.hpp>
 #include <gst/opencl/base/endofqueue.hpp>
 #include "gstopenclcontext-private.hpp"
 
@@ -60,12 +61,14 @@ cl_int
 wait_with_timeout (cl_event event)
 {
   const gint64 limit = timeout ();
+  const Busy waiting;
   return limit > 0 ? poll_until_complete (event, limit) : clWaitForEvents (1, &event);
 }
 
 cl_int
 finish_with_timeout (cl_command_queue queue)
 {
+  const Busy waiting;
   if (timeout () == 0)
     return clFinish (queue);
   cl_event last = nullptr;

@@ -7,13 +7,15 @@
 #include "elementcore.hpp"
 
 #include <gst/base/gstaggregator.h>
+#include <gst/common/outermost.hpp>
+#include <gst/opencl/base/busy.hpp>
 
 #include <string>
 
 namespace opencl {
 namespace {
 const GstClockTime period = GST_SECOND;
-const guint checks_before_warning = 5;
+const guint checks_before_warning = 5; /* that found the same input without data */
 
 bool
 can_have_several_inputs (GstElement *element)
@@ -116,16 +118,30 @@ cause_of (GstPad *pad)
   return place + (is_linked ? " sends nothing" : " is not linked");
 }
 
+/* Live sources send nothing until the pipeline plays. */
+bool
+is_held (GstElement *element, GstPad *missing)
+{
+  GstObject *outermost = ref_outermost (element);
+  bool is_live = GST_STATE_TARGET (outermost) != GST_STATE_PLAYING;
+  gst_object_unref (outermost);
+  GstQuery *query = is_live ? gst_query_new_latency () : nullptr;
+  gboolean live = FALSE;
+  if (query && gst_pad_peer_query (missing, query))
+    gst_query_parse_latency (query, &live, nullptr, nullptr);
+  if (query)
+    gst_query_unref (query);
+  return live;
+}
+
 gboolean
-fire (GstClock *, GstClockTime, GstClockID timer, gpointer data)
+fire (GstClock *, GstClockTime, GstClockID, gpointer data)
 {
   auto *element =
       static_cast<GstElement *> (g_weak_ref_get (static_cast<GWeakRef *> (data)));
-  if (!element)
-    return TRUE;
-  if (!ElementCore::of (element)->inputs ().check ())
-    gst_clock_id_unschedule (timer);
-  gst_object_unref (element);
+  if (element)
+    ElementCore::of (element)->inputs ().check ();
+  gst_clear_object (&element);
   return TRUE;
 }
 
@@ -181,32 +197,38 @@ InputWatch::wake ()
   gst_query_unref (latency);
 }
 
-bool
+void
 InputWatch::check ()
 {
-  const bool is_early = ++checks < checks_before_warning;
-  if (has_frame)
-    return false;
+  if (has_frame.exchange (false)) {
+    checks = 0;
+    return;
+  }
+  if (Busy::is_any_thread ())
+    return;
   wake ();
   Stall stall;
   gst_element_foreach_sink_pad (element, Stall::look, &stall);
-  if (!stall.missing || !stall.waiting)
-    return true;
-  const gchar *missing = GST_OBJECT_NAME (stall.missing);
-  const gchar *waiting = GST_OBJECT_NAME (stall.waiting);
-  if (is_main (stall.missing) && !gst_pad_is_linked (stall.missing)) {
+  if (!stall.missing || !stall.waiting || is_held (element, stall.missing))
+    checks = 0;
+  else
+    report (stall.missing, stall.waiting, ++checks);
+}
+
+void
+InputWatch::report (GstPad *missing_pad, GstPad *waiting_pad, guint time)
+{
+  const gchar *missing = GST_OBJECT_NAME (missing_pad);
+  const gchar *waiting = GST_OBJECT_NAME (waiting_pad);
+  if (time == 1 && is_main (missing_pad) && !gst_pad_is_linked (missing_pad))
     ElementCore::of (element)->report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_PAD,
         "Pad %s is not linked, but pad %s waits for it: link the main input, as in "
         "\"... ! openclupload ! %s.%s\"",
         missing, waiting, GST_OBJECT_NAME (element), missing));
-    return false;
-  }
-  if (is_early)
-    return true;
-  GST_ELEMENT_WARNING (element, CORE, PAD,
-      ("Pad %s receives no data, but pad %s waits for it: %s", missing, waiting,
-          cause_of (stall.missing).c_str ()),
-      (nullptr));
-  return false;
+  else if (time == checks_before_warning)
+    GST_ELEMENT_WARNING (element, CORE, PAD,
+        ("Pad %s receives no data, but pad %s waits for it: %s", missing, waiting,
+            cause_of (missing_pad).c_str ()),
+        (nullptr));
 }
 } // namespace opencl

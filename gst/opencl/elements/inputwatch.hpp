@@ -15,7 +15,8 @@ namespace opencl {
  * or each pad of an aggregator, has data. If the main pad is not linked after a second,
  * that is an element error. Until then an application may link it in a running pipeline.
  * Other inputs without data are a WARNING after five seconds, because a network source or
- * a decoder may take longer. */
+ * a decoder may take longer. This also holds for pads that are added while playing. Time
+ * does not count while a kernel compiles, or while a live source waits for PLAYING. */
 class InputWatch {
 public:
   explicit InputWatch (GstElement *element) : element (element) {}
@@ -25,16 +26,18 @@ public:
 
   void start ();
   void stop ();
-  /* Called for each frame in the streaming thread: no input is missing. */
+  /* Called for each frame in the streaming thread: no input is missing at the moment. */
   void mark_frame_seen () { has_frame.store (true, std::memory_order_relaxed); }
 
   /* Wakes the streaming thread of a live aggregator. It sleeps if an input did not know its
    * latency yet, and the others wait for it. */
   void wake ();
-  /* Called by the timer. Returns whether another check is needed. */
-  bool check ();
+  /* Called by the timer, every second. */
+  void check ();
 
 private:
+  void report (GstPad *missing, GstPad *waiting, guint time);
+
   GstElement *const element;
   GstClockID timer = nullptr; /* (nullable) */
   std::atomic<guint> checks{0};

@@ -12,6 +12,7 @@
 #include "compileonly.hpp"
 
 #include "helperprogram.hpp"
+#include <gst/opencl/base/busy.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
@@ -170,6 +171,7 @@ enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions
     const gsize *offset, const gsize *global, const gsize *local, cl_uint n_events,
     const cl_event *events, cl_event *event)
 {
+  const Busy launching;
   if (compiles_only ())
     compile_ahead (kernel, dimensions, local);
   /* VkFFT fills the tables of a plan by launches on its own queue: these must run. */

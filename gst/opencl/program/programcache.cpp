@@ -4,6 +4,7 @@
  */
 #include "programcache.hpp"
 
+#include <gst/opencl/base/busy.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 
 namespace opencl {
@@ -13,8 +14,10 @@ ProgramCache::get (const std::string &key, const Build &build, GError **error)
   std::shared_ptr<Entry> entry = find_or_add (key);
   std::lock_guard<std::mutex> guard (entry->lock);
 
-  if (!entry->program ())
+  if (!entry->program ()) {
+    const Busy building;
     entry->program = build ();
+  }
   cl_program handle = entry->program ();
   if (!handle)
     remove (key, entry);

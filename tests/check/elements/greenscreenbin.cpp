@@ -154,13 +154,17 @@ struct Played {
   Owned<GstBus> bus;
 
   explicit Played (const char *property, const std::string &value)
+      : Played ("videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
+                "video/x-raw,width=64,height=48,framerate=25/1",
+          property, value)
   {
-    pipeline = gst_parse_launch (
-        "videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
-        "video/x-raw,width=64,height=48,framerate=25/1 ! greenscreenbin name=key ! "
-        "videoconvert ! video/x-raw,format=RGBA ! "
-        "appsink name=end sync=false max-buffers=1",
-        nullptr);
+  }
+  Played (const char *film, const char *property, const std::string &value)
+  {
+    pipeline = launch (std::string (film)
+                       + " ! greenscreenbin name=key ! videoconvert ! "
+                         "video/x-raw,format=RGBA ! "
+                         "appsink name=end sync=false max-buffers=1");
     end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
     key = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "key");
     bus = gst_element_get_bus (pipeline);
@@ -168,6 +172,15 @@ struct Played {
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
   }
   ~Played () { gst_element_set_state (pipeline, GST_STATE_NULL); }
+
+  Bytes pull (const std::string &when)
+  {
+    static const guint64 limit = guint64 (20 * GST_SECOND * check::slowness ());
+    Owned<GstSample> sample;
+    g_signal_emit_by_name (end, "try-pull-sample", limit, sample.out ());
+    fail_unless (sample, "no frame after %s", when.c_str ());
+    return read_buffer (gst_sample_get_buffer (sample));
+  }
 
   /* A seek right after another one can leave GStreamer's pipeline paused. */
   void goes_on ()
@@ -263,15 +276,50 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
   }
 }
 
-TEST (test_greenscreenbin_started_with_colour_keeps_it_until_restart)
+TEST (test_greenscreenbin_changes_between_colour_and_picture)
 {
   Folder folder;
+  const std::string picture = written (folder, "red.png", "0xffc81428");
   Played played ("background-color", "0xff2040c0");
   fail_unless (becomes (played.end, blue));
-  played.set ("background-location", written (folder, "red.png", "0xffc81428"));
-  played.expect_warning (blue);
+  for (int time = 0; time < 2; time++) {
+    played.set ("background-location", picture);
+    fail_unless (becomes (played.end, red), "time %d", time);
+    g_object_set (played.key, "background-location", nullptr, nullptr);
+    fail_unless (becomes (played.end, blue), "time %d", time);
+  }
+  played.set ("background-location", picture);
   played.start_again ();
   fail_unless (becomes (played.end, red));
+  gst_element_set_state (played.pipeline, GST_STATE_NULL);
+  g_object_set (played.key, "background-location", nullptr, nullptr);
+  gst_element_set_state (played.pipeline, GST_STATE_PLAYING);
+  fail_unless (becomes (played.end, blue));
+  fail_unless (collect (played.bus).is_clean ());
+}
+
+/* A file that cannot be read, with a colour and with a picture */
+TEST (test_greenscreenbin_getter_tells_the_background_in_effect)
+{
+  Folder folder;
+  const std::string picture = written (folder, "red.png", "0xffc81428"),
+                    none = folder.write ("none.png", "no picture");
+  Played played ("background-color", "0xff2040c0");
+  const auto location = [&] {
+    Owned<gchar> text;
+    g_object_get (played.key, "background-location", text.out (), nullptr);
+    return std::string (text ? static_cast<gchar *> (text) : "");
+  };
+  fail_unless (becomes (played.end, blue));
+  played.set ("background-location", none);
+  played.expect_warning (blue);
+  fail_unless (soon ([&] { return location ().empty (); }), "%s", location ().c_str ());
+  played.set ("background-location", picture);
+  fail_unless (becomes (played.end, red));
+  expect_equal (location (), picture);
+  played.set ("background-location", none);
+  played.expect_warning (red);
+  fail_unless (soon ([&] { return location () == picture; }), "%s", location ().c_str ());
 }
 
 /* Another picture, then an invalid one, then another picture */
@@ -320,6 +368,79 @@ TEST_ROWS (test_greenscreenbin_keeps_its_background_after_a_seek,
     played.goes_on ();
     fail_unless (becomes (played.end, white), "not at %d s", second);
   }
+}
+
+namespace {
+/* A stream of one colour, linked to a request pad of greenscreenbin */
+struct Stream {
+  Played &played;
+  Owned<GstPad> pad;
+  GstElement *source = nullptr;
+
+  explicit Stream (Played &of, bool requests = true) : played (of)
+  {
+    if (requests)
+      request ();
+  }
+  void request ()
+  {
+    pad = gst_element_request_pad_simple (played.key, "background");
+    fail_unless (pad);
+  }
+  void link (const char *color, bool is_live)
+  {
+    source = gst_parse_bin_from_description (
+        text ("videotestsrc is-live=%d pattern=solid-color foreground-color=%s ! "
+              "video/x-raw,width=40,height=30,framerate=25/1",
+            is_live, color)
+            .c_str (),
+        TRUE, nullptr);
+    gst_bin_add (GST_BIN ((GstElement *)played.pipeline), source);
+    Owned<GstPad> end = gst_element_get_static_pad (source, "src");
+    expect_equal (gst_pad_link (end, pad), GST_PAD_LINK_OK);
+    gst_element_sync_state_with_parent (source);
+  }
+  void unlink ()
+  {
+    Owned<GstPad> end = gst_element_get_static_pad (source, "src");
+    gst_element_set_state (source, GST_STATE_NULL);
+    fail_unless (gst_pad_unlink (end, pad));
+    gst_bin_remove (GST_BIN ((GstElement *)played.pipeline), source);
+    source = nullptr;
+  }
+  void release ()
+  {
+    gst_element_release_request_pad (played.key, pad);
+    pad = nullptr;
+  }
+};
+} // namespace
+
+/* Over a colour, and over a picture that is set meanwhile */
+TEST_ROWS (test_greenscreenbin_takes_a_background_pad_while_it_plays, {true, false})
+{
+  Folder folder;
+  const std::string picture = written (folder, "red.png", "0xffc81428");
+  const std::array<int, 4> grey = {96, 96, 96, 255};
+  Played played ("background-color", "0xff2040c0");
+  g_object_set (played.end, "drop", TRUE, nullptr); /* else a source waits to stop */
+  fail_unless (becomes (played.end, blue));
+  for (int time = 0; time < 2; time++) {
+    Stream stream (played);
+    fail_unless (becomes (played.end, time ? red : blue));
+    stream.link ("0xff606060", row);
+    fail_unless (becomes (played.end, grey));
+    stream.unlink ();
+    fail_unless (becomes (played.end, time ? red : blue));
+    stream.link ("0xff606060", row);
+    fail_unless (becomes (played.end, grey));
+    played.set ("background-location", picture);
+    stream.unlink ();
+    fail_unless (becomes (played.end, red));
+    stream.release ();
+    fail_unless (becomes (played.end, red));
+  }
+  fail_unless (collect (played.bus).is_clean ());
 }
 
 /* The background is decoded long before the first frame of the camera. */
@@ -725,6 +846,30 @@ TEST (test_greenscreenbin_gives_the_matte_on_a_pad)
   }
 }
 
+TEST (test_greenscreenbin_gives_the_matte_while_it_plays)
+{
+  Played played ("background-color", "0xff2040c0");
+  g_object_set (played.end, "drop", TRUE, nullptr);
+  fail_unless (becomes (played.end, blue));
+  for (int time = 0; time < 2; time++) {
+    GstElement *sink = gst_parse_bin_from_description (
+        "queue ! videoconvert ! video/x-raw,format=RGBA ! appsink name=matte async=false "
+        "sync=false max-buffers=1 drop=true",
+        TRUE, nullptr);
+    gst_bin_add (GST_BIN ((GstElement *)played.pipeline), sink);
+    gst_element_sync_state_with_parent (sink);
+    fail_unless (gst_element_link_pads (played.key, "matte", sink, "sink"));
+    Owned<GstElement> matte = gst_bin_get_by_name (GST_BIN (sink), "matte");
+    fail_unless (becomes (matte, {0, 0, 0, 255}));
+    Owned<GstPad> pad = gst_element_get_static_pad (played.key, "matte");
+    gst_element_release_request_pad (played.key, pad);
+    gst_element_set_state (sink, GST_STATE_NULL);
+    gst_bin_remove (GST_BIN ((GstElement *)played.pipeline), sink);
+    fail_unless (becomes (played.end, blue));
+  }
+  fail_unless (collect (played.bus).is_clean ());
+}
+
 TEST (test_greenscreenbin_without_a_screen_refuses_mattes)
 {
   Folder folder;
@@ -810,6 +955,185 @@ TEST (test_greenscreenbin_auto_keys_with_the_mattes_of_a_network)
       result_of (STUDIO "video/x-raw,format=RGBA" + automatic
                  + " mattes::network::deviation=<4> background-color=0xff2040c0" END);
   fail_unless (unsure.at (30, 48)[2] > 60, "%d", unsure.at (30, 48)[2]);
+}
+
+namespace {
+/* Random changes of everything, and the colours that must be seen after each */
+class Changes {
+public:
+  explicit Changes (Played &of) : played (of), stream (of, false)
+  {
+    for (guint n = 0; n < colors.size (); n++)
+      files.push_back (
+          written (folder, text ("%u.png", n).c_str (), text_of (colors[n]).c_str ()));
+    played.set ("model-file", folder.write ("red.onnx", red_matte_model ().bytes ()));
+  }
+
+  /* Returns the name of the change. */
+  std::string make ()
+  {
+    switch (random () % 9) {
+    case 0:
+      return set_color (random () % colors.size ());
+    case 1:
+    case 2:
+      return set_file (random () % colors.size ());
+    case 3:
+      g_object_set (played.key, "background-location", nullptr, nullptr);
+      file = nullptr;
+      return "no file";
+    case 4:
+      if (stream.source)
+        return "nothing"; /* a file that is not shown yet might be forgotten */
+      played.set ("background-location", folder.file ("missing.png"));
+      return "missing file";
+    case 5:
+    case 6:
+      return change_stream ();
+    default:
+      return set_screen (random () % 3);
+    }
+  }
+
+  /* Of the background, and of the foreground's square */
+  bool is_shown (const guint8 *pixels, gsize stride) const
+  {
+    const Color &behind = stream.source ? streamed : file ? *file : color;
+    Color mixed = behind, square = {128, 64, 200};
+    if (screen == 1) {                        /* the matte is red */
+      mixed = mix ({16, 160, 48}, 4, behind); /* darkened by matterefine */
+      square = mix (square, 128, behind);
+    }
+    return is_near (pixels + 4 * stride + 16, mixed)
+           && is_near (pixels + 24 * stride + 4 * 32, square);
+  }
+
+private:
+  using Color = std::array<int, 3>;
+
+  static std::string text_of (const Color &color)
+  {
+    return text ("0xff%02x%02x%02x", color[0], color[1], color[2]);
+  }
+  static Color mix (const Color &above, int alpha, const Color &below)
+  {
+    Color mixed;
+    for (int n = 0; n < 3; n++)
+      mixed[n] = (above[n] * alpha + below[n] * (255 - alpha)) / 255;
+    return mixed;
+  }
+  static bool is_near (const guint8 *pixel, const Color &color)
+  {
+    return std::equal (color.begin (), color.end (), pixel,
+        [] (int a, int b) { return abs (a - b) <= 8; });
+  }
+
+  std::string set_color (guint n)
+  {
+    color = colors[n];
+    played.set ("background-color", text_of (color));
+    return "color " + text_of (color);
+  }
+  std::string set_file (guint n)
+  {
+    file = &colors[n];
+    played.set ("background-location", files[n]);
+    return "file " + text_of (colors[n]);
+  }
+  std::string set_screen (guint value)
+  {
+    screen = value;
+    g_object_set (played.key, "screen", value, nullptr);
+    return text ("screen %u", value);
+  }
+  std::string change_stream ()
+  {
+    if (!stream.pad) {
+      stream.request ();
+      return "pad requested";
+    }
+    if (stream.source) {
+      stream.unlink ();
+      return "pad unlinked";
+    }
+    if (random () % 3 == 0) {
+      stream.release ();
+      return "pad released";
+    }
+    streamed = colors[random () % colors.size ()];
+    stream.link (text_of (streamed).c_str (), random () % 2);
+    return "pad linked, " + text_of (streamed);
+  }
+
+  const std::array<Color, 4> colors = {
+      Color{32, 64, 192}, {200, 20, 40}, {240, 240, 40}, {90, 90, 90}};
+  std::mt19937 random{1};
+  Folder folder;
+  std::vector<std::string> files;
+  Played &played;
+  Stream stream;
+  Color color = {0, 0, 0}, streamed = {0, 0, 0};
+  const Color *file = nullptr; /* (nullable) */
+  guint screen = 0;
+};
+} // namespace
+
+/* With GST_OPENCL_CHANGES=2000 as many changes */
+TEST (test_greenscreenbin_follows_random_changes)
+{
+  const gchar *wanted = g_getenv ("GST_OPENCL_CHANGES");
+  const int count = wanted ? atoi (wanted) : 60;
+  Played played (
+      "compositor name=film sink_1::xpos=24 sink_1::ypos=16 "
+      "videotestsrc is-live=true pattern=solid-color foreground-color=0xff10a030 ! "
+      "video/x-raw,width=64,height=48,framerate=25/1 ! film.sink_0 "
+      "videotestsrc is-live=true pattern=solid-color foreground-color=0xff8040c8 ! "
+      "video/x-raw,width=16,height=16,framerate=25/1 ! film.sink_1 "
+      "film. ! video/x-raw,format=RGBA",
+      "background-color", "0xff000000");
+  Changes changes (played);
+  g_object_set (played.end, "drop", TRUE, nullptr); /* else a source waits to stop */
+  const gint64 limit = gint64 (20 * slowness ()) * G_USEC_PER_SEC;
+  for (int n = 0; n < count; n++) {
+    const std::string change = text ("change %d: ", n) + changes.make ();
+    const gint64 until = g_get_monotonic_time () + limit;
+    for (int frame = 0, right = 0; right < 3; frame++) {
+      const Bytes bytes = played.pull (change);
+      right = changes.is_shown (bytes.data (), 64 * 4) ? right + 1 : 0;
+      fail_unless (right || g_get_monotonic_time () < until, "%s", change.c_str ());
+      if (right == 3 && frame > 12)
+        g_print ("%s: seen after %d frames\n", change.c_str (), frame - 2);
+    }
+  }
+  const Outcome messages = collect (played.bus);
+  fail_unless (messages.errors.empty (), "%s", messages.line ().c_str ());
+}
+
+TEST (test_greenscreenbin_changes_its_screen_while_it_plays)
+{
+  Folder folder;
+  const std::string model = folder.write ("red.onnx", red_matte_model ().bytes ());
+  Played played ("background-color", "0xffc81428");
+  const auto screen = [&] {
+    gint value = -1;
+    g_object_get (played.key, "screen", &value, nullptr);
+    return value;
+  };
+  const std::array<int, 4> mixed = {189, 29, 40, 255}; /* 16 of 255 of 16,160,48 */
+  fail_unless (becomes (played.end, red));
+  played.set ("screen", "none");
+  played.expect_warning (red);
+  fail_unless (soon ([&] { return screen () == 0; }), "screen is %d", screen ());
+  played.set ("model-file", model);
+  gst_child_proxy_set (GST_CHILD_PROXY ((GstElement *)played.key), "refine::black", 0.0,
+      "refine::white", 1.0, nullptr);
+  for (const char *wanted : {"none", "key", "auto", "none", "auto", "key", "none"}) {
+    played.set ("screen", wanted);
+    fail_unless (
+        becomes (played.end, g_str_equal (wanted, "none") ? mixed : red), "%s", wanted);
+  }
+  expect_equal (screen (), 1);
+  fail_unless (collect (played.bus).is_clean ());
 }
 
 TEST (test_greenscreenbin_auto_refuses_other_mattes)

@@ -1211,6 +1211,59 @@ TEST (test_compositor_keeps_samples_beside_blended_layers)
   });
 }
 
+namespace {
+/* A layer at odd places, partly outside of an output of 1 to 17 columns */
+Layer
+odd_layer (int width)
+{
+  Layer layer = layer_of (random_picture ("RGBA", 3 + width % 3, 5, width));
+  layer.x = width * 3 % 8 - 3, layer.y = width % 3 - 1;
+  layer.alpha = 0.6, layer.zorder = 1;
+  return layer;
+}
+} // namespace
+
+/* The blocks under the blended layer equal those of an output that is blended as a whole. */
+TEST_ROWS (test_compositor_blends_odd_edges_over_a_copied_layer, {"NV12", "I420"})
+{
+  const std::string to = "! " + yuv_caps (row, "bt601", "jpeg");
+  for (int width = 1; width <= 17; width++) {
+    const Layer below = camera_layer (row, width, 9, 0, 0, 0), above = odd_layer (width);
+    const int right = above.x + View (above.picture).width (0), bottom = above.y + 5;
+    const std::string size = text (",width=%d,height=9 ", width);
+    as_cpu_and_gpu ([&] {
+      Picture made = composed ({below, above}, "", to + size);
+      Picture blended = composed ({below, above}, "",
+          "! " DEVICE ",format=RGBA" + size + "! openclconvert " + to);
+      View view (made), low (below.picture), middle (blended);
+      for (int c = 0; c < 3; c++)
+        for (int y = 0; y < view.height (c); y++)
+          for (int x = 0; x < view.width (c); x++) {
+            const int unit = c ? 2 : 1, block_x = x * unit & ~1, block_y = y * unit & ~1;
+            const bool is_blended = block_x + 1 >= above.x && block_x < right
+                                    && block_y + 1 >= above.y && block_y < bottom;
+            expect_equal (view.at (c, x, y),
+                is_blended ? middle.at (c, x, y) : low.at (c, x, y),
+                text ("%d columns, component %d at %d,%d", width, c, x, y));
+          }
+    });
+  }
+}
+
+TEST (test_compositor_blends_odd_edges_in_rgb)
+{
+  for (int width = 1; width <= 17; width++) {
+    const std::vector<Layer> layers = {
+        layer_of (random_picture ("BGRA", width, 9, 40)), odd_layer (width)};
+    as_cpu_and_gpu ([&] {
+      check_blend (layers,
+          composed (
+              layers, "", text ("! " DEVICE ",format=RGBA,width=%d,height=9 ", width)),
+          "checker");
+    });
+  }
+}
+
 /* Each differs from a layer that is copied in one way, and is blended as others are. */
 TEST_ROWS (test_compositor_blends_layers_that_it_cannot_copy, {0, 1, 2, 3, 4, 5, 6, 7})
 {

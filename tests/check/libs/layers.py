@@ -11,8 +11,9 @@ import sys
 LAYERS = ["gst/common", "gst/opencl/base", "gst/opencl/program", "gst/opencl/context",
           "gst/opencl/memory", "gst/opencl/kernel", "gst/opencl/fft", "gst/opencl/elements"]
 PLUGINS = ["gst/transfer", "gst/compute", "gst/inference", "gst/keying", "gst/npy", "gst/oct"]
-# Networks use the convolutions and reductions of gst/compute, a private library of both plugins.
-SHARED = {"gst/inference": ("gst/compute",)}
+# Networks use the convolutions and reductions of gst/compute, and keyfill the blending of
+# gst/transfer: private libraries of both plugins.
+SHARED = {"gst/inference": ("gst/compute",), "gst/keying": ("gst/transfer",)}
 # Public headers lie in gst/opencl, whatever their layer is.
 PUBLIC = {
     "gst/opencl/base": ["gstopenclerror.h", "opencl-prelude.h"],

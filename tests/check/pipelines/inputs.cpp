@@ -5,13 +5,30 @@
  */
 #include "tests/check/harness.hpp"
 
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
 #include <atomic>
 #include <list>
+
+#include "tests/faults/realopencl.hpp"
 
 using namespace check;
 
 /* A live pipeline starts with the first latency query, whose result depends on what ran before. */
 static const bool alone = fork_each_test ();
+
+static std::atomic<int> builds{0}, build_seconds{0};
+
+/* Takes a while where a test asks for it. */
+extern "C" cl_int
+clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices,
+    const char *options, void (*notify) (cl_program, void *), void *user_data)
+{
+  builds += build_seconds > 0;
+  g_usleep (gulong (build_seconds) * G_USEC_PER_SEC);
+  return REAL (clBuildProgram) (program, n, devices, options, notify, user_data);
+}
 
 namespace {
 #define VIDEO "videotestsrc ! video/x-raw,format=RGBA,width=64,height=48 ! "
@@ -228,4 +245,88 @@ TEST (test_an_input_without_data_is_a_warning)
   fail_unless (soon ([&] { return gst_pad_has_current_caps (mixed); }),
       "the live mixer has no frames");
   fail_unless (mixing.messages ().is_clean ());
+}
+
+namespace {
+/* Two recorded inputs, the second of which can be stopped */
+const char *const stoppable =
+    VIDEO "openclupload ! openclcompositor name=mix ! fakesink "
+          "videotestsrc ! video/x-raw,format=RGBA,width=8,height=8 ! valve name=valve ! "
+          "openclupload name=film ! mix.";
+
+/* Expects one warning of the mixer that names `pad`. */
+void
+expect_stall (Pipeline &pipeline, const std::string &pad)
+{
+  Outcome messages;
+  fail_unless (soon ([&] { return !(messages = pipeline.messages ()).is_clean (); }),
+      "no warning of %s", pad.c_str ());
+  expect_equal (messages.warnings.size (), 1u, messages.line ());
+  expect_contains (messages.warnings[0], {"mix", "Pad " + pad + " receives no data"});
+}
+
+bool
+has_frames (Pipeline &pipeline)
+{
+  Owned<GstPad> mixed = pipeline.pad ("mix", "src");
+  return soon ([&] { return gst_pad_has_current_caps (mixed); });
+}
+} // namespace
+
+TEST (test_an_input_that_stalls_after_a_restart_is_a_warning)
+{
+  Pipeline pipeline (stoppable);
+  pipeline.start ();
+  fail_unless (has_frames (pipeline));
+  for (int time = 0; time < 2; time++) {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    g_object_set (pipeline["valve"], "drop", TRUE, nullptr);
+    pipeline.start ();
+    expect_stall (pipeline, "sink_1");
+  }
+}
+
+TEST (test_an_input_that_is_added_while_playing_and_stalls_is_a_warning)
+{
+  Pipeline pipeline (stoppable);
+  pipeline.start ();
+  fail_unless (has_frames (pipeline));
+  g_usleep (2 * G_USEC_PER_SEC);
+  GstElement *silent = gst_parse_bin_from_description (
+      SILENT "RGBA,width=8,height=8 ! openclupload", TRUE, nullptr);
+  gst_bin_add (GST_BIN ((GstElement *)pipeline), silent);
+  fail_unless (gst_element_link (silent, pipeline["mix"]));
+  gst_element_sync_state_with_parent (silent);
+  expect_stall (pipeline, "sink_2");
+}
+
+/* Live sources send nothing then. */
+TEST (test_a_live_input_that_is_paused_is_no_warning)
+{
+  Pipeline pipeline (
+      "videotestsrc is-live=true ! video/x-raw,format=RGBA,width=8,height=8 "
+      "! openclupload ! openclcompositor name=mix ! fakesink " VIDEO
+      "openclupload ! mix.");
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  g_usleep (8 * G_USEC_PER_SEC);
+  fail_unless (pipeline.messages ().is_clean ());
+  pipeline.start ();
+  fail_unless (has_frames (pipeline));
+  fail_unless (pipeline.messages ().is_clean ());
+}
+
+/* The other input waits for the first frame of a program that builds for eight seconds. */
+TEST (test_an_input_whose_kernel_compiles_is_no_warning)
+{
+  Pipeline pipeline (
+      VIDEO "openclupload ! openclcompositor name=mix ! fakesink videotestsrc ! "
+            "video/x-raw,format=RGBA,width=8,height=8 ! openclupload ! openclkernel "
+            "expression=\"x * 0.8642\" ! mix.");
+  build_seconds = 8;
+  pipeline.start ();
+  const bool has = has_frames (pipeline);
+  build_seconds = 0;
+  fail_unless (has);
+  fail_unless (builds > 0, "nothing was built");
+  fail_unless (pipeline.messages ().is_clean ());
 }
