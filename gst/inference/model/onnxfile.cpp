@@ -20,7 +20,7 @@ const gint64 oldest_opset = 1, newest_opset = 21;
 const gsize most_dimensions = 8;
 /* A constant that is larger than this is an error and not an allocation. */
 const gint64 most_elements = gint64 (1) << 32;
-/* Of a model with its external data */
+/* Maximum size of a model with its external data */
 const guint64 most_bytes = guint64 (1) << 32;
 
 WireBytes

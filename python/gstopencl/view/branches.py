@@ -66,7 +66,7 @@ class BranchingView(View):
                      if message.src and branch.owns(message.src)), None)
 
     def isolate(self, message):
-        """Unlinks a branch that fails, in the thread of the failure. Otherwise the tee fails too."""
+        """Unlinks a branch that fails, in the thread of the failure, so that the tee goes on."""
         branch = self.branch_of(message)
         if branch:
             branch.leave()

@@ -29,7 +29,7 @@ NOT_RECORDED = ("settings", "calibrate", "calibration-folder")
 
 
 def default_of(spec):
-    """Returns the default of a property. PyGObject 3.50 tells those of fractions by a method only."""
+    """Returns the default of a property. PyGObject 3.50 has a method for fractions."""
     return spec.get_default_value() if hasattr(spec, "get_default_value") else spec.default_value
 
 

@@ -995,7 +995,7 @@ public:
     }
   }
 
-  /* Of the background, and of the foreground's square */
+  /* Compares pixels of the background and of the foreground's square. */
   bool is_shown (const guint8 *pixels, gsize stride) const
   {
     const Color &behind = stream.source ? streamed : file ? *file : color;

@@ -365,7 +365,7 @@ TEST (test_inference_sets_one_error_for_any_operands)
   fail_unless_equals_int (warnings, 0);
 }
 
-/* Of each operator, as many operands as the standard has at most, and one more */
+/* Gives each operator the maximum number of operands of the standard, and one more. */
 TEST (test_inference_counts_operands)
 {
   const struct {
@@ -897,7 +897,7 @@ static const KeepsNan keeps_nan[] = {
     {"Min", {"high", "x"}, {nan_, 1, -INFINITY, -2.5, 1, 0.25}},
 };
 
-/* What comes before the activation. Channels of the input are equal, so sums of the
+/* The layers before the activation. Channels of the input are equal, so sums of the
  * convolutions are exact: no zero meets an infinite value. */
 static const struct Before {
   const char *name;

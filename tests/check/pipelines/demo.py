@@ -246,7 +246,7 @@ def check_names():
         picture = pathlib.Path(f"names/{name}.png")
         assert picture.read_bytes() == expected, name
         picture.unlink()
-        # What is printed makes the same of the same files.
+        # The printed command makes the same picture.
         command = next(line for line in done.stderr.splitlines() if line.startswith("gst-launch"))
         subprocess.run(["bash", "-c", command], check=True, timeout=100, stdout=subprocess.DEVNULL,
                        cwd="names")

@@ -269,8 +269,7 @@ def check_hostile(folder):
 
 
 def check_special_files(folder, _, shared):
-    """A pipe or a device keeps nobody waiting: it is named as what it is, and the others are
-    processed."""
+    """Pipes and devices are refused without waiting for them, and other files are processed."""
     record_small(folder, ["scan.npy"])
     os.mkfifo(folder / "pipe.npy")
     os.mkfifo(folder / "other.oct")
