@@ -66,7 +66,8 @@ check_private (const struct stat &status, GError **error)
   const bool is_own = status.st_uid == geteuid ();
   if (!is_own || status.st_mode & (S_IWGRP | S_IWOTH))
     return fail (error, GST_RESOURCE_ERROR_OPEN_READ,
-        is_own ? "other users may write to it (chmod go-w)" : "it belongs to another user");
+        is_own ? "other users may write to it (chmod go-w)"
+               : "it belongs to another user");
 #endif
   return true;
 }
