@@ -55,7 +55,10 @@ std::string
 expected_value (GParamSpec *spec)
 {
   if (G_IS_PARAM_SPEC_DOUBLE (spec))
-    return expected_number (G_PARAM_SPEC_DOUBLE (spec), "a number");
+    return G_PARAM_SPEC_DOUBLE (spec)->maximum < G_MAXDOUBLE
+               ? expected_number (G_PARAM_SPEC_DOUBLE (spec), "a number")
+           : G_PARAM_SPEC_DOUBLE (spec)->minimum < 0 ? "a number"
+                                                     : "a number of 0 or more";
   if (G_IS_PARAM_SPEC_UINT (spec))
     return expected_number (G_PARAM_SPEC_UINT (spec), "a whole number");
   if (G_IS_PARAM_SPEC_ENUM (spec))

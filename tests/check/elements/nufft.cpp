@@ -503,9 +503,9 @@ TEST (test_a_settings_file_with_an_invalid_value_is_one_error)
   const struct {
     const char *line, *expected;
   } rows[] = {
-      {"wavelength-max=1433 nm", "a number from 0 to"},
-      {"wavelength-max=", "a number from 0 to"},
-      {"wavelength-max=-1433", "a number from 0 to"},
+      {"wavelength-max=1433 nm", "a number of 0 or more"},
+      {"wavelength-max=", "a number of 0 or more"},
+      {"wavelength-max=-1433", "a number of 0 or more"},
       {"dispersion-a2=8,5e-5", "a number"},
       {"dispersion-a2=nan", "a number"},
       {"window=hamm", "one of rectangular, hann, hamming, blackman, gaussian, tukey"},
