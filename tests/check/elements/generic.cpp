@@ -1,4 +1,4 @@
-/* Tests of every element, whatever it computes: flushes, gaps, segments, QoS, latency,
+/* Tests of every element, whatever it computes: flushes, restarts, gaps, segments, QoS, latency,
  * allocation, extreme property values, and compiler options without user input
  *
  * Elements that need more than their defaults, or caps beyond their templates, have a row
