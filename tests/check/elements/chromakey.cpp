@@ -908,6 +908,26 @@ TEST (test_chromakey_measured_plate_follows_the_light)
   }
 }
 
+/* An adaptive plate in between ends what a measured one remembers. */
+TEST (test_chromakey_measured_plate_starts_again_when_it_is_set)
+{
+  const char *const launch = "chromakey method=difference smoothness=0.8 plate=measured "
+                             "key-color=0xff3ba245";
+  ElementUnderTest element (launch);
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  for (int round = 0; round < 2; round++) {
+    for (int frame = 0; frame < 3; frame++)
+      element.run (soft_edge_and_disc (-200)); /* all of the screen is seen */
+    gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "adaptive");
+    element.run (soft_edge_and_disc (100));
+    gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "measured");
+    ElementUnderTest fresh (launch);
+    for (double at : {200., 140.})
+      assert_same (element.run (soft_edge_and_disc (at)),
+          fresh.run (soft_edge_and_disc (at)), "measured again");
+  }
+}
+
 TEST (test_chromakey_frozen_plate_does_not_change)
 {
   const Pixel key = {40, 150, 60, 255};
@@ -1986,17 +2006,22 @@ TEST (test_chromakey_scales_a_matte_to_the_picture)
   }
 }
 
-/* Each matte lasts two frames. Another thread pushes them as early as possible. */
-TEST (test_chromakey_mattes_are_in_time_with_the_picture)
+/* Each matte lasts two frames. Another thread pushes them, a little later than the
+ * picture. After a flush of the picture they are in time, too. */
+TEST_ROWS (test_chromakey_mattes_are_in_time_with_the_picture, {false, true})
 {
   ElementUnderTest element ("chromakey");
   Side garbage (element, "garbage");
   Picture picture (40, 20, {200, 100, 50, 255});
   element.negotiate (picture, keying_frames::formats[0]);
+  if (row)
+    element.flush (false);
   std::thread pushing ([&] {
     garbage.begin ("GRAY8", 40, 20);
-    for (int n = 0; n < 5; n++)
+    for (int n = 0; n < 5; n++) {
+      g_usleep (20000);
       garbage.push (std::vector<uint8_t> (800, uint8_t (n * 40)), 40, 2 * n * GST_SECOND);
+    }
     garbage.end ();
   });
   for (int second = 0; second < 12; second++) {

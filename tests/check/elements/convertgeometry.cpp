@@ -632,6 +632,17 @@ TEST (test_openclconvert_region_of_interest_stays_in_frame)
   }
 }
 
+TEST (test_openclconvert_region_of_interest_keeps_a_pixel)
+{
+  Picture picture (info_of ("RGBA", 64, 32));
+  add_region (picture, {63, 31, 1, 1});
+  add_region (picture, {6, 0, 2, 9});
+  Run run ("openclconvert", picture.info, info_of ("RGBA", 16, 8));
+  const std::vector<Region> regions = regions_of (run (picture).buffer);
+  fail_unless (regions == std::vector<Region> ({{15, 7, 1, 1}, {1, 0, 1, 2}}), "%s",
+      text_of (regions).c_str ());
+}
+
 TEST (test_openclconvert_region_of_interest_keeps_what_it_says)
 {
   GstVideoInfo in = info_of ("RGBA", 64, 32);

@@ -1,4 +1,4 @@
-/* Tests of every element, whatever it computes: flushes, gaps, segments, QoS, latency,
+/* Tests of every element, whatever it computes: flushes, restarts, gaps, segments, QoS, latency,
  * allocation, extreme property values, and compiler options without user input
  *
  * Elements that need more than their defaults, or caps beyond their templates, have a row
@@ -829,11 +829,11 @@ usual_values_of (GParamSpec *spec)
   return values;
 }
 
-/* The same frame again and again, of numbers at random */
+/* Frame of numbers at random, the same for each `seed` */
 GstBuffer *
-random_frame (const Tested &element, guint n)
+random_frame (const Tested &element, guint n, guint seed = 7)
 {
-  std::mt19937 random (7);
+  std::mt19937 random (seed);
   Bytes bytes (element.frames->size);
   const bool floats =
       strstr (element.frames->caps, "F32LE") || strstr (element.frames->caps, "float32");
@@ -933,6 +933,81 @@ change_property (const std::string &name, GParamSpec *spec, Values values)
       text ("%s %s after a restart", name.c_str (), spec->name));
   for (GValue &value : values)
     g_value_unset (&value);
+}
+
+/* --- streams that begin again --- */
+
+/* No group or ring of frames ends with it. */
+constexpr guint frames_of_stream = 7;
+
+/* Properties whose state a flush keeps: ranges and means that adapt over frames, and a view
+ * that turns */
+const struct {
+  const char *element, *property;
+} kept_over_a_flush[] = {{"octdisplay", "db-auto"}, {"octfft", "db-auto"},
+    {"octrender", "turn"}, {"octwindowinterp", "background"}};
+
+bool
+keeps_over_a_flush (const std::string &element, const std::string &property)
+{
+  for (const auto &kept : kept_over_a_flush) {
+    if (element == kept.element && property == kept.property)
+      return true;
+  }
+  return false;
+}
+
+std::vector<Bytes>
+outputs_of (Tested &element, guint begin, guint end)
+{
+  std::vector<Bytes> outputs;
+  for (guint n = begin; n < end; n++)
+    gst_harness_push (element.harness, random_frame (element, n, n));
+  while (GstBuffer *buffer = gst_harness_try_pull (element.harness)) {
+    outputs.push_back (read_buffer (buffer));
+    gst_buffer_unref (buffer);
+  }
+  return outputs;
+}
+
+void
+expect_outputs (Tested &element, const std::vector<Bytes> &expected, const char *what)
+{
+  const std::vector<Bytes> got = outputs_of (element, 0, frames_of_stream);
+  const Outcome outcome = element.messages ();
+  fail_unless (outcome.errors.empty (), "%s: %s", what, outcome.line ().c_str ());
+  fail_unless (got.size () == expected.size (), "%s: %zu outputs, expected %zu", what,
+      got.size (), expected.size ());
+  for (gsize n = 0; n < got.size (); n++)
+    fail_unless (got[n] == expected[n], "%s: output %zu is another", what, n);
+}
+
+/* Plays the same frames from the start, after a flush and after a restart, with a property
+ * that has a value from the start. */
+void
+begin_again (const std::string &name, GParamSpec *spec, const GValue *value)
+{
+  const auto prepare = [&] (GstElement *made) {
+    g_object_set_property (G_OBJECT (made), spec->name, value);
+  };
+  LoneElement alone (launch (described (name)));
+  prepare (alone);
+  if (!alone.reaches_state (GST_STATE_PAUSED))
+    return;
+  Tested element (name, prepare);
+  const std::vector<Bytes> expected = outputs_of (element, 0, frames_of_stream);
+  if (!element.messages ().is_clean ())
+    return;
+  gchar *contents = gst_value_serialize (value);
+  const std::string set = name + " " + spec->name + "=" + contents;
+  g_free (contents);
+  for (guint others = 0; others < 3 && !keeps_over_a_flush (name, spec->name); others++) {
+    outputs_of (element, frames_of_stream, frames_of_stream + others);
+    flush (element);
+    expect_outputs (element, expected, (set + " after a flush").c_str ());
+  }
+  element.restart ();
+  expect_outputs (element, expected, (set + " after a restart").c_str ());
 }
 
 void
@@ -1054,27 +1129,51 @@ TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_n
       [&] (GParamSpec *spec, const GValue *value) { start_with (row, spec, value); });
 }
 
-/* Whatever was set before, frames are as those of a new element with the same value. */
-TEST_ROWS (test_generic_changed_properties_act_as_at_the_start, element_names ())
+namespace {
+/* Calls `check` with each own property that has usual values. */
+template <typename Check>
+void
+for_usual_values (const std::string &name, const Check &check)
 {
-  const bool has_groups = is_in (std::begin (with_groups), std::end (with_groups), row);
-  if (!template_of (row, GST_PAD_SINK)
-      || template_of (row, GST_PAD_SINK)->presence == GST_PAD_REQUEST
-      || is_in (std::begin (without_repetition), std::end (without_repetition), row)
-      || (is_in (std::begin (without_frames), std::end (without_frames), row)
+  const bool has_groups = is_in (std::begin (with_groups), std::end (with_groups), name);
+  if (!template_of (name, GST_PAD_SINK)
+      || template_of (name, GST_PAD_SINK)->presence == GST_PAD_REQUEST
+      || (is_in (std::begin (without_frames), std::end (without_frames), name)
           && !has_groups))
     return;
-  Owned<GstElement> element = gst_element_factory_make (row.c_str (), nullptr);
+  Owned<GstElement> element = gst_element_factory_make (name.c_str (), nullptr);
   guint n_specs;
   GParamSpec **specs = g_object_class_list_properties (
       G_OBJECT_GET_CLASS (element.operator->()), &n_specs);
   for (guint n = 0; n < n_specs; n++) {
     Values values = usual_values_of (specs[n]);
-    if (is_own (specs[n]) && !values.empty ()
-        && specs[n]->flags & GST_PARAM_MUTABLE_PLAYING)
-      change_property (row, specs[n], values);
+    if (is_own (specs[n]) && !values.empty ())
+      check (specs[n], values);
   }
   g_free (specs);
+}
+} // namespace
+
+/* Whatever was set before, frames are as those of a new element with the same value. */
+TEST_ROWS (test_generic_changed_properties_act_as_at_the_start, element_names ())
+{
+  if (is_in (std::begin (without_repetition), std::end (without_repetition), row))
+    return;
+  for_usual_values (row, [&] (GParamSpec *spec, const Values &values) {
+    if (spec->flags & GST_PARAM_MUTABLE_PLAYING)
+      change_property (row, spec, values);
+  });
+}
+
+/* octsignal draws numbers when these have been read back, a frame sooner or later. */
+TEST_ROWS (test_generic_streams_begin_again, element_names ())
+{
+  if (row == "octsignal")
+    return;
+  for_usual_values (row, [&] (GParamSpec *spec, const Values &values) {
+    for (const GValue &value : values)
+      begin_again (row, spec, &value);
+  });
 }
 
 TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)

@@ -73,3 +73,34 @@ TEST (test_keyfill_composites_as_over_does_rounded)
     }
   }
 }
+
+/* The upper field is white, the lower one black. */
+TEST (test_keyfill_scales_fields_of_a_background_each_by_itself)
+{
+  const char *const common =
+      "appsrc name=%s format=time caps=video/x-raw,format=RGBA,width=%d,height=%d,"
+      "framerate=25/1,interlace-mode=interleaved ! openclupload ! ";
+  Pipeline pipeline (text (common, "behind", 8, 8) + "key.background_0 "
+                     + text (common, "film", 16, 16)
+                     + "keyfill name=key ! opencldownload ! appsink name=out sync=false");
+  Bytes background;
+  for (int y = 0; y < 8; y++) {
+    for (int n = 0; n < 4 * 8; n++)
+      background.push_back (n % 4 == 3 || y % 2 == 0 ? 255 : 0);
+  }
+  pipeline.start ();
+  for (const auto &[name, bytes] :
+      {std::pair ("behind", background), std::pair ("film", Bytes (4 * 16 * 16, 0))}) {
+    GstAppSrc *source = GST_APP_SRC (pipeline[name]);
+    GstBuffer *buffer = gst_buffer_new_memdup (bytes.data (), bytes.size ());
+    GST_BUFFER_PTS (buffer) = 0;
+    GST_BUFFER_DURATION (buffer) = GST_SECOND / 25;
+    gst_app_src_push_buffer (source, buffer);
+    gst_app_src_end_of_stream (source);
+  }
+  const Bytes made = read_buffer (gst_sample_get_buffer (pipeline.pull ()));
+  for (int n = 0; n < 4 * 16 * 16; n++) {
+    const int expected = n % 4 == 3 || n / 64 % 2 == 0 ? 255 : 0;
+    fail_unless_equals_int (made[n], expected);
+  }
+}

@@ -1055,8 +1055,11 @@ static std::vector<NoArray>
 files_of_no_array ()
 {
   const char *const seventeen = "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)";
+  const char *const sixteen = "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)";
   return {{u16_file ("(0, 4)", {}), "npyparse", "(0, 4) is empty"},
       {u16_file (seventeen, counted (1)), "npyparse", "too many dimensions"},
+      {header (dictionary ("<c8", sixteen)) + "12345678", "npyparse",
+          "too many dimensions"},
       {u16_file ("()", counted (1)), "npyparse split=true", "() cannot be split"},
       {header (dictionary ("<U4", "(1,)")) + "1234", "npyparse", "type '<U4', expected"},
       {header (dictionary ("<f16", "(1,)")) + "1234", "npyparse", "type '<f16'"},

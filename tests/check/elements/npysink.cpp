@@ -327,6 +327,27 @@ TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
     unlink (left.c_str ());
 }
 
+/* A batch that is not full may come before others, after a seek. */
+TEST (test_npysink_joins_batches_of_other_lengths)
+{
+  Folder folder;
+  const std::string file = folder.file ("out.npy");
+  const guint lengths[] = {4, 1, 4, 2, 4};
+  Writer writer (tensors ("uint8", "3:4"), file);
+  Bytes expected;
+  for (guint n = 0; n < G_N_ELEMENTS (lengths); n++) {
+    check::Owned<GstCaps> caps = gst_caps_from_string (
+        tensors ("uint8", "3:" + std::to_string (lengths[n])).c_str ());
+    gst_app_src_set_caps (GST_APP_SRC (writer.in), caps);
+    writer.push (3 * lengths[n], n);
+    const Bytes batch = check::pattern (3 * lengths[n], n);
+    expected.insert (expected.end (), batch.begin (), batch.end ());
+  }
+  writer.end ();
+  assert_header (read_npy (file), "|u1", "(15, 3)");
+  fail_unless (read_npy (file).values == expected);
+}
+
 namespace {
 /* File mode of new files of this process */
 mode_t

@@ -231,7 +231,9 @@ TEST_ROWS (test_octaverage_mixes_no_frames_over_a_loss,
         {"over a border", "frames=4", {0, 1, 2, 6, 7, 8, 9, 10, 11}, {9.5}},
         {"a whole group", "frames=4", {0, 1, 2, 3, 8, 9, 10, 11}, {1.5, 9.5}},
         {"rolling", "frames=3 rolling=true", {0, 1, 2, 5, 6, 7, 8},
-            {0, 0.5, 1, 5, 5.5, 6, 7}}})
+            {0, 0.5, 1, 5, 5.5, 6, 7}},
+        {"rolling, after 2 of 3", "frames=3 rolling=true", {0, 1, 4, 5, 6, 7},
+            {0, 0.5, 4, 4.5, 5, 6}}})
 {
   Harness harness ("octaverage " + row.properties, frame_caps ("F32LE"));
   guint expected = 0;

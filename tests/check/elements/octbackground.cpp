@@ -203,6 +203,24 @@ TEST (test_octbackground_recorded_stays_until_it_is_set_again)
   fail_unless (harness.messages ().is_clean ());
 }
 
+TEST (test_octbackground_records_again_after_a_restart)
+{
+  Harness harness (
+      "octbackground method=recorded segment-lines=8", frame_caps ("CF32LE", 24, 16));
+  for (guint run = 0; run < 3; run++) {
+    const Pairs frames[] = {on_a_pattern (2 * run, 16, 24, 500 + 200 * run),
+        on_a_pattern (2 * run + 1, 16, 24, 900)};
+    const Pairs pattern = pattern_of (frames[0], 24, 16, 8);
+    for (guint n = 0; n < 2; n++) {
+      harness.push (complex_frame (frames[n], n));
+      assert_near (pull_pairs (harness), without (frames[n], pattern),
+          text ("run %u, frame %u", run, n));
+    }
+    harness.restart (frame_caps ("CF32LE", 24, 16));
+  }
+  fail_unless (harness.messages ().is_clean ());
+}
+
 /* The weight may change while a recorded pattern stays, and be controlled. */
 TEST (test_octbackground_weight_is_the_share_of_the_pattern)
 {

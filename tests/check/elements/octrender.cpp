@@ -256,6 +256,41 @@ TEST_ROWS (test_octrender_shows_what_each_ray_meets, views)
 }
 
 namespace {
+struct Sheet {
+  std::string label;
+  gsize axis, at;
+};
+
+std::vector<Sheet>
+sheets_beside_bricks ()
+{
+  std::vector<Sheet> sheets;
+  for (gsize axis = 0; axis < 3; axis++) {
+    for (gsize at : {0, 7, 8, 15, 16, 18})
+      sheets.push_back ({text ("axis %zu at %zu", axis, at), axis, at});
+  }
+  return sheets;
+}
+} // namespace
+
+/* A ray interpolates voxels of the next brick, too. */
+TEST_ROWS (test_octrender_skips_no_sheet_in_the_dark, sheets_beside_bricks ())
+{
+  Volume volume = {usual_size, {}};
+  for (gsize n = 0; n < usual_size[0] * usual_size[1] * usual_size[2]; n++) {
+    const gsize places[] = {n % usual_size[0], n / usual_size[0] % usual_size[1],
+        n / usual_size[0] / usual_size[1]};
+    volume.values.push_back (places[row.axis] == row.at ? 250 : 0);
+  }
+  const View view = {row.label, 33, 21, 1, 0.37, {1, 1, 1}, true, 0.5};
+  Harness harness (
+      render_line ("mode=alpha azimuth=33 elevation=21 step=0.37 opacity=0.5"),
+      volume_caps (volume, "uint8"));
+  check_gray (harness.pass (volume_buffer (volume, "uint8")), volume, view, width, height,
+      0, 255);
+}
+
+namespace {
 struct Type {
   std::string label;
   /* Full scale of the volume, and white of an image with default properties */

@@ -565,16 +565,22 @@ TEST (test_timestamps_are_exact_over_many_frames)
 
 TEST (test_another_framerate_goes_on_where_the_old_one_ended)
 {
+  const struct {
+    guint after;
+    const char *rate;
+  } changes[] = {{7, "50/1"}, {35, "25/1"}, {60, "30/1"}};
   SourcePipeline pipeline (std::string (no_mirrors), sized (device_caps, 64, 2, "30/1"));
-  const auto steady = frames_of (no_mirrors, sized (device_caps, 64, 2, "30/1"), 60);
-  std::vector<Frame> frames (60);
+  const auto steady = frames_of (no_mirrors, sized (device_caps, 64, 2, "30/1"), 90);
+  std::vector<Frame> frames (90);
   pipeline.start ();
   for (guint n = 0; n < frames.size (); n++) {
     fail_unless (pipeline.pull (frames[n]));
     fail_unless (frames[n].samples == steady[n].samples);
-    if (n == 7)
-      gst_util_set_object_arg (G_OBJECT (pipeline.filter), "caps",
-          sized (device_caps, 64, 2, "50/1").c_str ());
+    for (const auto &change : changes) {
+      if (n == change.after)
+        gst_util_set_object_arg (G_OBJECT (pipeline.filter), "caps",
+            sized (device_caps, 64, 2, change.rate).c_str ());
+    }
     if (n > 0) {
       fail_unless_equals_uint64 (
           frames[n].pts, frames[n - 1].pts + frames[n - 1].duration);
@@ -582,7 +588,9 @@ TEST (test_another_framerate_goes_on_where_the_old_one_ended)
     }
   }
   fail_unless (frames.front ().duration > 33 * GST_MSECOND);
-  fail_unless_equals_uint64 (frames.back ().duration, 20 * GST_MSECOND);
+  fail_unless_equals_uint64 (frames[changes[1].after].duration, 20 * GST_MSECOND);
+  fail_unless_equals_uint64 (frames[changes[2].after].duration, 40 * GST_MSECOND);
+  fail_unless (frames.back ().duration < 34 * GST_MSECOND);
 }
 
 TEST (test_a_still_is_one_frame)

@@ -654,7 +654,8 @@ TEST (test_compositor_sizing_policy_keeps_aspect_ratio_centred)
   }
 }
 
-static const int crops[][4] = {{0, 0, 0, 0}, {3, 0, 0, 5}, {0, 7, 2, 0}, {9, 10, 5, 6}};
+static const int crops[][4] = {
+    {0, 0, 0, 0}, {3, 0, 0, 5}, {0, 7, 2, 0}, {9, 10, 5, 6}, {0, 0, 4, 1}, {2, 3, 0, 0}};
 
 static Picture
 cut (const Picture &picture, const int (&crop)[4])
@@ -696,7 +697,7 @@ TEST_ROWS (test_compositor_shows_what_its_crop_leaves, {0, 1, 2, 3})
 }
 
 /* Caps have the size of the cropped frame, as from videocrop and decoders. */
-TEST_ROWS (test_compositor_shows_what_a_frames_crop_meta_leaves, {0, 1, 2, 3})
+TEST_ROWS (test_compositor_shows_what_a_frames_crop_meta_leaves, {0, 1, 2, 3, 4, 5})
 {
   const int (&crop)[4] = crops[row];
   Layer layer = layer_of (random_picture ("RGBA", 30, 21, 4));
@@ -1821,6 +1822,29 @@ TEST (test_compositor_says_whose_fields_come_first)
 
 using Points = std::vector<std::pair<double, double>>;
 
+/* Adds the places of navigation events that arrive at the source of an input. */
+static void
+record_pointer (Mix &mix, int input, Points &points)
+{
+  watch (mix.pad ("in" + std::to_string (input), "src"),
+      GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, [&points] (GstPadProbeInfo *info) {
+        GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+        double x, y;
+        if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION
+            && gst_navigation_event_get_coordinates (event, &x, &y))
+          points.push_back ({x, y});
+        return GST_PAD_PROBE_OK;
+      });
+}
+
+static void
+move_pointer (Mix &mix, const Points &points)
+{
+  for (const auto &[x, y] : points)
+    gst_element_send_event (mix["out"],
+        gst_navigation_event_new_mouse_move (x, y, GST_NAVIGATION_MODIFIER_NONE));
+}
+
 /* Two inputs; the second has pixels of 2/1, is twice as large and partly covers the
  * first. */
 TEST (test_compositor_navigation_events_reach_pads_under_the_pointer)
@@ -1834,26 +1858,44 @@ TEST (test_compositor_navigation_events_reach_pads_under_the_pointer)
   layers[1].height = 20;
   Mix mix (description_of (layers, ""));
   Points points[2];
-  for (int i = 0; i < 2; i++) {
-    watch (mix.pad ("in" + std::to_string (i), "src"), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
-        [&, i] (GstPadProbeInfo *info) {
-          GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
-          double x, y;
-          if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION
-              && gst_navigation_event_get_coordinates (event, &x, &y))
-            points[i].push_back ({x, y});
-          return GST_PAD_PROBE_OK;
-        });
-  }
+  for (int i = 0; i < 2; i++)
+    record_pointer (mix, i, points[i]);
   mix.start ();
   for (int i = 0; i < 2; i++) {
     mix.push (i, layers[i].picture, 0);
     mix.end (i);
   }
   Picture made = mix.picture ();
-  for (auto &point : Points{{10, 70}, {80, 40}, {120, 35}, {140, 35}, {60, 30}, {-1, 5}})
-    gst_element_send_event (mix["out"], gst_navigation_event_new_mouse_move (point.first,
-                                            point.second, GST_NAVIGATION_MODIFIER_NONE));
+  move_pointer (mix, {{10, 70}, {80, 40}, {120, 35}, {140, 35}, {60, 30}, {-1, 5}});
   fail_unless (points[0] == Points ({{10, 70}, {80, 40}, {60, 30}}));
   fail_unless (points[1] == Points ({{5, 5}, {15, 2.5}, {0, 0}}));
+}
+
+/* Places are pixels of the caps, which describe the whole frame or what a crop meta
+ * leaves. */
+TEST_ROWS (test_compositor_navigation_events_of_cropped_frames, {0, 1, 2, 3, 4, 5})
+{
+  const int (&crop)[4] = crops[row];
+  for (bool describes_rest : {false, true}) {
+    Layer layer = layer_of (random_picture ("RGBA", 30, 21, 4));
+    const Picture rest = cut (layer.picture, crop);
+    GstVideoCropMeta *meta = gst_buffer_add_video_crop_meta (layer.picture.buffer);
+    meta->x = crop[0], meta->y = crop[2];
+    meta->width = rest.info.width, meta->height = rest.info.height;
+    if (describes_rest)
+      layer.picture.info = rest.info;
+    layer.x = 7, layer.y = 3;
+    Mix mix (description_of ({layer}, "sink_0::crop-left=1"));
+    Points points;
+    record_pointer (mix, 0, points);
+    mix.start ();
+    mix.push (0, layer.picture, 0);
+    mix.end (0);
+    mix.picture ();
+    move_pointer (mix, {{7, 3}, {12, 8}});
+    const double x = describes_rest ? 1 : crop[0] + 1, y = describes_rest ? 0 : crop[2];
+    fail_unless (points == Points ({{x, y}, {x + 5, y + 5}}),
+        "crop %d, describes %s: %g, %g", row, describes_rest ? "the rest" : "all",
+        points.empty () ? -1 : points[0].first, points.empty () ? -1 : points[0].second);
+  }
 }

@@ -147,6 +147,33 @@ TEST (test_settings_change_between_two_frames)
   fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
 }
 
+/* Output caps that stay do not keep the old transform. */
+TEST (test_settings_change_with_equal_caps)
+{
+  const std::vector<float> numbers = drawn (2 * 6 * 6);
+  const struct {
+    const char *settings;
+    gsize inner; /* distance of numbers along the axis */
+    bool inverse;
+  } changes[] = {{"axes=1", 1, false}, {"inverse=true", 1, true},
+      {"inverse=false", 1, false}, {"axes=0", 6, false}, {"inverse=true", 6, true},
+      {"axes=1", 1, true}, {"axes=0 inverse=false", 6, false}};
+  Chain chain ("openclfft name=k", tensors ("float32", "2:6:6"));
+  chain.run (bytes_of (numbers));
+  for (const auto &change : changes) {
+    Line line = line_of (numbers);
+    for (Complex &number : line)
+      number = change.inverse ? std::conj (number) / 6. : number;
+    line = transform_columns (line, 6, change.inner);
+    for (Complex &number : line)
+      number = change.inverse ? std::conj (number) : number;
+    check::set_together (chain.element (), change.settings);
+    chain.push (bytes_of (numbers));
+    check::expect_near (
+        values_of<float> (chain.pull ().bytes), pairs_of (line), 1e-5, change.settings);
+  }
+}
+
 TEST (test_wrong_settings_are_one_warning_and_the_last_stay)
 {
   const Bytes frame = bytes_of (drawn (6 * 10 * 14));

@@ -199,6 +199,31 @@ TEST (test_arguments_are_bound_by_their_names)
   assert_near<double> (chain.pull ().bytes, expected, 1e-8, "arguments");
 }
 
+/* OpenCL C has names for the ends of each integer type. */
+TEST (test_arguments_reach_the_ends_of_their_types)
+{
+  const struct {
+    const char *type, *value, *same;
+  } ends[] = {{"char", "-128", "CHAR_MIN"}, {"char", "127", "CHAR_MAX"},
+      {"uchar", "255", "UCHAR_MAX"}, {"short", "-32768", "SHRT_MIN"},
+      {"short", "32767", "SHRT_MAX"}, {"ushort", "65535", "USHRT_MAX"},
+      {"int", "(int)-2147483648", "INT_MIN"}, {"int", "2147483647", "INT_MAX"},
+      {"uint", "(uint)4294967295", "UINT_MAX"},
+      {"long", "(gint64)-9223372036854775808", "LONG_MIN"},
+      {"long", "(gint64)9223372036854775807", "LONG_MAX"},
+      {"ulong", "(guint64)18446744073709551615", "ULONG_MAX"}};
+  for (const auto &end : ends) {
+    const std::string source = std::string ("kernel void k (") + end.type
+                               + " n, global const float *input, global float *output) {"
+                                 " output[get_global_id (0)] = n == "
+                               + end.same + "; }";
+    Chain chain (with_source (source, std::string ("arguments=a,n=") + end.value),
+        tensors ("float32", "2"));
+    assert_near<float> (
+        chain.run (bytes_of (std::vector<float> (2))).bytes, {1, 1}, 0, end.same);
+  }
+}
+
 TEST (test_a_kernel_of_fixed_groups_runs_in_them)
 {
   const char *source =

@@ -117,6 +117,19 @@ TEST (test_video_is_mixed_with_arrays)
     fail_unless_equals_int (output.bytes[n], (Numbers{0, 128, 255})[n / 4 % 3]);
 }
 
+TEST (test_mixer_counts_frames_from_each_start)
+{
+  Mix mix (mixer ("source=\"kernel void k (global const int *a, global int *output, "
+                  "uint frame) { output[0] = frame + a[0]; }\"")
+           + source ("5", "1", "a", "num-buffers=3"));
+  for (int run = 0; run < 3; run++) {
+    for (int frame = 0; frame < 3; frame++)
+      fail_unless_equals_int (mix.numbers ()[0], frame + 5);
+    gst_element_set_state (mix.pipeline, GST_STATE_NULL);
+    gst_element_set_state (mix.pipeline, GST_STATE_PLAYING);
+  }
+}
+
 /* The first pad determines the output frames; other pads provide the frame at that
  * time. */
 TEST (test_the_first_pad_says_when)

@@ -769,6 +769,91 @@ TEST_ROWS (test_inference_pools_whole_images, {"AveragePool", "MaxPool"})
   expect_near (run (model, {x}), expected, 1e-6);
 }
 
+namespace {
+struct Pooling {
+  std::vector<gint64> pads; /* top, left, bottom, right */
+  int counts_padding, ceil_mode;
+};
+
+/* Number of outputs of windows of 3, two apart */
+gint64
+windows_of (gint64 length, gint64 before, gint64 after, bool rounds_up)
+{
+  const gint64 room = length + before + after - 3;
+  gint64 count = (room + (rounds_up ? 1 : 0)) / 2 + 1;
+  while ((count - 1) * 2 >= length + before)
+    count--; /* it would begin behind the input */
+  return count;
+}
+} // namespace
+
+/* Means of 3x3 windows, by ONNX's definition */
+TEST (test_inference_average_pool_counts_padding_of_each_side)
+{
+  const gint64 height = 5, width = 6;
+  const std::vector<float> input = noise (height * width, 61);
+  for (const Pooling &row : {Pooling{{0, 0, 1, 2}, 1, 0}, Pooling{{0, 0, 1, 2}, 1, 1},
+           Pooling{{0, 0, 1, 2}, 0, 1}, Pooling{{2, 1, 0, 0}, 1, 0},
+           Pooling{{2, 1, 0, 0}, 1, 1}, Pooling{{1, 0, 2, 1}, 1, 1}}) {
+    const gint64 top = row.pads[0], left = row.pads[1], bottom = row.pads[2],
+                 right = row.pads[3];
+    const gint64 rows = windows_of (height, top, bottom, row.ceil_mode),
+                 columns = windows_of (width, left, right, row.ceil_mode);
+    std::vector<double> expected;
+    for (gint64 n = 0; n < rows * columns; n++) {
+      double sum = 0, count = 0;
+      for (gint64 k = 0; k < 9; k++) {
+        const gint64 y = n / columns * 2 - top + k / 3,
+                     x = n % columns * 2 - left + k % 3;
+        const bool is_inside = y >= 0 && y < height && x >= 0 && x < width;
+        sum += is_inside ? double (input[gsize (y * width + x)]) : 0;
+        count +=
+            is_inside || (row.counts_padding && y < height + bottom && x < width + right);
+      }
+      expected.push_back (sum / count);
+    }
+    OnnxModel model;
+    model.input ("x", {1, 1, height, width}).output ("y", {1, 1, rows, columns});
+    model.node ("AveragePool", {"x"}, {"y"},
+        {{"kernel_shape", {3, 3}}, {"strides", {2, 2}},
+            {"pads", std::vector<int64_t> (row.pads.begin (), row.pads.end ())},
+            {"count_include_pad", row.counts_padding}, {"ceil_mode", row.ceil_mode}});
+    expect_near (run (model, {input}), expected, 1e-6);
+  }
+}
+
+/* Indices count rows or columns first; images and channels come before both. */
+TEST (test_inference_max_pool_indices_in_both_orders)
+{
+  const gint64 height = 4, width = 6;
+  const std::vector<float> x = noise (2 * 3 * height * width, 71);
+  for (int column_major : {0, 1}) {
+    OnnxModel model;
+    model.input ("x", {2, 3, height, width}).output ("y", {2, 3, 2, 3});
+    model
+        .node ("MaxPool", {"x"}, {"m", "i"},
+            {{"kernel_shape", {2, 2}}, {"strides", {2, 2}},
+                {"storage_order", column_major}})
+        .node ("Cast", {"i"}, {"y"}, {{"to", onnx_float}});
+    std::vector<double> expected;
+    for (gint64 n = 0; n < 2 * 3 * 6; n++) {
+      const gint64 plane = n / 6 * height * width;
+      gint64 row = 0, column = 0;
+      float most = -1e9f;
+      for (gint64 k = 0; k < 4; k++) {
+        const gint64 y = n % 6 / 3 * 2 + k / 2, at = n % 3 * 2 + k % 2;
+        if (x[gsize (plane + y * width + at)] <= most)
+          continue;
+        most = x[gsize (plane + y * width + at)];
+        row = y, column = at;
+      }
+      expected.push_back (
+          double (plane + (column_major ? column * height + row : row * width + column)));
+    }
+    expect_near (run (model, {x}), expected, 1e-6);
+  }
+}
+
 /* Convolves with 3x3 taps and a border of zeros of one element, by the definition.
  * `number` returns an element of the input, `height` x `width`. */
 static std::vector<double>

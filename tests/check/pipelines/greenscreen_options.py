@@ -286,7 +286,8 @@ def check_network():
         assert abs(plain[place][3] - alpha) < 10, (place, plain[place])
         assert abs(masked[place][3] - plain[place][3]) <= 1, (place, masked[place])
     refused("--network none.onnx: no such file", "--network", "none.onnx")
-    refused("beside --garbage", "--network", "red.onnx", "--garbage", "studio.png")
+    for matte in "--garbage", "--holdout":
+        refused(f"--network red.onnx: beside {matte}", "--network", "red.onnx", matte, "studio.png")
 
 
 def check_options_of_distance():

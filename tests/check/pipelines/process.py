@@ -10,6 +10,7 @@ usage: process.py OCT-PROCESS [CHECK...]
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
+import io
 import json
 import os
 import pathlib
@@ -33,6 +34,7 @@ import zarr
 import gstopencl.chain
 from gstopencl import jobs as tasks
 from gstopencl.chain import DEPTHS
+from gstopencl.progress import Progress
 from octwriter import Recording as OctRecording
 from octwriter import chirp_of
 
@@ -380,6 +382,9 @@ def check_parts(folder):
     for name, chain, expected_parts in (
         ("a.npy", DEPTHS, {2: 17, 5: 7}), ("a.zarr", DEPTHS, {34: 1}),
         ("a.npy", GROUPED, {2: 6, 13: 3}),
+        ("a.npy", f"octscan reverse=odd ! {DEPTHS}", {3: 17}),
+        ("a.npy", f"octscan reverse-samples=even ! {DEPTHS}", {3: 17}),
+        ("a.npy", f"octscan reverse-samples=odd b-scans=3 ! {DEPTHS}", {8: 6}),
         ("a.npy", f"octscan b-scans=8 ! octwindowinterp ! octfft ! {WIDE} ! octvolume ! "
          "other/tensors(memory:OpenCLMemory),num_tensors=1", {1: 5, 20: 3}),
     ):
@@ -412,6 +417,22 @@ def check_not_split(folder):
         assert result.get("frames") and word in " ".join(result["warnings"]), result
     forced = job_of(folder / "a.npy", chain=chain, task_bytes=10000, group=1)
     assert run_job(forced) == 6
+
+
+def check_progress(_):
+    """The rate and the remaining time count recordings that are not finished, too."""
+    file = io.StringIO()
+    progress = Progress(4000000, 3, file)
+    assert progress.line() == "0 B of 4.0 MB, 0 of 3 recordings, 0 B/s, remaining time unknown"
+    progress.add(1000000)
+    progress.end_recording()
+    progress.running = {"a": 500000, "b": 500000}
+    progress.began = time.monotonic() - 1000
+    assert progress.line() == "2.0 MB of 4.0 MB, 1 of 3 recordings, 2.0 kB/s, " \
+                              "remaining time 0:16:40", progress.line()
+    with progress:
+        pass
+    assert file.getvalue() == f"{progress.line()}\n", file.getvalue()
 
 
 def check_zarr_on_disk(folder):
@@ -944,8 +965,8 @@ def check_large(folder, aside, shared):
 
 CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings,
           check_settings_name_files, check_inputs, check_hostile, check_pickles, check_parts,
-          check_not_split, check_zarr_on_disk, check_formats, check_choice, check_special_files,
-          check_said, check_alone, check_verdicts,
+          check_not_split, check_progress, check_zarr_on_disk, check_formats, check_choice,
+          check_special_files, check_said, check_alone, check_verdicts,
           check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
 if sys.argv[2:]:

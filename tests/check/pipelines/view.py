@@ -538,6 +538,22 @@ def check_failure():
     close(view)
 
 
+def check_preset_of_twins():
+    """Checks that a preset finds two elements of one kind that both have another name."""
+    line = "videotestsrc is-live=true ! openclupload ! matteshape name={} ! matteshape name={}"
+    view = pipeline.view_of(line.format("one", "two"))
+    for element, grow in ("one", "3"), ("two", "5"):
+        assert view.controls.row(element, "grow").set(grow)
+    presets.save("twins", view.controls.rows)
+    close(view)
+    other = pipeline.view_of(line.format("left", "right"))
+    assert presets.load("twins", other.controls.rows) == []
+    grown = [other.pipeline.get_by_name(name).get_property("grow") for name in ("left", "right")]
+    assert grown == [3, 5], grown
+    close(other)
+    presets.delete("twins")
+
+
 def check_presets():
     """Checks that a preset restores the values of all controls, also of an element of another
     name."""
@@ -563,6 +579,7 @@ def check_presets():
         assert [properties.read_text(row.element, row.spec) for row in other.controls.rows] == saved
         assert "loaded." in other.messages.text.get_text()
         close(other)
+    check_preset_of_twins()
     path = presets.path_of("my eye")
     path.write_text(path.read_text().replace('"db-min": "30"', '"db-min": "thirty"')
                     .replace('"db-max": "70"', '"no-such": "1", "db-max": "71"'))
