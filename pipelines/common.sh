@@ -11,7 +11,6 @@ fail () {
   exit 2
 }
 
-whole='(0|[1-9][0-9]{0,8})'
 pixels='[1-9][0-9]{0,8}x[1-9][0-9]{0,8}'
 
 # check NAME VALUE PATTERN WHAT: that all of VALUE is as PATTERN, which WHAT says in words

@@ -360,6 +360,7 @@ public:
       : pipeline (a_pipeline), seed (a_seed), chance (seed),
         knobs (soak::knobs_of (a_pipeline))
   {
+    change_size ();
     if (chance.once_in (2))
       disturb_frames ();
   }
@@ -517,10 +518,6 @@ run_seed (guint32 seed, const char *given)
     return;
   }
   gst_object_ref_sink (pipeline);
-  if (GstElement *size = gst_bin_get_by_name (GST_BIN (pipeline), "size")) {
-    gst_util_set_object_arg (G_OBJECT (size), "caps", random_size (chance).c_str ());
-    gst_object_unref (size);
-  }
   alarm (time_limit);
   Disturbed (pipeline, seed).run ();
   gst_object_unref (pipeline);
