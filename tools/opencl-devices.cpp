@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/context/devicechoice.hpp>
-#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/opencl/core/devicechoice.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-/* Checks that an input buffer is as large as one frame
+/* Sizes of frames, and the check that an input buffer holds one frame
  *
  * Not installed: public headers contain no C++ types.
  *
@@ -11,6 +11,21 @@
 #include <algorithm>
 
 namespace opencl {
+/* Returns offset + stride * (rows - 1) + row_bytes, the end of the last row. On overflow
+ * returns G_MAXSIZE, which is larger than any buffer. */
+inline gsize
+end_of_rows (gsize offset, gsize stride, gsize rows, gsize row_bytes)
+{
+  gsize end;
+  if (rows == 0)
+    return 0;
+  if (!g_size_checked_mul (&end, stride, rows - 1)
+      || !g_size_checked_add (&end, end, offset)
+      || !g_size_checked_add (&end, end, row_bytes))
+    return G_MAXSIZE;
+  return end;
+}
+
 /* Sets an error that names both sizes and returns false. `bound` is the text before the
  * expected size, such as "at least ". */
 inline bool

@@ -7,7 +7,7 @@
  */
 #include "arraytransform.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "permuter.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/fft/gstopenclfft.h>
+#include <gst/opencl/device/gstopenclfft.h>
 
 #include <memory>
 #include <vector>

@@ -7,8 +7,8 @@
 #include "expression/expression.hpp"
 #include "kernelsource.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 
 #include <utility>
 

@@ -46,7 +46,7 @@
 #include "scanner.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #include <algorithm>

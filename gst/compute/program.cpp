@@ -7,11 +7,11 @@
 #include "kernelsource.hpp"
 
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
-#include <gst/opencl/kernel/gstopenclkernel-private.h>
-#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/device/gstopenclkernel-private.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,8 +4,8 @@
  */
 #include "programfile.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/common/regularfile.hpp>
 
 #include <CL/cl_ext.h>

@@ -4,7 +4,7 @@
  */
 #include "reducer.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 namespace compute {
 bool

@@ -7,7 +7,7 @@
 #include "macro.hpp"
 
 #include <gst/common/numbertype.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <vector>
 

@@ -4,8 +4,8 @@
  */
 #include "matteoutput.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/memory/videoarguments.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/videoarguments.hpp>
 #include <gst/common/interlacing.hpp>
 #include <gst/common/colorconversion.hpp>
 

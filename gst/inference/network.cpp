@@ -5,7 +5,7 @@
 #include "network.hpp"
 
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 

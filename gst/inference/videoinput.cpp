@@ -6,8 +6,8 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/interlacing.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/memory/videoarguments.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/videoarguments.hpp>
 
 #include <algorithm>
 #include <cmath>

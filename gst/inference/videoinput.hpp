@@ -7,7 +7,7 @@
 #include "plan/step.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 namespace inference {
 enum class Fit { stretch, letterbox, crop };

@@ -7,8 +7,8 @@
 #include "input/pixelformats.hpp"
 #include "unkeyed.hpp"
 
-#include <gst/opencl/kernel/selfcheck.hpp>
-#include <gst/opencl/memory/planelayout.hpp>
+#include <gst/common/framesize.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 
 struct _GstKeyingDeferredChain {
   GstOpenCLDeferred parent;

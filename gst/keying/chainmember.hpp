@@ -6,7 +6,7 @@
 
 #include "keychain.hpp"
 
-#include <gst/opencl/elements/gstopencldeferral.h>
+#include <gst/opencl/device/gstopencldeferral.h>
 
 #include <functional>
 #include <memory>

@@ -94,14 +94,14 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/elements/gstopenclfilter-private.h>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/common/segmenttimes.hpp>
 #include <gst/common/transferfunction.hpp>
 #include <gst/opencl/opencl.h>
-#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -23,8 +23,8 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>

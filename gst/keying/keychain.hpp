@@ -7,7 +7,7 @@
 #include "input/formatconverter.hpp"
 #include "input/inputformat.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #include <mutex>

@@ -28,8 +28,8 @@
 
 #include <gst/common/segmenttimes.hpp>
 #include <gst/common/interlacing.hpp>
-#include <gst/opencl/elements/gstopenclfilter-private.h>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/transfer/compositor/composition.hpp>
 

@@ -4,7 +4,7 @@
  */
 #include "mattes.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/mattes.cl"
 

@@ -26,9 +26,9 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/gaussian.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <cmath>

@@ -4,7 +4,7 @@
  */
 #include "screensearch.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl.h>
 

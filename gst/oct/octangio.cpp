@@ -89,10 +89,10 @@
 
 #include <gst/common/bufferpools.hpp>
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/elements/gstopenclfilter-private.h>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/device/kernel.hpp>
 
 #include "angio/alignment.hpp"
 #include "angio/flowfilter.hpp"

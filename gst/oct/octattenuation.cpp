@@ -68,9 +68,9 @@
 #include <tuple>
 #include <vector>
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include "calibration/valuesfile.hpp"
 #include "depth/depthfilter.hpp"

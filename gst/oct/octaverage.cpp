@@ -38,8 +38,8 @@
 
 #include <algorithm>
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "depth/heldframes.hpp"

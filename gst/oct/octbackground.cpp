@@ -55,9 +55,9 @@
 #include <mutex>
 #include <vector>
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
 
 #include "depth/depthfilter.hpp"

@@ -44,9 +44,9 @@
 #include <mutex>
 
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "depth/threshold.hpp"

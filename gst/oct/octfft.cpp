@@ -47,12 +47,12 @@
 #include <mutex>
 #include <optional>
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/elements/preparation.hpp>
-#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/opencl/device/preparation.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 #include <gst/common/settings.hpp>
 
 #include "spectra/announcedspectra.hpp"

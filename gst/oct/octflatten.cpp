@@ -47,9 +47,9 @@
 #include <cmath>
 #include <vector>
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include "calibration/curvature.hpp"
 #include "calibration/interpolation.hpp"

@@ -55,10 +55,10 @@
 #include <gst/common/bufferpools.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/elements/gstopenclfilter-private.h>
-#include <gst/opencl/kernel/kernel.hpp>
-#include <gst/opencl/memory/devicevalues.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #include "arrayfield.hpp"

@@ -49,11 +49,11 @@
 #include <utility>
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 #include <gst/common/settings.hpp>
 
 #include "elements.h"

@@ -57,8 +57,8 @@
 #include <tuple>
 #include <vector>
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "elements.h"

@@ -107,7 +107,7 @@
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/segmenttimes.hpp>
 #include <gst/common/settings.hpp>
-#include <gst/opencl/memory/devicevalues.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #include "arrayfield.hpp"

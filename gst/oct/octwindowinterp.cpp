@@ -114,7 +114,7 @@
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/elements/preparation.hpp>
+#include <gst/opencl/device/preparation.hpp>
 #include <gst/common/settings.hpp>
 
 #include <algorithm>

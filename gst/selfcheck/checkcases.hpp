@@ -8,7 +8,7 @@
 #pragma once
 
 #include "checkpipeline.hpp"
-#include <gst/opencl/kernel/verdict.hpp>
+#include <gst/opencl/drivers/verdict.hpp>
 
 namespace opencl {
 /* Valid arguments of gst_opencl_context_trusts_engine() */

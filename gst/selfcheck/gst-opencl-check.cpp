@@ -7,9 +7,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/program/binarycache.hpp>
+#include <gst/opencl/drivers/binarycache.hpp>
 #include "checkcases.hpp"
-#include <gst/opencl/context/devicechoice.hpp>
+#include <gst/opencl/core/devicechoice.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -60,13 +60,13 @@
 #include "regionmetas.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/interlacing.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/memory/videoarguments.hpp>
+#include <gst/opencl/device/videoarguments.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/video/navigation.h>
 

@@ -5,7 +5,7 @@
 #include "baselines.hpp"
 #include "convolvecases.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/libraries.h>
 
 #ifdef HAVE_CLBLAST

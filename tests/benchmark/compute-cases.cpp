@@ -7,7 +7,7 @@
 #include "keyingchain.hpp"
 #include "session.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 namespace bench {
 namespace {

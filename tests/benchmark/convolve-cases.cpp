@@ -6,9 +6,9 @@
 
 #include "baselines.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
 
 #include <cstring>

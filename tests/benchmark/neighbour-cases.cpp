@@ -4,7 +4,7 @@
  */
 #include "session.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
 

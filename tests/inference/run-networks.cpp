@@ -11,7 +11,7 @@
  */
 #include <gst/inference/plan/plan.hpp>
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 
 #include <algorithm>

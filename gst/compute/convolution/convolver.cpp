@@ -6,7 +6,7 @@
 
 #include "convolvemethods.hpp"
 
-#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 
 namespace compute {
 namespace {

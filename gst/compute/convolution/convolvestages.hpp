@@ -6,8 +6,8 @@
 
 #include "convolver.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 namespace compute {
 template <typename T>

@@ -6,7 +6,7 @@
 #include "convolvestages.hpp"
 #include "../macro.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <algorithm>
 

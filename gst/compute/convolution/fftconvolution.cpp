@@ -5,8 +5,8 @@
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
-#include <gst/opencl/context/gstopenclcontext-private.hpp>
-#include <gst/opencl/fft/gstopenclfft.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/device/gstopenclfft.h>
 
 namespace compute {
 namespace {

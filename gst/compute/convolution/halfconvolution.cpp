@@ -7,7 +7,7 @@
 #include "../macro.hpp"
 
 #include <gst/common/halfnumber.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 namespace compute {
 namespace {

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 #include <memory>

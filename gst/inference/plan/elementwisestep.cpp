@@ -8,8 +8,8 @@
  */
 #include "kernelstep.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <algorithm>
 #include <cmath>

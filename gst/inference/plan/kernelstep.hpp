@@ -7,8 +7,8 @@
 #include "step.hpp"
 
 #include <gst/compute/reducer.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 namespace inference {
 using compute::macro;

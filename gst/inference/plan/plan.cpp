@@ -8,7 +8,7 @@
 
 #include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
  */
 #include "auxiliaryframe.hpp"
 
-#include <gst/opencl/elements/gstopenclfilter-private.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 
 #include "readframe.hpp"
 

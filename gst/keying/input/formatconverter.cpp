@@ -6,7 +6,7 @@
 
 #include "pixelformats.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 namespace keying {
 void

@@ -6,7 +6,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/interlacing.hpp>
-#include <gst/opencl/memory/videoarguments.hpp>
+#include <gst/opencl/device/videoarguments.hpp>
 
 #include <algorithm>
 #include <iterator>

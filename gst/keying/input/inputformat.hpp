@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <string>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/memory/devicevalues.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
 
 namespace keying {
 class ReadBack : private opencl::ReadBack {

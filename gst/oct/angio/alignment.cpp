@@ -5,8 +5,8 @@
 #include "alignment.hpp"
 #include "widekernels.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <cmath>
 #include <vector>

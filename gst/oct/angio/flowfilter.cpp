@@ -7,8 +7,8 @@
 #include "alignment.hpp"
 #include "widekernels.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 namespace oct {
 namespace {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace oct {

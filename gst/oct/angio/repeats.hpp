@@ -6,7 +6,7 @@
 
 #include "../depth/heldframes.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <initializer_list>
 #include <string>

@@ -6,7 +6,7 @@
 #include "depthparts.hpp"
 
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 namespace oct {
 namespace {

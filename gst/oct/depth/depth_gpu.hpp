@@ -6,7 +6,7 @@
 
 #include "depthengine.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 namespace oct {
 class DepthGpu : public DepthEngine {

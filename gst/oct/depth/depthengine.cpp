@@ -9,7 +9,7 @@
 #include "depth_cpu.hpp"
 #include "depth_fft.hpp"
 
-#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 
 namespace oct {
 namespace {

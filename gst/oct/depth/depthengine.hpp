@@ -6,7 +6,7 @@
 
 #include "../spectra/rawspectra.hpp"
 
-#include <gst/opencl/fft/gstopenclfft.h>
+#include <gst/opencl/device/gstopenclfft.h>
 
 #include <memory>
 

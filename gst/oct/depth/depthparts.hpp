@@ -6,7 +6,7 @@
 
 #include "depthengine.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace oct {

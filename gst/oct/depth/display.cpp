@@ -6,8 +6,8 @@
 
 #include "depthparts.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/selfcheck.hpp>
 
 #include <cmath>
 #include <vector>

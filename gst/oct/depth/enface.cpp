@@ -6,8 +6,8 @@
 
 #include "threshold.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <cmath>
 

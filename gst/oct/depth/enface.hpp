@@ -6,7 +6,7 @@
 
 #include "displayrange.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 namespace oct {
 enum class Projection {

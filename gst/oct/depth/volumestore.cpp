@@ -6,8 +6,8 @@
 
 #include <gst/common/bufferpools.hpp>
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 
 #include <utility>
 

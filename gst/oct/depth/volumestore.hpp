@@ -6,7 +6,7 @@
 
 #include "enface.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/common/numbertype.hpp>
 
 #include <functional>

@@ -6,7 +6,7 @@
 
 #include "spectrumstatistics.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "../depth/depthfilter.hpp"
 #include "peak.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include "plotdrawing.hpp"
 
 #include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/context/gstopenclinflight.h>
+#include <gst/opencl/device/gstopenclinflight.h>
 
 #include <algorithm>
 #include <cstring>

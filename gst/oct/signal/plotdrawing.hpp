@@ -6,8 +6,8 @@
 
 #include "overlay.hpp"
 
-#include <gst/opencl/context/pinnedblock.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/pinnedblock.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <memory>
 #include <vector>

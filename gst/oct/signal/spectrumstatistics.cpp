@@ -6,8 +6,8 @@
 
 #include "../depth/depthfilter.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 
 #include "../spectra/capsformat.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <string>
 

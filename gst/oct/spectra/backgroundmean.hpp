@@ -7,7 +7,7 @@
 #include "framebuffers.hpp"
 #include "rawspectra.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <memory>
 

@@ -4,7 +4,7 @@
  */
 #include "clockedspectra.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <cmath>
 

@@ -7,8 +7,8 @@
  */
 #include "samplecounts.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/unpack.cl"

@@ -9,10 +9,10 @@
 
 #include "rawspectra.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/memory/devicevalues.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
 
 #include <memory>
 

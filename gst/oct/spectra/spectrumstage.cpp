@@ -4,7 +4,7 @@
  */
 #include "spectrumstage.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
 

@@ -7,7 +7,7 @@
 #include "rawspectra.hpp"
 #include "../calibration/spectrumtables.hpp"
 
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <memory>
 #include <mutex>

@@ -9,8 +9,8 @@
 #include "testspectra.hpp"
 #include "phaseunits.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/base/gstopenclstatistics.h>

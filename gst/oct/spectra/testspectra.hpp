@@ -8,7 +8,7 @@
 #include "../tissue/tissuespectra.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <vector>

@@ -6,7 +6,7 @@
 
 #include "../spectra/phaseunits.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,15 +4,15 @@
  */
 #include "elementcore.hpp"
 
-#include <gst/opencl/memory/bufferpool.hpp>
+#include <gst/opencl/core/bufferpool.hpp>
 #include <gst/common/drmformat.hpp>
 #include "failedstreams.hpp"
-#include <gst/opencl/memory/gstopenclallocator.hpp>
+#include <gst/opencl/core/gstopenclallocator.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
-#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/memory/memorymismatch.hpp>
-#include <gst/opencl/memory/gstopenclbufferpool-private.h>
+#include <gst/opencl/core/memorymismatch.hpp>
+#include <gst/opencl/base/gstopenclbufferpool-private.h>
 
 #include <algorithm>
 #include <string>

@@ -11,10 +11,10 @@
 
 #include <gst/common/elementerror.hpp>
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/context/gstopenclinflight.h>
+#include <gst/opencl/device/gstopenclinflight.h>
 #include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/elements/inputwatch.hpp>
-#include <gst/opencl/context/threadqueues.hpp>
+#include <gst/opencl/core/threadqueues.hpp>
 
 #include <atomic>
 #include <mutex>

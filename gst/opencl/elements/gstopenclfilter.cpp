@@ -11,20 +11,20 @@
  * class does everything else: it handles the context, pools, the order between queues,
  * the limit of frames in flight, draining, and errors.
  */
-#include "gstopencldeferral.h"
-#include "gstopenclfilter-private.h"
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 
-#include <gst/opencl/memory/deferredframe.hpp>
+#include <gst/opencl/core/deferredframe.hpp>
 #include "elementcore.hpp"
 #include <gst/common/framesize.hpp>
 #include <gst/common/outermost.hpp>
 #include <gst/common/segmenttimes.hpp>
-#include <gst/opencl/memory/gstopenclallocator.hpp>
+#include <gst/opencl/core/gstopenclallocator.hpp>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/memory/gstopenclmemory-private.h>
-#include <gst/opencl/memory/gstopenclbufferpool-private.h>
+#include <gst/opencl/base/gstopenclmemory-private.h>
+#include <gst/opencl/base/gstopenclbufferpool-private.h>
 
 #include <utility>
 

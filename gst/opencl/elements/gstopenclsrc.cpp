@@ -16,8 +16,8 @@
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/memory/gstopenclmemory-private.h>
-#include <gst/opencl/memory/gstopenclbufferpool-private.h>
+#include <gst/opencl/base/gstopenclmemory-private.h>
+#include <gst/opencl/base/gstopenclbufferpool-private.h>
 #include "timeline.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_src_debug);

@@ -8,7 +8,7 @@
 
 #include <gst/base/gstaggregator.h>
 #include <gst/common/outermost.hpp>
-#include <gst/opencl/base/busy.hpp>
+#include <gst/opencl/core/busy.hpp>
 
 #include <string>
 

@@ -5,9 +5,9 @@
 #include "composition.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/common/gaussian.hpp>
-#include <gst/opencl/memory/videoarguments.hpp>
+#include <gst/opencl/device/videoarguments.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -6,8 +6,8 @@
 
 #include "compositorpad.h"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/transferfunction.hpp>
 #include <gst/opencl/opencl-private.hpp>

@@ -8,7 +8,7 @@
 #include "tests/check/opencl-counting.hpp"
 #include "tests/check/videoframes.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 using namespace check;
 using video::Picture;

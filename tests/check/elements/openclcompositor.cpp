@@ -6,7 +6,7 @@
 #include "tests/check/opencl-counting.hpp"
 #include "tests/check/videoframes.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/video/gstvideoaggregator.h>
 #include <gst/video/navigation.h>
 

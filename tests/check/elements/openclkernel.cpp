@@ -6,7 +6,7 @@
 #include "tests/check/as-gpu.hpp"
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/video/video.h>
 
 #include <cmath>

@@ -9,7 +9,7 @@
 #include "tests/check/slowness.hpp"
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 using namespace programs;
 using check::Outcome;

@@ -4,7 +4,7 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/elements/gstopencldeferral.h>
+#include <gst/opencl/device/gstopencldeferral.h>
 
 using namespace check;
 

@@ -4,7 +4,7 @@
  */
 #include "tests/check/harness.hpp"
 
-#include <gst/opencl/context/devicechoice.hpp>
+#include <gst/opencl/core/devicechoice.hpp>
 
 #include <gst/opencl/opencl.h>
 

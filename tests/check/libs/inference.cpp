@@ -5,7 +5,7 @@
 #include <gst/inference/graph/passes.hpp>
 #include <gst/inference/plan/arena.hpp>
 #include <gst/inference/plan/plan.hpp>
-#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <clocale>
 #include <cmath>

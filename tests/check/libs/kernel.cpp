@@ -4,10 +4,10 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/context/devicebuffer.hpp>
-#include <gst/opencl/context/deviceinfo.hpp>
-#include <gst/opencl/kernel/kernel.hpp>
-#include <gst/opencl/program/programsource.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/core/programsource.hpp>
 
 using namespace check;
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
-#include <gst/opencl/elements/gstopencldeferral.h>
+#include <gst/opencl/device/gstopencldeferral.h>
 #include "tests/check/elements/keyingreference.hpp"
 #include "tests/check/harness.hpp"
 

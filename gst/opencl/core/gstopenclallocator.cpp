@@ -1,0 +1,347 @@
+/* Allocators of device memory and pinned host memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "gstopenclallocator.hpp"
+
+#include "acquiredbuffers.hpp"
+#include <gst/opencl/base/endofqueue.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/core/timeout.hpp>
+
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
+#define GST_CAT_DEFAULT gst_opencl_memory_debug
+
+using namespace opencl;
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLAllocator, gst_opencl_allocator, GST_TYPE_ALLOCATOR,
+    GST_DEBUG_CATEGORY_INIT (gst_opencl_memory_debug, "openclmemory", 0, "OpenCL memory"))
+
+/* `parent` is set for sub-memory, which shares the storage of its parent. */
+static GstMemory *
+new_memory (GstAllocator *allocator, std::shared_ptr<Storage> storage, GstMemory *parent,
+    GstMemoryFlags flags, gsize maxsize, gsize offset, gsize size)
+{
+  auto *memory = new StoredMemory;
+  memory->storage = std::move (storage);
+  gst_memory_init (&memory->parent, flags, allocator, parent, maxsize, 0, offset, size);
+  return &memory->parent;
+}
+
+static std::shared_ptr<DeviceStorage>
+new_storage_of (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+{
+  return gst_opencl_context_shares_host_memory (context)
+             ? make_shared_storage (context, std::move (buffer), size)
+             : make_staged_storage (context, std::move (buffer), size);
+}
+
+static std::shared_ptr<Storage>
+new_device_storage (
+    GstOpenCLContext *context, gsize size, Contents contents, GError **error)
+{
+  const bool shares = gst_opencl_context_shares_host_memory (context);
+  std::vector<guint8> zeros (contents == Contents::zeros ? size : 0);
+  cl::Buffer buffer = make_buffer (context,
+      CL_MEM_READ_WRITE | (shares ? CL_MEM_ALLOC_HOST_PTR : 0)
+          | (zeros.empty () ? 0 : CL_MEM_COPY_HOST_PTR),
+      size, error, zeros.empty () ? nullptr : zeros.data ());
+  if (!buffer ())
+    return nullptr;
+  auto storage = new_storage_of (context, std::move (buffer), size);
+  if (contents == Contents::zeros)
+    storage->set_contents_on_device ();
+  return storage;
+}
+
+static std::shared_ptr<Storage>
+new_host_storage (
+    GstOpenCLContext *context, gsize size, Contents contents, GError **error)
+{
+  std::unique_ptr<PinnedBlock> block = PinnedBlock::make (context, size, error);
+  if (!block)
+    return nullptr;
+  if (contents == Contents::zeros)
+    memset (block->data (), 0, size);
+  return std::make_shared<HostStorage> (context, std::move (block));
+}
+
+GstMemory *
+opencl::allocate_memory (GstOpenCLContext *context, gboolean host, gsize size,
+    Contents contents, GError **error)
+{
+  gsize room = MAX (size, 1); /* OpenCL has no empty buffers */
+  std::shared_ptr<Storage> storage =
+      host ? new_host_storage (context, room, contents, error)
+           : new_device_storage (context, room, contents, error);
+  if (!storage)
+    return nullptr;
+  GstAllocator *allocator = gst_opencl_context_get_allocator (context, host);
+  GstMemory *memory = new_memory (
+      allocator, std::move (storage), nullptr, GstMemoryFlags (0), room, 0, size);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+static GstMemory *
+new_device_memory (std::shared_ptr<Storage> storage, gsize size)
+{
+  GstAllocator *allocator = gst_opencl_context_get_allocator (storage->context, FALSE);
+  GstMemory *memory = new_memory (
+      allocator, std::move (storage), nullptr, GstMemoryFlags (0), size, 0, size);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+GstMemory *
+opencl::wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
+    gpointer user_data, GDestroyNotify notify)
+{
+  GError *error = nullptr;
+  cl::Buffer buffer = retained<cl::Buffer> (handle, &error);
+
+  if (!buffer ()) {
+    GST_ERROR_OBJECT (context, "%s", error->message);
+    g_error_free (error);
+    return nullptr;
+  }
+  auto storage = new_storage_of (context, std::move (buffer), size);
+  storage->set_contents_on_device ();
+  storage->set_notify (notify, user_data);
+  return new_device_memory (std::move (storage), size);
+}
+
+GstMemory *
+opencl::acquire_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
+    const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify, GError **error)
+{
+  std::shared_ptr<Storage> storage =
+      gst_opencl_context_get_acquired_buffers (
+          context, &std::make_shared<AcquiredBuffers>)
+          .acquire (context, handle, size, calls, user_data, notify, error);
+  return storage ? new_device_memory (std::move (storage), size) : nullptr;
+}
+
+static GstMemory *
+gst_opencl_allocator_alloc (
+    GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  GstOpenCLAllocator *self = GST_OPENCL_ALLOCATOR (allocator);
+  GError *error = nullptr;
+  GstOpenCLContext *context =
+      self->context ? GST_OPENCL_CONTEXT (gst_object_ref (self->context))
+                    : gst_opencl_context_new (GST_OPENCL_DEVICE_DEFAULT, &error);
+  GstMemory *memory =
+      context ? allocate_memory (context, self->host,
+          size + params->prefix + params->padding, Contents::undefined, &error)
+              : nullptr;
+  gst_clear_object (&context);
+  if (!memory) {
+    GST_ERROR_OBJECT (self, "%s", error->message);
+    g_clear_error (&error);
+    return nullptr;
+  }
+  gst_memory_resize (memory, params->prefix, size);
+  return memory;
+}
+
+static void
+gst_opencl_allocator_free (GstAllocator *allocator, GstMemory *memory)
+{
+  delete reinterpret_cast<StoredMemory *> (memory);
+}
+
+/* Queue for commands between a GST_MAP_OPENCL map and its unmap, which orders them with
+ * all others. */
+static cl_command_queue
+mapped_queue (Storage &storage)
+{
+  return gst_opencl_context_get_queue (storage.context, GST_OPENCL_QUEUE_COMPUTE);
+}
+
+static gpointer
+map_to_device (GstMemory *memory, GstMapFlags access, GError **error)
+{
+  DeviceStorage &storage = device_storage (memory);
+  if (!storage.begin (mapped_queue (storage), access, error))
+    return nullptr;
+  /* gst_memory_map() adds the offset; GstMapInfo.data is to be the cl_mem itself. */
+  return reinterpret_cast<guint8 *> (storage.handle ()) - memory->offset;
+}
+
+/* Reports a failed map to the element that allocated the frame, which posts an error. A
+ * map for reading then succeeds with a size of 0, because some elements do not check
+ * maps: theoraenc and vp8enc of GStreamer 1.22.0 would crash. An element that also
+ * ignores the size reads zeros, never old contents. @error is (transfer full). */
+static gpointer
+fail_to_map (GstMemory *memory, GstMapInfo *info, GError *error)
+{
+  Storage &storage = storage_of (memory);
+  guint8 *zeros = nullptr;
+
+  GST_ERROR_OBJECT (memory->allocator, "cannot map: %s", error->message);
+  if (storage.report_to_owner (error) && !(info->flags & GST_MAP_WRITE))
+    zeros = storage.zeros (memory->maxsize);
+  if (!zeros)
+    return nullptr;
+  info->size = info->maxsize = 0;
+  info->user_data[0] = zeros; /* makes unmap do nothing */
+  return zeros;
+}
+
+static gpointer
+gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
+{
+  GError *error = nullptr;
+  gpointer data;
+
+  info->user_data[0] = nullptr;
+  if (!(info->flags & GST_MAP_OPENCL))
+    data = storage_of (memory).map_sync (info->flags, &error);
+  else if (gst_is_opencl_memory (memory))
+    data = map_to_device (memory, info->flags, &error);
+  else
+    data = nullptr; /* host memory has no cl_mem that a kernel can use */
+
+  return error ? fail_to_map (memory, info, error) : data;
+}
+
+/* Waits for the commands that use the memory, because no event can be recorded for
+ * them. */
+static void
+fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
+{
+  GError *error = nullptr;
+
+  finish_with_timeout (queue);
+  gst_opencl_check (code, "clEnqueueBarrierWithWaitList", &error);
+  GST_ERROR_OBJECT (memory->allocator, "cannot unmap: %s", error->message);
+  storage_of (memory).report_to_owner (error);
+}
+
+static void
+gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
+{
+  Storage &storage = storage_of (memory);
+  if (info->user_data[0])
+    return;
+  if (!(info->flags & GST_MAP_OPENCL)) {
+    storage.unmap (info->flags);
+    return;
+  }
+  cl_command_queue queue = mapped_queue (storage);
+  cl_event event;
+  cl_int code = opencl::enqueue_end (queue, &event);
+  if (code != CL_SUCCESS) {
+    fail_to_unmap (memory, queue, code);
+    return;
+  }
+  clFlush (queue);
+  storage.end (queue, info->flags, event);
+  clReleaseEvent (event);
+}
+
+static GstMemory *
+gst_opencl_allocator_share (GstMemory *memory, gssize offset, gssize size)
+{
+  GstMemory *parent = memory->parent ? memory->parent : memory;
+  gsize bytes = size == -1 ? memory->size - offset : gsize (size);
+
+  return new_memory (memory->allocator,
+      reinterpret_cast<StoredMemory *> (memory)->storage, parent,
+      GstMemoryFlags (
+          GST_MINI_OBJECT_FLAGS (parent) | GST_MINI_OBJECT_FLAG_LOCK_READONLY),
+      memory->maxsize, memory->offset + offset, bytes);
+}
+
+static GstMemory *
+gst_opencl_allocator_copy (GstMemory *memory, gssize offset, gssize size)
+{
+  GError *error = nullptr;
+  gsize bytes = size == -1 ? memory->size - offset : gsize (size);
+  GstMemory *copy = gst_opencl_memory_new (storage_of (memory).context, bytes, &error);
+
+  if (copy && bytes > 0
+      && !gst_opencl_memory_copy_async (copy, 0, memory, offset, bytes, nullptr, &error))
+    g_clear_pointer (&copy, gst_memory_unref);
+  if (error) {
+    GST_ERROR_OBJECT (memory->allocator, "cannot copy: %s", error->message);
+    g_clear_error (&error);
+  }
+  return copy;
+}
+
+static void
+gst_opencl_allocator_finalize (GObject *object)
+{
+  gst_clear_object (&GST_OPENCL_ALLOCATOR (object)->context);
+  G_OBJECT_CLASS (gst_opencl_allocator_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_allocator_class_init (GstOpenCLAllocatorClass *klass)
+{
+  GstAllocatorClass *allocator_class = GST_ALLOCATOR_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_allocator_finalize;
+  allocator_class->alloc = gst_opencl_allocator_alloc;
+  allocator_class->free = gst_opencl_allocator_free;
+}
+
+static void
+gst_opencl_allocator_init (GstOpenCLAllocator *self)
+{
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  allocator->mem_map_full = gst_opencl_allocator_map;
+  allocator->mem_unmap_full = gst_opencl_allocator_unmap;
+  allocator->mem_share = gst_opencl_allocator_share;
+  GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+/* `context` is (nullable). */
+static GstAllocator *
+make_allocator (GstOpenCLContext *context, gboolean host)
+{
+  auto *self = static_cast<GstOpenCLAllocator *> (
+      g_object_new (GST_TYPE_OPENCL_ALLOCATOR, nullptr));
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  gst_object_ref_sink (self);
+  if (context)
+    self->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
+  self->host = host;
+  allocator->mem_type = host ? GST_OPENCL_HOST_MEMORY_NAME : GST_OPENCL_MEMORY_NAME;
+  /* GStreamer's default implementation copies host memory to system memory. */
+  if (!host)
+    allocator->mem_copy = gst_opencl_allocator_copy;
+  return allocator;
+}
+
+/* Registers an allocator for gst_allocator_find(). It holds no context, so that it keeps
+ * no device in use. */
+static void
+register_allocator (gboolean host)
+{
+  GstAllocator *allocator = make_allocator (nullptr, host);
+  GST_OBJECT_FLAG_SET (allocator, GST_OBJECT_FLAG_MAY_BE_LEAKED);
+  gst_allocator_register (allocator->mem_type, allocator);
+}
+
+GstAllocator *
+gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host)
+{
+  static std::once_flag registered;
+
+  std::call_once (registered, [] {
+    register_allocator (FALSE);
+    register_allocator (TRUE);
+  });
+  return make_allocator (context, host);
+}

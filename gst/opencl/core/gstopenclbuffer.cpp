@@ -1,0 +1,556 @@
+/* Copies of whole buffers between host and device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <gst/opencl/gstopenclbuffer.h>
+
+#include "planelayout.hpp"
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/core/timeout.hpp>
+#include <gst/opencl/core/stagingring.hpp>
+#include <gst/opencl/base/gstopenclmemory-private.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+using opencl::PlaneLayout;
+using opencl::PlaneLayouts;
+using opencl::Profiled;
+using opencl::StagingRing;
+
+namespace command = opencl::command;
+
+namespace {
+/* A buffer mapped for the CPU. The last reference unmaps and unrefs it. */
+struct MappedBuffer {
+  GstBuffer *buffer = nullptr;
+  GstMapInfo map;
+
+  ~MappedBuffer ()
+  {
+    if (!buffer)
+      return;
+    gst_buffer_unmap (buffer, &map);
+    gst_buffer_unref (buffer);
+  }
+};
+
+std::unique_ptr<MappedBuffer>
+map_for_cpu (GstBuffer *buffer, GstMapFlags access, GError **error)
+{
+  auto mapped = std::make_unique<MappedBuffer> ();
+  if (!gst_buffer_map (buffer, &mapped->map, access)) {
+    if (error && !*error)
+      g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+          "Cannot map a frame's memory for the CPU");
+    return nullptr;
+  }
+  mapped->buffer = gst_buffer_ref (buffer);
+  return mapped;
+}
+
+/* Plan of one buffer copy */
+struct Copy {
+  GstOpenCLContext *context;
+  GstBuffer *source;
+  GstMemory *destination;
+  gsize size; /* number of bytes if as_is */
+  bool as_is; /* source and destination have the same layout */
+  PlaneLayouts from;
+  PlaneLayouts to;
+};
+
+bool
+is_in_context (GstMemory *memory, GstOpenCLContext *context)
+{
+  return (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory))
+         && gst_opencl_context_get_handle (gst_opencl_memory_get_context (memory))
+                == gst_opencl_context_get_handle (context);
+}
+
+/* Returns whether every memory of the source can be copied without the CPU. */
+bool
+is_transferable (const Copy &copy)
+{
+  const bool to_host = gst_is_opencl_host_memory (copy.destination);
+  for (guint i = 0; i < gst_buffer_n_memory (copy.source); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (copy.source, i);
+    if (!is_in_context (memory, copy.context)
+        || (to_host && gst_is_opencl_host_memory (memory)))
+      return false;
+  }
+  return true;
+}
+
+/* Keeps only the last event, because the queue is in order. */
+void
+keep_last (cl_event *last, cl_event event)
+{
+  if (*last)
+    clReleaseEvent (*last);
+  *last = event;
+}
+
+bool
+transfer_memories (const Copy &copy, cl_event *event, GError **error)
+{
+  gsize done = 0;
+  for (guint i = 0; i < gst_buffer_n_memory (copy.source); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (copy.source, i);
+    gsize size = std::min (memory->size, copy.size - done);
+    cl_event copied = nullptr;
+    if (size == 0)
+      continue;
+    if (!gst_opencl_memory_copy_async (
+            copy.destination, done, memory, 0, size, &copied, error))
+      return false;
+    keep_last (event, copied);
+    done += size;
+  }
+  return true;
+}
+
+/* --- commands --- */
+
+/* Source or destination of a copy: device memory, or bytes on the host */
+struct End {
+  cl_mem device; /* or nullptr */
+  guint8 *host;
+  gsize offset;
+};
+
+End
+end_of (GstMemory *memory)
+{
+  if (gst_is_opencl_memory (memory))
+    return {gst_opencl_memory_get_handle (memory), nullptr,
+        gst_opencl_memory_get_offset (memory)};
+  return {nullptr, gst_opencl_host_memory_get_data (memory), 0};
+}
+
+cl_int
+enqueue_bytes (cl_command_queue queue, const End &to, gsize to_offset, const End &from,
+    gsize from_offset, gsize size, cl_event *event)
+{
+  to_offset += to.offset;
+  from_offset += from.offset;
+  if (!from.device)
+    return clEnqueueWriteBuffer (queue, to.device, CL_FALSE, to_offset, size,
+        from.host + from_offset, 0, nullptr, Profiled (queue, command::upload, event));
+  if (!to.device)
+    return clEnqueueReadBuffer (queue, from.device, CL_FALSE, from_offset, size,
+        to.host + to_offset, 0, nullptr, Profiled (queue, command::download, event));
+  return clEnqueueCopyBuffer (queue, from.device, to.device, from_offset, to_offset, size,
+      0, nullptr, Profiled (queue, command::copy, event));
+}
+
+/* Origin of a plane, as an argument of the clEnqueue...BufferRect() functions */
+struct Origin {
+  gsize at[3];
+
+  Origin (const End &end, const PlaneLayout &plane)
+      : at{(end.offset + plane.offset) % plane.stride,
+          (end.offset + plane.offset) / plane.stride, 0}
+  {
+  }
+};
+
+cl_int
+enqueue_rows (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
+    const End &from, const PlaneLayout &from_plane, gsize lines)
+{
+  const Origin target (to, to_plane), start (from, from_plane);
+  const gsize region[3] = {from_plane.row_bytes, lines, 1};
+  if (!from.device)
+    return clEnqueueWriteBufferRect (queue, to.device, CL_FALSE, target.at, start.at,
+        region, to_plane.stride, 0, from_plane.stride, 0, from.host, 0, nullptr,
+        Profiled (queue, command::upload));
+  if (!to.device)
+    return clEnqueueReadBufferRect (queue, from.device, CL_FALSE, start.at, target.at,
+        region, from_plane.stride, 0, to_plane.stride, 0, to.host, 0, nullptr,
+        Profiled (queue, command::download));
+  return clEnqueueCopyBufferRect (queue, from.device, to.device, start.at, target.at,
+      region, from_plane.stride, 0, to_plane.stride, 0, 0, nullptr,
+      Profiled (queue, command::copy));
+}
+
+/* Copies the last row separately: NVIDIA's driver requires its whole stride to be inside
+ * the buffer, but a frame may end with the last pixel. */
+cl_int
+enqueue_plane (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
+    const End &from, const PlaneLayout &from_plane, cl_event *event)
+{
+  gsize last = from_plane.rows - 1;
+  if (last > 0) {
+    cl_int code = enqueue_rows (queue, to, to_plane, from, from_plane, last);
+    if (code != CL_SUCCESS)
+      return code;
+  }
+  return enqueue_bytes (queue, to, to_plane.offset + last * to_plane.stride, from,
+      from_plane.offset + last * from_plane.stride, from_plane.row_bytes, event);
+}
+
+void
+count_copy (const End &to, const End &from, gsize bytes)
+{
+  if (!from.device)
+    gst_opencl_count_upload (bytes);
+  else if (!to.device)
+    gst_opencl_count_download (bytes);
+  else
+    gst_opencl_count_launches (1);
+}
+
+bool
+enqueue_copy (const Copy &copy, cl_command_queue queue, const End &to, const End &from,
+    cl_event *event, GError **error)
+{
+  cl_event done = nullptr;
+
+  if (copy.as_is) {
+    if (!gst_opencl_check (
+            enqueue_bytes (queue, to, 0, from, 0, copy.size, &done), "a copy", error))
+      return false;
+    keep_last (event, done);
+    count_copy (to, from, copy.size);
+    return true;
+  }
+  for (guint p = 0; p < copy.from.n_planes; p++) {
+    const PlaneLayout &from_plane = copy.from.planes[p], &to_plane = copy.to.planes[p];
+    if (!gst_opencl_check (enqueue_plane (queue, to, to_plane, from, from_plane, &done),
+            "a copy of rows", error))
+      return false;
+    keep_last (event, done);
+    count_copy (to, from, from_plane.row_bytes * from_plane.rows);
+  }
+  return true;
+}
+
+/* --- uploads through pinned memory --- */
+
+/* Rows are staged together with the padding between them, so at most half may be
+ * padding. */
+bool
+fits_staging (const PlaneLayout &plane)
+{
+  return plane.stride <= StagingRing::block_size && plane.stride <= 2 * plane.row_bytes;
+}
+
+/* Returns the staging ring for `copy`, or nullptr if a direct upload is faster. */
+StagingRing *
+staging_for (const Copy &copy)
+{
+  StagingRing *ring = gst_opencl_context_get_staging_ring (copy.context);
+  const bool is_pinned = gst_buffer_n_memory (copy.source) == 1 && is_transferable (copy);
+
+  if (!ring || is_pinned || copy.size < StagingRing::smallest_frame)
+    return nullptr;
+  if (!copy.as_is
+      && !std::all_of (
+          copy.from.planes, copy.from.planes + copy.from.n_planes, fits_staging))
+    return nullptr;
+  return ring->is_usable () ? ring : nullptr;
+}
+
+/* Upload of one frame in pieces */
+struct StagedUpload {
+  StagingRing &ring;
+  cl_command_queue queue;
+  End to;
+  const guint8 *from;
+  cl_event *last;
+  GError **error;
+
+  /* `enqueue (staged, event)` uploads the `size` bytes from `offset` on. */
+  template <typename Enqueue> bool stage (gsize offset, gsize size, Enqueue enqueue)
+  {
+    StagingRing::Slot *slot = ring.fill (from + offset, size, error);
+    cl_event done = nullptr;
+    if (!slot)
+      return false;
+    bool enqueued = gst_opencl_check (
+        enqueue (End{nullptr, slot->block->data (), 0}, &done), "a staged copy", error);
+    clFlush (queue);
+    ring.give_back (*slot, queue, done);
+    if (done)
+      keep_last (last, done);
+    return enqueued;
+  }
+};
+
+/* Divides `whole` into the fewest pieces of at most `most`, all about equally large.
+ * Returns the size of a piece. */
+gsize
+piece_of (gsize whole, gsize most)
+{
+  gsize pieces = (whole + most - 1) / most;
+  return (whole + pieces - 1) / pieces;
+}
+
+bool
+stage_bytes (StagedUpload &upload, gsize size)
+{
+  constexpr gsize page = 4096;
+  gsize piece = piece_of (size, StagingRing::block_size);
+  piece = (piece + page - 1) / page * page;
+  for (gsize done = 0; done < size; done += piece) {
+    gsize bytes = std::min (piece, size - done);
+    auto enqueue = [&] (const End &staged, cl_event *event) {
+      return enqueue_bytes (upload.queue, upload.to, done, staged, 0, bytes, event);
+    };
+    if (!upload.stage (done, bytes, enqueue))
+      return false;
+  }
+  return true;
+}
+
+bool
+stage_plane (StagedUpload &upload, const PlaneLayout &from, const PlaneLayout &to)
+{
+  gsize most = (StagingRing::block_size - from.row_bytes) / from.stride + 1;
+  gsize piece = piece_of (from.rows, most);
+  for (gsize row = 0; row < from.rows; row += piece) {
+    gsize rows = std::min (piece, from.rows - row);
+    PlaneLayout lines{0, from.stride, from.row_bytes, rows};
+    PlaneLayout target{to.offset + row * to.stride, to.stride, to.row_bytes, rows};
+    auto enqueue = [&] (const End &staged, cl_event *event) {
+      return enqueue_plane (upload.queue, upload.to, target, staged, lines, event);
+    };
+    if (!upload.stage (from.offset + row * from.stride,
+            (rows - 1) * from.stride + from.row_bytes, enqueue))
+      return false;
+  }
+  return true;
+}
+
+/* The source may be reused once this returns. */
+bool
+enqueue_staged (const Copy &copy, StagedUpload upload)
+{
+  if (copy.as_is) {
+    if (!stage_bytes (upload, copy.size))
+      return false;
+    gst_opencl_count_upload (copy.size);
+    return true;
+  }
+  for (guint p = 0; p < copy.from.n_planes; p++) {
+    const PlaneLayout &plane = copy.from.planes[p];
+    if (!stage_plane (upload, plane, copy.to.planes[p]))
+      return false;
+    gst_opencl_count_upload (plane.row_bytes * plane.rows);
+  }
+  return true;
+}
+
+/* Does not wait for this upload: either the bytes are staged, or the source stays mapped
+ * until the device has read it. */
+bool
+upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
+{
+  StagingRing *ring = staging_for (copy);
+  std::unique_ptr<MappedBuffer> mapped = map_for_cpu (copy.source, GST_MAP_READ, error);
+  if (!mapped)
+    return false;
+  cl_command_queue queue =
+      gst_opencl_context_get_thread_queue (copy.context, GST_OPENCL_QUEUE_UPLOAD);
+
+  if (!gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
+    return false;
+  const End to = end_of (copy.destination);
+  bool enqueued =
+      ring ? enqueue_staged (copy, {*ring, queue, to, mapped->map.data, event, error})
+           : enqueue_copy (copy, queue, to, {nullptr, mapped->map.data, 0}, event, error);
+  clFlush (queue);
+  if (!enqueued)
+    opencl::finish_with_timeout (queue); /* enqueued parts may still read the source */
+  if (*event)
+    gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
+  if (*event && !ring) {
+    gst_opencl_context_release_after (
+        copy.context, *event,
+        [] (gpointer data) { delete static_cast<MappedBuffer *> (data); },
+        mapped.release ());
+  }
+  return enqueued;
+}
+
+/* Copies from one device memory whose plane layout differs from that of the
+ * destination. */
+bool
+copy_rows_from_device (const Copy &copy, cl_event *event, GError **error)
+{
+  GstMemory *source = gst_buffer_peek_memory (copy.source, 0);
+  cl_command_queue queue = gst_opencl_context_get_thread_queue (
+      copy.context, gst_is_opencl_memory (copy.destination) ? GST_OPENCL_QUEUE_COMPUTE
+                                                            : GST_OPENCL_QUEUE_DOWNLOAD);
+
+  if (!gst_opencl_memory_begin (source, queue, GST_MAP_READ, error)
+      || !gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
+    return false;
+  bool enqueued = enqueue_copy (
+      copy, queue, end_of (copy.destination), end_of (source), event, error);
+  clFlush (queue);
+  if (*event) {
+    gst_opencl_memory_end (source, queue, GST_MAP_READ, *event);
+    gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
+  }
+  return enqueued;
+}
+
+bool
+copy_on_cpu (const Copy &copy, GError **error)
+{
+  std::unique_ptr<MappedBuffer> from = map_for_cpu (copy.source, GST_MAP_READ, error);
+  if (!from)
+    return false;
+  GstMapInfo to;
+  if (!gst_memory_map (copy.destination, &to, GST_MAP_WRITE)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
+        "Cannot map a frame's memory for the CPU");
+    return false;
+  }
+  if (copy.as_is)
+    memcpy (to.data, from->map.data, copy.size);
+  for (guint p = 0; !copy.as_is && p < copy.from.n_planes; p++) {
+    const PlaneLayout &source = copy.from.planes[p], &target = copy.to.planes[p];
+    for (gsize row = 0; row < source.rows; row++)
+      memcpy (to.data + target.offset + row * target.stride,
+          from->map.data + source.offset + row * source.stride, source.row_bytes);
+  }
+  gst_memory_unmap (copy.destination, &to);
+  return true;
+}
+
+bool
+check_destination (GstOpenCLContext *context, GstBuffer *destination, GError **error)
+{
+  guint n = gst_buffer_n_memory (destination);
+  GstMemory *memory = n == 1 ? gst_buffer_peek_memory (destination, 0) : nullptr;
+  if (memory && is_in_context (memory, context))
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "Cannot copy to %u memories of type %s: expected one of device memory or "
+      "pinned host memory of the context on %s",
+      n, memory ? memory->allocator->mem_type : "various",
+      gst_opencl_context_get_device_name (context));
+  return false;
+}
+
+bool
+plan (Copy &copy, GstBuffer *destination, const GstVideoInfo *info, GError **error)
+{
+  gsize room = gst_buffer_get_size (destination);
+
+  if (!check_destination (copy.context, destination, error))
+    return false;
+  copy.destination = gst_buffer_peek_memory (destination, 0);
+  copy.size = gst_buffer_get_size (copy.source);
+  copy.as_is = true;
+  if (info) {
+    if (!opencl::layout_of (copy.source, info, copy.from, error)
+        || !opencl::layout_of (destination, info, copy.to, error))
+      return false;
+    copy.as_is = copy.from == copy.to;
+    copy.size = std::min (copy.size, room); /* the rest is padding after the last row */
+  }
+  if (copy.as_is && copy.size > room) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "A frame has %" G_GSIZE_FORMAT " bytes, expected at most %" G_GSIZE_FORMAT,
+        copy.size, room);
+    return false;
+  }
+  return true;
+}
+
+bool
+is_one_device_memory (const Copy &copy)
+{
+  return gst_buffer_n_memory (copy.source) == 1
+         && gst_is_opencl_memory (gst_buffer_peek_memory (copy.source, 0));
+}
+} // namespace
+
+gboolean
+gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
+    GstBuffer *source, const GstVideoInfo *info, cl_event *event, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (destination) && GST_IS_BUFFER (source), FALSE);
+  g_return_val_if_fail (event != nullptr, FALSE);
+
+  Copy copy{context, source};
+  *event = nullptr;
+  if (!plan (copy, destination, info, error))
+    return FALSE;
+  if (copy.as_is && copy.size == 0)
+    return TRUE;
+
+  bool transferable = is_transferable (copy);
+  bool copied;
+  if (transferable && copy.as_is)
+    copied = transfer_memories (copy, event, error);
+  else if (transferable && is_one_device_memory (copy))
+    copied = copy_rows_from_device (copy, event, error);
+  else if (gst_is_opencl_memory (copy.destination))
+    copied = upload_from_cpu (copy, event, error);
+  else
+    copied = copy_on_cpu (copy, error);
+
+  if (!copied && *event) {
+    clReleaseEvent (*event);
+    *event = nullptr;
+  }
+  return copied;
+}
+
+/* Returns whether the layout is that of the caps, so that GstVideoMeta is not needed. */
+static bool
+has_default_layout (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  for (guint p = 0; meta && p < meta->n_planes; p++) {
+    if (meta->offset[p] != GST_VIDEO_INFO_PLANE_OFFSET (info, p)
+        || meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p))
+      return false;
+  }
+  return gst_buffer_get_size (buffer) == GST_VIDEO_INFO_SIZE (info);
+}
+
+gboolean
+gst_opencl_buffer_get_handle (GstBuffer *buffer, cl_mem *handle, gsize *offset)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer) && handle, FALSE);
+  GstMemory *memory =
+      gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
+
+  if (!gst_is_opencl_memory (memory))
+    return FALSE;
+  *handle = gst_opencl_memory_get_handle (memory);
+  if (offset)
+    *offset = gst_opencl_memory_get_offset (memory);
+  return TRUE;
+}
+
+gboolean
+gst_opencl_buffer_is_host_visible (GstOpenCLContext *context, GstBuffer *buffer,
+    const GstVideoInfo *info, gboolean any_layout)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
+
+  if (!gst_opencl_context_shares_host_memory (context)
+      || gst_buffer_n_memory (buffer) != 1)
+    return FALSE;
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  if (!gst_is_opencl_memory (memory) || !is_in_context (memory, context))
+    return FALSE;
+  PlaneLayouts layout;
+  return !info
+         || (opencl::layout_of (buffer, info, layout, nullptr)
+             && (any_layout || has_default_layout (buffer, info)));
+}

@@ -1,0 +1,188 @@
+/* C++ wrapper of GstOpenCLKernel: typed arguments, and variants for frame alignments
+ *
+ * Not installed: public headers contain no C++ types.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclkernel.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/device/gstopenclkernel-private.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace opencl {
+/* Number of work-groups and their maximum size. If the device allows fewer work-items,
+ * the rows of a group are halved first, then its columns. */
+struct Groups {
+  gsize columns, rows;
+  gsize items, item_rows = 1;
+};
+
+/* A local memory argument */
+struct LocalMemory {
+  gsize bytes;
+};
+
+class Kernel;
+
+/* A value that sets several arguments of a kernel, such as a frame of several planes */
+class ArgumentGroup {
+public:
+  virtual ~ArgumentGroup () = default;
+  virtual bool set (Kernel &kernel, cl_uint &index, GError **error) const = 0;
+  /* Returns a frame to which the kernel's ALIGNMENT applies, too. (nullable) */
+  virtual const GstOpenCLFrame *aligned () const = 0;
+};
+
+class Kernel {
+public:
+  /* Maximum work-group size of enqueue(). Larger groups hide no more latency, and leave
+   * more work-items idle at the end of a row. */
+  static constexpr gsize largest_group = 256;
+
+  bool create (GstOpenCLContext *context, const char *resource, const char *name,
+      const char *options, GError **error);
+  /* The same for OpenCL C that is not in a resource */
+  bool create_from_source (GstOpenCLContext *context, const char *source,
+      const char *name, const char *options, GError **error);
+  bool created () const { return kernel != nullptr; }
+
+  bool allows (gsize group) const
+  {
+    return group <= gst_opencl_kernel_get_group_size (kernel.get ());
+  }
+
+  /* `value` must have exactly the type that the kernel declares. A buffer is a cl_mem. A
+   * frame is a const GstOpenCLFrame *, of which the first plane is set. Advances `index`
+   * past the argument. */
+  template <typename Argument>
+  bool set (cl_uint &index, const Argument &value, GError **error)
+  {
+    static_assert (!std::is_pointer_v<Argument>, "a cl_mem or a const GstOpenCLFrame *");
+    if constexpr (std::is_base_of_v<ArgumentGroup, Argument>)
+      return value.set (*this, index, error);
+    else
+      return gst_opencl_kernel_set_value (
+          kernel.get (), index++, sizeof value, &value, error);
+  }
+  bool set (cl_uint &index, cl_mem buffer, GError **error);
+  bool set (cl_uint &index, const GstOpenCLFrame *frame, GError **error);
+  bool set (cl_uint &index, const LocalMemory &memory, GError **error);
+
+  /* Sets all arguments, in the kernel's order */
+  template <typename... Arguments>
+  bool set_all ([[maybe_unused]] GError **error, const Arguments &...arguments)
+  {
+    [[maybe_unused]] cl_uint index = 0;
+    return (set (index, arguments, error) && ...);
+  }
+
+  cl_kernel handle () const { return gst_opencl_kernel_get_handle (kernel.get ()); }
+
+  bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
+  {
+    return gst_opencl_kernel_launch (kernel.get (), queue, columns, rows, error);
+  }
+  bool enqueue_groups (cl_command_queue queue, Groups groups, GError **error);
+
+  /* Launches in three dimensions, for a kernel that is built for work-groups of `local`.
+   * `global` is in work-items. */
+  bool enqueue_box (cl_command_queue queue, const gsize (&global)[3],
+      const gsize (&local)[3], GError **error)
+  {
+    return gst_opencl_launch (
+        queue, gst_opencl_kernel_get_handle (kernel.get ()), 3, global, local, error);
+  }
+
+  /* set_all() and enqueue() */
+  template <typename... Arguments>
+  bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
+      const Arguments &...arguments)
+  {
+    return set_all (error, arguments...) && enqueue (queue, columns, rows, error);
+  }
+
+  template <typename... Arguments>
+  bool launch_groups (cl_command_queue queue, const Groups &groups, GError **error,
+      const Arguments &...arguments)
+  {
+    return set_all (error, arguments...) && enqueue_groups (queue, groups, error);
+  }
+
+  /* Launches in one dimension, for a kernel that is built for work-groups of size
+   * `group` */
+  template <typename... Arguments>
+  bool launch_groups (cl_command_queue queue, gsize groups, gsize group, GError **error,
+      const Arguments &...arguments)
+  {
+    const gsize global = groups * group;
+    return set_all (error, arguments...)
+           && gst_opencl_launch (queue, gst_opencl_kernel_get_handle (kernel.get ()), 1,
+               &global, &group, error);
+  }
+
+private:
+  struct Free {
+    void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_unref (kernel); }
+  };
+
+  std::unique_ptr<GstOpenCLKernel, Free> kernel;
+};
+
+/* A kernel with one variant for each alignment of its frame arguments. All their offsets
+ * and strides are multiples of the build option ALIGNMENT. A variant is built at its
+ * first use. */
+class FrameKernel {
+public:
+  /* `alignments` are in descending order, and the last is 1. The context must outlive
+   * this. */
+  void prepare (GstOpenCLContext *context, const char *resource, const char *name,
+      const std::string &options, std::initializer_list<gsize> alignments = {16, 4, 1});
+
+  /* Returns the variant for these frames. (nullable) */
+  Kernel *variant (std::initializer_list<const GstOpenCLFrame *> frames, GError **error);
+
+  template <typename... Arguments>
+  bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
+      const Arguments &...arguments)
+  {
+    Kernel *kernel = variant ({frame_of (arguments)...}, error);
+    return kernel && kernel->launch (queue, columns, rows, error, arguments...);
+  }
+
+  template <typename... Arguments>
+  bool launch_groups (cl_command_queue queue, const Groups &groups, GError **error,
+      const Arguments &...arguments)
+  {
+    Kernel *kernel = variant ({frame_of (arguments)...}, error);
+    return kernel && kernel->launch_groups (queue, groups, error, arguments...);
+  }
+
+private:
+  struct Variant {
+    gsize alignment;
+    Kernel kernel;
+  };
+
+  template <typename Argument>
+  static const GstOpenCLFrame *frame_of (const Argument &argument)
+  {
+    if constexpr (std::is_convertible_v<Argument, const GstOpenCLFrame *>)
+      return argument;
+    else if constexpr (std::is_base_of_v<ArgumentGroup, Argument>)
+      return argument.aligned ();
+    else
+      return nullptr;
+  }
+
+  GstOpenCLContext *context = nullptr;
+  std::string resource, name, options;
+  std::vector<Variant> variants;
+};
+} // namespace opencl

@@ -1,0 +1,191 @@
+/* Compiles kernels ahead of their first launch
+ *
+ * Drivers compile in clBuildProgram, which any thread may call while others launch. PoCL
+ * (3.1 to 7.1) compiles a kernel again at its first launch with a new work-group size.
+ * Meanwhile it holds a lock that every launch in the process needs
+ * (pocl_check_kernel_dlhandle_cache), so all pipelines stop for 0.3 to 0.9 s. PoCL keeps
+ * the result in its file cache. Therefore a separate process, gst-opencl-compile, fills
+ * that cache first.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <gst/opencl/device/compileonly.hpp>
+
+#include "helperprogram.hpp"
+#include <gst/opencl/core/busy.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fcntl.h>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <spawn.h>
+#include <string>
+#include <sys/wait.h>
+#include <vector>
+
+extern char **environ;
+
+namespace opencl {
+namespace {
+thread_local const std::atomic<bool> *compile_only = nullptr;
+
+const char *const compiler = "gst-opencl-compile";
+
+/* One compilation */
+struct Task {
+  std::string platform, device, kernel, options, source;
+  std::array<std::string, 3> local;
+};
+
+/* Finds the platform and device index of a PoCL device. Returns false for other
+ * drivers. */
+bool
+find_pocl_device (const cl::Device &wanted, Task &task)
+{
+  std::vector<cl::Platform> platforms;
+  std::vector<cl::Device> devices;
+  cl::Platform::get (&platforms);
+  for (gsize p = 0; p < platforms.size (); p++) {
+    if (platforms[p].getInfo<CL_PLATFORM_NAME> () != "Portable Computing Language"
+        || platforms[p].getDevices (CL_DEVICE_TYPE_ALL, &devices) != CL_SUCCESS)
+      continue;
+    for (gsize d = 0; d < devices.size (); d++) {
+      if (devices[d]() != wanted ())
+        continue;
+      task.platform = std::to_string (p);
+      task.device = std::to_string (d);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool
+describe (cl_kernel handle, guint dimensions, const gsize *local, Task &task)
+{
+  const cl::Kernel kernel (handle, true);
+  const cl::Program program = kernel.getInfo<CL_KERNEL_PROGRAM> ();
+  const std::vector<cl::Device> devices = program.getInfo<CL_PROGRAM_DEVICES> ();
+  if (devices.empty () || !find_pocl_device (devices[0], task))
+    return false;
+  task.kernel = kernel.getInfo<CL_KERNEL_FUNCTION_NAME> ();
+  task.options = program.getBuildInfo<CL_PROGRAM_BUILD_OPTIONS> (devices[0]);
+  task.source = program.getInfo<CL_PROGRAM_SOURCE> ();
+  for (guint d = 0; d < task.local.size (); d++)
+    task.local[d] = std::to_string (d < dimensions ? local[d] : 1);
+  return !task.source.empty ();
+}
+
+pid_t
+start (const std::string &path, const Task &task, int input)
+{
+  const std::string *const texts[] = {&path, &task.platform, &task.device, &task.kernel,
+      &task.local[0], &task.local[1], &task.local[2], &task.options};
+  std::vector<char *> arguments;
+  for (const std::string *text : texts)
+    arguments.push_back (const_cast<char *> (text->c_str ()));
+  arguments.push_back (nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init (&actions);
+  posix_spawn_file_actions_adddup2 (&actions, input, 0);
+  for (int output : {1, 2})
+    posix_spawn_file_actions_addopen (&actions, output, "/dev/null", O_WRONLY, 0);
+  pid_t child = -1;
+  if (posix_spawn (&child, path.c_str (), &actions, nullptr, arguments.data (), environ)
+      != 0)
+    child = -1;
+  posix_spawn_file_actions_destroy (&actions);
+  return child;
+}
+
+/* Waits for the child, which ends by itself. Kills it when `cancelled` is set. */
+void
+wait_for (pid_t child, const std::atomic<bool> &cancelled)
+{
+  const gulong poll = 5000; /* µs */
+  bool killed = false;
+  while (waitpid (child, nullptr, WNOHANG) == 0) {
+    if (cancelled && !killed)
+      killed = kill (child, SIGKILL) == 0;
+    g_usleep (poll);
+  }
+}
+
+/* Passes the source in a temporary file, because a pipe could break. */
+void
+run (const Task &task, const std::atomic<bool> &cancelled)
+{
+  static const std::string path = find_helper_program (compiler);
+  std::unique_ptr<FILE, int (*) (FILE *)> source (tmpfile (), fclose);
+  if (path.empty () || !source
+      || fwrite (task.source.data (), 1, task.source.size (), source.get ())
+             != task.source.size ()
+      || fflush (source.get ()) != 0 || fseek (source.get (), 0, SEEK_SET) != 0) {
+    GST_INFO ("%s was not found, or its source cannot be written", compiler);
+    return;
+  }
+  const pid_t child = start (path, task, fileno (source.get ()));
+  if (child > 0)
+    wait_for (child, cancelled);
+}
+
+/* Returns whether this process has not compiled `task` before. */
+bool
+is_first (const Task &task)
+{
+  static std::mutex lock;
+  static std::set<gsize> compiled;
+  std::string all;
+  for (const std::string *text : {&task.platform, &task.device, &task.kernel,
+           &task.local[0], &task.local[1], &task.local[2], &task.options, &task.source})
+    all += *text + '\n';
+  std::lock_guard<std::mutex> guard (lock);
+  return compiled.insert (std::hash<std::string> () (all)).second;
+}
+
+/* Compiles `kernel` for this work-group size. Failures are ignored, as the launch reports
+ * them. */
+void
+compile_ahead (cl_kernel kernel, guint dimensions, const gsize *local)
+{
+  Task task;
+  if (local && describe (kernel, dimensions, local, task) && !*compile_only
+      && is_first (task))
+    run (task, *compile_only);
+}
+} // namespace
+
+bool
+compiles_only ()
+{
+  return compile_only != nullptr;
+}
+
+cl_int
+enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+    const gsize *offset, const gsize *global, const gsize *local, cl_uint n_events,
+    const cl_event *events, cl_event *event)
+{
+  const Busy launching;
+  if (compiles_only ())
+    compile_ahead (kernel, dimensions, local);
+  /* VkFFT fills the tables of a plan by launches on its own queue: these must run. */
+  if (compiles_only () && !queue)
+    return CL_SUCCESS;
+  return clEnqueueNDRangeKernel (queue, kernel, dimensions, offset, global, local,
+      n_events, events, Profiled (queue, kernel, event));
+}
+} // namespace opencl
+
+gconstpointer
+gst_opencl_set_compile_only (gconstpointer cancelled)
+{
+  gconstpointer previous = opencl::compile_only;
+  opencl::compile_only = static_cast<const std::atomic<bool> *> (cancelled);
+  return previous;
+}
