@@ -213,4 +213,14 @@ write_private_file (const std::string &path, const std::string &contents)
   g_error_free (error);
   return false;
 }
+
+std::string
+checksum_of (const void *bytes, gsize size)
+{
+  gchar *text = g_compute_checksum_for_data (
+      G_CHECKSUM_SHA256, static_cast<const guchar *> (bytes), size);
+  const std::string checksum = text;
+  g_free (text);
+  return checksum;
+}
 } // namespace opencl

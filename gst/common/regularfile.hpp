@@ -51,4 +51,7 @@ bool is_private_folder (const std::string &folder);
  * fail. */
 bool read_private_file (const std::string &path, std::string &contents);
 bool write_private_file (const std::string &path, const std::string &contents);
+
+/* Returns the SHA-256 in hexadecimal digits, which names such files. */
+std::string checksum_of (const void *bytes, gsize size);
 } // namespace opencl

@@ -4,8 +4,6 @@
  */
 #include "arraycaps.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
-
 #include <algorithm>
 #include <cinttypes>
 

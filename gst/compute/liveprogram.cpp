@@ -9,6 +9,7 @@
 
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <utility>
 

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "program.hpp"
+
+#include <gst/opencl/gstopenclframe.h>
 #include "programsettings.hpp"
 
 namespace compute {

@@ -49,7 +49,8 @@
 #include "arraycaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/common/settings.hpp>
 
 #include <mutex>

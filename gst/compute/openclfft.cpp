@@ -43,7 +43,9 @@
 #include "elements.h"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/device/gstopenclfft.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_fft_filter_debug);
 #define GST_CAT_DEFAULT opencl_fft_filter_debug

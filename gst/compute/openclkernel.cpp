@@ -54,7 +54,8 @@
 #include "programcaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_debug);
 #define GST_CAT_DEFAULT opencl_kernel_debug

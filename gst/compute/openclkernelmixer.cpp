@@ -34,7 +34,8 @@
 #include "liveprogram.hpp"
 #include "programcaps.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/elements/gstopenclcombiner-private.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_mixer_debug);
 #define GST_CAT_DEFAULT opencl_kernel_mixer_debug

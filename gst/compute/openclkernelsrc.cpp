@@ -35,7 +35,8 @@
 #include "programcaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclsrc.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_src_debug);
 #define GST_CAT_DEFAULT opencl_kernel_src_debug

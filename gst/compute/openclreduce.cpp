@@ -47,7 +47,10 @@
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
  */
 #include "outputcaps.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace compute {
 bool

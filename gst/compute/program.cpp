@@ -10,8 +10,9 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
-#include <gst/opencl/device/gstopenclkernel-private.h>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
 #include <cmath>

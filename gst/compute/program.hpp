@@ -9,7 +9,7 @@
 #include "stream.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/device/localarguments.hpp>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
 
 #include <map>

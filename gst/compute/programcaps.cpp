@@ -6,7 +6,7 @@
 
 #include "expression/expression.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace compute {
 namespace {

@@ -7,6 +7,8 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/common/regularfile.hpp>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <CL/cl_ext.h>
 #include <cstring>

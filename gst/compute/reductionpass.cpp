@@ -5,6 +5,7 @@
 #include "reductionpass.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <algorithm>
 

@@ -5,6 +5,8 @@
 #include "scanner.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/kernel.hpp>
 
 #include <algorithm>
 

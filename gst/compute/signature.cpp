@@ -5,6 +5,7 @@
 #include "signature.hpp"
 
 #include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
 #include <cstring>

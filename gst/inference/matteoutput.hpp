@@ -8,6 +8,8 @@
 #include "videoinput.hpp"
 
 #include <gst/common/colorconversion.hpp>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace inference {
 class MatteOutput {

@@ -6,6 +6,8 @@
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 

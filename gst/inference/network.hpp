@@ -9,6 +9,7 @@
 #include "videoinput.hpp"
 
 #include <gst/common/arrayformat.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace inference {
 /* Outputs that are inputs of the next frame */

@@ -55,7 +55,8 @@
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <mutex>
 

@@ -5,8 +5,9 @@
 #include "tensormeta.hpp"
 
 #include <gst/analytics/analytics.h>
-#include <gst/opencl/base/endofqueue.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclbufferpool.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace inference {
 namespace {

@@ -9,6 +9,9 @@
 
 #include <gst/common/framesize.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 struct _GstKeyingDeferredChain {
   GstOpenCLDeferred parent;

@@ -100,7 +100,8 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/segmenttimes.hpp>
 #include <gst/common/transferfunction.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/device/selfcheck.hpp>
 
 #include <algorithm>

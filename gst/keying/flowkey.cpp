@@ -25,7 +25,9 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 

@@ -81,7 +81,7 @@
 #include <gst/common/segmenttimes.hpp>
 #include <gst/common/elementbin.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 

@@ -6,7 +6,8 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/gstopenclinflight.h>
 
 #include <algorithm>
 

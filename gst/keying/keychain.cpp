@@ -7,6 +7,8 @@
 #include "unkeyed.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "input/inputformat.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <mutex>
 

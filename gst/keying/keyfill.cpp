@@ -30,7 +30,7 @@
 #include <gst/common/interlacing.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/transfer/compositor/composition.hpp>
 
 #include <memory>

@@ -36,7 +36,7 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <algorithm>
 #include <cmath>

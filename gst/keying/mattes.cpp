@@ -5,6 +5,7 @@
 #include "mattes.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclfilter.h>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/mattes.cl"
 

@@ -29,7 +29,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/gaussian.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <cmath>
 

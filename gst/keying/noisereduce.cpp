@@ -26,7 +26,9 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 

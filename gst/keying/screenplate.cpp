@@ -5,6 +5,7 @@
 #include "screenplate.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "subjectcolors.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include "input/pixelformats.hpp"
 

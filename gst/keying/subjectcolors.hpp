@@ -6,7 +6,7 @@
 
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <string>
 

@@ -4,6 +4,9 @@
  */
 #include "unkeyed.hpp"
 
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclmemory.h>
+
 namespace keying {
 namespace {
 const GstOpenCLFrame opaque = {};

@@ -5,6 +5,8 @@
 #pragma once
 
 #include "input/inputformat.hpp"
+
+#include <gst/opencl/gstopenclframe.h>
 #include "input/readframe.hpp"
 
 namespace keying {

@@ -46,7 +46,7 @@
 #include <gst/common/npyfile.hpp>
 #include <gst/common/recordingsink.hpp>
 #include <gst/common/settings.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 GST_DEBUG_CATEGORY_STATIC (npy_sink_debug);
 #define GST_CAT_DEFAULT npy_sink_debug

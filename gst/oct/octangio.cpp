@@ -93,6 +93,7 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/frameaccess.h>
 
 #include "angio/alignment.hpp"
 #include "angio/flowfilter.hpp"

@@ -71,6 +71,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include "calibration/valuesfile.hpp"
 #include "depth/depthfilter.hpp"

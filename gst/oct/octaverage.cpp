@@ -40,6 +40,7 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include "depth/depthfilter.hpp"
 #include "depth/heldframes.hpp"

@@ -59,6 +59,7 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include "depth/depthfilter.hpp"
 #include "spectra/framebuffers.hpp"

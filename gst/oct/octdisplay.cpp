@@ -28,6 +28,8 @@
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
+
+#include <gst/opencl/gstopenclframe.h>
 #endif
 
 #include "depth/depthfilter.hpp"

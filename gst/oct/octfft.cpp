@@ -49,7 +49,10 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/device/gstopenclfft.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/device/preparation.hpp>
 #include <gst/opencl/device/selfcheck.hpp>

@@ -53,7 +53,7 @@
 
 #include <gst/common/recordingsink.hpp>
 #include <gst/common/settings.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
 

@@ -50,6 +50,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include "calibration/curvature.hpp"
 #include "calibration/interpolation.hpp"

@@ -59,7 +59,10 @@
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include "arrayfield.hpp"
 #include "elements.h"

@@ -52,7 +52,9 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/device/selfcheck.hpp>
 #include <gst/common/settings.hpp>
 

@@ -59,6 +59,8 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include "depth/depthfilter.hpp"
 #include "elements.h"

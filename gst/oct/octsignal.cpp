@@ -108,7 +108,8 @@
 #include <gst/common/segmenttimes.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include "arrayfield.hpp"
 #include "elements.h"

@@ -76,7 +76,8 @@
 #include "spectra/testspectra.hpp"
 #include "tissue/tissuetruth.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclsrc.h>
 #include <gst/common/settings.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (oct_test_src_debug);

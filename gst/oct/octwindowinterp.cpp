@@ -112,7 +112,10 @@
 #endif
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/device/preparation.hpp>
 #include <gst/common/settings.hpp>

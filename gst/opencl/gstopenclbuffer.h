@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/opencl-prelude.h>
 #include <gst/video/video.h>
 
 G_BEGIN_DECLS

@@ -9,9 +9,26 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_CONTEXT (gst_opencl_context_get_type ())
-GST_OPENCL_API
-G_DECLARE_FINAL_TYPE (
-    GstOpenCLContext, gst_opencl_context, GST, OPENCL_CONTEXT, GstObject)
+#define GST_OPENCL_CONTEXT(object)                                                       \
+  (G_TYPE_CHECK_INSTANCE_CAST ((object), GST_TYPE_OPENCL_CONTEXT, GstOpenCLContext))
+#define GST_IS_OPENCL_CONTEXT(object)                                                    \
+  (G_TYPE_CHECK_INSTANCE_TYPE ((object), GST_TYPE_OPENCL_CONTEXT))
+
+/* G_DECLARE_FINAL_TYPE() would repeat the typedef of opencl-prelude.h, which C99 forbids. */
+typedef struct {
+  GstObjectClass parent_class;
+} GstOpenCLContextClass;
+
+/**
+ * gst_opencl_context_get_type:
+ *
+ * Returns: the #GType of #GstOpenCLContext
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GType gst_opencl_context_get_type (void);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstOpenCLContext, gst_object_unref)
 
 /**
  * GST_OPENCL_CONTEXT_TYPE:

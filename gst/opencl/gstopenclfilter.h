@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/opencl/gstopenclkernel.h>
+#include <gst/opencl/gstopenclframe.h>
 
 G_BEGIN_DECLS
 

@@ -27,6 +27,9 @@ typedef struct _cl_mem *cl_mem;
 typedef struct _cl_program *cl_program;
 #endif
 
+/* A context is often only passed on, without the functions of gstopenclcontext.h. */
+typedef struct _GstOpenCLContext GstOpenCLContext;
+
 #ifndef GST_OPENCL_API
 #ifdef BUILDING_GST_OPENCL
 #define GST_OPENCL_API GST_API_EXPORT

@@ -9,6 +9,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/displayratio.hpp>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <cmath>
 #include <string>

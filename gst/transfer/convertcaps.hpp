@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #define CONVERT_FORMATS                                                                  \
   "RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, AYUV, YUY2, UYVY, I420, "   \

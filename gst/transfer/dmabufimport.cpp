@@ -6,6 +6,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclexternal.h>
 #include <gst/video/gstvideometa.h>
 
 #include <algorithm>

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
 #include <gst/video/video.h>
 
 /* Returns true if `buffer` is a single dma_buf, whatever its caps. Frames with one

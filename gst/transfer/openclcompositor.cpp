@@ -58,6 +58,8 @@
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/interlacing.hpp>
 #include <gst/common/settings.hpp>
+#include <gst/opencl/gstopenclaggregator.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/navigation.h>
 
 #include <vector>

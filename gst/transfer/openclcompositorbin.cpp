@@ -21,6 +21,8 @@
  * Since: 0.2
  */
 #include "compositor/compositorpad.h"
+
+#include <gst/opencl/gstopenclaggregator.h>
 #include "elements.h"
 #include "transferbin.hpp"
 

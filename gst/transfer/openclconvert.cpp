@@ -65,7 +65,7 @@
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/interlacing.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/video/navigation.h>

@@ -27,7 +27,7 @@
 #include "elements.h"
 #include "transferbin.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_bin_debug);
 #define GST_CAT_DEFAULT gst_opencl_filter_bin_debug

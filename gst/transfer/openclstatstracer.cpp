@@ -40,7 +40,7 @@
 #include "profilereport.hpp"
 
 #include <gst/gsttracerrecord.h>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
 
 #include <algorithm>
 #include <mutex>

@@ -11,7 +11,12 @@
 #include "transfercaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclexternal.h>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_transfer_debug);
 #define GST_CAT_DEFAULT gst_opencl_transfer_debug

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 G_BEGIN_DECLS
 

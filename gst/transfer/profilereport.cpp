@@ -5,6 +5,7 @@
 #include "profilereport.hpp"
 
 #include <gst/common/outermost.hpp>
+#include <gst/opencl/base/profile.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
 
 #include <map>
 #include <mutex>

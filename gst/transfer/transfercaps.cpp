@@ -6,7 +6,7 @@
 
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/common/drmformat.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <array>
 

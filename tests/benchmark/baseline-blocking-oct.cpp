@@ -5,7 +5,8 @@
 #include "baselines.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/device/gstopenclfft.h>
 
 #include <cmath>
 

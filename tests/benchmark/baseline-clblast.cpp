@@ -7,6 +7,8 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/libraries.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclcontext.h>
 
 #ifdef HAVE_CLBLAST
 #include <clblast_c.h>

@@ -6,6 +6,8 @@
 #include "ceilings.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
 

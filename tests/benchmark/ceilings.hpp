@@ -8,8 +8,6 @@
 #include "result.hpp"
 #include "statistics.hpp"
 
-#include <gst/opencl/opencl.h>
-
 namespace bench {
 /* Bandwidths in bytes per second */
 struct Ceilings {

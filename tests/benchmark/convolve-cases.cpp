@@ -10,6 +10,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <cstring>
 #include <fstream>

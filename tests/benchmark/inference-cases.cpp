@@ -6,6 +6,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "baselines.hpp"
+
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclcontext.h>
 #include "keyingchain.hpp"
 
 #include <gst/inference/network.hpp>

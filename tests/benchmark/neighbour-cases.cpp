@@ -6,7 +6,7 @@
 
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 
 namespace bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclcontext.h>
 
 namespace bench {
 namespace {

@@ -4,8 +4,6 @@
  */
 #include "octchain.hpp"
 
-#include <gst/opencl/opencl.h>
-
 namespace bench {
 namespace {
 std::string

@@ -5,7 +5,7 @@
 #include "run.hpp"
 
 #include <gst/app/gstappsink.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <chrono>
 

@@ -4,6 +4,8 @@
  */
 #include "session.hpp"
 
+#include <gst/opencl/gstopenclcontext.h>
+
 #include <cstdio>
 
 namespace bench {

@@ -7,7 +7,7 @@
 #include "statistics.hpp"
 
 #include <gst/base/gstpushsrc.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace bench {
 struct SourceState {

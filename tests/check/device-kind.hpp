@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/check/gstcheck.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <cstring>
 

@@ -7,7 +7,8 @@
 
 #include "harness.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace keying_frames {
 struct Pixel {

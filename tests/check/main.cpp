@@ -4,7 +4,7 @@
  */
 #include "harness.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <csignal>
 #include <cstdarg>

@@ -10,7 +10,7 @@
 
 #include "harness.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclcontext.h>
 
 namespace check {
 inline GstOpenCLContext *held_context = nullptr;

@@ -8,7 +8,9 @@
 
 #include "device-kind.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace check {
 /* Returns a context on the default device. A machine without one fails the test. */

@@ -6,7 +6,7 @@
 
 #include "harness.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace video {
 inline GstVideoInfo

@@ -4,7 +4,9 @@
  */
 #include "gstreamer.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 using fuzz::promise;
 

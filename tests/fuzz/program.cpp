@@ -8,7 +8,7 @@
 #include "input.hpp"
 
 #include "gst/compute/kernelsource.hpp"
-#include <gst/opencl/core/programsource.hpp>
+#include <gst/opencl/core/programs.hpp>
 
 using fuzz::promise;
 

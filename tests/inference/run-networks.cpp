@@ -13,6 +13,8 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
 #include <cmath>

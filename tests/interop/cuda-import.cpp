@@ -13,7 +13,10 @@
 #include <algorithm>
 #include <atomic>
 #include <dirent.h>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/gstopenclexternal.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <iostream>
 #include <memory>
 #include <stdexcept>

@@ -7,6 +7,7 @@
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
 

@@ -8,6 +8,7 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace compute {
 template <typename T>

@@ -7,6 +7,7 @@
 #include "../macro.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 

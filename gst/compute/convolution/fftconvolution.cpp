@@ -7,6 +7,7 @@
 
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 namespace compute {
 namespace {

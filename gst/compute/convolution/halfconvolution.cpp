@@ -8,6 +8,7 @@
 
 #include <gst/common/halfnumber.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <algorithm>
 

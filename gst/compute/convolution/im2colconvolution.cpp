@@ -4,6 +4,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolvemethods.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclerror.h>
 #include "convolvestages.hpp"
 
 #include <algorithm>

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolvemethods.hpp"
+
+#include <gst/opencl/gstopenclerror.h>
 #include "convolvestages.hpp"
 
 #include <cmath>

@@ -6,6 +6,8 @@
 #include "convolvestages.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 namespace compute {
 namespace {

@@ -4,6 +4,9 @@
  */
 #include "kernelstep.hpp"
 
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+
 #include <algorithm>
 
 namespace inference {

@@ -9,6 +9,7 @@
 #include <gst/compute/reducer.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 namespace inference {
 using compute::macro;

@@ -6,7 +6,6 @@
 
 #include "../graph/passes.hpp"
 
-#include <gst/opencl/base/gstopenclstatistics.h>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 

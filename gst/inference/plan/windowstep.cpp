@@ -4,6 +4,8 @@
  */
 #include "kernelstep.hpp"
 
+#include <gst/opencl/base/devicebuffer.hpp>
+
 namespace inference {
 namespace {
 const gsize dimensions = 3; /* of the kernels; missing ones have length 1 */

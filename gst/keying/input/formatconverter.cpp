@@ -7,6 +7,7 @@
 #include "pixelformats.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace keying {
 void

@@ -7,6 +7,8 @@
 #include "inputformat.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace keying {
 /* Converts a frame once for kernels that read it several times. All work uses one

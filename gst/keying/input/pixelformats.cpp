@@ -6,6 +6,8 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <cmath>
 

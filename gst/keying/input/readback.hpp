@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
 
 namespace keying {

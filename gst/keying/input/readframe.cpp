@@ -4,7 +4,8 @@
  */
 #include "readframe.hpp"
 
-#include <gst/opencl/base/endofqueue.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace keying {
 bool

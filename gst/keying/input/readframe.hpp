@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace keying {
 /* Commands that are enqueued during the lifetime of this object may read the frame. */

@@ -7,6 +7,7 @@
 #include "../depth/heldframes.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,10 @@
  */
 #include "depth_cpu.hpp"
 
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
+
 #include "depthparts.hpp"
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/gstopenclfft.h>
 
 namespace oct {
 namespace {

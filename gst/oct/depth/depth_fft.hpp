@@ -8,6 +8,7 @@
 
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/device/gstopenclfft.h>
 
 namespace oct {
 /* For all lengths that the library supports. The input is spectra at even wavenumbers. */

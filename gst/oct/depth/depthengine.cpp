@@ -10,6 +10,8 @@
 #include "depth_fft.hpp"
 
 #include <gst/opencl/device/selfcheck.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 namespace oct {
 namespace {

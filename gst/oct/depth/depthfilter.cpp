@@ -7,6 +7,11 @@
 #include "scangroups.hpp"
 
 #include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,8 @@
 #include "framesequence.hpp"
 #include "pendingdepths.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/common/settings.hpp>
 

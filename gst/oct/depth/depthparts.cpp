@@ -5,6 +5,7 @@
 #include "depthparts.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
 #include <cmath>

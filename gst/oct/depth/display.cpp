@@ -8,6 +8,7 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <cmath>
 #include <vector>

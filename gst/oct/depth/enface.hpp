@@ -7,6 +7,7 @@
 #include "displayrange.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace oct {
 enum class Projection {

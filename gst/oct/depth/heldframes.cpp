@@ -4,7 +4,7 @@
  */
 #include "heldframes.hpp"
 
-#include <gst/opencl/base/endofqueue.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <gst/opencl/base/gstopenclcheck.h>
 

@@ -8,6 +8,9 @@
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/gstopenclbuffer.h>
 
 #include <utility>
 

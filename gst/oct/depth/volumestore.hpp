@@ -8,6 +8,7 @@
 
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/numbertype.hpp>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <functional>
 

@@ -8,6 +8,7 @@
 #include "peak.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <vector>
 

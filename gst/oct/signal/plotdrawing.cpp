@@ -6,6 +6,7 @@
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/device/gstopenclinflight.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cstring>

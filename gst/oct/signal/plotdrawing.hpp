@@ -6,8 +6,9 @@
 
 #include "overlay.hpp"
 
-#include <gst/opencl/base/pinnedblock.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <memory>
 #include <vector>

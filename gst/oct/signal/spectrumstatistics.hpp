@@ -7,6 +7,7 @@
 #include "../spectra/capsformat.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <string>
 

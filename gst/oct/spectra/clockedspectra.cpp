@@ -5,6 +5,7 @@
 #include "clockedspectra.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <cmath>
 

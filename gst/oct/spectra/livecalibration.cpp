@@ -7,7 +7,8 @@
 #include "../arrayfield.hpp"
 #include "../calibration/calibrationfiles.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/base/profile.hpp>
 
 #include <condition_variable>
 #include <deque>

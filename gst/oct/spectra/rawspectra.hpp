@@ -7,7 +7,6 @@
 #include "../calibration/valuesfile.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/opencl-private.hpp>
 
 #include <memory>
 

@@ -9,7 +9,6 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/opencl-private.hpp>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/unpack.cl"
 

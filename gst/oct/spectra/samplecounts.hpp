@@ -11,7 +11,6 @@
 
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
 
 #include <memory>

@@ -5,6 +5,7 @@
 #include "spectrumstage.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
 

@@ -13,7 +13,7 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclfilter.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -6,19 +6,22 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/base/gstopenclcheck.h>
+#include "opencl-hpp.hpp"
+
+#include <string>
 
 namespace opencl {
+/* Writes `size` bytes of a property to `value`. Returns false if the query fails. */
+bool read_device_info (
+    GstOpenCLContext *context, cl_device_info name, gsize size, void *value);
+
 /* Returns a property of the device, or zero if the query fails */
 template <typename T>
 T
 device_info (GstOpenCLContext *context, cl_device_info name)
 {
   T value{};
-  cl_int code = clGetDeviceInfo (
-      gst_opencl_context_get_device (context), name, sizeof value, &value, nullptr);
-  return gst_opencl_check (code, "clGetDeviceInfo", nullptr) ? value : T{};
+  return read_device_info (context, name, sizeof value, &value) ? value : T{};
 }
 
 /* Returns the number of compute units, or 1 if the device does not report it. */
@@ -68,4 +71,7 @@ is_cpu (GstOpenCLContext *context)
 {
   return device_info<cl_device_type> (context, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
 }
+
+/* Returns the names and versions of platform, device and driver, as lines of text. */
+std::string identity_of (const cl::Device &device);
 } // namespace opencl

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <gst/common/elementerror.hpp>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/opencl-prelude.h>
 
 G_BEGIN_DECLS
 

@@ -58,23 +58,4 @@ GST_OPENCL_API void gst_opencl_deferred_set_source (
 GST_OPENCL_API const GstOpenCLFrame *gst_opencl_deferred_get_source (
     GstOpenCLDeferred *deferred);
 
-/**
- * gst_opencl_memory_defer:
- * @memory: device memory
- * @deferred: work that fills @memory
- *
- * Discards the contents of @memory. @deferred fills it when it is first accessed.
- */
-GST_OPENCL_API void gst_opencl_memory_defer (
-    GstMemory *memory, GstOpenCLDeferred *deferred);
-
-/**
- * gst_opencl_memory_ref_deferred:
- * @memory: device memory
- *
- * Returns: (transfer full) (nullable): the work that will fill @memory, %NULL if none is
- *   pending
- */
-GST_OPENCL_API GstOpenCLDeferred *gst_opencl_memory_ref_deferred (GstMemory *memory);
-
 G_END_DECLS

@@ -2,10 +2,11 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/base/gstopenclcheck.h>
+#include "gstopenclcheck.h"
+#include "opencl-hpp.hpp"
 
 #include <gst/common/elementerror.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 /* The macro converts its first argument to a string. clang-format would put spaces into
  * it. */

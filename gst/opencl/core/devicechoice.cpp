@@ -4,8 +4,9 @@
  */
 #include "devicechoice.hpp"
 
-#include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <cstdio>
 #include <cstring>

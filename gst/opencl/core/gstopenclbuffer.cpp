@@ -4,21 +4,23 @@
  */
 #include <gst/opencl/gstopenclbuffer.h>
 
-#include "planelayout.hpp"
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include "context.hpp"
+#include "events.hpp"
+#include "frame.hpp"
+#include "memory.hpp"
+#include "staging.hpp"
+
 #include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
-#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/core/timeout.hpp>
-#include <gst/opencl/core/stagingring.hpp>
-#include <gst/opencl/base/gstopenclmemory-private.h>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
+using opencl::is_in_context;
 using opencl::PlaneLayout;
 using opencl::PlaneLayouts;
 using opencl::Profiled;
@@ -65,14 +67,6 @@ struct Copy {
   PlaneLayouts from;
   PlaneLayouts to;
 };
-
-bool
-is_in_context (GstMemory *memory, GstOpenCLContext *context)
-{
-  return (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory))
-         && gst_opencl_context_get_handle (gst_opencl_memory_get_context (memory))
-                == gst_opencl_context_get_handle (context);
-}
 
 /* Returns whether every memory of the source can be copied without the CPU. */
 bool
@@ -509,19 +503,6 @@ gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
   return copied;
 }
 
-/* Returns whether the layout is that of the caps, so that GstVideoMeta is not needed. */
-static bool
-has_default_layout (GstBuffer *buffer, const GstVideoInfo *info)
-{
-  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  for (guint p = 0; meta && p < meta->n_planes; p++) {
-    if (meta->offset[p] != GST_VIDEO_INFO_PLANE_OFFSET (info, p)
-        || meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p))
-      return false;
-  }
-  return gst_buffer_get_size (buffer) == GST_VIDEO_INFO_SIZE (info);
-}
-
 gboolean
 gst_opencl_buffer_get_handle (GstBuffer *buffer, cl_mem *handle, gsize *offset)
 {
@@ -535,22 +516,4 @@ gst_opencl_buffer_get_handle (GstBuffer *buffer, cl_mem *handle, gsize *offset)
   if (offset)
     *offset = gst_opencl_memory_get_offset (memory);
   return TRUE;
-}
-
-gboolean
-gst_opencl_buffer_is_host_visible (GstOpenCLContext *context, GstBuffer *buffer,
-    const GstVideoInfo *info, gboolean any_layout)
-{
-  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
-
-  if (!gst_opencl_context_shares_host_memory (context)
-      || gst_buffer_n_memory (buffer) != 1)
-    return FALSE;
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-  if (!gst_is_opencl_memory (memory) || !is_in_context (memory, context))
-    return FALSE;
-  PlaneLayouts layout;
-  return !info
-         || (opencl::layout_of (buffer, info, layout, nullptr)
-             && (any_layout || has_default_layout (buffer, info)));
 }

@@ -2,14 +2,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "bufferpool.hpp"
+#include "frame.hpp"
+#include "memory.hpp"
+#include "pool.hpp"
 
-#include "planelayout.hpp"
-#include "gstopenclallocator.hpp"
 #include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/base/gstopenclmemory-private.h>
-#include <gst/opencl/base/gstopenclbufferpool-private.h>
 
 #include <gst/video/gstvideometa.h>
 #include <gst/video/gstvideopool.h>

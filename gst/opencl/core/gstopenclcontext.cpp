@@ -13,22 +13,19 @@
  * through #GstContext queries, as they do for CUDA and GL. Where no query arrives, as
  * from appsink to appsrc, they share it through a registry of the process.
  */
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-
-#include <gst/opencl/drivers/binarycache.hpp>
+#include "context.hpp"
 #include "devicechoice.hpp"
-#include "hostmapping.hpp"
-#include <gst/opencl/core/programsource.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
-#include <gst/opencl/base/profile.hpp>
-#include "timeout.hpp"
-#include <gst/opencl/core/programcache.hpp>
-#include "reaper.hpp"
-#include <gst/opencl/base/devicebuffer.hpp>
+#include "events.hpp"
+#include "hooks.hpp"
+#include "programs.hpp"
+#include "queues.hpp"
 #include "sharedtables.hpp"
-#include "stagingring.hpp"
-#include "threadqueues.hpp"
+#include "staging.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
 #include <atomic>
@@ -56,7 +53,7 @@ struct ContextState {
   std::atomic<bool> given_up{false};
 
   opencl::ProgramCache programs;
-  opencl::BinaryCache binaries;
+  opencl::BuildProgram build_program; /* (nullable): of drivers/ */
   opencl::SharedTables tables;
   std::atomic<guint> builds{0};
 
@@ -66,11 +63,6 @@ struct ContextState {
   bool stages_uploads = false;
   std::once_flag copy_threads_once;
   std::unique_ptr<opencl::CopyThreads> copy_threads;
-
-  GWeakRef allocators[2]; /* device, host */
-
-  std::shared_ptr<opencl::AcquiredBuffers> acquired_buffers;
-  std::once_flag acquired_buffers_once;
 };
 } // namespace
 
@@ -101,8 +93,6 @@ static void
 gst_opencl_context_init (GstOpenCLContext *self)
 {
   self->state = new ContextState;
-  for (GWeakRef &allocator : self->state->allocators)
-    g_weak_ref_init (&allocator, nullptr);
 }
 
 /* Pinned memory is unmapped without waiting. If the process ended during that, Intel's
@@ -123,8 +113,6 @@ gst_opencl_context_finalize (GObject *object)
   self->state->thread_queues.reset ();
   self->state->application_queues.reset ();
   finish_unmapping (*self->state);
-  for (GWeakRef &allocator : self->state->allocators)
-    g_weak_ref_clear (&allocator);
   delete self->state;
   G_OBJECT_CLASS (gst_opencl_context_parent_class)->finalize (object);
 }
@@ -246,13 +234,35 @@ is_wanted (const char *variable, bool otherwise)
   return wanted && *wanted ? strcmp (wanted, "0") != 0 : otherwise;
 }
 
+/* Returns true if two maps of a buffer have the same address, so that the second stays
+ * valid when the first ends. The standard guarantees that only for CL_MEM_USE_HOST_PTR.
+ * rusticl copies other buffers for each map. */
+bool
+maps_in_place (const cl::Context &context, const cl::CommandQueue &queue)
+{
+  constexpr gsize size = 4096;
+  cl::Buffer buffer (clCreateBuffer (
+      context (), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, nullptr, nullptr));
+  if (!buffer ())
+    return false;
+  void *places[2];
+  for (void *&place : places)
+    place = clEnqueueMapBuffer (
+        queue (), buffer (), CL_TRUE, CL_MAP_READ, 0, size, 0, nullptr, nullptr, nullptr);
+  for (void *place : places)
+    if (place)
+      clEnqueueUnmapMemObject (queue (), buffer (), place, 0, nullptr, nullptr);
+  clFinish (queue ());
+  return places[0] && places[0] == places[1];
+}
+
 /* Comes before the creation of thread queues, which may have a staging ring. */
 void
 choose_host_memory_access (ContextState &state)
 {
   state.shares_host_memory = is_wanted ("GST_OPENCL_SHARE_MEMORY",
       state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ()
-          && opencl::maps_in_place (state.handle, state.pinning_queue));
+          && maps_in_place (state.handle, state.pinning_queue));
   state.stages_uploads =
       is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory);
 }
@@ -300,7 +310,8 @@ make_context (
 
   state.device = std::move (device);
   state.index = opencl::device_index (state.device);
-  state.binaries = opencl::BinaryCache (state.device);
+  if (opencl::driver_hooks ().program_build)
+    state.build_program = opencl::driver_hooks ().program_build (state.device);
   state.name = opencl::describe_device (state.device, state.index).name;
   state.handle = is_wrapped
                      ? std::move (handle)
@@ -585,27 +596,6 @@ gst_opencl_context_matches (GstOpenCLContext *context, const gchar *device)
       opencl::describe_device (state.device, state.index), device);
 }
 
-opencl::AcquiredBuffers &
-gst_opencl_context_get_acquired_buffers (
-    GstOpenCLContext *context, std::shared_ptr<opencl::AcquiredBuffers> (*make) ())
-{
-  std::call_once (context->state->acquired_buffers_once,
-      [&] { context->state->acquired_buffers = make (); });
-  return *context->state->acquired_buffers;
-}
-
-GstAllocator *
-gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host)
-{
-  GWeakRef *known = &context->state->allocators[host ? 1 : 0];
-  auto *allocator = static_cast<GstAllocator *> (g_weak_ref_get (known));
-  if (!allocator) {
-    allocator = gst_opencl_allocator_new (context, host);
-    g_weak_ref_set (known, allocator);
-  }
-  return allocator;
-}
-
 /* Each queue has its own reaper. Its commands end in order, but those of another queue
  * may end much earlier. */
 static opencl::Reaper &
@@ -647,7 +637,7 @@ gst_opencl_context_get_table (
 /* --- programs --- */
 
 static gboolean
-build_program (GstOpenCLContext *self, cl::Program &program, const std::string &source,
+compile_program (GstOpenCLContext *self, cl::Program &program, const std::string &source,
     const std::string &options, GError **error)
 {
   ContextState &state = *self->state;
@@ -690,17 +680,18 @@ gst_opencl_context_get_program (
   std::string all_options = "-cl-std=CL1.2";
   if (options && *options)
     all_options += std::string (" ") + options;
-  auto build = [&] {
+  auto compile = [&] {
     cl_int code = CL_SUCCESS;
-    cl::Program kept = state.binaries.load (state.handle, source, all_options);
-    if (kept ())
-      return kept;
     cl::Program program (state.handle, std::string (source), false, &code);
-    if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
-        || !build_program (context, program, source, all_options, error))
-      return cl::Program ();
-    state.binaries.store (program, source, all_options);
-    return program;
+    return gst_opencl_check (code, "clCreateProgramWithSource", error)
+                   && compile_program (context, program, source, all_options, error)
+               ? program
+               : cl::Program ();
+  };
+  auto build = [&] {
+    return state.build_program
+               ? state.build_program (state.handle, source, all_options, compile)
+               : compile ();
   };
   return state.programs.get (all_options + '\n' + source, build, error);
 }

@@ -2,19 +2,185 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "context.hpp"
+#include "devicechoice.hpp"
+#include "memory.hpp"
+#include "storage.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclexternal.h>
 
-#include <gst/opencl/core/devicechoice.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/core/externalcalls.hpp>
-#include "gstopenclallocator.hpp"
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-
 #include <cerrno>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <map>
 #include <unistd.h>
 
+namespace opencl {
+/* The library targets OpenCL 1.2 and does not link these functions. A loader or a driver
+ * may lack them. */
+struct ExternalCalls {
+  /* As in OpenCL's headers, which declare these only for target version 3.0. */
+  using Properties = cl_ulong;
+  using CreateBuffer = cl_mem (CL_API_CALL *) (
+      cl_context, const Properties *, cl_mem_flags, size_t, void *, cl_int *);
+
+  /* Defined here, because their names differ between versions of the headers */
+  static constexpr Properties opaque_fd = 0x2060, dma_buf = 0x2067;
+  static constexpr Properties device_list = 0x2051, device_list_end = 0;
+
+  CreateBuffer create_buffer = nullptr;
+  EnqueueExternal acquire = nullptr;
+  EnqueueExternal release = nullptr;
+
+  /* Looks the functions up in the ICD loader and in the driver of the device. */
+  static bool find (GstOpenCLContext *context, ExternalCalls &calls, GError **error);
+};
+
+/* A buffer must not be acquired again before it is released. Until then all memories that
+ * wrap it share one storage, and the last of them releases it. Each context has one
+ * object of this class. */
+class AcquiredBuffers {
+public:
+  /* @notify (nullable) is called once all memories with the returned pointer are freed
+   * and the device has finished with the buffer. For the last user, this includes the
+   * release. */
+  std::shared_ptr<Storage> acquire (GstOpenCLContext *context, cl_mem handle, gsize size,
+      const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify,
+      GError **error);
+
+private:
+  struct Use;
+  struct Entry {
+    std::shared_ptr<DeviceStorage> storage; /* nullptr once it is released */
+    guint users = 0;
+    EnqueueExternal release = nullptr;
+    TrackedEvent released; /* the next acquire waits for it */
+  };
+
+  bool ensure_acquired (Entry &entry, GstOpenCLContext *context, cl_mem handle,
+      gsize size, const ExternalCalls &calls, GError **error);
+  void end (Use &use);
+  void forget_released ();
+
+  std::mutex lock; /* held while a buffer is acquired or released */
+  std::map<cl_mem, Entry> entries;
+};
+
+/* --- functions of the extension --- */
+
+bool
+ExternalCalls::find (GstOpenCLContext *context, ExternalCalls &calls, GError **error)
+{
+  const auto platform = device_info<cl_platform_id> (context, CL_DEVICE_PLATFORM);
+  const auto of_driver = [platform] (const char *name) {
+    return reinterpret_cast<EnqueueExternal> (
+        clGetExtensionFunctionAddressForPlatform (platform, name));
+  };
+
+  calls.create_buffer = reinterpret_cast<CreateBuffer> (
+      dlsym (RTLD_DEFAULT, "clCreateBufferWithProperties"));
+  calls.acquire = of_driver ("clEnqueueAcquireExternalMemObjectsKHR");
+  calls.release = of_driver ("clEnqueueReleaseExternalMemObjectsKHR");
+  if (calls.create_buffer && calls.acquire && calls.release)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "%s of %s does not have %s",
+      calls.create_buffer ? "The driver" : "The OpenCL loader",
+      gst_opencl_context_get_device_name (context),
+      !calls.create_buffer ? "clCreateBufferWithProperties"
+      : !calls.acquire     ? "clEnqueueAcquireExternalMemObjectsKHR"
+                           : "clEnqueueReleaseExternalMemObjectsKHR");
+  return false;
+}
+
+/* --- acquired buffers --- */
+
+/* One call of acquire(). Lives until its last memory is freed. */
+struct AcquiredBuffers::Use {
+  AcquiredBuffers &buffers;
+  std::shared_ptr<DeviceStorage> storage; /* holds the context, which owns `buffers` */
+  GDestroyNotify notify;
+  gpointer user_data;
+
+  ~Use () { buffers.end (*this); }
+};
+
+std::shared_ptr<Storage>
+AcquiredBuffers::acquire (GstOpenCLContext *context, cl_mem handle, gsize size,
+    const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify, GError **error)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  forget_released ();
+  Entry &entry = entries[handle];
+  if (!ensure_acquired (entry, context, handle, size, calls, error))
+    return nullptr;
+  entry.users++;
+  auto *use = new Use{*this, entry.storage, notify, user_data};
+  return std::shared_ptr<Storage> (std::shared_ptr<Use> (use), entry.storage.get ());
+}
+
+/* Uses staging memory on every device, because not every driver can map an external
+ * buffer. */
+bool
+AcquiredBuffers::ensure_acquired (Entry &entry, GstOpenCLContext *context, cl_mem handle,
+    gsize size, const ExternalCalls &calls, GError **error)
+{
+  if (entry.storage && entry.storage->size < size) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "The buffer was acquired with %" G_GSIZE_FORMAT
+        " bytes, expected at least %" G_GSIZE_FORMAT,
+        entry.storage->size, size);
+    return false;
+  }
+  if (entry.storage)
+    return true;
+  cl::Buffer buffer = retained<cl::Buffer> (handle, error);
+  if (!buffer ())
+    return false;
+  auto storage = make_staged_storage (context, std::move (buffer), size);
+  if (!storage->acquire (calls.acquire, entry.released, error))
+    return false;
+  entry.release = calls.release;
+  storage->set_contents_on_device ();
+  entry.storage = std::move (storage);
+  return true;
+}
+
+void
+AcquiredBuffers::end (Use &use)
+{
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    Entry &entry = entries.at (use.storage->handle ());
+    if (--entry.users == 0) {
+      entry.released = entry.storage->release (entry.release);
+      entry.storage.reset ();
+    }
+  }
+  use.storage->give_back (use.notify, use.user_data);
+}
+
+/* Forgets buffers whose release is complete, because their handles may be reused. */
+void
+AcquiredBuffers::forget_released ()
+{
+  for (auto entry = entries.begin (); entry != entries.end ();) {
+    const bool is_over =
+        !entry->second.storage && entry->second.released.status () <= CL_COMPLETE;
+    entry = is_over ? entries.erase (entry) : std::next (entry);
+  }
+}
+} // namespace opencl
+
+/* --- public functions --- */
+
+using opencl::AcquiredBuffers;
 using opencl::ExternalCalls;
 
 namespace {
@@ -159,7 +325,10 @@ gst_opencl_memory_new_acquired (GstOpenCLContext *context, cl_mem handle, gsize 
   if (!gst_opencl_context_check_buffer (context, handle, size, "buffer", error)
       || !ExternalCalls::find (context, calls, error))
     return nullptr;
-  return opencl::acquire_memory (context, handle, size, calls, user_data, notify, error);
+  auto &acquired = opencl::attached_to<AcquiredBuffers> (context, "acquired-buffers");
+  std::shared_ptr<opencl::Storage> storage =
+      acquired.acquire (context, handle, size, calls, user_data, notify, error);
+  return storage ? opencl::new_device_memory (std::move (storage), size) : nullptr;
 }
 
 GstMemory *

@@ -4,12 +4,17 @@
  */
 #include "storage.hpp"
 
-#include "deferredframe.hpp"
-#include <gst/opencl/base/endofqueue.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include "context.hpp"
+#include "frame.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/base/profile.hpp>
 
 namespace opencl {
+/* --- device memory --- */
+
 Storage::Storage (GstOpenCLContext *context)
     : context (GST_OPENCL_CONTEXT (gst_object_ref (context)))
 {
@@ -87,7 +92,7 @@ DeviceStorage::set_notify (GDestroyNotify function, gpointer data)
 /* The acquire is recorded as a write, so that all later commands wait for it. */
 bool
 DeviceStorage::acquire (
-    const ExternalCalls &calls, const TrackedEvent &released, GError **error)
+    EnqueueExternal acquire, const TrackedEvent &released, GError **error)
 {
   cl_command_queue queue =
       gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
@@ -97,13 +102,12 @@ DeviceStorage::acquire (
   if (released ()) /* it may be on another queue */
     events.record (nullptr, GST_MAP_WRITE, released ());
   if (!events.enqueue_waits (queue, GST_MAP_WRITE, error)
-      || !gst_opencl_check (calls.acquire (queue, 1, &handle, 0, nullptr, &event),
+      || !gst_opencl_check (acquire (queue, 1, &handle, 0, nullptr, &event),
           "clEnqueueAcquireExternalMemObjectsKHR", error))
     return false;
   clFlush (queue);
   end (queue, GST_MAP_WRITE, event);
   clReleaseEvent (event);
-  release_call = calls.release;
   return true;
 }
 
@@ -111,7 +115,7 @@ DeviceStorage::acquire (
  * have other work, which must not wait. A failure means that the device is lost. Elements
  * report that when they enqueue a frame. */
 TrackedEvent
-DeviceStorage::release ()
+DeviceStorage::release (EnqueueExternal release)
 {
   std::lock_guard<std::mutex> guard (lock);
   cl_command_queue queue = events.last_queue ();
@@ -121,7 +125,7 @@ DeviceStorage::release ()
   cl_event event;
 
   if (!events.enqueue_waits (queue, GST_MAP_READWRITE, nullptr)
-      || !gst_opencl_check (release_call (queue, 1, &handle, 0, nullptr, &event),
+      || !gst_opencl_check (release (queue, 1, &handle, 0, nullptr, &event),
           "clEnqueueReleaseExternalMemObjectsKHR", nullptr))
     return events.last_write ();
   clFlush (queue);
@@ -233,5 +237,557 @@ DeviceStorage::enqueue_fill_on (
   }
   clReleaseEvent (event);
   return enqueued;
+}
+
+/* --- pinned host memory --- */
+
+HostStorage::HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock> block)
+    : Storage (context), block (std::move (block))
+{
+}
+
+/* Waits for pending transfers: OpenCL keeps their device buffer alive, but not this
+ * memory. */
+HostStorage::~HostStorage ()
+{
+  Waits waits;
+  bool blocked;
+  events.append_waits (GST_MAP_READWRITE, waits);
+  wait_sync (waits, blocked, nullptr);
+  if (!are_complete (waits))
+    (void)block.release (); /* lost: the device may still use it */
+}
+
+bool
+HostStorage::prepare (
+    cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  return events.collect_waits (queue, access, waits, error);
+}
+
+void
+HostStorage::end (cl_command_queue queue, GstMapFlags access, cl_event event)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  events.record (queue, access, event);
+}
+
+void
+HostStorage::invalidate ()
+{
+  std::lock_guard<std::mutex> guard (lock);
+  events.forget_failures ();
+}
+
+guint8 *
+HostStorage::map_sync (GstMapFlags access, GError **error)
+{
+  Waits writes, reads;
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.append_waits (GST_MAP_READ, writes);
+    if (access & GST_MAP_WRITE)
+      events.append_waits (GST_MAP_WRITE, reads);
+  }
+  bool waited_for_data, waited_for_room;
+  if (!wait_sync (writes, waited_for_data, error))
+    return nullptr;
+  wait_sync (reads, waited_for_room, nullptr); /* failed reads do no harm */
+  if (waited_for_data)
+    gst_opencl_count_host_wait ();
+  /* A writer that waits for reads is a whole pool ahead of the transfers. This wait
+   * bounds its run-ahead. */
+  if (waited_for_room)
+    gst_opencl_count_throttled ();
+  return block->data ();
+}
+
+/* --- device memory with a staging copy for the CPU --- */
+
+namespace {
+/* A CPU map gives a copy in pinned memory. */
+class StagedStorage : public DeviceStorage {
+public:
+  using DeviceStorage::DeviceStorage;
+
+  /* Waits for pending transfers of the staging memory. */
+  ~StagedStorage () override
+  {
+    Waits waits;
+    bool blocked;
+    staging_events.append_waits (GST_MAP_READWRITE, waits);
+    wait_sync (waits, blocked, nullptr);
+    if (!are_complete (waits))
+      (void)staging.release (); /* lost: the device may still use it */
+  }
+
+  bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
+      GError **error) override
+  {
+    if (!fill_deferred (access, error))
+      return false;
+    std::lock_guard<std::mutex> guard (lock);
+    if (!on_device && on_host && !upload (error))
+      return false;
+    return events.collect_waits (queue, access, waits, error);
+  }
+
+  void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.record (queue, access, event);
+    if (access & GST_MAP_WRITE) {
+      on_device = true;
+      on_host = false;
+    }
+  }
+
+  void invalidate () override
+  {
+    replace_deferred (nullptr, 0);
+    std::lock_guard<std::mutex> guard (lock);
+    on_device = on_host = false;
+    staged_from = TrackedEvent ();
+    events.forget_failures ();
+    staging_events.forget_failures ();
+  }
+
+  guint8 *map_sync (GstMapFlags access, GError **error) override
+  {
+    Waits writes, reads;
+    if (!fill_deferred (access, error))
+      return nullptr;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      if (!ensure_on_host (error))
+        return nullptr;
+      staging_events.append_waits (GST_MAP_READ, writes);
+      staged_from.status ();
+      writes.push_back (staged_from);
+      if (access & GST_MAP_WRITE)
+        staging_events.append_waits (GST_MAP_WRITE, reads);
+    }
+    bool waited_for_data, waited_for_room;
+    if (!wait_sync (writes, waited_for_data, error)) {
+      std::lock_guard<std::mutex> guard (lock);
+      on_host = false;
+      return nullptr;
+    }
+    wait_sync (reads, waited_for_room, nullptr); /* failed reads do no harm */
+    if (waited_for_data || waited_for_room)
+      gst_opencl_count_host_wait ();
+    return staging->data ();
+  }
+
+  void unmap (GstMapFlags access) override
+  {
+    if (!(access & GST_MAP_WRITE))
+      return;
+    std::lock_guard<std::mutex> guard (lock);
+    on_host = true;
+    on_device = false;
+    staged_from = TrackedEvent ();
+  }
+
+  bool prepare_map (TrackedEvent &event, GError **error) override
+  {
+    if (!fill_deferred (GST_MAP_READ, error))
+      return false;
+    std::lock_guard<std::mutex> guard (lock);
+    event = TrackedEvent ();
+    if (!ensure_on_host (error))
+      return false;
+    event = staging_events.last_write ();
+    return true;
+  }
+
+  void set_contents_on_device () override { on_device = true; }
+
+private:
+  bool ensure_on_host (GError **error)
+  {
+    if (!staging && !(staging = PinnedBlock::make (context, size, error)))
+      return false;
+    return !on_device || on_host || download (error);
+  }
+
+  bool transfer (cl_command_queue queue, GstMapFlags device_access,
+      GstMapFlags staging_access, GError **error)
+  {
+    cl_event event = nullptr;
+    const bool to_device = device_access == GST_MAP_WRITE;
+    WaitList waits (context, queue);
+
+    if (!events.collect_waits (queue, device_access, waits, error)
+        || !staging_events.collect_waits (queue, staging_access, waits, error)
+        || !waits.enqueue (error))
+      return false;
+    cl_int code =
+        to_device
+            ? clEnqueueWriteBuffer (queue, buffer (), CL_FALSE, 0, size, staging->data (),
+                0, nullptr, Profiled (queue, command::upload, &event))
+            : clEnqueueReadBuffer (queue, buffer (), CL_FALSE, 0, size, staging->data (),
+                0, nullptr, Profiled (queue, command::download, &event));
+    if (!gst_opencl_check (
+            code, to_device ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer", error))
+      return false;
+    clFlush (queue);
+    events.record (queue, device_access, event);
+    staging_events.record (queue, staging_access, event);
+    clReleaseEvent (event);
+    return true;
+  }
+
+  bool upload (GError **error)
+  {
+    if (!transfer (gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_UPLOAD),
+            GST_MAP_WRITE, GST_MAP_READ, error))
+      return false;
+    gst_opencl_count_upload (size);
+    on_device = true;
+    return true;
+  }
+
+  bool download (GError **error)
+  {
+    TrackedEvent made = events.last_write ();
+    made.status (); /* notices a failure: PoCL never ends a wait for it */
+    if (!transfer (
+            gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
+            GST_MAP_READ, GST_MAP_WRITE, error))
+      return false;
+    gst_opencl_count_download (size);
+    staged_from = made;
+    on_host = true;
+    return true;
+  }
+
+  std::unique_ptr<PinnedBlock> staging; /* made at the first CPU map */
+  AccessEvents staging_events;          /* accesses of `staging` */
+  /* Event of the write whose bytes were downloaded to staging memory. If that write
+   * failed, the download succeeds but its bytes are stale. */
+  TrackedEvent staged_from;
+  /* Validity of the two copies. Both are false if the contents are undefined. */
+  bool on_device = false;
+  bool on_host = false;
+};
+} // namespace
+
+std::shared_ptr<DeviceStorage>
+make_staged_storage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+{
+  return std::make_shared<StagedStorage> (context, std::move (buffer), size);
+}
+
+/* --- device memory that shares its bytes with the CPU --- */
+
+/* One mapping of a whole buffer. It lasts until the device needs the buffer, so that
+ * successive CPU maps take one command or none. The owner locks, waits for commands that
+ * use the buffer, and flushes the queues. */
+class HostMapping {
+public:
+  explicit HostMapping (const cl::Buffer &buffer, gsize size)
+      : buffer (buffer), size (size)
+  {
+  }
+
+  /* Returns true if the existing or pending mapping serves a CPU map for `access`. */
+  bool covers (GstMapFlags access) const;
+  bool exists () const { return bytes != nullptr; }
+  bool is_writable () const { return bytes && writable; }
+
+  /* Maps the buffer for `access` and ends the existing mapping, whose last event is then
+   * `ended`. If `keeps_contents` is false, a map for writing only may discard the
+   * contents. */
+  bool enqueue (cl_command_queue queue, GstMapFlags access, bool keeps_contents,
+      cl::Event &ended, GError **error);
+  /* Ends the mapping for later commands on `queue`. `event` is that of the unmap. */
+  bool enqueue_end (cl_command_queue queue, cl::Event &event, GError **error);
+  /* Ends the mapping if no command follows, on the queue that mapped the buffer. Flushes
+   * it. */
+  bool end_alone (cl::Event &event, GError **error);
+  /* Call it if the map failed, so that nothing needs to be unmapped. */
+  void forget ();
+
+  guint8 *data () const { return bytes; }
+  /* Event after which the bytes may be accessed */
+  const cl::Event &ready () const { return mapped; }
+
+private:
+  bool unmap (cl_command_queue queue, cl_event *event, GError **error);
+
+  const cl::Buffer &buffer; /* owned by the caller */
+  const gsize size;
+  guint8 *bytes = nullptr; /* nullptr while it is not mapped */
+  bool writable = false;
+  cl_command_queue mapped_on = nullptr;
+  cl::Event mapped;
+};
+
+static cl_map_flags
+flags_of (GstMapFlags access, bool keeps_contents)
+{
+  if (!(access & GST_MAP_WRITE))
+    return CL_MAP_READ;
+  if (!(access & GST_MAP_READ) && !keeps_contents)
+    return CL_MAP_WRITE_INVALIDATE_REGION;
+  return CL_MAP_READ | CL_MAP_WRITE;
+}
+
+bool
+HostMapping::covers (GstMapFlags access) const
+{
+  return bytes && (writable || !(access & GST_MAP_WRITE));
+}
+
+bool
+HostMapping::enqueue (cl_command_queue queue, GstMapFlags access, bool keeps_contents,
+    cl::Event &ended, GError **error)
+{
+  cl_int code;
+  cl_event event = nullptr;
+  void *place =
+      clEnqueueMapBuffer (queue, buffer (), CL_FALSE, flags_of (access, keeps_contents),
+          0, size, 0, nullptr, Profiled (queue, command::map, &event), &code);
+  if (!gst_opencl_check (code, "clEnqueueMapBuffer", error))
+    return false;
+  cl::Event ready (event);
+  /* Unmap the old mapping after the new one is made, so that the bytes stay valid for
+   * readers. */
+  bool replaced = !bytes || enqueue_end (queue, ended, error);
+  bytes = static_cast<guint8 *> (place);
+  writable = access & GST_MAP_WRITE;
+  mapped_on = queue;
+  mapped = std::move (ready);
+  return replaced;
+}
+
+bool
+HostMapping::unmap (cl_command_queue queue, cl_event *event, GError **error)
+{
+  const bool waits = queue != mapped_on;
+  const cl_int code = clEnqueueUnmapMemObject (
+      queue, buffer (), bytes, waits ? 1 : 0, waits ? &mapped () : nullptr, event);
+  if (!gst_opencl_check (code, "clEnqueueUnmapMemObject", error))
+    return false;
+  forget ();
+  return true;
+}
+
+bool
+HostMapping::enqueue_end (cl_command_queue queue, cl::Event &event, GError **error)
+{
+  cl_event ended = nullptr;
+  if (!unmap (queue, Profiled (queue, command::unmap, &ended), error))
+    return false;
+  event = cl::Event (ended);
+  return true;
+}
+
+/* Not profiled: no element waits for it, and it may come after the pipeline has ended. */
+bool
+HostMapping::end_alone (cl::Event &event, GError **error)
+{
+  const cl_command_queue queue = mapped_on;
+  cl_event ended = nullptr;
+  const bool enqueued = unmap (queue, &ended, error);
+  clFlush (queue);
+  event = cl::Event (ended);
+  return enqueued;
+}
+
+void
+HostMapping::forget ()
+{
+  bytes = nullptr;
+  mapped = cl::Event ();
+}
+
+namespace {
+/* The device works in host memory, so a CPU map gives the bytes of the buffer itself. The
+ * device sees CPU writes once the buffer is unmapped. That is done only when the device
+ * needs the buffer, so that consecutive CPU maps share one mapping. */
+class SharedStorage : public DeviceStorage {
+public:
+  SharedStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+      : DeviceStorage (context, std::move (buffer), size),
+        own_queue (gst_opencl_context_get_pinning_queue (context)),
+        mapping (this->buffer, size)
+  {
+  }
+
+  ~SharedStorage () override
+  {
+    cl::Event ended;
+    if (mapping.exists () && mapping.end_alone (ended, nullptr))
+      events.record (nullptr, GST_MAP_READ, ended ());
+  }
+
+  bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
+      GError **error) override
+  {
+    if (!fill_deferred (access, error))
+      return false;
+    std::lock_guard<std::mutex> guard (lock);
+    return (!is_in_the_way_of (access) || end_mapping (queue, error))
+           && events.collect_waits (queue, access, waits, error);
+  }
+
+  void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.record (queue, access, event);
+    if (access & GST_MAP_WRITE)
+      is_undefined = false;
+  }
+
+  void invalidate () override
+  {
+    replace_deferred (nullptr, 0);
+    is_shared = false;
+    std::lock_guard<std::mutex> guard (lock);
+    is_undefined = true;
+    events.forget_failures ();
+  }
+
+  guint8 *map_sync (GstMapFlags access, GError **error) override
+  {
+    bool waited_for_data = false, waited_for_room = false;
+    if (!fill_deferred (access, error)
+        || !wait_for_device (access, waited_for_data, waited_for_room, error))
+      return nullptr;
+    guint8 *bytes = map_now (access, waited_for_data, error);
+    if (waited_for_data)
+      gst_opencl_count_host_wait ();
+    /* A writer that waits for the device is a whole pool ahead of it. This wait bounds
+     * its run-ahead. */
+    if (waited_for_room)
+      gst_opencl_count_throttled ();
+    return bytes;
+  }
+
+  void unmap (GstMapFlags access) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    users--;
+    if (access & GST_MAP_WRITE)
+      is_undefined = false;
+  }
+
+  bool prepare_map (TrackedEvent &event, GError **error) override
+  {
+    if (!fill_deferred (GST_MAP_READ, error))
+      return false;
+    cl_command_queue queue =
+        gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
+    std::lock_guard<std::mutex> guard (lock);
+    events.last_write ().status (); /* notices a failure: PoCL never ends a wait for it */
+    if (!mapping.covers (GST_MAP_READ)
+        && !(events.enqueue_waits (queue, GST_MAP_READ, error)
+             && enqueue_mapping (queue, GST_MAP_READ, error)))
+      return false;
+    event = TrackedEvent (mapping.ready () ());
+    return true;
+  }
+
+  void set_contents_on_device () override { is_undefined = false; }
+
+private:
+  /* Returns whether the mapping must end before `access`. If a caller maps for the CPU
+   * while the device writes, which is an error, its map stays valid. */
+  bool is_in_the_way_of (GstMapFlags access) const
+  {
+    return access & GST_MAP_WRITE ? mapping.exists () && users == 0
+                                  : mapping.is_writable ();
+  }
+
+  /* Unmapping counts as a write, and waits like one. If other threads use the memory too
+   * and nothing is pending, it is enqueued on a queue without frames. On `queue` it would
+   * come after slow kernels, and the other threads would wait for them. */
+  bool end_mapping (cl_command_queue queue, GError **error)
+  {
+    const bool is_apart = is_shared && events.are_known_complete ();
+    if (is_apart)
+      queue = own_queue;
+    else if (!events.enqueue_waits (queue, GST_MAP_READWRITE, error))
+      return false;
+    cl::Event ended;
+    /* A CPU map stays valid for reading: a decoder may still read a frame that it has
+     * written. */
+    const bool enqueued = users > 0
+                              ? mapping.enqueue (queue, GST_MAP_READ, true, ended, error)
+                              : mapping.enqueue_end (queue, ended, error);
+    if (is_apart)
+      clFlush (queue);
+    if (enqueued)
+      events.record (is_apart ? nullptr : queue, GST_MAP_WRITE, ended ());
+    return enqueued;
+  }
+
+  bool enqueue_mapping (cl_command_queue queue, GstMapFlags access, GError **error)
+  {
+    cl::Event ended;
+    const bool enqueued = mapping.enqueue (queue, access, !is_undefined, ended, error);
+    clFlush (queue);
+    return enqueued;
+  }
+
+  bool wait_for_device (
+      GstMapFlags access, bool &waited_for_data, bool &waited_for_room, GError **error)
+  {
+    Waits writes, reads;
+    bool is_for_data;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      events.append_waits (GST_MAP_READ, writes);
+      if (access & GST_MAP_WRITE)
+        events.append_waits (GST_MAP_WRITE, reads);
+      is_for_data = !is_undefined;
+    }
+    if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
+      return false;
+    bool blocked;
+    wait_sync (reads, blocked, nullptr); /* failed reads do no harm */
+    waited_for_room |= blocked;
+    return true;
+  }
+
+  /* A map command ends soon, so its wait does not count as a wait for data, unless
+   * prepare_map() has enqueued it behind other commands. */
+  guint8 *map_now (GstMapFlags access, bool &waited_for_data, GError **error)
+  {
+    std::unique_lock<std::mutex> guard (lock);
+    const bool is_ahead = mapping.covers (access);
+    if (!is_ahead && !enqueue_mapping (own_queue, access, error))
+      return nullptr;
+    users++;
+    guint8 *bytes = mapping.data ();
+    TrackedEvent ready (mapping.ready () ());
+    guard.unlock ();
+
+    bool blocked;
+    ready.status ();
+    const bool mapped = wait_sync ({ready}, blocked, error);
+    waited_for_data |= blocked && is_ahead;
+    if (mapped)
+      return bytes;
+    guard.lock ();
+    users--;
+    mapping.forget ();
+    return nullptr;
+  }
+
+  const cl_command_queue own_queue; /* has no frames; the context's */
+  HostMapping mapping;
+  guint users = 0; /* CPU maps that have not ended */
+  bool is_undefined = true;
+};
+} // namespace
+
+std::shared_ptr<DeviceStorage>
+make_shared_storage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+{
+  return std::make_shared<SharedStorage> (context, std::move (buffer), size);
 }
 } // namespace opencl

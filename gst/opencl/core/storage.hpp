@@ -4,15 +4,51 @@
  */
 #pragma once
 
-#include "accessevents.hpp"
-#include <gst/opencl/core/externalcalls.hpp>
-#include "frameowner.hpp"
+#include "events.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/gstopencldeferred.h>
+
+#include <gst/gst.h>
 
 #include <memory>
 #include <mutex>
 
 namespace opencl {
+/* A failed map or acquire returns no reason to its caller. The element that allocated the
+ * frame reports it instead. Pools and their memories share this object. It holds no
+ * reference to the element. All functions may be called from any thread. */
+class FrameOwner {
+public:
+  /* `error` is (transfer full). */
+  using Report = void (*) (GstElement *owner, GError *error);
+
+  FrameOwner (GstElement *owner, Report callback) : callback (callback)
+  {
+    g_weak_ref_init (&element, owner);
+  }
+  ~FrameOwner () { g_weak_ref_clear (&element); }
+  FrameOwner (const FrameOwner &) = delete;
+  FrameOwner &operator= (const FrameOwner &) = delete;
+
+  /* Reports `error` (transfer full). Returns false if the element no longer exists. */
+  bool report (GError *error)
+  {
+    auto *owner = static_cast<GstElement *> (g_weak_ref_get (&element));
+    if (!owner) {
+      g_error_free (error);
+      return false;
+    }
+    callback (owner, error);
+    gst_object_unref (owner);
+    return true;
+  }
+
+private:
+  GWeakRef element;
+  const Report callback;
+};
+
 class Storage {
 public:
   explicit Storage (GstOpenCLContext *context);
@@ -67,6 +103,10 @@ private:
   std::unique_ptr<guint8, decltype (&g_free)> zero_bytes{nullptr, g_free};
 };
 
+/* clEnqueueAcquireExternalMemObjectsKHR () or …Release… () */
+using EnqueueExternal = cl_int (CL_API_CALL *) (
+    cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
+
 /* Storage in a cl_mem. Subclasses implement CPU access. */
 class DeviceStorage : public Storage {
 public:
@@ -78,11 +118,11 @@ public:
 
   cl_mem handle () const { return buffer (); }
   void set_notify (GDestroyNotify function, gpointer data);
-  /* Acquires a buffer that is shared with another API. `released` is the event of its
-   * last release, or empty. */
-  bool acquire (const ExternalCalls &calls, const TrackedEvent &released, GError **error);
-  /* Enqueues the release after all commands that use the buffer. Returns its event. */
-  TrackedEvent release ();
+  /* Calls `acquire` for a buffer that is shared with another API. `released` is the event
+   * of its last release, or empty. */
+  bool acquire (EnqueueExternal acquire, const TrackedEvent &released, GError **error);
+  /* Calls `release` after all commands that use the buffer. Returns its event. */
+  TrackedEvent release (EnqueueExternal release);
   /* Calls `notify` (nullable) once no pending command uses the buffer. */
   void give_back (GDestroyNotify notify, gpointer user_data);
 
@@ -110,8 +150,6 @@ private:
   gsize deferred_offset = 0;             /* first byte that it fills */
   GError *fill_error = nullptr;          /* (nullable): why it failed */
 
-  ExternalCalls::Enqueue release_call = nullptr; /* while the buffer is acquired */
-
   GDestroyNotify notify = nullptr;
   gpointer user_data = nullptr;
 };
@@ -124,4 +162,21 @@ std::shared_ptr<DeviceStorage> make_staged_storage (
  * memory */
 std::shared_ptr<DeviceStorage> make_shared_storage (
     GstOpenCLContext *context, cl::Buffer buffer, gsize size);
+
+class HostStorage : public Storage {
+public:
+  HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock> block);
+  ~HostStorage () override;
+
+  bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
+      GError **error) override;
+  void end (cl_command_queue queue, GstMapFlags access, cl_event event) override;
+  void invalidate () override;
+  guint8 *map_sync (GstMapFlags access, GError **error) override;
+
+  guint8 *data () const { return block->data (); }
+
+private:
+  std::unique_ptr<PinnedBlock> block;
+};
 } // namespace opencl

@@ -6,7 +6,9 @@
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/device/gstopenclinflight.h>
-#include <gst/opencl/base/pinnedblock.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclerror.h>
 
 namespace opencl {
 /* Enqueues the read at once. The host waits only when it needs the values. They are read

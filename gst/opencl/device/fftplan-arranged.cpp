@@ -5,14 +5,15 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/base/devicebuffer.hpp>
 #include "fftplan.hpp"
 
-#include <utility>
-
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclkernel.h>
+
+#include <utility>
 
 GST_DEBUG_CATEGORY_EXTERN (gst_opencl_fft_debug);
 #define GST_CAT_DEFAULT gst_opencl_fft_debug

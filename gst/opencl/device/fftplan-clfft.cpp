@@ -2,21 +2,18 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/device/compileonly.hpp>
-#include <gst/opencl/base/devicebuffer.hpp>
 #include "fftplan.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/core/timeout.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/events.hpp>
+#include <gst/opencl/core/hooks.hpp>
 
 #include <clFFT.h>
-
 #include <mutex>
-
-#include <gst/opencl/base/endofqueue.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace opencl {
 namespace {

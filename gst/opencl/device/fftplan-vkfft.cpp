@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/device/compileonly.hpp>
+#include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include "fftplan.hpp"
 
@@ -20,8 +20,10 @@
 #include <locale.h>
 
 #include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
 
 GST_DEBUG_CATEGORY_STATIC (vkfft_debug);
 #define GST_CAT_DEFAULT vkfft_debug

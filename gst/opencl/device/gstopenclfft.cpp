@@ -2,23 +2,21 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
+#include "gstopenclfft.h"
 
-#include <gst/opencl/device/gstopenclfft.h>
+#include "fftplan.hpp"
+#include "selfcheck.hpp"
 
-#include <atomic>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/core/hooks.hpp>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/libraries.h>
+
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <utility>
-
-#include <gst/opencl/device/compileonly.hpp>
-#include "fftplan.hpp"
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/device/selfcheck.hpp>
-#include <gst/opencl/libraries.h>
 
 using opencl::FFTLibrary;
 using opencl::FFTPlanPointer;

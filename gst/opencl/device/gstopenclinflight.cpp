@@ -5,8 +5,8 @@
 #include "gstopenclinflight.h"
 
 #include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
-#include <gst/opencl/core/trackedevent.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/events.hpp>
 
 #include <deque>
 #include <utility>

@@ -4,18 +4,18 @@
  */
 #include <gst/opencl/gstopenclkernel.h>
 
-#include <gst/opencl/device/compileonly.hpp>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
-#include "gstopenclkernel-private.h"
 #include "kernel.hpp"
-#include "localarguments.hpp"
-#include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/core/programsource.hpp>
+#include "preparation.hpp"
 
-#include <atomic>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/hooks.hpp>
+#include <gst/opencl/core/programs.hpp>
+
 #include <algorithm>
+#include <atomic>
 #include <memory>
 
 struct _GstOpenCLKernel {
@@ -237,4 +237,10 @@ gst_opencl_launch (cl_command_queue queue, cl_kernel kernel, guint dimensions,
     return FALSE;
   gst_opencl_count_launches (1);
   return TRUE;
+}
+
+gconstpointer
+gst_opencl_set_compile_only (gconstpointer cancelled)
+{
+  return opencl::set_compile_only (static_cast<const std::atomic<bool> *> (cancelled));
 }

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "kernel.hpp"
-#include <gst/opencl/device/gstopenclkernel-private.h>
 
 namespace opencl {
 bool

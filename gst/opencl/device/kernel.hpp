@@ -6,17 +6,99 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclkernel.h>
+#include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/device/gstopenclkernel-private.h>
+#include <gst/opencl/gstopenclkernel.h>
+#include <gst/opencl/opencl-prelude.h>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+G_BEGIN_DECLS
+
+/**
+ * gst_opencl_launch:
+ * @queue: (type gpointer): the queue
+ * @kernel: (type gpointer): a kernel whose arguments are set
+ * @dimensions: number of dimensions, 1 to 3
+ * @global: global work size. It is rounded up to a multiple of @local, so kernels must
+ *   check their ids
+ * @local: (nullable): work-group size; %NULL lets the device choose
+ * @error: set if the kernel cannot be enqueued
+ *
+ * Enqueues @kernel and counts the launch. For launches that gst_opencl_kernel_launch()
+ * does not support.
+ *
+ * Returns: whether it was enqueued
+ */
+GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
+    guint dimensions, const gsize *global, const gsize *local, GError **error);
+
+/* OpenCL C of a resource, a file or a text, with the library's files included. (transfer
+ * full) */
+GST_OPENCL_API gchar *gst_opencl_source_of_resource (const gchar *path, GError **error);
+GST_OPENCL_API gchar *gst_opencl_source_of_file (const gchar *path, GError **error);
+GST_OPENCL_API gchar *gst_opencl_source_of_text (const gchar *text);
+G_END_DECLS
+
 namespace opencl {
+/* PoCL ends the process when a kernel is launched with more local memory than the device
+ * has, so the sum of all is checked when an argument is set. */
+class LocalArguments {
+public:
+  /* Sets an argument. Every call must name the same kernel. Fails if the kernel would
+   * need more local memory than the device has; the error has both sizes and `name`.
+   * `bytes` may be larger than any gsize. */
+  bool set (cl_kernel kernel, cl_device_id device, cl_uint index, const std::string &name,
+      long double bytes, GError **error);
+
+private:
+  bool find_limits (cl_kernel kernel, cl_device_id device, GError **error);
+
+  cl_ulong most = 0;              /* limit of the device (0 = not known yet) */
+  cl_ulong own = 0;               /* of the kernel without its arguments */
+  std::map<cl_uint, gsize> sizes; /* sizes of the arguments */
+};
+
+/* Runs before the first argument is set, because the driver also counts arguments. */
+inline bool
+LocalArguments::find_limits (cl_kernel kernel, cl_device_id device, GError **error)
+{
+  return most > 0
+         || (gst_opencl_check (clGetKernelWorkGroupInfo (kernel, device,
+                                   CL_KERNEL_LOCAL_MEM_SIZE, sizeof own, &own, nullptr),
+                 "clGetKernelWorkGroupInfo", error)
+             && gst_opencl_check (clGetDeviceInfo (device, CL_DEVICE_LOCAL_MEM_SIZE,
+                                      sizeof most, &most, nullptr),
+                 "clGetDeviceInfo", error));
+}
+
+inline bool
+LocalArguments::set (cl_kernel kernel, cl_device_id device, cl_uint index,
+    const std::string &name, long double bytes, GError **error)
+{
+  if (!find_limits (kernel, device, error))
+    return false;
+  long double others = own;
+  for (const auto &[other, size] : sizes)
+    others += other == index ? 0 : size;
+  if (bytes + others > most) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
+        "The argument %s needs %.0Lf bytes of local memory and the rest of the kernel "
+        "%.0Lf, but a work-group has only %" G_GUINT64_FORMAT " bytes on the device",
+        name.c_str (), bytes, others, guint64 (most));
+    return false;
+  }
+  sizes[index] = gsize (bytes);
+  return gst_opencl_check (
+      clSetKernelArg (kernel, index, sizes[index], nullptr), "clSetKernelArg", error);
+}
+
 /* Number of work-groups and their maximum size. If the device allows fewer work-items,
  * the rows of a group are halved first, then its columns. */
 struct Groups {

@@ -6,13 +6,36 @@
  */
 #pragma once
 
-#include <gst/opencl/device/compileonly.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 
+#include <atomic>
 #include <functional>
 #include <utility>
 
+G_BEGIN_DECLS
+/* Makes launches of this thread compile only, or run again if `cancelled` is null.
+ * `cancelled` points to a std::atomic<bool>. Returns the previous pointer. */
+GST_OPENCL_API gconstpointer gst_opencl_set_compile_only (gconstpointer cancelled);
+G_END_DECLS
+
 namespace opencl {
+/* While in scope, launches of this thread compile their kernels first, and enqueue
+ * nothing on a null queue. Thus the code that enqueues a frame can also prepare for the
+ * first one. Compiler processes are killed when `cancelled` is set. */
+class CompileOnly {
+public:
+  explicit CompileOnly (const std::atomic<bool> &cancelled)
+      : previous (gst_opencl_set_compile_only (&cancelled))
+  {
+  }
+  ~CompileOnly () { gst_opencl_set_compile_only (previous); }
+  CompileOnly (const CompileOnly &) = delete;
+  CompileOnly &operator= (const CompileOnly &) = delete;
+
+private:
+  gconstpointer previous;
+};
+
 /* Builds programs and tables for the next settings of a live filter in a thread of its
  * own. Does not report failures: the streaming thread then fails in the same way, and
  * reports it. Called in the streaming thread, or in a state change while that does not

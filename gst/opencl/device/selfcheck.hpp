@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/opencl-prelude.h>
 
 G_BEGIN_DECLS
 /* Returns TRUE if the engine passed its check or cannot be checked. Does not wait:

@@ -5,42 +5,50 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "binarycache.hpp"
-
 #include <gst/common/regularfile.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/core/hooks.hpp>
+
+#include <gst/gst.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <glib/gstdio.h>
-#include <gst/gst.h>
 #include <vector>
 
 namespace opencl {
-std::string
-checksum_of (const void *bytes, gsize size)
-{
-  gchar *text = g_compute_checksum_for_data (
-      G_CHECKSUM_SHA256, static_cast<const guchar *> (bytes), size);
-  const std::string checksum = text;
-  g_free (text);
-  return checksum;
-}
-
-std::string
-identity_of (const cl::Device &device)
-{
-  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
-  std::string identity;
-  for (const std::string &text : {platform.getInfo<CL_PLATFORM_NAME> (),
-           platform.getInfo<CL_PLATFORM_VERSION> (), device.getInfo<CL_DEVICE_NAME> (),
-           device.getInfo<CL_DEVICE_VERSION> (), device.getInfo<CL_DRIVER_VERSION> ()})
-    identity += text + '\n';
-  return identity;
-}
-
 namespace {
 namespace fs = std::filesystem;
+
+/* Keeps compiled programs for the next process, for drivers that do not do so themselves.
+ * A file that is damaged or belongs to another driver, device or program is ignored and
+ * replaced. A folder or file that another user may write is not used, since a driver trusts
+ * programs. Without a usable folder every program is compiled. Programs with
+ * -cl-kernel-arg-info are not kept. */
+class BinaryCache {
+public:
+  static constexpr guint64 capacity = 64 << 20; /* bytes of all files */
+
+  BinaryCache () = default; /* keeps nothing */
+  explicit BinaryCache (const cl::Device &device);
+
+  /* Returns an empty program if there is no usable file. */
+  cl::Program load (const cl::Context &context, const std::string &source,
+      const std::string &options) const;
+  void store (const cl::Program &program, const std::string &source,
+      const std::string &options) const;
+
+private:
+  bool keeps (const std::string &options) const;
+  std::string key_of (const std::string &source, const std::string &options) const;
+  std::string path_of (const std::string &key) const;
+  void remove_oldest () const;
+
+  cl::Device device;
+  std::string folder;   /* empty: keeps nothing */
+  std::string identity; /* of driver and device */
+};
 
 const char *const first_line = "gst-opencl program 1\n";
 
@@ -141,8 +149,6 @@ files_in (const std::string &folder)
   }
   return files;
 }
-} // namespace
-
 BinaryCache::BinaryCache (const cl::Device &device) : device (device)
 {
   /* a handle or a cl::Platform, depending on the version of opencl.hpp */
@@ -231,4 +237,22 @@ BinaryCache::remove_oldest () const
       g_unlink (file.path.c_str ());
   }
 }
+
+BuildProgram
+build_with_cache (const cl::Device &device)
+{
+  return [cache = BinaryCache (device)] (const cl::Context &context,
+             const std::string &source, const std::string &options, const auto &compile) {
+    cl::Program program = cache.load (context, source, options);
+    if (program ())
+      return program;
+    program = compile ();
+    if (program ())
+      cache.store (program, source, options);
+    return program;
+  };
+}
+
+[[maybe_unused]] const auto hook = driver_hooks ().program_build = build_with_cache;
+} // namespace
 } // namespace opencl

@@ -9,12 +9,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/device/compileonly.hpp>
-
 #include "helperprogram.hpp"
-#include <gst/opencl/core/busy.hpp>
-#include <gst/opencl/base/profile.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+
+#include <gst/opencl/core/hooks.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,8 +29,6 @@ extern char **environ;
 
 namespace opencl {
 namespace {
-thread_local const std::atomic<bool> *compile_only = nullptr;
-
 const char *const compiler = "gst-opencl-compile";
 
 /* One compilation */
@@ -151,41 +146,15 @@ is_first (const Task &task)
 /* Compiles `kernel` for this work-group size. Failures are ignored, as the launch reports
  * them. */
 void
-compile_ahead (cl_kernel kernel, guint dimensions, const gsize *local)
+compile_ahead (cl_kernel kernel, guint dimensions, const gsize *local,
+    const std::atomic<bool> &cancelled)
 {
   Task task;
-  if (local && describe (kernel, dimensions, local, task) && !*compile_only
+  if (local && describe (kernel, dimensions, local, task) && !cancelled
       && is_first (task))
-    run (task, *compile_only);
+    run (task, cancelled);
 }
+
+[[maybe_unused]] const auto hook = driver_hooks ().before_launch = compile_ahead;
 } // namespace
-
-bool
-compiles_only ()
-{
-  return compile_only != nullptr;
-}
-
-cl_int
-enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
-    const gsize *offset, const gsize *global, const gsize *local, cl_uint n_events,
-    const cl_event *events, cl_event *event)
-{
-  const Busy launching;
-  if (compiles_only ())
-    compile_ahead (kernel, dimensions, local);
-  /* VkFFT fills the tables of a plan by launches on its own queue: these must run. */
-  if (compiles_only () && !queue)
-    return CL_SUCCESS;
-  return clEnqueueNDRangeKernel (queue, kernel, dimensions, offset, global, local,
-      n_events, events, Profiled (queue, kernel, event));
-}
 } // namespace opencl
-
-gconstpointer
-gst_opencl_set_compile_only (gconstpointer cancelled)
-{
-  gconstpointer previous = opencl::compile_only;
-  opencl::compile_only = static_cast<const std::atomic<bool> *> (cancelled);
-  return previous;
-}

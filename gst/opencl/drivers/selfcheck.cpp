@@ -2,16 +2,14 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/device/selfcheck.hpp>
+#include "helperprogram.hpp"
 
-#include <gst/opencl/drivers/binarycache.hpp>
+#include <gst/common/regularfile.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/drivers/helperprogram.hpp>
-#include "verdict.hpp"
+#include <gst/opencl/core/hooks.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
@@ -60,9 +58,8 @@ build_id ()
 std::string
 path_of_verdict (const cl::Device &device, const std::string &engine)
 {
-  const std::string all = identity_of (device) + engine;
   return std::filesystem::path (g_get_user_cache_dir ()) / "gst-opencl" / "verdicts"
-         / checksum_of (all.data (), all.size ());
+         / name_of_verdict (identity_of (device), engine);
 }
 
 /* Runs the check in a separate process, which also stores the verdict. */
@@ -94,12 +91,6 @@ run_check (const cl::Device &device, const std::string &engine)
       "%s on device %s: %s", engine.c_str (), index.c_str (), verdict.text ().c_str ());
   return verdict;
 }
-
-enum class Lookup {
-  peek,  /* return what is known */
-  start, /* start the check if needed */
-  wait,  /* wait for the verdict */
-};
 
 /* Verdicts that are known in this process, and a thread that runs checks one after the
  * other */
@@ -134,8 +125,6 @@ public:
     return verdict;
   }
 
-  std::atomic<guint> arrived{0};
-
 private:
   using Task = std::pair<cl_device_id, std::string>;
 
@@ -155,7 +144,7 @@ private:
     Verdict verdict = run_check (cl::Device (task.first, true), task.second);
     guard.lock ();
     verdicts[task] = std::move (verdict);
-    arrived++;
+    driver_hooks ().n_verdicts++;
     changed.notify_all ();
   }
 
@@ -196,109 +185,29 @@ private:
 };
 
 Verdict
-verdict_of (GstOpenCLContext *context, const char *engine, Lookup lookup)
+verdict_of (const cl::Device &device, const std::string &engine, Lookup lookup)
 {
-  if (seconds_of_check () == 0)
-    return {Verdict::unchecked, "GST_OPENCL_SELF_CHECK is 0"};
-  if (lookup == Lookup::start && g_getenv ("GST_OPENCL_WAIT_FOR_CHECKS"))
-    lookup = Lookup::wait;
-  const cl::Device device (gst_opencl_context_get_device (context), true);
+  if (lookup == Lookup::rerun)
+    return run_check (device, engine);
+  if (lookup == Lookup::stored)
+    return load_verdict (path_of_verdict (device, engine), build_id ());
   return SelfChecks::get ().get_verdict (device, engine, lookup);
 }
 
 std::string
-fault_text (GstOpenCLContext *context, const char *engine, const Verdict &verdict)
+names_of_engines ()
 {
-  const cl::Device device (gst_opencl_context_get_device (context), true);
-  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
-  return "engine \"" + std::string (engine) + "\" fails on "
-         + platform.getInfo<CL_PLATFORM_NAME> () + ", driver "
-         + device.getInfo<CL_DRIVER_VERSION> () + ", "
-         + gst_opencl_context_get_device_name (context) + ": " + verdict.difference;
-}
-
-bool
-is_first_warning (GstOpenCLContext *context, const char *engine)
-{
-  const std::string key = std::string ("warned-of-") + engine;
-  GST_OBJECT_LOCK (context);
-  const bool is_first = !g_object_get_data (G_OBJECT (context), key.c_str ());
-  g_object_set_data (G_OBJECT (context), key.c_str (), GINT_TO_POINTER (1));
-  GST_OBJECT_UNLOCK (context);
-  return is_first;
-}
-} // namespace
-
-bool
-is_faulty_engine (GstOpenCLContext *context, const char *engine)
-{
-  return verdict_of (context, engine, Lookup::start).is_fault ();
-}
-} // namespace opencl
-
-gboolean
-gst_opencl_context_trusts_engine (GstOpenCLContext *context, const gchar *engine)
-{
-  const opencl::Verdict verdict =
-      opencl::verdict_of (context, engine, opencl::Lookup::start);
-  return verdict.result == opencl::Verdict::right
-         || verdict.result == opencl::Verdict::unchecked;
-}
-
-gboolean
-gst_opencl_context_require_engine (
-    GstOpenCLContext *context, const gchar *engine, GError **error)
-{
-  const opencl::Verdict verdict =
-      opencl::verdict_of (context, engine, opencl::Lookup::wait);
-  if (!verdict.is_fault ())
-    return TRUE;
-  g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      opencl::fault_text (context, engine, verdict).c_str ());
-  return FALSE;
-}
-
-gboolean
-gst_opencl_context_warn_of_engine (GstOpenCLContext *context, const gchar *engine,
-    GstElement *element, const gchar *instead)
-{
-  const opencl::Verdict verdict =
-      opencl::verdict_of (context, engine, opencl::Lookup::peek);
-  if (!verdict.is_fault ())
-    return FALSE;
-  const std::string fault = opencl::fault_text (context, engine, verdict);
-  if (opencl::is_first_warning (context, engine))
-    GST_ELEMENT_WARNING (
-        element, LIBRARY, FAILED, ("%s; using %s", fault.c_str (), instead), (nullptr));
-  return TRUE;
-}
-
-guint
-gst_opencl_get_n_verdicts (void)
-{
-  return opencl::SelfChecks::get ().arrived;
-}
-
-gchar **
-gst_opencl_get_engines (void)
-{
-  const std::string program = opencl::find_helper_program ("gst-opencl-check");
+  const std::string program = find_helper_program ("gst-opencl-check");
   const gchar *const arguments[] = {program.c_str (), nullptr};
   gchar *output = nullptr;
   g_spawn_sync (nullptr, const_cast<gchar **> (arguments), nullptr,
       G_SPAWN_STDERR_TO_DEV_NULL, nullptr, nullptr, &output, nullptr, nullptr, nullptr);
-  gchar **names = g_strsplit (output ? g_strstrip (output) : "", "\n", -1);
+  const std::string names = output ? g_strstrip (output) : "";
   g_free (output);
   return names;
 }
 
-gchar *
-gst_opencl_device_get_verdict (gpointer handle, const gchar *engine, gboolean rerun)
-{
-  const cl::Device device (static_cast<cl_device_id> (handle), true);
-  const opencl::Verdict verdict =
-      rerun ? opencl::run_check (device, engine)
-            : opencl::load_verdict (
-                opencl::path_of_verdict (device, engine), opencl::build_id ());
-  return g_strdup (verdict.text ().c_str ());
-}
+[[maybe_unused]] const auto verdict_hook = driver_hooks ().verdict = verdict_of;
+[[maybe_unused]] const auto engines_hook = driver_hooks ().engines = names_of_engines;
+} // namespace
+} // namespace opencl

@@ -5,7 +5,7 @@
 #include "aggregatorparts.hpp"
 
 #include <gst/common/framesize.hpp>
-#include <gst/opencl/base/gstopenclmemory-private.h>
+#include <gst/opencl/device/frameaccess.h>
 
 namespace opencl {
 GstFlowReturn

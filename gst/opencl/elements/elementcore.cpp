@@ -4,15 +4,16 @@
  */
 #include "elementcore.hpp"
 
-#include <gst/opencl/core/bufferpool.hpp>
+#include "streamwatch.hpp"
+
 #include <gst/common/drmformat.hpp>
-#include "failedstreams.hpp"
-#include <gst/opencl/core/gstopenclallocator.hpp>
-#include <gst/opencl/gstopenclbuffer.h>
-#include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/core/memorymismatch.hpp>
-#include <gst/opencl/base/gstopenclbufferpool-private.h>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/core/memory.hpp>
+#include <gst/opencl/core/pool.hpp>
+#include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
 #include <string>

@@ -12,9 +12,9 @@
 #include <gst/common/elementerror.hpp>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/device/gstopenclinflight.h>
-#include <gst/opencl/base/gstopenclstatistics.h>
-#include <gst/opencl/elements/inputwatch.hpp>
-#include <gst/opencl/core/threadqueues.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include "streamwatch.hpp"
+#include <gst/opencl/core/queues.hpp>
 
 #include <atomic>
 #include <mutex>

@@ -13,6 +13,7 @@
 #include <gst/opencl/gstopenclaggregator.h>
 
 #include "aggregatorparts.hpp"
+
 #include <gst/common/filteredcaps.hpp>
 
 #include <list>

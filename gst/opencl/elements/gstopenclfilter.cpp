@@ -11,20 +11,21 @@
  * class does everything else: it handles the context, pools, the order between queues,
  * the limit of frames in flight, draining, and errors.
  */
-#include <gst/opencl/device/gstopencldeferral.h>
-#include <gst/opencl/device/gstopenclfilter-private.h>
-
-#include <gst/opencl/core/deferredframe.hpp>
 #include "elementcore.hpp"
+
 #include <gst/common/framesize.hpp>
 #include <gst/common/outermost.hpp>
 #include <gst/common/segmenttimes.hpp>
-#include <gst/opencl/core/gstopenclallocator.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/core/frame.hpp>
+#include <gst/opencl/core/memory.hpp>
+#include <gst/opencl/core/pool.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
-#include <gst/opencl/base/gstopenclcheck.h>
-#include <gst/opencl/base/gstopenclmemory-private.h>
-#include <gst/opencl/base/gstopenclbufferpool-private.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <utility>
 

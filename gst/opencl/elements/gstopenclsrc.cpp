@@ -10,15 +10,128 @@
  * Base class of sources. A subclass enqueues the kernels that generate a frame. The base
  * class does everything else.
  */
-#include <gst/opencl/gstopenclsrc.h>
-
 #include "elementcore.hpp"
-#include <gst/opencl/gstopenclbufferpool.h>
+
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/gstopenclmemory-private.h>
-#include <gst/opencl/base/gstopenclbufferpool-private.h>
-#include "timeline.hpp"
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/core/pool.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/gstopenclbufferpool.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclsrc.h>
+
+#include <gst/gst.h>
+
+namespace opencl {
+/* Timestamps are computed from frame numbers, so that rounding errors do not add up. */
+class Timeline {
+public:
+  /* Sets the frame rate from the next frame on. 0/1 means a still image. */
+  void set_rate (gint numerator, gint denominator);
+  /* Seeks to the frame at `position`, or, backwards, to the last one that starts before
+   * it. */
+  void seek (GstClockTime position, bool backwards);
+
+  bool is_over () const { return over || (numerator == 0 && frame > 0); }
+  /* Number and timestamp of the next frame */
+  guint64 number () const { return frames_before + frame; }
+  GstClockTime time () const { return time_before + time_of (frame); }
+  /* Duration of a frame, or GST_CLOCK_TIME_NONE without a frame rate */
+  GstClockTime duration_of_a_frame () const;
+  /* Duration of `frames` frames, or GST_CLOCK_TIME_NONE without a frame rate */
+  GstClockTime duration_of (guint64 frames) const;
+  /* Sets timestamp and offsets of the next frame on `buffer`, and advances by one
+   * frame. */
+  void stamp (GstBuffer *buffer);
+
+private:
+  GstClockTime time_of (guint64 frame) const;
+
+  gint numerator = 0;
+  gint denominator = 1;
+  guint64 frame = 0; /* since the rate changed */
+  guint64 frames_before = 0;
+  GstClockTime time_before = 0;
+  bool backwards = false;
+  bool over = false; /* backwards: the first frame was output */
+};
+
+GstClockTime
+Timeline::time_of (guint64 frame) const
+{
+  return numerator > 0
+             ? gst_util_uint64_scale (frame, denominator * GST_SECOND, numerator)
+             : 0;
+}
+
+GstClockTime
+Timeline::duration_of_a_frame () const
+{
+  return numerator > 0 ? time_of (1) : GST_CLOCK_TIME_NONE;
+}
+
+GstClockTime
+Timeline::duration_of (guint64 frames) const
+{
+  if (numerator == 0)
+    return GST_CLOCK_TIME_NONE;
+  return time_before + time_of (frames > frames_before ? frames - frames_before : 0);
+}
+
+void
+Timeline::set_rate (gint new_numerator, gint new_denominator)
+{
+  const GstClockTime end = time_before + time_of (frame + (backwards ? 1 : 0));
+
+  if (!backwards) {
+    frames_before += frame;
+    time_before = end;
+    frame = 0;
+  }
+  numerator = new_numerator;
+  denominator = new_denominator;
+  if (backwards)
+    seek (end, true);
+}
+
+void
+Timeline::seek (GstClockTime position, bool to_go_backwards)
+{
+  backwards = to_go_backwards;
+  over = false;
+  frames_before = frame = 0;
+  time_before = 0;
+  if (numerator == 0)
+    return;
+  frame = gst_util_uint64_scale (position, numerator, denominator * GST_SECOND);
+  /* time_of() rounds down. */
+  if (time_of (frame + 1) <= position)
+    frame++;
+  if (!backwards || time_of (frame) < position)
+    return;
+  over = frame == 0;
+  frame -= over ? 0 : 1;
+}
+
+void
+Timeline::stamp (GstBuffer *buffer)
+{
+  GST_BUFFER_PTS (buffer) = time ();
+  GST_BUFFER_DTS (buffer) = GST_CLOCK_TIME_NONE;
+  GST_BUFFER_DURATION (buffer) =
+      numerator > 0 ? time_of (frame + 1) - time_of (frame) : GST_CLOCK_TIME_NONE;
+  GST_BUFFER_OFFSET (buffer) = number ();
+  GST_BUFFER_OFFSET_END (buffer) = number () + 1;
+  if (!backwards)
+    frame++;
+  else if (frame > 0)
+    frame--;
+  else
+    over = true;
+}
+} // namespace opencl
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_src_debug);
 #define GST_CAT_DEFAULT gst_opencl_src_debug

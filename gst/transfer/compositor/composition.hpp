@@ -10,7 +10,7 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/transferfunction.hpp>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <vector>
 

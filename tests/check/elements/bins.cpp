@@ -5,6 +5,8 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/opencl/gstopenclmemory.h>
+
 using namespace check;
 
 namespace {

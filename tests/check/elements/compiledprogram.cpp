@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "negativespirv.hpp"
+
+#include <gst/opencl/gstopenclcontext.h>
 #include "programs.hpp"
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"

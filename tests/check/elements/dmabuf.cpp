@@ -7,6 +7,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/importing-device.hpp"
+
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "transfer-chain.hpp"
 
 #include <gst/allocators/allocators.h>

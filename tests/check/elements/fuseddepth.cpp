@@ -10,6 +10,9 @@
 #include <vector>
 
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
 
 #include "gst/oct/depth/depthengine.hpp"
 #include "gst/oct/calibration/spectrumtables.hpp"

@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
+
+#include <gst/opencl/gstopenclframe.h>
 #include "tests/check/opencl-counting.hpp"
 
 #include "keyingreference.hpp"

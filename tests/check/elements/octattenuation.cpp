@@ -7,7 +7,7 @@
 #include "depthframes.hpp"
 #include "tablefile.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
 
 #include <numeric>
 

@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/gstopenclbufferpool.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include "../fft-libraries.hpp"
 #include "../octreference.hpp"

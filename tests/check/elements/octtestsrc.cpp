@@ -13,7 +13,8 @@
 #include <gst/app/gstappsink.h>
 #include <gst/check/gstharness.h>
 #include <gst/check/gsttestclock.h>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 #include <gst/video/video.h>
 
 #include "tests/check/device-kind.hpp"

@@ -4,6 +4,8 @@
  */
 #include "depthframes.hpp"
 
+#include <gst/opencl/gstopenclbuffer.h>
+
 #include <set>
 
 #include "gst/oct/octscanmeta.h"

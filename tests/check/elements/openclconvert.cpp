@@ -14,7 +14,10 @@
 #include "../videoframes.hpp"
 
 #include <gst/app/gstappsink.h>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/gstopenclbufferpool.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/navigation.h>
 
 using video::info_of;

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolvereference.hpp"
+
+#include <gst/opencl/gstopenclcontext.h>
 #include "programs.hpp"
 #include "tests/check/one-context.hpp"
 #include "tests/check/opencl-counting.hpp"

@@ -3,6 +3,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/folder.hpp"
+
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"
 #include "transfer-chain.hpp"
 

@@ -6,8 +6,7 @@
 #include "tests/check/harness.hpp"
 #include "tests/check/onnxmodel.hpp"
 
-#include <gst/opencl/base/gstopenclstatistics.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/base/profile.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -7,6 +7,7 @@
 #include "tests/check/opencl-check.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 #include <gst/video/video.h>
 
 #include <cmath>

@@ -4,7 +4,8 @@
  */
 #include "programs.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <cmath>
 

@@ -3,6 +3,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-counting.hpp"
+
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/pool.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "transfer-chain.hpp"
 
 #include <gst/audio/audio.h>

@@ -10,6 +10,9 @@
 
 #include <gst/common/arrayformat.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 using namespace programs;
 using check::Outcome;

@@ -9,7 +9,7 @@
 
 #include "tests/check/harness.hpp"
 #include <gst/app/gstappsink.h>
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/video.h>
 
 namespace check {

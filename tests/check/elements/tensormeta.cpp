@@ -7,7 +7,7 @@
 #include "tests/check/onnxmodel.hpp"
 
 #include <gst/analytics/analytics.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <cmath>
 

@@ -6,6 +6,8 @@
 
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/opencl/base/profile.hpp>
+
 namespace check {
 inline const char device_gray[] =
     "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=64, height=32, framerate=30/1";

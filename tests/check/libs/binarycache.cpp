@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/folder.hpp"
+
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
 

@@ -3,6 +3,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
+
+#include <gst/opencl/core/memory.hpp>
+#include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"
 
 #include <gst/video/gstvideometa.h>

@@ -3,6 +3,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
+
+#include <gst/opencl/core/pool.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"
 
 #include <gst/video/gstvideometa.h>

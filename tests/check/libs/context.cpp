@@ -3,6 +3,10 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
+
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/device/gstopenclfft.h>
+#include <gst/opencl/gstopenclerror.h>
 #include "tests/check/opencl-counting.hpp"
 
 #include <atomic>

@@ -6,8 +6,6 @@
 
 #include <gst/opencl/core/devicechoice.hpp>
 
-#include <gst/opencl/opencl.h>
-
 using namespace check;
 using opencl::choose_among;
 using opencl::DeviceDescription;

@@ -5,6 +5,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/importing-device.hpp"
+
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclexternal.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-check.hpp"
 
 using namespace check;

@@ -4,7 +4,11 @@
  */
 #include "tests/check/harness.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/gstopenclfft.h>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 #include "tests/check/fft-libraries.hpp"

@@ -4,6 +4,10 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclmemory.h>
+
 #include <gst/video/gstvideometa.h>
 
 using namespace check;

@@ -6,6 +6,7 @@
 #include <gst/inference/plan/arena.hpp>
 #include <gst/inference/plan/plan.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <clocale>
 #include <cmath>

@@ -4,6 +4,10 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/gstopenclinflight.h>
+#include <gst/opencl/gstopenclerror.h>
+
 using namespace check;
 
 namespace {

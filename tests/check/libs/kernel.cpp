@@ -7,7 +7,9 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/core/programsource.hpp>
+#include <gst/opencl/core/programs.hpp>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 using namespace check;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Folders of gst/ include only the folders that they may.
+"""Folders of gst/ and the self-check include only the folders that they may.
 
 usage: layers.py SOURCE_ROOT
 """
@@ -28,26 +28,27 @@ for plugin in PLUGINS:
 # gst/transfer: private libraries of both plugins.
 MAY_INCLUDE["gst/inference"] += ("gst/compute",)
 MAY_INCLUDE["gst/keying"] += ("gst/transfer",)
-# Headers that no plugin may include, not even through another header
+# The program of the self-check knows the elements by their names and properties.
+SELFCHECK = "tools/selfcheck"
+MAY_INCLUDE[SELFCHECK] = (PUBLIC, COMMON, BASE)
+# These reach no internal header, not even through another header.
+ABOVE = [*PLUGINS, SELFCHECK]
 INTERNAL = (CORE, DRIVERS)
-OTHER_LAYER = {f"{PUBLIC}/opencl-private.hpp": ELEMENTS}
-EXCEPTIONS = {
-    (f"{CORE}/gstopenclcontext.cpp", f"{DRIVERS}/binarycache.hpp"),
-    (f"{DRIVERS}/compileonly.cpp", f"{DEVICE}/compileonly.hpp"),
-    (f"{DRIVERS}/selfcheck.cpp", f"{DEVICE}/selfcheck.hpp"),
-}
+# For applications. A file of this project includes what it uses, so that it is compiled again
+# only when that changes.
+ALL_PUBLIC = f"{PUBLIC}/opencl.h"
 
 
 def layer_of(path):
     """The longest folder of MAY_INCLUDE that has a file, or None."""
     known = [folder for folder in MAY_INCLUDE if path.startswith(folder + "/")]
-    return OTHER_LAYER.get(path) or max(known, key=len, default=None)
+    return max(known, key=len, default=None)
 
 
 def read_includes(root):
-    """Returns the paths that each file of gst/ includes, by its path."""
+    """Returns the paths that each source file includes, by its path."""
     includes = {}
-    for path in root.glob("gst/**/*.[ch]*"):
+    for path in [*root.glob("gst/**/*.[ch]*"), *root.glob(f"{SELFCHECK}/*.[ch]*")]:
         names = re.findall(r'#include [<"]([\w./-]+)[>"]', path.read_text())
         beside = [path.parent / name for name in names]
         includes[path.relative_to(root).as_posix()] = [
@@ -75,9 +76,8 @@ def main(root):
         if not upper:
             continue
         wrong += [f"{path} includes {name}" for name in names
-                  if layer_of(name) not in (None, upper, *MAY_INCLUDE[upper])
-                  and (path, name) not in EXCEPTIONS]
-        if upper in PLUGINS:
+                  if name == ALL_PUBLIC or layer_of(name) not in (None, upper, *MAY_INCLUDE[upper])]
+        if upper in ABOVE:
             wrong += [f"{path} reaches {name}" for name in reached_from(path, includes)
                       if layer_of(name) in INTERNAL]
     print("\n".join(sorted(wrong)))

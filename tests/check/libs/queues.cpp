@@ -4,6 +4,9 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/gstopenclmemory.h>
+
 #include <set>
 
 using namespace check;

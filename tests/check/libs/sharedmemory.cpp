@@ -5,6 +5,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
+
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/core/memory.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"
 
 #include <gst/video/gstvideometa.h>

@@ -3,6 +3,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
+
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "tests/check/opencl-counting.hpp"
 
 #include <gst/video/gstvideometa.h>

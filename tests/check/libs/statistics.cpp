@@ -4,6 +4,9 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclmemory.h>
+
 using namespace check;
 
 namespace {

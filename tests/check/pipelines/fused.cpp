@@ -3,7 +3,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/core/context.hpp>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include "tests/check/opencl-counting.hpp"
 #include "tests/check/harness.hpp"

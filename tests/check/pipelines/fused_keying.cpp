@@ -8,7 +8,7 @@
 #include "tests/check/elements/keyingreference.hpp"
 #include "tests/check/harness.hpp"
 
-#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/core/memory.hpp>
 
 using namespace check;
 using namespace keying_reference;

@@ -4,6 +4,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "../opencl-check.hpp"
+
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
 #include "../opencl-counting.hpp"
 #include "../slowness.hpp"
 #include "../harness.hpp"

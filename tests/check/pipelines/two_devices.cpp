@@ -4,6 +4,9 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclmemory.h>
+
 using namespace check;
 
 /* PoCL has as many devices as configured; other platforms have a fixed number. */

@@ -1,0 +1,50 @@
+/* Verdicts of the self-check and their cache files
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <glib.h>
+#include <string>
+
+namespace opencl {
+/* Result of the self-check of an engine on a device */
+struct Verdict {
+  enum Result {
+    pending,   /* not known yet */
+    right,     /* agrees with the host */
+    wrong,     /* `difference` describes it */
+    failed,    /* no result; `difference` is the reason, which may not come again */
+    unchecked, /* cannot be checked; `difference` is the reason */
+  };
+  Result result = pending;
+  std::string difference;
+
+  bool is_fault () const { return result == wrong || result == failed; }
+  /* Returns whether the next process need not check again. */
+  bool is_final () const { return result == right || result == wrong; }
+
+  /* Returns "right", "wrong: DIFFERENCE" … */
+  std::string text () const;
+};
+
+constexpr guint usual_seconds_of_check = 60; /* with compilation */
+
+/* Returns the processor time in seconds after which an engine counts as hanging, or 0 for
+ * no checks. GST_OPENCL_SELF_CHECK sets it. Warns of another text than a number in range. */
+guint seconds_of_check ();
+
+/* Parses the result of text(). Returns pending for any other text. */
+Verdict parse_verdict (const std::string &text);
+
+/* Returns the name of the file of a verdict. `identity` describes device and driver. */
+std::string name_of_verdict (const std::string &identity, const std::string &engine);
+
+/* Returns pending if there is no valid file of this build. */
+Verdict load_verdict (const std::string &path, const std::string &build);
+
+/* The file also names `engine`, for human readers. Returns false if it cannot be
+ * written. */
+bool store_verdict (const std::string &path, const std::string &build,
+    const std::string &engine, const Verdict &verdict);
+} // namespace opencl
