@@ -6,7 +6,7 @@
 
 #include "gst/oct/calibration/flatness.hpp"
 
-#include <gst/common/growingfile.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/common/npyfile.hpp>
 
 #include <gst/app/gstappsink.h>

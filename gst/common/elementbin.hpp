@@ -1,4 +1,4 @@
-/* Helpers for bins: elements, ghost pads and forwarded properties
+/* Helpers for bins: elements, ghost pads, forwarded properties, the pipeline of an element
  *
  * Not installed: public headers contain no C++ types.
  *
@@ -44,4 +44,17 @@ void forward_get (gpointer part, GValue *value, GParamSpec *spec);
 /* Returns a predicate that accepts `device` and the properties of the class itself,
  * without those of its parents. */
 std::function<bool (GParamSpec *)> is_class_property_or_device (GType type);
+
+/* Returns the pipeline that contains `object`, or the outermost bin or element if there is
+ * none. (transfer full) */
+inline GstObject *
+ref_outermost (gpointer object)
+{
+  auto *outermost = GST_OBJECT (gst_object_ref (object));
+  while (GstObject *parent = gst_object_get_parent (outermost)) {
+    gst_object_unref (outermost);
+    outermost = parent;
+  }
+  return outermost;
+}
 } // namespace opencl

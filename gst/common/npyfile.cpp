@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "npyfile.hpp"
-#include "regularfile.hpp"
+#include "platform.hpp"
 
 namespace opencl {
 
@@ -383,17 +383,10 @@ read_as (const guint8 *data)
   return double (value);
 }
 
-/* Converts a half float: 10 bits of mantissa, 5 of exponent. */
 double
 read_half (const guint8 *data)
 {
-  const guint16 bits = guint16 (read_as<guint16> (data));
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double sign = bits >> 15 ? -1 : 1;
-  if (exponent == 31)
-    return fraction ? std::nan ("") : sign * HUGE_VAL;
-  return sign
-         * std::ldexp (exponent ? 1024 + fraction : fraction, MAX (exponent, 1) - 25);
+  return float_of_half (guint16 (read_as<guint16> (data)));
 }
 
 double
@@ -421,28 +414,10 @@ check_data_is_whole (const NpyHeader &header, gsize size, GError **error)
 
 /* Reads the file up to the end of its header. */
 gboolean
-read_begin (RegularFile &file, std::vector<guint8> &begin, GError **error)
-{
-  gsize done = 0;
-
-  for (gsize needed;
-       begin.size () < (needed = npy_header_size (begin.data (), begin.size ()));) {
-    const gsize there = begin.size ();
-    begin.resize (needed);
-    if (!file.read (begin.data () + there, needed - there, done, error))
-      return FALSE;
-    begin.resize (there + done);
-    if (done < needed - there)
-      break;
-  }
-  return TRUE;
-}
-
-gboolean
 open_file (
     const char *path, RegularFile &file, std::vector<guint8> &begin, GError **error)
 {
-  if (file.open (path, error) && read_begin (file, begin, error))
+  if (file.open (path, error) && file.read_header (0, npy_header_size, begin, error))
     return TRUE;
   g_prefix_error (error, "%s: ", path);
   return FALSE;

@@ -4,13 +4,58 @@
  */
 #include "recording.hpp"
 
-#include <gst/common/framesize.hpp>
-#include <gst/common/regularfile.hpp>
+#include <gst/common/buffers.hpp>
 
 #include <algorithm>
 #include <cstdlib>
 
 namespace opencl {
+/* --- growing files --- */
+
+bool
+GrowingFile::create (const std::string &location, const std::string &suffix,
+    MakeHeader a_make_header, bool is_growing, GError **error)
+{
+  std::string header;
+
+  abandon ();
+  make_header = std::move (a_make_header);
+  growing = is_growing;
+  written = 0;
+  if (!make_header (growing ? 0 : 1, header, error)
+      || !file.create (location, suffix, error))
+    return false;
+  end = header.size ();
+  return file.write (0, header.data (), header.size (), error);
+}
+
+/* Writes the frame first, so that the header never counts a missing frame. */
+bool
+GrowingFile::write_frame (const guint8 *data, gsize size, GError **error)
+{
+  std::string header;
+  if (growing && !make_header (written + 1, header, error))
+    return false;
+  return file.write (end, data, size, error)
+         && file.write (0, header.data (), header.size (), error);
+}
+
+bool
+GrowingFile::append (const guint8 *data, gsize size, GError **error)
+{
+  if (!write_frame (data, size, error)) {
+    /* Removes an incomplete frame. The file is valid even if this fails. */
+    file.truncate (end);
+    if (growing && written > 0)
+      g_prefix_error (error, "%s has %" G_GUINT64_FORMAT " complete frames; ",
+          file.name ().c_str (), written);
+    return false;
+  }
+  end += size;
+  written++;
+  return true;
+}
+
 /* --- file names --- */
 
 /* Finds the `%d`, `%5d` or `%05d` in the file name of a location. Returns false if there

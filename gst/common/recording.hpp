@@ -6,10 +6,14 @@
  */
 #pragma once
 
+#include <gst/base/gstbasesink.h>
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/elementerror.hpp>
-#include <gst/common/growingfile.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/video/video.h>
+
+#include <functional>
+#include <utility>
 
 namespace opencl {
 /* Component type and shape of a frame */
@@ -24,6 +28,43 @@ struct FrameFormat {
     return type == other.type && complex == other.complex && shape == other.shape;
   }
   bool operator!= (const FrameFormat &other) const { return !(*this == other); }
+};
+
+/* File with a header that is written frame by frame. It has a temporary name until it is
+ * complete. The header of a growing file counts the frames that are written, so that the
+ * file can be read after each frame, even after a crash. */
+class GrowingFile {
+public:
+  /* Makes the header for `frames` frames of equal size. Returns false with an error if
+   * the file format has no such header. */
+  using MakeHeader =
+      std::function<bool (guint64 frames, std::string &header, GError **error)>;
+
+  GrowingFile () = default;
+  ~GrowingFile () { abandon (); }
+  GrowingFile (const GrowingFile &) = delete;
+  GrowingFile &operator= (const GrowingFile &) = delete;
+
+  /* Creates the file as TemporaryFile does. A file that is not growing has one frame. */
+  bool create (const std::string &location, const std::string &suffix,
+      MakeHeader make_header, bool growing, GError **error);
+  /* On failure, the frames written before stay readable. */
+  bool append (const guint8 *data, gsize size, GError **error);
+  bool finish (GError **error) { return file.finish (growing, error); }
+  /* Deletes the temporary file, but keeps a growing file that has frames. */
+  void abandon () { file.close (!growing || written == 0); }
+
+  bool is_open () const { return file.is_open (); }
+  guint64 frames () const { return written; }
+
+private:
+  bool write_frame (const guint8 *data, gsize size, GError **error);
+
+  TemporaryFile file;
+  MakeHeader make_header;
+  bool growing = false;
+  guint64 written = 0; /* frames */
+  guint64 end = 0;     /* of the last complete frame, in bytes */
 };
 
 /* Writes one file that grows with each frame, or one file a frame if the location has a
@@ -82,4 +123,88 @@ private:
 
 /* Returns the extension of a file name, with its point, or an empty string. */
 std::string extension_of (const std::string &location);
+
+/* Common GstBaseSink functions of the file sinks. `Sink` is an instance structure with a member `recording`, which is null below PAUSED.
+ * `make` creates the recording, or posts an error and returns null. A recording ends at
+ * PAUSED to READY. It cannot use start() and stop(), which GstBaseSink calls at NULL to
+ * READY and back. */
+template <typename Sink, Recording *(*make) (Sink *)> struct RecordingSink {
+  template <typename Class> static void install (Class *klass)
+  {
+    auto *element_class = GST_ELEMENT_CLASS (klass);
+    auto *sink_class = GST_BASE_SINK_CLASS (klass);
+    element_class->change_state = change_state;
+    sink_class->event = event;
+    sink_class->set_caps = set_caps;
+    sink_class->propose_allocation = propose_allocation;
+    sink_class->render = render;
+  }
+
+private:
+  static Recording *&recording_of (gpointer sink)
+  {
+    return static_cast<Sink *> (sink)->recording;
+  }
+
+  /* Returns GstBaseSink's class, as no class derives from a recording sink. */
+  static gpointer parent_of (gpointer sink)
+  {
+    return g_type_class_peek_parent (G_OBJECT_GET_CLASS (sink));
+  }
+
+  static bool begin (Recording *&recording, GstElement *element)
+  {
+    recording = make (static_cast<Sink *> (gpointer (element)));
+    if (recording && !recording->start ())
+      forget (recording);
+    return recording != nullptr;
+  }
+
+  static void forget (Recording *&recording)
+  {
+    if (recording)
+      recording->finish ();
+    delete std::exchange (recording, nullptr);
+  }
+
+  static GstStateChangeReturn change_state (
+      GstElement *element, GstStateChange transition)
+  {
+    Recording *&recording = recording_of (element);
+    const bool begins = transition == GST_STATE_CHANGE_READY_TO_PAUSED;
+    if (begins && !begin (recording, element))
+      return GST_STATE_CHANGE_FAILURE;
+    const GstStateChangeReturn result =
+        GST_ELEMENT_CLASS (parent_of (element))->change_state (element, transition);
+    if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
+        || (begins && result == GST_STATE_CHANGE_FAILURE))
+      forget (recording);
+    return result;
+  }
+
+  /* The file is complete before the EOS message is posted. */
+  static gboolean event (GstBaseSink *sink, GstEvent *event)
+  {
+    if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+      recording_of (sink)->end ();
+    return GST_BASE_SINK_CLASS (parent_of (sink))->event (sink, event);
+  }
+
+  static gboolean set_caps (GstBaseSink *sink, GstCaps *caps)
+  {
+    return recording_of (sink)->set_caps (caps);
+  }
+
+  /* Accepts rows with padding. */
+  static gboolean propose_allocation (GstBaseSink *, GstQuery *query)
+  {
+    gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+    return TRUE;
+  }
+
+  static GstFlowReturn render (GstBaseSink *sink, GstBuffer *buffer)
+  {
+    return recording_of (sink)->render (buffer);
+  }
+};
 } // namespace opencl

@@ -4,7 +4,7 @@
  */
 #include "verdict.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 #include <mutex>
 #include <utility>

@@ -6,13 +6,12 @@
 
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
 
 #include <CL/cl_ext.h>
 #include <cstring>
-#include <dlfcn.h>
 
 namespace compute {
 namespace {
@@ -79,7 +78,7 @@ find_create_with_il (GstOpenCLContext *context)
   void *call =
       clGetExtensionFunctionAddressForPlatform (platform, "clCreateProgramWithILKHR");
   if (!call)
-    call = dlsym (RTLD_DEFAULT, "clCreateProgramWithIL");
+    call = opencl::find_loaded_function ("clCreateProgramWithIL");
   return reinterpret_cast<clCreateProgramWithILKHR_fn> (call);
 }
 

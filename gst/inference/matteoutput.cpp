@@ -6,7 +6,7 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
-#include <gst/common/interlacing.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/common/colorconversion.hpp>
 
 #include <cmath>

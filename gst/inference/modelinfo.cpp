@@ -4,7 +4,7 @@
  */
 #include "modelinfo.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 #include <cmath>
 #include <gst/gst.h>

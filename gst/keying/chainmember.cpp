@@ -7,7 +7,7 @@
 #include "input/pixelformats.hpp"
 #include "unkeyed.hpp"
 
-#include <gst/common/framesize.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>

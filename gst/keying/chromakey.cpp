@@ -98,10 +98,11 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/common/segmenttimes.hpp>
-#include <gst/common/transferfunction.hpp>
+#include <gst/common/buffers.hpp>
+#include <gst/common/colorconversion.hpp>
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/opencl.h>
 #include <gst/opencl/device/selfcheck.hpp>
 
 #include <algorithm>

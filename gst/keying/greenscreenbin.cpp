@@ -78,7 +78,7 @@
 #include "config.h"
 #endif
 
-#include <gst/common/segmenttimes.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/common/elementbin.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclmemory.h>

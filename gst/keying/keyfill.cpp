@@ -26,8 +26,8 @@
 #include "config.h"
 #endif
 
-#include <gst/common/segmenttimes.hpp>
-#include <gst/common/interlacing.hpp>
+#include <gst/common/buffers.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclmemory.h>

@@ -22,7 +22,8 @@ fail (GError **error, const std::vector<gsize> &shape, const char *wrong,
   return FALSE;
 }
 
-const char *
+/* (nullable): `format` of application/x-oct caps for numbers of `type` */
+static const char *
 spectra_format (opencl::NumberType type)
 {
   using opencl::NumberType;
@@ -83,6 +84,19 @@ check_tensors (const opencl::NpyHeader &header, View view, GError **error)
   if (rank > G_N_ELEMENTS (FrameArray::lengths))
     return fail (error, shape, "has too many dimensions", "expected 16 at most");
   return TRUE;
+}
+
+GstCaps *
+FrameArray::make_caps () const
+{
+  if (!view.as_tensors)
+    return gst_caps_new_simple ("application/x-oct", "domain", G_TYPE_STRING,
+        "wavelength", "format", G_TYPE_STRING, spectra_format (type), "samples",
+        G_TYPE_INT, gint (lengths[1]), "lines", G_TYPE_INT, gint (lengths[0]), nullptr);
+  GstStructure *structure = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING,
+      "static", "num_tensors", G_TYPE_INT, 1, nullptr);
+  opencl::set_array_fields (structure, format ());
+  return gst_caps_new_full (structure, nullptr);
 }
 
 gboolean

@@ -1,11 +1,10 @@
-/* Frames of NumPy arrays: their number and timestamps in a stream
+/* Frames of NumPy arrays: their number, size and caps
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/common/framerate.hpp>
 #include <gst/common/npyfile.hpp>
 
 namespace npy {
@@ -36,26 +35,10 @@ struct FrameArray {
     return !view.as_tensors && type == opencl::NumberType::f64;
   }
   gsize output_bytes () const { return is_narrowed () ? frame_bytes / 2 : frame_bytes; }
+  /* Returns caps without a framerate. Those of arrays list all equivalent spellings of the
+   * dimensions. (transfer full) */
+  GstCaps *make_caps () const;
 };
-
-/* One of the .npy files of a stream */
-struct PlacedArray {
-  FrameArray array;
-  guint64 offset;      /* of its header in the stream, in bytes */
-  guint64 first_frame; /* its number in the stream */
-
-  guint64 end () const { return offset + array.bytes (); }
-  guint64 end_frame () const { return first_frame + array.frames; }
-  guint64 offset_of (guint64 frame) const
-  {
-    return offset + array.header_bytes + (frame - first_frame) * array.frame_bytes;
-  }
-};
-
-using opencl::Framerate;
-
-/* (nullable): `format` of application/x-oct caps for numbers of `type` */
-const char *spectra_format (opencl::NumberType type);
 
 /* Parses the header at the start of `data`. Spectra have the shape (samples,), (lines,
  * samples) or (frames, lines, samples). */

@@ -44,7 +44,7 @@
 #include "elements.h"
 
 #include <gst/common/npyfile.hpp>
-#include <gst/common/recordingsink.hpp>
+#include <gst/common/recording.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 

@@ -87,7 +87,7 @@
 #include <cmath>
 #include <vector>
 
-#include <gst/common/bufferpools.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>

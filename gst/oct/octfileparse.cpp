@@ -43,11 +43,12 @@
 #include "config.h"
 #endif
 
+#include <gst/common/frameparser.hpp>
 #include <gst/common/settings.hpp>
 
 #include "elements.h"
+#include "octscanmeta.h"
 #include "recordings/octrecording.hpp"
-#include "recordings/recordingparse.hpp"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS ("application/x-thorlabs-oct"));
@@ -68,33 +69,111 @@ const opencl::PropertyTable<FileParseSettings> properties = {
     {"framerate", "Frame rate", "Frame rate for timestamps (0/1 = no timestamps)",
         &FileParseSettings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
 };
+
+/* All frames of a recording */
+class RecordingRun : public opencl::FrameRun {
+public:
+  bool open (const std::shared_ptr<opencl::ByteSource> &source, GError **error)
+  {
+    if (!recording.open (source, error))
+      return false;
+    frames = recording.frames ();
+    frame_bytes = output_bytes = recording.frame_bytes ();
+    bytes = source->size ();
+    return true;
+  }
+
+  GstCaps *make_caps () const override
+  {
+    const oct::RawLayout layout = {
+        &recording.format (), recording.samples (), recording.lines (), 0};
+    GstCaps *caps = layout.make_caps ();
+    for (const auto &[field, step] : {std::pair ("line-step", recording.line_step ()),
+             std::pair ("b-scan-step", recording.b_scan_step ())}) {
+      if (step > 0)
+        gst_caps_set_simple (caps, field, G_TYPE_DOUBLE, step, nullptr);
+    }
+    return caps;
+  }
+
+  bool read (opencl::ByteSource &, guint64 frame, guint8 *to, gsize &done,
+      GError **error) override
+  {
+    done = frame_bytes;
+    return recording.read (frame, to, error);
+  }
+
+  void describe (GstBuffer *buffer, guint64 frame) const override
+  {
+    const guint repeats = recording.repeats ();
+    if (repeats == 0)
+      return;
+    const GstOctScan scan = {frame, 0, guint (frame / repeats), guint (frame % repeats),
+        guint (frames / repeats), repeats, FALSE};
+    gst_buffer_set_oct_scan (buffer, &scan);
+  }
+
+  oct::OctRecording recording;
+};
 } // namespace
 
 struct GstOctFileParse {
-  GstOctRecordingParse parent;
+  GstFrameParser parent;
   opencl::Settings<FileParseSettings> *settings;
 };
 
 struct GstOctFileParseClass {
-  GstOctRecordingParseClass parent_class;
+  GstFrameParserClass parent_class;
 };
 
-G_DEFINE_TYPE (GstOctFileParse, oct_file_parse, gst_oct_recording_parse_get_type ())
+G_DEFINE_TYPE (
+    GstOctFileParse, oct_file_parse, gst_frame_parser_get_type ("GstOctFrameParser"))
 GST_ELEMENT_REGISTER_DEFINE (
     octfileparse, "octfileparse", GST_RANK_PRIMARY, oct_file_parse_get_type ())
 
-static std::unique_ptr<oct::Recording>
-oct_file_parse_make_recording (GstOctRecordingParse *, GError **)
+static void
+oct_file_parse_refuse_push (GstFrameParser *self)
 {
-  return std::make_unique<oct::OctRecording> ();
+  gst_frame_parser_fail (self,
+      g_error_new (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SEEK,
+          "the source cannot be read at random positions, as a recording in this format "
+          "needs: use filesrc, with no queue before %s",
+          GST_OBJECT_NAME (self)));
 }
 
-static opencl::Framerate
-oct_file_parse_get_framerate (GstOctRecordingParse *parse)
+/* The calibration precedes the caps, so that octwindowinterp negotiates once. */
+static opencl::SharedRun
+oct_file_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsize,
+    const std::shared_ptr<opencl::ByteSource> &source)
 {
-  const auto *self = reinterpret_cast<GstOctFileParse *> (parse);
-  const opencl::Fraction wanted = self->settings->committed ().framerate;
-  return {wanted.numerator, wanted.denominator};
+  const auto run = std::make_shared<RecordingRun> ();
+  const oct::OctRecording &recording = run->recording;
+  GError *error = nullptr;
+
+  if (!source) {
+    oct_file_parse_refuse_push (self);
+    return nullptr;
+  }
+  if (!run->open (source, &error)) {
+    gst_frame_parser_fail (self, error);
+    return nullptr;
+  }
+  if (!recording.warning ().empty ())
+    GST_ELEMENT_WARNING (
+        self, STREAM, FORMAT, ("%s", recording.warning ().c_str ()), (nullptr));
+  if (!(recording.calibration () == oct::StreamCalibration ()))
+    gst_pad_push_event (
+        self->srcpad, oct::stream_calibration_event (recording.calibration ()));
+  return run;
+}
+
+/* A recording was read to its end when it was opened. */
+static bool
+oct_file_parse_check_end (GstFrameParser *self, const opencl::StreamEnd &end)
+{
+  if (!end.run)
+    oct_file_parse_refuse_push (self);
+  return end.run;
 }
 
 static void
@@ -109,8 +188,9 @@ oct_file_parse_class_init (GstOctFileParseClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   opencl::install_settings<&GstOctFileParse::settings> (klass, properties);
-  klass->parent_class.make_recording = oct_file_parse_make_recording;
-  klass->parent_class.get_framerate = oct_file_parse_get_framerate;
+  klass->parent_class.parse_header = oct_file_parse_parse_header;
+  klass->parent_class.check_end = oct_file_parse_check_end;
+  klass->parent_class.get_framerate = gst_frame_parser_get_framerate<GstOctFileParse>;
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT recording parser",

@@ -51,7 +51,7 @@
 #include "config.h"
 #endif
 
-#include <gst/common/recordingsink.hpp>
+#include <gst/common/recording.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 

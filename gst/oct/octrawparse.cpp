@@ -29,11 +29,11 @@
 #include "config.h"
 #endif
 
+#include <gst/common/frameparser.hpp>
 #include <gst/common/settings.hpp>
 
 #include "elements.h"
 #include "recordings/rawrecording.hpp"
-#include "recordings/recordingparse.hpp"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS ("application/octet-stream"));
@@ -91,54 +91,86 @@ const opencl::PropertyTable<RawParseSettings> properties = {
 };
 
 struct GstOctRawParse {
-  GstOctRecordingParse parent;
+  GstFrameParser parent;
   opencl::Settings<RawParseSettings> *settings;
 };
 
 struct GstOctRawParseClass {
-  GstOctRecordingParseClass parent_class;
+  GstFrameParserClass parent_class;
 };
 
-G_DEFINE_TYPE (GstOctRawParse, oct_raw_parse, gst_oct_recording_parse_get_type ())
+G_DEFINE_TYPE (
+    GstOctRawParse, oct_raw_parse, gst_frame_parser_get_type ("GstOctFrameParser"))
 GST_ELEMENT_REGISTER_DEFINE (
     octrawparse, "octrawparse", GST_RANK_NONE, oct_raw_parse_get_type ())
 
-static RawParseSettings
-settings_of (GstOctRecordingParse *parse)
-{
-  return reinterpret_cast<GstOctRawParse *> (parse)->settings->committed ();
-}
+namespace {
+/* The whole stream, of which `bytes` are known to exist */
+class RawRun : public opencl::FrameRun {
+public:
+  RawRun (const oct::RawLayout &layout, guint64 size) : layout (layout)
+  {
+    header_bytes = layout.header_bytes;
+    frame_bytes = output_bytes = layout.frame_bytes ();
+    frames = size > header_bytes ? layout.frame_at (size) : 0;
+    bytes = header_bytes + frames * frame_bytes;
+  }
+  explicit RawRun (const oct::RawLayout &layout) : RawRun (layout, 0)
+  {
+    frames = bytes = endless;
+  }
 
+  GstCaps *make_caps () const override { return layout.make_caps (); }
+
+private:
+  const oct::RawLayout layout;
+};
+} // namespace
+
+/* Returns false after an error. */
 static bool
-check_frame_size (const RawParseSettings &settings, GError **error)
+get_layout (GstFrameParser *self, oct::RawLayout *layout)
 {
-  const oct::RawFormat &format = oct::raw_formats[gsize (settings.format)];
-  const guint64 bytes = guint64 (format.line_bytes (settings.samples)) * settings.lines;
-  if (bytes > 0 && bytes <= most_frame_bytes)
+  const RawParseSettings settings =
+      reinterpret_cast<GstOctRawParse *> (self)->settings->committed ();
+
+  *layout = {&oct::raw_formats[gsize (settings.format)], settings.samples, settings.lines,
+      settings.header_bytes};
+  if (layout->frame_bytes () > 0 && layout->frame_bytes () <= most_frame_bytes)
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "samples %u, lines %u: expected both above 0, and at most %" G_GUINT64_FORMAT
-      " bytes for a frame",
-      settings.samples, settings.lines, most_frame_bytes);
+  gst_frame_parser_fail (self,
+      g_error_new (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          "samples %u, lines %u: expected both above 0, and at most %" G_GUINT64_FORMAT
+          " bytes for a frame",
+          settings.samples, settings.lines, most_frame_bytes));
   return false;
 }
 
-static std::unique_ptr<oct::Recording>
-oct_raw_parse_make_recording (GstOctRecordingParse *parse, GError **error)
+static opencl::SharedRun
+oct_raw_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsize,
+    const std::shared_ptr<opencl::ByteSource> &source)
 {
-  const RawParseSettings settings = settings_of (parse);
-  if (!check_frame_size (settings, error))
+  oct::RawLayout layout;
+
+  if (!get_layout (self, &layout))
     return nullptr;
-  return std::make_unique<oct::RawRecording> (
-      oct::RawLayout{&oct::raw_formats[gsize (settings.format)], settings.samples,
-          settings.lines, settings.header_bytes});
+  return source ? std::make_shared<RawRun> (layout, source->size ())
+                : std::make_shared<RawRun> (layout);
 }
 
-static opencl::Framerate
-oct_raw_parse_get_framerate (GstOctRecordingParse *parse)
+static bool
+oct_raw_parse_check_end (GstFrameParser *self, const opencl::StreamEnd &end)
 {
-  const opencl::Fraction wanted = settings_of (parse).framerate;
-  return {wanted.numerator, wanted.denominator};
+  oct::RawLayout layout;
+  GError *error = nullptr;
+
+  if (!get_layout (self, &layout))
+    return false;
+  if (oct::check_raw_size (
+          layout, end.position - (end.run ? end.run->offset : 0), &error))
+    return true;
+  gst_frame_parser_fail (self, error);
+  return false;
 }
 
 static void
@@ -153,8 +185,9 @@ oct_raw_parse_class_init (GstOctRawParseClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   opencl::install_settings<&GstOctRawParse::settings> (klass, properties);
-  klass->parent_class.make_recording = oct_raw_parse_make_recording;
-  klass->parent_class.get_framerate = oct_raw_parse_get_framerate;
+  klass->parent_class.parse_header = oct_raw_parse_parse_header;
+  klass->parent_class.check_end = oct_raw_parse_check_end;
+  klass->parent_class.get_framerate = gst_frame_parser_get_framerate<GstOctRawParse>;
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "Raw OCT spectra parser",

@@ -52,7 +52,7 @@
 #include <utility>
 
 #include <gst/common/arrayformat.hpp>
-#include <gst/common/bufferpools.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>

@@ -105,7 +105,7 @@
 #include <vector>
 
 #include <gst/common/filteredcaps.hpp>
-#include <gst/common/segmenttimes.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/gstopenclfilter.h>

@@ -4,7 +4,7 @@
  */
 #include "settingsfile.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 #include <cstring>
 #include <locale>

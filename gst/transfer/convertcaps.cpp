@@ -8,7 +8,7 @@
 #include "convertcaps.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/common/displayratio.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
 #include <cmath>

@@ -4,7 +4,7 @@
  */
 #include "geometry.hpp"
 
-#include <gst/common/displayratio.hpp>
+#include <gst/common/videoformats.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -56,7 +56,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/common/interlacing.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclaggregator.h>
 #include <gst/opencl/gstopenclmemory.h>

@@ -63,7 +63,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/common/filteredcaps.hpp>
-#include <gst/common/interlacing.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/device/videoarguments.hpp>

@@ -4,7 +4,7 @@
  */
 #include "profilereport.hpp"
 
-#include <gst/common/outermost.hpp>
+#include <gst/common/elementbin.hpp>
 #include <gst/opencl/base/profile.hpp>
 
 #include <algorithm>

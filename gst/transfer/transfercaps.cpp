@@ -5,8 +5,9 @@
 #include "transfercaps.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
-#include <gst/common/drmformat.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/opencl.h>
 
 #include <array>
 

@@ -6,7 +6,7 @@
 #include "convolvestages.hpp"
 #include "../macro.hpp"
 
-#include <gst/common/halfnumber.hpp>
+#include <gst/common/numbertype.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 

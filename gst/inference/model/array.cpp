@@ -4,7 +4,7 @@
  */
 #include "array.hpp"
 
-#include <gst/common/halfnumber.hpp>
+#include <gst/common/numbertype.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
  */
 #include "externaldata.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 #include <cstdlib>
 #include <limits.h>

@@ -8,7 +8,7 @@
 #include "model.hpp"
 #include "wire.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -5,7 +5,7 @@
 #include "auxiliarystream.hpp"
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/common/segmenttimes.hpp>
+#include <gst/common/buffers.hpp>
 
 #include <algorithm>
 #include <chrono>

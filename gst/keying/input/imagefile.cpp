@@ -4,7 +4,7 @@
  */
 #include "imagefile.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 namespace keying {
 namespace {

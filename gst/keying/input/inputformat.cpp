@@ -5,7 +5,7 @@
 #include "inputformat.hpp"
 
 #include <gst/common/colorconversion.hpp>
-#include <gst/common/interlacing.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 
 #include <algorithm>

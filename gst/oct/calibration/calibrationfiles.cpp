@@ -4,7 +4,7 @@
  */
 #include "calibrationfiles.hpp"
 
-#include <gst/common/growingfile.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/common/npyfile.hpp>
 
 namespace oct {

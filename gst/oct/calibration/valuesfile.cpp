@@ -10,7 +10,7 @@
 #include <gst/gst.h>
 
 #include <gst/common/npyfile.hpp>
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 namespace oct {
 using opencl::RegularFile;

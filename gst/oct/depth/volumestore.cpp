@@ -4,7 +4,7 @@
  */
 #include "volumestore.hpp"
 
-#include <gst/common/bufferpools.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>

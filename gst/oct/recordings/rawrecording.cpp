@@ -5,6 +5,14 @@
 #include "rawrecording.hpp"
 
 namespace oct {
+GstCaps *
+RawLayout::make_caps () const
+{
+  return gst_caps_new_simple ("application/x-oct", "domain", G_TYPE_STRING, "wavelength",
+      "format", G_TYPE_STRING, format->name, "samples", G_TYPE_INT, gint (samples),
+      "lines", G_TYPE_INT, gint (lines), nullptr);
+}
+
 bool
 check_raw_size (const RawLayout &layout, guint64 bytes, GError **error)
 {

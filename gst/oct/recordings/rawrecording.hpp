@@ -15,7 +15,6 @@ public:
   bool open (std::shared_ptr<ByteSource> source, GError **error) override;
   bool read (guint64 frame, guint8 *bytes, GError **error) override;
   bool check_end (GError **error) override;
-  const RawLayout *layout () const override { return &whole; }
 
 private:
   std::shared_ptr<ByteSource> source;

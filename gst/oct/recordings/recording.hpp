@@ -7,11 +7,14 @@
 #include <memory>
 #include <string>
 
+#include <gst/common/platform.hpp>
+
 #include "../calibration/streamcalibration.hpp"
-#include "bytesource.hpp"
 #include "rawformat.hpp"
 
 namespace oct {
+using opencl::ByteSource;
+
 /* Layout of a recording that contains only samples, after a header that is skipped */
 struct RawLayout {
   const RawFormat *format;
@@ -23,6 +26,8 @@ struct RawLayout {
   {
     return (offset - header_bytes) / frame_bytes ();
   }
+  /* Returns caps without a framerate. (transfer full) */
+  GstCaps *make_caps () const;
 };
 
 class Recording {
@@ -37,9 +42,6 @@ public:
 
   /* Fails if the recording does not end with its last frame. */
   virtual bool check_end (GError **) { return true; }
-
-  /* (nullable): the layout, if a source that only pushes is sufficient */
-  virtual const RawLayout *layout () const { return nullptr; }
 
   const RawFormat &format () const { return *raw; }
   guint samples () const { return n_samples; }

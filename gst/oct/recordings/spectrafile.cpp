@@ -111,7 +111,7 @@ load_raw (std::shared_ptr<ByteSource> source, SpectraLayout layout, SpectraFile 
 }
 
 bool
-load_source (const char *path, const std::shared_ptr<FileSource> &source,
+load_source (const char *path, const std::shared_ptr<opencl::RegularFile> &source,
     const SpectraLayout &layout, SpectraFile &file, GError **error)
 {
   if (begins_as (*source, opencl::npy_magic, sizeof opencl::npy_magic))
@@ -154,7 +154,7 @@ bool
 load_spectra (
     const char *path, const SpectraLayout &layout, SpectraFile &file, GError **error)
 {
-  const auto source = std::make_shared<FileSource> ();
+  const auto source = std::make_shared<opencl::RegularFile> ();
   if (source->open (path, error) && load_source (path, source, layout, file, error))
     return true;
   if (error && *error && !strstr ((*error)->message, path))

@@ -9,12 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bytesource.hpp"
+#include <gst/common/platform.hpp>
 
 typedef struct zip zip_t;
 typedef struct zip_file zip_file_t;
 
 namespace oct {
+using opencl::ByteSource;
+
 /* Nothing is extracted to disk, so that names are only keys. They are compared with
  * forward slashes. The memory does not depend on the sizes that an archive states. */
 class ZipArchive {

@@ -7,7 +7,7 @@
 #include "tissuespectra.hpp"
 
 #include <gst/common/npyfile.hpp>
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 
 #include <glib/gstdio.h>
 

@@ -16,7 +16,6 @@
 #include <gst/opencl/gstopenclexternal.h>
 
 #include <cerrno>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <map>
 #include <unistd.h>
@@ -84,7 +83,7 @@ ExternalCalls::find (GstOpenCLContext *context, ExternalCalls &calls, GError **e
   };
 
   calls.create_buffer = reinterpret_cast<CreateBuffer> (
-      dlsym (RTLD_DEFAULT, "clCreateBufferWithProperties"));
+      find_loaded_function ("clCreateBufferWithProperties"));
   calls.acquire = of_driver ("clEnqueueAcquireExternalMemObjectsKHR");
   calls.release = of_driver ("clEnqueueReleaseExternalMemObjectsKHR");
   if (calls.create_buffer && calls.acquire && calls.release)

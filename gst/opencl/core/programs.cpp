@@ -6,7 +6,7 @@
 
 #include "hooks.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
  */
 #include "videoarguments.hpp"
 
-#include <gst/common/componentlayout.hpp>
+#include <gst/common/videoformats.hpp>
 
 namespace opencl {
 namespace {

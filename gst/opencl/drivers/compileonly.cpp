@@ -9,28 +9,20 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "helperprogram.hpp"
-
 #include <gst/opencl/core/hooks.hpp>
+#include <gst/common/platform.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <fcntl.h>
-#include <memory>
 #include <mutex>
 #include <set>
-#include <spawn.h>
 #include <string>
-#include <sys/wait.h>
 #include <vector>
-
-extern char **environ;
 
 namespace opencl {
 namespace {
-const char *const compiler = "gst-opencl-compile";
-
 /* One compilation */
 struct Task {
   std::string platform, device, kernel, options, source;
@@ -76,57 +68,19 @@ describe (cl_kernel handle, guint dimensions, const gsize *local, Task &task)
   return !task.source.empty ();
 }
 
-pid_t
-start (const std::string &path, const Task &task, int input)
-{
-  const std::string *const texts[] = {&path, &task.platform, &task.device, &task.kernel,
-      &task.local[0], &task.local[1], &task.local[2], &task.options};
-  std::vector<char *> arguments;
-  for (const std::string *text : texts)
-    arguments.push_back (const_cast<char *> (text->c_str ()));
-  arguments.push_back (nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init (&actions);
-  posix_spawn_file_actions_adddup2 (&actions, input, 0);
-  for (int output : {1, 2})
-    posix_spawn_file_actions_addopen (&actions, output, "/dev/null", O_WRONLY, 0);
-  pid_t child = -1;
-  if (posix_spawn (&child, path.c_str (), &actions, nullptr, arguments.data (), environ)
-      != 0)
-    child = -1;
-  posix_spawn_file_actions_destroy (&actions);
-  return child;
-}
-
-/* Waits for the child, which ends by itself. Kills it when `cancelled` is set. */
-void
-wait_for (pid_t child, const std::atomic<bool> &cancelled)
-{
-  const gulong poll = 5000; /* µs */
-  bool killed = false;
-  while (waitpid (child, nullptr, WNOHANG) == 0) {
-    if (cancelled && !killed)
-      killed = kill (child, SIGKILL) == 0;
-    g_usleep (poll);
-  }
-}
-
-/* Passes the source in a temporary file, because a pipe could break. */
 void
 run (const Task &task, const std::atomic<bool> &cancelled)
 {
-  static const std::string path = find_helper_program (compiler);
-  std::unique_ptr<FILE, int (*) (FILE *)> source (tmpfile (), fclose);
-  if (path.empty () || !source
-      || fwrite (task.source.data (), 1, task.source.size (), source.get ())
-             != task.source.size ()
-      || fflush (source.get ()) != 0 || fseek (source.get (), 0, SEEK_SET) != 0) {
-    GST_INFO ("%s was not found, or its source cannot be written", compiler);
-    return;
-  }
-  const pid_t child = start (path, task, fileno (source.get ()));
-  if (child > 0)
-    wait_for (child, cancelled);
+  static const std::string path = find_helper_program ("gst-opencl-compile");
+  ChildLimits limits;
+  limits.cancelled = &cancelled;
+  if (path.empty ()
+      || run_child ({path, task.platform, task.device, task.kernel, task.local[0],
+                        task.local[1], task.local[2], task.options},
+             task.source, limits)
+                 .end
+             == ChildResult::not_started)
+    GST_INFO ("gst-opencl-compile was not found, or cannot be started");
 }
 
 /* Returns whether this process has not compiled `task` before. */

@@ -7,13 +7,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <gst/common/platform.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -112,9 +112,8 @@ main (int count, char **arguments)
     std::cerr << "expected PLATFORM DEVICE KERNEL X Y Z OPTIONS\n";
     return 2;
   }
-  alarm (timeout);
-  if (nice (10) == -1) /* frames have priority */
-    std::cerr << "cannot lower the priority\n";
+  opencl::end_after (timeout);
+  opencl::lower_priority ();
   const std::string source (std::istreambuf_iterator<char> (std::cin), {});
   const cl::NDRange group (
       number_of (arguments[4]), number_of (arguments[5]), number_of (arguments[6]));

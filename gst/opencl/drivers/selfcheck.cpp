@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "helperprogram.hpp"
 
-#include <gst/common/regularfile.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/core/hooks.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
 
 #include <algorithm>
 #include <condition_variable>

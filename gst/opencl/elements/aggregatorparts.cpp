@@ -4,7 +4,7 @@
  */
 #include "aggregatorparts.hpp"
 
-#include <gst/common/framesize.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/opencl/device/frameaccess.h>
 
 namespace opencl {

@@ -5,13 +5,13 @@
 #include "elementcore.hpp"
 
 #include "streamwatch.hpp"
-
-#include <gst/common/drmformat.hpp>
+#include <gst/common/videoformats.hpp>
+#include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/memory.hpp>
 #include <gst/opencl/core/pool.hpp>
-#include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
 

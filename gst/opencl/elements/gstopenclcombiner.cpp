@@ -6,7 +6,7 @@
 
 #include "aggregatorparts.hpp"
 
-#include <gst/common/segmenttimes.hpp>
+#include <gst/common/buffers.hpp>
 
 #include <vector>
 

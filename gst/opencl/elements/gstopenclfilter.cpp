@@ -12,10 +12,8 @@
  * the limit of frames in flight, draining, and errors.
  */
 #include "elementcore.hpp"
-
-#include <gst/common/framesize.hpp>
-#include <gst/common/outermost.hpp>
-#include <gst/common/segmenttimes.hpp>
+#include <gst/common/buffers.hpp>
+#include <gst/common/elementbin.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/core/frame.hpp>
 #include <gst/opencl/core/memory.hpp>

@@ -6,11 +6,11 @@
 
 #include "elementcore.hpp"
 
-#include <gst/common/outermost.hpp>
+#include <gst/common/elementbin.hpp>
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/gstopenclmemory.h>
-
 #include <gst/base/gstaggregator.h>
+
 
 #include <algorithm>
 #include <mutex>

@@ -9,7 +9,6 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/colorconversion.hpp>
-#include <gst/common/transferfunction.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <vector>

@@ -4,7 +4,7 @@
  */
 #include "compositorpad.h"
 
-#include <gst/common/displayratio.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/common/settings.hpp>
 
 #define LARGEST_SIDE 32767

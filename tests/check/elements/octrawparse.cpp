@@ -235,6 +235,23 @@ TEST (test_octrawparse_seeks_in_files)
   fail_unless (player.messages ().is_clean ());
 }
 
+/* A source that pushes seeks in bytes. */
+TEST (test_octrawparse_seeks_behind_a_queue)
+{
+  Folder folder;
+  const std::string bytes = counted (7 + 5 * frame_bytes);
+  FramePlayer player ("filesrc location=" + folder.write ("a.raw", bytes) + " ! queue ! "
+                      + layout + " header-bytes=7");
+  const auto all = split (bytes.substr (7), frame_bytes);
+  player.set_state (GST_STATE_PAUSED);
+  fail_unless (player.seek (1, GST_SEEK_FLAG_FLUSH, 3 * frame_time, GST_CLOCK_TIME_NONE));
+  player.start ();
+  expect_played (player.frames (), {all[3], all[4]}, "to a frame");
+  fail_unless (player.seek (1, GST_SEEK_FLAG_FLUSH, 0, GST_CLOCK_TIME_NONE));
+  expect_played (player.frames (), all, "to the beginning");
+  fail_unless (player.messages ().is_clean ());
+}
+
 /* Formats agree with octwindowinterp: the same numbers give the same depths. */
 TEST (test_octrawparse_depths)
 {

@@ -1,4 +1,4 @@
-/* Sizes of frames, and the check that an input buffer holds one frame
+/* Buffers: their size, their times, and pools of downstream
  *
  * Not installed: public headers contain no C++ types.
  *
@@ -11,6 +11,8 @@
 #include <algorithm>
 
 namespace opencl {
+/* --- sizes --- */
+
 /* Returns offset + stride * (rows - 1) + row_bytes, the end of the last row. On overflow
  * returns G_MAXSIZE, which is larger than any buffer. */
 inline gsize
@@ -71,4 +73,36 @@ is_one_frame (GstBuffer *buffer, const GstVideoInfo *info, gsize size, GError **
   return (has - size <= padding && has % size != 0)
          || refuse_frame_size (has, "", size, error);
 }
+
+/* --- times in segments that may not be in time --- */
+
+/* Return GST_CLOCK_TIME_NONE in other segments, such as those in bytes of a file that is
+ * read in blocks. */
+inline GstClockTime
+running_time_of (const GstSegment &segment, GstClockTime time)
+{
+  return segment.format == GST_FORMAT_TIME
+             ? gst_segment_to_running_time (&segment, GST_FORMAT_TIME, time)
+             : GST_CLOCK_TIME_NONE;
+}
+
+inline GstClockTime
+stream_time_of (const GstSegment &segment, GstClockTime time)
+{
+  return segment.format == GST_FORMAT_TIME
+             ? gst_segment_to_stream_time (&segment, GST_FORMAT_TIME, time)
+             : GST_CLOCK_TIME_NONE;
+}
+
+/* --- pools --- */
+
+/* Returns the active pool (transfer full, nullable) that downstream of a source pad offers
+ * for buffers of `bytes` bytes. */
+GstBufferPool *find_downstream_pool (GstPad *pad, GstCaps *caps, gsize bytes);
+
+/* Deactivates a pool (nullable) and drops it. */
+void release_pool (GstBufferPool **pool);
+
+/* Takes a buffer of `bytes` bytes from a pool (nullable), or allocates one without it. */
+GstFlowReturn acquire_buffer (GstBufferPool *pool, gsize bytes, GstBuffer **buffer);
 } // namespace opencl

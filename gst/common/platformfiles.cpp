@@ -1,15 +1,17 @@
-/* Reads regular files, and resolves the names of files to write
+/* Files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "regularfile.hpp"
+#include "platform.hpp"
 
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #ifndef O_BINARY
 #define O_BINARY 0
@@ -42,6 +44,16 @@ fail_to_open (GError **error, int reason)
       g_strerror (reason));
 }
 
+/* `what` failed with the errno `code`. */
+bool
+fail_to_write (GError **error, const std::string &what, int code)
+{
+  const bool is_full = code == ENOSPC || code == EDQUOT || code == EFBIG;
+  return fail (error,
+      is_full ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_WRITE,
+      what + ": " + g_strerror (code));
+}
+
 /* `mode` must not be that of a regular file. */
 std::string
 kind_error (mode_t mode)
@@ -71,7 +83,37 @@ check_private (const struct stat &status, GError **error)
 #endif
   return true;
 }
+
+/* The set-ID bits are kept only together with the owner and the group. */
+bool
+copy_owner_and_mode (int descriptor, const struct stat &from)
+{
+  const bool same_owner = fchown (descriptor, from.st_uid, from.st_gid) == 0;
+  if (!same_owner && fchown (descriptor, uid_t (-1), from.st_gid) != 0)
+    GST_INFO ("cannot keep the owner and the group of a file: %s", g_strerror (errno));
+  return fchmod (descriptor, from.st_mode & (same_owner ? 07777 : 0777)) == 0;
+}
 } // namespace
+
+bool
+ByteSource::read_header (guint64 offset,
+    gsize (*get_size) (const guint8 *bytes, gsize size), std::vector<guint8> &header,
+    GError **error)
+{
+  header.clear ();
+  for (;;) {
+    const gsize there = header.size (), wanted = get_size (header.data (), there);
+    gsize done = 0;
+    if (there >= wanted)
+      return true;
+    header.resize (wanted);
+    if (!read (offset + there, header.data () + there, wanted - there, done, error))
+      return false;
+    header.resize (there + done);
+    if (there + done < wanted)
+      return true;
+  }
+}
 
 bool
 resolve_target (const std::string &path, std::string &target, GError **error)
@@ -165,6 +207,86 @@ read_file (
   if (!read)
     g_prefix_error (error, "%s: ", path.c_str ());
   return read;
+}
+
+/* The file is private until it has the mode of the file that it replaces. */
+bool
+TemporaryFile::create (
+    const std::string &a_location, const std::string &suffix, GError **error)
+{
+  struct stat status;
+
+  location = a_location;
+  if (!resolve_target (location, target, error))
+    return false;
+  const bool exists = stat (target.c_str (), &status) == 0;
+  gchar *name = g_strconcat (target.c_str (), ".XXXXXX", suffix.c_str (), nullptr);
+  descriptor = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, exists ? 0600 : 0666);
+  const int code = errno;
+  temporary = name;
+  g_free (name);
+  if (descriptor < 0)
+    return fail_to_write (error, location, code);
+  return !exists || copy_owner_and_mode (descriptor, status)
+         || fail_to_write (error, location, errno);
+}
+
+bool
+TemporaryFile::write (guint64 offset, const void *data, gsize size, GError **error)
+{
+  auto *from = static_cast<const guint8 *> (data);
+
+  while (size > 0) {
+    const gssize done = pwrite (descriptor, from, size, off_t (offset));
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return fail_to_write (error, location, done < 0 ? errno : ENOSPC);
+    from += done;
+    offset += guint64 (done);
+    size -= gsize (done);
+  }
+  return true;
+}
+
+void
+TemporaryFile::truncate (guint64 size)
+{
+  if (ftruncate (descriptor, off_t (size)) != 0)
+    GST_INFO ("cannot truncate %s: %s", temporary.c_str (), g_strerror (errno));
+}
+
+bool
+TemporaryFile::finish (bool durable, GError **error)
+{
+  if (durable && fsync (descriptor) != 0 && errno != EINVAL)
+    return fail_to_write (error, location, errno);
+  if (!resolve_target (target, target, error)) /* a folder or link may be new */
+    return false;
+  if (g_rename (temporary.c_str (), target.c_str ()) != 0)
+    return fail_to_write (error, location, errno);
+  close (false);
+  return true;
+}
+
+void
+TemporaryFile::close (bool remove)
+{
+  if (descriptor < 0)
+    return;
+  ::close (std::exchange (descriptor, -1));
+  if (remove)
+    g_unlink (temporary.c_str ());
+}
+
+bool
+write_file (const std::string &location, const std::string &bytes, GError **error)
+{
+  TemporaryFile file;
+
+  return file.create (location, "", error)
+         && file.write (0, bytes.data (), bytes.size (), error)
+         && file.finish (false, error);
 }
 
 bool

@@ -1,49 +1,70 @@
-/* DMABuf caps of GStreamer 1.24 and newer: format=DMA_DRM, drm-format=NV12
- *
- * Linear memory has the layout of a raw video format, and elements work with caps of that
- * format. GStreamer's own functions for this came with 1.24. A library that was built
- * with an older version also runs with newer ones, so this file has its own table.
- *
- * Not installed: public headers contain no C++ types.
+/* Raw video formats: components and DRM codes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#pragma once
-
-#include <gst/video/video.h>
+#include "videoformats.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <string>
-#include <vector>
 
 namespace opencl {
-struct DrmFormat {
-  const char *drm; /* the code in <drm_fourcc.h> */
-  const char *raw;
+namespace {
+/* GstVideoFormatInfo does not describe these; only its unpack functions know them. For
+ * VYUY it has the offsets of UYVY (GStreamer 1.22), but its functions read V first, as
+ * the fourcc says. */
+const struct {
+  GstVideoFormat format;
+  guint shift;
+  guint offsets[GST_VIDEO_MAX_COMPONENTS];
+} overrides[] = {
+    {GST_VIDEO_FORMAT_P010_10LE, 6, {0, 0, 2}},
+    {GST_VIDEO_FORMAT_P012_LE, 4, {0, 0, 2}},
+    {GST_VIDEO_FORMAT_P016_LE, 0, {0, 0, 2}},
+    {GST_VIDEO_FORMAT_Y210, 6, {0, 2, 6}},
+    {GST_VIDEO_FORMAT_Y212_LE, 4, {0, 2, 6}},
+    {GST_VIDEO_FORMAT_Y412_LE, 4, {2, 0, 4, 6}},
+    {GST_VIDEO_FORMAT_VYUY, 0, {1, 2, 0}},
 };
+} // namespace
 
-inline constexpr DrmFormat drm_formats[] = {{"NV12", "NV12"}, {"NV21", "NV21"},
-    {"NV16", "NV16"}, {"NV61", "NV61"}, {"NV24", "NV24"}, {"YU12", "I420"},
-    {"YV12", "YV12"}, {"YU11", "Y41B"}, {"YU16", "Y42B"}, {"YU24", "Y444"},
-    {"YUYV", "YUY2"}, {"YVYU", "YVYU"}, {"UYVY", "UYVY"}, {"VYUY", "VYUY"},
-    {"AYUV", "VUYA"}, {"P010", "P010_10LE"}, {"P012", "P012_LE"}, {"Y210", "Y210"},
-    {"Y212", "Y212_LE"}, {"Y410", "Y410"}, {"Y412", "Y412_LE"}, {"XB24", "RGBx"},
-    {"XR24", "BGRx"}, {"BX24", "xRGB"}, {"RX24", "xBGR"}, {"AB24", "RGBA"},
-    {"AR24", "BGRA"}, {"BA24", "ARGB"}, {"RA24", "ABGR"}, {"BG24", "RGB"},
-    {"RG24", "BGR"}, {"RG16", "RGB16"}, {"BG16", "BGR16"}, {"XR15", "RGB15"},
-    {"AR30", "BGR10A2_LE"}, {"R8  ", "GRAY8"}, {"R16 ", "GRAY16_LE"}};
+guint
+sample_offset (const GstVideoInfo &info, guint component)
+{
+  for (const auto &entry : overrides) {
+    if (entry.format == GST_VIDEO_INFO_FORMAT (&info))
+      return entry.offsets[component];
+  }
+  return GST_VIDEO_INFO_COMP_POFFSET (&info, component);
+}
 
-inline constexpr char linear_modifier[] = ":0x0000000000000000";
+guint
+sample_shift (const GstVideoInfo &info)
+{
+  for (const auto &entry : overrides) {
+    if (entry.format == GST_VIDEO_INFO_FORMAT (&info))
+      return entry.shift;
+  }
+  return info.finfo->shift[0];
+}
 
-inline bool
+bool
+is_big_endian (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8
+         && !GST_VIDEO_FORMAT_INFO_IS_LE (info.finfo)
+         && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_Y210
+         && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_v210;
+}
+
+/* DMABuf caps */
+
+bool
 is_dma_drm (const GstStructure *structure)
 {
   return g_strcmp0 (gst_structure_get_string (structure, "format"), "DMA_DRM") == 0;
 }
 
-/* Returns the strings of a field that holds one string or a list */
-inline std::vector<std::string>
+std::vector<std::string>
 strings_of_field (const GstStructure *structure, const char *field)
 {
   const GValue *value = gst_structure_get_value (structure, field);
@@ -61,7 +82,7 @@ strings_of_field (const GstStructure *structure, const char *field)
   return strings;
 }
 
-inline void
+static void
 set_strings_of_field (
     GstStructure *structure, const char *field, const std::vector<std::string> &strings)
 {
@@ -82,7 +103,7 @@ set_strings_of_field (
 
 /* Returns true if `text`, "NV12" or "NV12:0x0000000000000000", is `format` in linear
  * memory */
-inline bool
+static bool
 is_linear (const std::string &text, const DrmFormat &format)
 {
   const gsize length = strlen (format.drm);
@@ -94,9 +115,7 @@ is_linear (const std::string &text, const DrmFormat &format)
              && modifier.find_first_not_of ('0', 3) == std::string::npos);
 }
 
-/* Converts a structure of format DMA_DRM to raw video in the formats of its linear
- * drm-format. Returns nullptr if it has none. (transfer full) (nullable) */
-inline GstStructure *
+GstStructure *
 raw_of_dma_drm (const GstStructure *structure)
 {
   const bool is_any = !gst_structure_has_field (structure, "drm-format");
@@ -116,9 +135,7 @@ raw_of_dma_drm (const GstStructure *structure)
   return made;
 }
 
-/* Converts raw video to linear memory of format DMA_DRM. Returns nullptr if no format of
- * `structure` has a DRM code. (transfer full) (nullable) */
-inline GstStructure *
+GstStructure *
 dma_drm_of_raw (const GstStructure *structure)
 {
   const bool is_any = !gst_structure_has_field (structure, "format");
@@ -138,9 +155,7 @@ dma_drm_of_raw (const GstStructure *structure)
   return made;
 }
 
-/* Like gst_video_info_from_caps(), but also reads fixed caps of format DMA_DRM as raw
- * video */
-inline bool
+bool
 video_info_of_caps (const GstCaps *caps, GstVideoInfo &info)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);

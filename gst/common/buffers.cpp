@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "bufferpools.hpp"
+#include "buffers.hpp"
 
 #include <algorithm>
 

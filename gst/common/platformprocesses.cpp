@@ -1,0 +1,187 @@
+/* Child processes and libraries
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include "platform.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <poll.h>
+#include <set>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace opencl {
+namespace {
+using TextFile = std::unique_ptr<FILE, int (*) (FILE *)>;
+
+/* A file, because a pipe could break. Returns null if it cannot be written. */
+TextFile
+file_of (const std::string &text)
+{
+  TextFile file (tmpfile (), fclose);
+  if (!file || fwrite (text.data (), 1, text.size (), file.get ()) != text.size ()
+      || fflush (file.get ()) != 0 || fseek (file.get (), 0, SEEK_SET) != 0)
+    return TextFile (nullptr, fclose);
+  return file;
+}
+
+struct ChildSetup {
+  guint processor_seconds;
+  pid_t parent;
+};
+
+/* Runs in the child before its program. A child that hangs must not outlive the process
+ * that limits its time. */
+void
+limit_child (gpointer data)
+{
+  const auto *setup = static_cast<const ChildSetup *> (data);
+  rlimit limit;
+  if (getrlimit (RLIMIT_CPU, &limit) == 0) {
+    limit.rlim_cur = rlim_t (setup->processor_seconds);
+    setrlimit (RLIMIT_CPU, &limit);
+  }
+#ifdef __linux__
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid () != setup->parent)
+    _exit (1);
+#endif
+}
+
+/* Without limits of the child itself, GLib does not copy this process, which would delay
+ * its frames. */
+bool
+start (const std::vector<std::string> &arguments, FILE *input, const ChildLimits &limits,
+    GPid *child, int *output)
+{
+  std::vector<const char *> texts;
+  for (const std::string &argument : arguments)
+    texts.push_back (argument.c_str ());
+  texts.push_back (nullptr);
+  ChildSetup setup = {limits.processor_seconds, getpid ()};
+  return g_spawn_async_with_pipes_and_fds (nullptr, texts.data (), nullptr,
+      GSpawnFlags (G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN
+                   | G_SPAWN_STDERR_TO_DEV_NULL),
+      setup.processor_seconds > 0 ? limit_child : nullptr, &setup, fileno (input), -1, -1,
+      nullptr, nullptr, 0, child, nullptr, output, nullptr, nullptr);
+}
+
+/* Reads until the other end is closed. Returns false if the child must end before. */
+bool
+read_all (int input, const ChildLimits &limits, std::string &text)
+{
+  const gint64 interval = 5; /* ms */
+  const gint64 end = g_get_monotonic_time () + limits.seconds * G_USEC_PER_SEC;
+  char part[512];
+  for (;;) {
+    const gint64 left = (end - g_get_monotonic_time ()) / 1000;
+    if ((limits.seconds > 0 && left <= 0) || (limits.cancelled && *limits.cancelled))
+      return false;
+    const gint64 wait = limits.cancelled ? interval : limits.seconds > 0 ? left : -1;
+    pollfd waited = {input, POLLIN, 0};
+    if (poll (&waited, 1, int (wait)) == 0)
+      continue;
+    const ssize_t count = read (input, part, sizeof part);
+    if (count > 0)
+      text.append (part, gsize (count));
+    else if (count == 0 || errno != EINTR)
+      return true;
+  }
+}
+
+/* Another signal may come from a user, or from the system where memory is short. */
+bool
+is_crash (int signal)
+{
+  const std::set<int> crashes = {
+      SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+  return crashes.count (signal) > 0;
+}
+
+void
+wait_for (GPid child, ChildResult &result)
+{
+  rusage used = {};
+  int status = 0;
+  while (wait4 (child, &status, 0, &used) < 0 && errno == EINTR)
+    ;
+  const int signal = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
+  result.processor_seconds = guint64 (used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  if (signal == 0 || result.end == ChildResult::timeout)
+    return;
+  result.reason = strsignal (signal);
+  result.end = signal == SIGXCPU   ? ChildResult::timeout
+               : is_crash (signal) ? ChildResult::crashed
+                                   : ChildResult::stopped;
+}
+} // namespace
+
+ChildResult
+run_child (const std::vector<std::string> &arguments, const std::string &input,
+    const ChildLimits &limits)
+{
+  const TextFile file = file_of (input);
+  ChildResult result;
+  GPid child;
+  int output;
+  if (!file || !start (arguments, file.get (), limits, &child, &output))
+    return result;
+  const bool closed = read_all (output, limits, result.output);
+  result.end = closed ? ChildResult::ended : ChildResult::timeout;
+  if (!closed)
+    kill (child, SIGKILL);
+  wait_for (child, result);
+  close (output);
+  g_spawn_close_pid (child);
+  return result;
+}
+
+void
+lower_priority ()
+{
+  if (nice (10) == -1)
+    g_printerr ("cannot lower the priority\n");
+}
+
+void
+end_after (guint seconds)
+{
+  alarm (seconds);
+}
+
+std::string
+find_helper_program (const char *name)
+{
+  Dl_info info;
+  if (!dladdr (reinterpret_cast<void *> (&find_helper_program), &info))
+    return "";
+  gchar *folder = g_path_get_dirname (info.dli_fname);
+  std::string found;
+  for (const char *inner : {"gstreamer-opencl-1.0", "."}) {
+    gchar *path = g_build_filename (folder, inner, name, nullptr);
+    if (found.empty () && g_file_test (path, G_FILE_TEST_IS_EXECUTABLE))
+      found = path;
+    g_free (path);
+  }
+  g_free (folder);
+  return found;
+}
+
+void *
+find_loaded_function (const char *name)
+{
+  return dlsym (RTLD_DEFAULT, name);
+}
+} // namespace opencl
