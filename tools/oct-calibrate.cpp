@@ -6,7 +6,7 @@
 #include "flat.hpp"
 
 #include "gst/oct/calibration/calibration.hpp"
-#include "gst/oct/calibration/calibrationfiles.hpp"
+#include "gst/oct/calibration/mirrors.hpp"
 #include "gst/oct/calibration/sharpness.hpp"
 #include "gst/oct/recordings/spectrafile.hpp"
 

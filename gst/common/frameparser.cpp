@@ -2,10 +2,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "frameparser.hpp"
 
 #include "padsource.hpp"
@@ -165,31 +161,25 @@ private:
 
   /* --- caps and allocation --- */
 
-  /* Returns the fixated part of the run's caps that downstream accepts, or empty caps.
-   * Without a query, caps would be refused only with the first frame. (transfer full) */
-  GstCaps *wanted_caps (const FrameRun &run)
+  GstCaps *caps_of (const FrameRun &from) const
   {
     const Framerate &framerate = timeline.get_framerate ();
-    GstCaps *wanted = run.make_caps ();
+    GstCaps *made = from.make_caps ();
     gst_caps_set_simple (
-        wanted, "framerate", GST_TYPE_FRACTION, framerate.n, framerate.d, nullptr);
-    GstCaps *accepted = gst_pad_peer_query_caps (self->srcpad, wanted);
-    GstCaps *both = gst_caps_intersect (wanted, accepted);
-    gst_caps_unref (accepted);
-    gst_caps_unref (wanted);
-    return gst_caps_is_empty (both) ? both : gst_caps_fixate (both);
+        made, "framerate", GST_TYPE_FRACTION, framerate.n, framerate.d, nullptr);
+    return made;
   }
 
-  bool set_caps (GstCaps *wanted, gsize bytes)
+  /* Returns the fixated part of `offered` (transfer full) that downstream accepts, or empty
+   * caps. Without a query, caps would be refused only with the first frame. (transfer
+   * full) */
+  GstCaps *accepted_part (GstCaps *offered) const
   {
-    if (caps && gst_caps_is_equal (caps, wanted))
-      return true;
-    if (gst_caps_is_empty (wanted) || !gst_pad_set_caps (self->srcpad, wanted))
-      return false;
-    gst_caps_replace (&caps, wanted);
-    release_pool (&pool);
-    pool = find_downstream_pool (self->srcpad, caps, bytes);
-    return true;
+    GstCaps *accepted = gst_pad_peer_query_caps (self->srcpad, offered);
+    GstCaps *both = gst_caps_intersect (offered, accepted);
+    gst_caps_unref (accepted);
+    gst_caps_unref (offered);
+    return gst_caps_is_empty (both) ? both : gst_caps_fixate (both);
   }
 
   GstFlowReturn negotiate (const SharedRun &wanted)
@@ -197,11 +187,17 @@ private:
     if (caps && negotiated == wanted)
       return GST_FLOW_OK;
     negotiated = wanted;
-    GstCaps *made = wanted_caps (*wanted);
-    const bool accepted = set_caps (made, wanted->output_bytes);
-    gst_caps_unref (made);
-    if (accepted)
+    GstCaps *offered = caps_of (*wanted);
+    if (caps && gst_caps_is_subset (caps, offered)) {
+      gst_caps_unref (offered);
       return GST_FLOW_OK;
+    }
+    release_pool (&pool);
+    gst_caps_take (&caps, accepted_part (offered));
+    if (!gst_caps_is_empty (caps) && gst_pad_set_caps (self->srcpad, caps)) {
+      pool = find_downstream_pool (self->srcpad, caps, wanted->output_bytes);
+      return GST_FLOW_OK;
+    }
     gst_clear_caps (&caps);
     return GST_PAD_IS_FLUSHING (self->srcpad) ? GST_FLOW_FLUSHING
                                               : GST_FLOW_NOT_NEGOTIATED;

@@ -2,10 +2,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -124,7 +124,8 @@ private:
 /* Returns the extension of a file name, with its point, or an empty string. */
 std::string extension_of (const std::string &location);
 
-/* Common GstBaseSink functions of the file sinks. `Sink` is an instance structure with a member `recording`, which is null below PAUSED.
+/* Common GstBaseSink functions of the file sinks. `Sink` is an instance structure with a
+ * member `recording`, which is null below PAUSED.
  * `make` creates the recording, or posts an error and returns null. A recording ends at
  * PAUSED to READY. It cannot use start() and stop(), which GstBaseSink calls at NULL to
  * READY and back. */

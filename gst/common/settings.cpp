@@ -15,6 +15,20 @@ commit_spec ()
   return spec;
 }
 
+EnumType::EnumType (const char *name, std::vector<GEnumValue> values)
+    : name (name), values (std::move (values))
+{
+  this->values.push_back ({0, nullptr, nullptr});
+}
+
+GType
+EnumType::get () const
+{
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static (name, values.data ()));
+  return type;
+}
+
 GParamSpec *
 new_spec (const PropertyText &text, Range<gint> range, gint initial)
 {

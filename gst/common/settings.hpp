@@ -42,6 +42,20 @@ struct PropertyText {
 using Structure = std::shared_ptr<const GstStructure>;
 using Caps = std::shared_ptr<GstCaps>;
 
+/* An enumeration of property values. A static object, which registers the type at its
+ * first use. */
+class EnumType {
+public:
+  EnumType (const char *name, std::vector<GEnumValue> values);
+  EnumType (const EnumType &) = delete;
+  GType get () const;
+
+private:
+  const char *name;
+  std::vector<GEnumValue> values;
+  mutable gsize type = 0;
+};
+
 GParamSpec *new_spec (const PropertyText &, Range<gint>, gint initial);
 GParamSpec *new_spec (const PropertyText &, Range<guint>, guint initial);
 GParamSpec *new_spec (const PropertyText &, Range<guint64>, guint64 initial);
@@ -84,6 +98,18 @@ void write_value (const std::vector<double> &from, GValue *to);
 void write_value (const std::vector<guint> &from, GValue *to);
 void write_value (const Structure &from, GValue *to);
 void write_value (const Caps &from, GValue *to);
+
+/* Combines pointers to members, such as &Values::window, &Window::width, to an `access` of
+ * a Property. */
+template <typename... Members>
+auto
+nested (Members... members)
+{
+  return [=](auto &values) -> auto &
+  {
+    return (values.*....*members);
+  };
+}
 
 /* Posts a warning that new settings were refused. Lines of `reason` after the first, such
  * as a build log, become debug text. */
@@ -141,6 +167,17 @@ public:
     make_spec = [=] (Values &defaults) {
       return new_enum_spec (
           {name, nick, blurb, flags}, type (), gint (std::invoke (access, defaults)));
+    };
+  }
+
+  template <typename Access>
+  Property (const char *name, const char *nick, const char *blurb, Access access,
+      const EnumType &type, GParamFlags flags, Revision revision = nullptr)
+      : Property (access, revision)
+  {
+    make_spec = [=, &type] (Values &defaults) {
+      return new_enum_spec (
+          {name, nick, blurb, flags}, type.get (), gint (std::invoke (access, defaults)));
     };
   }
 

@@ -40,10 +40,6 @@
  *   opencldownload ! videoconvert ! autovideosink
  * ]| Edge detection
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "convolution/convolver.hpp"
 #include "elements.h"
 #include "arraycaps.hpp"

@@ -34,10 +34,6 @@
  *   openclfft half-spectrum=true ! npysink location=spectra.npy
  * ]| Spectra of eight lines
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "arraycaps.hpp"
 #include "arraytransform.hpp"
 #include "elements.h"

@@ -45,10 +45,6 @@
  *   videoconvert ! autovideosink
  * ]|
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "elements.h"
 #include "liveprogram.hpp"
 #include "programcaps.hpp"

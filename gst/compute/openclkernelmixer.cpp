@@ -26,10 +26,6 @@
  *   videotestsrc pattern=ball ! video/x-raw,format=RGBA ! openclupload ! m.right
  * ]|
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "elements.h"
 #include "liveprogram.hpp"
 #include "programcaps.hpp"

@@ -26,10 +26,6 @@
  *   location=distance.npy
  * ]|
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "elements.h"
 #include "liveprogram.hpp"
 #include "programcaps.hpp"

@@ -36,10 +36,6 @@
  *   openclreduce operation=mean axes=0,1 ! opencldownload ! npysink location=colors.npy
  * ]| Mean colour of each frame
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "arraycaps.hpp"
 #include "elements.h"
 #include "reducer.hpp"

@@ -41,10 +41,6 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "elements.h"
 #include "modelinfo.hpp"
 #include "network.hpp"

@@ -90,10 +90,6 @@
  * opencldownload ! videoconvert ! autovideosink
  * ]|
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
@@ -102,8 +98,9 @@
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/opencl.h>
 #include <gst/opencl/device/selfcheck.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cmath>

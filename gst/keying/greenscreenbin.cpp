@@ -74,10 +74,6 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/common/buffers.hpp>
 #include <gst/common/elementbin.hpp>
 #include <gst/common/filteredcaps.hpp>

@@ -22,10 +22,6 @@
  * autovideosink
  * ]|
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/common/buffers.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>

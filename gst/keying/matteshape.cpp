@@ -22,10 +22,6 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/gaussian.hpp>
 #include <gst/opencl/device/kernel.hpp>

@@ -22,10 +22,6 @@
  * keyfill color=0xff0000ff ! opencldownload ! videoconvert ! autovideosink
  * ]|
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>

@@ -38,10 +38,6 @@
  *     openclkernel expression="sqrt (x)" ! npysink location=/tmp/b.npy
  * ]| Writes the square roots of the same array.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <cmath>
 #include <cstring>
 #include <utility>

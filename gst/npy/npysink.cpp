@@ -37,10 +37,6 @@
  *   npysink location=depth%03d.npy
  * ]|
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "elements.h"
 
 #include <gst/common/npyfile.hpp>

@@ -79,10 +79,6 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -91,24 +87,21 @@
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include "angio/alignment.hpp"
 #include "angio/flowfilter.hpp"
 #include "angio/widekernels.hpp"
 #include "depth/depthfilter.hpp"
 #include "depth/structuremeta.hpp"
-#include "depth/threshold.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octangio.cl"
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("F32LE")));
+OCT_PADS (OCT_DEPTH_CAPS ("CF32LE"), OCT_DEPTH_CAPS ("F32LE"));
 
 namespace {
 enum class Method {
@@ -119,7 +112,6 @@ enum class Method {
 
 const guint least_repeats = 2, most_repeats = 64;
 const guint most_shifts = 32, most_lateral_shifts = 16, most_bands = 16;
-const gsize largest_group = 64, cpu_width = 8;
 
 struct AngioSettings {
   guint repeats = 4;
@@ -132,12 +124,33 @@ struct AngioSettings {
   double projection_ratio = 0.3;
 };
 
-class Angiogram : public oct::DepthFilterOf<AngioSettings> {
+/* Kernels of all methods, so that a change of method compiles nothing. */
+struct AngioKernels {
+  oct::WideKernel speckle_variance, decorrelation, complex_variance, mean_power;
+  opencl::Kernel bulk_phase, filter_band;
+};
+
+struct AngioState {
+  bool created = false;
+  guint built_for_held = 0;
+  AngioKernels kernels;
+  oct::Alignment alignment;
+  oct::FlowFilter filter;
+  oct::HeldFrames held;
+  gsize group = 1;                /* work-items per work-group */
+  opencl::WorkBuffer kept;        /* all repeats but the last, if they are not held */
+  opencl::WorkBuffer phases;      /* of each A-line and pair of repeats */
+  opencl::WorkBuffer band;        /* all repeats in one band */
+  cl::Buffer taps;                /* band filters */
+  guint taps_bands = 0;           /* number of bands in `taps` */
+  oct::FramePool pool;            /* for the structure beside angiograms */
+  GstBuffer *structure = nullptr; /* of the present output, which owns it */
+};
+
+class Angiogram : public oct::DepthFilterOf<AngioSettings, AngioState> {
 public:
   using DepthFilterOf::DepthFilterOf;
-  ~Angiogram () override { opencl::release_pool (&pool); }
 
-  void release () override;
   void forget () override { held.clear (); }
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
@@ -154,16 +167,6 @@ protected:
   }
 
 private:
-  /* Kernels of all methods, so that a change of method compiles nothing. `wide` are for
-   * the vectors of a CPU. */
-  struct Kernels {
-    struct Widths {
-      opencl::Kernel narrow, wide;
-    };
-    Widths speckle_variance, decorrelation, complex_variance, mean_power;
-    opencl::Kernel bulk_phase, filter_band;
-  };
-
   /* Destination, weight, and whether to add to the present contents. `powers` receives
    * the mean power, if `measures`. */
   struct Sum {
@@ -177,7 +180,6 @@ private:
 
   bool create_kernels (GstOpenCLContext *context, GError **error);
   bool create_memory (GstOpenCLContext *context, GError **error);
-  bool create_pool (GError **error);
   bool create_taps (GstOpenCLContext *context, GError **error);
   oct::Repeats repeats_with (const GstOpenCLFrame *last) const;
   bool compare (const oct::Repeats &repeats, const Sum &sum, cl_command_queue queue,
@@ -199,30 +201,6 @@ private:
   /* Whether input frames are held instead of copied */
   bool holds () const { return oct::Repeats::are_listed (in_force.repeats); }
   guint held_repeats () const { return holds () ? in_force.repeats : 0; }
-  /* Whether kernels for WIDTH depths per work-item are used */
-  bool is_wide () const { return width > 1 && input.depths % width == 0; }
-  gsize columns () const { return is_wide () ? input.depths / width : input.depths; }
-  opencl::Kernel &fitting (Kernels::Widths &kernel)
-  {
-    return is_wide () ? kernel.wide : kernel.narrow;
-  }
-
-  bool created = false;
-  guint built_for_held = 0;
-  Kernels kernels;
-  oct::Alignment alignment;
-  oct::FlowFilter filter;
-  oct::HeldFrames held;
-  gsize group = 1, width = 1; /* work-items per work-group, depths per work-item */
-  cl::Buffer kept;            /* all repeats but the last, if they are not held */
-  cl::Buffer phases;          /* of each A-line and pair of repeats */
-  cl::Buffer taps;            /* band filters */
-  cl::Buffer band;            /* all repeats in one band */
-  guint taps_bands = 0;       /* number of bands in `taps` */
-  gsize kept_bytes = 0, phases_bytes = 0, band_bytes = 0;
-  GstBufferPool *pool = nullptr; /* for the structure beside angiograms */
-  gsize pool_bytes = 0;
-  GstBuffer *structure = nullptr; /* of the present output, which owns it */
 };
 
 oct::DepthChange
@@ -236,46 +214,25 @@ Angiogram::change_of (const AngioSettings &wanted) const
   return change;
 }
 
-void
-Angiogram::release ()
-{
-  kernels = Kernels ();
-  alignment.release ();
-  filter.release ();
-  held.clear ();
-  kept = phases = taps = band = cl::Buffer ();
-  kept_bytes = phases_bytes = band_bytes = 0;
-  taps_bands = 0;
-  created = false;
-  structure = nullptr;
-  opencl::release_pool (&pool);
-  pool_bytes = 0;
-}
-
 bool
 Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
 {
-  const bool cpu = opencl::is_cpu (context);
-  /* On a CPU a work-item reads an A-line from one end to the other. */
-  group = cpu ? 1 : largest_group;
-  width = cpu ? cpu_width : 1;
+  const oct::Widths widths = oct::Widths::of_device (context);
+  group = widths.group;
   const std::string options =
       "-DGROUP=" + std::to_string (group) + oct::Repeats::options (in_force.repeats);
-  if (!oct::create_wide_kernels (context, KERNELS, options, width,
-          {{kernels.speckle_variance.narrow, "speckle_variance", 1},
-              {kernels.decorrelation.narrow, "decorrelation", 1},
-              {kernels.complex_variance.narrow, "complex_variance", 1},
-              {kernels.mean_power.narrow, "mean_power", 1},
-              {kernels.bulk_phase, "bulk_phase", 1},
-              {kernels.filter_band, "filter_band", 1},
-              {kernels.speckle_variance.wide, "speckle_variance", cpu_width},
-              {kernels.decorrelation.wide, "decorrelation", cpu_width},
-              {kernels.complex_variance.wide, "complex_variance", cpu_width},
-              {kernels.mean_power.wide, "mean_power", cpu_width}},
-          error))
-    return false;
+  for (auto [kernel, name] : {std::pair (&kernels.speckle_variance, "speckle_variance"),
+           std::pair (&kernels.decorrelation, "decorrelation"),
+           std::pair (&kernels.complex_variance, "complex_variance"),
+           std::pair (&kernels.mean_power, "mean_power")}) {
+    if (!kernel->create (context, KERNELS, name, options, widths.width, error))
+      return false;
+  }
   built_for_held = held_repeats ();
-  return alignment.create (context, in_force.repeats, error)
+  return opencl::create_kernels (context, KERNELS, options + oct::width_option (1),
+             {{kernels.bulk_phase, "bulk_phase"}, {kernels.filter_band, "filter_band"}},
+             error)
+         && alignment.create (context, in_force.repeats, error)
          && filter.create (context, error);
 }
 
@@ -283,34 +240,14 @@ bool
 Angiogram::create_memory (GstOpenCLContext *context, GError **error)
 {
   const gsize repeats = in_force.repeats, pairs = repeats - 1;
-  return oct::resize_buffer (
-             context, holds () ? 0 : pairs * input.size (), kept, kept_bytes, error)
-         && oct::resize_buffer (context, pairs * input.lines * sizeof (cl_float2), phases,
-             phases_bytes, error)
-         && oct::resize_buffer (context, in_force.bands > 1 ? repeats * input.size () : 0,
-             band, band_bytes, error)
+  return kept.resize (context, holds () ? 0 : pairs * input.size (), error)
+         && phases.resize (context, pairs * input.lines * sizeof (cl_float2), error)
+         && band.resize (context, in_force.bands > 1 ? repeats * input.size () : 0, error)
          && alignment.resize (
              context, in_force.repeats, input.depths, input.lines, in_force.shifts, error)
          && filter.resize (
              context, input.depths, input.lines, in_force.projection_resolved, error)
-         && create_pool (error);
-}
-
-bool
-Angiogram::create_pool (GError **error)
-{
-  if (pool_bytes == output.size ())
-    return true;
-  pool_bytes = 0;
-  opencl::release_pool (&pool);
-  pool = gst_opencl_filter_new_pool (element (), FALSE, output.size ());
-  if (!pool || !gst_buffer_pool_set_active (pool, TRUE)) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-        "failed to allocate buffers of %" G_GSIZE_FORMAT " bytes", output.size ());
-    return false;
-  }
-  pool_bytes = output.size ();
-  return true;
+         && pool.create (element (), "buffers", output.size (), error);
 }
 
 /* Band filters as convolutions along depth. Bands are Gaussians of the spectrum (0 to 1)
@@ -332,13 +269,9 @@ Angiogram::create_taps (GstOpenCLContext *context, GError **error)
           {{cl_float (height * std::cos (phase)), cl_float (height * std::sin (phase))}});
     }
   }
-  taps_bands = 0;
-  taps = opencl::make_table (
-      context, values.data (), values.size () * sizeof values[0], error);
-  if (!taps ())
-    return false;
-  taps_bands = bands;
-  return true;
+  const bool made = opencl::make_table (context, values, taps, error);
+  taps_bands = made ? bands : 0;
+  return made;
 }
 
 bool
@@ -356,12 +289,8 @@ bool
 Angiogram::keep (
     const GstOpenCLFrame *frame, guint position, cl_command_queue queue, GError **error)
 {
-  if (!oct::check_frame_alignment (frame, input.bytes, error))
-    return false;
   if (holds ()) {
-    if (position == 0)
-      held.clear ();
-    held.hold (frame);
+    held.hold (frame, position);
     return true;
   }
   cl_int code = clEnqueueCopyBuffer (queue, frame->data, kept (), frame->offset[0],
@@ -374,8 +303,8 @@ Angiogram::keep (
 void
 Angiogram::describe (GstBuffer *buffer, guint)
 {
-  structure = nullptr;
-  if (gst_buffer_pool_acquire_buffer (pool, &structure, nullptr) == GST_FLOW_OK)
+  structure = pool.acquire (nullptr);
+  if (structure)
     oct::set_structure (buffer, structure, output.depths, output.lines);
 }
 
@@ -400,10 +329,10 @@ bool
 Angiogram::compare (
     const oct::Repeats &of, const Sum &sum, cl_command_queue queue, GError **error)
 {
-  const auto run = [&] (Kernels::Widths &kernel, const auto &...more) {
-    return fitting (kernel).launch (queue, columns (), input.lines, error, of, more...,
-        sum.share, cl_uint (sum.adds), sum.to, sum.offset, cl_uint (sum.measures),
-        sum.powers->data, cl_ulong (sum.powers->offset[0]));
+  const auto run = [&] (oct::WideKernel &kernel, const auto &...more) {
+    return kernel.launch (queue, input.depths, input.lines, error, of, more..., sum.share,
+        cl_uint (sum.adds), sum.to, sum.offset, cl_uint (sum.measures), sum.powers->data,
+        cl_ulong (sum.powers->offset[0]));
   };
   switch (in_force.method) {
   case Method::decorrelation:
@@ -426,9 +355,8 @@ Angiogram::compare_bands (
   const guint bands = in_force.bands;
   if (bands == 1)
     return compare (repeats, sum, queue, error);
-  if (!fitting (kernels.mean_power)
-           .launch (queue, columns (), input.lines, error, repeats, sum.powers->data,
-               cl_ulong (sum.powers->offset[0])))
+  if (!kernels.mean_power.launch (queue, input.depths, input.lines, error, repeats,
+          sum.powers->data, cl_ulong (sum.powers->offset[0])))
     return false;
   sum.measures = false;
   sum.share = 1.0f / float (bands);
@@ -473,72 +401,42 @@ bool
 Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  GstOpenCLFrame powers;
-  cl_event event = nullptr;
-
-  if (!oct::check_frame_alignment (from, input.bytes, error)
-      || !oct::check_frame_alignment (to, output.bytes, error))
-    return false;
-  if (!structure) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-        "failed to allocate %" G_GSIZE_FORMAT " bytes", pool_bytes);
-    return false;
-  }
-  if (!gst_opencl_frame_map (
-          &powers, nullptr, pool_bytes, structure, queue, GST_MAP_WRITE, error))
-    return false;
-  const bool made = held.map (false, input.size (), queue, error)
-                    && make_angiogram (repeats_with (from), powers, to, queue, error);
-  const bool released = held.release (queue, made ? error : nullptr);
-  const bool unmapped = gst_opencl_frames_unmap (
-      queue, nullptr, &powers, &event, made && released ? error : nullptr);
-  if (event)
-    clReleaseEvent (event);
-  return made && released && unmapped;
+  if (!structure)
+    return pool.fail_without_memory (error);
+  return oct::with_mapped (structure, nullptr, pool.bytes (), GST_MAP_WRITE, queue, error,
+      [&] (const GstOpenCLFrame &powers) {
+        const bool made =
+            held.map (false, input.size (), queue, error)
+            && make_angiogram (repeats_with (from), powers, to, queue, error);
+        return held.release (queue, made ? error : nullptr) && made;
+      });
 }
 } // namespace
 
-#define GST_TYPE_OCT_ANGIO (gst_oct_angio_get_type ())
-G_DECLARE_FINAL_TYPE (GstOctAngio, gst_oct_angio, GST, OCT_ANGIO, GstOctDepthFilter)
-
-struct _GstOctAngio {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<AngioSettings> *settings;
-};
-
-G_DEFINE_TYPE (GstOctAngio, gst_oct_angio, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (octangio, "octangio", GST_RANK_NONE, GST_TYPE_OCT_ANGIO)
-
-static GType
-method_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Method::speckle_variance), "Variance of the amplitude", "speckle-variance"},
-      {gint (Method::decorrelation), "Decorrelation of the amplitude", "decorrelation"},
-      {gint (Method::complex_variance),
-          "Complex difference, corrected for the bulk phase of each A-line",
-          "complex-variance"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctAngioMethod", values);
-  return type;
-}
+const opencl::EnumType method_type = {"GstOctAngioMethod",
+    {
+        {gint (Method::speckle_variance), "Variance of the amplitude",
+            "speckle-variance"},
+        {gint (Method::decorrelation), "Decorrelation of the amplitude", "decorrelation"},
+        {gint (Method::complex_variance),
+            "Complex difference, corrected for the bulk phase of each A-line",
+            "complex-variance"},
+    }};
 
 const opencl::PropertyTable<AngioSettings> properties = {
     {"repeats", "Repeats", "Number of B-scans at each position", &AngioSettings::repeats,
         {least_repeats, most_repeats}, opencl::playing},
     {"method", "Method", "Measure of the change between repeats", &AngioSettings::method,
-        method_get_type, opencl::playing},
+        method_type, opencl::playing},
     {"axial-shift", "Axial shift",
         "Maximum axial shift in depth bins by which a repeat is aligned with the first "
         "one (0 = no alignment)",
-        [] (AngioSettings &settings) -> guint & { return settings.shifts.axial; },
+        opencl::nested (&AngioSettings::shifts, &oct::Alignment::Limits::axial),
         {0, most_shifts}, opencl::playing},
     {"lateral-shift", "Lateral shift",
         "Maximum shift in A-lines by which a repeat is aligned with the first one (0 = "
         "no alignment)",
-        [] (AngioSettings &settings) -> guint & { return settings.shifts.lateral; },
+        opencl::nested (&AngioSettings::shifts, &oct::Alignment::Limits::lateral),
         {0, most_lateral_shifts}, opencl::playing},
     {"bands", "Bands",
         "Number of bands into which the spectrum is split; their angiograms are averaged",
@@ -560,23 +458,8 @@ const opencl::PropertyTable<AngioSettings> properties = {
         &AngioSettings::projection_ratio, {0, 1}, opencl::controllable},
 };
 
-static void
-gst_oct_angio_init (GstOctAngio *self)
-{
-  self->settings = new opencl::Settings<AngioSettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Angiogram (self, self->settings));
-}
+static const oct::DepthElement<Angiogram> element = {"GstOctAngio", &sink_template,
+    &src_template, properties, "OCT angiography",
+    "Computes angiograms from repeated B-scans on an OpenCL device"};
 
-static void
-gst_oct_angio_class_init (GstOctAngioClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctAngio::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT angiography",
-      "Filter/Effect/Video",
-      "Computes angiograms from repeated B-scans on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octangio, element)

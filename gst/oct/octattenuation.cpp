@@ -58,10 +58,6 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -75,7 +71,6 @@
 
 #include "calibration/valuesfile.hpp"
 #include "depth/depthfilter.hpp"
-#include "depth/threshold.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octattenuation.cl"
@@ -83,12 +78,9 @@
 
 /* Decibels are refused with a reason. The quantities exclude attenuation, which would
  * otherwise be chosen first, as caps that need no change. */
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS (
-            "F32LE") ", quantity=(string){amplitude, decibels}"));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("F32LE")));
+OCT_PADS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS (
+              "F32LE") ", quantity=(string){amplitude, decibels}",
+    OCT_DEPTH_CAPS ("F32LE"));
 
 namespace {
 const guint most_window = 64, most_depths = 32768;
@@ -116,11 +108,21 @@ struct AttenuationSettings {
   bool averages () const { return window_depths * window_lines > 1; }
 };
 
-class Attenuation : public oct::DepthFilterOf<AttenuationSettings> {
+struct AttenuationState {
+  GstOpenCLContext *context = nullptr;
+  opencl::Kernel noise_kernel, average_kernel, find_kernel;
+  cl::Buffer noise, gains;
+  opencl::WorkBuffer averaged;
+  bool on_cpu = false;
+  gsize group = 1; /* work-group size of the kernels */
+  /* For which the kernels were built: complex input, averages, depths */
+  std::optional<std::tuple<bool, bool, gsize>> created;
+};
+
+class Attenuation : public oct::DepthFilterOf<AttenuationSettings, AttenuationState> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
-  void release () override;
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
@@ -146,15 +148,6 @@ private:
   bool average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
   bool find (const GstOpenCLFrame *from, const GstOpenCLFrame *to, cl_command_queue queue,
       GError **error);
-
-  GstOpenCLContext *context = nullptr;
-  opencl::Kernel noise_kernel, average_kernel, find_kernel;
-  cl::Buffer noise, gains, averaged;
-  gsize averaged_bytes = 0;
-  bool on_cpu = false;
-  gsize group = 1; /* work-group size of the kernels */
-  /* For which the kernels were built: complex input, averages, depths */
-  std::optional<std::tuple<bool, bool, gsize>> created;
 };
 
 oct::DepthChange
@@ -196,8 +189,7 @@ Attenuation::check (const AttenuationSettings &wanted, GError **error) const
     expected = "roll-off-file and roll-off are set, expected one of them";
   if (!expected)
     return load_losses (wanted, losses, error);
-  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, expected);
-  return false;
+  return REFUSE_SETTINGS (error, "%s", expected);
 }
 
 /* Returns factors that take roll-off and focus off the intensity. */
@@ -215,17 +207,6 @@ Attenuation::gains_of (const std::vector<double> &losses) const
     factors.push_back (cl_float (std::pow (10, loss / 10) * (1 + away * away)));
   }
   return factors;
-}
-
-void
-Attenuation::release ()
-{
-  noise_kernel = opencl::Kernel ();
-  average_kernel = opencl::Kernel ();
-  find_kernel = opencl::Kernel ();
-  noise = gains = averaged = cl::Buffer ();
-  averaged_bytes = 0;
-  created.reset ();
 }
 
 static std::string
@@ -251,8 +232,8 @@ Attenuation::create_for_cpu (const std::string &options, GError **error)
            + " -DLINES=" + std::to_string (lines_of_item ())
            + " -DDEPTHS=" + std::to_string (input.depths);
   return find_kernel.create (context, KERNELS_CPU,
-      in_force.averages () ? "find_averaged_attenuation" : "find_attenuation",
-      all.c_str (), error);
+      in_force.averages () ? "find_averaged_attenuation" : "find_attenuation", all,
+      error);
 }
 
 /* Builds the kernels for the largest work-groups that the device runs. */
@@ -264,13 +245,13 @@ Attenuation::create_for_gpu (const std::string &options, GError **error)
     group /= 2;
   for (;; group /= 2) {
     const std::string all = options + averages + group_option (group);
-    if (!find_kernel.create (context, KERNELS, "find_attenuation", all.c_str (), error))
+    if (!find_kernel.create (context, KERNELS, "find_attenuation", all, error))
       return false;
     if (group == 1 || find_kernel.allows (group))
       break;
   }
-  return average_kernel.create (context, KERNELS, "average_intensity",
-      (options + group_option (group)).c_str (), error);
+  return average_kernel.create (
+      context, KERNELS, "average_intensity", options + group_option (group), error);
 }
 
 bool
@@ -285,8 +266,8 @@ Attenuation::create (GstOpenCLContext *of, GError **error)
   on_cpu = opencl::is_cpu (context);
   group = 1;
   if (!(on_cpu ? create_for_cpu (options, error) : create_for_gpu (options, error))
-      || !noise_kernel.create (context, KERNELS, "measure_noise",
-          (options + group_option (group)).c_str (), error))
+      || !noise_kernel.create (
+          context, KERNELS, "measure_noise", options + group_option (group), error))
     return false;
   created = wanted;
   return true;
@@ -298,32 +279,22 @@ Attenuation::make_tables (GstOpenCLContext *context, GError **error)
   std::vector<double> losses;
   if (!load_losses (in_force, losses, error))
     return false;
-  const std::vector<cl_float> factors = gains_of (losses);
   const cl_float level = in_force.noise_floor > oct::least_threshold
                              ? oct::power_of_threshold (in_force.noise_floor)
                              : 0;
   noise = opencl::make_filled_buffer (context, &level, sizeof level, error);
-  gains = opencl::make_table (
-      context, factors.data (), factors.size () * sizeof factors[0], error);
-  return noise () && gains ();
+  return noise () && opencl::make_table (context, gains_of (losses), gains, error);
 }
 
 bool
 Attenuation::prepare (GstOpenCLContext *of, GError **error)
 {
-  if (!create (of, error) || !make_tables (of, error))
-    return false;
-  const gsize wanted = in_force.averages () && !on_cpu
-                           ? sizeof (cl_float) * input.depths * input.lines
-                           : 0;
-  if (wanted == averaged_bytes)
-    return true;
-  averaged = cl::Buffer ();
-  averaged_bytes = 0;
-  if (wanted > 0 && !opencl::make_buffer (of, wanted, averaged, error))
-    return false;
-  averaged_bytes = wanted;
-  return true;
+  return create (of, error) && make_tables (of, error)
+         && averaged.resize (of,
+             in_force.averages () && !on_cpu
+                 ? sizeof (cl_float) * input.depths * input.lines
+                 : 0,
+             error);
 }
 
 bool
@@ -379,26 +350,10 @@ bool
 Attenuation::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  return oct::check_frame_alignment (from, input.bytes, error)
-         && oct::check_frame_alignment (to, output.bytes, error)
-         && measure (from, queue, error) && average (from, queue, error)
+  return measure (from, queue, error) && average (from, queue, error)
          && find (from, to, queue, error);
 }
 } // namespace
-
-#define GST_TYPE_OCT_ATTENUATION (gst_oct_attenuation_get_type ())
-G_DECLARE_FINAL_TYPE (
-    GstOctAttenuation, gst_oct_attenuation, GST, OCT_ATTENUATION, GstOctDepthFilter)
-
-struct _GstOctAttenuation {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<AttenuationSettings> *settings;
-};
-
-G_DEFINE_TYPE (GstOctAttenuation, gst_oct_attenuation, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octattenuation, "octattenuation", GST_RANK_NONE, GST_TYPE_OCT_ATTENUATION)
 
 const opencl::PropertyTable<AttenuationSettings> properties = {
     {"depth-step", "Depth step",
@@ -444,23 +399,8 @@ const opencl::PropertyTable<AttenuationSettings> properties = {
         &AttenuationSettings::window_lines, {1, most_window}, opencl::playing},
 };
 
-static void
-gst_oct_attenuation_init (GstOctAttenuation *self)
-{
-  self->settings = new opencl::Settings<AttenuationSettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Attenuation (self, self->settings));
-}
+static const oct::DepthElement<Attenuation> element = {"GstOctAttenuation",
+    &sink_template, &src_template, properties, "OCT attenuation",
+    "Computes attenuation coefficients from OCT depths on an OpenCL device"};
 
-static void
-gst_oct_attenuation_class_init (GstOctAttenuationClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctAttenuation::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT attenuation",
-      "Filter/Effect/Video",
-      "Computes attenuation coefficients from OCT depths on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octattenuation, element)

@@ -32,10 +32,6 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 
 #include <gst/opencl/base/devicebuffer.hpp>
@@ -43,17 +39,13 @@
 #include <gst/opencl/gstopenclframe.h>
 
 #include "depth/depthfilter.hpp"
-#include "depth/heldframes.hpp"
+#include "shared/bufferaccess.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octaverage.cl"
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
+OCT_PADS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}"),
+    OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}"));
 
 namespace {
 enum class Mean {
@@ -72,19 +64,19 @@ struct AverageSettings {
   Mean mean = Mean::values;
 };
 
-class Average : public oct::DepthFilterOf<AverageSettings> {
+struct AverageState {
+  opencl::Kernel kernel, mean_of_frames;
+  oct::HeldFrames held;
+  std::string built; /* options of the kernel */
+  opencl::WorkBuffer kept;
+  guint seen = 0; /* number of frames in the rolling mean */
+  guint next = 0; /* index of the oldest one */
+};
+
+class Average : public oct::DepthFilterOf<AverageSettings, AverageState> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
-  void release () override
-  {
-    kernel = opencl::Kernel ();
-    mean_of_frames = opencl::Kernel ();
-    kept = cl::Buffer ();
-    kept_bytes = 0;
-    built.clear ();
-    forget ();
-  }
   bool prepare (GstOpenCLContext *context, GError **error) override;
   void forget () override
   {
@@ -96,10 +88,8 @@ public:
   {
     if (!holds ())
       return enqueue (frame, nullptr, position, queue, error);
-    if (position == 0)
-      held.clear ();
-    held.hold (frame);
-    return oct::check_frame_alignment (frame, input.bytes, error);
+    held.hold (frame, position);
+    return true;
   }
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
@@ -134,14 +124,6 @@ private:
   std::string options () const;
   bool enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint position,
       cl_command_queue queue, GError **error);
-
-  opencl::Kernel kernel, mean_of_frames;
-  oct::HeldFrames held;
-  std::string built; /* options of the kernel */
-  cl::Buffer kept;
-  gsize kept_bytes = 0;
-  guint seen = 0; /* number of frames in the rolling mean */
-  guint next = 0; /* index of the oldest one */
 };
 
 oct::DepthChange
@@ -181,20 +163,17 @@ Average::prepare (GstOpenCLContext *context, GError **error)
   const gsize planes = in_force.rolling ? in_force.frames : 1;
   const gsize value = output.complex ? sizeof (cl_float2) : sizeof (cl_float);
   const gsize bytes = holds () ? value : output.depths * output.lines * planes * value;
-  if (bytes != kept_bytes) {
-    if (!opencl::make_buffer (context, bytes, kept, error))
-      return false;
-    kept_bytes = bytes;
-  }
-  if (options () != built) {
-    built.clear ();
-    if (!kernel.create (context, KERNELS, "average", options ().c_str (), error)
-        || (!is_real_of_complex ()
-            && !mean_of_frames.create (
-                context, KERNELS, "mean_of_frames", options ().c_str (), error)))
-      return false;
-    built = options ();
-  }
+  if (!kept.resize (context, bytes, error))
+    return false;
+  if (options () == built)
+    return true;
+  built.clear ();
+  if (!kernel.create (context, KERNELS, "average", options (), error)
+      || (!is_real_of_complex ()
+          && !mean_of_frames.create (
+              context, KERNELS, "mean_of_frames", options (), error)))
+    return false;
+  built = options ();
   return true;
 }
 
@@ -209,17 +188,14 @@ Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint po
   const gsize output_pitch = to ? pitch_of (to, output) : 0;
   const guint frames = in_force.rolling ? seen + 1 : in_force.frames;
 
-  return oct::check_frame_alignment (from, input.bytes, error)
-         && (!to || oct::check_frame_alignment (to, output.bytes, error))
-         && kernel.launch (queue, columns, rows, error, from->data,
-             cl_ulong (from->offset[0]), cl_ulong (pitch), to ? to->data : kept (),
-             cl_ulong (to ? to->offset[0] : 0), cl_ulong (output_pitch),
-             cl_uint (columns), cl_uint (rows), cl_uint (input.image),
-             cl_uint (input.lines), cl_uint (lines_of_mean ()),
-             cl_uint (in_force.rolling), kept (), cl_ulong (columns * rows),
-             cl_uint (in_force.rolling ? next : position), cl_uint (frames),
-             cl_uint (!in_force.rolling || in_force.frames == 1),
-             cl_uint (to != nullptr));
+  return kernel.launch (queue, columns, rows, error, from->data,
+      cl_ulong (from->offset[0]), cl_ulong (pitch), to ? to->data : kept (),
+      cl_ulong (to ? to->offset[0] : 0), cl_ulong (output_pitch), cl_uint (columns),
+      cl_uint (rows), cl_uint (input.image), cl_uint (input.lines),
+      cl_uint (lines_of_mean ()), cl_uint (in_force.rolling), kept (),
+      cl_ulong (columns * rows), cl_uint (in_force.rolling ? next : position),
+      cl_uint (frames), cl_uint (!in_force.rolling || in_force.frames == 1),
+      cl_uint (to != nullptr));
 }
 
 bool
@@ -239,13 +215,10 @@ Average::average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     offsets.s[n] = frame->offset[0];
     pitches.s[n] = cl_uint (pitch_of (frame, input));
   }
-  return oct::check_frame_alignment (from, input.bytes, error)
-         && oct::check_frame_alignment (to, output.bytes, error)
-         && mean_of_frames.launch (queue, (columns + wide - 1) / wide, rows, error,
-             data[0], data[1], data[2], data[3], data[4], data[5], data[6], data[7],
-             offsets, pitches, cl_uint (columns), cl_uint (rows),
-             cl_uint (in_force.frames), to->data, cl_ulong (to->offset[0]),
-             cl_ulong (pitch_of (to, output)));
+  return mean_of_frames.launch (queue, (columns + wide - 1) / wide, rows, error, data[0],
+      data[1], data[2], data[3], data[4], data[5], data[6], data[7], offsets, pitches,
+      cl_uint (columns), cl_uint (rows), cl_uint (in_force.frames), to->data,
+      cl_ulong (to->offset[0]), cl_ulong (pitch_of (to, output)));
 }
 
 bool
@@ -269,32 +242,13 @@ Average::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 }
 } // namespace
 
-#define GST_TYPE_OCT_AVERAGE (gst_oct_average_get_type ())
-G_DECLARE_FINAL_TYPE (GstOctAverage, gst_oct_average, GST, OCT_AVERAGE, GstOctDepthFilter)
-
-struct _GstOctAverage {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<AverageSettings> *settings;
-};
-
-G_DEFINE_TYPE (GstOctAverage, gst_oct_average, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octaverage, "octaverage", GST_RANK_NONE, GST_TYPE_OCT_AVERAGE)
-
-static GType
-mean_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Mean::values), "Input values, unchanged", "values"},
-      {gint (Mean::complex), "Complex values", "complex"},
-      {gint (Mean::linear), "Amplitudes of complex values", "linear"},
-      {gint (Mean::log), "Decibels of complex values", "log"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctMean", values);
-  return type;
-}
+const opencl::EnumType mean_type = {
+    "GstOctMean", {
+                      {gint (Mean::values), "Input values, unchanged", "values"},
+                      {gint (Mean::complex), "Complex values", "complex"},
+                      {gint (Mean::linear), "Amplitudes of complex values", "linear"},
+                      {gint (Mean::log), "Decibels of complex values", "log"},
+                  }};
 
 const opencl::PropertyTable<AverageSettings> properties = {
     {"frames", "B-scans", "Number of B-scans to average", &AverageSettings::frames,
@@ -308,26 +262,11 @@ const opencl::PropertyTable<AverageSettings> properties = {
         "and the A-lines around it, instead of one mean per group",
         &AverageSettings::rolling, opencl::playing},
     {"mean", "Mean", "Values to average; all except values need format CF32LE",
-        &AverageSettings::mean, mean_get_type, opencl::playing},
+        &AverageSettings::mean, mean_type, opencl::playing},
 };
 
-static void
-gst_oct_average_init (GstOctAverage *self)
-{
-  self->settings = new opencl::Settings<AverageSettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Average (self, self->settings));
-}
+static const oct::DepthElement<Average> element = {"GstOctAverage", &sink_template,
+    &src_template, properties, "OCT average",
+    "Averages B-scans and neighbouring A-lines, on an OpenCL device"};
 
-static void
-gst_oct_average_class_init (GstOctAverageClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctAverage::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT average",
-      "Filter/Effect/Video",
-      "Averages B-scans and neighbouring A-lines, on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octaverage, element)

@@ -45,10 +45,6 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -67,10 +63,7 @@
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octbackground.cl"
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
+OCT_PADS (OCT_DEPTH_CAPS ("CF32LE"), OCT_DEPTH_CAPS ("CF32LE"));
 
 namespace {
 enum class Method {
@@ -143,24 +136,25 @@ PendingDifference::show (oct::Display &display, cl_command_queue queue,
   return display.enqueue_difference (queue, values, difference, image, error);
 }
 
-class PatternRemoval : public oct::DepthFilterOf<BackgroundRemovalSettings> {
-public:
-  PatternRemoval (gpointer element, opencl::Settings<BackgroundRemovalSettings> *settings)
-      : DepthFilterOf (element, settings), element (GST_ELEMENT (element))
-  {
-  }
+struct PatternState {
+  GstOpenCLContext *context = nullptr;
+  opencl::Kernel find, choose;
+  std::shared_ptr<Subtraction> subtraction;
+  cl::Buffer means, variances;
+  oct::FrameBuffers patterns;
+  std::shared_ptr<cl::Buffer> pattern; /* of this frame, or recorded */
+  std::shared_ptr<cl::Buffer> loaded;  /* from the file */
+  cl_uint columns = 0, segments = 0;   /* dimensions of `means` */
+  guint first_depth = 0;               /* of the recorded or loaded pattern */
+  bool recorded = false;               /* there is a recorded or loaded pattern */
+  guint recording = 0;                 /* its BackgroundRemovalSettings::recordings */
+};
 
-  void release () override
-  {
-    find = opencl::Kernel ();
-    choose = opencl::Kernel ();
-    subtraction = nullptr;
-    means = variances = cl::Buffer ();
-    pattern = loaded = nullptr;
-    patterns = oct::FrameBuffers ();
-    columns = segments = 0;
-    recorded = false;
-  }
+class PatternRemoval
+    : public oct::DepthFilterOf<BackgroundRemovalSettings, PatternState> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
@@ -173,7 +167,6 @@ protected:
   {
     return {};
   }
-  bool breaks (const BackgroundRemovalSettings &wanted) const override { return false; }
   bool check (const BackgroundRemovalSettings &wanted, GError **error) const override;
 
 private:
@@ -190,19 +183,6 @@ private:
   bool matches_depths () const { return first_depth == input.first_depth; }
   bool finds_pattern () const { return in_force.method != Method::none && !recorded; }
   bool find_pattern (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
-
-  GstElement *const element;
-  GstOpenCLContext *context = nullptr;
-  opencl::Kernel find, choose;
-  std::shared_ptr<Subtraction> subtraction;
-  cl::Buffer means, variances;
-  oct::FrameBuffers patterns;
-  std::shared_ptr<cl::Buffer> pattern; /* of this frame, or recorded */
-  std::shared_ptr<cl::Buffer> loaded;  /* from the file */
-  cl_uint columns = 0, segments = 0;   /* dimensions of `means` */
-  guint first_depth = 0;               /* of the recorded or loaded pattern */
-  bool recorded = false;               /* there is a recorded or loaded pattern */
-  guint recording = 0;                 /* its BackgroundRemovalSettings::recordings */
 };
 
 /* Loads the mean of all A-lines of a file of complex numbers, or of pairs of real
@@ -217,10 +197,9 @@ load_pattern (
     return false;
   const gsize floats = 2 * depths;
   if (shape.empty () || shape.back () != depths || values.empty ()) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+    return REFUSE_SETTINGS (error,
         "location %s: shape %s, expected A-lines of %" G_GSIZE_FORMAT " complex depths",
         path.c_str (), opencl::npy_shape_text (shape).c_str (), depths);
-    return false;
   }
   std::vector<double> mean (floats);
   const double share = double (floats) / double (values.size ());
@@ -230,10 +209,9 @@ load_pattern (
   for (gsize n = 0; n < floats; n++) {
     if (std::isfinite (pattern[n]))
       continue;
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+    return REFUSE_SETTINGS (error,
         "location %s: the mean at depth %" G_GSIZE_FORMAT " is NaN or infinite",
         path.c_str (), n / 2);
-    return false;
   }
   return true;
 }
@@ -246,9 +224,8 @@ PatternRemoval::check (const BackgroundRemovalSettings &wanted, GError **error) 
     return true;
   if (!wanted.location.empty ())
     return load_pattern (wanted.location, input.depths, values, error);
-  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "location is not set, expected the path of a file for method=file");
-  return false;
+  return REFUSE_SETTINGS (
+      error, "location is not set, expected the path of a file for method=file");
 }
 
 /* Loads the pattern from a file that check() accepted. */
@@ -259,11 +236,9 @@ PatternRemoval::load (GstOpenCLContext *context, GError **error)
   if (in_force.method != Method::file || recorded)
     return true;
   loaded = std::make_shared<cl::Buffer> ();
-  if (load_pattern (in_force.location, input.depths, values, error))
-    *loaded = opencl::make_table (
-        context, values.data (), values.size () * sizeof values[0], error);
+  recorded = load_pattern (in_force.location, input.depths, values, error)
+             && opencl::make_table (context, values, *loaded, error);
   first_depth = input.first_depth;
-  recorded = (*loaded) () != nullptr;
   return recorded;
 }
 
@@ -299,7 +274,7 @@ PatternRemoval::compare_depths (cl_uint wanted_columns)
   if (!recorded || (same_number && matches_depths ()))
     return;
   if (!is_file || same_number)
-    GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
+    GST_ELEMENT_WARNING (element (), LIBRARY, SETTINGS,
         ("method=%s: the pattern has %u depths from bin %u on, but the input has "
          "%" G_GSIZE_FORMAT " from bin %u on; %s",
             is_file ? "file" : "recorded", columns / 2, first_depth, input.depths,
@@ -380,53 +355,29 @@ PatternRemoval::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
   bool reads = false;
-  if (!oct::check_frame_alignment (from, input.bytes, error)
-      || !oct::check_frame_alignment (to, output.bytes, error))
-    return false;
   std::shared_ptr<oct::PendingDepths> pending = defer (from, queue, reads, error);
   return pending && pending->make (queue, to->data, to->offset[0], error);
 }
 } // namespace
 
-#define GST_TYPE_OCT_BACKGROUND (gst_oct_background_filter_get_type ())
-G_DECLARE_FINAL_TYPE (GstOctBackgroundFilter, gst_oct_background_filter, GST,
-    OCT_BACKGROUND, GstOctDepthFilter)
-
-struct _GstOctBackgroundFilter {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<BackgroundRemovalSettings> *settings;
-};
-
-G_DEFINE_TYPE (
-    GstOctBackgroundFilter, gst_oct_background_filter, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octbackground, "octbackground", GST_RANK_NONE, GST_TYPE_OCT_BACKGROUND)
-
-static GType
-method_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Method::minimum_variance),
-          "Mean of the segment of A-lines with the lowest variance, for each depth",
-          "minimum-variance"},
-      {gint (Method::mean), "Mean of all A-lines, which also removes flat interfaces",
-          "mean"},
-      {gint (Method::recorded),
-          "Pattern that minimum-variance finds in the next B-scan, kept from then on; "
-          "set again to record another one",
-          "recorded"},
-      {gint (Method::file), "Mean of the A-lines in the file at location", "file"},
-      {gint (Method::none), "No subtraction", "none"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctBackgroundMethod", values);
-  return type;
-}
+const opencl::EnumType method_type = {"GstOctBackgroundMethod",
+    {
+        {gint (Method::minimum_variance),
+            "Mean of the segment of A-lines with the lowest variance, for each depth",
+            "minimum-variance"},
+        {gint (Method::mean), "Mean of all A-lines, which also removes flat interfaces",
+            "mean"},
+        {gint (Method::recorded),
+            "Pattern that minimum-variance finds in the next B-scan, kept from then on; "
+            "set again to record another one",
+            "recorded"},
+        {gint (Method::file), "Mean of the A-lines in the file at location", "file"},
+        {gint (Method::none), "No subtraction", "none"},
+    }};
 
 const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
     {"method", "Method", "Method that finds the pattern to subtract",
-        &BackgroundRemovalSettings::method, method_get_type, opencl::playing,
+        &BackgroundRemovalSettings::method, method_type, opencl::playing,
         &BackgroundRemovalSettings::recordings},
     {"location", "Location",
         ".npy file of complex depths recorded without the sample: A-lines or B-scans, "
@@ -447,23 +398,8 @@ const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
         &BackgroundRemovalSettings::dc_depths, {0, most_depths}, opencl::playing},
 };
 
-static void
-gst_oct_background_filter_init (GstOctBackgroundFilter *self)
-{
-  self->settings = new opencl::Settings<BackgroundRemovalSettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new PatternRemoval (self, self->settings));
-}
+static const oct::DepthElement<PatternRemoval> element = {"GstOctBackgroundFilter",
+    &sink_template, &src_template, properties, "OCT background",
+    "Removes fixed-pattern noise from complex OCT depths on an OpenCL device"};
 
-static void
-gst_oct_background_filter_class_init (GstOctBackgroundFilterClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctBackgroundFilter::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT background",
-      "Filter/Effect/Video",
-      "Removes fixed-pattern noise from complex OCT depths on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octbackground, element)

@@ -26,20 +26,12 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-
 #include <gst/opencl/gstopenclframe.h>
-#endif
-
 #include "depth/depthfilter.hpp"
-#include <gst/oct/depth/displayrange.hpp>
+#include "depth/displayrange.hpp"
 #include "elements.h"
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_IMAGE_CAPS));
+OCT_PADS (OCT_DEPTH_CAPS ("{F32LE, CF32LE}"), OCT_IMAGE_CAPS);
 
 namespace {
 using oct::ValueType;
@@ -51,15 +43,17 @@ struct DisplaySettings {
   bool true_scale = false;
 };
 
-class ImageDisplay : public oct::DepthFilterOf<DisplaySettings> {
+struct DisplayState {
+  oct::Display display;
+  bool created = false;
+  ValueType created_type = ValueType::complex;
+  oct::DepthFormat created_format = oct::DepthFormat::gray8;
+};
+
+class ImageDisplay : public oct::DepthFilterOf<DisplaySettings, DisplayState> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
-  void release () override
-  {
-    display = oct::Display ();
-    created = false;
-  }
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
@@ -77,21 +71,12 @@ protected:
   {
     return wanted.range.check (error);
   }
-  bool breaks (const DisplaySettings &wanted) const override { return false; }
 
 private:
   const oct::Quantity &quantity () const { return oct::quantity_of (input); }
-  oct::DepthFormat format () const
-  {
-    return output.bytes == 1 ? oct::DepthFormat::gray8 : oct::DepthFormat::gray16;
-  }
+  oct::DepthFormat format () const { return oct::depth_format_of (output); }
   oct::DepthOutput image_in (const GstOpenCLFrame *to) const;
   bool finds_range () const { return in_force.db_auto && quantity ().decibels; }
-
-  oct::Display display;
-  bool created = false;
-  ValueType created_type = ValueType::complex;
-  oct::DepthFormat created_format = oct::DepthFormat::gray8;
 };
 
 oct::DepthChange
@@ -137,25 +122,10 @@ ImageDisplay::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   const oct::DepthOutput image = image_in (to);
   const oct::DisplayInput values = {from->data, from->offset[0] / input.bytes,
       guint (input.depths), guint (input.lines)};
-  if (!oct::check_frame_alignment (from, input.bytes, error))
-    return false;
   return finds_range () ? display.enqueue_in_range (queue, values, image, error)
                         : display.enqueue (queue, values, image, error);
 }
 } // namespace
-
-#define GST_TYPE_OCT_DISPLAY (gst_oct_display_get_type ())
-G_DECLARE_FINAL_TYPE (GstOctDisplay, gst_oct_display, GST, OCT_DISPLAY, GstOctDepthFilter)
-
-struct _GstOctDisplay {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<DisplaySettings> *settings;
-};
-
-G_DEFINE_TYPE (GstOctDisplay, gst_oct_display, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octdisplay, "octdisplay", GST_RANK_NONE, GST_TYPE_OCT_DISPLAY)
 
 const opencl::PropertyTable<DisplaySettings> properties = oct::joined<DisplaySettings> (
     oct::display_range_properties<DisplaySettings> (),
@@ -174,22 +144,8 @@ const opencl::PropertyTable<DisplaySettings> properties = oct::joined<DisplaySet
             &DisplaySettings::true_scale, opencl::playing},
     });
 
-static void
-gst_oct_display_init (GstOctDisplay *self)
-{
-  self->settings = new opencl::Settings<DisplaySettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new ImageDisplay (self, self->settings));
-}
+static const oct::DepthElement<ImageDisplay> element = {"GstOctDisplay", &sink_template,
+    &src_template, properties, "OCT display",
+    "Converts OCT depths to grey images on an OpenCL device"};
 
-static void
-gst_oct_display_class_init (GstOctDisplayClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctDisplay::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT display",
-      "Filter/Effect/Video", "Converts OCT depths to grey images on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octdisplay, element)

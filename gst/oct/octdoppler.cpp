@@ -34,10 +34,6 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -48,19 +44,15 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include "depth/depthfilter.hpp"
-#include "depth/threshold.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octdoppler.cl"
 #define KERNELS_CPU "/org/freedesktop/gstreamer/opencl/oct/octdoppler_cpu.cl"
-#define KERNELS_GPU "/org/freedesktop/gstreamer/opencl/oct/octdoppler_gpu.cl"
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("F32LE")));
+OCT_PADS (OCT_DEPTH_CAPS ("CF32LE"), OCT_DEPTH_CAPS ("F32LE"));
 
 namespace {
 enum class Between {
@@ -98,7 +90,7 @@ struct DopplerSettings {
 struct FlowKernels {
   std::mutex launching; /* protects the arguments of both kernels until the launch */
   opencl::Kernel find, show;
-  const char *source = KERNELS_GPU;
+  const char *source = KERNELS;
   gsize block = 1, block_lines = 1; /* depths and A-lines of a work-item of `find` */
   std::string show_options; /* build options of `show`, empty if it is not built */
 
@@ -188,11 +180,19 @@ PendingFlow::show (oct::Display &display, cl_command_queue queue,
          && display.enqueue_image (queue, kernels->show, lines, depths, error);
 }
 
-class Doppler : public oct::DepthFilterOf<DopplerSettings> {
+struct DopplerState {
+  bool created = false;
+  opencl::Kernel depths_kernel, phase_kernel;
+  std::shared_ptr<FlowKernels> flow_kernels;
+  opencl::WorkBuffer sums;
+  opencl::WorkBuffer before; /* previous B-scan, with between=frames */
+  bool has_before = false;
+};
+
+class Doppler : public oct::DepthFilterOf<DopplerSettings, DopplerState> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
-  void release () override;
   bool prepare (GstOpenCLContext *context, GError **error) override;
   void forget () override { has_before = false; }
   guint outputs () override { return of_frames () && !has_before ? 0 : 1; }
@@ -230,14 +230,6 @@ private:
   float least_power () const { return oct::power_of_threshold (in_force.threshold); }
   std::shared_ptr<PendingFlow> flow_in (const GstOpenCLFrame *from) const;
   bool sum_depths (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
-
-  bool created = false;
-  opencl::Kernel depths_kernel, phase_kernel;
-  std::shared_ptr<FlowKernels> flow_kernels;
-  cl::Buffer sums;
-  cl::Buffer before; /* previous B-scan, with between=frames */
-  gsize sums_bytes = 0, before_bytes = 0;
-  bool has_before = false;
 };
 
 oct::DepthChange
@@ -264,16 +256,14 @@ bool
 Doppler::check (const DopplerSettings &wanted, GError **error) const
 {
   if (wanted.between == Between::lines && input.lines < 2) {
-    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "between=lines: B-scans have 1 A-line, expected at least 2");
-    return false;
+    return REFUSE_SETTINGS (
+        error, "between=lines: B-scans have 1 A-line, expected at least 2");
   }
   if (wanted.quantity == Quantity::phase || rate_of (wanted) > 0)
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "quantity=velocity: the caps have no framerate, expected one%s",
       wanted.between == Between::lines ? " or a line-rate" : "");
-  return false;
 }
 
 /* Returns the output for a phase of 1 rad, in mm/s or rad. The wavelength is in nm. */
@@ -288,36 +278,14 @@ Doppler::unit () const
              * std::cos (in_force.angle * G_PI / 180));
 }
 
-void
-Doppler::release ()
-{
-  depths_kernel = opencl::Kernel ();
-  phase_kernel = opencl::Kernel ();
-  flow_kernels = nullptr;
-  sums = before = cl::Buffer ();
-  sums_bytes = before_bytes = 0;
-  created = false;
-}
-
 bool
 Doppler::prepare (GstOpenCLContext *context, GError **error)
 {
-  const struct {
-    cl::Buffer &buffer;
-    gsize &bytes;
-    gsize wanted;
-  } memories[] = {{sums, sums_bytes,
-                      is_small () ? sizeof (cl_float)
-                                  : 3 * sizeof (cl_float) * input.depths * input.lines},
-      {before, before_bytes, of_frames () ? input.size () : sizeof (cl_float2)}};
-  for (const auto &memory : memories) {
-    if (memory.bytes == memory.wanted)
-      continue;
-    memory.bytes = 0;
-    if (!opencl::make_buffer (context, memory.wanted, memory.buffer, error))
-      return false;
-    memory.bytes = memory.wanted;
-  }
+  const gsize values = 3 * input.depths * input.lines;
+  if (!sums.resize (context, sizeof (cl_float) * (is_small () ? 1 : values), error)
+      || !before.resize (
+          context, of_frames () ? input.size () : sizeof (cl_float2), error))
+    return false;
   if (created)
     return true;
   auto flow = std::make_shared<FlowKernels> ();
@@ -364,9 +332,6 @@ bool
 Doppler::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!oct::check_frame_alignment (from, input.bytes, error)
-      || !oct::check_frame_alignment (to, output.bytes, error))
-    return false;
   if (is_small ())
     return flow_in (from)->make (queue, to->data, to->offset[0], error);
   return sum_depths (from, queue, error)
@@ -389,49 +354,24 @@ Doppler::finish (const GstOpenCLFrame *from, cl_command_queue queue, GError **er
 }
 } // namespace
 
-#define GST_TYPE_OCT_DOPPLER (gst_oct_doppler_get_type ())
-G_DECLARE_FINAL_TYPE (GstOctDoppler, gst_oct_doppler, GST, OCT_DOPPLER, GstOctDepthFilter)
+const opencl::EnumType between_type = {
+    "GstOctBetween", {
+                         {gint (Between::lines), "Neighbouring A-lines", "lines"},
+                         {gint (Between::frames), "Consecutive B-scans", "frames"},
+                     }};
 
-struct _GstOctDoppler {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<DopplerSettings> *settings;
-};
-
-G_DEFINE_TYPE (GstOctDoppler, gst_oct_doppler, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octdoppler, "octdoppler", GST_RANK_NONE, GST_TYPE_OCT_DOPPLER)
-
-static GType
-between_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Between::lines), "Neighbouring A-lines", "lines"},
-      {gint (Between::frames), "Consecutive B-scans", "frames"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctBetween", values);
-  return type;
-}
-
-static GType
-quantity_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Quantity::velocity), "Velocity in mm/s", "velocity"},
-      {gint (Quantity::phase), "Phase in rad", "phase"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctFlow", values);
-  return type;
-}
+const opencl::EnumType quantity_type = {
+    "GstOctFlow", {
+                      {gint (Quantity::velocity), "Velocity in mm/s", "velocity"},
+                      {gint (Quantity::phase), "Phase in rad", "phase"},
+                  }};
 
 const opencl::PropertyTable<DopplerSettings> properties = {
     {"between", "Between",
         "A-lines or B-scans between which the phase difference is computed",
-        &DopplerSettings::between, between_get_type, opencl::playing},
-    {"quantity", "Quantity", "Output quantity", &DopplerSettings::quantity,
-        quantity_get_type, opencl::playing},
+        &DopplerSettings::between, between_type, opencl::playing},
+    {"quantity", "Quantity", "Output quantity", &DopplerSettings::quantity, quantity_type,
+        opencl::playing},
     {"window-depths", "Depths of the window", "Number of depths to sum over",
         &DopplerSettings::window_depths, {1, most_window}, opencl::playing},
     {"window-lines", "A-lines of the window",
@@ -456,23 +396,8 @@ const opencl::PropertyTable<DopplerSettings> properties = {
         &DopplerSettings::invert, opencl::playing},
 };
 
-static void
-gst_oct_doppler_init (GstOctDoppler *self)
-{
-  self->settings = new opencl::Settings<DopplerSettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Doppler (self, self->settings));
-}
+static const oct::DepthElement<Doppler> element = {"GstOctDoppler", &sink_template,
+    &src_template, properties, "OCT Doppler flow",
+    "Computes flow velocities from the phase of OCT depths on an OpenCL device"};
 
-static void
-gst_oct_doppler_class_init (GstOctDopplerClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctDoppler::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT Doppler flow",
-      "Filter/Effect/Video",
-      "Computes flow velocities from the phase of OCT depths on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octdoppler, element)

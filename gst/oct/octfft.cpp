@@ -36,16 +36,13 @@
  * npysink location=levels.npy`. For colours use `octfft ! openclconvert
  * colormap=viridis ! …`.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <tuple>
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/common/filteredcaps.hpp>
@@ -56,91 +53,32 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/device/preparation.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
-#include <gst/common/settings.hpp>
+#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
-#include "spectra/announcedspectra.hpp"
-#include "spectra/deferredspectra.hpp"
 #include "elements.h"
-#include "depth/depthfilter.hpp"
-#include "depth/display.hpp"
+#include "spectra/elementqueries.hpp"
+#include "spectra/fftcaps.hpp"
+#include "spectra/pendingspectra.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
 #define GST_CAT_DEFAULT oct_fft_debug
 
-#define OPENCL_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
-#define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define LEAST_SAMPLES gint (oct::least_samples)
-#define MOST_SAMPLES gint (oct::most_samples)
-#define MOST_DEPTHS (MOST_SAMPLES / 2)
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (
-            "application/x-oct" OPENCL_MEMORY ", "
-            "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
-            "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE));
-
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS ("video/x-raw" OPENCL_MEMORY ", "
-                     "format=(string){GRAY8, GRAY16_LE}, "
-                     "width=(int)[1, 2147483647], height=(int)[1, 32768], " FRAMERATE ";"
-                     "application/x-oct" OPENCL_MEMORY ", "
-                     "domain=(string)depth, format=(string){F32LE, CF32LE}, "
-                     "samples=(int)[1, 32768], lines=(int)[1, 2147483647], " FRAMERATE));
+OCT_PADS (OCT_CAPS ("wavenumber", "{F32LE, CF32LE}"),
+    "video/x-raw" ON_DEVICE ", format=(string){GRAY8, GRAY16_LE}, "
+    "width=(int)[1, 2147483647], height=(int)[1, 32768], " FRAMERATE ";"
+    "application/x-oct" ON_DEVICE ", domain=(string)depth, "
+    "format=(string){F32LE, CF32LE}, "
+    "samples=(int)[1, 32768], lines=(int)[1, 2147483647], " FRAMERATE);
 
 namespace {
+using oct::FftSettings;
 using oct::Fused;
 using oct::least_db;
 using oct::most_db;
 using oct::Scale;
-using oct::scale_get_type;
-
-struct FftSettings {
-  Scale scale = Scale::log;
-  double db_min = 0;
-  double db_max = 60;
-  bool db_auto = false;
-  bool flip = false;
-  guint depth_start = 0;
-  guint depth_count = 0; /* 0: all that remain */
-  GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
-  Fused fused = Fused::automatic;
-  double refractive_index = 0; /* 0: that of the stream */
-  double line_step = 0;        /* µm; 0: that of the caps */
-  bool true_scale = false;
-};
-
-struct OutputFormat {
-  const char *media_type;
-  const char *format;
-  gsize bytes;
-  bool image;
-  oct::DepthFormat values;
-};
-
-const OutputFormat output_formats[] = {
-    {"video/x-raw", "GRAY8", 1, true, oct::DepthFormat::gray8},
-    {"video/x-raw", "GRAY16_LE", 2, true, oct::DepthFormat::gray16},
-    {"application/x-oct", "F32LE", 4, false, oct::DepthFormat::levels},
-    {"application/x-oct", "CF32LE", 8, false, oct::DepthFormat::complex},
-};
-
-/* Format of the spectra of a frame */
-struct Spectra {
-  guint samples = 0;
-  guint lines = 0;
-  guint oversampling = 1;
-  bool complex = false;
-
-  /* Number of wavenumbers without oversampling. */
-  guint wavenumbers () const { return samples / oversampling; }
-
-  gsize line_bytes () const
-  {
-    return gsize (samples) * sizeof (cl_float) * (complex ? 2 : 1);
-  }
-};
+using oct::Spectra;
 
 /* Depth engine, created for the first frame with its format */
 struct Engine {
@@ -148,31 +86,21 @@ struct Engine {
   std::unique_ptr<oct::DepthEngine> depth; /* null if raw spectra are not merged */
 };
 
-/* Depths in the rows of an image, or in the samples of an A-line */
-struct DepthRange {
-  guint start;
-  guint count;
-  bool flipped;
-
-  bool operator!= (const DepthRange &other) const
-  {
-    return start != other.start || count != other.count || flipped != other.flipped;
-  }
-};
-
 /* Format of the frames, and the settings in force. */
 struct FftConfiguration {
   Spectra spectra;
-  const OutputFormat *output = nullptr;
-  guint depths = 0;
+  oct::DepthLayout output;
   FftSettings settings; /* in force, limited to the available depths */
 
-  bool finds_range () const { return settings.db_auto && output->image; }
+  guint depths () const { return guint (output.depths); }
+  oct::DepthFormat format () const { return oct::depth_format_of (output); }
+  bool finds_range () const { return settings.db_auto && output.image; }
 };
 
 /* State of the streaming thread. */
 struct FftWork : FftConfiguration {
-  std::optional<DepthRange> last_range; /* of the previous frame */
+  /* First depth, number of depths, and whether flipped, of the previous frame */
+  std::optional<std::tuple<guint, guint, bool>> last_range;
 
   Engine from_raw;     /* for work that octwindowinterp defers */
   Engine from_spectra; /* for spectra at even wavenumbers */
@@ -182,8 +110,7 @@ struct FftWork : FftConfiguration {
   bool chosen = false, tries_fused = false;
 
   /* Levels of an image with automatic range, and the kernels that display them. */
-  cl::Buffer levels;
-  gsize levels_bytes = 0;
+  opencl::WorkBuffer levels;
   oct::Display display;
   Scale display_scale = Scale::log;
   oct::DepthFormat display_format = oct::DepthFormat::gray8;
@@ -274,26 +201,20 @@ struct _GstOctFFT {
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (octfft, "octfft", GST_RANK_NONE, GST_TYPE_OCT_FFT)
 
-static GType
-fused_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Fused::automatic), "Fuse where it is faster and no FFT library is requested",
-          "auto"},
-      {gint (Fused::never), "Process in each element separately", "never"},
-      {gint (Fused::always),
-          "Fuse, or fail where the device or the length does not allow it", "always"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctFused", values);
-  return type;
-}
+const opencl::EnumType fused_type = {"GstOctFused",
+    {
+        {gint (Fused::automatic),
+            "Fuse where it is faster and no FFT library is requested", "auto"},
+        {gint (Fused::never), "Process in each element separately", "never"},
+        {gint (Fused::always),
+            "Fuse, or fail where the device or the length does not allow it", "always"},
+    }};
 
 /* Properties */
 
 const opencl::PropertyTable<FftSettings> properties = {
     {"scale", "Scale", "Scale of pixels and F32LE values; CF32LE values stay complex",
-        &FftSettings::scale, scale_get_type, opencl::playing},
+        &FftSettings::scale, oct::scale_type, opencl::playing},
     {"db-min", "Black level",
         "Level shown as black in dB; scale=linear maps amplitudes linearly from "
         "10^(db-min/20) to 10^(db-max/20) (video output)",
@@ -309,10 +230,10 @@ const opencl::PropertyTable<FftSettings> properties = {
         &FftSettings::flip, opencl::playing},
     {"depth-start", "First depth",
         "First depth bin of the output; N samples per A-line give N/2 depth bins",
-        &FftSettings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
+        &FftSettings::depth_start, {0, oct::most_fft_depths - 1}, opencl::playing},
     {"depth-count", "Number of depths",
         "Number of depth bins of the output (0 = all from depth-start on)",
-        &FftSettings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
+        &FftSettings::depth_count, {0, oct::most_fft_depths}, opencl::playing},
     {"refractive-index", "Refractive index",
         "Refractive index of the sample, by which depth-step of the caps is divided (0 = "
         "that of the stream, else 1; otherwise at least 0.1)",
@@ -332,285 +253,26 @@ const opencl::PropertyTable<FftSettings> properties = {
     {"fused", "Fused",
         "Whether to process in one fused kernel, together with an octwindowinterp "
         "directly upstream; results differ only by rounding",
-        &FftSettings::fused, fused_get_type, opencl::ready},
+        &FftSettings::fused, fused_type, opencl::ready},
 };
-
-static gboolean
-check_range (const FftSettings &settings, GError **error)
-{
-  if (settings.db_min < settings.db_max)
-    return TRUE;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "db-min is %g and db-max is %g, expected db-min below db-max", settings.db_min,
-      settings.db_max);
-  return FALSE;
-}
-
-static gboolean
-check (const FftSettings &settings, guint samples, GError **error)
-{
-  if (!check_range (settings, error))
-    return FALSE;
-  guint bins = samples / 2;
-  if (settings.depth_start < bins && settings.depth_count <= bins - settings.depth_start)
-    return TRUE;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "depth-start is %u and depth-count is %u, expected depths within the %u of %u "
-      "samples per A-line",
-      settings.depth_start, settings.depth_count, bins, samples);
-  return FALSE;
-}
-
-/* Limits the depths of the settings to those of this number of samples. */
-static FftSettings
-fitted (FftSettings settings, guint samples)
-{
-  guint bins = samples / 2;
-  settings.depth_start =
-      std::min (settings.depth_start, bins - std::clamp (settings.depth_count, 1u, bins));
-  settings.depth_count = std::min (settings.depth_count, bins - settings.depth_start);
-  return settings;
-}
 
 /* Caps */
-
-static gint
-depths_of (const FftSettings &settings, guint samples)
-{
-  FftSettings possible = fitted (settings, samples);
-  if (possible.depth_count > 0)
-    return gint (possible.depth_count);
-  return gint (samples / 2 - possible.depth_start);
-}
-
-/* Sets a field to a number or an integer range, within the limits. */
-static void
-set_range (GstStructure *structure, const char *field, gint64 least, gint64 most,
-    gint lower_limit, gint upper_limit)
-{
-  gint from = gint (CLAMP (least, lower_limit, upper_limit));
-  gint to = gint (CLAMP (most, lower_limit, upper_limit));
-  if (from == to)
-    gst_structure_set (structure, field, G_TYPE_INT, from, nullptr);
-  else
-    gst_structure_set (structure, field, GST_TYPE_INT_RANGE, from, to, nullptr);
-}
-
-struct Limits {
-  gint least;
-  gint most;
-};
-
-/* Returns the limits of a number, a range or a list of these, or the given limits if
- * null. */
-static Limits
-limits_of (const GValue *value, Limits limits)
-{
-  if (value && G_VALUE_HOLDS_INT (value))
-    return {g_value_get_int (value), g_value_get_int (value)};
-  if (value && GST_VALUE_HOLDS_INT_RANGE (value))
-    return {gst_value_get_int_range_min (value), gst_value_get_int_range_max (value)};
-  if (!value || !GST_VALUE_HOLDS_LIST (value))
-    return limits;
-
-  Limits found = {limits.most, limits.least};
-  for (guint n = 0; n < gst_value_list_get_size (value); n++) {
-    Limits entry = limits_of (gst_value_list_get_value (value, n), limits);
-    found = {std::min (found.least, entry.least), std::max (found.most, entry.most)};
-  }
-  return found;
-}
-
-/* Returns the oversampling of octwindowinterp's grid with interpolation=nufft. */
-static gint
-oversampling_of (const GstStructure *spectra)
-{
-  gint oversampling = 1;
-  gst_structure_get_int (spectra, "oversampling", &oversampling);
-  return std::max (oversampling, 1);
-}
-
-static void
-set_depths (GstStructure *output, const char *field, const GValue *samples,
-    gint oversampling, const FftSettings &settings)
-{
-  Limits limits =
-      limits_of (samples, {LEAST_SAMPLES * oversampling, MOST_SAMPLES * oversampling});
-  limits = {limits.least / oversampling, limits.most / oversampling};
-  /* Other numbers of samples are an error in set_formats. */
-  limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
-      CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
-  set_range (output, field, depths_of (settings, limits.least),
-      depths_of (settings, limits.most), 1, MOST_DEPTHS);
-}
-
-/* N samples, even or odd, have N / 2 depths. */
-static void
-set_samples (GstStructure *input, const GValue *depths, const FftSettings &settings)
-{
-  if (settings.depth_count > 0)
-    return; /* any number of samples that has enough depths */
-  Limits limits = limits_of (depths, {1, MOST_DEPTHS});
-  gint64 start = settings.depth_start;
-  gint64 least = limits.least > 1 ? 2 * (limits.least + start) : LEAST_SAMPLES;
-  /* Fewer samples than LEAST_SAMPLES give the same output caps. Accept them, so that
-   * set_formats fails with a reason. */
-  const bool takes_fewer = limits.least <= depths_of (settings, LEAST_SAMPLES);
-  set_range (input, "samples", takes_fewer ? 1 : least, 2 * (limits.most + start) + 1,
-      takes_fewer ? 1 : LEAST_SAMPLES, MOST_SAMPLES);
-}
-
-static void
-copy_field (
-    GstStructure *to, const char *to_field, const GstStructure *from, const char *field)
-{
-  const GValue *value = gst_structure_get_value (from, field);
-  if (value)
-    gst_structure_set_value (to, to_field, value);
-}
-
-static const char *
-lines_field (const GstStructure *structure)
-{
-  return gst_structure_has_name (structure, "video/x-raw") ? "width" : "lines";
-}
-
-static const char *
-depths_field (const GstStructure *structure)
-{
-  return gst_structure_has_name (structure, "video/x-raw") ? "height" : "samples";
-}
-
-/* Returns the depth step in µm, pi / (N dk n), or 0 if unknown. */
-static double
-depth_step_of (const GstStructure *input, const FftSettings &settings)
-{
-  double step = 0;
-  gint samples = 0;
-  gst_structure_get_double (input, "wavenumber-step", &step);
-  gst_structure_get_int (input, "samples", &samples);
-  if (!(step > 0) || samples <= 0)
-    return 0;
-  double index = settings.refractive_index;
-  if (index == 0 && !gst_structure_get_double (input, "refractive-index", &index))
-    index = 1;
-  return G_PI / (samples * step * std::max (index, 0.1));
-}
-
-/* Sets the known steps. */
-static void
-set_steps (GstStructure *output, const GstStructure *input, const FftSettings &settings)
-{
-  const double depth_step = depth_step_of (input, settings);
-  double line_step = settings.line_step, b_scan_step = 0;
-
-  if (line_step == 0)
-    gst_structure_get_double (input, "line-step", &line_step);
-  gst_structure_get_double (input, "b-scan-step", &b_scan_step);
-  if (gst_structure_has_name (output, "video/x-raw")) {
-    if (settings.true_scale)
-      oct::set_true_scale (output, line_step, depth_step);
-    return;
-  }
-  for (const auto &[field, step] : {std::pair ("depth-step", depth_step),
-           std::pair ("line-step", line_step), std::pair ("b-scan-step", b_scan_step)}) {
-    if (step > 0)
-      gst_structure_set (output, field, G_TYPE_DOUBLE, step, nullptr);
-  }
-}
-
-static void
-append_outputs (GstCaps *caps, const GstStructure *input, const FftSettings &settings)
-{
-  GstCaps *outputs = gst_static_pad_template_get_caps (&src_template);
-  for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
-    GstStructure *output = gst_structure_copy (gst_caps_get_structure (outputs, n));
-    copy_field (output, lines_field (output), input, "lines");
-    copy_field (output, "framerate", input, "framerate");
-    set_depths (output, depths_field (output), gst_structure_get_value (input, "samples"),
-        oversampling_of (input), settings);
-    set_steps (output, input, settings);
-    gst_caps_append_structure_full (
-        caps, output, gst_caps_features_copy (gst_caps_get_features (outputs, n)));
-  }
-  gst_caps_unref (outputs);
-}
-
-/* Returns settings that produce the depths of `output`. At the start, spectra with fewer
- * depths than `depth-count` are accepted too, so that set_formats fails with a reason. */
-static std::optional<FftSettings>
-settings_for_output (const GstStructure *output, const FftSettings &settings, bool starts)
-{
-  Limits limits = limits_of (
-      gst_structure_get_value (output, depths_field (output)), {1, MOST_DEPTHS});
-  const gint count = gint (settings.depth_count);
-  if (count == 0 || (count >= limits.least && count <= limits.most))
-    return settings;
-  if (!starts || count < limits.least)
-    return {};
-  FftSettings all = settings;
-  all.depth_start = all.depth_count = 0;
-  return all;
-}
-
-static void
-append_inputs (
-    GstCaps *caps, const GstStructure *output, const FftSettings &set, bool starts)
-{
-  const std::optional<FftSettings> settings = settings_for_output (output, set, starts);
-  if (!settings)
-    return;
-  GstCaps *inputs = gst_static_pad_template_get_caps (&sink_template);
-  GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, 0));
-  copy_field (input, "lines", output, lines_field (output));
-  copy_field (input, "framerate", output, "framerate");
-  GstStructure *grid = gst_structure_copy (input);
-  set_samples (input, gst_structure_get_value (output, depths_field (output)), *settings);
-  gst_structure_set (
-      grid, "oversampling", G_TYPE_INT, gint (oct::gridding_oversampling), nullptr);
-  for (GstStructure *either : {input, grid})
-    gst_caps_append_structure_full (
-        caps, either, gst_caps_features_copy (gst_caps_get_features (inputs, 0)));
-  gst_caps_unref (inputs);
-}
 
 static GstCaps *
 gst_oct_fft_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  FftSettings settings = GST_OCT_FFT (base)->settings->current ();
+  const FftSettings settings = GST_OCT_FFT (base)->settings->current ();
   const bool starts = !gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
-  GstCaps *result = gst_caps_new_empty ();
-
-  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
-    const GstStructure *structure = gst_caps_get_structure (caps, n);
-    if (direction == GST_PAD_SINK)
-      append_outputs (result, structure, settings);
-    else
-      append_inputs (result, structure, settings, starts);
-  }
-  result = opencl::filtered_caps (result, filter);
-  GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);
-  return result;
-}
-
-/* Sets the quantity and the first depth in caps of numbers. */
-static void
-describe_numbers (GstCaps *output, const GstCaps *input, const FftSettings &settings)
-{
-  const GstStructure *spectra = gst_caps_get_structure (input, 0);
-  GstStructure *depths = gst_caps_get_structure (output, 0);
-  gint samples = 0;
-
-  if (!gst_structure_has_name (depths, "application/x-oct"))
-    return;
-  gst_structure_get_int (spectra, "samples", &samples);
-  samples = std::max (samples / oversampling_of (spectra), LEAST_SAMPLES);
-  gst_structure_set (depths, "depth-start", G_TYPE_INT,
-      gint (fitted (settings, guint (samples)).depth_start), nullptr);
-  if (g_strcmp0 (gst_structure_get_string (depths, "format"), "F32LE") == 0)
-    gst_structure_set (depths, "quantity", G_TYPE_STRING,
-        settings.scale == Scale::log ? "decibels" : "amplitude", nullptr);
+  return oct::each_of_caps (
+      caps,
+      [&] (GstCaps *others, const GstStructure *structure) {
+        if (direction == GST_PAD_SINK)
+          oct::append_fft_outputs (others, &src_template, structure, settings);
+        else
+          oct::append_fft_inputs (others, &sink_template, structure, settings, starts);
+      },
+      filter);
 }
 
 static GstCaps *
@@ -623,63 +285,21 @@ gst_oct_fft_fixate_caps (
                ->fixate_caps (base, direction, caps, others);
   if (direction == GST_PAD_SINK && gst_caps_is_fixed (others)) {
     others = gst_caps_make_writable (others);
-    describe_numbers (others, caps, self->caps_settings);
+    oct::describe_fft_output (others, caps, self->caps_settings);
   }
   return others;
-}
-
-static bool
-parse_input (GstCaps *caps, Spectra *spectra)
-{
-  const GstStructure *structure = gst_caps_get_structure (caps, 0);
-  gint samples, lines;
-
-  if (g_strcmp0 (gst_structure_get_string (structure, "domain"), "wavenumber") != 0
-      || !gst_structure_get_int (structure, "samples", &samples)
-      || !gst_structure_get_int (structure, "lines", &lines))
-    return false;
-  spectra->samples = guint (samples);
-  spectra->lines = guint (lines);
-  spectra->oversampling = guint (oversampling_of (structure));
-  spectra->complex =
-      g_strcmp0 (gst_structure_get_string (structure, "format"), "CF32LE") == 0;
-  return true;
-}
-
-static const OutputFormat *
-parse_output (GstCaps *caps, guint *depths, guint *lines)
-{
-  const GstStructure *structure = gst_caps_get_structure (caps, 0);
-  const char *name = gst_structure_get_string (structure, "format");
-  gint n_depths, n_lines;
-
-  if (!gst_structure_get_int (structure, depths_field (structure), &n_depths)
-      || !gst_structure_get_int (structure, lines_field (structure), &n_lines))
-    return nullptr;
-  *depths = guint (n_depths);
-  *lines = guint (n_lines);
-  for (const OutputFormat &format : output_formats) {
-    if (gst_structure_has_name (structure, format.media_type)
-        && g_strcmp0 (name, format.format) == 0)
-      return &format;
-  }
-  return nullptr;
 }
 
 static gboolean
 gst_oct_fft_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
   Spectra spectra;
-  guint depths, lines;
+  oct::DepthLayout layout;
 
-  if (parse_input (caps, &spectra)) {
-    *size = spectra.line_bytes () * spectra.lines;
-    return TRUE;
-  }
-  const OutputFormat *format = parse_output (caps, &depths, &lines);
-  if (!format)
+  const bool is_input = oct::parse_wavenumbers (caps, spectra);
+  if (!is_input && !oct::parse_depth_layout (caps, false, layout))
     return FALSE;
-  *size = format->bytes * depths * lines;
+  *size = is_input ? spectra.line_bytes () * spectra.lines : layout.size ();
   return TRUE;
 }
 
@@ -690,7 +310,7 @@ gst_oct_fft_open (GstOpenCLFilter *filter, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   self->work = new FftWork;
-  return check_range (self->settings->committed (), error);
+  return self->settings->committed ().check_range (error);
 }
 
 static void
@@ -711,13 +331,12 @@ matches_caps (GstOctFFT *self, const FftSettings &settings)
   const FftSettings &before = self->caps_settings;
   const guint samples = self->work->spectra.wavenumbers ();
   const bool same_depths =
-      fitted (settings, samples).depth_start == fitted (before, samples).depth_start;
-  return depths_of (settings, samples) == gint (self->work->depths)
+      settings.fitted (samples).depth_start == before.fitted (samples).depth_start;
+  return settings.depths_of (samples) == self->work->depths ()
          && settings.refractive_index == before.refractive_index
          && settings.line_step == before.line_step
          && settings.true_scale == before.true_scale
-         && (self->work->output->image
-             || (settings.scale == before.scale && same_depths));
+         && (self->work->output.image || (settings.scale == before.scale && same_depths));
 }
 
 /* Adopts the new settings, limited to what these caps allow. Settings that do not fit the
@@ -730,7 +349,7 @@ adopt_settings (GstOctFFT *self, GError **error)
   guint samples = work.spectra.wavenumbers ();
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const FftSettings &wanted, GError **why) {
-    return check (wanted, samples, why);
+    return wanted.check (samples, why);
   };
   auto fits = [&] (const FftSettings &wanted) { return matches_caps (self, wanted); };
   if (!self->settings->adopt (accept, fits, &reason)) {
@@ -740,7 +359,7 @@ adopt_settings (GstOctFFT *self, GError **error)
     }
     self->settings->warn (reason);
   }
-  work.settings = fitted (self->settings->current (), samples);
+  work.settings = self->settings->current ().fitted (samples);
   /* Settings changed since these caps were negotiated. The first frame renegotiates. */
   if (!matches_caps (self, work.settings))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
@@ -753,29 +372,17 @@ gst_oct_fft_set_formats (
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   Spectra spectra;
-  guint lines;
 
   FftWork &work = *self->work;
-  work.output = parse_output (output, &work.depths, &lines);
-  if (!parse_input (input, &spectra) || !work.output) {
-    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+  if (!oct::parse_depth_layout (output, false, work.output)
+      || !oct::parse_wavenumbers (input, spectra)) {
+    return REFUSE_FORMAT (error,
         "unsupported caps, expected spectra as input and depths or video as output");
-    return FALSE;
   }
   if (!oct::check_samples (spectra.wavenumbers (), error))
     return FALSE;
   work.spectra = spectra;
   return adopt_settings (self, error);
-}
-
-static GstCaps *
-outputs_of (GstBaseTransform *base, const FftSettings &settings)
-{
-  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
-  GstCaps *outputs = gst_caps_new_empty ();
-  append_outputs (outputs, gst_caps_get_structure (input, 0), settings);
-  gst_caps_unref (input);
-  return outputs;
 }
 
 static void prepare_settings (GstOctFFT *self, const FftSettings &wanted);
@@ -785,20 +392,24 @@ static void prepare_settings (GstOctFFT *self, const FftSettings &wanted);
 static void
 update_settings (GstOctFFT *self)
 {
-  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   FftWork &work = *self->work;
   guint samples = work.spectra.wavenumbers ();
   auto accept = [&] (const FftSettings &wanted, GError **error) {
-    if (!check (wanted, samples, error))
+    if (!wanted.check (samples, error))
       return false;
     if (matches_caps (self, wanted)) {
       work.settings = wanted;
       return true;
     }
-    if (!opencl::is_accepted_downstream (base, outputs_of (base, wanted), error))
-      return false;
-    gst_base_transform_reconfigure_src (base);
-    return true;
+    return oct::renegotiate (
+        self,
+        [&] (GstCaps *input) {
+          return oct::each_of_caps (
+              input, [&] (GstCaps *outputs, const GstStructure *of) {
+                oct::append_fft_outputs (outputs, &src_template, of, wanted);
+              });
+        },
+        error);
   };
   auto ready = [&] (const FftSettings &wanted) {
     const FftSettings &before = work.settings;
@@ -875,14 +486,14 @@ static gboolean
 gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
 {
   FftWork &work = *GST_OCT_FFT (base)->work;
-  const DepthRange range = {
-      work.settings.depth_start, work.depths, work.output->image && work.settings.flip};
+  const std::tuple range (
+      work.settings.depth_start, work.depths (), work.output.image && work.settings.flip);
 
   if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
            ->copy_metadata (base, input, output))
     return FALSE;
   /* Without a timestamp, DISCONT would mean a loss of unknown length, and move groups. */
-  if (work.last_range && *work.last_range != range && work.output->image
+  if (work.last_range && *work.last_range != range && work.output.image
       && GST_BUFFER_PTS_IS_VALID (input))
     GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_DISCONT);
   work.last_range = range;
@@ -910,24 +521,20 @@ static bool
 prepare_range (GstOpenCLContext *context, FftWork &work, GError **error)
 {
   const Scale scale = work.settings.scale;
-  const gsize bytes = gsize (work.depths) * work.spectra.lines * sizeof (cl_float);
+  const gsize bytes = work.output.depths * work.spectra.lines * sizeof (cl_float);
 
   if (!work.finds_range ())
     return true;
-  if (work.levels_bytes != bytes) {
-    work.levels_bytes = 0;
-    if (!opencl::make_buffer (context, bytes, work.levels, error))
-      return false;
-    work.levels_bytes = bytes;
-  }
+  if (!work.levels.resize (context, bytes, error))
+    return false;
   if (work.display.has_range () && work.display_scale == scale
-      && work.display_format == work.output->values)
+      && work.display_format == work.format ())
     return true;
   work.display_scale = scale;
-  work.display_format = work.output->values;
+  work.display_format = work.format ();
   return work.display.create (context,
              scale == Scale::log ? oct::ValueType::values : oct::ValueType::amplitudes,
-             work.output->values, error)
+             work.format (), error)
          && work.display.create_range (error);
 }
 
@@ -935,7 +542,7 @@ prepare_range (GstOpenCLContext *context, FftWork &work, GError **error)
 static oct::DepthFormat
 engine_output (const FftConfiguration &work)
 {
-  return work.finds_range () ? oct::DepthFormat::levels : work.output->values;
+  return work.finds_range () ? oct::DepthFormat::levels : work.format ();
 }
 
 /* Creates another engine if the format has changed. */
@@ -982,13 +589,13 @@ describe_output (const FftWork &work, const GstOpenCLFrame *output)
   depths.data = output->data;
   depths.offset = output->offset[0];
   depths.stride =
-      work.output->image ? output->stride[0] : gssize (work.depths * work.output->bytes);
+      work.output.image ? output->stride[0] : gssize (work.depths () * work.output.bytes);
   depths.first = settings.depth_start;
-  depths.depths = work.depths;
+  depths.depths = work.depths ();
   depths.logarithmic = settings.scale == Scale::log;
   depths.black = range.low;
   depths.white = range.high;
-  return work.output->image && settings.flip ? oct::flipped (depths) : depths;
+  return work.output.image && settings.flip ? oct::flipped (depths) : depths;
 }
 
 /* Describes the levels or amplitudes from which an image with automatic range is made. */
@@ -997,9 +604,9 @@ describe_levels (const FftWork &work)
 {
   oct::DepthOutput levels = {};
   levels.data = work.levels ();
-  levels.stride = gssize (work.depths * sizeof (cl_float));
+  levels.stride = gssize (work.depths () * sizeof (cl_float));
   levels.first = work.settings.depth_start;
-  levels.depths = work.depths;
+  levels.depths = work.depths ();
   levels.logarithmic = work.settings.scale == Scale::log;
   return levels;
 }
@@ -1017,8 +624,8 @@ enqueue_depth (FftWork &work, oct::DepthEngine &engine, const GstOpenCLFrame *ou
     return true;
   oct::DepthOutput image = depths;
   image.first = 0;
-  return work.display.enqueue_in_range (
-      output->queue, {work.levels (), 0, work.depths, work.spectra.lines}, image, error);
+  return work.display.enqueue_in_range (output->queue,
+      {work.levels (), 0, work.depths (), work.spectra.lines}, image, error);
 }
 
 static gboolean
@@ -1069,53 +676,24 @@ format_of_deferred (const FftConfiguration &work, const oct::SpectrumStage &stag
   return format;
 }
 
-static bool
-enqueue_fused (FftWork &work, GstOctDeferredSpectra *deferred,
-    const GstOpenCLFrame *output, GError **error)
-{
-  oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
-  oct::BackgroundSpectrum background = gst_oct_deferred_spectra_get_background (deferred);
-  return enqueue_depth (work, *work.from_raw.depth, output,
-      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer,
-      background.offset, error);
-}
-
-static gboolean
-process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buffer,
-    cl_event *event, GError **error)
-{
-  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
-  FftWork &work = *self->work;
-  cl_command_queue queue = gst_opencl_filter_get_queue (filter);
-  GstOpenCLFrame output;
-  gsize size = work.output->bytes * work.depths * work.spectra.lines;
-
-  if (!gst_opencl_frame_map (&output,
-          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), size, buffer, queue,
-          GST_MAP_WRITE, error))
-    return FALSE;
-  bool enqueued = enqueue_fused (work, deferred, &output, error);
-  GstOpenCLFrame raw = *gst_opencl_deferred_get_source (GST_OPENCL_DEFERRED (deferred));
-  return gst_opencl_frames_unmap (queue, &raw, &output, event, enqueued ? error : nullptr)
-         && enqueued;
-}
-
 static GstOpenCLMergeResult
-gst_oct_fft_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, GstBuffer *output,
+gst_oct_fft_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, GstBuffer *buffer,
     cl_event *event, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   FftWork &work = *self->work;
-  GstOctDeferredSpectra *deferred = GST_OCT_DEFERRED_SPECTRA (pending);
+  const oct::PendingSpectra &spectra = oct::DeferredSpectra::of (pending);
 
-  const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
-
-  if (!prepare (self, work.from_raw, format_of_deferred (work, stage), error))
+  if (!prepare (self, work.from_raw, format_of_deferred (work, *spectra.stage), error))
     return GST_OPENCL_MERGE_FAILED;
   if (!work.from_raw.depth)
     return GST_OPENCL_NOT_MERGED;
-  return process_fused (self, deferred, output, event, error) ? GST_OPENCL_MERGED
-                                                              : GST_OPENCL_MERGE_FAILED;
+  return oct::DeferredSpectra::merge (filter, pending, buffer, work.output.size (), event,
+      error, [&] (const GstOpenCLFrame *output) {
+        const oct::BackgroundSpectrum background = spectra.background ();
+        return enqueue_depth (work, *work.from_raw.depth, output, spectra.raw,
+            spectra.stage->tables (), background.buffer, background.offset, error);
+      });
 }
 
 /* --- preparation in another thread, ahead of the frames --- */
@@ -1162,7 +740,7 @@ prepare_settings (GstOctFFT *self, const FftSettings &wanted)
   FftConfiguration configuration = present.configuration;
   if (!present.context)
     return;
-  configuration.settings = fitted (wanted, configuration.spectra.wavenumbers ());
+  configuration.settings = wanted.fitted (configuration.spectra.wavenumbers ());
   oct::EngineFormat format = present.fused ? present.from_raw : present.from_spectra;
   format.output = engine_output (configuration);
   prepare_engine (self, present.context, configuration, format);
@@ -1187,8 +765,8 @@ prepare_spectra (GstOctFFT *self, oct::AnnouncedSpectra &announced)
   if (present.context != context)
     return;
   configuration.spectra = spectra_of (announced);
-  configuration.depths =
-      guint (depths_of (configuration.settings, configuration.spectra.wavenumbers ()));
+  configuration.output.depths =
+      configuration.settings.depths_of (configuration.spectra.wavenumbers ());
   oct::EngineFormat raw = present.from_spectra;
   raw.taps = 1;
   const bool may_fuse =
@@ -1206,7 +784,7 @@ static gboolean
 gst_oct_fft_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
 {
   oct::AnnouncedSpectra *announced =
-      direction == GST_PAD_SINK ? oct::announced_spectra_of (query) : nullptr;
+      direction == GST_PAD_SINK ? oct::asked_by<oct::AnnouncedSpectra> (query) : nullptr;
   if (!announced)
     return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
         ->query (base, direction, query);
@@ -1215,7 +793,7 @@ gst_oct_fft_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *
 }
 
 static const GstOpenCLDeferral deferral = {
-    gst_oct_deferred_spectra_get_type, gst_oct_fft_can_merge, gst_oct_fft_merge};
+    oct::DeferredSpectra::get_type, gst_oct_fft_can_merge, gst_oct_fft_merge};
 
 /* The class */
 
@@ -1232,19 +810,15 @@ gst_oct_fft_init (GstOctFFT *self)
 static void
 gst_oct_fft_class_init (GstOctFFTClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOctFFT::settings, &GstOctFFT::preparation,
       &GstOctFFT::work, &GstOctFFT::prepared> (klass, properties);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT Fourier transform",
+  oct::describe_element (klass, &sink_template, &src_template, "OCT Fourier transform",
       "Filter/Effect/Video",
-      "Computes depths or B-scan images from OCT spectra, on an OpenCL device",
-      "The gst-opencl developers");
+      "Computes depths or B-scan images from OCT spectra, on an OpenCL device");
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->fixate_caps = gst_oct_fft_fixate_caps;

@@ -39,10 +39,6 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/common/frameparser.hpp>
 #include <gst/common/settings.hpp>
 

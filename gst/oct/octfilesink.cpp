@@ -47,10 +47,6 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/common/recording.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclmemory.h>
@@ -58,7 +54,7 @@
 #include <algorithm>
 
 #include "elements.h"
-#include "volumeheader.hpp"
+#include "volume/volumeheader.hpp"
 
 #define FILE_CAPS(features)                                                              \
   "application/x-oct" features ", format = (string) { U16LE, F32LE, CF32LE, U8, S8, "    \

@@ -39,10 +39,6 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -52,20 +48,16 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
-#include "calibration/curvature.hpp"
+#include "calibration/flatness.hpp"
 #include "calibration/interpolation.hpp"
 #include "depth/depthfilter.hpp"
 #include "elements.h"
-#include "settingsfile.hpp"
+#include "shared/settingsfile.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octflatten.cl"
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE")));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE")));
+OCT_PADS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE"),
+    OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS ("F32LE"));
 
 namespace {
 /* Steps between two depths, to which z is rounded */
@@ -76,24 +68,18 @@ struct FlattenSettings {
   std::string file; /* path of property `settings` */
 };
 
-class Flattening : public oct::DepthFilterOf<FlattenSettings> {
-public:
-  Flattening (gpointer element, opencl::Settings<FlattenSettings> *settings)
-      : DepthFilterOf (element, settings), element (GST_ELEMENT (element))
-  {
-  }
+struct FlattenState {
+  opencl::Kernel kernel;
+  cl::Buffer weights;
+  std::string built; /* options of the kernel */
+  bool on_cpu = false;
+  bool warned = false; /* that B-scans have no position */
+};
 
-  void stop () override
-  {
-    DepthFilterOf::stop ();
-    warned = false;
-  }
-  void release () override
-  {
-    kernel = opencl::Kernel ();
-    weights = cl::Buffer ();
-    built.clear ();
-  }
+class Flattening : public oct::DepthFilterOf<FlattenSettings, FlattenState> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
@@ -114,30 +100,22 @@ private:
   bool make_weights (GstOpenCLContext *context, const oct::Taps &taps, GError **error);
   double position_of_b_scan ();
   cl_float8 curve ();
-
-  GstElement *const element;
-  opencl::Kernel kernel;
-  cl::Buffer weights;
-  std::string built; /* options of the kernel */
-  bool on_cpu = false;
-  bool warned = false; /* that B-scans have no position */
 };
 
 bool
 Flattening::check (const FlattenSettings &wanted, GError **error) const
 {
-  if (!oct::settings_file_check (element, wanted.file, error))
+  if (!oct::settings_file_check (GST_ELEMENT (element ()), wanted.file, error))
     return false;
   const bool finite = std::all_of (wanted.coefficients.begin (),
       wanted.coefficients.end (), [] (double c) { return std::isfinite (c); });
   if (wanted.coefficients.size () <= oct::Curvature::most_terms && finite)
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "coefficients: %" G_GSIZE_FORMAT " numbers%s, expected at most %" G_GSIZE_FORMAT
       " finite ones",
       wanted.coefficients.size (), finite ? "" : " with NaN or infinite ones",
       oct::Curvature::most_terms);
-  return false;
 }
 
 std::string
@@ -179,9 +157,7 @@ Flattening::make_weights (
       values[step * taps.count + tap] =
           cl_float (sign * taps.weights[tap * steps + step]);
     }
-  weights = opencl::make_table (
-      context, values.data (), values.size () * sizeof values[0], error);
-  return weights () != nullptr;
+  return opencl::make_table (context, values, weights, error);
 }
 
 bool
@@ -194,7 +170,7 @@ Flattening::prepare (GstOpenCLContext *context, GError **error)
     return true;
   built.clear ();
   if (!make_weights (context, taps, error)
-      || !kernel.create (context, KERNELS, "flatten", wanted.c_str (), error))
+      || !kernel.create (context, KERNELS, "flatten", wanted, error))
     return false;
   built = wanted;
   return true;
@@ -208,7 +184,7 @@ Flattening::position_of_b_scan ()
     return 2.0 * scan->b_scan / (scan->b_scans - 1) - 1;
   if (!warned && !scan && oct::Curvature (in_force.coefficients).depends_on_y ()) {
     warned = true;
-    GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
+    GST_ELEMENT_WARNING (element (), LIBRARY, SETTINGS,
         ("coefficients depend on the B-scan, but frames have no position in a volume; "
          "set b-scans of octscan"),
         (nullptr));
@@ -231,9 +207,7 @@ bool
 Flattening::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!oct::check_frame_alignment (from, input.bytes, error)
-      || !oct::check_frame_alignment (to, output.bytes, error)
-      || !kernel.set_all (error, from->data, cl_ulong (from->offset[0]), curve (),
+  if (!kernel.set_all (error, from->data, cl_ulong (from->offset[0]), curve (),
           cl_uint (input.depths), cl_uint (input.lines), weights (), to->data,
           cl_ulong (to->offset[0])))
     return false;
@@ -241,19 +215,6 @@ Flattening::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
                 : kernel.enqueue (queue, input.depths, input.lines, error);
 }
 } // namespace
-
-#define GST_TYPE_OCT_FLATTEN (gst_oct_flatten_get_type ())
-G_DECLARE_FINAL_TYPE (GstOctFlatten, gst_oct_flatten, GST, OCT_FLATTEN, GstOctDepthFilter)
-
-struct _GstOctFlatten {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<FlattenSettings> *settings;
-};
-
-G_DEFINE_TYPE (GstOctFlatten, gst_oct_flatten, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (
-    octflatten, "octflatten", GST_RANK_NONE, GST_TYPE_OCT_FLATTEN)
 
 const opencl::PropertyTable<FlattenSettings> properties = {
     {"coefficients", "Coefficients",
@@ -266,24 +227,8 @@ const opencl::PropertyTable<FlattenSettings> properties = {
         &FlattenSettings::file, opencl::playing},
 };
 
-static void
-gst_oct_flatten_init (GstOctFlatten *self)
-{
-  self->settings = new opencl::Settings<FlattenSettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Flattening (self, self->settings));
-  oct::settings_file_follow (GST_ELEMENT (self));
-}
+static const oct::DepthElement<Flattening> element = {"GstOctFlatten", &sink_template,
+    &src_template, properties, "OCT flattening",
+    "Corrects the optical path of OCT A-lines on an OpenCL device"};
 
-static void
-gst_oct_flatten_class_init (GstOctFlattenClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctFlatten::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT flattening",
-      "Filter/Effect/Video",
-      "Corrects the optical path of OCT A-lines on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octflatten, element)

@@ -12,7 +12,8 @@
  * A stream that ends within a frame is an error. Its whole frames are output before.
  *
  * If the source supports random access, as `filesrc` does, one frame is read at a time,
- * and seeks and reverse playback are supported.
+ * and seeks and reverse playback are supported. Behind a `queue`, only forward
+ * seeks are supported.
  *
  * ## Example launch line
  * |[
@@ -25,10 +26,6 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/common/frameparser.hpp>
 #include <gst/common/settings.hpp>
 

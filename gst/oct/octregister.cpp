@@ -41,13 +41,8 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <optional>
 #include <utility>
 
@@ -56,27 +51,26 @@
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
-#include "arrayfield.hpp"
+#include "shared/arrayfield.hpp"
 #include "elements.h"
 #include "octscanmeta.h"
+#include "volume/readyvolumes.hpp"
+#include "volume/volumecaps.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octregister.cl"
 
-#define ON_DEVICE "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (TENSORS_CAPS_OF (ON_DEVICE, "{ uint8, uint16, float32 }")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_CAPS_OF (ON_DEVICE, "float32")));
+OCT_PADS (OCT_VOLUME_CAPS, TENSORS_CAPS_OF (ON_DEVICE, "float32"));
 
 namespace {
 using opencl::NumberType;
@@ -109,24 +103,22 @@ struct RegisterWork {
 
   gsize group = 1;
   opencl::Kernel correlate, find_shifts, refine_shifts, start_sum, add_volume, mean;
-  cl::Buffer sum, counts, scores, shifts;
-  gsize scores_bytes = 0;
+  cl::Buffer sum, counts, shifts;
+  opencl::WorkBuffer scores;
   opencl::ReadBack found; /* shifts of the volume `found_volume` */
   guint64 found_volume = 0;
 
-  GstBuffer *reference = nullptr;
+  std::unique_ptr<GstBuffer, oct::ReleaseBuffer> reference;
   guint collected = 0;            /* volumes in the mean */
   guint64 number = 0;             /* of the present volume, lost ones included */
   guint64 next_number = 0;        /* of the next volume, if it does not tell */
   guint64 mean_number = 0;        /* of the mean in progress, from those of its volumes */
   std::optional<guint64> skipped; /* mean that a change of settings has cut off */
-  bool is_break = false;          /* volumes before the next mean were dropped */
   GstClockTime time = GST_CLOCK_TIME_NONE,
                duration = GST_CLOCK_TIME_NONE; /* of the input */
   bool empty = false, incomplete = false;      /* the same */
-  GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
-  GstBufferPool *pool = nullptr;
-  std::deque<GstBuffer *> ready;
+  oct::FramePool pool;
+  oct::ReadyVolumes ready;
 
   gsize values () const { return gsize (depths) * lines * rows; }
 };
@@ -153,53 +145,27 @@ GST_ELEMENT_REGISTER_DEFINE (
 static void
 change_rate (GstStructure *structure, guint volumes, bool to_output)
 {
-  gint numerator = 0, denominator = 1;
-  const bool known =
-      volumes > 0
-      && gst_structure_get_fraction (structure, "framerate", &numerator, &denominator)
-      && gst_util_fraction_multiply (numerator, denominator,
-          to_output ? 1 : gint (volumes), to_output ? gint (volumes) : 1, &numerator,
-          &denominator);
-  if (known)
-    gst_structure_set (
-        structure, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
-  else if (to_output && volumes == 0)
+  const guint more = to_output ? 1 : volumes, fewer = to_output ? volumes : 1;
+  if (volumes > 0 && oct::set_scaled_rate (structure, structure, more, fewer))
+    return;
+  gst_structure_remove_field (structure, "framerate");
+  if (to_output && volumes == 0)
     gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, 0, 1, nullptr);
-  else
-    gst_structure_remove_field (structure, "framerate");
-}
-
-static void
-set_types (GstStructure *structure, std::initializer_list<const char *> types)
-{
-  GValue list = G_VALUE_INIT, value = G_VALUE_INIT;
-  g_value_init (&list, GST_TYPE_LIST);
-  g_value_init (&value, G_TYPE_STRING);
-  for (const char *type : types) {
-    g_value_set_static_string (&value, type);
-    gst_value_list_append_value (&list, &value);
-  }
-  if (types.size () == 1)
-    gst_structure_set_value (structure, "types", &value);
-  else
-    gst_structure_set_value (structure, "types", &list);
-  g_value_unset (&value);
-  g_value_unset (&list);
 }
 
 /* (transfer full): caps of the other pad */
 static GstCaps *
 other_side (GstCaps *caps, guint volumes, bool to_output)
 {
+  GstCaps *any =
+      gst_static_pad_template_get_caps (to_output ? &src_template : &sink_template);
   GstCaps *others = gst_caps_copy (caps);
   for (guint n = 0; n < gst_caps_get_size (others); n++) {
     GstStructure *structure = gst_caps_get_structure (others, n);
     change_rate (structure, volumes, to_output);
-    if (to_output)
-      set_types (structure, {"float32"});
-    else
-      set_types (structure, {"uint8", "uint16", "float32"});
+    oct::copy_field (structure, "types", gst_caps_get_structure (any, 0), "types");
   }
+  gst_caps_unref (any);
   return others;
 }
 
@@ -236,32 +202,19 @@ create_scores (GstOctRegister *self, GError **error)
 {
   RegisterWork &work = *self->work;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  const gsize bytes =
-      std::max<gsize> (9, lags_of (limits_of (work))) * work.rows * sizeof (cl_float);
-  if (bytes == work.scores_bytes)
-    return true;
-  work.scores_bytes = 0;
-  if (!opencl::make_buffer (context, bytes, work.scores, error))
-    return false;
-  work.scores_bytes = bytes;
-  return true;
-}
-
-static void
-drop_ready (RegisterWork &work)
-{
-  for (GstBuffer *buffer : work.ready)
-    gst_buffer_unref (buffer);
-  work.ready.clear ();
+  return work.scores.resize (context,
+      std::max<gsize> (9, lags_of (limits_of (work))) * work.rows * sizeof (cl_float),
+      error);
 }
 
 /* Drops the volumes collected so far, and means that were not pushed yet. */
 static void
 restart (RegisterWork &work)
 {
-  work.is_break = work.is_break || work.collected > 0 || !work.ready.empty ();
-  drop_ready (work);
-  gst_clear_buffer (&work.reference);
+  work.ready.is_break =
+      work.ready.is_break || work.collected > 0 || work.ready.size () > 0;
+  work.ready.drop ();
+  work.reference.reset ();
   work.collected = 0;
 }
 
@@ -277,20 +230,17 @@ mean_of (const RegisterWork &work, guint64 number)
 static void
 update_settings (GstOctRegister *self)
 {
-  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   RegisterWork &work = *self->work;
 
   if (!self->settings->is_started ())
     return;
   self->settings->update ([&] (const RegisterSettings &wanted, GError **error) {
-    const bool other_volumes = wanted.volumes != work.in_force.volumes;
-    if (other_volumes) {
-      GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
-      GstCaps *outputs = other_side (input, wanted.volumes, true);
-      gst_caps_unref (input);
-      if (!opencl::is_accepted_downstream (base, outputs, error))
+    auto outputs = [&] (GstCaps *input) {
+      return other_side (input, wanted.volumes, true);
+    };
+    if (wanted.volumes != work.in_force.volumes) {
+      if (!oct::renegotiate (self, outputs, error))
         return false;
-      gst_base_transform_reconfigure_src (base);
       restart (work);
     }
     const RegisterSettings before = std::exchange (work.in_force, wanted);
@@ -319,36 +269,13 @@ static bool
 read_size (GstCaps *caps, RegisterWork &work, GError **error)
 {
   opencl::ArrayFormat array;
-  if (!opencl::array_of_caps (caps, array, error))
+  if (!oct::parse_volume (caps, G_MAXINT, array, error))
     return false;
-  while (array.shape.size () > 3 && array.shape[0] == 1)
-    array.shape.erase (array.shape.begin ());
-  if (array.shape.size () > 3 || array.count () > G_MAXINT) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "an array of dimensions %s is not a volume of at most 2^31 voxels, expected "
-        "depth:lines:b-scans",
-        opencl::dimensions_text (array.shape).c_str ());
-    return false;
-  }
   work.type = array.type;
   work.depths = cl_uint (array.length (0));
   work.lines = cl_uint (array.length (1));
   work.rows = cl_uint (array.length (2));
   return true;
-}
-
-static bool
-create_pool (GstOctRegister *self, GError **error)
-{
-  RegisterWork &work = *self->work;
-  const gsize bytes = work.values () * sizeof (cl_float);
-  opencl::release_pool (&work.pool);
-  work.pool = gst_opencl_filter_new_pool (GST_OPENCL_FILTER (self), FALSE, bytes);
-  if (work.pool && gst_buffer_pool_set_active (work.pool, TRUE))
-    return true;
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-      "failed to allocate a volume of %" G_GSIZE_FORMAT " bytes", bytes);
-  return false;
 }
 
 static bool
@@ -360,18 +287,13 @@ create_kernels (GstOctRegister *self, GError **error)
   const std::string options = std::string ("-DNUMBER=")
                               + opencl::info_of (work.type).opencl
                               + " -DGROUP=" + std::to_string (work.group);
-  const struct {
-    opencl::Kernel &kernel;
-    const char *name;
-  } wanted[] = {{work.correlate, "correlate"}, {work.find_shifts, "find_shifts"},
-      {work.refine_shifts, "refine_shifts"}, {work.start_sum, "start_sum"},
-      {work.add_volume, "add_volume"}, {work.mean, "mean_volume"}};
-  for (const auto &entry : wanted) {
-    if (!entry.kernel.create (context, KERNELS, entry.name, options.c_str (), error))
-      return false;
-  }
   const gsize rows = work.rows;
-  return opencl::make_buffer (
+  return opencl::create_kernels (context, KERNELS, options,
+             {{work.correlate, "correlate"}, {work.find_shifts, "find_shifts"},
+                 {work.refine_shifts, "refine_shifts"}, {work.start_sum, "start_sum"},
+                 {work.add_volume, "add_volume"}, {work.mean, "mean_volume"}},
+             error)
+         && opencl::make_buffer (
              context, work.values () * sizeof (cl_float), work.sum, error)
          && opencl::make_buffer (
              context, work.values () * sizeof (cl_ushort), work.counts, error)
@@ -404,13 +326,14 @@ gst_oct_register_set_formats (
   skip_cut_mean (work, volumes);
   if (!read_size (input, work, error))
     return FALSE;
-  if (work.pool && depths == work.depths && lines == work.lines && rows == work.rows
-      && type == work.type)
+  if (work.pool.bytes () > 0 && depths == work.depths && lines == work.lines
+      && rows == work.rows && type == work.type)
     return create_scores (self, error);
   post_shifts (self, true);
   restart (work);
-  work.scores_bytes = 0;
-  return create_kernels (self, error) && create_pool (self, error)
+  return create_kernels (self, error)
+         && work.pool.create (
+             filter, "a volume", work.values () * sizeof (cl_float), error)
          && create_scores (self, error);
 }
 
@@ -426,11 +349,6 @@ gst_oct_register_close (GstOpenCLFilter *filter)
 {
   GstOctRegister *self = GST_OCT_REGISTER (filter);
   self->settings->stop ();
-  if (self->work) {
-    drop_ready (*self->work);
-    gst_clear_buffer (&self->work->reference);
-    opencl::release_pool (&self->work->pool);
-  }
   delete std::exchange (self->work, nullptr);
 }
 
@@ -468,27 +386,6 @@ post_shifts (GstOctRegister *self, bool waits)
 
 /* --- volumes --- */
 
-/* Maps a buffer, lets `enqueue` use it, and unmaps it. */
-template <typename Enqueue>
-static bool
-with_mapped (GstBuffer *buffer, gsize bytes, GstMapFlags access, cl_command_queue queue,
-    GError **error, Enqueue enqueue)
-{
-  GstOpenCLFrame frame;
-  cl_event event = nullptr;
-  if (!gst_opencl_frame_map (&frame, nullptr, bytes, buffer, queue, access, error))
-    return false;
-  const bool enqueued = enqueue (frame);
-  const bool unmapped = access & GST_MAP_WRITE
-                            ? gst_opencl_frames_unmap (queue, nullptr, &frame, &event,
-                                enqueued ? error : nullptr)
-                            : gst_opencl_frames_unmap (queue, &frame, nullptr, &event,
-                                enqueued ? error : nullptr);
-  if (event)
-    clReleaseEvent (event);
-  return enqueued && unmapped;
-}
-
 /* Finds the shifts of a volume's B-scans: at whole lags in a part of the values, then
  * between lags in more of them. */
 static bool
@@ -521,8 +418,9 @@ add_volume (GstOctRegister *self, const GstOpenCLFrame *volume, cl_command_queue
 {
   RegisterWork &work = *self->work;
   const gsize all_lines = gsize (work.lines) * work.rows;
-  if (!with_mapped (work.reference, work.values () * opencl::info_of (work.type).size,
-          GST_MAP_READ, queue, error, [&] (const GstOpenCLFrame &reference) {
+  if (!oct::with_mapped (work.reference.get (), nullptr,
+          work.values () * opencl::info_of (work.type).size, GST_MAP_READ, queue, error,
+          [&] (const GstOpenCLFrame &reference) {
             return find_shifts (work, reference, volume, queue, error);
           }))
     return false;
@@ -541,26 +439,11 @@ start_mean (RegisterWork &work, const GstOpenCLFrame *volume, cl_command_queue q
     GError **error)
 {
   const gsize all_lines = gsize (work.lines) * work.rows;
-  work.reference = gst_buffer_ref (volume->buffer);
-  work.start = work.time;
+  work.reference.reset (gst_buffer_ref (volume->buffer));
+  work.ready.start = work.time;
   return work.start_sum.launch (queue, work.depths, all_lines, error, volume->data,
       cl_ulong (volume->offset[0]), work.depths, cl_uint (all_lines), work.sum (),
       work.counts ());
-}
-
-static void
-describe_mean (RegisterWork &work, GstBuffer *mean)
-{
-  GST_BUFFER_PTS (mean) = work.start;
-  if (GST_CLOCK_TIME_IS_VALID (work.start) && GST_CLOCK_TIME_IS_VALID (work.end)
-      && work.end >= work.start)
-    GST_BUFFER_DURATION (mean) = work.end - work.start;
-  if (std::exchange (work.is_break, false))
-    GST_BUFFER_FLAG_SET (mean, GST_BUFFER_FLAG_DISCONT);
-  GstOctScan scan = {};
-  scan.frame = scan.volume = work.mean_number;
-  scan.b_scans = scan.repeats = 1;
-  gst_buffer_set_oct_scan (mean, &scan);
 }
 
 /* Computes the mean into a buffer that is ready to be pushed. */
@@ -569,20 +452,14 @@ finish_mean (GstOctRegister *self, cl_command_queue queue, GError **error)
 {
   RegisterWork &work = *self->work;
   const gsize all_lines = gsize (work.lines) * work.rows;
-  const gsize bytes = work.values () * sizeof (cl_float);
-  GstBuffer *mean = nullptr;
-
-  gst_clear_buffer (&work.reference);
+  work.reference.reset ();
   work.collected = 0;
-  if (gst_buffer_pool_acquire_buffer (work.pool, &mean, nullptr) != GST_FLOW_OK) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-        "failed to allocate a volume of %" G_GSIZE_FORMAT " bytes", bytes);
+  GstBuffer *mean = work.pool.acquire (error);
+  if (!mean)
     return false;
-  }
-  work.ready.push_back (mean);
-  describe_mean (work, mean);
-  return with_mapped (
-      mean, bytes, GST_MAP_WRITE, queue, error, [&] (const GstOpenCLFrame &frame) {
+  work.ready.add (mean, work.mean_number);
+  return oct::with_mapped (mean, nullptr, work.pool.bytes (), GST_MAP_WRITE, queue, error,
+      [&] (const GstOpenCLFrame &frame) {
         return work.mean.launch (queue, work.depths, all_lines, error, work.sum (),
             work.counts (), work.depths, cl_uint (all_lines), frame.data,
             cl_ulong (frame.offset[0]));
@@ -611,34 +488,18 @@ gst_oct_register_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   post_shifts (self, false);
 }
 
-static bool
-check_alignment (const RegisterWork &work, const GstOpenCLFrame *frame, GError **error)
-{
-  const gsize bytes = opencl::info_of (work.type).size;
-  if (frame->offset[0] % bytes == 0)
-    return true;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "a buffer begins at byte %" G_GSIZE_FORMAT ", expected a multiple of "
-      "%" G_GSIZE_FORMAT,
-      frame->offset[0], bytes);
-  return false;
-}
-
 /* Adds a volume to the mean. */
 static bool
 collect (GstOctRegister *self, const GstOpenCLFrame *input, cl_command_queue queue,
     GError **error)
 {
   RegisterWork &work = *self->work;
-  if (!check_alignment (work, input, error)
+  if (!oct::check_volume_alignment (input, work.type, error)
       || !(work.collected == 0 ? start_mean (work, input, queue, error)
                                : add_volume (self, input, queue, error)))
     return false;
   work.collected++;
-  work.end =
-      GST_CLOCK_TIME_IS_VALID (work.time) && GST_CLOCK_TIME_IS_VALID (work.duration)
-          ? work.time + work.duration
-          : GST_CLOCK_TIME_NONE;
+  work.ready.end = oct::end_of (work.time, work.duration);
   return true;
 }
 
@@ -657,7 +518,7 @@ gst_oct_register_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   const bool is_first = work.collected == 0;
   if (work.empty || (is_first && work.incomplete) || work.skipped == mean) {
     GST_INFO_OBJECT (self, "dropping a volume with missing B-scans or after a change");
-    work.is_break = work.is_break || is_first;
+    work.ready.is_break = work.ready.is_break || is_first;
   } else if (!collect (self, input, queue, error)) {
     return FALSE;
   }
@@ -665,7 +526,7 @@ gst_oct_register_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       volumes > 0 ? work.number % volumes == volumes - 1 : work.collected == most_volumes;
   if (work.collected > 0 && is_last && !finish_mean (self, queue, error))
     return FALSE;
-  *outputs = guint (work.ready.size ());
+  *outputs = work.ready.size ();
   return TRUE;
 }
 
@@ -680,9 +541,7 @@ static GstFlowReturn
 gst_oct_register_prepare_output_buffer (
     GstBaseTransform *base, GstBuffer *, GstBuffer **output)
 {
-  RegisterWork &work = *GST_OCT_REGISTER (base)->work;
-  *output = work.ready.front ();
-  work.ready.pop_front ();
+  *output = GST_OCT_REGISTER (base)->work->ready.take ();
   return GST_FLOW_OK;
 }
 
@@ -701,12 +560,10 @@ push_rest (GstOctRegister *self)
     return;
   if (!finish_mean (self, queue, &error)) {
     gst_opencl_post_error (GST_ELEMENT (self), error);
-    drop_ready (work);
+    work.ready.drop ();
     return;
   }
-  GstBuffer *mean = work.ready.front ();
-  work.ready.pop_front ();
-  gst_opencl_filter_push (GST_OPENCL_FILTER (self), mean);
+  work.ready.push_all (GST_OPENCL_FILTER (self));
 }
 
 static gboolean
@@ -761,17 +618,13 @@ gst_oct_register_init (GstOctRegister *self)
 static void
 gst_oct_register_class_init (GstOctRegisterClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOctRegister::settings, &GstOctRegister::work> (
       klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT volume registration",
-      "Filter/Effect", "Registers and averages repeated volumes on an OpenCL device",
-      "The gst-opencl developers");
+  oct::describe_element (klass, &sink_template, &src_template, "OCT volume registration",
+      "Filter/Effect", "Registers and averages repeated volumes on an OpenCL device");
 
   transform_class->transform_caps = gst_oct_register_transform_caps;
   transform_class->prepare_output_buffer = gst_oct_register_prepare_output_buffer;

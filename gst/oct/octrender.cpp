@@ -40,38 +40,25 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include <gst/common/arrayformat.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/device/selfcheck.hpp>
-#include <gst/common/settings.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include "elements.h"
+#include "volume/volumecaps.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octrender.cl"
 
-#define ON_DEVICE "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (TENSORS_CAPS_OF (ON_DEVICE, "{ uint8, uint16, float32 }")));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS ("video/x-raw" ON_DEVICE ", format=(string){GRAY8, RGBA}, "
-                         "width=(int)[1, 32768], height=(int)[1, 32768], "
-                         "framerate=(fraction)[0/1, 2147483647/1]"));
+OCT_PADS (OCT_VOLUME_CAPS, "video/x-raw" ON_DEVICE ", format=(string){GRAY8, RGBA}, "
+                           "width=(int)[1, 32768], height=(int)[1, 32768], " FRAMERATE);
 
 namespace {
 using opencl::NumberType;
@@ -199,19 +186,9 @@ image_of (const GstStructure *volume, guint frames)
   GstStructure *image = gst_structure_from_string (
       "video/x-raw, format=(string){GRAY8, RGBA}, pixel-aspect-ratio=(fraction)1/1",
       nullptr);
-  const GValue *rate = gst_structure_get_value (volume, "framerate");
-  gint numerator, denominator;
-
   gst_structure_set (image, "width", GST_TYPE_INT_RANGE, 1, 32768, "height",
       GST_TYPE_INT_RANGE, 1, 32768, nullptr);
-  if (!rate)
-    return image;
-  if (GST_VALUE_HOLDS_FRACTION (rate)
-      && gst_util_fraction_multiply (gst_value_get_fraction_numerator (rate),
-          gst_value_get_fraction_denominator (rate), gint (frames), 1, &numerator,
-          &denominator))
-    gst_structure_set (
-        image, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
+  oct::set_scaled_rate (image, volume, frames);
   return image;
 }
 
@@ -219,12 +196,9 @@ image_of (const GstStructure *volume, guint frames)
 static GstCaps *
 outputs_of (GstCaps *inputs, guint frames)
 {
-  GstCaps *outputs = gst_caps_new_empty ();
-  for (guint n = 0; n < gst_caps_get_size (inputs); n++)
-    gst_caps_append_structure_full (outputs,
-        image_of (gst_caps_get_structure (inputs, n), frames),
-        gst_caps_features_copy (gst_caps_get_features (inputs, n)));
-  return outputs;
+  return oct::each_of_caps (inputs, [&] (GstCaps *outputs, const GstStructure *volume) {
+    oct::append_on_device (outputs, image_of (volume, frames));
+  });
 }
 
 static GstCaps *
@@ -259,16 +233,14 @@ check_settings (const RenderSettings &wanted, GError **error)
 {
   if (wanted.min < wanted.max || wanted.max == 0)
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "min is %g and max is %g, expected min below max", wanted.min, wanted.max);
-  return false;
+  return REFUSE_SETTINGS (
+      error, "min is %g and max is %g, expected min below max", wanted.min, wanted.max);
 }
 
 /* Applies new settings, also between two output frames of one volume. */
 static void
 update_settings (GstOctRender *self)
 {
-  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   RenderWork &work = *self->work;
 
   if (!self->settings->is_started ())
@@ -276,14 +248,9 @@ update_settings (GstOctRender *self)
   self->settings->update ([&] (const RenderSettings &wanted, GError **error) {
     if (!check_settings (wanted, error))
       return false;
-    if (wanted.frames != work.in_force.frames) {
-      GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
-      GstCaps *outputs = outputs_of (input, wanted.frames);
-      gst_caps_unref (input);
-      if (!opencl::is_accepted_downstream (base, outputs, error))
-        return false;
-      gst_base_transform_reconfigure_src (base);
-    }
+    auto outputs = [&] (GstCaps *input) { return outputs_of (input, wanted.frames); };
+    if (wanted.frames != work.in_force.frames && !oct::renegotiate (self, outputs, error))
+      return false;
     work.in_force = wanted;
     return true;
   });
@@ -297,27 +264,17 @@ read_volume (GstCaps *caps, RenderWork &work, GError **error)
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   opencl::ArrayFormat array;
 
-  if (!opencl::array_of_caps (caps, array, error))
+  if (!oct::parse_volume (caps, G_MAXSIZE, array, error))
     return false;
-  while (array.shape.size () > 3 && array.shape[0] == 1)
-    array.shape.erase (array.shape.begin ());
-  if (array.shape.size () > 3 || array.length (0) > G_MAXINT
-      || array.length (1) > G_MAXINT || array.length (2) > G_MAXINT) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "an array of dimensions %s is not a volume, expected depth:lines:b-scans",
-        opencl::dimensions_text (array.shape).c_str ());
-    return false;
-  }
   work.type = array.type;
   for (guint n = 0; n < 3; n++) {
     work.size.s[n] = cl_uint (array.length (n));
     work.bricks.s[n] = cl_uint ((array.length (n) + brick - 1) / brick);
   }
   work.size.s[3] = work.bricks.s[3] = 1;
-  work.caps_spacing = {};
-  gst_structure_get_double (structure, "depth-step", &work.caps_spacing.x);
-  gst_structure_get_double (structure, "line-step", &work.caps_spacing.y);
-  gst_structure_get_double (structure, "b-scan-step", &work.caps_spacing.z);
+  work.caps_spacing = {oct::double_field (structure, "depth-step"),
+      oct::double_field (structure, "line-step"),
+      oct::double_field (structure, "b-scan-step")};
   return true;
 }
 
@@ -333,11 +290,10 @@ create_kernels (GstOctRender *self, GError **error)
   const gsize bricks = gsize (work.bricks.s[1]) * work.bricks.s[2];
 
   return gst_opencl_context_require_engine (context, "rendering", error)
-         && work.bound_depths.create (
-             context, KERNELS, "bound_depths", options.c_str (), error)
-         && work.bound_bricks.create (
-             context, KERNELS, "bound_bricks", options.c_str (), error)
-         && work.render.create (context, KERNELS, "render", options.c_str (), error)
+         && opencl::create_kernels (context, KERNELS, options,
+             {{work.bound_depths, "bound_depths"}, {work.bound_bricks, "bound_bricks"},
+                 {work.render, "render"}},
+             error)
          && opencl::make_buffer (
              context, lines * work.bricks.s[0] * number.size, work.depths, error)
          && opencl::make_buffer (
@@ -386,20 +342,11 @@ gst_oct_render_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   update_settings (GST_OCT_RENDER (filter));
 }
 
-/* Computes the offset of the first value, counted in values. */
-static bool
-find_values (
-    const RenderWork &work, const GstOpenCLFrame *frame, cl_ulong &offset, GError **error)
+/* Returns the offset of the first value, counted in values. */
+static cl_ulong
+offset_of (const RenderWork &work, const GstOpenCLFrame *frame)
 {
-  const gsize bytes = opencl::info_of (work.type).size;
-  offset = frame->offset[0] / bytes;
-  if (frame->offset[0] % bytes == 0)
-    return true;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "a buffer begins at byte %" G_GSIZE_FORMAT ", expected a multiple of "
-      "%" G_GSIZE_FORMAT,
-      frame->offset[0], bytes);
-  return false;
+  return frame->offset[0] / opencl::info_of (work.type).size;
 }
 
 /* Computes the value bounds of each brick, once for all output frames of a volume. */
@@ -410,12 +357,11 @@ gst_oct_render_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   RenderWork &work = *GST_OCT_RENDER (filter)->work;
   const gsize lines = gsize (work.size.s[1]) * work.size.s[2];
   const gsize bricks = gsize (work.bricks.s[1]) * work.bricks.s[2];
-  cl_ulong offset;
 
   *outputs = work.in_force.frames;
-  return find_values (work, input, offset, error)
+  return oct::check_volume_alignment (input, work.type, error)
          && work.bound_depths.launch (queue, work.bricks.s[0], lines, error, input->data,
-             offset, work.size, work.bricks.s[0], work.depths ())
+             offset_of (work, input), work.size, work.bricks.s[0], work.depths ())
          && work.bound_bricks.launch (queue, work.bricks.s[0], bricks, error,
              work.depths (), work.size, work.bricks, work.bounds ());
 }
@@ -441,39 +387,31 @@ gst_oct_render_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   RenderWork &work = *self->work;
   const RenderSettings &settings = work.in_force;
   const gsize width = gsize (output->info.width), height = gsize (output->info.height);
-  cl_ulong offset;
 
   update_settings (self);
   const View view = view_of (work, output->info.width, output->info.height);
   const auto [black, white] = range_of (work);
   work.turned = std::fmod (work.turned + settings.turn, 360);
-  return find_values (work, input, offset, error)
-         && work.render.launch (queue, width, height, error, input->data, offset,
-             work.size, work.bounds (), work.bricks, view.origin.floats (),
-             view.across.floats (), view.down.floats (), view.along.floats (),
-             cl_float (black), cl_float (white), cl_uint (settings.mode == Mode::alpha),
-             cl_float (settings.opacity), cl_float (settings.step), output->data,
-             cl_ulong (output->offset[0]), cl_uint (output->stride[0]), cl_uint (width),
-             cl_uint (height));
+  return work.render.launch (queue, width, height, error, input->data,
+      offset_of (work, input), work.size, work.bounds (), work.bricks,
+      view.origin.floats (), view.across.floats (), view.down.floats (),
+      view.along.floats (), cl_float (black), cl_float (white),
+      cl_uint (settings.mode == Mode::alpha), cl_float (settings.opacity),
+      cl_float (settings.step), output->data, cl_ulong (output->offset[0]),
+      cl_uint (output->stride[0]), cl_uint (width), cl_uint (height));
 }
 
 /* --- properties --- */
 
-static GType
-mode_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Mode::maximum), "Maximum value on the ray", "maximum"},
-      {gint (Mode::alpha), "Blend all values on the ray, front to back", "alpha"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctRenderMode", values);
-  return type;
-}
+const opencl::EnumType mode_type = {"GstOctRenderMode",
+    {
+        {gint (Mode::maximum), "Maximum value on the ray", "maximum"},
+        {gint (Mode::alpha), "Blend all values on the ray, front to back", "alpha"},
+    }};
 
 const opencl::PropertyTable<RenderSettings> properties = {
     {"mode", "Mode", "Method that combines the values on a ray", &RenderSettings::mode,
-        mode_get_type, opencl::playing},
+        mode_type, opencl::playing},
     {"azimuth", "Azimuth",
         "Angle of the viewer around the depth axis of the volume in degrees",
         &RenderSettings::azimuth, {-1e6, 1e6}, opencl::controllable},
@@ -522,17 +460,13 @@ gst_oct_render_init (GstOctRender *self)
 static void
 gst_oct_render_class_init (GstOctRenderClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOctRender::settings, &GstOctRender::work> (
       klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT volume renderer",
-      "Filter/Effect/Video", "Renders OCT volumes as video frames on an OpenCL device",
-      "The gst-opencl developers");
+  oct::describe_element (klass, &sink_template, &src_template, "OCT volume renderer",
+      "Filter/Effect/Video", "Renders OCT volumes as video frames on an OpenCL device");
 
   transform_class->transform_caps = gst_oct_render_transform_caps;
   transform_class->fixate_caps = gst_oct_render_fixate_caps;

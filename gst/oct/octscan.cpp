@@ -46,10 +46,6 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -65,30 +61,14 @@
 #include "depth/depthfilter.hpp"
 #include "elements.h"
 #include "octscanmeta.h"
-#include "settingsfile.hpp"
+#include "shared/settingsfile.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octscan.cl"
 
-#define RAW_CAPS                                                                         \
-  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
-  "format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, width=(int)[1, 2147483647], "           \
-  "height=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
-#define OCT_CAPS(domain, formats)                                                        \
-  "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                       \
-  "domain=(string)" domain ", format=(string)" formats                                   \
-  ", samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], "                         \
-  "framerate=(fraction)[0/1, 2147483647/1]"
-#define ALL_CAPS                                                                         \
-  RAW_CAPS "; " OCT_CAPS ("wavelength",                                                  \
-      "{U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, "                                     \
-      "S32LE, U32LE, MONO10P, MONO12P, MONO12PACKED}") "; " OCT_CAPS ("{wavenumber, "    \
-                                                                      "depth}",          \
-      "{F32LE, CF32LE}")
+#define SCAN_CAPS                                                                        \
+  OCT_SPECTRUM_CAPS "; " OCT_CAPS ("{wavenumber, depth}", "{F32LE, CF32LE}")
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (ALL_CAPS));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (ALL_CAPS));
+OCT_PADS (SCAN_CAPS, SCAN_CAPS);
 
 namespace {
 enum class Every {
@@ -128,14 +108,16 @@ struct ScanSettings {
   guint dropped () const { return flyback + start () + missing () + first_line; }
 };
 
-class Scan : public oct::DepthFilterOf<ScanSettings> {
-public:
-  Scan (gpointer element, opencl::Settings<ScanSettings> *settings)
-      : DepthFilterOf (element, settings), element (GST_ELEMENT (element))
-  {
-  }
+struct ScanState {
+  opencl::Kernel kernel;
+  std::string built; /* options of the kernel */
+  cl::Buffer forward, backward;
+};
 
-  void release () override;
+class Scan : public oct::DepthFilterOf<ScanSettings, ScanState> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
   bool prepare (GstOpenCLContext *context, GError **error) override;
   guint outputs () override { return in_force.parts; }
   guint period () const override;
@@ -159,20 +141,7 @@ private:
   double time_at (double position) const;
   bool make_places (
       GstOpenCLContext *context, bool reversed, cl::Buffer &places, GError **error) const;
-
-  GstElement *const element;
-  opencl::Kernel kernel;
-  std::string built; /* options of the kernel */
-  cl::Buffer forward, backward;
 };
-
-void
-Scan::release ()
-{
-  kernel = opencl::Kernel ();
-  built.clear ();
-  forward = backward = cl::Buffer ();
-}
 
 oct::DepthChange
 Scan::change_of (const ScanSettings &wanted) const
@@ -201,25 +170,23 @@ Scan::breaks (const ScanSettings &wanted) const
 bool
 Scan::check (const ScanSettings &wanted, GError **error) const
 {
-  if (!oct::settings_file_check (element, wanted.file, error))
+  if (!oct::settings_file_check (GST_ELEMENT (element ()), wanted.file, error))
     return false;
   if (input.packed
       && (wanted.reverse_samples != Every::none
           || wanted.interpolation == Between::linear)) {
-    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+    return REFUSE_SETTINGS (error,
         "samples are packed, expected reverse-samples=none and interpolation=nearest");
-    return false;
   }
   const gsize there = input.lines / wanted.parts;
   const gsize needed = gsize (wanted.dropped ()) + std::max (1u, wanted.lines);
   if (needed <= there)
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "b-scans-per-buffer=%u: B-scans have %" G_GSIZE_FORMAT " A-lines, expected "
       "%" G_GSIZE_FORMAT " or more for lines=%u first-line=%u flyback=%u delay=%g",
       wanted.parts, there, needed, wanted.lines, wanted.first_line, wanted.flyback,
       wanted.delay);
-  return false;
 }
 
 /* Number of buffers after which volumes (repeats, if unlimited) and directions start
@@ -285,9 +252,7 @@ Scan::make_places (
     memcpy (&bits, &part, sizeof bits);
     lines[n] = {{cl_uint (whole), part < 1e-6f ? 0 : bits}};
   }
-  places =
-      opencl::make_table (context, lines.data (), lines.size () * sizeof lines[0], error);
-  return places () != nullptr;
+  return opencl::make_table (context, lines, places, error);
 }
 
 std::string
@@ -312,7 +277,7 @@ Scan::prepare (GstOpenCLContext *context, GError **error)
 {
   if (options () != built) {
     built.clear ();
-    if (!kernel.create (context, KERNELS, "arrange", options ().c_str (), error))
+    if (!kernel.create (context, KERNELS, "arrange", options (), error))
       return false;
     built = options ();
   }
@@ -333,56 +298,28 @@ Scan::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
         layout.video ? gsize (frame->stride[0]) / input.bytes : layout.depths);
   };
 
-  return oct::check_frame_alignment (from, input.bytes, error)
-         && oct::check_frame_alignment (to, output.bytes, error)
-         && kernel.launch (queue, columns, rows, error, from->data,
-             cl_ulong (from->offset[0]), pitch (from, input),
-             cl_uint (index * lines_of_part ()), reversed ? backward () : forward (),
-             cl_uint (input.depths), cl_uint (output.lines), to->data,
-             cl_ulong (to->offset[0]), pitch (to, output));
+  return kernel.launch (queue, columns, rows, error, from->data,
+      cl_ulong (from->offset[0]), pitch (from, input), cl_uint (index * lines_of_part ()),
+      reversed ? backward () : forward (), cl_uint (input.depths), cl_uint (output.lines),
+      to->data, cl_ulong (to->offset[0]), pitch (to, output));
 }
 } // namespace
 
-#define GST_TYPE_OCT_SCAN (gst_oct_scan_get_type ())
-G_DECLARE_FINAL_TYPE (
-    GstOctScanElement, gst_oct_scan, GST, OCT_SCAN_ELEMENT, GstOctDepthFilter)
+const opencl::EnumType every_type = {
+    "GstOctEvery", {
+                       {gint (Every::none), "None", "none"},
+                       {gint (Every::odd), "The second, fourth, …", "odd"},
+                       {gint (Every::even), "The first, third, …", "even"},
+                   }};
 
-struct _GstOctScanElement {
-  GstOctDepthFilter parent;
-
-  opencl::Settings<ScanSettings> *settings;
-};
-
-G_DEFINE_TYPE (GstOctScanElement, gst_oct_scan, GST_TYPE_OCT_DEPTH_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (octscan, "octscan", GST_RANK_NONE, GST_TYPE_OCT_SCAN)
-
-static GType
-every_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Every::none), "None", "none"},
-      {gint (Every::odd), "The second, fourth, …", "odd"},
-      {gint (Every::even), "The first, third, …", "even"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctEvery", values);
-  return type;
-}
-
-static GType
-between_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Between::nearest), "Nearest A-line", "nearest"},
-      {gint (Between::linear),
-          "Linear interpolation between two A-lines; attenuates parts of spectra in "
-          "which the two differ",
-          "linear"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctScanInterpolation", values);
-  return type;
-}
+const opencl::EnumType between_type = {"GstOctScanInterpolation",
+    {
+        {gint (Between::nearest), "Nearest A-line", "nearest"},
+        {gint (Between::linear),
+            "Linear interpolation between two A-lines; attenuates parts of spectra in "
+            "which the two differ",
+            "linear"},
+    }};
 
 const opencl::PropertyTable<ScanSettings> properties = {
     {"b-scans-per-buffer", "B-scans in a buffer",
@@ -401,16 +338,16 @@ const opencl::PropertyTable<ScanSettings> properties = {
         &ScanSettings::lines, {0, most_lines}, opencl::playing},
     {"reverse", "Reverse",
         "B-scans to reverse because they were scanned in the opposite direction",
-        &ScanSettings::reverse, every_get_type, opencl::playing},
+        &ScanSettings::reverse, every_type, opencl::playing},
     {"reverse-samples", "Reverse samples",
         "A-lines of a buffer whose samples are in reverse order",
-        &ScanSettings::reverse_samples, every_get_type, opencl::playing},
+        &ScanSettings::reverse_samples, every_type, opencl::playing},
     {"sinusoidal", "Sinusoidal",
         "Fraction of a half sine period that a sweep covers, about its centre (0 = "
         "constant scanner speed)",
         &ScanSettings::sinusoidal, {0, 1}, opencl::playing},
     {"interpolation", "Interpolation", "Interpolation between A-lines",
-        &ScanSettings::interpolation, between_get_type, opencl::playing},
+        &ScanSettings::interpolation, between_type, opencl::playing},
     {"repeats", "Repeats", "Number of times each B-scan is acquired before the next one",
         &ScanSettings::repeats, {1, most_parts}, opencl::playing},
     {"b-scans", "B-scans",
@@ -433,23 +370,8 @@ const opencl::PropertyTable<ScanSettings> properties = {
         &ScanSettings::file, opencl::playing},
 };
 
-static void
-gst_oct_scan_init (GstOctScanElement *self)
-{
-  self->settings = new opencl::Settings<ScanSettings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Scan (self, self->settings));
-  oct::settings_file_follow (GST_ELEMENT (self));
-}
+static const oct::DepthElement<Scan> element = {"GstOctScanElement", &sink_template,
+    &src_template, properties, "OCT scan",
+    "Sorts A-lines by their position in the sample on an OpenCL device"};
 
-static void
-gst_oct_scan_class_init (GstOctScanElementClass *klass)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  opencl::install_settings<&GstOctScanElement::settings> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT scan", "Filter/Effect/Video",
-      "Sorts A-lines by their position in the sample on an OpenCL device",
-      "The gst-opencl developers");
-}
+OCT_DEPTH_ELEMENT_REGISTER_DEFINE (octscan, element)

@@ -91,18 +91,8 @@
  *
  * Since: 0.3
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <algorithm>
-#include <cmath>
-#include <deque>
-#include <memory>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/buffers.hpp>
@@ -110,106 +100,28 @@
 #include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
-#include "arrayfield.hpp"
 #include "elements.h"
-#include "signal/depthstatistics.hpp"
-#include "signal/plotdrawing.hpp"
-#include "signal/spectrumstatistics.hpp"
-#include "spectra/peakwidths.hpp"
+#include "signal/report.hpp"
 
-#define ON_DEVICE "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
-#define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define LINES "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE
 #define PLOT "video/x-raw" ON_DEVICE ", format=(string){RGBA, GRAY8}, "
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (
-            "video/x-raw" ON_DEVICE ", format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, "
-            "width=(int)[1, 2147483647], height=(int)[1, 2147483647], " FRAMERATE ";"
-            "application/x-oct" ON_DEVICE ", domain=(string)wavelength, "
-            "format=(string){U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, S32LE, U32LE, "
-            "MONO10P, MONO12P, MONO12PACKED}, " LINES ";"
-            "application/x-oct" ON_DEVICE ", domain=(string){wavenumber, depth}, "
-            "format=(string){F32LE, CF32LE}, " LINES));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (PLOT "width=(int)[1, 8192], height=(int)[1, 8192], " FRAMERATE));
+OCT_PADS (OCT_SPECTRUM_CAPS "; " OCT_CAPS ("{wavenumber, depth}", "{F32LE, CF32LE}"),
+    PLOT "width=(int)[1, 8192], height=(int)[1, 8192], " FRAMERATE);
 
 namespace {
-using oct::Axis;
 using oct::Colour;
+using oct::Measurement;
+using oct::SignalSettings;
+using oct::SignalWork;
 using oct::SpectrumRow;
-using oct::TextLine;
 
 const gint usual_width = 640, usual_height = 360;
 const gsize most_waiting =
     4; /* measurements whose numbers are on their way to the host */
-const guint text_lines = 4;
 const guint most_lines = 65536, most_depths = 32768;
-const double least_span = 40; /* dB of the vertical axis */
-
-struct SignalSettings {
-  gint line = -1;
-  guint64 interval = GST_SECOND / 10;
-  bool post_messages = true;
-  bool message_values = false;
-  guint bit_shift = 0;
-  guint full_scale = 0;
-  guint background_frames = 16;
-  guint dc_depths = 8;
-  double min_snr = 14;
-  bool roll_off = false;
-  guint roll_offs = 0; /* counts how often it was set */
-};
-
-/* A frame whose numbers are on their way to the host */
-struct Measurement {
-  cl::Buffer result;
-  opencl::ReadBack read;
-  SignalSettings settings;
-  GstClockTime timestamp, stream_time, running_time, duration;
-};
-
-struct SignalWork {
-  std::string domain;
-  guint lines = 0;
-  guint points = 0;      /* samples or depths of an A-line */
-  double depth_step = 0; /* µm; 0: unknown */
-  oct::DepthLayout depths;
-  const oct::CapsFormat *format = nullptr; /* null for depths */
-  oct::SpectrumStatistics spectrum_statistics;
-  oct::DepthStatistics depth_statistics;
-  oct::PlotDrawing drawing;
-  std::unique_ptr<oct::Overlay> overlay;
-  bool overlay_changed = false;
-  Axis x, y;
-  bool has_numbers = false;          /* the axes are those of a measurement */
-  const GstBuffer *buffer = nullptr; /* the present one */
-
-  SignalSettings in_force;
-  guint roll_offs = 0; /* SignalSettings::roll_offs of the curve */
-  oct::RollOff roll_off;
-  bool has_roll_off = false;
-  std::vector<std::unique_ptr<Measurement>> free;
-  std::deque<std::unique_ptr<Measurement>> waiting;
-
-  bool is_depth () const { return !format; }
-  gsize result_values () const
-  {
-    return is_depth () ? depth_statistics.size () : spectrum_statistics.size ();
-  }
-  /* After bit-shift; 0: unknown */
-  double full_scale (const SignalSettings &settings) const
-  {
-    const guint of_format = format->full_scale (settings.bit_shift);
-    if (settings.full_scale == 0 || of_format == 0)
-      return std::max (settings.full_scale, of_format);
-    return std::min (settings.full_scale, of_format);
-  }
-};
-
 /* Time of the next measurement */
 struct Schedule {
   GstClockTime next = GST_CLOCK_TIME_NONE;
@@ -377,312 +289,15 @@ gst_oct_signal_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *si
   return TRUE;
 }
 
-/* Messages */
-
-/* Leaves out an unknown value. */
-static void
-set_number (GstStructure *structure, const char *field, double value)
-{
-  if (std::isfinite (value))
-    gst_structure_set (structure, field, G_TYPE_DOUBLE, value, nullptr);
-}
-
-/* (transfer full) */
-static GstStructure *
-new_message (const SignalWork &work, const Measurement &of)
-{
-  return gst_structure_new ("octsignal", "timestamp", G_TYPE_UINT64, of.timestamp,
-      "stream-time", G_TYPE_UINT64, of.stream_time, "running-time", G_TYPE_UINT64,
-      of.running_time, "duration", G_TYPE_UINT64, of.duration, "domain", G_TYPE_STRING,
-      work.domain.c_str (), "line", G_TYPE_INT, of.settings.line, "lines", G_TYPE_INT,
-      gint (work.lines), nullptr);
-}
-
-/* Posts a message (transfer full), if any is wanted. */
-static void
-post (GstOctSignal *self, const Measurement &of, GstStructure *structure)
-{
-  if (of.settings.post_messages)
-    gst_element_post_message (
-        GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), structure));
-  else
-    gst_structure_free (structure);
-}
-
-G_GNUC_PRINTF (1, 2)
-static std::string
-text_of (const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  gchar *made = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  const std::string text = made;
-  g_free (made);
-  return text;
-}
-
-static TextLine
-title_of (const SignalWork &work, const Measurement &of)
-{
-  const char *what = work.is_depth () ? "A-scan" : "Spectrum";
-  return {of.settings.line < 0
-              ? text_of ("%s, mean of %u A-lines", what, work.lines)
-              : text_of ("%s of A-line %d of %u", what, of.settings.line, work.lines)};
-}
-
-/* Draws axes and texts. The plot shows them from the next frame on. */
-static void
-begin_overlay (SignalWork &work, const std::vector<TextLine> &texts)
-{
-  work.overlay->clear ();
-  work.overlay->draw_axes (work.x, work.y);
-  for (gsize n = 0; n < texts.size (); n++)
-    work.overlay->write (guint (n), texts[n]);
-  work.overlay_changed = true;
-}
-
-/* Spectra */
-
-namespace {
-struct SpectrumNumbers {
-  double minimum = INFINITY, maximum = -INFINITY, mean = 0;
-  double saturated = 0, valid = 0, all = 0;
-  double full_scale = 0;
-
-  double share () const { return all > 0 ? saturated / all : 0; }
-};
-} // namespace
-
-static std::vector<double>
-row_of (const SignalWork &work, const float *values, SpectrumRow row)
-{
-  const float *begin = values + gsize (row) * work.points;
-  return std::vector<double> (begin, begin + work.points);
-}
-
-static SpectrumNumbers
-numbers_of (const SignalWork &work, const Measurement &of, const float *values)
-{
-  SpectrumNumbers numbers;
-  auto at = [&] (SpectrumRow row, guint n) {
-    return double (values[gsize (row) * work.points + n]);
-  };
-  for (guint n = 0; n < work.points; n++) {
-    const double valid = at (SpectrumRow::valid, n);
-    if (valid == 0)
-      continue;
-    numbers.minimum = std::min (numbers.minimum, at (SpectrumRow::minimum, n));
-    numbers.maximum = std::max (numbers.maximum, at (SpectrumRow::maximum, n));
-    numbers.mean += valid * at (SpectrumRow::mean, n);
-    numbers.saturated += at (SpectrumRow::saturated, n);
-    numbers.valid += valid;
-  }
-  numbers.mean /= std::max (numbers.valid, 1.0);
-  numbers.all = double (work.points) * work.lines;
-  numbers.full_scale = work.full_scale (of.settings);
-  return numbers;
-}
-
-static void
-post_spectrum (GstOctSignal *self, const Measurement &of, const SpectrumNumbers &numbers,
-    const float *values)
-{
-  const SignalWork &work = *self->work;
-  GstStructure *message = new_message (work, of);
-  set_number (message, "minimum", numbers.minimum);
-  set_number (message, "maximum", numbers.maximum);
-  set_number (message, "mean", numbers.mean);
-  set_number (message, "saturated-share", numbers.share ());
-  set_number (message, "full-scale", numbers.full_scale);
-  gst_structure_set (message, "saturated", G_TYPE_UINT64, guint64 (numbers.saturated),
-      "nonfinite", G_TYPE_UINT64, guint64 (numbers.all - numbers.valid), nullptr);
-  if (of.settings.message_values) {
-    oct::set_array (message, "spectrum", row_of (work, values, SpectrumRow::chosen));
-    oct::set_array (
-        message, "background", row_of (work, values, SpectrumRow::background));
-  }
-  post (self, of, message);
-}
-
-/* Keeps the range of the axis while it fits. */
-static void
-fit_axis (SignalWork &work, double low, double high)
-{
-  Axis &y = work.y;
-  const double span = high - low;
-  if (work.has_numbers && low >= y.low && high <= y.high && span > 0.4 * (y.high - y.low))
-    return;
-  const double step = oct::round_up (1.05 * span / 10);
-  y.low = step * std::floor (low / step);
-  y.high = std::max (step * std::ceil ((high + 0.05 * span) / step), y.low + step);
-}
-
-static void
-plot_spectrum (SignalWork &work, const Measurement &of, const SpectrumNumbers &numbers)
-{
-  if (numbers.valid > 0)
-    fit_axis (work, std::min (numbers.minimum, 0.0), numbers.maximum);
-  const TextLine range = {
-      numbers.full_scale > 0
-          ? text_of ("minimum %g, maximum %g of %g", numbers.minimum, numbers.maximum,
-              numbers.full_scale)
-          : text_of ("minimum %.4g, maximum %.4g", numbers.minimum, numbers.maximum)};
-  TextLine saturation = {"no sample is saturated"};
-  if (numbers.saturated > 0)
-    saturation = {text_of ("%.3g %% of the samples are saturated (%.0f)",
-                      100 * numbers.share (), numbers.saturated),
-        Colour::warning};
-  TextLine nonfinite;
-  if (numbers.valid < numbers.all)
-    nonfinite = {text_of ("%.0f samples are not finite", numbers.all - numbers.valid),
-        Colour::warning};
-  begin_overlay (work, {title_of (work, of), range, saturation, nonfinite});
-  if (numbers.full_scale > 0)
-    work.overlay->mark_y (work.y, numbers.full_scale, Colour::warning);
-}
-
-/* Depths */
+/* Measurements */
 
 static oct::PeakWidths
 widths_in_theory (GstOctSignal *self)
 {
   oct::PeakWidths widths;
-  GstQuery *query = oct::new_peak_widths_query (widths);
-  gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (self), query);
-  gst_query_unref (query);
+  oct::ask_peer (GST_BASE_TRANSFORM_SINK_PAD (self), widths);
   return widths;
 }
-
-static void
-describe_roll_off (const SignalWork &work, GstStructure *message)
-{
-  const double micrometres = work.depth_step > 0 ? work.depth_step : NAN;
-  std::vector<double> bins, levels;
-  for (const oct::RollOff::Point &point : work.roll_off.curve ()) {
-    bins.push_back (point.bin);
-    levels.push_back (point.level);
-  }
-  oct::set_array (message, "roll-off-bins", bins);
-  oct::set_array (message, "roll-off-levels", levels);
-  set_number (message, "roll-off-slope", work.roll_off.slope ());
-  set_number (message, "roll-off-slope-mm", 1000 * work.roll_off.slope () / micrometres);
-  set_number (message, "roll-off-6db-bin", work.roll_off.six_db_bin ());
-  set_number (message, "roll-off-6db-depth", work.roll_off.six_db_bin () * micrometres);
-}
-
-static std::vector<double>
-levels_of (const oct::AScan &scan)
-{
-  std::vector<double> levels;
-  for (double intensity : scan.intensities)
-    levels.push_back (10 * std::log10 (std::max (intensity, 1e-12)));
-  return levels;
-}
-
-static void
-post_depths (GstOctSignal *self, const Measurement &of, const oct::AScan &scan,
-    const oct::Peak &peak, const oct::PeakWidths &widths)
-{
-  const SignalWork &work = *self->work;
-  const double micrometres = work.depth_step > 0 ? work.depth_step : NAN;
-  GstStructure *message = new_message (work, of);
-  gst_structure_set (message, "peak", G_TYPE_BOOLEAN, gboolean (peak.found), nullptr);
-  set_number (message, "peak-bin", peak.bin);
-  set_number (message, "peak-depth", peak.bin * micrometres);
-  set_number (message, "level", peak.level);
-  set_number (message, "width", peak.width);
-  set_number (message, "width-um", peak.width * micrometres);
-  set_number (message, "intensity-width", peak.intensity_width);
-  set_number (message, "window-width", widths.window);
-  set_number (message, "window-width-um", widths.window * micrometres);
-  set_number (message, "spectrum-width", widths.spectrum);
-  set_number (message, "spectrum-width-um", widths.spectrum * micrometres);
-  set_number (message, "noise-floor", peak.noise_floor);
-  set_number (message, "snr", peak.snr);
-  if (of.settings.message_values)
-    oct::set_array (message, "a-scan", levels_of (scan));
-  if (work.has_roll_off)
-    describe_roll_off (work, message);
-  post (self, of, message);
-}
-
-/* "12.34 µm (2.00 bins)", or bins only */
-static std::string
-length_text (const SignalWork &work, double bins)
-{
-  if (work.depth_step > 0)
-    return text_of ("%.2f µm (%.2f bins)", bins * work.depth_step, bins);
-  return text_of ("%.2f bins", bins);
-}
-
-static std::vector<TextLine>
-texts_of (const SignalWork &work, const Measurement &of, const oct::Peak &peak,
-    const oct::PeakWidths &widths)
-{
-  std::vector<TextLine> texts = {title_of (work, of)};
-  if (!peak.found)
-    return {texts[0], {"no peak", Colour::warning},
-        {std::isfinite (peak.noise_floor)
-                ? text_of ("noise floor %.1f dB", peak.noise_floor)
-                : ""}};
-  texts.push_back (
-      {"peak at " + length_text (work, peak.bin) + text_of (", %.1f dB", peak.level),
-          Colour::mark});
-  const double theory = std::isfinite (widths.spectrum) ? widths.spectrum : widths.window;
-  texts.push_back ({(std::isfinite (peak.width) ? "FWHM " + length_text (work, peak.width)
-                                                : std::string ("FWHM unknown"))
-                    + (std::isfinite (theory) ? text_of (", theory %.2f", theory) : "")});
-  std::string noise = std::isfinite (peak.snr) ? text_of (
-                          "SNR %.1f dB, noise %.1f dB", peak.snr, peak.noise_floor)
-                                               : "SNR unknown";
-  const double slope =
-      work.roll_off.slope () * (work.depth_step > 0 ? 1000 / work.depth_step : 1);
-  if (work.has_roll_off && std::isfinite (slope))
-    noise += text_of (
-        work.depth_step > 0 ? ", roll-off %.2f dB/mm" : ", roll-off %.4f dB/bin", slope);
-  texts.push_back ({noise});
-  return texts;
-}
-
-static void
-plot_depths (SignalWork &work, const Measurement &of, const oct::AScan &scan,
-    const oct::Peak &peak, const oct::PeakWidths &widths)
-{
-  const std::vector<double> levels = levels_of (scan);
-  const double floor =
-      std::isfinite (peak.noise_floor) ? peak.noise_floor : levels[levels.size () / 2];
-  double top = *std::max_element (levels.begin (), levels.end ());
-  for (const oct::RollOff::Point &point : work.roll_off.curve ())
-    top = std::max (top, point.level);
-  fit_axis (work, std::max (floor, -120.0) - 10, std::max (top, floor + least_span));
-  begin_overlay (work, texts_of (work, of, peak, widths));
-  const double first = scan.first_bin;
-  if (std::isfinite (peak.noise_floor))
-    work.overlay->mark_y (work.y, peak.noise_floor, Colour::reference);
-  for (const oct::RollOff::Point &point : work.roll_off.curve ())
-    work.overlay->cross (work.x, work.y, point.bin - first, point.level, Colour::warning);
-  if (peak.found)
-    work.overlay->cross (work.x, work.y, peak.bin - first, peak.level, Colour::mark);
-}
-
-/* Adds to the curve, which the first measurement after a change of `roll-off` starts
- * again. */
-static void
-collect_roll_off (SignalWork &work, const Measurement &of, const oct::Peak &peak)
-{
-  const bool was_set =
-      std::exchange (work.roll_offs, of.settings.roll_offs) != of.settings.roll_offs;
-  if (!of.settings.roll_off)
-    return;
-  if (was_set)
-    work.roll_off.clear ();
-  work.has_roll_off = true;
-  if (peak.found)
-    work.roll_off.add (peak);
-}
-
-/* Measurements */
 
 /* Posts the numbers of the oldest measurement, and makes an overlay of them. Waits for
  * the device if they have not arrived. */
@@ -695,19 +310,14 @@ finish_oldest (GstOctSignal *self, GError **error)
   const auto *values = reinterpret_cast<const float *> (of->read.wait (error));
   if (!values)
     return false;
-  if (work.is_depth ()) {
-    const oct::AScan scan =
-        work.depth_statistics.read (values, of->settings.line, of->settings.dc_depths);
-    const oct::Peak peak = oct::measure_peak (scan, of->settings.min_snr);
-    const oct::PeakWidths widths = widths_in_theory (self);
-    collect_roll_off (work, *of, peak);
-    post_depths (self, *of, scan, peak, widths);
-    plot_depths (work, *of, scan, peak, widths);
-  } else {
-    const SpectrumNumbers numbers = numbers_of (work, *of, values);
-    post_spectrum (self, *of, numbers, values);
-    plot_spectrum (work, *of, numbers);
-  }
+  GstStructure *message =
+      work.is_depth () ? oct::report_depths (work, *of, values, widths_in_theory (self))
+                       : oct::report_spectrum (work, *of, values);
+  if (of->settings.post_messages)
+    gst_element_post_message (
+        GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), message));
+  else
+    gst_structure_free (message);
   work.has_numbers = true;
   work.free.push_back (std::move (of));
   return true;
@@ -839,10 +449,9 @@ check_line (const SignalSettings &wanted, guint lines, GError **error)
 {
   if (wanted.line < gint (lines))
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "line is %d, expected at most %u, the last of %u A-lines", wanted.line, lines - 1,
       lines);
-  return false;
 }
 
 /* A line that new caps do not have is replaced by the mean, with a warning. At the start
@@ -875,19 +484,16 @@ check_quantity (const oct::DepthLayout &layout, GError **error)
   if (layout.complex || layout.quantity.empty () || layout.quantity == "decibels"
       || layout.quantity == "amplitude")
     return true;
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+  return REFUSE_FORMAT (error,
       "the input has quantity=%s, expected decibels or amplitude, or complex depths",
       layout.quantity.c_str ());
-  return false;
 }
 
 static bool
 read_depths (GstCaps *caps, SignalWork &work, GError **error)
 {
   if (!oct::parse_depth_layout (caps, false, work.depths)) {
-    g_set_error_literal (
-        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "unsupported caps of depths");
-    return false;
+    return REFUSE_FORMAT (error, "unsupported caps of depths");
   }
   work.domain = "depth";
   work.points = guint (work.depths.depths);
@@ -902,9 +508,7 @@ read_spectra (GstCaps *caps, SignalWork &work, GError **error)
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   work.format = oct::parse_spectra (caps, &work.points, &work.lines);
   if (!work.format) {
-    g_set_error_literal (
-        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "unsupported caps of spectra");
-    return false;
+    return REFUSE_FORMAT (error, "unsupported caps of spectra");
   }
   const char *domain = gst_structure_get_string (structure, "domain");
   work.domain = domain ? domain : "wavelength";
@@ -957,7 +561,7 @@ gst_oct_signal_set_formats (
   make_axes (work);
   keep_roll_off (work, before);
   work.overlay = std::make_unique<oct::Overlay> (
-      GST_VIDEO_INFO_WIDTH (plot), GST_VIDEO_INFO_HEIGHT (plot), text_lines);
+      GST_VIDEO_INFO_WIDTH (plot), GST_VIDEO_INFO_HEIGHT (plot), oct::text_lines);
   return (work.is_depth () ? work.depth_statistics.create (context, work.depths, error)
                            : work.spectrum_statistics.create (
                                context, *work.format, work.points, work.lines, error))
@@ -1043,18 +647,14 @@ gst_oct_signal_init (GstOctSignal *self)
 static void
 gst_oct_signal_class_init (GstOctSignalClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOctSignal::settings, &GstOctSignal::work,
       &GstOctSignal::schedule> (klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT signal",
+  oct::describe_element (klass, &sink_template, &src_template, "OCT signal",
       "Filter/Analyzer/Video",
-      "Measures and plots OCT spectra and A-scans, on an OpenCL device",
-      "The gst-opencl developers");
+      "Measures and plots OCT spectra and A-scans, on an OpenCL device");
 
   transform_class->query = gst_oct_signal_query;
   transform_class->transform_caps = gst_oct_signal_transform_caps;

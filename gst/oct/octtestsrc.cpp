@@ -67,10 +67,6 @@
  *     videoconvert ! autovideosink
  * ]| Displays the en face projection of a retina.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include "elements.h"
 #include "octscanmeta.h"
 #include "spectra/testspectra.hpp"
@@ -79,6 +75,7 @@
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclsrc.h>
 #include <gst/common/settings.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 GST_DEBUG_CATEGORY_STATIC (oct_test_src_debug);
 #define GST_CAT_DEFAULT oct_test_src_debug

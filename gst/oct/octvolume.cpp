@@ -57,11 +57,6 @@
  *
  * Since: 0.2
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
-#include <deque>
 #include <utility>
 
 #include <gst/common/arrayformat.hpp>
@@ -70,22 +65,17 @@
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclmemory.h>
-
-#include "depth/enface.hpp"
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 #include "depth/structuremeta.hpp"
-#include "depth/volumecaps.hpp"
-#include "depth/volumerows.hpp"
-#include "depth/volumestore.hpp"
 #include "elements.h"
 #include "octscanmeta.h"
+#include "volume/readyvolumes.hpp"
+#include "volume/volumecaps.hpp"
+#include "volume/volumestore.hpp"
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS (OCT_IMAGE_CAPS "; " TENSORS_CAPS_OF (
-        "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")", "{ uint8, uint16, float32 }")));
+OCT_PADS (OCT_IMAGE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}"),
+    OCT_IMAGE_CAPS "; " OCT_VOLUME_CAPS);
 
 namespace {
 using oct::VolumeExtent;
@@ -134,9 +124,7 @@ struct VolumeWork {
   oct::VolumeStore store;
 
   /* Whole volumes or their projections */
-  std::deque<GstBuffer *> ready; /* to be pushed */
-  GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
-  bool is_break = false; /* the volume before the next one was dropped */
+  oct::ReadyVolumes ready;
 
   /* The output is the projection after each B-scan. */
   bool emits_rows () const { return makes_image && in_force.emit == Emit::row; }
@@ -185,13 +173,11 @@ inputs_of (GstCaps *outputs)
   GstCaps *inputs = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
     const GstStructure *output = gst_caps_get_structure (outputs, n);
-    const GValue *width = gst_structure_get_value (output, "width");
     GstCaps *any = gst_static_pad_template_get_caps (&sink_template);
     any = gst_caps_make_writable (any);
-    for (guint i = 0; width && i < gst_caps_get_size (any); i++) {
+    for (guint i = 0; i < gst_caps_get_size (any); i++) {
       GstStructure *input = gst_caps_get_structure (any, i);
-      gst_structure_set_value (input,
-          gst_structure_has_name (input, "video/x-raw") ? "width" : "lines", width);
+      oct::copy_field (input, oct::lines_field (input), output, "width");
     }
     inputs = gst_caps_merge (inputs, any);
   }
@@ -215,9 +201,7 @@ gst_oct_volume_transform_caps (
 static void
 drop_volumes (VolumeWork &work)
 {
-  for (GstBuffer *buffer : work.ready)
-    gst_buffer_unref (buffer);
-  work.ready.clear ();
+  work.ready.drop ();
   work.store.drop ();
 }
 
@@ -227,7 +211,7 @@ restart_volume (VolumeWork &work, guint b_scans)
 {
   oct::FrameSequence::Grouping grouping;
 
-  work.is_break = work.is_break || work.rows.began ();
+  work.ready.is_break = work.ready.is_break || work.rows.began ();
   drop_volumes (work);
   work.cleared = false;
   work.rows.restart (b_scans);
@@ -241,15 +225,13 @@ static bool
 check_settings (const VolumeSettings &wanted, double depth_step, GError **error)
 {
   if (wanted.slab.smooth % 2 != 1) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "surface-smooth is %u, expected an odd number", wanted.slab.smooth);
-    return false;
+    return REFUSE_SETTINGS (
+        error, "surface-smooth is %u, expected an odd number", wanted.slab.smooth);
   }
   if (wanted.slab.unit == oct::Slab::Unit::micrometres && !(depth_step > 0)) {
-    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+    return REFUSE_SETTINGS (error,
         "slab-unit=um, but the caps have no depth-step; set wavelength-unit of "
         "octwindowinterp and take depths instead of B-scan images");
-    return false;
   }
   return wanted.range.check (error);
 }
@@ -259,14 +241,8 @@ static bool
 renegotiate (GstOctVolume *self, const VolumeSettings &settings,
     const VolumeExtent &extent, GError **error)
 {
-  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
-  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
-  GstCaps *outputs = outputs_of (input, settings, extent);
-  gst_caps_unref (input);
-  if (!opencl::is_accepted_downstream (base, outputs, error))
-    return false;
-  gst_base_transform_reconfigure_src (base);
-  return true;
+  auto outputs = [&] (GstCaps *input) { return outputs_of (input, settings, extent); };
+  return oct::renegotiate (self, outputs, error);
 }
 
 static void
@@ -362,9 +338,7 @@ gst_oct_volume_set_formats (
   };
 
   if (!oct::parse_depth_layout (input, false, layout)) {
-    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "unsupported caps, expected depths or B-scan images");
-    return FALSE;
+    return REFUSE_FORMAT (error, "unsupported caps, expected depths or B-scan images");
   }
   if (!image && !opencl::get_array_size (filter, output, &volume_bytes))
     return FALSE;
@@ -416,22 +390,13 @@ gst_oct_volume_close (GstOpenCLFilter *filter)
 
 /* --- volumes --- */
 
+/* Adds a volume, or its projection, to the output. Takes ownership of `buffer`. */
 static void
-describe_volume (VolumeWork &work, GstBuffer *buffer, bool incomplete)
+add_to_output (VolumeWork &work, GstBuffer *buffer, bool incomplete)
 {
-  GST_BUFFER_PTS (buffer) = work.start;
-  if (GST_CLOCK_TIME_IS_VALID (work.start) && GST_CLOCK_TIME_IS_VALID (work.end)
-      && work.end >= work.start)
-    GST_BUFFER_DURATION (buffer) = work.end - work.start;
+  work.ready.add (buffer, work.rows.volume ());
   if (incomplete)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_CORRUPTED);
-  if (std::exchange (work.is_break, false))
-    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
-  GstOctScan scan = {};
-  scan.frame = scan.volume = work.rows.volume ();
-  scan.b_scans = 1;
-  scan.repeats = 1;
-  gst_buffer_set_oct_scan (buffer, &scan);
 }
 
 /* (transfer full) (nullable): an output buffer for a projection */
@@ -456,19 +421,10 @@ write_image (GstOctVolume *self, GstBuffer *image, GError **error)
   VolumeWork &work = *self->work;
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   cl_command_queue queue = gst_opencl_filter_get_queue (filter);
-  cl_event event = nullptr;
-  GstOpenCLFrame frame;
-
-  if (!gst_opencl_frame_map (&frame,
-          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), 0, image, queue,
-          GST_MAP_WRITE, error))
-    return false;
-  const bool shown = work.en_face.show (&frame, work.in_force.range, queue, error);
-  const bool finished =
-      gst_opencl_frames_unmap (queue, nullptr, &frame, &event, shown ? error : nullptr);
-  if (event)
-    clReleaseEvent (event);
-  return shown && finished;
+  return oct::with_mapped (image, gst_opencl_filter_get_video_info (filter, GST_PAD_SRC),
+      0, GST_MAP_WRITE, queue, error, [&] (const GstOpenCLFrame &frame) {
+        return work.en_face.show (&frame, work.in_force.range, queue, error);
+      });
 }
 
 /* (transfer full) (nullable): the projection of the present volume. Rows that never
@@ -516,8 +472,7 @@ finish_volume (GstOctVolume *self, GError **error)
       work.makes_image ? make_image (self, error) : take_volume (work, whole, error);
   if (!output)
     return false;
-  work.ready.push_back (output);
-  describe_volume (work, output, !whole);
+  add_to_output (work, output, !whole);
   return true;
 }
 
@@ -525,9 +480,8 @@ finish_volume (GstOctVolume *self, GError **error)
 static void
 show_live_volume (VolumeWork &work)
 {
-  work.start = work.arrival.time;
-  work.ready.push_back (work.store.share ());
-  describe_volume (work, work.ready.back (), work.rows.has_gaps ());
+  work.ready.start = work.arrival.time;
+  add_to_output (work, work.store.share (), work.rows.has_gaps ());
 }
 
 /* --- frames --- */
@@ -550,15 +504,6 @@ gst_oct_volume_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
       work.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
   work.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
   work.lost = false;
-}
-
-static GstClockTime
-end_of (const oct::FrameSequence::Arrival &arrival)
-{
-  return GST_CLOCK_TIME_IS_VALID (arrival.time)
-                 && GST_CLOCK_TIME_IS_VALID (arrival.duration)
-             ? arrival.time + arrival.duration
-             : GST_CLOCK_TIME_NONE;
 }
 
 /* Returns the index of the B-scan over all volumes. */
@@ -600,20 +545,13 @@ put_row (VolumeWork &work, const GstOpenCLFrame *input, GstBuffer *structure, gu
 {
   const oct::Slab slab = work.in_force.slab.in_bins (work.input.depth_step);
   const gsize bytes = work.input.depths * work.input.lines * sizeof (cl_float);
-  GstOpenCLFrame powers;
-  cl_event event = nullptr;
 
   if (!structure)
     return work.en_face.put_row (input, nullptr, row, slab, queue, error);
-  if (!gst_opencl_frame_map (
-          &powers, nullptr, bytes, structure, queue, GST_MAP_READ, error))
-    return false;
-  const bool put = work.en_face.put_row (input, &powers, row, slab, queue, error);
-  const bool unmapped =
-      gst_opencl_frames_unmap (queue, &powers, nullptr, &event, put ? error : nullptr);
-  if (event)
-    clReleaseEvent (event);
-  return put && unmapped;
+  return oct::with_mapped (structure, nullptr, bytes, GST_MAP_READ, queue, error,
+      [&] (const GstOpenCLFrame &powers) {
+        return work.en_face.put_row (input, &powers, row, slab, queue, error);
+      });
 }
 
 static bool
@@ -666,8 +604,8 @@ gst_oct_volume_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     return FALSE;
   const oct::VolumeRows::Step step = work.rows.next (place, last, work.arrival.empty);
   if (step.begins)
-    work.start = work.arrival.time;
-  work.end = end_of (work.arrival);
+    work.ready.start = work.arrival.time;
+  work.ready.end = oct::end_of (work.arrival.time, work.arrival.duration);
   if (work.makes_image ? !put_into_image (self, input, step, queue, error)
                        : !put_into_volume (self, input, step, error))
     return FALSE;
@@ -678,7 +616,7 @@ gst_oct_volume_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   if (step.completes)
     work.rows.end ();
   /* A second volume follows next time. */
-  *outputs = work.emits_rows () || !work.ready.empty () ? 1 : 0;
+  *outputs = work.emits_rows () || work.ready.size () > 0 ? 1 : 0;
   return TRUE;
 }
 
@@ -701,8 +639,7 @@ gst_oct_volume_prepare_output_buffer (
   if (work.emits_rows ())
     return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
         ->prepare_output_buffer (base, input, output);
-  *output = work.ready.front ();
-  work.ready.pop_front ();
+  *output = work.ready.take ();
   return GST_FLOW_OK;
 }
 
@@ -737,11 +674,7 @@ push_rest (GstOctVolume *self)
     drop_volumes (work);
     return;
   }
-  while (!work.ready.empty ()) {
-    GstBuffer *buffer = work.ready.front ();
-    work.ready.pop_front ();
-    gst_opencl_filter_push (GST_OPENCL_FILTER (self), buffer);
-  }
+  work.ready.push_all (GST_OPENCL_FILTER (self));
 }
 
 static gboolean
@@ -767,26 +700,12 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
 
 /* --- properties --- */
 
-static GType
-emit_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Emit::row), "The projection after each B-scan", "row"},
-      {gint (Emit::volume), "The projection of a whole volume after its last B-scan",
-          "volume"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctVolumeEmit", values);
-  return type;
-}
-
-template <typename Member>
-static auto
-of_slab (Member oct::Slab::*member)
-{
-  return
-      [member] (VolumeSettings &settings) -> Member & { return settings.slab.*member; };
-}
+const opencl::EnumType emit_type = {"GstOctVolumeEmit",
+    {
+        {gint (Emit::row), "The projection after each B-scan", "row"},
+        {gint (Emit::volume), "The projection of a whole volume after its last B-scan",
+            "volume"},
+    }};
 
 const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSettings> (
     {
@@ -796,40 +715,46 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
             &VolumeSettings::b_scans, {0, most_b_scans}, opencl::playing},
         {"emit", "Emit",
             "When an en face projection is output (ignored for volumes, see live)",
-            &VolumeSettings::emit, emit_get_type, opencl::playing},
+            &VolumeSettings::emit, emit_type, opencl::playing},
         {"live", "Live",
             "Output the volume in its present state after each B-scan, instead of only "
             "after its last one (ignored for en face projections, see emit)",
             &VolumeSettings::live, opencl::playing},
         {"projection", "Projection",
             "Projection over the depths of the slab for each en face pixel",
-            of_slab (&oct::Slab::projection), oct::projection_get_type, opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::projection),
+            oct::projection_type, opencl::playing},
         {"slab-start", "Start of the slab",
             "First depth of the slab in slab-unit, relative to the surface and possibly "
             "negative with surface=true",
-            of_slab (&oct::Slab::start), {-gint (most_depths), gint (most_depths)},
-            opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::start),
+            {-gint (most_depths), gint (most_depths)}, opencl::playing},
         {"slab-depths", "Depths of the slab",
             "Extent of the slab in slab-unit (0 = all from slab-start on)",
-            of_slab (&oct::Slab::depths), {0, most_depths}, opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::depths), {0, most_depths},
+            opencl::playing},
         {"slab-unit", "Unit of the slab", "Unit of slab-start and slab-depths",
-            of_slab (&oct::Slab::unit), oct::slab_unit_get_type, opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::unit), oct::slab_unit_type,
+            opencl::playing},
         {"surface", "Surface",
             "Measure slab-start from the surface of the sample instead of the first "
             "depth",
-            of_slab (&oct::Slab::surface), opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::surface), opencl::playing},
         {"surface-level", "Surface level",
             "Level above which the first depth is taken as the surface, in the units of "
             "the input, or for angiograms in dB of the mean power of the repeats",
-            of_slab (&oct::Slab::threshold), {-1e9, 1e9}, opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::threshold), {-1e9, 1e9},
+            opencl::playing},
         {"surface-smooth", "Surface smoothing",
             "Number of depths, centred on each depth, over which its level is averaged "
             "(odd)",
-            of_slab (&oct::Slab::smooth), {1, most_smooth}, opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::smooth), {1, most_smooth},
+            opencl::playing},
         {"surface-from", "Surface from",
             "First depth that may be the surface, chosen below the residue of the mean "
             "spectrum",
-            of_slab (&oct::Slab::surface_from), {0, most_depths}, opencl::playing},
+            opencl::nested (&VolumeSettings::slab, &oct::Slab::surface_from),
+            {0, most_depths}, opencl::playing},
         {"true-scale", "True scale",
             "Set the pixel-aspect-ratio from line-step and b-scan-step of the caps, if "
             "both are present",
@@ -851,18 +776,14 @@ gst_oct_volume_init (GstOctVolume *self)
 static void
 gst_oct_volume_class_init (GstOctVolumeClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOctVolume::settings, &GstOctVolume::work> (
       klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT volume",
+  oct::describe_element (klass, &sink_template, &src_template, "OCT volume",
       "Filter/Effect/Video",
-      "Collects B-scans into volumes or en face projections on an OpenCL device",
-      "The gst-opencl developers");
+      "Collects B-scans into volumes or en face projections on an OpenCL device");
 
   transform_class->transform_caps = gst_oct_volume_transform_caps;
   transform_class->prepare_output_buffer = gst_oct_volume_prepare_output_buffer;

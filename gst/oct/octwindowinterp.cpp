@@ -107,10 +107,6 @@
  * ]|
  * The pipeline processes a test image as spectra that are evenly spaced in wavelength.
  */
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopencldeferral.h>
@@ -118,144 +114,35 @@
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/device/preparation.hpp>
-#include <gst/common/settings.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <optional>
 
-#include "spectra/announcedspectra.hpp"
-#include "spectra/backgroundmean.hpp"
-#include "spectra/capsformat.hpp"
-#include "spectra/clockedspectra.hpp"
-#include "spectra/deferredspectra.hpp"
-#include "spectra/livecalibration.hpp"
-#include "spectra/peakwidths.hpp"
-#include "spectra/samplecounts.hpp"
-#include "spectra/unpacking.hpp"
-#include "signal/peak.hpp"
+#include "depth/depthcaps.hpp"
 #include "elements.h"
-#include "settingsfile.hpp"
+#include "shared/settingsfile.hpp"
+#include "spectra/backgroundmean.hpp"
+#include "spectra/clockedspectra.hpp"
+#include "spectra/elementqueries.hpp"
+#include "spectra/livecalibration.hpp"
+#include "spectra/pendingspectra.hpp"
+#include "spectra/unpacking.hpp"
+#include "spectra/windowinterpsettings.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);
 #define GST_CAT_DEFAULT oct_window_interp_debug
 
-#define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define SPECTRUM_SIZE                                                                    \
-  "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (
-            "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
-            "format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, "
-            "width=(int)[1, 2147483647], height=(int)[1, 2147483647], " FRAMERATE ";"
-            "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
-            "domain=(string)wavelength, "
-            "format=(string){U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, S32LE, U32LE, "
-            "MONO10P, MONO12P, MONO12PACKED}, " SPECTRUM_SIZE));
-
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (
-            "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
-            "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, " SPECTRUM_SIZE));
+OCT_PADS (OCT_SPECTRUM_CAPS, OCT_CAPS ("wavenumber", "{F32LE, CF32LE}"));
 
 namespace {
+using oct::BackgroundMethod;
 using oct::CapsFormat;
-using oct::Clock;
-using oct::Interpolation;
-using oct::WindowFunction;
-
-enum class BackgroundMethod {
-  none,
-  frame,
-  rolling,
-  file,
-  automatic, /* of the stream, if it has one */
-};
-
-enum class Unit {
-  none,
-  nanometres,
-  micrometres,
-  metres,
-};
-
-/* Properties of the output spectra that caps contain */
-struct SpectrumShape {
-  bool complex = false;
-  guint points = 0; /* per A-line */
-  double step = 0;  /* wavenumber-step, rad/µm */
-  double refractive_index = 0;
-
-  bool operator== (const SpectrumShape &other) const
-  {
-    return complex == other.complex && points == other.points && step == other.step
-           && refractive_index == other.refractive_index;
-  }
-};
-
-struct WindowInterpSettings {
-  oct::SpectrumSettings spectrum;
-  Unit unit = Unit::none;
-  BackgroundMethod background = BackgroundMethod::automatic;
-  guint background_frames = 16;
-  guint bit_shift = 0;
-  guint full_scale = 0;      /* 0: maximum of the format */
-  std::string file;          /* path of property `settings` */
-  guint tables_revision = 0; /* counts changes that need new tables */
-  bool calibrate = false;
-  guint calibrations = 0; /* counts how often it was set */
-  bool same_side = false;
-  std::string calibration_folder;
-
-  bool is_clocked () const { return spectrum.clock != Clock::none; }
-  bool complex () const { return spectrum.complex (); }
-
-  bool subtracts_stream_background () const
-  {
-    return background == BackgroundMethod::automatic
-           && spectrum.uses_stream_background ();
-  }
-  bool subtracts () const
-  {
-    return background == BackgroundMethod::automatic
-               ? subtracts_stream_background ()
-               : background != BackgroundMethod::none;
-  }
-
-  /* Returns the output for this number of samples. */
-  SpectrumShape shape_of (guint samples) const
-  {
-    return {complex (), guint (spectrum.points_of (samples)), step_of (samples),
-        spectrum.stream ? spectrum.stream->refractive_index : 0};
-  }
-
-  /* Returns the wavenumber step of the output in rad/µm, or 0 if unknown. */
-  double step_of (guint samples) const
-  {
-    const double micrometres[] = {0, 1e-3, 1, 1e6};
-    const double step = unit == Unit::none
-                            ? spectrum.stream_step (samples)
-                            : oct::calibration_step (spectrum.calibration,
-                                spectrum.used_of (samples), micrometres[gsize (unit)]);
-    return step / spectrum.oversampling ();
-  }
-};
-
-/* Fields of application/x-oct and the corresponding ones of raw video */
-const struct {
-  const char *oct;
-  const char *video;
-} layout_fields[] = {
-    {"samples", "width"},
-    {"lines", "height"},
-    {"framerate", "framerate"},
-    {"line-step", "line-step"},
-    {"b-scan-step", "b-scan-step"},
-};
+using oct::SpectrumShape;
+using oct::WindowInterpSettings;
 
 /* State of the streaming thread. */
 struct WindowInterpWork {
@@ -337,341 +224,7 @@ G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER
 GST_ELEMENT_REGISTER_DEFINE (
     octwindowinterp, "octwindowinterp", GST_RANK_NONE, GST_TYPE_OCT_WINDOW_INTERP)
 
-static GType
-interpolation_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Interpolation::none), "No interpolation; ignores the calibration", "none"},
-      {gint (Interpolation::linear), "Straight line between two samples", "linear"},
-      {gint (Interpolation::cubic), "Catmull-Rom curve through four samples", "cubic"},
-      {gint (Interpolation::lanczos), "Windowed sinc over eight samples", "lanczos"},
-      {gint (Interpolation::nufft),
-          "NUFFT with twofold oversampling; octfft keeps half of the depths", "nufft"},
-      {gint (Interpolation::lanczos16), "Windowed sinc over sixteen samples",
-          "lanczos16"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctInterpolation", values);
-  return type;
-}
-
-static GType
-window_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (WindowFunction::rectangular), "1; narrowest peak, highest side lobes",
-          "rectangular"},
-      {gint (WindowFunction::hann), "0.5 - 0.5 cos(2 pi u), u from 0 to 1", "hann"},
-      {gint (WindowFunction::hamming), "0.54 - 0.46 cos(2 pi u)", "hamming"},
-      {gint (WindowFunction::blackman), "0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)",
-          "blackman"},
-      {gint (WindowFunction::gaussian), "exp(-0.5 ((2 u - 1) / 0.4)^2)", "gaussian"},
-      {gint (WindowFunction::tukey),
-          "1, with a quarter of the window tapered as hann at each end", "tukey"},
-      {gint (WindowFunction::flattop),
-          "Five cosine terms; exact peak heights, widest peak", "flattop"},
-      {gint (WindowFunction::file), "Values in window-file", "file"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctWindowFunction", values);
-  return type;
-}
-
-static GType
-clock_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Clock::none), "No k-clock", "none"},
-      {gint (Clock::interleaved), "Every second sample is a clock sample", "interleaved"},
-      {gint (Clock::consecutive), "The second half of each A-line is the clock channel",
-          "behind"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctClock", values);
-  return type;
-}
-
-static GType
-unit_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Unit::none), "Unknown; depths then have no unit", "none"},
-      {gint (Unit::nanometres), "Nanometres", "nm"},
-      {gint (Unit::micrometres), "Micrometres", "um"},
-      {gint (Unit::metres), "Metres", "m"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctWavelengthUnit", values);
-  return type;
-}
-
-static GType
-background_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (BackgroundMethod::none), "No subtraction", "none"},
-      {gint (BackgroundMethod::frame),
-          "Mean spectrum of the frame itself; also removes a flat interface (by 64 dB), "
-          "which octbackground keeps",
-          "frame"},
-      {gint (BackgroundMethod::rolling), "Mean spectrum of the preceding frames",
-          "rolling"},
-      {gint (BackgroundMethod::file), "Spectrum in background-file", "file"},
-      {gint (BackgroundMethod::automatic),
-          "Background that comes with the stream, as from octfileparse; else none",
-          "auto"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctBackground", values);
-  return type;
-}
-
-/* Properties */
-
-const opencl::PropertyTable<WindowInterpSettings> properties = {
-    {"wavelengths", "Wavelengths",
-        "File (.npy, or text with one number per line) with the wavelength of each "
-        "spectral sample, rising or falling, in any unit",
-        [] (WindowInterpSettings &s) -> std::string & {
-          return s.spectrum.calibration.wavelengths.path;
-        },
-        opencl::playing, &WindowInterpSettings::tables_revision},
-    {"wavelength-min", "First wavelength",
-        "Wavelength of the first sample where wavelengths are evenly spaced, in any "
-        "unit; 0 = not set",
-        [] (WindowInterpSettings &s) -> double & {
-          return s.spectrum.calibration.wavelength_min;
-        },
-        {0, G_MAXDOUBLE}, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"wavelength-max", "Last wavelength",
-        "Wavelength of the last sample where wavelengths are evenly spaced, in the unit "
-        "of wavelength-min; 0 = not set",
-        [] (WindowInterpSettings &s) -> double & {
-          return s.spectrum.calibration.wavelength_max;
-        },
-        {0, G_MAXDOUBLE}, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"wavelength-unit", "Unit of wavelengths",
-        "Unit of wavelengths, wavelength-min and wavelength-max, from which octfft "
-        "computes depth-step of its caps",
-        &WindowInterpSettings::unit, unit_get_type, opencl::playing},
-    {"resample-map", "Resample map",
-        "File with the fractional sample at which each even wavenumber lies",
-        [] (WindowInterpSettings &s) -> std::string & {
-          return s.spectrum.calibration.resample_map.path;
-        },
-        opencl::playing, &WindowInterpSettings::tables_revision},
-    {"chirp", "Chirp",
-        "File with the fractional index of the even wavenumber at each sample, the "
-        "inverse of a resample map; may be raw float32 values such as Thorlabs' "
-        "Chirp.data",
-        [] (WindowInterpSettings &s) -> std::string & {
-          return s.spectrum.calibration.chirp.path;
-        },
-        opencl::playing, &WindowInterpSettings::tables_revision},
-    {"resample-polynomial", "Resample polynomial",
-        "Comma-separated polynomial coefficients of a resample map, constant first, in u "
-        "= 0 at the first wavenumber to 1 at the last",
-        [] (WindowInterpSettings &s) -> std::string & {
-          return s.spectrum.calibration.polynomial;
-        },
-        opencl::playing, &WindowInterpSettings::tables_revision},
-    {"k-clock", "k-clock",
-        "Position of the samples of a k-clock channel, whose fringes resample each "
-        "A-line to even wavenumbers instead of a calibration",
-        [] (WindowInterpSettings &s) -> Clock & { return s.spectrum.clock; },
-        clock_get_type, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"interpolation", "Interpolation", "Interpolation between samples",
-        [] (WindowInterpSettings &s) -> Interpolation & {
-          return s.spectrum.interpolation;
-        },
-        interpolation_get_type, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"window", "Window",
-        "Window over the wavenumbers, scaled by 2 / its sum so that fringes keep their "
-        "amplitude",
-        [] (WindowInterpSettings &s) -> WindowFunction & {
-          return s.spectrum.window.function;
-        },
-        window_get_type, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"window-file", "Window file",
-        "File with the value of the window at each even wavenumber, in any unit, with a "
-        "sum other than 0 (window=file)",
-        [] (WindowInterpSettings &s) -> std::string & {
-          return s.spectrum.window.file.path;
-        },
-        opencl::playing, &WindowInterpSettings::tables_revision},
-    {"window-centre", "Centre of the window",
-        "Centre of the window as a fraction of the spectrum (0 = first wavenumber, 1 = "
-        "last)",
-        [] (WindowInterpSettings &s) -> double & { return s.spectrum.window.centre; },
-        {0, 1}, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"window-width", "Width of the window",
-        "Full width of the window as a fraction of the spectrum, at least 8 samples; the "
-        "window is 0 outside",
-        [] (WindowInterpSettings &s) -> double & { return s.spectrum.window.width; },
-        {0.01, 2}, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"first-sample", "First sample", "First sample of an A-line that is used",
-        [] (WindowInterpSettings &s) -> guint & { return s.spectrum.first_sample; },
-        {0, oct::most_samples - 1}, opencl::playing,
-        &WindowInterpSettings::tables_revision},
-    {"samples", "Samples",
-        "Number of samples of an A-line that are used (0 = all from first-sample on); "
-        "wavelength and background files may have a value for each sample or for each "
-        "used one",
-        [] (WindowInterpSettings &s) -> guint & { return s.spectrum.samples; },
-        {0, oct::most_samples}, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"padded-samples", "Padded samples",
-        "Number of wavenumbers after zero padding, which reduces the depth step (0 = no "
-        "padding)",
-        [] (WindowInterpSettings &s) -> guint & { return s.spectrum.padded_samples; },
-        {0, oct::most_samples}, opencl::playing, &WindowInterpSettings::tables_revision},
-    {"dispersion-a2", "Dispersion, second order",
-        "a2 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
-        [] (WindowInterpSettings &s) -> double & { return s.spectrum.dispersion.a2; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing,
-        &WindowInterpSettings::tables_revision},
-    {"dispersion-a3", "Dispersion, third order",
-        "a3 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
-        [] (WindowInterpSettings &s) -> double & { return s.spectrum.dispersion.a3; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing,
-        &WindowInterpSettings::tables_revision},
-    {"dispersion-phase", "Dispersion phase",
-        "File with the phase of each wavenumber in exp(-i phase), in rad, instead of "
-        "coefficients",
-        [] (WindowInterpSettings &s) -> std::string & {
-          return s.spectrum.dispersion.phase.path;
-        },
-        opencl::playing, &WindowInterpSettings::tables_revision},
-    {"background", "Background",
-        "Background to subtract from each spectrum before resampling",
-        &WindowInterpSettings::background, background_get_type, opencl::playing,
-        &WindowInterpSettings::tables_revision},
-    {"background-file", "Background file",
-        "File with the background at each sample, in units of the samples after "
-        "bit-shift (background=file)",
-        [] (WindowInterpSettings &s) -> std::string & {
-          return s.spectrum.background.path;
-        },
-        opencl::playing, &WindowInterpSettings::tables_revision},
-    {"background-frames", "Background frames",
-        "Maximum number of preceding frames to average; the first frame has its own mean "
-        "subtracted (background=rolling)",
-        &WindowInterpSettings::background_frames, {1, 1024}, opencl::playing},
-    {"settings", "Settings file",
-        "Set properties of this element from a file with one NAME=VALUE per line, as "
-        "written by oct-calibrate",
-        [] (WindowInterpSettings &s) -> std::string & { return s.file; },
-        opencl::playing},
-    {"calibrate", "Calibrate",
-        "Calibrate from the next frame, which must show a mirror, and post the result as "
-        "a message. Set again with the mirror moved to calibrate from both",
-        &WindowInterpSettings::calibrate, opencl::playing,
-        &WindowInterpSettings::calibrations},
-    {"calibrate-same-side", "Mirrors on the same side",
-        "Whether both mirrors of calibrate are on the same side of zero delay, instead "
-        "of one on each side",
-        &WindowInterpSettings::same_side, opencl::playing},
-    {"calibration-folder", "Calibration folder",
-        "Folder where calibrate writes resample-map.npy, dispersion-phase.npy (after two "
-        "mirrors) and settings.txt, a file for settings (empty = not written)",
-        &WindowInterpSettings::calibration_folder, opencl::playing},
-    {"bit-shift", "Bit shift",
-        "Number of bits by which integer samples are first shifted right, for cameras "
-        "that send 12 bits in the upper part of 16 (ignored for float samples)",
-        &WindowInterpSettings::bit_shift, {0, 31}, opencl::playing},
-    {"full-scale", "Full scale",
-        "Value of integer samples after bit-shift from which they count as saturated and "
-        "cause a warning, such as 4095 for 12 bits in the lower part of 16 (0 = maximum "
-        "of the format)",
-        &WindowInterpSettings::full_scale, {0, G_MAXUINT}, opencl::playing},
-};
-
 /* Caps */
-
-static void
-append_structure (GstCaps *caps, GstStructure *structure)
-{
-  gst_caps_append_structure_full (caps, structure,
-      gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr));
-}
-
-static void
-copy_layout (GstStructure *to, const GstStructure *from)
-{
-  bool from_video = gst_structure_has_name (from, "video/x-raw");
-  bool to_video = gst_structure_has_name (to, "video/x-raw");
-
-  for (const auto &field : layout_fields) {
-    const GValue *value =
-        gst_structure_get_value (from, from_video ? field.video : field.oct);
-    if (value)
-      gst_structure_set_value (to, to_video ? field.video : field.oct, value);
-  }
-}
-
-/* Returns a new structure for the output caps. */
-static GstStructure *
-new_output_structure (const WindowInterpSettings &settings)
-{
-  GstStructure *output =
-      gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING, "wavenumber",
-          "format", G_TYPE_STRING, settings.complex () ? "CF32LE" : "F32LE", nullptr);
-  if (settings.spectrum.gridded ())
-    gst_structure_set (output, "oversampling", G_TYPE_INT,
-        gint (settings.spectrum.oversampling ()), nullptr);
-  return output;
-}
-
-/* Changes a fixed number of samples. Removes a range or a list, which allows any
- * number. */
-static void
-change_samples (GstStructure *structure, const char *field,
-    const std::function<gint64 (gint)> &changed)
-{
-  gint samples;
-  if (!gst_structure_get_int (structure, field, &samples)) {
-    gst_structure_remove_field (structure, field);
-    return;
-  }
-  gint64 other = std::clamp<gint64> (changed (samples), 1, G_MAXINT);
-  gst_structure_set (structure, field, G_TYPE_INT, gint (other), nullptr);
-}
-
-static void
-append_outputs (
-    GstCaps *caps, const GstStructure *input, const WindowInterpSettings &settings)
-{
-  GstStructure *output = new_output_structure (settings);
-  copy_layout (output, input);
-  if (!settings.spectrum.keeps_samples ())
-    change_samples (output, "samples",
-        [&] (gint samples) { return gint64 (settings.spectrum.points_of (samples)); });
-  append_structure (caps, output);
-}
-
-/* Appends no caps if downstream needs a format that these settings do not produce. */
-static void
-append_inputs (
-    GstCaps *caps, const GstStructure *output, const WindowInterpSettings &settings)
-{
-  GstStructure *made = new_output_structure (settings);
-  gboolean wanted = gst_structure_can_intersect (made, output)
-                    && (settings.spectrum.gridded ()
-                        || !gst_structure_has_field (output, "oversampling"));
-  gst_structure_free (made);
-  if (!wanted)
-    return;
-
-  GstCaps *inputs = gst_static_pad_template_get_caps (&sink_template);
-  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
-    GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, n));
-    copy_layout (input, output);
-    if (!settings.spectrum.keeps_samples ())
-      gst_structure_remove_field (
-          input, gst_structure_has_name (input, "video/x-raw") ? "width" : "samples");
-    append_structure (caps, input);
-  }
-  gst_caps_unref (inputs);
-}
 
 static GstCaps *
 gst_oct_window_interp_transform_caps (
@@ -679,18 +232,15 @@ gst_oct_window_interp_transform_caps (
 {
   const WindowInterpSettings settings =
       GST_OCT_WINDOW_INTERP (base)->settings->current ();
-  GstCaps *result = gst_caps_new_empty ();
-
-  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
-    const GstStructure *structure = gst_caps_get_structure (caps, n);
-    if (direction == GST_PAD_SINK)
-      append_outputs (result, structure, settings);
-    else
-      append_inputs (result, structure, settings);
-  }
-  result = opencl::filtered_caps (result, filter);
-  GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);
-  return result;
+  return oct::each_of_caps (
+      caps,
+      [&] (GstCaps *others, const GstStructure *structure) {
+        if (direction == GST_PAD_SINK)
+          oct::append_spectra_outputs (others, structure, settings);
+        else
+          oct::append_spectra_inputs (others, &sink_template, structure, settings);
+      },
+      filter);
 }
 
 /* Adds the wavenumber step and the refractive index to the output caps, if known. */
@@ -707,11 +257,8 @@ gst_oct_window_interp_fixate_caps (
   const SpectrumShape shape =
       GST_OCT_WINDOW_INTERP (base)->settings->current ().shape_of (samples);
   others = gst_caps_make_writable (others);
-  for (const auto &[field, value] : {std::pair ("wavenumber-step", shape.step),
-           std::pair ("refractive-index", shape.refractive_index)}) {
-    if (value > 0)
-      gst_caps_set_simple (others, field, G_TYPE_DOUBLE, value, nullptr);
-  }
+  oct::set_known (gst_caps_get_structure (others, 0),
+      {{"wavenumber-step", shape.step}, {"refractive-index", shape.refractive_index}});
   return others;
 }
 
@@ -729,22 +276,12 @@ gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gs
 
 /* Tables and kernels */
 
-static oct::SpectrumSettings
-spectrum_of (const WindowInterpSettings &settings)
-{
-  oct::SpectrumSettings spectrum = settings.spectrum;
-  spectrum.background_from_file = settings.background == BackgroundMethod::file;
-  spectrum.background_of_stream = settings.subtracts_stream_background ();
-  spectrum.shift = settings.bit_shift;
-  return spectrum;
-}
-
 static bool
 load_tables (const WindowInterpWork &work, const WindowInterpSettings &settings,
     oct::SpectrumTables &tables, GError **error)
 {
   return oct::spectrum_tables_load (
-      spectrum_of (settings), work.samples, work.shape.complex, tables, error);
+      settings.tables_settings (), work.samples, work.shape.complex, tables, error);
 }
 
 static oct::SampleFormat
@@ -806,27 +343,6 @@ create_mean (GstOctWindowInterp *self, WindowInterpWork &work,
   return work.mean->create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
       sample_format (work, settings), settings.spectrum.used_of (work.samples).used,
       work.lines, rolling ? settings.background_frames : 0, error);
-}
-
-/* Returns whether the mean of earlier frames is not valid for the new settings. */
-static bool
-restarts_mean (const WindowInterpSettings &before, const WindowInterpSettings &after)
-{
-  return before.background != after.background || before.bit_shift != after.bit_shift
-         || before.background_frames != after.background_frames
-         || before.spectrum.first_sample != after.spectrum.first_sample
-         || before.spectrum.samples != after.spectrum.samples
-         || before.spectrum.clock != after.spectrum.clock;
-}
-
-static GstCaps *
-outputs_of (GstBaseTransform *base, const WindowInterpSettings &settings)
-{
-  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
-  GstCaps *outputs = gst_caps_new_empty ();
-  append_outputs (outputs, gst_caps_get_structure (input, 0), settings);
-  gst_caps_unref (input);
-  return outputs;
 }
 
 /* Counts saturated samples, including those of a k-clock. */
@@ -895,9 +411,7 @@ prepare_downstream (GstOctWindowInterp *self, const WindowInterpWork &work)
   oct::AnnouncedSpectra spectra = {
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.stage.get (),
       work.lines};
-  GstQuery *query = oct::new_announcement_query (spectra);
-  gst_pad_peer_query (GST_BASE_TRANSFORM_SRC_PAD (self), query);
-  gst_query_unref (query);
+  oct::ask_peer (GST_BASE_TRANSFORM_SRC_PAD (self), spectra);
   return spectra.fused;
 }
 
@@ -937,19 +451,23 @@ static void
 gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
-  GstBaseTransform *base = GST_BASE_TRANSFORM (filter);
   WindowInterpWork *work = self->work;
   auto makes = [&] (const WindowInterpSettings &wanted) {
     return wanted.shape_of (work->samples) == work->shape;
   };
   auto accept = [&] (const WindowInterpSettings &wanted, GError **error) {
     oct::SpectrumTables tables;
+    auto outputs = [&] (GstCaps *input) {
+      return oct::each_of_caps (
+          input, [&] (GstCaps *others, const GstStructure *structure) {
+            oct::append_spectra_outputs (others, structure, wanted);
+          });
+    };
     bool same = wanted.tables_revision == work->settings.tables_revision
                 || self->prepared->matches (*work, wanted);
     if (!oct::settings_file_check (GST_ELEMENT (self), wanted.file, error)
         || (!same && !load_tables (*work, wanted, tables, error))
-        || (!makes (wanted)
-            && !opencl::is_accepted_downstream (base, outputs_of (base, wanted), error)))
+        || (!makes (wanted) && !oct::renegotiate (self, outputs, error)))
       return false;
     if (!same)
       work->next_tables = std::move (tables);
@@ -967,8 +485,8 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
                });
   };
 
-  if (work && self->settings->update (accept, ready) && !makes (*work->next))
-    gst_base_transform_reconfigure_src (base);
+  if (work)
+    self->settings->update (accept, ready);
 }
 
 /* Uses the prepared stage if there are no tables. */
@@ -994,7 +512,7 @@ apply_changes (GstOctWindowInterp *self, GError **error)
       && !(make_reader (self, work, *work.next, error)
            && set_stage (self, *work.next, work.next_tables, error)))
     return FALSE;
-  if (restarts_mean (work.settings, *work.next)
+  if (work.settings.restarts_mean (*work.next)
       && !create_mean (self, work, *work.next, error))
     return FALSE;
   work.settings = *work.next;
@@ -1099,7 +617,7 @@ gst_oct_window_interp_open (GstOpenCLFilter *filter, GError **error)
 {
   WindowInterpSettings settings = GST_OCT_WINDOW_INTERP (filter)->settings->committed ();
   return oct::settings_file_check (GST_ELEMENT (filter), settings.file, error)
-         && oct::spectrum_settings_check (spectrum_of (settings), error);
+         && oct::spectrum_settings_check (settings.tables_settings (), error);
 }
 
 static void
@@ -1158,9 +676,7 @@ gst_oct_window_interp_set_formats (
   work.input = oct::parse_spectra (input, &work.samples, &work.lines);
   const CapsFormat *made = oct::parse_spectra (output, &work.shape.points, &lines);
   if (!work.input || !made) {
-    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "unsupported caps, expected spectra");
-    return FALSE;
+    return REFUSE_FORMAT (error, "unsupported caps, expected spectra");
   }
   if (!oct::check_samples (work.samples, error))
     return FALSE;
@@ -1172,48 +688,6 @@ gst_oct_window_interp_set_formats (
           work.input->integer ? work.input->unpacking () : nullptr, error))
     return FALSE;
   return adopt_settings (self, error);
-}
-
-/* Width of a mirror's peak in theory */
-
-/* Returns the source's spectrum at each even wavenumber, times `window`; empty if the
- * spectrum is unknown. background-file shows it, as it is recorded without a sample. */
-static std::vector<double>
-windowed_spectrum (const WindowInterpSettings &settings, const oct::Samples &samples,
-    std::vector<double> window)
-{
-  std::vector<double> spectrum, map;
-  if (settings.background != BackgroundMethod::file
-      || !oct::values_file_load_used (
-          settings.spectrum.background, samples, spectrum, nullptr)
-      || (!settings.is_clocked ()
-          && settings.spectrum.interpolation != Interpolation::none
-          && !oct::calibration_load (
-              settings.spectrum.calibration, samples, map, nullptr)))
-    return {};
-  for (gsize m = 0; m < window.size (); m++) {
-    const double place = map.empty () ? double (m) : map[m];
-    const gsize before = std::min (gsize (place), spectrum.size () - 2);
-    window[m] *= spectrum[before]
-                 + (place - double (before)) * (spectrum[before + 1] - spectrum[before]);
-  }
-  return window;
-}
-
-static oct::PeakWidths
-widths_of (const WindowInterpSettings &settings, guint samples)
-{
-  const oct::Samples used = settings.spectrum.used_of (samples);
-  const gsize points =
-      settings.spectrum.points_of (samples) / settings.spectrum.oversampling ();
-  const std::vector<double> window =
-      oct::scaled_window_function (settings.spectrum.window, used.used);
-  const std::vector<double> spectrum = windowed_spectrum (settings, used, window);
-  oct::PeakWidths widths;
-  widths.window = oct::transform_width (window, points);
-  if (!spectrum.empty ())
-    widths.spectrum = oct::transform_width (spectrum, points);
-  return widths;
 }
 
 /* Answers a query of octsignal. Any thread may call it. */
@@ -1230,7 +704,7 @@ answer_widths (GstOctWindowInterp *self, oct::PeakWidths &widths)
   KnownWidths &last = *self->widths;
   const std::lock_guard<std::mutex> guard (last.mutex);
   if (last.samples != samples || last.tables_revision != settings.tables_revision)
-    last.widths = widths_of (settings, samples);
+    last.widths = settings.widths_of (samples);
   last.samples = samples;
   last.tables_revision = settings.tables_revision;
   widths = last.widths;
@@ -1242,7 +716,7 @@ gst_oct_window_interp_query (
     GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
 {
   oct::PeakWidths *widths =
-      direction == GST_PAD_SRC ? oct::peak_widths_of (query) : nullptr;
+      direction == GST_PAD_SRC ? oct::asked_by<oct::PeakWidths> (query) : nullptr;
   if (widths)
     return answer_widths (GST_OCT_WINDOW_INTERP (base), *widths);
   return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
@@ -1250,12 +724,6 @@ gst_oct_window_interp_query (
 }
 
 /* The work */
-
-static bool
-is_aligned (const GstOpenCLFrame *frame, gsize bytes)
-{
-  return frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0;
-}
 
 static bool
 wants_calibration (const GstOctWindowInterp *self)
@@ -1278,11 +746,21 @@ calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
     return true;
   self->calibrations = settings.calibrations;
   if (!oct::background_load (
-          spectrum_of (settings), work.samples, request.background, error))
+          settings.tables_settings (), work.samples, request.background, error))
     return false;
   return self->calibration->enqueue (GST_ELEMENT (self),
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
       sample_format (work, settings), spectra, request, queue, error);
+}
+
+/* Enqueues the work that follows the order of the frames: calibration and means. */
+static bool
+find_background (GstOctWindowInterp *self, oct::PendingSpectra &spectra,
+    cl_command_queue queue, GError **error)
+{
+  const WindowInterpWork &work = *self->work;
+  return calibrate_if_wanted (self, spectra.raw, queue, error)
+         && (!work.mean || work.mean->update (spectra.raw, queue, spectra.mean, error));
 }
 
 static gboolean
@@ -1293,24 +771,11 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   WindowInterpWork &work = *self->work;
   gsize point = (work.shape.complex ? 2 : 1) * sizeof (cl_float);
 
-  if (!is_aligned (output, point)) {
-    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "the output buffer begins at byte %" G_GSIZE_FORMAT
-        ", expected a multiple of %" G_GSIZE_FORMAT,
-        output->offset[0], point);
-    return FALSE;
-  }
-
-  oct::RawSpectra spectra = {};
-  std::shared_ptr<cl::Buffer> mean;
-  if (!read_spectra (work, input, queue, spectra, error)
-      || !calibrate_if_wanted (self, spectra, queue, error))
-    return FALSE;
-  if (work.mean && !work.mean->update (spectra, queue, mean, error))
-    return FALSE;
-  return work.stage->enqueue (queue, spectra,
-      mean ? oct::BackgroundSpectrum{(*mean) (), 0} : work.stage->background (),
-      output->data, output->offset[0] / sizeof (cl_float), error);
+  oct::PendingSpectra spectra = {work.stage, {}, nullptr};
+  return oct::check_frame_alignment (output, point, error)
+         && read_spectra (work, input, queue, spectra.raw, error)
+         && find_background (self, spectra, queue, error)
+         && spectra.make (queue, output->data, output->offset[0], error);
 }
 
 /* --- deferring the work to a directly following octfft --- */
@@ -1330,16 +795,14 @@ can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
  * frames, even if the spectra are computed later or never. */
 static gboolean
 enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
-    oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> &mean, cl_event *event,
-    GError **error)
+    oct::PendingSpectra &spectra, cl_event *event, GError **error)
 {
   WindowInterpWork &work = *self->work;
-  if (!read_spectra (work, raw, raw->queue, spectra, error))
+  if (!read_spectra (work, raw, raw->queue, spectra.raw, error))
     return FALSE;
-  if (!work.mean && !spectra.is_read && !wants_calibration (self))
+  if (!work.mean && !spectra.raw.is_read && !wants_calibration (self))
     return TRUE;
-  bool enqueued = calibrate_if_wanted (self, spectra, raw->queue, error)
-                  && (!work.mean || work.mean->update (spectra, raw->queue, mean, error));
+  const bool enqueued = find_background (self, spectra, raw->queue, error);
   GstOpenCLFrame read = *raw;
   return gst_opencl_frames_unmap (
              raw->queue, &read, nullptr, event, enqueued ? error : nullptr)
@@ -1354,19 +817,16 @@ defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *
   WindowInterpWork &work = *self->work;
   cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame raw;
-  oct::RawSpectra spectra = {};
-  std::shared_ptr<cl::Buffer> mean;
+  auto spectra = std::make_shared<oct::PendingSpectra> ();
+  spectra->stage = work.stage;
 
   if (!gst_opencl_frame_map (&raw,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
           work.input->line_bytes (work.samples) * work.lines, input, queue, GST_MAP_READ,
           error)
-      || !enqueue_at_once (self, &raw, spectra, mean, event, error))
+      || !enqueue_at_once (self, &raw, *spectra, event, error))
     return FALSE;
-  GstOctDeferredSpectra *deferred =
-      gst_oct_deferred_spectra_new (work.stage, &raw, spectra, mean);
-  gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
-  g_object_unref (deferred);
+  oct::DeferredSpectra::defer (filter, spectra, &raw, output);
   return TRUE;
 }
 
@@ -1388,12 +848,13 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
 
 /* The element defers work, but merges none. */
 static const GstOpenCLDeferral deferral = {
-    gst_oct_deferred_spectra_get_type, nullptr, nullptr};
+    oct::DeferredSpectra::get_type, nullptr, nullptr};
 
 static void
 gst_oct_window_interp_init (GstOctWindowInterp *self)
 {
-  self->settings = new opencl::Settings<WindowInterpSettings> (self, properties);
+  self->settings =
+      new opencl::Settings<WindowInterpSettings> (self, oct::window_interp_properties);
   self->preparation = new opencl::Preparation;
   self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;
@@ -1406,22 +867,18 @@ gst_oct_window_interp_init (GstOctWindowInterp *self)
 static void
 gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOctWindowInterp::settings,
       &GstOctWindowInterp::preparation, &GstOctWindowInterp::work,
       &GstOctWindowInterp::prepared, &GstOctWindowInterp::calibration,
-      &GstOctWindowInterp::widths> (klass, properties);
+      &GstOctWindowInterp::widths> (klass, oct::window_interp_properties);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT resampling and windowing",
-      "Filter/Effect/Video",
+  oct::describe_element (klass, &sink_template, &src_template,
+      "OCT resampling and windowing", "Filter/Effect/Video",
       "Resamples raw OCT spectra to even wavenumbers and applies a window, on an OpenCL "
-      "device",
-      "The gst-opencl developers");
+      "device");
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
   transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;

@@ -7,7 +7,6 @@
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/opencl.h>
 
 #include <array>
 

@@ -14,11 +14,7 @@ sum_group (local float *sums, float value)
 {
   const uint item = get_local_id (0);
   sums[item] = value;
-  for (uint apart = GROUP / 2; apart > 0; apart /= 2) {
-    WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
-    if (item < apart)
-      sums[item] += sums[item + apart];
-  }
+  SUM_OF_GROUP (sums, item)
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
 }
 
@@ -96,11 +92,6 @@ sum_of_light (Source from, int begin, int end)
     sum += signal_at (from, depth) * from.gains[depth];
   return sum;
 }
-
-/* Ends of an A-line: of all light, and of the depths whose coefficient is output */
-typedef struct {
-  int light, shown;
-} Ends;
 
 Ends
 ends_of (Source from, Line of, local int *last)

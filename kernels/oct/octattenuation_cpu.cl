@@ -54,18 +54,6 @@ load_row (Floats *row, global const INPUT *line, int begin, int count, int depth
   }
 }
 
-/* Returns the number of depths in the window of each lane from `depth` on. */
-INLINED Floats
-summed_depths (int depth, int depths, int window)
-{
-  const int above = (window - 1) / 2;
-  const INTS middle = depth + LOAD (0, lane_numbers);
-  const INTS below = middle + window - above;
-  const INTS end = below < depths ? below : (INTS)depths;
-  const INTS first = middle > above ? middle - above : (INTS)0;
-  return TO_FLOATS (end > first ? end - first : (INTS)1);
-}
-
 /* A-lines to average, and the window */
 typedef struct {
   global const INPUT *values;
@@ -105,20 +93,6 @@ average_block (Lines of, int begin, int first_line, Floats (*tile)[TILE_VECTORS]
   }
 }
 #endif
-
-/* Stores the first `count` values of the vector. */
-INLINED void
-store_values (global float *to, Floats values, int count)
-{
-  if (count >= LANES) {
-    STORE_UNALIGNED (Floats, to, values);
-    return;
-  }
-  float each[LANES];
-  STORE (values, 0, each);
-  for (int k = 0; k < count; k++)
-    to[k] = each[k];
-}
 
 /* A-line to read */
 typedef struct {
@@ -191,11 +165,6 @@ sum_of_light (Source from, int begin, int end)
     sum += signals_at (from, depth, end - depth) * gains_at (from, depth, end - depth);
   return sum_of_lanes (sum);
 }
-
-/* Ends of an A-line: of all light, and of the depths whose coefficient is output */
-typedef struct {
-  int light, shown;
-} Ends;
 
 INLINED Ends
 ends_of (Source from, Line of)

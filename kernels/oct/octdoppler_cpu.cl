@@ -96,18 +96,6 @@ clear_pair (Sums *sums)
     sums->real[n] = sums->imaginary[n] = sums->power[n] = 0.0f;
 }
 
-/* Returns the number of depths that each sum of the vector from `depth` on covers. */
-INLINED Floats
-summed_depths (int depth, int depths, int window_depths)
-{
-  const int above = (window_depths - 1) / 2;
-  const INTS middle = depth + LOAD (0, lane_numbers);
-  const INTS below = middle + window_depths - above;
-  const INTS end = below < depths ? below : (INTS)depths;
-  const INTS first = middle > above ? middle - above : (INTS)0;
-  return TO_FLOATS (end > first ? end - first : (INTS)1);
-}
-
 /* Returns the n-th vector of flow of a block from depth `begin` on. `summed` is the
  * number of pairs of the window that lie inside the B-scan. */
 INLINED Floats
@@ -156,19 +144,10 @@ typedef struct {
   ulong stride;
 } Output;
 
-/* Stores the first `count` values of the vector. */
 INLINED void
 put (Output output, int line, int n, Floats flow, int count)
 {
-  global float *to = output.flow + line * output.stride + n * LANES;
-  if (count >= LANES) {
-    STORE_UNALIGNED (Floats, to, flow);
-    return;
-  }
-  float each[LANES];
-  STORE (flow, 0, each);
-  for (int k = 0; k < count; k++)
-    to[k] = each[k];
+  store_values (output.flow + line * output.stride + n * LANES, flow, count);
 }
 #endif
 

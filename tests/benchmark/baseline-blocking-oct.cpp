@@ -7,6 +7,7 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <cmath>
 

@@ -9,6 +9,7 @@
 #include <gst/opencl/libraries.h>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #ifdef HAVE_CLBLAST
 #include <clblast_c.h>

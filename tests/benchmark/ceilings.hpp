@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <gst/opencl/gstopenclcontext.h>
+
 #include "result.hpp"
 #include "statistics.hpp"
 

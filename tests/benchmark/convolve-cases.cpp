@@ -11,6 +11,7 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/npyfile.hpp>
 #include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclkernel.h>
 
 #include <cstring>
 #include <fstream>

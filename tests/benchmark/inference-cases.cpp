@@ -12,6 +12,7 @@
 #include "keyingchain.hpp"
 
 #include <gst/inference/network.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace bench {
 namespace {

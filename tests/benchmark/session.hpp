@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <gst/opencl/gstopenclcontext.h>
+
 #include "ceilings.hpp"
 #include "earlier.hpp"
 #include "options.hpp"

@@ -7,6 +7,8 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclkernel.h>
 
 using fuzz::promise;
 

@@ -15,6 +15,7 @@
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <algorithm>
 #include <cmath>

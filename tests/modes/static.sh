@@ -44,6 +44,7 @@ check_matrix () {
 
 check layout "$root/tests/static/format.sh" "$root"
 check shellcheck "$root/tests/static/shell.sh" "$root"
+check "system headers" "$root/tests/static/platform.sh" "$root"
 check symbols "$root/tests/check/libs/symbols.sh" "$build/gst/opencl/libgstopencl-1.0.so"
 check hardening check_hardening
 check "hardening of a package" check_package

@@ -3,20 +3,16 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "alignment.hpp"
-#include "widekernels.hpp"
-
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
 
 #include <cmath>
 #include <vector>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 namespace oct {
 namespace {
 const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octalign.cl";
 
 const guint fractions = 128; /* of a bin or an A-line */
-const gsize largest_group = 64, cpu_width = 8;
 
 /* A shift is a mean over many grains of speckle, so a part of the A-lines is enough: few
  * for whole bins, more for fractions. */
@@ -33,20 +29,6 @@ struct Shift {
   cl_float2 axial_taps[2 * Alignment::reach], lateral_taps[2 * Alignment::reach];
 };
 } // namespace
-
-bool
-resize_buffer (GstOpenCLContext *context, gsize wanted, cl::Buffer &buffer, gsize &bytes,
-    GError **error)
-{
-  if (wanted == bytes)
-    return true;
-  bytes = 0;
-  buffer = cl::Buffer ();
-  if (wanted > 0 && !opencl::make_buffer (context, wanted, buffer, error))
-    return false;
-  bytes = wanted;
-  return true;
-}
 
 /* Windowed sinc (Kaiser). Its error is -50 dB for spectra with a Hann window. A larger
  * beta increases it at the ends of the spectrum, a smaller one in the middle. */
@@ -65,26 +47,23 @@ Alignment::create_weights (GstOpenCLContext *context, GError **error)
       values.push_back (cl_float (sinc * window));
     }
   }
-  weights = opencl::make_table (
-      context, values.data (), values.size () * sizeof values[0], error);
-  return weights () != nullptr;
+  return opencl::make_table (context, values, weights, error);
 }
 
 bool
 Alignment::create (GstOpenCLContext *context, guint repeats, GError **error)
 {
-  const bool cpu = opencl::is_cpu (context);
-  group = cpu ? 1 : largest_group;
-  width = cpu ? cpu_width : 1;
+  widths = Widths::of_device (context);
   const std::string options =
-      "-DGROUP=" + std::to_string (group) + " -DREACH=" + std::to_string (reach)
+      "-DGROUP=" + std::to_string (widths.group) + " -DREACH=" + std::to_string (reach)
       + " -DFRACTIONS=" + std::to_string (fractions)
-      + " -DWIDEST=" + std::to_string (width) + Repeats::options (repeats);
-  return create_wide_kernels (context, kernels, options, width,
-             {{correlate_lags, "correlate", width}, {align_depths, "align_depths", width},
-                 {align_lines, "align_lines", width}, {find_shift, "find_shift", 1},
-                 {refine_shift, "refine_shift", 1}},
+      + " -DWIDEST=" + std::to_string (widths.width) + Repeats::options (repeats);
+  return opencl::create_kernels (context, kernels, options + width_option (widths.width),
+             {{correlate_lags, "correlate"}, {align_depths, "align_depths"},
+                 {align_lines, "align_lines"}},
              error)
+         && opencl::create_kernels (context, kernels, options + width_option (1),
+             {{find_shift, "find_shift"}, {refine_shift, "refine_shift"}}, error)
          && create_weights (context, error);
 }
 
@@ -98,14 +77,11 @@ Alignment::resize (GstOpenCLContext *context, guint repeats, gsize depths, gsize
   const gsize frame = depths * lines * sizeof (cl_float2);
   const bool any = limits.any ();
   in_force = limits;
-  return resize_buffer (context, any ? (repeats - 1) * rows * sizeof (Correlation) : 0,
-             sums, sums_bytes, error)
-         && resize_buffer (
-             context, any ? repeats * sizeof (Shift) : 0, shifts, shifts_bytes, error)
-         && resize_buffer (context, limits.axial > 0 ? repeats * frame : 0,
-             moved_in_depth, depth_bytes, error)
-         && resize_buffer (context, limits.lateral > 0 ? repeats * frame : 0, moved_aside,
-             aside_bytes, error);
+  return sums.resize (
+             context, any ? (repeats - 1) * rows * sizeof (Correlation) : 0, error)
+         && shifts.resize (context, any ? repeats * sizeof (Shift) : 0, error)
+         && moved_in_depth.resize (context, limits.axial > 0 ? repeats * frame : 0, error)
+         && moved_aside.resize (context, limits.lateral > 0 ? repeats * frame : 0, error);
 }
 
 /* Returns A-lines that are evenly spaced. Those whose neighbours at the lags of this
@@ -129,9 +105,9 @@ Alignment::correlate (
   const Lines lines = lines_of (stage, from.lines, lateral);
   const gsize lags =
       stage == Stage::whole ? (2 * axial + 1) * (2 * lateral + 1) : 2 * reach + 1;
-  return correlate_lags.launch_groups (queue, lags * lines.used * (from.count - 1), group,
-      error, from, cl_uint (stage), axial, lateral, lines.used, lines.first, lines.step,
-      shifts (), sums ());
+  return correlate_lags.launch_groups (queue, lags * lines.used * (from.count - 1),
+      widths.group, error, from, cl_uint (stage), axial, lateral, lines.used, lines.first,
+      lines.step, shifts (), sums ());
 }
 
 bool
@@ -140,7 +116,7 @@ Alignment::find_whole (const Repeats &from, cl_command_queue queue, GError **err
   const cl_uint axial = std::min (in_force.axial, from.depths - 1);
   const cl_uint lateral = std::min (in_force.lateral, from.lines - 1);
   return correlate (from, Stage::whole, queue, error)
-         && find_shift.launch_groups (queue, from.count - 1, group, error, sums (),
+         && find_shift.launch_groups (queue, from.count - 1, widths.group, error, sums (),
              lines_of (Stage::whole, from.lines, lateral).used, axial, lateral,
              shifts ());
 }
@@ -151,9 +127,9 @@ Alignment::refine (
 {
   const cl_uint lateral = std::min (in_force.lateral, from.lines - 1);
   return correlate (from, stage, queue, error)
-         && refine_shift.launch_groups (queue, from.count - 1, group, error, sums (),
-             lines_of (stage, from.lines, lateral).used, cl_uint (stage), cl_uint (most),
-             weights (), shifts ());
+         && refine_shift.launch_groups (queue, from.count - 1, widths.group, error,
+             sums (), lines_of (stage, from.lines, lateral).used, cl_uint (stage),
+             cl_uint (most), weights (), shifts ());
 }
 
 /* The shift across A-lines is found after the alignment in depth, and the other way round
@@ -165,7 +141,7 @@ Alignment::align (
   const cl_uint begin =
       Repeats::are_listed (from.count) ? 1 : 0; /* the first one stays */
   const cl_uint rows = from.lines * (from.count - begin);
-  const gsize columns = (from.depths + width - 1) / width;
+  const gsize columns = (from.depths + widths.width - 1) / widths.width;
   const Repeats *present = &from;
   const Repeats in_depth = from.moved_to (moved_in_depth ());
 

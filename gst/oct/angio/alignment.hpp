@@ -5,8 +5,9 @@
 #pragma once
 
 #include "repeats.hpp"
+#include "widekernels.hpp"
 
-#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 namespace oct {
 /* Finds the shift of each repeat on the device, see octalign.cl. It stays there. */
@@ -23,7 +24,6 @@ public:
 
   /* Builds the kernels with the options of Repeats. */
   bool create (GstOpenCLContext *context, guint repeats, GError **error);
-  void release () { *this = Alignment (); }
   /* Allocates memory for repeats of this size. All enqueued work must have finished. */
   bool resize (GstOpenCLContext *context, guint repeats, gsize depths, gsize lines,
       const Limits &limits, GError **error);
@@ -52,16 +52,11 @@ private:
       GError **error);
 
   Limits in_force;
-  gsize group = 1, width = 1; /* work-items per work-group, depths per work-item */
+  Widths widths;
   opencl::Kernel correlate_lags, find_shift, refine_shift, align_depths, align_lines;
-  cl::Buffer weights; /* of the interpolation, for each fraction of a bin */
-  cl::Buffer sums;    /* correlation of each A-line at each lag */
-  cl::Buffer shifts;  /* of each repeat, with the weights that interpolate it */
-  cl::Buffer moved_in_depth, moved_aside; /* all repeats */
-  gsize sums_bytes = 0, shifts_bytes = 0, depth_bytes = 0, aside_bytes = 0;
+  cl::Buffer weights;        /* of the interpolation, for each fraction of a bin */
+  opencl::WorkBuffer sums;   /* correlation of each A-line at each lag */
+  opencl::WorkBuffer shifts; /* of each repeat, with the weights that interpolate it */
+  opencl::WorkBuffer moved_in_depth, moved_aside; /* all repeats */
 };
-
-/* Reallocates a buffer if its size changes, and frees it if it is not needed. */
-bool resize_buffer (GstOpenCLContext *context, gsize wanted, cl::Buffer &buffer,
-    gsize &bytes, GError **error);
 } // namespace oct

@@ -3,18 +3,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "flowfilter.hpp"
-
-#include "alignment.hpp"
-#include "widekernels.hpp"
-
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 namespace oct {
 namespace {
 const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octflow.cl";
-
-const gsize largest_group = 64, cpu_width = 8;
 
 /* The noise floor is a low quantile of the mean powers of tiles. Tiles are wide and thin,
  * to fit into air above or darkness below the sample. Each has many values, so that its
@@ -38,18 +31,17 @@ struct Tiles {
 bool
 FlowFilter::create (GstOpenCLContext *context, GError **error)
 {
-  const bool cpu = opencl::is_cpu (context);
-  group = cpu ? 1 : largest_group;
-  width = cpu ? cpu_width : 1;
+  const Widths widths = Widths::of_device (context);
+  group = widths.group;
   const std::string options =
-      "-DGROUP=" + std::to_string (group) + " -DWIDEST=" + std::to_string (width);
-  return create_wide_kernels (context, kernels, options, width,
-             {{tile_powers, "tile_powers", width}, {noise_floor, "noise_floor", 1},
-                 {threshold, "apply_threshold", 1},
-                 {wide_threshold, "apply_threshold", width},
-                 {resolve, "resolve_projections", width}},
-             error)
-         && opencl::make_buffer (context, sizeof (cl_float), noise, error);
+      "-DGROUP=" + std::to_string (group) + " -DWIDEST=" + std::to_string (widths.width);
+  return opencl::create_kernels (context, kernels, options + width_option (widths.width),
+             {{tile_powers, "tile_powers"}, {resolve, "resolve_projections"}}, error)
+         && noise_floor.create (
+             context, kernels, "noise_floor", options + width_option (1), error)
+         && threshold.create (
+             context, kernels, "apply_threshold", options, widths.width, error)
+         && noise.resize (context, sizeof (cl_float), error);
 }
 
 bool
@@ -59,10 +51,9 @@ FlowFilter::resize (GstOpenCLContext *context, gsize wanted_depths, gsize wanted
   depths = wanted_depths;
   lines = wanted_lines;
   const Tiles grid (depths, lines);
-  return resize_buffer (context, grid.rows * grid.columns * sizeof (cl_float), tiles,
-             tiles_bytes, error)
-         && resize_buffer (context, resolves ? depths * lines * sizeof (cl_float) : 0,
-             unresolved, unresolved_bytes, error);
+  return tiles.resize (context, grid.rows * grid.columns * sizeof (cl_float), error)
+         && unresolved.resize (
+             context, resolves ? depths * lines * sizeof (cl_float) : 0, error);
 }
 
 bool
@@ -90,11 +81,9 @@ FlowFilter::apply (const Limits &limits, const GstOpenCLFrame &powers,
     return resolve.launch_groups (queue, lines, group, error, unresolved (), powers.data,
         from, cl_uint (depths), cl_uint (lines), noise (), limits.least_power,
         limits.least_snr, limits.ratio, cl_uint (limits.relative), to->data, offset);
-  const bool is_wide = depths % width == 0;
-  opencl::Kernel &kernel = is_wide ? wide_threshold : threshold;
   return !limits.any ()
-         || kernel.launch (queue, is_wide ? depths / width : depths, lines, error,
-             powers.data, from, cl_uint (depths), cl_uint (lines), noise (),
-             limits.least_power, limits.least_snr, to->data, offset);
+         || threshold.launch (queue, depths, lines, error, powers.data, from,
+             cl_uint (depths), cl_uint (lines), noise (), limits.least_power,
+             limits.least_snr, to->data, offset);
 }
 } // namespace oct

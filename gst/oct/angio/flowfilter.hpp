@@ -4,9 +4,10 @@
  */
 #pragma once
 
+#include "widekernels.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace oct {
 /* Sets values of an angiogram to 0 that are no flow, see octflow.cl */
@@ -23,7 +24,6 @@ public:
   };
 
   bool create (GstOpenCLContext *context, GError **error);
-  void release () { *this = FlowFilter (); }
   bool resize (GstOpenCLContext *context, gsize depths, gsize lines, bool resolves,
       GError **error);
 
@@ -38,10 +38,10 @@ private:
   bool measure_noise (
       const GstOpenCLFrame &powers, cl_command_queue queue, GError **error);
 
-  gsize group = 1, width = 1; /* work-items per work-group, depths per work-item */
+  gsize group = 1; /* work-items per work-group */
   gsize depths = 0, lines = 0;
-  opencl::Kernel tile_powers, noise_floor, threshold, wide_threshold, resolve;
-  cl::Buffer tiles, noise, unresolved;
-  gsize tiles_bytes = 0, unresolved_bytes = 0;
+  opencl::Kernel tile_powers, noise_floor, resolve;
+  WideKernel threshold;
+  opencl::WorkBuffer tiles, noise, unresolved;
 };
 } // namespace oct

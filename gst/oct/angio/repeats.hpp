@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "../depth/heldframes.hpp"
+#include "../shared/bufferaccess.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>

@@ -1,33 +1,55 @@
-/* Kernels of which a work-item processes several depths
+/* A kernel in two forms: for one depth per work-item, and for several on a CPU
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
-#include <initializer_list>
 #include <string>
 
 namespace oct {
-struct WideKernel {
-  opencl::Kernel &kernel;
-  const char *name;
-  gsize width; /* depths per work-item */
+/* Work-items per work-group, and depths per work-item */
+struct Widths {
+  gsize group = 1, width = 1;
+
+  /* On a CPU a work-item reads an A-line from one end to the other, in vectors. */
+  static Widths of_device (GstOpenCLContext *context)
+  {
+    return opencl::is_cpu (context) ? Widths{1, 8} : Widths{64, 1};
+  }
 };
 
-/* Builds the kernels that are not wider than `widest`, with their WIDTH defined. */
-inline bool
-create_wide_kernels (GstOpenCLContext *context, const char *file,
-    const std::string &options, gsize widest, std::initializer_list<WideKernel> kernels,
-    GError **error)
+inline std::string
+width_option (gsize width)
 {
-  for (const WideKernel &entry : kernels) {
-    const std::string all = options + " -DWIDTH=" + std::to_string (entry.width);
-    if (entry.width <= widest
-        && !entry.kernel.create (context, file, entry.name, all.c_str (), error))
-      return false;
-  }
-  return true;
+  return " -DWIDTH=" + std::to_string (width);
 }
+
+class WideKernel {
+public:
+  bool create (GstOpenCLContext *context, const char *file, const char *name,
+      const std::string &options, gsize of_width, GError **error)
+  {
+    width = of_width;
+    return narrow.create (context, file, name, options + width_option (1), error)
+           && (width == 1
+               || wide.create (
+                   context, file, name, options + width_option (width), error));
+  }
+
+  template <typename... Arguments>
+  bool launch (cl_command_queue queue, gsize depths, gsize lines, GError **error,
+      const Arguments &...arguments)
+  {
+    const bool is_wide = width > 1 && depths % width == 0;
+    return (is_wide ? wide : narrow)
+        .launch (queue, is_wide ? depths / width : depths, lines, error, arguments...);
+  }
+
+private:
+  opencl::Kernel narrow, wide;
+  gsize width = 1; /* depths per work-item of `wide` */
+};
 } // namespace oct

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "calibration.hpp"
+
 #include "gridding.hpp"
 
 #include <algorithm>
@@ -53,11 +54,10 @@ check_range (const Calibration &calibration, GError **error)
       || (calibration.wavelength_min > 0 && calibration.wavelength_max > 0
           && calibration.wavelength_min != calibration.wavelength_max))
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "wavelength-min %.9g and wavelength-max %.9g: expected two different values above "
       "0",
       calibration.wavelength_min, calibration.wavelength_max);
-  return false;
 }
 
 std::vector<double>
@@ -140,11 +140,10 @@ parse_polynomial (
   g_strfreev (words);
   if (good && !coefficients.empty () && coefficients.size () <= most_coefficients)
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "resample-polynomial \"%.80s\": expected up to %" G_GSIZE_FORMAT
       " numbers separated by commas",
       text.c_str (), most_coefficients);
-  return false;
 }
 
 bool
@@ -309,6 +308,41 @@ calibration_load (const Calibration &calibration, const Samples &samples,
   map = resample_map_of_wavelengths (wavelengths);
   if (places)
     *places = places_of_wavelengths (wavelengths);
+  return true;
+}
+
+bool
+dispersion_check (const Dispersion &dispersion, GError **error)
+{
+  if (dispersion.phase.given () && (dispersion.a2 != 0 || dispersion.a3 != 0)) {
+    return REFUSE_SETTINGS (error,
+        "dispersion-phase %s is set together with dispersion-a2 %.9g and dispersion-a3 "
+        "%.9g, expected either the file or the coefficients",
+        dispersion.phase.path.c_str (), dispersion.a2, dispersion.a3);
+  }
+  return values_file_check (dispersion.phase, error);
+}
+
+bool
+dispersion_load (const Dispersion &dispersion, gsize samples, std::vector<double> &phase,
+    GError **error)
+{
+  if (!dispersion_check (dispersion, error))
+    return false;
+  if (dispersion.phase.given ())
+    return values_file_load (dispersion.phase, samples, phase, error);
+
+  phase.resize (samples);
+  for (gsize m = 0; m < samples; m++) {
+    double q = m - samples / 2.0;
+    phase[m] = dispersion.a2 * q * q + dispersion.a3 * q * q * q;
+    if (std::isfinite (phase[m]))
+      continue;
+    return REFUSE_SETTINGS (error,
+        "dispersion-a2 %.9g, dispersion-a3 %.9g: the phase at wavenumber %" G_GSIZE_FORMAT
+        " is %g, expected a finite number",
+        dispersion.a2, dispersion.a3, m, phase[m]);
+  }
   return true;
 }
 } // namespace oct

@@ -4,13 +4,32 @@
  */
 #pragma once
 
-#include "curvature.hpp"
-
 #include <glib.h>
 #include <string>
 #include <vector>
 
 namespace oct {
+/* z(x, y), with x and y from -1 to 1. Coefficients are sorted by degree, and within a
+ * degree by the power of y: of 1, x, y, x^2, xy, y^2, x^3, … Missing ones are 0. */
+struct Curvature {
+  explicit Curvature (std::vector<double> coefficients = {});
+
+  static constexpr gsize most_order = 6, most_terms = 28;
+
+  /* Returns the number of terms up to this degree. */
+  static constexpr gsize terms_of (gsize order) { return (order + 1) * (order + 2) / 2; }
+
+  /* Returns the values of all terms up to this degree. */
+  static std::vector<double> terms_at (double x, double y, gsize order);
+
+  /* Returns the coefficients of 1, x, x^2, … for one y. */
+  std::vector<double> in_x (double y) const;
+  bool depends_on_y () const;
+  double at (double x, double y) const;
+
+  std::vector<double> coefficients;
+};
+
 /* Surface of a target in each A-line of consecutive frames */
 struct Surfaces {
   gsize lines = 0;            /* per frame */

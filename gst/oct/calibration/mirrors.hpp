@@ -5,6 +5,7 @@
 #pragma once
 
 #include <glib.h>
+#include <string>
 #include <vector>
 
 namespace oct {
@@ -34,4 +35,17 @@ bool calibration_of_mirrors (const std::vector<double> &first,
  * and the whole extent of a smeared one. `phase` is removed first, unless it is empty. */
 double peak_width (
     const std::vector<double> &spectrum, const std::vector<double> &phase = {});
+
+bool write_npy (
+    const std::string &path, const std::vector<double> &values, GError **error);
+
+/* Writes resample-map.npy, dispersion-phase.npy if `phase`, and settings.txt with their
+ * names, to an existing folder. Appends these settings to `settings`, which is the
+ * content of settings.txt. */
+bool write_calibration (const std::string &folder, const MirrorCalibration &found,
+    bool phase, std::string &settings, GError **error);
+
+/* Writes lines NAME=VALUE to settings.txt, for octwindowinterp's property `settings`. */
+bool write_settings (
+    const std::string &folder, const std::string &settings, GError **error);
 } // namespace oct

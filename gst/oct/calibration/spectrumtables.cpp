@@ -95,9 +95,8 @@ check_clock (const SpectrumSettings &settings, GError **error)
 {
   if (settings.clock == Clock::none || !settings.calibration.given ())
     return true;
-  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "k-clock is set together with a calibration, expected only one of them");
-  return false;
+  return REFUSE_SETTINGS (
+      error, "k-clock is set together with a calibration, expected only one of them");
 }
 
 /* Fails unless the stream has a value for each sample. */
@@ -109,11 +108,10 @@ check_stream_values (
       [] (double value) { return std::abs (value) <= FLT_MAX; });
   if (values.size () == samples && finite)
     return true;
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+  return REFUSE_FORMAT (error,
       "GstOctCalibration event, %s: %" G_GSIZE_FORMAT
       " values%s, expected finite ones for %" G_GSIZE_FORMAT " samples of an A-line",
       field, values.size (), finite ? "" : " that are not all finite", samples);
-  return false;
 }
 
 /* Positions of all samples on the stream's grid of even wavenumbers */
@@ -172,9 +170,8 @@ check_background (const SpectrumSettings &settings, GError **error)
     return true;
   if (settings.background.given ())
     return values_file_check (settings.background, error);
-  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "background-file is not set, expected the path of a file for background=file");
-  return false;
 }
 } // namespace
 
@@ -192,30 +189,27 @@ spectrum_samples_check (const SpectrumSettings &settings, gsize samples, GError 
 {
   const gsize used = settings.used_of (samples).used;
   if (settings.gridded () && settings.points_of (samples) > most_samples) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+    return REFUSE_SETTINGS (error,
         "interpolation=nufft: %" G_GSIZE_FORMAT " wavenumbers, expected at most %u",
         settings.points_of (samples) / gridding_oversampling,
         most_samples / gridding_oversampling);
-    return false;
   }
   samples /= settings.channels ();
   if (settings.clock != Clock::none && used < least_clocked_samples) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+    return REFUSE_SETTINGS (error,
         "k-clock: %" G_GSIZE_FORMAT " samples of each channel, expected %u or more", used,
         least_clocked_samples);
-    return false;
   }
   if (settings.first_sample < samples
       && settings.samples <= samples - settings.first_sample && used >= least_samples
       && (settings.padded_samples == 0 || settings.padded_samples >= used))
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "first-sample %u, samples %u, padded-samples %u: expected at least %u samples "
       "within the %" G_GSIZE_FORMAT
       " of an A-line, and padded-samples 0 or at least that number",
       settings.first_sample, settings.samples, settings.padded_samples, least_samples,
       samples);
-  return false;
 }
 
 bool

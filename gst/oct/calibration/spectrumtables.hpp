@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "calibration.hpp"
-#include "dispersion.hpp"
 #include "gridding.hpp"
 #include "interpolation.hpp"
 #include "streamcalibration.hpp"

@@ -4,7 +4,7 @@
  */
 #include "streamcalibration.hpp"
 
-#include "../arrayfield.hpp"
+#include "../shared/arrayfield.hpp"
 #include "../octcalibration.h"
 
 namespace oct {

@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include <glib.h>
+#include "../shared/errors.hpp"
+
 #include <string>
 #include <vector>
 

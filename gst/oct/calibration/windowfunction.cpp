@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "windowfunction.hpp"
+
 #include "gridding.hpp"
 
 #include <algorithm>
@@ -128,9 +129,8 @@ window_file_check (const Window &window, GError **error)
     return true;
   if (window.file.given ())
     return values_file_check (window.file, error);
-  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "window-file is not set, expected the path of a file for window=file");
-  return false;
+  return REFUSE_SETTINGS (
+      error, "window-file is not set, expected the path of a file for window=file");
 }
 
 bool
@@ -170,12 +170,11 @@ window_check (const Window &window, gsize samples, GError **error)
     covered += window.covers (double (m) / double (samples - 1));
   if (covered >= least_covered)
     return !window.is_file () || check_file_sum (window, samples, error);
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "window-width is %g and window-centre is %g: the window covers %" G_GSIZE_FORMAT
       " of %" G_GSIZE_FORMAT " samples, expected %" G_GSIZE_FORMAT
       " or more; make the window wider",
       window.width, window.centre, covered, samples, least_covered);
-  return false;
 }
 
 std::vector<double>

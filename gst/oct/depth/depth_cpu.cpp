@@ -1,22 +1,16 @@
-/* Fused depth engine for CPUs, with one A-line per vector lane
+/* Plan of the fused depth engine for CPUs, with one A-line per vector lane
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "depth_cpu.hpp"
-
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
-
-#include "depthparts.hpp"
+#include "fusedengine.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace oct {
 namespace {
-const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/depth_cpu.cl";
-
 const guint least_lanes = 4;
 
 /* Limits of the A-line length for this engine */
@@ -87,7 +81,7 @@ local_bytes (const EngineFormat &format, const Layout &layout)
 /* Chooses the number of lanes: that of the device's vectors, or fewer if the samples or
  * the local memory require it. */
 bool
-plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
+fit (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
   layout.steps = find_steps (format);
   if (!layout.steps || format.taps > most_taps_on_chip)
@@ -107,88 +101,17 @@ plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
   return false;
 }
 
-std::string
-build_options (const EngineFormat &format, const Layout &layout)
-{
-  const guint *radix = layout.steps->radix;
-  gchar *options = g_strdup_printf (
-      "-cl-mad-enable -DLANES=%u -DSAMPLES=%u -DGRID=%u -DOVERSAMPLING=%u -DRADIX_1=%u "
-      "-DRADIX_2=%u -DRADIX_3=%u "
-      "-DRADIX_4=%u -D%s -DTAPS=%u -DBACKGROUND=%d -DCOMPLEX=%d "
-      "-DTILE=%u %s",
-      layout.lanes, format.samples, format.length (), format.oversampling, radix[0],
-      radix[1], radix[2], radix[3], sample_of (format.input).option, guint (format.taps),
-      format.background, format.complex, layout.tile, value_of (format).options);
-  std::string copy (options);
-  g_free (options);
-  return copy;
-}
 } // namespace
 
 bool
-DepthCpu::is_faster (GstOpenCLContext *context, const EngineFormat &format)
+plan_for_lanes (GstOpenCLContext *context, const EngineFormat &format, FusedPlan &plan)
 {
   Layout layout;
-  return opencl::is_cpu (context) && plan (context, format, layout);
-}
-
-std::unique_ptr<DepthEngine>
-DepthCpu::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
-{
-  auto made = std::make_unique<DepthCpu> ();
-  if (!made->create (context, format, error))
-    return nullptr;
-  return made;
-}
-
-bool
-DepthCpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
-{
-  Layout layout;
-  if (!plan (context, wanted, layout)) {
-    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%u samples per A-line, expected a power of two from 64 to 16384, with %u "
-        "A-lines that fit the local memory of %s",
-        wanted.samples, least_lanes, gst_opencl_context_get_device_name (context));
+  if (!fit (context, format, layout))
     return false;
-  }
-  format = wanted;
-  lanes = layout.lanes;
-  most_lines = layout.tile;
-  wanted_groups = groups_of_unit * opencl::compute_units (context);
-  return create_roots (context, format.length (), roots, error)
-         && kernel.create (context, resource, "make_depth_cpu",
-             build_options (format, layout).c_str (), error);
-}
-
-/* Returns the number of A-lines per work-group: the maximum, or fewer if part of the
- * device would be idle otherwise. */
-cl_uint
-DepthCpu::lines_of_group (cl_uint lines) const
-{
-  cl_uint fair = (lines + wanted_groups - 1) / wanted_groups;
-  return std::min ((fair + lanes - 1) / lanes * lanes, most_lines);
-}
-
-bool
-DepthCpu::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
-    cl_mem background, cl_uint background_offset, const DepthOutput &output,
-    GError **error)
-{
-  const gsize word = 4, bytes = value_of (format).bytes;
-  if (!check_alignment (output, bytes, error))
-    return false;
-
-  cl_uint lines = lines_of_group (spectra.lines);
-  gsize groups = (spectra.lines + lines - 1) / lines;
-  bool words = spectra.offset % word == 0 && spectra.stride % cl_long (word) == 0;
-  DepthScaling scaling = scaling_of (format, output);
-
-  return kernel.launch_groups (queue, groups, 1, error, spectra.data, spectra.offset,
-      spectra.stride, cl_uint (words), spectra.lines, spectra.shift,
-      spectra.counter_data (), tables, background, background_offset, roots (), lines,
-      cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
-      scaling.factor, scaling.zero, scaling.least, output.data,
-      cl_ulong (output.offset / bytes), output.pitch (bytes));
+  plan = {"/org/freedesktop/gstreamer/opencl/oct/depth_cpu.cl", "make_depth_cpu",
+      " -DLANES=" + std::to_string (layout.lanes), layout.steps->radix, 1, layout.lanes,
+      layout.tile, groups_of_unit, sizeof (cl_uint), false};
+  return true;
 }
 } // namespace oct

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "depth_fft.hpp"
-#include "depthparts.hpp"
+#include "display.hpp"
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace oct {
 namespace {
@@ -18,10 +18,32 @@ bytes_of_spectra (const EngineFormat &format)
          * (format.complex ? 2 : 1);
 }
 
+/* For all lengths that the library supports. The input is spectra at even wavenumbers. */
+class DepthFft : public DepthEngine {
+public:
+  bool create (GstOpenCLContext *context, const EngineFormat &format, GError **error);
+
+  bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
+      cl_mem background, cl_uint background_offset, const DepthOutput &output,
+      GError **error) override;
+
+private:
+  struct Free {
+    void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_unref (fft); }
+  };
+
+  bool transform (cl_command_queue queue, const RawSpectra &spectra, GError **error);
+
+  EngineFormat format;
+  std::unique_ptr<GstOpenCLFFT, Free> fft;
+  cl::Buffer spectra_copy; /* copy of spectra that have an offset in their cl_mem */
+  cl::Buffer bins;
+  Display display;
+};
 } // namespace
 
 std::unique_ptr<DepthEngine>
-DepthFft::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
+make_fft_engine (GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
   auto made = std::make_unique<DepthFft> ();
   if (!made->create (context, format, error))

@@ -1,22 +1,16 @@
-/* Fused depth engine for GPUs, with A-lines in local memory
+/* Plan of the fused depth engine for GPUs, with A-lines in local memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "depth_gpu.hpp"
-
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
-
-#include "depthparts.hpp"
+#include "fusedengine.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace oct {
 namespace {
-const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/depth_gpu.cl";
-
 /* Minimum number of work-items per work-group. Short A-lines share one. */
 const gsize least_group = 128;
 
@@ -117,123 +111,28 @@ fit (const EngineFormat &format, gsize memory, Layout &layout)
   return false;
 }
 
+} // namespace
+
 bool
-plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
+plan_for_groups (GstOpenCLContext *context, const EngineFormat &format, FusedPlan &plan)
 {
+  Layout layout;
   layout.steps = find_steps (format);
   if (!layout.steps || format.taps == 0 || format.taps > most_taps_on_chip
       || format.length () != format.samples * format.oversampling)
     return false;
   layout.items = format.length () / layout.steps->points;
   layout.transforms = std::max<gsize> (1, least_group / layout.items);
-  gsize memory = local_memory_of (context, format);
-  return layout.group () <= opencl::largest_group (context)
-         && fit (format, memory, layout);
-}
-
-std::string
-build_options (const EngineFormat &format, const Layout &layout)
-{
-  const guint *radix = layout.steps->radix;
+  if (layout.group () > opencl::largest_group (context)
+      || !fit (format, local_memory_of (context, format), layout))
+    return false;
   gchar *options =
-      g_strdup_printf ("-cl-mad-enable -DSAMPLES=%u -DGRID=%u -DOVERSAMPLING=%u "
-                       "-DPOINTS=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
-                       "-DRADIX_4=%u -DTRANSFORMS=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
-                       "-DCOMPLEX=%d -DTILE=%u -DSHARED=%d -DHALVES=%d %s",
-          format.samples, format.length (), format.oversampling, layout.steps->points,
-          radix[0], radix[1], radix[2], radix[3], guint (layout.transforms),
-          sample_of (format.input).option, guint (format.taps), format.background,
-          format.complex, guint (layout.lines), layout.shared, layout.halves,
-          value_of (format).options);
-  std::string copy (options);
+      g_strdup_printf (" -DPOINTS=%u -DTRANSFORMS=%u -DSHARED=%d -DHALVES=%d",
+          layout.steps->points, guint (layout.transforms), layout.shared, layout.halves);
+  plan = {"/org/freedesktop/gstreamer/opencl/oct/depth_gpu.cl", "make_depth", options,
+      layout.steps->radix, layout.group (), layout.step, layout.lines, groups_of_unit,
+      4 * sample_of (format.input).bytes, true};
   g_free (options);
-  return copy;
-}
-} // namespace
-
-bool
-DepthGpu::is_faster (GstOpenCLContext *context, const EngineFormat &format)
-{
-  Layout layout;
-  /* Local memory has no benefit on a CPU, which keeps it in its caches like other
-   * memory. */
-  return !opencl::is_cpu (context)
-         && opencl::device_info<cl_device_local_mem_type> (
-                context, CL_DEVICE_LOCAL_MEM_TYPE)
-                == CL_LOCAL
-         && plan (context, format, layout);
-}
-
-std::unique_ptr<DepthEngine>
-DepthGpu::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
-{
-  auto made = std::make_unique<DepthGpu> ();
-  if (!made->create (context, format, error))
-    return nullptr;
-  return made;
-}
-
-bool
-DepthGpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
-{
-  Layout layout;
-  if (!plan (context, wanted, layout)) {
-    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%u samples per A-line, expected a power of two from 64 to 16384, with two "
-        "A-lines that fit the local memory of %s",
-        wanted.samples, gst_opencl_context_get_device_name (context));
-    return false;
-  }
-  format = wanted;
-  group = layout.group ();
-  least_lines = cl_uint (layout.step);
-  most_lines = cl_uint (layout.lines);
-  wanted_groups = groups_of_unit * opencl::compute_units (context);
-  if (!create_roots (context, format.length (), roots, error)
-      || !kernel.create (context, resource, "make_depth",
-          build_options (format, layout).c_str (), error))
-    return false;
-  if (kernel.allows (group))
-    return true;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "%u samples per A-line need work-groups of %" G_GSIZE_FORMAT
-      " work-items, more than %s supports",
-      format.samples, group, gst_opencl_context_get_device_name (context));
-  return false;
-}
-
-/* Returns the number of A-lines per work-group: the maximum, or fewer if part of the
- * device would be idle otherwise. */
-cl_uint
-DepthGpu::lines_of_group (cl_uint lines) const
-{
-  cl_uint fair = (lines + wanted_groups - 1) / wanted_groups;
-  cl_uint steps = (fair + least_lines - 1) / least_lines;
-  return std::min (steps * least_lines, most_lines);
-}
-
-bool
-DepthGpu::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
-    cl_mem background, cl_uint background_offset, const DepthOutput &output,
-    GError **error)
-{
-  const DepthValue &value = value_of (format);
-  if (!check_alignment (output, value.bytes, error))
-    return false;
-
-  cl_uint lines = lines_of_group (spectra.lines);
-  gsize groups = (spectra.lines + lines - 1) / lines;
-  gsize four = 4 * sample_of (format.input).bytes;
-  bool aligned = spectra.offset % four == 0 && spectra.stride % cl_long (four) == 0;
-  bool words = (output.offset | gsize (output.stride) | lines * value.bytes) % 4 == 0;
-  DepthScaling scaling = scaling_of (format, output);
-
-  return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
-      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift,
-      spectra.counter_data (), tables, background, background_offset, roots (), lines,
-      cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
-      scaling.factor, scaling.zero, scaling.least, output.data,
-      cl_ulong (output.offset / value.bytes), output.pitch (value.bytes),
-      cl_uint (words));
+  return true;
 }
 } // namespace oct

@@ -4,46 +4,73 @@
  */
 #include "depthengine.hpp"
 
-#include "depthparts.hpp"
-#include "depth_gpu.hpp"
-#include "depth_cpu.hpp"
-#include "depth_fft.hpp"
-
+#include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/device/gstopenclfft.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 namespace oct {
 namespace {
-struct EngineType {
-  bool (*is_faster) (GstOpenCLContext *context, const EngineFormat &format);
-  std::unique_ptr<DepthEngine> (*make) (
-      GstOpenCLContext *context, const EngineFormat &format, GError **error);
+/* In the order of DepthFormat. */
+const DepthValue value_formats[] = {
+    {"-DPIXEL=uchar -DFULL=255.0f -DFULL_BITS=8", 1, 255},
+    {"-DPIXEL=ushort -DFULL=65535.0f -DFULL_BITS=16", 2, 65535},
+    {"-DPIXEL=float", 4, 0},
+    {"-DPIXEL=float2 -DBINS", 8, 0},
 };
-
-const EngineType groups = {DepthGpu::is_faster, DepthGpu::make};
-const EngineType lanes = {DepthCpu::is_faster, DepthCpu::make};
-
-const EngineType &
-engine_type_of (GstOpenCLContext *context, const EngineFormat &format)
-{
-  if (format.form == DepthForm::automatic)
-    return opencl::is_cpu (context) ? lanes : groups;
-  return format.form == DepthForm::lanes ? lanes : groups;
-}
 } // namespace
 
-bool
-DepthEngine::is_fused_faster (GstOpenCLContext *context, const EngineFormat &format)
+const DepthValue &
+value_of (DepthFormat format)
 {
-  return engine_type_of (context, format).is_faster (context, format);
+  return value_formats[gsize (format)];
 }
 
-std::unique_ptr<DepthEngine>
-DepthEngine::make_fused (
-    GstOpenCLContext *context, const EngineFormat &format, GError **error)
+bool
+create_roots (GstOpenCLContext *context, guint samples, cl::Buffer &roots, GError **error)
 {
-  return engine_type_of (context, format).make (context, format, error);
+  std::vector<cl_float2> values (samples);
+  for (gsize k = 0; k < values.size (); k++) {
+    double angle = 2 * G_PI * double (k) / double (values.size ());
+    values[k] = {{float (std::cos (angle)), float (-std::sin (angle))}};
+  }
+  return opencl::make_table (context, values, roots, error);
+}
+
+DepthScaling
+scaling_of (const EngineFormat &format, const DepthOutput &output)
+{
+  const double decibels = 10 * std::log10 (2.0), least_decibels = -120;
+  return scaling_to (value_of (format).full, output.logarithmic ? decibels : 1,
+      output.logarithmic ? least_decibels : 0, output);
+}
+
+DepthScaling
+scaling_to (double full, double unit, double least, const DepthOutput &output)
+{
+  if (full == 0)
+    return {cl_float (unit), 0, cl_float (least)};
+  double factor = full / (output.white - output.black);
+  return {cl_float (unit * factor), cl_float (-output.black * factor),
+      cl_float (std::max (0.0, (least - output.black) * factor))};
+}
+
+bool
+check_alignment (const DepthOutput &output, gsize bytes, GError **error)
+{
+  if (output.offset % bytes == 0 && output.stride % gssize (bytes) == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "the output buffer begins at byte %" G_GSIZE_FORMAT
+      " and has a stride of %" G_GSSIZE_FORMAT
+      " bytes, expected multiples of %" G_GSIZE_FORMAT,
+      output.offset, output.stride, bytes);
+  return false;
 }
 
 bool
@@ -88,7 +115,7 @@ DepthEngine::choose (GstOpenCLContext *context, const EngineFormat &format, Fuse
   }
   if (format.from_raw ())
     return true;
-  engine = DepthFft::make (context, format, error);
+  engine = make_fft_engine (context, format, error);
   return engine != nullptr;
 }
 } // namespace oct

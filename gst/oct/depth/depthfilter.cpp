@@ -4,366 +4,28 @@
  */
 #include "depthfilter.hpp"
 
-#include "scangroups.hpp"
-
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
-
+#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include "../shared/settingsfile.hpp"
 
 namespace oct {
-namespace {
-/* Minimum and maximum of an integer or of an integer range */
-using Bounds = std::pair<gint64, gint64>;
-
-bool
-bounds_of (const GValue *value, Bounds &bounds)
-{
-  if (value && G_VALUE_HOLDS_INT (value))
-    bounds = {g_value_get_int (value), g_value_get_int (value)};
-  else if (value && GST_VALUE_HOLDS_INT_RANGE (value))
-    bounds = {gst_value_get_int_range_min (value), gst_value_get_int_range_max (value)};
-  else
-    return false;
-  return true;
-}
-
-void
-set_bounds (GstStructure *structure, const char *field, Bounds bounds)
-{
-  gint least = gint (std::clamp<gint64> (bounds.first, 1, G_MAXINT));
-  gint most = gint (std::clamp<gint64> (bounds.second, 1, G_MAXINT));
-  if (least == most)
-    gst_structure_set (structure, field, G_TYPE_INT, least, nullptr);
-  else
-    gst_structure_set (structure, field, GST_TYPE_INT_RANGE, least, most, nullptr);
-}
-
-const char *
-lines_field (const GstStructure *structure, bool rows)
-{
-  if (!gst_structure_has_name (structure, "video/x-raw"))
-    return "lines";
-  return rows ? "height" : "width";
-}
-
-/* An output frame has at least one A-line, even if the input has fewer than a group. */
-void
-change_lines (GstStructure *structure, const DepthChange &change, bool to_output)
-{
-  const char *field = lines_field (structure, change.rows);
-  const gint64 every = gint64 (change.lines) * change.parts, dropped = change.dropped;
-  Bounds bounds = {1, G_MAXINT};
-
-  if (every == 1 && dropped == 0 && change.wanted == 0)
-    return;
-  bounds_of (gst_structure_get_value (structure, field), bounds);
-  if (change.wanted > 0)
-    bounds = to_output ? Bounds{change.wanted, change.wanted}
-                       : Bounds{(change.wanted + dropped) * every, G_MAXINT};
-  else if (to_output)
-    bounds = {bounds.first / every - dropped, bounds.second / every - dropped};
-  else
-    bounds = {bounds.first == 1 ? 1 : (bounds.first + dropped) * every,
-        (bounds.second + dropped) * every + every - 1};
-  set_bounds (structure, field, bounds);
-}
-
-void
-change_rate (GstStructure *structure, const DepthChange &change, bool to_output)
-{
-  const GValue *rate = gst_structure_get_value (structure, "framerate");
-  const gint more = gint (to_output ? change.parts : change.frames);
-  const gint fewer = gint (to_output ? change.frames : change.parts);
-  if (more == fewer || !rate)
-    return;
-  gint numerator, denominator;
-  if (GST_VALUE_HOLDS_FRACTION (rate)
-      && gst_util_fraction_multiply (gst_value_get_fraction_numerator (rate),
-          gst_value_get_fraction_denominator (rate), more, fewer, &numerator,
-          &denominator))
-    gst_structure_set (
-        structure, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
-  else
-    gst_structure_set (
-        structure, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
-}
-
-/* Sets the pixel aspect ratio of columns that are as wide as `lines` A-lines. */
-void
-widen_pixels (GstStructure *structure, guint lines, bool to_output)
-{
-  gint numerator = 0, denominator = 1;
-  gst_structure_get_fraction (structure, "pixel-aspect-ratio", &numerator, &denominator);
-  gst_structure_remove_field (structure, "pixel-aspect-ratio");
-  if (to_output)
-    set_true_scale (structure, double (numerator) * lines, denominator);
-}
-
-/* Sets the steps. Means of several A-lines are further apart. */
-void
-change_steps (GstStructure *structure, const DepthChange &change, bool to_output)
-{
-  double step = 0;
-  if (change.lines > 1)
-    widen_pixels (structure, change.lines, to_output);
-  if (to_output && change.lines > 1
-      && gst_structure_get_double (structure, "line-step", &step))
-    gst_structure_set (
-        structure, "line-step", G_TYPE_DOUBLE, step * change.lines, nullptr);
-  if (!to_output && (change.lines > 1 || change.line_step > 0))
-    gst_structure_remove_field (structure, "line-step");
-  if (!to_output && change.b_scan_step > 0)
-    gst_structure_remove_field (structure, "b-scan-step");
-  if (to_output && change.line_step > 0)
-    gst_structure_set (structure, "line-step", G_TYPE_DOUBLE, change.line_step, nullptr);
-  if (to_output && change.b_scan_step > 0)
-    gst_structure_set (
-        structure, "b-scan-step", G_TYPE_DOUBLE, change.b_scan_step, nullptr);
-}
-
-bool
-can_have_format (const GstStructure *structure, const char *format)
-{
-  const GValue *value = gst_structure_get_value (structure, "format");
-  GValue wanted = G_VALUE_INIT;
-  if (!format || !value)
-    return true;
-  g_value_init (&wanted, G_TYPE_STRING);
-  g_value_set_static_string (&wanted, format);
-  bool can = gst_value_can_intersect (value, &wanted);
-  g_value_unset (&wanted);
-  return can;
-}
-
-void
-copy_field (
-    GstStructure *to, const char *to_field, const GstStructure *from, const char *field)
-{
-  const GValue *value = gst_structure_get_value (from, field);
-  if (value)
-    gst_structure_set_value (to, to_field, value);
-}
-
-/* Converts caps of depths to those of images, or back: (transfer full) (nullable) */
-GstStructure *
-image_caps_of (const GstStructure *from, bool true_scale, bool to_output)
-{
-  const bool image = gst_structure_has_name (from, "video/x-raw");
-  if (image == to_output)
-    return nullptr;
-  GstStructure *to = gst_structure_from_string (
-      to_output
-          ? "video/x-raw, format=(string){GRAY8, GRAY16_LE}"
-          : "application/x-oct, domain=(string)depth, format=(string){F32LE, CF32LE}",
-      nullptr);
-  copy_field (to, to_output ? "width" : "lines", from, to_output ? "lines" : "width");
-  copy_field (
-      to, to_output ? "height" : "samples", from, to_output ? "samples" : "height");
-  copy_field (to, "framerate", from, "framerate");
-  double line_step = 0, depth_step = 0;
-  gst_structure_get_double (from, "line-step", &line_step);
-  gst_structure_get_double (from, "depth-step", &depth_step);
-  if (to_output && true_scale)
-    set_true_scale (to, line_step, depth_step);
-  return to;
-}
-
-/* Converts caps of one pad to those of the other: (transfer full) (nullable) */
-GstStructure *
-changed (const GstStructure *from, const DepthChange &change, bool to_output)
-{
-  const char *needed = to_output ? change.from : change.to;
-  const char *made = to_output ? change.to : change.from;
-  const bool image = gst_structure_has_name (from, "video/x-raw");
-
-  if (change.makes_image)
-    return image_caps_of (from, change.true_scale, to_output);
-  if ((image && (change.from || change.to)) || !can_have_format (from, needed))
-    return nullptr;
-  GstStructure *to = gst_structure_copy (from);
-  change_lines (to, change, to_output);
-  change_rate (to, change, to_output);
-  change_steps (to, change, to_output);
-  if (image)
-    return to;
-  if (made)
-    gst_structure_set (to, "format", G_TYPE_STRING, made, nullptr);
-  if (change.to)
-    gst_structure_remove_field (to, "quantity");
-  if (to_output && change.quantity)
-    gst_structure_set (to, "quantity", G_TYPE_STRING, change.quantity, nullptr);
-  return to;
-}
-
-/* Appends caps with each input format of an element that takes complex and real depths.
- * Complex ones come first, since octfft would otherwise choose decibels. Takes ownership
- * of `structure`. */
-void
-append_any_format (GstCaps *caps, GstStructure *structure, GstCapsFeatures *features)
-{
-  for (const char *format : {"CF32LE", "F32LE"}) {
-    GstStructure *one = gst_structure_copy (structure);
-    gst_structure_set (one, "format", G_TYPE_STRING, format, nullptr);
-    gst_caps_append_structure_full (caps, one, gst_caps_features_copy (features));
-  }
-  gst_structure_free (structure);
-}
-
-/* (transfer full) */
-GstCaps *
-other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
-{
-  GstCaps *result = gst_caps_new_empty ();
-  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
-    GstStructure *structure =
-        changed (gst_caps_get_structure (caps, n), change, to_output);
-    if (structure && !to_output && change.to && !change.from)
-      append_any_format (result, structure, gst_caps_get_features (caps, n));
-    else if (structure)
-      gst_caps_append_structure_full (
-          result, structure, gst_caps_features_copy (gst_caps_get_features (caps, n)));
-  }
-  return result;
-}
-} // namespace
-
-/* Limits both terms of the ratio. Sinks multiply them with frame sizes in 32 bits and
- * refuse caps with larger terms. */
-void
-set_true_scale (GstStructure *image, double line_step, double depth_step)
-{
-  const double most = 10000;
-  if (!(line_step > 0) || !(depth_step > 0))
-    return;
-  const double ratio = std::clamp (line_step / depth_step, 1 / most, most);
-  const double lesser = std::floor (most * std::min (ratio, 1 / ratio));
-  const gint numerator = gint (ratio < 1 ? lesser : std::lround (lesser * ratio));
-  const gint denominator = gint (ratio < 1 ? std::lround (lesser / ratio) : lesser);
-  gst_structure_set (
-      image, "pixel-aspect-ratio", GST_TYPE_FRACTION, numerator, denominator, nullptr);
-}
-
-bool
-DepthChange::operator== (const DepthChange &other) const
-{
-  return frames == other.frames && lines == other.lines && parts == other.parts
-         && dropped == other.dropped && wanted == other.wanted && rows == other.rows
-         && line_step == other.line_step && b_scan_step == other.b_scan_step
-         && makes_image == other.makes_image && true_scale == other.true_scale
-         && g_strcmp0 (from, other.from) == 0 && g_strcmp0 (to, other.to) == 0
-         && g_strcmp0 (quantity, other.quantity) == 0;
-}
-
-namespace {
-/* Type of a value in OpenCL C */
-struct StoredFormat {
-  const char *name;
-  gsize bytes;
-  const char *stored;
-  bool swapped;     /* 16 bits, big-endian */
-  guint packed = 0; /* bits per packed sample, or 0 */
-};
-
-const StoredFormat stored_formats[] = {
-    {"GRAY8", 1, "uchar", false},
-    {"GRAY16_LE", 2, "ushort", false},
-    {"GRAY16_BE", 2, "ushort", true},
-    {"U8", 1, "uchar", false},
-    {"S8", 1, "char", false},
-    {"U16LE", 2, "ushort", false},
-    {"U16BE", 2, "ushort", true},
-    {"S16LE", 2, "short", false},
-    {"S16BE", 2, "short", true},
-    {"U32LE", 4, "uint", false},
-    {"S32LE", 4, "int", false},
-    {"F32LE", 4, "float", false},
-    {"CF32LE", 8, "float2", false},
-    {"MONO10P", 1, "uchar", false, 10},
-    {"MONO12P", 1, "uchar", false, 12},
-    {"MONO12PACKED", 1, "uchar", false, 12},
-};
-} // namespace
-
-bool
-parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
-{
-  const GstStructure *structure = gst_caps_get_structure (caps, 0);
-  const char *format = gst_structure_get_string (structure, "format");
-  gint lines, depths;
-  guint packed = 0;
-
-  layout = DepthLayout ();
-  layout.video = gst_structure_has_name (structure, "video/x-raw");
-  layout.image = layout.video && !rows;
-  layout.complex = g_strcmp0 (format, "CF32LE") == 0;
-  for (const StoredFormat &known : stored_formats) {
-    if (g_strcmp0 (format, known.name) != 0)
-      continue;
-    layout.bytes = known.bytes;
-    layout.stored = known.stored;
-    layout.swapped = known.swapped;
-    packed = known.packed;
-  }
-  if (layout.bytes == 0
-      || !gst_structure_get_int (structure, lines_field (structure, rows), &lines)
-      || !gst_structure_get_int (structure,
-          layout.image   ? "height"
-          : layout.video ? "width"
-                         : "samples",
-          &depths))
-    return false;
-  gst_structure_get_fraction (
-      structure, "framerate", &layout.rate.numerator, &layout.rate.denominator);
-  if (const char *quantity = gst_structure_get_string (structure, "quantity"))
-    layout.quantity = quantity;
-  gst_structure_get_double (structure, "depth-step", &layout.depth_step);
-  gint first = 0;
-  gst_structure_get_int (structure, "depth-start", &first);
-  layout.first_depth = guint (std::max (first, 0));
-  layout.lines = gsize (lines);
-  layout.packed = packed > 0;
-  layout.depths = packed > 0 ? (gsize (depths) * packed + 7) / 8 : gsize (depths);
-  return true;
-}
-
-bool
-check_frame_alignment (const GstOpenCLFrame *frame, gsize bytes, GError **error)
-{
-  if (frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0)
-    return true;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "a buffer begins at byte %" G_GSIZE_FORMAT
-      " and has a stride of %d bytes, expected "
-      "multiples of %" G_GSIZE_FORMAT,
-      frame->offset[0], frame->stride[0], bytes);
-  return false;
-}
-
 bool
 check_change (const DepthFilter &filter, const DepthChange &change, GError **error)
 {
   if (!change.from || filter.input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))
     return !filter.scan || ScanGroups::check (*filter.scan, change.frames, error);
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "the input is %s, expected %s of domain=depth",
+  return REFUSE_SETTINGS (error, "the input is %s, expected %s of domain=depth",
       filter.input.complex ? "complex" : "not complex", change.from);
-  return false;
-}
-
-GstCaps *
-changed_caps (GstBaseTransform *base, const DepthChange &change)
-{
-  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
-  GstCaps *output = other_side (input, change, true);
-  gst_caps_unref (input);
-  return output;
 }
 } // namespace oct
 
@@ -396,9 +58,11 @@ private_of (gpointer filter)
 }
 
 void
-gst_oct_depth_filter_set_work (gpointer filter, DepthFilter *work)
+oct::init_depth_element (gpointer filter, DepthFilter *work)
 {
   private_of (filter).work = work;
+  if (g_object_class_find_property (G_OBJECT_GET_CLASS (filter), "settings"))
+    settings_file_follow (GST_ELEMENT (filter));
 }
 
 /* --- caps --- */
@@ -407,9 +71,8 @@ static GstCaps *
 gst_oct_depth_filter_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  GstCaps *changed = oct::other_side (
-      caps, private_of (base).work->change (), direction == GST_PAD_SINK);
-  return opencl::filtered_caps (changed, filter);
+  return oct::other_side (
+      caps, private_of (base).work->change (), direction == GST_PAD_SINK, filter);
 }
 
 /* (transfer full): caps of the sink pad, but with any number of A-lines */
@@ -426,7 +89,7 @@ inputs_of_any_lines (GstBaseTransform *base, GstCaps *filter, bool rows)
   gst_query_unref (query);
   for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
     GstStructure *input = gst_caps_get_structure (inputs, n);
-    oct::set_bounds (input, oct::lines_field (input, rows), {1, G_MAXINT});
+    oct::set_limits (input, oct::lines_field (input, rows), {1, G_MAXINT});
   }
   return opencl::filtered_caps (inputs, filter);
 }
@@ -500,9 +163,8 @@ gst_oct_depth_filter_set_formats (
   const bool rows = priv.work->change ().rows;
   if (!oct::parse_depth_layout (input, rows, priv.work->input)
       || !oct::parse_depth_layout (output, rows, priv.work->output)) {
-    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "unsupported caps, expected depths, B-scan images or spectra");
-    return FALSE;
+    return REFUSE_FORMAT (
+        error, "unsupported caps, expected depths, B-scan images or spectra");
   }
   bool breaks_group = false;
   if (!priv.work->adopt (breaks_group, error))
@@ -525,8 +187,6 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
 {
   GstOctDepthFilterPrivate &priv = private_of (filter);
   priv.work->stop ();
-  priv.work->forget ();
-  priv.work->release ();
   priv.work->scan.reset ();
   priv.sequence->restart ();
   priv.first->reset ();
@@ -635,7 +295,8 @@ gst_oct_depth_filter_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
   if (!is_in_group)
     return TRUE;
   if (part == FrameSequence::Part::some)
-    return work.keep (input, priv.sequence->position (), queue, error);
+    return oct::check_frame_alignment (input, work.input.bytes, error)
+           && work.keep (input, priv.sequence->position (), queue, error);
   *outputs = work.outputs ();
   return *outputs > 0 || work.finish (input, queue, error);
 }
@@ -645,7 +306,9 @@ gst_oct_depth_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   DepthFilter &work = *private_of (filter).work;
-  return work.transform (input, output, queue, error)
+  return oct::check_frame_alignment (input, work.input.bytes, error)
+         && oct::check_frame_alignment (output, work.output.bytes, error)
+         && work.transform (input, output, queue, error)
          && work.finish (input, queue, error);
 }
 
@@ -670,9 +333,7 @@ defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *e
               frame.queue, &read, nullptr, event, depths ? error : nullptr))
       || !depths)
     return FALSE;
-  GstOctDeferredDepths *deferred = gst_oct_deferred_depths_new (depths, &frame);
-  gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
-  g_object_unref (deferred);
+  oct::DeferredDepths::defer (filter, depths, &frame, output);
   return TRUE;
 }
 
@@ -710,27 +371,16 @@ gst_oct_depth_filter_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     GstBuffer *buffer, cl_event *event, GError **error)
 {
   DepthFilter &work = *private_of (filter).work;
-  cl_command_queue queue = gst_opencl_filter_get_queue (filter);
-  GstOpenCLFrame output;
-
   if (!work.can_merge ())
     return GST_OPENCL_NOT_MERGED;
-  if (!gst_opencl_frame_map (&output,
-          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), work.output.size (),
-          buffer, queue, GST_MAP_WRITE, error))
-    return GST_OPENCL_MERGE_FAILED;
-  const bool displayed =
-      work.show (gst_oct_deferred_depths_get (GST_OCT_DEFERRED_DEPTHS (pending)), &output,
-          queue, error);
-  GstOpenCLFrame from = *gst_opencl_deferred_get_source (pending);
-  return gst_opencl_frames_unmap (
-             queue, &from, &output, event, displayed ? error : nullptr)
-                 && displayed
-             ? GST_OPENCL_MERGED
-             : GST_OPENCL_MERGE_FAILED;
+  return oct::DeferredDepths::merge (filter, pending, buffer, work.output.size (), event,
+      error, [&] (const GstOpenCLFrame *output) {
+        return work.show (
+            oct::DeferredDepths::of (pending), output, output->queue, error);
+      });
 }
 
-static const GstOpenCLDeferral deferral = {gst_oct_deferred_depths_get_type,
+static const GstOpenCLDeferral deferral = {oct::DeferredDepths::get_type,
     gst_oct_depth_filter_can_merge, gst_oct_depth_filter_merge};
 
 /* Sets the time of a group, from the start of its first frame to the end of its last

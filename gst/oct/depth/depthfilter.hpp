@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../octscanmeta.h"
+#include "depthcaps.hpp"
 #include "framesequence.hpp"
 #include "pendingdepths.hpp"
 
@@ -12,76 +13,11 @@
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/common/settings.hpp>
-
+#include <gst/opencl/gstopenclframe.h>
 #include <memory>
 #include <optional>
-#include <string>
-
-#define OCT_DEPTH_CAPS(formats)                                                          \
-  "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                       \
-  "domain=(string)depth, format=(string)" formats ", samples=(int)[1, 2147483647], "     \
-  "lines=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
-#define OCT_IMAGE_CAPS                                                                   \
-  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
-  "format=(string){GRAY8, GRAY16_LE}, width=(int)[1, 2147483647], "                      \
-  "height=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
 
 namespace oct {
-/* Layout of a B-scan, from its caps */
-struct DepthLayout {
-  bool image = false; /* columns are A-lines; otherwise A-lines are contiguous */
-  bool video = false;
-  bool swapped = false; /* 16 bits, big-endian */
-  bool complex = false;
-  bool packed = false; /* samples are packed: values and depths are bytes of an A-line */
-  gsize bytes = 0;     /* per value */
-  const char *stored = ""; /* type of a value in OpenCL C */
-  gsize depths = 0;
-  guint first_depth = 0; /* bin of the first depth; 0 if unknown (images) */
-  double depth_step = 0; /* µm; 0: unknown */
-  gsize lines = 0;
-  opencl::Fraction rate = {0, 1};
-  std::string quantity; /* field of the caps; empty if unknown */
-
-  gsize size () const { return bytes * depths * lines; }
-  /* GST_CLOCK_TIME_NONE without a frame rate */
-  GstClockTime frame_duration () const
-  {
-    return rate.numerator > 0
-               ? gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator)
-               : GST_CLOCK_TIME_NONE;
-  }
-};
-
-/* A-lines are the columns of raw video, or its rows with `rows` (spectra). */
-bool parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout);
-
-/* Checks that offset and stride are multiples of `bytes`, the size of a value. */
-bool check_frame_alignment (const GstOpenCLFrame *frame, gsize bytes, GError **error);
-
-/* Sets the pixel aspect ratio from the steps between A-lines and depths, if both are
- * known. */
-void set_true_scale (GstStructure *image, double line_step, double depth_step);
-
-/* Difference between the input caps and the output caps */
-struct DepthChange {
-  guint frames = 1;     /* input frames per output frame */
-  guint lines = 1;      /* input A-lines per output A-line; all if there are fewer */
-  guint parts = 1;      /* output frames per input frame */
-  guint dropped = 0;    /* A-lines dropped from each part */
-  guint wanted = 0;     /* A-lines of the output; 0: all that remain */
-  bool rows = false;    /* A-lines are the rows of raw video */
-  double line_step = 0; /* µm; 0: that of the input */
-  double b_scan_step = 0;
-  bool makes_image = false;       /* the output is an image of the input values */
-  bool true_scale = false;        /* set its pixel-aspect-ratio from the steps */
-  const char *from = nullptr;     /* required input format; null: any of the template */
-  const char *to = nullptr;       /* output format; null: that of the input */
-  const char *quantity = nullptr; /* quantity of the output values, if known */
-
-  bool operator== (const DepthChange &other) const;
-};
-
 /* Processing of a GstOctDepthFilter. Runs in the streaming thread, except change(). */
 class DepthFilter {
 public:
@@ -94,16 +30,17 @@ public:
   virtual bool update (bool &breaks_group) = 0;
   /* Applies settings with new caps. Sets `breaks_group` as update() does. */
   virtual bool adopt (bool &breaks_group, GError **error) = 0;
+  /* Releases all that prepare() and later functions made. All enqueued work has
+   * finished. */
   virtual void stop () = 0;
-  /* Releases the objects of prepare(). All enqueued work has finished. */
-  virtual void release () = 0;
 
   /* Creates kernels and work memory for `input`, `output` and the settings in force.
    * Called again after each update. */
   virtual bool prepare (GstOpenCLContext *context, GError **error) = 0;
   /* Forgets earlier frames. */
   virtual void forget () {}
-  /* Keeps a frame of a group, other than its last one. `position` is its index. */
+  /* Keeps a frame of a group, other than its last one. `position` is its index. Offset and
+   * stride of frames, here and in transform(), are multiples of the size of a value. */
   virtual bool keep (
       const GstOpenCLFrame *input, guint position, cl_command_queue queue, GError **error)
   {
@@ -148,9 +85,16 @@ public:
   guint64 frame_number = 0;       /* of the present input frame, including lost frames */
 };
 
-/* DepthFilter with the Settings of an element */
-template <typename Values> class DepthFilterOf : public DepthFilter {
+/* Checks that `change` fits the filter's input and its scan. */
+bool check_change (const DepthFilter &filter, const DepthChange &change, GError **error);
+
+/* DepthFilter with the Settings of an element. The members of `State` are its kernels,
+ * its work memory, and all else that begins anew after a stop. */
+template <typename V, typename State>
+class DepthFilterOf : public DepthFilter, protected State {
 public:
+  using Values = V;
+
   DepthFilterOf (gpointer element, opencl::Settings<Values> *settings)
       : base (GST_BASE_TRANSFORM (element)), settings (settings)
   {
@@ -165,11 +109,10 @@ public:
     return settings->update ([&] (const Values &wanted, GError **error) {
       if (!accepts (wanted, error))
         return false;
-      if (!(change_of (wanted) == change_of (in_force))) {
-        if (!opencl::is_accepted_downstream (base, outputs_with (wanted), error))
-          return false;
-        gst_base_transform_reconfigure_src (base);
-      }
+      const DepthChange change = change_of (wanted);
+      auto outputs = [&] (GstCaps *input) { return other_side (input, change, true); };
+      if (!(change == change_of (in_force)) && !renegotiate (base, outputs, error))
+        return false;
       breaks_group = breaks (wanted);
       in_force = wanted;
       return true;
@@ -190,7 +133,11 @@ public:
     return true;
   }
 
-  void stop () override { settings->stop (); }
+  void stop () override
+  {
+    settings->stop ();
+    static_cast<State &> (*this) = State ();
+  }
 
 protected:
   virtual DepthChange change_of (const Values &wanted) const = 0;
@@ -210,31 +157,15 @@ protected:
   Values in_force;
 
 private:
-  bool accepts (const Values &wanted, GError **error) const;
-  GstCaps *outputs_with (const Values &wanted) const;
+  bool accepts (const Values &wanted, GError **error) const
+  {
+    return check_change (*this, change_of (wanted), error) && check (wanted, error);
+  }
 
   GstBaseTransform *base;
   opencl::Settings<Values> *settings;
 };
 
-/* For DepthFilterOf: checks that `change` fits the filter's input and its scan. */
-bool check_change (const DepthFilter &filter, const DepthChange &change, GError **error);
-/* (transfer full): the output caps for the current input caps */
-GstCaps *changed_caps (GstBaseTransform *base, const DepthChange &change);
-
-template <typename Values>
-bool
-DepthFilterOf<Values>::accepts (const Values &wanted, GError **error) const
-{
-  return check_change (*this, change_of (wanted), error) && check (wanted, error);
-}
-
-template <typename Values>
-GstCaps *
-DepthFilterOf<Values>::outputs_with (const Values &wanted) const
-{
-  return changed_caps (base, change_of (wanted));
-}
 } // namespace oct
 
 /* Base class of filters of depths, of B-scan images and of spectra */
@@ -246,5 +177,61 @@ struct _GstOctDepthFilterClass {
   GstOpenCLFilterClass parent_class;
 };
 
-/* For the instance init of a subclass. Takes ownership of @work. */
-void gst_oct_depth_filter_set_work (gpointer filter, oct::DepthFilter *work);
+namespace oct {
+/* Describes an element whose work is a `Work`, a subclass of DepthFilterOf. A static
+ * object. */
+template <typename Work> struct DepthElement {
+  const char *type; /* name of the GType */
+  GstStaticPadTemplate *sink, *src;
+  const opencl::PropertyTable<typename Work::Values> &properties;
+  const char *long_name, *description;
+
+  /* Registers the type. Only one element has this `Work`. */
+  GType get_type () const;
+};
+
+/* Ends the instance init of an element. Takes ownership of `work`. */
+void init_depth_element (gpointer filter, DepthFilter *work);
+
+template <typename Work> struct DepthInstance {
+  GstOctDepthFilter parent;
+  opencl::Settings<typename Work::Values> *settings;
+
+  static inline const DepthElement<Work> *element;
+
+  static void init_class (gpointer klass, gpointer)
+  {
+    opencl::install_settings<&DepthInstance::settings> (klass, element->properties);
+    describe_element (klass, element->sink, element->src, element->long_name,
+        "Filter/Effect/Video", element->description);
+  }
+
+  static void init (GTypeInstance *instance, gpointer)
+  {
+    auto *self = reinterpret_cast<DepthInstance *> (instance);
+    self->settings =
+        new opencl::Settings<typename Work::Values> (self, element->properties);
+    init_depth_element (self, new Work (self, self->settings));
+  }
+};
+
+template <typename Work>
+GType
+DepthElement<Work>::get_type () const
+{
+  using Instance = DepthInstance<Work>;
+  static gsize registered = 0;
+  if (g_once_init_enter (&registered)) {
+    Instance::element = this;
+    g_once_init_leave (
+        &registered, g_type_register_static_simple (GST_TYPE_OCT_DEPTH_FILTER, type,
+                         sizeof (GstOctDepthFilterClass), Instance::init_class,
+                         sizeof (Instance), Instance::init, GTypeFlags (0)));
+  }
+  return registered;
+}
+} // namespace oct
+
+/* Registers an element of the plugin. `element`: a DepthElement */
+#define OCT_DEPTH_ELEMENT_REGISTER_DEFINE(name, element)                                 \
+  GST_ELEMENT_REGISTER_DEFINE (name, #name, GST_RANK_NONE, (element).get_type ())

@@ -4,8 +4,6 @@
  */
 #include "display.hpp"
 
-#include "depthparts.hpp"
-
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
@@ -54,18 +52,6 @@ least_of (ValueType value_type, bool logarithmic)
   return logarithmic ? least_decibels : 0;
 }
 } // namespace
-
-GType
-scale_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Scale::log), "Decibels: 20 log10(max(amplitude, 1e-6))", "log"},
-      {gint (Scale::linear), "Amplitude", "linear"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctScale", values);
-  return type;
-}
 
 DepthOutput
 flipped (DepthOutput output)

@@ -4,19 +4,29 @@
  */
 #pragma once
 
-#include "depthparts.hpp"
+#include "depthengine.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
-#include <gst/opencl/base/opencl-hpp.hpp>
+
+#include <cmath>
 
 namespace oct {
 enum class Scale {
   log,
   linear,
 };
-GType scale_get_type (void);
 
 const double least_db = -1000, most_db = 1000;
+
+/* Limits in dB of the mean power; the minimum disables the threshold */
+const double least_threshold = -1000, most_threshold = 1000;
+
+/* Returns the power for the kernels; 0 without a threshold. */
+inline float
+power_of_threshold (double threshold)
+{
+  return float (std::pow (10, threshold / 10));
+}
 
 /* Quantity of the values to display */
 enum class ValueType {

@@ -24,6 +24,12 @@ const Quantity bytes = {"", ValueType::values, false, 0, G_MAXUINT8};
 const Quantity words = {"", ValueType::values, false, 0, G_MAXUINT16};
 } // namespace
 
+const opencl::EnumType scale_type = {"GstOctScale",
+    {
+        {gint (Scale::log), "Decibels: 20 log10(max(amplitude, 1e-6))", "log"},
+        {gint (Scale::linear), "Amplitude", "linear"},
+    }};
+
 const Quantity &
 quantity_of (const DepthLayout &input)
 {
@@ -38,16 +44,23 @@ quantity_of (const DepthLayout &input)
   return *(std::end (quantities) - 1);
 }
 
+DepthFormat
+depth_format_of (const DepthLayout &output)
+{
+  if (output.image)
+    return output.bytes == 1 ? DepthFormat::gray8 : DepthFormat::gray16;
+  return output.complex ? DepthFormat::complex : DepthFormat::levels;
+}
+
 bool
 DisplayRange::check (GError **error) const
 {
   if (db_min < db_max && (min < max || (min == 0 && max == 0)))
     return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+  return REFUSE_SETTINGS (error,
       "db-min is %g and db-max is %g, min is %g and max is %g, expected db-min below "
       "db-max and min below max",
       db_min, db_max, min, max);
-  return false;
 }
 
 void

@@ -8,6 +8,8 @@
 #include "display.hpp"
 
 namespace oct {
+extern const opencl::EnumType scale_type;
+
 /* How values are displayed whose caps have this `quantity` */
 struct Quantity {
   const char *name;
@@ -17,6 +19,8 @@ struct Quantity {
 };
 
 const Quantity &quantity_of (const DepthLayout &input);
+/* Returns the format of images or depths with this layout. */
+DepthFormat depth_format_of (const DepthLayout &output);
 
 /* Display range of the properties */
 struct DisplayRange {
@@ -38,14 +42,11 @@ display_range_properties ()
 {
   const double most_value = 1e9;
   auto part = [] (auto DisplayRange::*member) {
-    return [member](Values & values) -> auto &
-    {
-      return values.range.*member;
-    };
+    return opencl::nested (&Values::range, member);
   };
   return {
       {"scale", "Scale", "Scale of quantities that are displayed in decibels",
-          part (&DisplayRange::scale), scale_get_type, opencl::playing},
+          part (&DisplayRange::scale), scale_type, opencl::playing},
       {"db-min", "Black level", "Level shown as black in dB, below db-max",
           part (&DisplayRange::db_min), {least_db, most_db}, opencl::controllable},
       {"db-max", "White level", "Level shown as white in dB, above db-min",

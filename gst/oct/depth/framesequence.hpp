@@ -1,10 +1,10 @@
-/* Assigns frames to groups, also after frames were lost
+/* Assigns frames to groups, also after frames were lost, and within volumes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include <gst/gst.h>
+#include "../octscanmeta.h"
 
 #include <optional>
 
@@ -73,5 +73,26 @@ private:
   guint position_ = 0;
   guint collected = 0; /* frames of the group; all if it ended early */
   GstClockTime start_ = GST_CLOCK_TIME_NONE;
+};
+
+/* A group of frames never crosses the end of a volume, nor the end of a B-scan's repeats
+ * where these are enough for a group. Frames left over there belong to no group. */
+class ScanGroups {
+public:
+  /* Groups of `frames` frames. Returns an error if a volume has fewer frames, or if a
+   * group would hold some B-scans more often than others. */
+  static bool check (const GstOctScan &scan, guint frames, GError **error);
+
+  /* The arguments must pass check(). */
+  ScanGroups (const GstOctScan &scan, guint frames);
+
+  /* Number of frames after which groups start again; 0: never */
+  guint64 unit () const { return unit_; }
+  /* Returns the scan position of a group. `first` is that of its first frame. */
+  GstOctScan scan_of_group (const GstOctScan &first) const;
+
+private:
+  guint frames;
+  guint64 unit_;
 };
 } // namespace oct

@@ -100,9 +100,9 @@ BackgroundMean::kernels_for (const RawSpectra &spectra, GError **error)
       "-D%s -DALIGNED=%u -DWIDE=%u -DGROUP=%u -DMEAN_GROUP=%u -DCOLUMNS=%u",
       sample_of (input).option, aligned, wide, guint (shares.group),
       guint (shares.mean_group), guint (shares.columns));
-  made.created = made.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
-                 && made.find_background.create (
-                     context, KERNELS, "find_background", options, error);
+  made.created = opencl::create_kernels (context, KERNELS, options,
+      {{made.sum_blocks, "sum_blocks"}, {made.find_background, "find_background"}},
+      error);
   g_free (options);
   return made.created ? &made : nullptr;
 }

@@ -54,16 +54,13 @@ ClockedSpectra::create (
   group = opencl::is_cpu (of) ? 1 : largest_group;
   const std::string options =
       "-DFILTER=" + std::to_string (reach) + " -DGROUP=" + std::to_string (group);
-  const std::vector<cl_float2> values = filter_weights ();
-  weights =
-      opencl::make_table (of, values.data (), values.size () * sizeof values[0], error);
-  return weights ()
+  return opencl::make_table (of, filter_weights (), weights, error)
          && unpacking.create (
              of, (option + " -DTO_FLOAT").c_str (), SampleFormat::f32le, error)
-         && find_analytic_signal.create (
-             of, KERNELS, "find_analytic_signal", options.c_str (), error)
-         && find_positions.create (of, KERNELS, "find_positions", options.c_str (), error)
-         && resample.create (of, KERNELS, "resample", options.c_str (), error);
+         && opencl::create_kernels (of, KERNELS, options,
+             {{find_analytic_signal, "find_analytic_signal"},
+                 {find_positions, "find_positions"}, {resample, "resample"}},
+             error);
 }
 
 bool

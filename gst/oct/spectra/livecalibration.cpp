@@ -4,8 +4,8 @@
  */
 #include "livecalibration.hpp"
 
-#include "../arrayfield.hpp"
-#include "../calibration/calibrationfiles.hpp"
+#include "../shared/arrayfield.hpp"
+#include "../calibration/mirrors.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/base/profile.hpp>

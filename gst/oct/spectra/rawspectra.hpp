@@ -48,4 +48,32 @@ struct RawSpectra {
     return offset % bytes == 0 && stride % cl_long (bytes) == 0;
   }
 };
+
+struct CapsFormat {
+  const char *media_type;
+  const char *format;
+  SampleFormat sample; /* format that the kernels read, after unpacking */
+  guint bits;
+  bool integer;
+  const char *unpack; /* (nullable) option of the unpacking kernel */
+
+  /* Returns the option of unpack.cl for this format, even if it needs no unpacking. */
+  const char *unpacking () const
+  {
+    static const char *const plain_options[] = {
+        "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
+    return unpack ? unpack : plain_options[gsize (sample)];
+  }
+  /* Each A-line begins at a byte. */
+  gsize line_bytes (gsize samples) const { return (samples * bits + 7) / 8; }
+  bool is_signed () const { return format[0] == 'S'; }
+  /* Returns the maximum of a sample after the shift; 0 for floats. */
+  guint full_scale (guint shift) const
+  {
+    return integer ? guint (((guint64 (1) << (bits - is_signed ())) - 1) >> shift) : 0;
+  }
+};
+
+/* Reads the size and the format of fixed caps of spectra; null if they are none. */
+const CapsFormat *parse_spectra (const GstCaps *caps, guint *samples, guint *lines);
 } // namespace oct

@@ -20,15 +20,8 @@ SpectrumStage::make (GstOpenCLContext *context, const SpectrumFormat &format,
   stage->taps_ = tables.taps;
   stage->points_ = tables.points;
   stage->background_offset_ = cl_uint (tables.background_offset);
-  return stage->upload (tables, error) ? stage : nullptr;
-}
-
-bool
-SpectrumStage::upload (const SpectrumTables &tables, GError **error)
-{
-  gsize bytes = tables.words.size () * sizeof tables.words[0];
-  tables_ = opencl::make_table (context_.get (), tables.words.data (), bytes, error);
-  return tables_ () != nullptr;
+  return opencl::make_table (context, tables.words, stage->tables_, error) ? stage
+                                                                           : nullptr;
 }
 
 bool

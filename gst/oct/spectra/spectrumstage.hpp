@@ -61,7 +61,6 @@ private:
     opencl::Kernel kernel;
   };
 
-  bool upload (const SpectrumTables &tables, GError **error);
   bool create (MakeSpectrum &made, bool for_aligned, GError **error);
 
   std::unique_ptr<GstOpenCLContext, Unref> context_;

@@ -14,6 +14,7 @@
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cmath>

@@ -10,6 +10,8 @@
 
 #include <memory>
 
+#include <vector>
+
 namespace opencl {
 /* Like gst_opencl_check(), for a call that allocates or maps `size` bytes */
 bool check_bytes (
@@ -34,6 +36,29 @@ make_buffer (GstOpenCLContext *context, gsize size, cl::Buffer &buffer, GError *
   return buffer () != nullptr;
 }
 
+/* A buffer that is allocated again only if another size is needed */
+class WorkBuffer {
+public:
+  /* A size of 0 frees it. Work that is enqueued keeps the former buffer. */
+  bool resize (GstOpenCLContext *context, gsize wanted, GError **error)
+  {
+    if (wanted == bytes)
+      return true;
+    buffer = cl::Buffer ();
+    bytes = 0;
+    if (wanted > 0 && !make_buffer (context, wanted, buffer, error))
+      return false;
+    bytes = wanted;
+    return true;
+  }
+
+  cl_mem operator() () const { return buffer (); }
+
+private:
+  cl::Buffer buffer;
+  gsize bytes = 0;
+};
+
 /* Creates a buffer with these values and counts them as an upload. */
 cl::Buffer make_filled_buffer (GstOpenCLContext *context, const void *values, gsize size,
     GError **error, cl_mem_flags access = CL_MEM_READ_WRITE);
@@ -43,6 +68,15 @@ inline cl::Buffer
 make_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)
 {
   return make_filled_buffer (context, values, size, error, CL_MEM_READ_ONLY);
+}
+
+template <typename Value>
+bool
+make_table (GstOpenCLContext *context, const std::vector<Value> &values,
+    cl::Buffer &buffer, GError **error)
+{
+  buffer = make_table (context, values.data (), values.size () * sizeof (Value), error);
+  return buffer () != nullptr;
 }
 
 /* Creates a read-only buffer, or shares one that has the same values already, such as the

@@ -7,6 +7,7 @@
 #include "memory.hpp"
 #include "storage.hpp"
 
+#include <gst/common/platform.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>

@@ -4,7 +4,7 @@
  */
 #include "frame.hpp"
 
-#include <gst/common/framesize.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>

@@ -130,6 +130,11 @@ public:
 
   bool create (GstOpenCLContext *context, const char *resource, const char *name,
       const char *options, GError **error);
+  bool create (GstOpenCLContext *context, const char *resource, const char *name,
+      const std::string &options, GError **error)
+  {
+    return create (context, resource, name, options.c_str (), error);
+  }
   /* The same for OpenCL C that is not in a resource */
   bool create_from_source (GstOpenCLContext *context, const char *source,
       const char *name, const char *options, GError **error);
@@ -216,6 +221,24 @@ private:
 
   std::unique_ptr<GstOpenCLKernel, Free> kernel;
 };
+
+/* Builds several kernels of one source with the same options. */
+struct NamedKernel {
+  Kernel &kernel;
+  const char *name;
+};
+
+inline bool
+create_kernels (GstOpenCLContext *context, const char *resource,
+    const std::string &options, std::initializer_list<NamedKernel> kernels,
+    GError **error)
+{
+  for (const NamedKernel &wanted : kernels) {
+    if (!wanted.kernel.create (context, resource, wanted.name, options, error))
+      return false;
+  }
+  return true;
+}
 
 /* A kernel with one variant for each alignment of its frame arguments. All their offsets
  * and strides are multiples of the build option ALIGNMENT. A variant is built at its

@@ -11,7 +11,6 @@
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/base/gstaggregator.h>
 
-
 #include <algorithm>
 #include <mutex>
 #include <set>

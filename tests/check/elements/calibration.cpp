@@ -6,8 +6,8 @@
 #include "tests/check/harness.hpp"
 #include "tests/check/octreference.hpp"
 
-#include "gst/oct/calibration/calibrationfiles.hpp"
-#include "gst/oct/calibration/dispersion.hpp"
+#include "gst/oct/calibration/mirrors.hpp"
+#include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/interpolation.hpp"
 #include "gst/oct/calibration/windowfunction.hpp"
 

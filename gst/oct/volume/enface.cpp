@@ -1,0 +1,145 @@
+/* En face projection, of which each B-scan updates a row
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "enface.hpp"
+
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/gstopenclframe.h>
+
+#include <cmath>
+
+namespace oct {
+namespace {
+const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl";
+
+/* Value of pixels without data. Display shows it as black in any range. */
+const cl_float missing_value = -FLT_MAX;
+} // namespace
+
+const opencl::EnumType projection_type = {"GstOctProjection",
+    {
+        {gint (Projection::mean), "Mean of the depths", "mean"},
+        {gint (Projection::maximum), "Maximum of the depths", "maximum"},
+    }};
+
+const opencl::EnumType slab_unit_type = {"GstOctSlabUnit",
+    {
+        {gint (Slab::Unit::bins), "Depth bins", "bins"},
+        {gint (Slab::Unit::micrometres), "Micrometres, by depth-step of the caps", "um"},
+    }};
+
+Slab
+Slab::in_bins (double step) const
+{
+  Slab slab = *this;
+  if (unit == Unit::bins)
+    return slab;
+  slab.start = gint (std::lround (start / step));
+  slab.depths = depths > 0 ? guint (std::max (1l, std::lround (depths / step))) : 0;
+  return slab;
+}
+
+PlacedBScan::PlacedBScan (const GstOpenCLFrame *frame, const DepthLayout &layout)
+    : data (frame->data), offset (frame->offset[0] / layout.bytes),
+      depths (cl_uint (layout.depths)), lines (cl_uint (layout.lines))
+{
+  const cl_uint stride =
+      cl_uint (layout.image ? gsize (frame->stride[0]) / layout.bytes : layout.depths);
+  line_step = layout.image ? 1 : stride;
+  depth_step = layout.image ? stride : 1;
+}
+
+std::string
+options_of (const DepthLayout &layout)
+{
+  return std::string ("-DINPUT=") + layout.stored + (layout.complex ? " -DCOMPLEX" : "");
+}
+
+/* On a CPU one work-item projects a whole A-line, since more would hide no latency. */
+bool
+EnFace::create_project (GstOpenCLContext *context, GError **error)
+{
+  const bool alone = opencl::is_cpu (context);
+  group_lines = input.image ? 16 : alone ? 1 : 4;
+  group_parts = alone ? 1 : input.image ? 8 : 32;
+  while (group_parts > 1 && group_lines * group_parts > opencl::largest_group (context))
+    group_parts /= 2;
+  const std::string options =
+      options_of (input) + " -DLINES=" + std::to_string (group_lines)
+      + " -DPARTS=" + std::to_string (group_parts) + (input.image ? "" : " -DALONG");
+  return project.create (context, kernels, "project", options.c_str (), error);
+}
+
+bool
+EnFace::create (GstOpenCLContext *context, const DepthLayout &of, guint b_scans,
+    guint pixel_bytes, GError **error)
+{
+  input = of;
+  rows = b_scans;
+  quantity = quantity_of (input);
+  if (input.complex) { /* the plane contains amplitudes */
+    quantity.value_type = ValueType::amplitudes;
+    quantity.decibels = true;
+  }
+  return create_project (context, error)
+         && clear_one.create (
+             context, kernels, "clear_row", options_of (input).c_str (), error)
+         && display.create (context, quantity.value_type,
+             pixel_bytes == 1 ? DepthFormat::gray8 : DepthFormat::gray16, error)
+         && opencl::make_buffer (
+             context, input.lines * rows * sizeof (cl_float), plane, error);
+}
+
+bool
+EnFace::clear_row (guint row, cl_command_queue queue, GError **error)
+{
+  return clear_one.launch (queue, input.lines, 1, error, plane (), cl_uint (rows),
+      cl_uint (row), cl_uint (input.lines),
+      quantity.value_type == ValueType::values ? missing_value : 0.0f);
+}
+
+bool
+EnFace::clear (cl_command_queue queue, GError **error)
+{
+  /* All rows together are cleared as one long row. */
+  const gsize values = input.lines * rows;
+  return clear_one.launch (queue, values, 1, error, plane (), cl_uint (1), cl_uint (0),
+      cl_uint (values), quantity.value_type == ValueType::values ? missing_value : 0.0f);
+}
+
+bool
+EnFace::put_row (const GstOpenCLFrame *frame, const GstOpenCLFrame *structure, guint row,
+    const Slab &slab, cl_command_queue queue, GError **error)
+{
+  const PlacedBScan from (frame, input);
+  const gsize groups = (input.lines + group_lines - 1) / group_lines;
+  return check_frame_alignment (frame, input.bytes, error)
+         && project.launch_groups (queue, groups, gsize (group_lines) * group_parts,
+             error, from.data, from.offset, from.line_step, from.depth_step, from.depths,
+             from.lines, cl_uint (slab.projection == Projection::maximum),
+             cl_int (slab.start), cl_uint (slab.depths > 0 ? slab.depths : CL_UINT_MAX),
+             cl_uint (slab.surface),
+             structure ? power_of_threshold (slab.threshold) : cl_float (slab.threshold),
+             cl_uint ((slab.smooth - 1) / 2), cl_uint (slab.surface_from),
+             cl_uint (structure != nullptr), structure ? structure->data : from.data,
+             cl_ulong (structure ? structure->offset[0] : 0),
+             quantity.value_type == ValueType::values ? missing_value : 0.0f, plane (),
+             cl_uint (rows), cl_uint (row));
+}
+
+bool
+EnFace::show (const GstOpenCLFrame *image, const DisplayRange &range,
+    cl_command_queue queue, GError **error)
+{
+  DepthOutput output = {};
+  output.data = image->data;
+  output.offset = image->offset[0];
+  output.stride = image->stride[0];
+  output.depths = rows;
+  range.set (quantity, output);
+  return display.enqueue (
+      queue, {plane (), 0, guint (rows), guint (input.lines)}, output, error);
+}
+} // namespace oct
