@@ -25,7 +25,8 @@ split () {
 }
 
 check_file () {
-  [ -r "$2" ] || fail "$1 $2: no such file"
+  [ -e "$2" ] || fail "$1 $2: no such file"
+  [ -f "$2" ] || fail "$1 $2: not a regular file"
 }
 
 # Process and file to clean up when the script ends for any reason

@@ -62,6 +62,10 @@ private:
   guint64 bytes = 0;
 };
 
+/* Fails for a file that filesrc cannot open or would wait for, as it does for a FIFO. The
+ * error names the path. */
+bool check_regular (const std::string &path, GError **error);
+
 /* Reads a whole file of up to 2 GiB. The error names the path. */
 bool read_file (const std::string &path, std::string &contents, GError **error,
     bool is_private = false);

@@ -188,6 +188,16 @@ RegularFile::seek (guint64 offset, GError **error)
          || fail (error, GST_RESOURCE_ERROR_SEEK, g_strerror (errno));
 }
 
+bool
+check_regular (const std::string &path, GError **error)
+{
+  RegularFile file;
+  if (file.open (path.c_str (), error))
+    return true;
+  g_prefix_error (error, "%s: ", path.c_str ());
+  return false;
+}
+
 /* A file may become shorter while it is read. */
 bool
 read_file (

@@ -476,24 +476,29 @@ Program::find_attribute (const std::string &name, gsize &value) const
 
 /* --- number of work-items --- */
 
+static bool
+parse_count (const std::string &text, gsize &count)
+{
+  guint64 number = 0;
+  const bool is_count =
+      g_ascii_string_to_unsigned (text.c_str (), 10, 0, G_MAXSIZE, &number, nullptr);
+  count = gsize (number);
+  return is_count;
+}
+
 /* "width", "640", "width/4", "shape0*2/3" */
 bool
 Program::resolve_term (const std::string &term, gsize &value) const
 {
   const gsize end = term.find_first_of ("*/");
   const std::string first = term.substr (0, end);
-  gchar *rest = nullptr;
 
-  if (!find_attribute (first, value)) {
-    value = g_ascii_strtoull (first.c_str (), &rest, 10);
-    if (first.empty () || *rest || !g_ascii_isdigit (first[0]))
-      return false;
-  }
+  if (!find_attribute (first, value) && !parse_count (first, value))
+    return false;
   for (gsize at = end; at != std::string::npos && at < term.size ();) {
     const gsize next = term.find_first_of ("*/", at + 1);
-    const std::string number = term.substr (at + 1, next - at - 1);
-    const gsize factor = g_ascii_strtoull (number.c_str (), &rest, 10);
-    if (factor == 0 || *rest)
+    gsize factor;
+    if (!parse_count (term.substr (at + 1, next - at - 1), factor) || factor == 0)
       return false;
     value = term[at] == '*' ? value * factor : round_up (value, factor) / factor;
     at = next;

@@ -76,8 +76,11 @@
  */
 #include <gst/common/buffers.hpp>
 #include <gst/common/elementbin.hpp>
+#include <gst/common/elementerror.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/common/platform.hpp>
+#include <gst/opencl/opencl.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 
@@ -920,15 +923,19 @@ add_file (GstGreenscreenBin *self, const gchar *location, guint revision, bool i
   if (!file)
     return;
   GstElement *source = gst_bin_get_by_name (GST_BIN (file->bin), "source");
+  GError *error = nullptr;
   g_object_set (source, "location", location, nullptr);
-  gst_object_unref (source);
   file->location = location;
   file->revision = revision;
   file->is_first = is_first;
   /* Its changes of state are not those of the pipeline, which may change its own. */
   g_object_set (file->bin, "async-handling", TRUE, nullptr);
   link_background (self, file);
-  start_file (file);
+  if (opencl::check_regular (location, &error))
+    start_file (file);
+  else
+    opencl::post_element_error (source, error->domain, error->code, error);
+  gst_object_unref (source);
 }
 
 /* Forgets a file that could not be read, unless another one was set since. Returns whether

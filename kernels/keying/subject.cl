@@ -21,11 +21,15 @@
 
 /* --- the colours of the subject --- */
 
-/* Pixels count if they and those INSIDE pixels away are opaque: not the edge itself */
+/* Pixels count if they and those INSIDE pixels away are opaque: not the edge itself. Lanes of
+ * neighbouring vectors give the pixels that are so far to the left and to the right. */
 #define INSIDE 3
+#define TO_THE_LEFT(before, here) (int8) (before.s567, here.s0123, here.s4)
+#define TO_THE_RIGHT(here, after) (int8) (here.s3456, here.s7, after.s012)
 #define OPAQUE (0.9f * LEVELS)
 
-/* Alpha of eight pixels from any x. Beyond the row its first or last pixel is repeated. */
+/* Alpha of eight pixels from x, a multiple of 8. Beyond the row its first or last pixel is
+ * repeated. */
 uint8
 alphas_from (__global const uchar *line, int x, int width)
 {
@@ -69,11 +73,11 @@ measure_subject (FRAME (const, keyed), uint width, uint height, __global float4 
     high = max (high, max (alpha, next));
     if (all (convert_float8 (alpha) < OPAQUE))
       continue;
-    const int8 is = is_opaque (line, x, width)
-                    & is_opaque (LINE (keyed, max (y - INSIDE, 0)), x, width)
+    const int8 here = is_opaque (line, x, width);
+    const int8 is = here & is_opaque (LINE (keyed, max (y - INSIDE, 0)), x, width)
                     & is_opaque (LINE (keyed, min (y + INSIDE, last)), x, width)
-                    & is_opaque (line, x - INSIDE, width)
-                    & is_opaque (line, x + INSIDE, width)
+                    & TO_THE_LEFT (is_opaque (line, x - 8, width), here)
+                    & TO_THE_RIGHT (here, is_opaque (line, x + 8, width))
                     & (x + (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(width));
     const float8 weight = select ((float8)(0), (float8)(1), is);
     const Colors colors = colors_of_pixels (load_pixels (line, x, width));

@@ -12,7 +12,7 @@ UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 def in_bytes(number):
     unit = 0
-    while number >= 1000 and unit < len(UNITS) - 1:
+    while number >= (999.95 if unit else 999.5) and unit < len(UNITS) - 1:
         number, unit = number / 1000, unit + 1
     return f"{number:.{1 if unit else 0}f} {UNITS[unit]}"
 

@@ -119,15 +119,18 @@ public:
     graph.text (5, tensor.bytes);
     return *this;
   }
-  /* A tensor whose values are in another file */
+  /* A tensor whose values are in another file, with further entries of their place */
   OnnxModel &external (const std::string &name, const std::vector<int64_t> &shape,
-      const std::string &location)
+      const std::string &location,
+      const std::vector<std::pair<std::string, std::string>> &entries = {})
   {
     Message tensor;
     for (const int64_t length : shape)
       tensor.number (1, uint64_t (length));
     tensor.number (2, onnx_float).text (8, name);
     tensor.text (13, Message ().text (1, "location").text (2, location).bytes);
+    for (const auto &[key, value] : entries)
+      tensor.text (13, Message ().text (1, key).text (2, value).bytes);
     tensor.number (14, 1);
     graph.text (5, tensor.bytes);
     return *this;

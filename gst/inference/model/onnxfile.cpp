@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace inference {
 namespace {
@@ -28,6 +29,9 @@ bytes_of (const std::string &data)
 {
   return {reinterpret_cast<const guint8 *> (data.data ()), data.size ()};
 }
+
+/* The part of a file that holds a tensor: "location", "offset" and "length" */
+using ExternalPlace = std::map<std::string, std::string>;
 
 class OnnxReader {
 public:
@@ -48,6 +52,8 @@ private:
   bool read_port (WireBytes message, std::vector<Port> &ports, GError **error);
   bool read_tensor_type (WireBytes message, Port &port, GError **error);
   bool read_shape (WireBytes message, Port &port, GError **error);
+  bool read_external (
+      ExternalPlace &place, gsize size, std::string &data, GError **error);
 
   bool fail (GError **error, const std::string &what) const
   {
@@ -230,13 +236,6 @@ OnnxReader::read_attribute (WireBytes message, const Node &node, std::string &na
   return finish (reader, "AttributeProto", error);
 }
 
-/* The part of a file that holds a tensor */
-struct ExternalPlace {
-  std::string location;
-  guint64 offset = 0, length = 0;
-  bool has_length = false;
-};
-
 static void
 read_external_entry (WireBytes message, ExternalPlace &place)
 {
@@ -245,14 +244,30 @@ read_external_entry (WireBytes message, ExternalPlace &place)
 
   while (reader.next ())
     (reader.field == 1 ? key : value) = reader.bytes.text ();
-  if (key == "location")
-    place.location = value;
-  else if (key == "offset")
-    place.offset = g_ascii_strtoull (value.c_str (), nullptr, 10);
-  else if (key == "length") {
-    place.length = g_ascii_strtoull (value.c_str (), nullptr, 10);
-    place.has_length = true;
+  place[key] = value;
+}
+
+bool
+OnnxReader::read_external (
+    ExternalPlace &place, gsize size, std::string &data, GError **error)
+{
+  guint64 offset = 0, length = size;
+  for (const auto &[name, number] :
+      {std::make_pair ("offset", &offset), std::make_pair ("length", &length)}) {
+    const auto entry = place.find (name);
+    if (entry != place.end ()
+        && !g_ascii_string_to_unsigned (
+            entry->second.c_str (), 10, 0, G_MAXUINT64, number, nullptr))
+      return fail (error, std::string (name) + " of external data is \""
+                              + entry->second.c_str ()
+                              + "\", expected a number of bytes");
   }
+  if (length != size)
+    return fail (error, std::to_string (size) + " bytes expected in external data");
+  if (size > most_bytes - model.bytes)
+    return fail (error, "the model has more than 4 GiB");
+  model.bytes += size;
+  return read_external_data (folder, place["location"], offset, size, data, error);
 }
 
 /* Values of the fields that are not raw bytes */
@@ -351,17 +366,10 @@ OnnxReader::read_tensor (
   std::shared_ptr<const void> kept = owner;
   if (is_external) {
     auto data = std::make_shared<std::string> ();
-    if (external.has_length && external.length != size)
-      return fail (error,
-          tensor + ": " + std::to_string (size) + " bytes expected in external data");
-    if (size > most_bytes - model.bytes)
-      return fail (error, tensor + ": the model has more than 4 GiB");
-    if (!read_external_data (
-            folder, external.location, external.offset, size, *data, error)) {
+    if (!read_external (external, size, *data, error)) {
       g_prefix_error (error, "%s: ", tensor.c_str ());
       return false;
     }
-    model.bytes += size;
     raw = bytes_of (*data);
     kept = data;
     is_raw = true;

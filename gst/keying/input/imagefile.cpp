@@ -48,11 +48,8 @@ first_sample (GstElement *pipeline)
 GstSample *
 load_image (const std::string &path, GError **error)
 {
-  opencl::RegularFile opened;
-  if (!opened.open (path.c_str (), error)) { /* filesrc would wait for a FIFO's writer */
-    g_prefix_error (error, "%s: ", path.c_str ());
+  if (!opencl::check_regular (path, error))
     return nullptr;
-  }
   GstElement *pipeline =
       gst_parse_launch ("filesrc name=file ! decodebin ! videoconvert ! "
                         "video/x-raw,format={RGBA,RGBA64_LE} ! fakesink name=end",

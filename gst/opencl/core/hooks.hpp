@@ -45,8 +45,9 @@ struct DriverHooks {
 };
 DriverHooks &driver_hooks ();
 
-/* While in scope, the thread builds a program, launches a kernel, which may compile it, or
- * waits for the device. */
+/* While in scope, the thread prepares for new caps, builds a program, launches a kernel,
+ * which may compile it, or waits for the device or for a self-check. So an input is late
+ * and not missing. */
 class Busy {
 public:
   Busy () { ++threads; }

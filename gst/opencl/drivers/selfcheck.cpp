@@ -16,6 +16,7 @@
 #include <glib/gstdio.h>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace opencl {
 namespace {
@@ -107,6 +108,9 @@ public:
   {
     const Task task = {device (), engine};
     const bool waits = lookup == Lookup::wait;
+    std::optional<Busy> waiting;
+    if (waits)
+      waiting.emplace ();
     std::unique_lock<std::mutex> guard (lock);
     if (lookup == Lookup::peek && verdicts.find (task) == verdicts.end ())
       return {};

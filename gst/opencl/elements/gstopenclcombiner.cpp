@@ -7,6 +7,7 @@
 #include "aggregatorparts.hpp"
 
 #include <gst/common/buffers.hpp>
+#include <gst/opencl/core/hooks.hpp>
 
 #include <vector>
 
@@ -386,6 +387,7 @@ gst_opencl_combiner_negotiated_src_caps (GstAggregator *aggregator, GstCaps *cap
   GError *error = nullptr;
   Inputs inputs;
   Counting counting (*priv->core);
+  const opencl::Busy preparing;
 
   if (!priv->core->drain_for_caps () || !collect_pads (self, inputs)
       || inputs.size () != priv->input_caps->size ()

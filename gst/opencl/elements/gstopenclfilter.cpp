@@ -24,6 +24,7 @@
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/core/hooks.hpp>
 
 #include <utility>
 
@@ -202,6 +203,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
   ElementCore &core = core_of (self);
   GError *error = nullptr;
   Counting counting (core);
+  const opencl::Busy preparing;
 
   if (!core.drain_for_caps ())
     return FALSE;

@@ -11,13 +11,13 @@
  * class does everything else.
  */
 #include "elementcore.hpp"
-
+#include <gst/opencl/gstopenclbufferpool.h>
+#include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/pool.hpp>
 #include <gst/opencl/device/frameaccess.h>
-#include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclsrc.h>
@@ -310,6 +310,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   GstOpenCLSrcPrivate *priv = private_of (self);
   GError *error = nullptr;
   Counting counting (*priv->core);
+  const opencl::Busy preparing;
 
   if (!priv->core->drain_for_caps () || !get_format (self, caps, &priv->format))
     return FALSE;

@@ -25,7 +25,7 @@ std::string find_memory_mismatch (GstPad *source);
  * that is an element error. Until then an application may link it in a running pipeline.
  * Other inputs without data are a WARNING after five seconds, because a network source or
  * a decoder may take longer. This also holds for pads that are added while playing. Time
- * does not count while a kernel compiles, or while a live source waits for PLAYING. */
+ * does not count while a thread is Busy, or while a live source waits for PLAYING. */
 class InputWatch {
 public:
   explicit InputWatch (GstElement *element) : element (element) {}

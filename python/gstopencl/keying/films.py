@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import typing
 
+from ..view.arguments import fault_of
 from .gst import Gio, GLib, Gst, GstPbutils
 
 TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
@@ -22,7 +23,9 @@ def film_of(place):
     """Returns the film or image at a path or URI. Raises ValueError with the reason, in one
     sentence."""
     file = Gio.File.new_for_commandline_arg(str(place))
-    name = file.get_basename()
+    name, path = file.get_basename(), file.get_path()
+    if path and fault_of(path):  # A FIFO would be waited for.
+        raise ValueError(f"{name} is no film or picture: {fault_of(path)}")
     try:
         info = GstPbutils.Discoverer.new(TIMEOUT).discover_uri(file.get_uri())
     except GLib.Error as error:

@@ -8,7 +8,6 @@ import sys
 
 from ..launch import printed
 from . import keyfiles, keyoutput, keypipeline
-from .arguments import fault_of
 from .gtk import Gdk, GLib, Gst, Gtk, need_display
 from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
                            source_or_demo)
@@ -155,8 +154,6 @@ class Keying(BranchingView):
 
     def checked_background(self, place):
         path = keyfiles.path_of(place)
-        if os.path.exists(path) and fault_of(path):  # which would be waited for
-            raise ValueError(f"{path}: {fault_of(path)}")
         keyfiles.film_of(path)
         return path
 

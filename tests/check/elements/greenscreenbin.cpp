@@ -10,6 +10,7 @@
 #include <gst/video/video.h>
 
 #include <cmath>
+#include <sys/stat.h>
 
 using namespace check;
 
@@ -328,12 +329,14 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
   Folder folder;
   const std::string first = written (folder, "blue.png", "0xff2040c0"),
                     second = written (folder, "red.png", "0xffc81428"),
-                    none = folder.write ("none.png", "no picture");
+                    none = folder.write ("none.png", "no picture"),
+                    fifo = folder.file ("fifo.png");
+  fail_unless (mkfifo (fifo.c_str (), 0600) == 0);
   Played played ("background-location", first);
   fail_unless (becomes (played.end, blue));
   played.set ("background-location", second);
   fail_unless (becomes (played.end, red));
-  for (const std::string &bad : {none, folder.file ("missing.png")}) {
+  for (const std::string &bad : {none, folder.file ("missing.png"), fifo}) {
     played.set ("background-location", bad);
     played.expect_warning (red);
   }

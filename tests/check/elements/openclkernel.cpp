@@ -895,6 +895,7 @@ const Mistake mistakes[] = {
         "A work-group of 1000000 is too large"},
     {COPY ("") "global-size=0", "global-size=\"0\": expected one to three"},
     {COPY ("") "global-size=depth", "global-size=\"depth\": expected one to three"},
+    {COPY ("") "global-size=20*-1", "global-size=\"20*-1\": expected one to three"},
     {COPY ("") "local-size=1,1,1,1", "local-size=\"1,1,1,1\": expected one to three"},
     {"local-size=2 source=\"kernel __attribute__ ((reqd_work_group_size (4, 1, 1))) void "
      "k "

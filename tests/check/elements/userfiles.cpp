@@ -30,6 +30,9 @@ const std::vector<Row> rows = {
     {"filter", VIDEO "openclconvolve kernel=%s ! fakesink"},
     {"bias", VIDEO "openclconvolve kernel=\"<<1>>\" bias=%s ! fakesink"},
     {"plate", VIDEO "chromakey method=chroma plate=file plate-location=%s ! fakesink"},
+    {"background of a screen",
+        "videotestsrc ! video/x-raw,format=RGBA,width=16,height=16 ! greenscreenbin "
+        "background-location=%s ! fakesink"},
     {"wavelengths", SPECTRA "octwindowinterp wavelengths=%s ! octfft ! fakesink"},
     {"resample-map", SPECTRA "octwindowinterp resample-map=%s ! octfft ! fakesink"},
     {"window", SPECTRA "octwindowinterp window=file window-file=%s ! octfft ! fakesink"},

@@ -280,6 +280,38 @@ TEST (test_inference_reads_regular_files_only)
   }
 }
 
+/* Numbers of bytes are decimal digits. The last four of five values are read. */
+TEST (test_inference_external_data_has_a_plain_place)
+{
+  Folder folder;
+  const std::vector<float> values = {1, 2, 3, 4, 5};
+  folder.write ("weights", std::string (reinterpret_cast<const char *> (values.data ()),
+                               values.size () * sizeof (float)));
+  const struct {
+    const char *key, *value;
+    bool valid;
+  } rows[] = {{"offset", "4", true}, {"offset", "4x", false},
+      {"offset", "-18446744073709551612", false}, {"offset", " 4", false},
+      {"offset", "+4", false}, {"offset", "", false},
+      {"offset", "18446744073709551620", false}, {"offset", "0x4", false},
+      {"length", "16", true}, {"length", "16x", false}, {"length", "1e1", false}};
+  for (const auto &row : rows) {
+    OnnxModel model;
+    model.external ("w", {4}, "weights", {{row.key, row.value}});
+    const std::string file = folder.write ("net.onnx", model.bytes ());
+    GError *error = nullptr;
+    auto loaded = Model::load (file, &error);
+    if (!row.valid)
+      expect_error (loaded != nullptr, error,
+          {"\"w\"", row.key, "\"" + std::string (row.value) + "\""});
+    else
+      fail_unless (loaded
+                       && loaded->constants.at ("w").floats ()[0]
+                              == (strcmp (row.key, "offset") ? 1 : 2),
+          "%s=%s: %s", row.key, row.value, error ? error->message : "wrong values");
+  }
+}
+
 /* A part of a file that is larger than the file, and a sum of parts that is too large */
 TEST (test_inference_external_data_has_a_limit)
 {

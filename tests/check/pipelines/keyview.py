@@ -479,6 +479,7 @@ def check_hostile_names(folder):
     os.link(folder / "film.mov", bad)
     for words, reason in (("--camera", f"/dev/{HOSTILE[0]}"), "no such camera"), \
             (["--quit-at-end", "pipe.mov"], "not a regular file"), \
+            (["--quit-at-end", f"file://{os.getcwd()}/pipe.mov"], "not a regular file"), \
             (["--background", "pipe.mov"], "not a regular file"), ([bad], "not UTF-8"), \
             (["--loopback", f"/dev/{HOSTILE[0]}"], "no such device"), \
             (["-dash.mov"], "no such option (see --help): -dash.mov"):

@@ -34,7 +34,7 @@ import zarr
 import gstopencl.chain
 from gstopencl import jobs as tasks
 from gstopencl.chain import DEPTHS
-from gstopencl.progress import Progress
+from gstopencl.progress import Progress, in_bytes
 from octwriter import Recording as OctRecording
 from octwriter import chirp_of
 
@@ -433,6 +433,9 @@ def check_progress(_):
     with progress:
         pass
     assert file.getvalue() == f"{progress.line()}\n", file.getvalue()
+    for number, said in ((999.4, "999 B"), (999.6, "1.0 kB"), (999.94e3, "999.9 kB"),
+                         (999.96e3, "1.0 MB"), (1e18, "1000.0 PB")):
+        assert in_bytes(number) == said, (number, in_bytes(number))
 
 
 def check_zarr_on_disk(folder):

@@ -276,6 +276,11 @@ def check_names():
         assert np.array_equal(np.load(written), np.load("expected.npy")), name
         os.unlink(written)
         os.unlink(name)
+    os.mkfifo("pipe.png")
+    for name, reason in ("pipe.png", "not a regular file"), ("none.png", "no such file"):
+        done = run("laplacian.sh", "--picture", name, "edges.npy")
+        assert done.returncode == 1 and f"--picture {name}: {reason}" in done.stderr, done.stderr
+    os.unlink("pipe.png")
 
 
 with tempfile.TemporaryDirectory() as folder:
