@@ -76,7 +76,31 @@ step () {
   printf '%s\n' "$*" >&2
 }
 
-# quietly COMMAND…: its output goes to a log, which is shown where it fails
+# progress: shows how far apt-get or ninja is, whose output it reads: in one line of a terminal,
+# else a line for every ten percent
+progress () {
+  local line count=0 all=0 percent shown=0
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+      count=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    elif [[ $line =~ ([0-9]+)\ newly\ installed ]]; then
+      count=0 all=$((3 * BASH_REMATCH[1])) # each is fetched, unpacked and set up
+    elif [[ $line =~ ^(Get:|Unpacking |Setting up ) ]]; then
+      count=$((count + 1))
+    fi
+    [ "$all" -gt 0 ] || continue
+    percent=$((100 * count / all))
+    if [ -t 2 ]; then
+      printf '\r\033[K%4d %%  %.70s' "$percent" "$line" >&2
+    elif [ "$percent" -ge $((shown + 10)) ]; then
+      shown=$((percent / 10 * 10))
+      step "$(printf '%4d %%' "$shown")"
+    fi
+  done
+  [ "$all" -eq 0 ] || [ ! -t 2 ] || step ''
+}
+
+# quietly COMMAND…: shows how far it is; its output goes to a log, which is shown where it fails
 quietly () {
   local status=0 log=$build/setup.log
   if [ -n "$verbose" ]; then
@@ -84,7 +108,7 @@ quietly () {
     return
   fi
   mkdir -p "$build"
-  "$@" >"$log" 2>&1 || status=$?
+  (set -o pipefail && "$@" 2>&1 | tee "$log" | progress) || status=$?
   [ $status -eq 0 ] || { tail -n 40 "$log" && echo "All of it: $log"; } >&2
   return $status
 }
@@ -100,7 +124,7 @@ install_by () {
     step "$# $what are missing. Installing them (--no-install only names them):"
   fi
   fold --spaces --width=90 <<<"$command $*" | sed 's/^/    /; $!s/ *$/ \\/' >&2
-  [ -z "$no_install" ] && quietly bash -c "$command $*"
+  [ -z "$no_install" ] && quietly env LC_ALL=C.UTF-8 bash -c "$command $*"
 }
 
 missing_packages () {
@@ -146,8 +170,7 @@ install_readers () {
 }
 
 # build TARGET: `runtime` is what pipelines and documents run, `all` the tests as well. What a
-# debugger needs is left out, which a third of the time would go into. ninja shows its progress
-# in one line of a terminal.
+# debugger needs is left out, which a third of the time would go into.
 build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
   if [ -e "$build/build.ninja" ]; then
@@ -158,9 +181,5 @@ build () {
     quietly meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:+"$GST_OPENCL_SETUP"} \
       || return 1
   fi
-  if [ -t 2 ]; then
-    ninja -C "$build" "$1"
-  else
-    quietly ninja -C "$build" "$1"
-  fi
+  quietly ninja -C "$build" "$1"
 }

@@ -1,9 +1,10 @@
 /* opencl-devices: lists OpenCL devices by the names that the property `device` takes
  *
- * opencl-devices [--check] [DEVICE]: lists all devices, or those that DEVICE names (auto,
- * gpu, cpu, accelerator, 0:1, part of a name). It marks the one that an element uses, and
- * shows the verdicts of the self-check. With --check it runs the self-check again. The
- * exit status is 1 if no device can be used or, with --check, if an engine is wrong.
+ * opencl-devices [--check | --report] [DEVICE]: lists all devices, or those that DEVICE names
+ * (auto, gpu, cpu, accelerator, 0:1, part of a name). It marks the one that an element uses,
+ * and shows the verdicts of the self-check. With --check it runs the self-check again. With
+ * --report it prints versions, environment and plugins before. The exit status is 1 if no
+ * device can be used or, with --check, if an engine is wrong.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,6 +12,8 @@
 #include <gst/opencl/device/selfcheck.hpp>
 
 #include <cstring>
+
+#include <sys/utsname.h>
 
 #include <iomanip>
 #include <iostream>
@@ -107,24 +110,89 @@ print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &devi
                       << "\n";
   return true;
 }
+
+constexpr const char *plugins[] = {"transferopencl", "npyopencl", "computeopencl",
+    "inferenceopencl", "octopencl", "keyingopencl"};
+
+void
+print_versions ()
+{
+  utsname system{};
+  uname (&system);
+  gchar *distribution = g_get_os_info (G_OS_INFO_KEY_PRETTY_NAME);
+  std::cout << "versions\n";
+  line ("gst-opencl") << PACKAGE_VERSION "\n";
+  line ("GStreamer") << std::string (gst_version_string ()).substr (strlen ("GStreamer "))
+                     << "\n";
+  line ("GLib") << glib_major_version << "." << glib_minor_version << "."
+                << glib_micro_version << "\n";
+  line ("system") << (distribution ? distribution : "unknown") << ", " << system.sysname
+                  << " " << system.release << " " << system.machine << "\n";
+  g_free (distribution);
+}
+
+/* Variables of GStreamer, this project, the OpenCL loader and PoCL */
+void
+print_environment ()
+{
+  gchar **names = g_listenv ();
+  std::cout << "environment\n";
+  for (gchar **name = names; *name; name++) {
+    for (const char *prefix : {"GST_", "OCL_", "POCL_"})
+      if (g_str_has_prefix (*name, prefix))
+        std::cout << "    " << *name << "=" << g_getenv (*name) << "\n";
+  }
+  g_strfreev (names);
+}
+
+void
+print_plugins ()
+{
+  std::cout << "plugins\n";
+  for (const char *name : plugins) {
+    GstPlugin *plugin = gst_registry_find_plugin (gst_registry_get (), name);
+    std::cout << "    " << std::left << std::setw (17) << name;
+    if (plugin)
+      std::cout << gst_plugin_get_version (plugin) << "  "
+                << gst_plugin_get_filename (plugin) << "\n";
+    else
+      std::cout << "not found: see docs/trouble.md\n";
+    g_clear_object (&plugin);
+  }
+}
+
+void
+print_report ()
+{
+  print_versions ();
+  print_environment ();
+  print_plugins ();
+  std::cout << "devices" << std::endl;
+}
 } // namespace
 
 int
 main (int argc, char *argv[])
 {
   const bool checks = argc > 1 && strcmp (argv[1], "--check") == 0;
-  const char *const named = argc > 1 + checks ? argv[1 + checks] : nullptr;
+  const bool reports = argc > 1 && strcmp (argv[1], "--report") == 0;
+  const int options = checks || reports ? 1 : 0;
+  const char *const named = argc > 1 + options ? argv[1 + options] : nullptr;
   const std::string choice = opencl::effective_device (named);
   GError *error = nullptr;
   bool all_right = true;
 
-  if (argc > 2 + checks || choice == "--help") {
-    std::cout << "opencl-devices [--check] [DEVICE]: lists devices by the names that the "
-                 "property `device` and GST_OPENCL_DEVICE accept, and the results of the "
-                 "self-check; --check runs the self-check again\n";
-    return argc > 2 + checks ? 2 : 0;
+  if (argc > 2 + options || choice == "--help") {
+    std::cout
+        << "opencl-devices [--check | --report] [DEVICE]: lists devices by the names "
+           "that the property `device` and GST_OPENCL_DEVICE accept, and the results "
+           "of the self-check; --check runs the self-check again; --report adds what a "
+           "report of a fault needs: versions, environment and plugins\n";
+    return argc > 2 + options ? 2 : 0;
   }
   gst_init (nullptr, nullptr);
+  if (reports)
+    print_report ();
   const std::vector<opencl::ListedDevice> listed = opencl::list_devices ();
   std::vector<opencl::DeviceDescription> described;
   for (const opencl::ListedDevice &entry : listed)
@@ -137,7 +205,7 @@ main (int argc, char *argv[])
   }
   if (selected >= 0)
     return checks && !all_right ? 1 : 0;
-  std::cerr << error->message << "\n";
+  std::cerr << error->message << "\ndocs/trouble.md says what to do\n";
   g_error_free (error);
   return 1;
 }

@@ -1,11 +1,12 @@
 #!/bin/bash
 # Makes a release in build-release/VERSION: tarball, Debian packages, notes, a wrap file for Meson
-# and checksums. The version is that of meson.build.
+# and checksums. The version is that of meson.build. At the end the commit gets the tag vVERSION,
+# which is not pushed.
 #
 # tools/release.sh                 makes the release of a checkout without changes
 # tools/release.sh --test          the same; before, builds the tarball and runs its tests
-# tools/release.sh --set VERSION   writes VERSION into meson.build and debian/changelog, to be
-#                                  committed; NEWS.md has to begin with it
+# tools/release.sh --set VERSION   writes VERSION into meson.build, CITATION.cff and
+#                                  debian/changelog, to be committed; NEWS.md has to begin with it
 # tools/release.sh --check         only compares the versions
 #
 # The packages are built in an empty Debian 12, which takes root and a network.
@@ -28,6 +29,10 @@ news_version () {
   sed -n 's/^## //p' NEWS.md | head -1
 }
 
+citation_version () {
+  sed -n 's/^version: //p' CITATION.cff
+}
+
 # Version and distribution of the newest entry of debian/changelog
 package_version () {
   sed -n '1s/^gstreamer-opencl (\([^)]*\)) \([a-z]*\);.*/\1 \2/p' debian/changelog
@@ -42,6 +47,8 @@ check_versions () {
   [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "meson.build: the version is '$version'"
   [ "$(news_version)" = "$version" ] \
     || fail "NEWS.md begins with $(news_version), but meson.build has $version"
+  [ "$(citation_version)" = "$version" ] \
+    || fail "CITATION.cff has $(citation_version), but meson.build has $version"
   [[ $(package_version) =~ ^"$version "(bookworm|trixie)$ ]] \
     || fail "debian/changelog begins with $(package_version), but meson.build has $version"
   [ "$(printf '%s\n' "$(newest_since)" "$version" | sort -V | tail -1)" = "$version" ] \
@@ -54,6 +61,7 @@ set_version () {
   [ "$(news_version)" = "$1" ] || fail "NEWS.md begins with $(news_version): describe $1 there first"
   maintainer=$(sed -n 's/^Maintainer: //p' debian/control)
   sed -i "s/^\( *version: '\)$(meson_version)',/\1$1',/" meson.build
+  sed -i "s/^version: .*/version: $1/" CITATION.cff
   [[ $(package_version) != "$1 "* ]] || return 0
   changelog=$(cat debian/changelog)
   cat >debian/changelog <<END
@@ -65,6 +73,13 @@ gstreamer-opencl ($1) bookworm; urgency=medium
 
 $changelog
 END
+}
+
+# A tag that exists already has to be of this commit.
+check_tag () {
+  local tagged
+  tagged=$(git rev-parse --quiet --verify "v$version^{commit}") || return 0
+  [ "$tagged" = "$(git rev-parse HEAD)" ] || fail "the tag v$version is of another commit: $tagged"
 }
 
 notes () {
@@ -93,10 +108,11 @@ case ${1:-} in
   --test) tested='' ;;
   --check) check_versions && echo "$version" && exit ;;
   --set) [ $# -eq 2 ] || fail "--set VERSION"; set_version "$2" && exit ;;
-  *) sed -n '5,9s/^# \?//p' "$0"; exit 2 ;;
+  *) sed -n '6,10s/^# \?//p' "$0"; exit 2 ;;
 esac
 [ -z "$(git status --porcelain)" ] || fail "the checkout has changes: commit or remove them"
 check_versions
+check_tag
 source tests/modes/common.sh
 set -e
 
@@ -115,5 +131,7 @@ cp "$empty/$debian"/root/built/* "$release"
 notes >"$release/NEWS-$version.md"
 wrap >"$release/gst-opencl.wrap"
 (cd "$release" && sha256sum -- * >SHA256SUMS)
-echo "$release:"
+git rev-parse --quiet --verify "v$version" >/dev/null \
+  || git tag --annotate --file "$release/NEWS-$version.md" --cleanup verbatim "v$version"
+echo "The tag v$version, and in $release:"
 cd "$release" && ls -s --block-size=kB -- *

@@ -2,7 +2,7 @@
 """Adds a menu and a search field to every page of the site, and puts the front page in place.
 
 gi-docgen's own search needs a web server. This one also works in a site that is opened as files,
-and finds elements, properties and sections of guides.
+and finds elements, properties, and sections of guides by their headings and their text.
 
 usage: menu.py HTML-FOLDER
 
@@ -16,22 +16,9 @@ import sys
 
 from pages import GUIDES
 
+HEADING = re.compile(r'<h[123] id="([^"]+)">(.*?)<a class="md-anchor"', re.S)
 NAV = '<nav class="sidebar devhelp-hidden">'
-SCRIPT = """const field = document.getElementById("site-search");
-const results = document.getElementById("site-results");
-function show() {
-  const words = field.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  const found = entries.filter(([text]) => words.every((word) => text.toLowerCase().includes(word)));
-  results.replaceChildren(...(words.length ? found.slice(0, 20) : []).map(([text, page]) => {
-    const link = document.createElement("a"), row = document.createElement("li");
-    link.href = page;
-    link.textContent = text;
-    row.append(link);
-    return row;
-  }));
-}
-field.addEventListener("input", show);
-"""
+SCRIPT = (pathlib.Path(__file__).parent / "search.js").read_text()
 
 
 def title_of(text):
@@ -45,15 +32,28 @@ def plain(text):
 
 
 def entries_of(page, text):
-    """Text and address of what the search finds on a page."""
-    title = title_of(text)
-    yield title or "Library", page
+    """Yields the list, the label, the address and the searched words of what a page has."""
+    title = title_of(text).split(":")[0] or "Library"
+    if page.removesuffix(".html") in GUIDES:
+        for section in re.split(r"(?=<h[123] id=)", text.partition('<div id="toc"')[0])[1:]:
+            anchor, heading = HEADING.match(section).groups()
+            label = title if section.startswith("<h1") else f"{title}: {plain(heading)}"
+            yield "names", label, f"{page}#{anchor}", label
+            yield "texts", label, f"{page}#{anchor}", f"{title} {plain(section)}"
+        return
+    yield "names", title, page, title
     if page.startswith("element-"):
         for name in re.findall(r"<tr>\s*<td><code>([\w-]+)</code></td>", text):
-            yield f"{title} {name}", page
-    elif page.removesuffix(".html") in GUIDES:
-        for anchor, heading in re.findall(r'<h[23] id="([^"]+)">(.*?)<a class="md-anchor"', text):
-            yield f"{title}: {plain(heading)}", f"{page}#{anchor}"
+            yield "properties", f"{title} {name}", page, f"{title} {name}"
+
+
+def index_of(pages):
+    """Returns the lists of the search, each of labels, addresses and words in lower case."""
+    lists = {"names": [], "properties": [], "texts": []}
+    for page, text in pages.items():
+        for kind, label, address, words in entries_of(page, text):
+            lists[kind].append((label, address, " ".join(words.lower().split())))
+    return list(lists.values())
 
 
 def menu(titles):
@@ -76,9 +76,10 @@ def main():
         text = text.replace('href="front.html', 'href="index.html').replace(NAV, menu(titles), 1)
         text = text.replace("</body>", '<script src="site-search.js"></script>\n</body>')
         (folder / name).write_text(text)
-    entries = [entry for name, text in pages.items() if name != "index.html"
-               for entry in entries_of(name, text)]  # fmt: skip
-    (folder / "site-search.js").write_text(f"const entries = {json.dumps(entries)};\n{SCRIPT}")
+    del pages["index.html"]
+    index = json.dumps(index_of(pages))
+    (folder / "site-search.js").write_text(f"const lists = {index};\n{SCRIPT}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -23,8 +23,8 @@ from gi.repository import GObject, Gst  # noqa: E402
 FIELDS = {"octopencl": "OCT", "keyingopencl": "Keying", "computeopencl": "Your own programs",
           "inferenceopencl": "Networks",
           "transferopencl": "Transfer and video", "npyopencl": "NumPy files"}
-GUIDES = ("get-started", "oct", "keying", "programs", "inference", "interop", "scaling", "performance",
-          "architecture", "testing")
+GUIDES = ("get-started", "oct", "keying", "programs", "inference", "interop", "scaling",
+          "trouble", "performance", "architecture", "testing")
 LIMIT = 600  # seconds for a picture, with the compilation of its kernels
 # Pictures of the guides that show what an element does
 OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",
@@ -263,8 +263,9 @@ def write_guides(root, content):
     for name in GUIDES:
         text = (root / "docs" / f"{name}.md").read_text()
         title = re.match(r"# (.*)", text).group(1)
-        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?:docs/)?([\w-]+)\.md\)", r"[\1](\2.html)", text)
-        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?!http)(?![\w-]+\.html)[^)]*\)", r"`\1`", text)
+        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?:docs/)?([a-z-]+)\.md(#[\w-]+)?\)",
+                      r"[\1](\2.html\3)", text)
+        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?!http|#)(?![\w-]+\.html)[^)]*\)", r"`\1`", text)
         (content / f"{name}.md").write_text(f"Title: {title}\n\n{text}")
     for picture in (root / "docs").glob("*.png"):
         shutil.copy(picture, content)

@@ -30,7 +30,7 @@ def need_display(program):
     GLib.set_prgname("opencl-view")  # as the .desktop file, for the icon of the window
     Gst.init(None)
     if not Gtk.init_check(None)[0]:
-        sys.exit(f"{program}: cannot open a display")
+        sys.exit(f"{program}: cannot open a display (docs/trouble.md)")
     use_style(STYLE)
 
 

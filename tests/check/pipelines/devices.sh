@@ -1,6 +1,7 @@
 #!/bin/bash
 # Promise: opencl-devices lists devices by the values of the property `device` and marks the
-# default device. It prints the result of the self-check for each engine.
+# default device. It prints the result of the self-check for each engine. --report also prints
+# versions, the variables that matter and where each plugin was found, even without a device.
 #
 # Usage: devices.sh OPENCL-DEVICES
 #
@@ -41,4 +42,33 @@ if ! error=$(env -u XDG_CACHE_HOME -u POCL_CACHE_DIR HOME=/dev/null/home \
   OCL_ICD_VENDORS=pocl.icd "$devices" 2>&1); then
   [[ $error == *POCL_CACHE_DIR* ]] || fail "POCL_CACHE_DIR is not named: $error"
 fi
+
+# has LINE: the report has it, whatever its spaces are
+has () {
+  tr -s ' ' <<<"$listed" | grep -qxF " $1" || fail "the report has no line $1"
+}
+
+gstreamer=$(gst-launch-1.0 --version | sed -n 's/^GStreamer //p')
+version=$(gst-inspect-1.0 octopencl | sed -n 's/^ *Version  *//p')
+file=$(gst-inspect-1.0 octopencl | sed -n 's/^ *Filename  *//p')
+listed=$(GST_OPENCL_TIMEOUT=7 POCL_DEBUG='' OTHER_SECRET=1 "$devices" --report)
+has "gst-opencl $version"
+has "GStreamer $gstreamer"
+has "GLib $(pkg-config --modversion glib-2.0)"
+has "system $(. /etc/os-release && echo "$PRETTY_NAME"), Linux $(uname -r) $(uname -m)"
+has "GST_OPENCL_TIMEOUT=7"
+has "POCL_DEBUG="
+has "octopencl $version $file"
+[[ $listed != *OTHER_SECRET* ]] || fail "the report has variables of others"
+[[ $listed == *"$("$devices")"* ]] || fail "the report has no list of devices"
+registry=$(mktemp)
+trap 'rm "$registry"' EXIT
+listed=$(GST_PLUGIN_PATH='' GST_REGISTRY=$registry "$devices" --report)
+[ "$(grep -c 'opencl  *not found: see docs/trouble.md$' <<<"$listed")" -eq 6 ] \
+  || fail "expected six plugins that are not found"
+if listed=$(OCL_ICD_VENDORS=/nothing "$devices" --report 2>&1); then
+  fail "expected a failure without a driver"
+fi
+has "OCL_ICD_VENDORS=/nothing"
+[[ $listed == *"No OpenCL device"*docs/trouble.md* ]] || fail "expected a reason"
 echo "${#heads[@]} devices"

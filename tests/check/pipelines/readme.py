@@ -35,6 +35,7 @@ INSTALLED = not (BUILD / "build.ninja").exists()
 ENTER = r"meson devenv -C build[^`#\n]*"
 # First words of lines that are not run, and why
 NOT_RUN = {
+    "tests/run.sh  ": "is the suite, of which this is a test",
     "tests/benchmark/table.py  ": "takes half an hour", # that with arguments is run
     "tests/benchmark/fifteen.py": "compares two builds",
     "tests/benchmark/mattes.py": "needs pictures with an exact matte, and ffmpeg",

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Promise: tools/release.sh refuses a checkout that has changes or whose files disagree on the
-# version, and names the file; --set sets the version in all files.
+# Promise: tools/release.sh refuses a checkout that has changes, whose files disagree on the version,
+# or whose tag is of another commit, and names the reason; --set sets the version in all files.
 #
 # Usage: release.sh SOURCE-FOLDER
 #
@@ -8,7 +8,7 @@
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -r "$1"/{meson.build,NEWS.md,debian,gst,tools} "$work"
+cp -r "$1"/{meson.build,NEWS.md,CITATION.cff,debian,gst,tools} "$work"
 cd "$work"
 git init --quiet
 git config user.name tester
@@ -44,6 +44,7 @@ agrees () {
     || fail "meson.build has another version than $1"
   [ "$(dpkg-parsechangelog --show-field Version)" = "$1" ] \
     || fail "debian/changelog has another version than $1"
+  grep -qx "version: $1" CITATION.cff || fail "CITATION.cff has another version than $1"
 }
 
 echo log >.gitignore
@@ -56,6 +57,8 @@ echo >>NEWS.md
 refuses "the checkout has changes"
 sed -i '0,/^## /s/^## .*/## 9.8.7/' NEWS.md
 refuses "NEWS.md begins with 9.8.7" --check
+sed -i 's/^version: .*/version: 9.8.7/' CITATION.cff
+refuses "CITATION.cff has 9.8.7" --check
 sed -i '1s/(.*)/(9.8.7)/' debian/changelog
 refuses "debian/changelog begins with 9.8.7" --check
 sed -i '1s/) [a-z]*;/) UNRELEASED;/' debian/changelog
@@ -68,4 +71,7 @@ refuses "three numbers" --set 9.8
 sed -i '0,/^## /s/^## /## 9.8.7\n\n- A change\n\n## /' NEWS.md
 tools/release.sh --set 9.8.7
 agrees 9.8.7
+git tag v9.8.7
+commit 9.8.7
+refuses "the tag v9.8.7 is of another commit"
 echo "release.sh refuses what does not agree"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Promises: scripts that install packages first print the packages, the command, and how to
 prevent it, and ask nothing. --no-install prints the same, fails and installs nothing. Errors of the
-installation are shown. Without apt-get, the scripts print the required packages and build.
+installation are shown. Without apt-get, the scripts print the required packages and build. While
+they install and build, they show how far they are: in one line of a terminal, else every ten percent.
 
 Runs the scripts of a copy of the checkout with stand-ins for the programs that would install or
 build, each of which logs its call.
@@ -12,6 +13,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
 import pathlib
+import pty
 import re
 import shutil
 import stat
@@ -186,6 +188,39 @@ def check_failure_is_shown():
     assert not any(call.startswith("ninja") for call in calls), calls
 
 
+def check_progress():
+    """apt-get fetches, unpacks and sets up two packages, and ninja takes 40 steps."""
+    fetched = "Get:1 https://deb.example bookworm InRelease\n"
+    packages = "0 upgraded, 2 newly installed, 0 to remove\n" + "".join(
+        f"{line} {n}\n" for line in ("Get:", "Unpacking", "Setting up") for n in (1, 2))
+    steps = "".join(f"[{n}/40] Compiling C++ object {n}\n" for n in range(1, 41))
+    shown = machine()
+    for name, text in ("apt-get", fetched + packages), ("ninja", steps):
+        with open(shown.work / "stubs" / name, "a", encoding="utf-8") as stub:
+            stub.write(f"\n[[ $1 == update || $3 == -n ]] || cat <<END\n{text}END\n")
+    said, _, _ = shown.run("pipelines/demo.sh")
+    percents = re.findall(r"^ *(\d+) %$", said, re.M)
+    assert percents == ["10", "30", "50", "60", "80", "100", *map(str, range(10, 101, 10))], said
+
+    (shown.work / "installed").unlink()
+    terminal, inner = pty.openpty()
+    with open(shown.work / "said", "w", encoding="utf-8") as output:
+        process = subprocess.Popen(["pipelines/demo.sh"], cwd=shown.checkout, stdout=output,
+                                   env=shown.environment, stderr=inner)  # fmt: skip
+    os.close(inner)
+    said = ""
+    while process.poll() is None or said == "":
+        try:
+            said += os.read(terminal, 65536).decode()
+        except OSError: # the scripts have closed it
+            break
+    process.wait(60)
+    os.close(terminal)
+    for last in "100 %  Setting up 2", "100 %  [40/40] Compiling C++ object 40":
+        (line,) = [line for line in said.split("\n") if last in line]
+        assert line.count("\r\033[K") > 5, said
+
+
 def check_tests():
     """tests/run.sh has packages of its own, and readers of files that pip installs."""
     tests = machine()
@@ -214,6 +249,7 @@ try:
     check_nobody_may_install()
     check_without_apt()
     check_failure_is_shown()
+    check_progress()
     check_tests()
 finally:
     shutil.rmtree(FOLDER)

@@ -1,0 +1,57 @@
+#!/bin/bash
+# Makes the moving picture of README.md: the window of live OCT, below it a person as filmed and
+# keyed.
+#
+# Usage: frontpicture.sh [FILE]     (default: docs/front.webp)
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+here=$(realpath "$(dirname "$0")")
+picture=$(realpath "${1:-$here/../docs/front.webp}")
+# shellcheck source=pipelines/setup.sh
+. "$here/setup.sh"
+# shellcheck source=pipelines/common.sh
+. "$here/common.sh"
+packages+=(xvfb xauth webp)
+prepare
+cd "$(mktemp -d)"
+export frames=32 rate=6
+width=800 height=532 small=225
+
+# Tissue takes longer to simulate than to show, so the window plays a recording of it. It fills its
+# screen. When it shows B-scans, it takes 64 of them to fill the projection.
+gst-launch-1.0 -q octtestsrc pattern=tissue b-scans=64 num-buffers=64 \
+  ! "video/x-raw,width=1024,height=256" ! npysink location=retina.npy
+# shellcheck disable=SC2016  # variables of that bash
+xvfb-run --auto-servernum --server-args="-screen 0 1200x800x24" bash -c '
+  "$0" --oct --wavelength-range 1187,1433 --wavelength-unit nm --background frame --depth 8,400 \
+    --rate $rate --b-scans 64 retina.npy & window=$!
+  until [ "$(gst-launch-1.0 -q ximagesrc num-buffers=1 ! videoconvert ! pngenc ! fdsink | wc -c)" \
+    -gt 200000 ]; do sleep 2; done
+  sleep 20
+  gst-launch-1.0 -q ximagesrc num-buffers=$frames use-damage=false show-pointer=false \
+    ! video/x-raw,framerate=$rate/1 ! videoconvert ! pngenc ! multifilesink location=window-%02d.png
+  kill $window && wait $window || true' "$build/tools/opencl-view"
+
+# scaled WIDTH HEIGHT: elements that make a picture that large
+scaled () {
+  scaled=(pngdec ! videoconvert ! videoscale method=lanczos ! "video/x-raw,width=$1,height=$2")
+}
+
+# still FILE: elements that show a picture below
+still () {
+  scaled $((width / 2)) $small
+  still=(filesrc "location=$1" ! "${scaled[@]}" ! imagefreeze "num-buffers=$frames"
+    ! "video/x-raw,framerate=$rate/1" ! front.)
+}
+still "$here/../docs/greenscreen-before.png"
+filmed=("${still[@]}")
+still "$here/../docs/greenscreen.png"
+scaled $width $height
+gst-launch-1.0 -q compositor name=front sink_1::ypos=$height sink_2::ypos=$height \
+  sink_2::xpos=$((width / 2)) ! videoconvert ! pngenc ! multifilesink location=front-%02d.png \
+  multifilesrc location=window-%02d.png caps="image/png,framerate=$rate/1" ! "${scaled[@]}" \
+  ! front. "${filmed[@]}" "${still[@]}"
+img2webp -loop 0 -lossy -q 55 -m 6 -d $((1000 / rate)) front-*.png -o "$picture"
+rm -r "$PWD"
+ls -l "$picture"
