@@ -6,7 +6,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
-# GST_OPENCL_SETUP: an option for `meson setup`, such as --werror
+# GST_OPENCL_SETUP: options for `meson setup`, such as --werror
 # GST_OPENCL_NO_INSTALL: not empty, as --no-install
 no_install=${GST_OPENCL_NO_INSTALL:-}
 verbose=''
@@ -178,8 +178,8 @@ build () {
     step "Building in $build"
   else
     step "Building in $build: some minutes the first time"
-    quietly meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:+"$GST_OPENCL_SETUP"} \
-      || return 1
+    # shellcheck disable=SC2086  # words
+    quietly meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:-} || return 1
   fi
   quietly ninja -C "$build" "$1"
 }

@@ -1,6 +1,7 @@
 """Counts the tests in meson's testlog.json: those of a gst-check program one by one.
 
 count.py TESTLOG OPENCL-DEVICES
+count.py --slowest N TESTLOG   prints a table of these instead
 
 A failure that drivers/known-faults.txt lists for this machine's driver, whose version
 OPENCL-DEVICES prints, is known and no failure; but it fails where it is listed and does not
@@ -78,7 +79,16 @@ def read_programs(path):
         return []
 
 
+def print_slowest(number, programs):
+    print(f"{'slowest tests':26} {'minutes':>7}")
+    for program in sorted(programs, key=lambda each: -each["duration"])[:number]:
+        print(f"{program['name']:26} {program['duration'] / 60:7.1f}")
+
+
 def main():
+    if sys.argv[1] == "--slowest":
+        print_slowest(int(sys.argv[2]), read_programs(sys.argv[3]))
+        return 0
     programs = read_programs(sys.argv[1])
     driver = read_driver(sys.argv[2])
     judge = knownfaults.Judge(knownfaults.read_list())

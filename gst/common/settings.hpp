@@ -99,6 +99,16 @@ void write_value (const std::vector<guint> &from, GValue *to);
 void write_value (const Structure &from, GValue *to);
 void write_value (const Caps &from, GValue *to);
 
+template <typename Values, typename Member, typename... Members>
+auto &
+member_of (Values &values, Member member, Members... members)
+{
+  if constexpr (sizeof...(members) == 0)
+    return values.*member;
+  else
+    return member_of (values.*member, members...);
+}
+
 /* Combines pointers to members, such as &Values::window, &Window::width, to an `access` of
  * a Property. */
 template <typename... Members>
@@ -107,7 +117,7 @@ nested (Members... members)
 {
   return [=](auto &values) -> auto &
   {
-    return (values.*....*members);
+    return member_of (values, members...);
   };
 }
 

@@ -17,10 +17,11 @@
  * | operation | result | type of the result |
  * |---|---|---|
  * | sum, cumulative-sum | | that of the input; int64 or uint64 for integers |
- * | mean, norm | norm: square root of the sum of squares | that of the input; float32 for integers of 8 and 16 bits, float64 for wider ones |
+ * | mean, norm | norm: square root of the sum of squares | that of the input (see below) |
  * | maximum, minimum | NaN if there is one | that of the input |
  * | argmax | position of the first NaN or of the first maximum | int64 |
  *
+ * Means and norms of integers are float32 for 8 and 16 bits, and float64 for wider ones.
  * Sums of float16 are computed in float32. Sums of float32 and float64 are as exact as in
  * twice their precision, and are rounded once. Sums of integers wrap beyond 64 bits.
  *

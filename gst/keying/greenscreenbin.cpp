@@ -80,7 +80,6 @@
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/common/platform.hpp>
-#include <gst/opencl/opencl.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 

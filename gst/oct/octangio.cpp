@@ -54,7 +54,8 @@
  * `projection-ratio` times the greatest one above in the A-line, and is 0 elsewhere. Flow
  * is the decorrelation, or the variance divided by the power. Values are means over 5
  * A-lines and 7 depths because of speckle. Where the mean power is less than 12 dB above the
- * noise floor, the angiogram is 0. A ratio of 1 is the strict rule, of which only the upper ends of vessels remain.
+ * noise floor, the angiogram is 0. A ratio of 1 is the strict rule, of which only the upper
+ * ends of vessels remain.
  *
  * The mean power of the repeats travels with each angiogram. `octvolume surface=true` finds
  * the surface of the sample in it.

@@ -42,7 +42,8 @@
  * |[
  * gst-launch-1.0 octtestsrc num-buffers=64 ! octscan b-scans=32 !
  * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft ! octvolume !
- * "other/tensors(ANY),num_tensors=1" ! opencldownload ! octfilesink location=volume%d.nii depth-step=3.4
+ * "other/tensors(ANY),num_tensors=1" ! opencldownload !
+ * octfilesink location=volume%d.nii depth-step=3.4
  * ]|
  *
  * Since: 0.3

@@ -29,9 +29,9 @@
  * volume and black in the projection, and does not move other rows. Such buffers have the
  * flag CORRUPTED. An incomplete volume, or its projection with `emit=volume`, is output
  * with the first B-scan of the next one, or at EOS. A volume is dropped if a device error
- * interrupts it. A change of `b-scans`, `emit`, `live`, the size of the B-scans or their depths (`depth-start`, `depth-count` of
- * octfft) drops the present volume. The next one has the flag DISCONT. B-scans keep their
- * numbers.
+ * interrupts it. A change of `b-scans`, `emit`, `live`, the size of the B-scans or their
+ * depths (`depth-start`, `depth-count` of octfft) drops the present volume. The next one
+ * has the flag DISCONT. B-scans keep their numbers.
  *
  * ## Example launch lines
  * |[

@@ -8,7 +8,8 @@
 
 #ifndef GST_USE_UNSTABLE_API
 #pragma message(                                                                         \
-    "The API of gstreamer-opencl-1.0 may change. Define GST_USE_UNSTABLE_API to avoid this message.")
+    "The API of gstreamer-opencl-1.0 may change. Define GST_USE_UNSTABLE_API to avoid "  \
+    "this message.")
 #endif
 
 /* The application chooses the OpenCL version that it targets. If it has, this includes

@@ -80,11 +80,11 @@ run_on_device (Session &session, const std::string &what, const Size &size,
 }
 
 void
-run_device (Session &session, const std::string &what)
+run_device (
+    Session &session, const std::string &what, const Size &fallback, const char *chain)
 {
-  const Size size = size_or (session, uhd);
-  run_on_device (
-      session, what, size, green_screen (size.width, size.height), keying_chain);
+  const Size size = size_or (session, fallback);
+  run_on_device (session, what, size, green_screen (size.width, size.height), chain);
 }
 
 void
@@ -94,21 +94,6 @@ run_convergence (Session &session, const std::string &what)
   const unsigned columns = std::min (1000u, size.width - 1);
   run_on_device (session, what, size, long_flow (size.width, size.height, columns),
       "flowkey iterations=0");
-}
-
-void
-run_soft (Session &session, const std::string &what, const Size &fallback)
-{
-  const Size size = size_or (session, fallback);
-  run_on_device (session, what, size, green_screen (size.width, size.height), soft_chain);
-}
-
-void
-run_refine (Session &session, const std::string &what, const Size &fallback)
-{
-  const Size size = size_or (session, fallback);
-  run_on_device (
-      session, what, size, green_screen (size.width, size.height), "matterefine");
 }
 
 /* From NV12 to NV12, which has 3/8 of the bytes of RGBA */
@@ -165,6 +150,13 @@ run_latency (Session &session, const std::string &what)
 }
 
 void
+run_first_frames (Session &session, const std::string &what)
+{
+  const Size size = size_or (session, hd);
+  measure_first_frames (session, what, picture_size (size.width, size.height));
+}
+
+void
 run_blocking (Session &session, const std::string &what, const Size &fallback)
 {
   const Size size = size_or (session, fallback);
@@ -207,90 +199,47 @@ run_alpha (Session &session, const std::string &what)
 
 const std::vector<Case> keying_cases = {
     {"host", "3840x2160 RGBA host to host, pinned: the whole chain",
-        [] (Session &session, const std::string &what) {
-          run_host (session, what, uhd, keying_chain);
-        }},
+        with (run_host, uhd, keying_chain)},
     {"composited", "3840x2160 NV12 to NV12, over a background on the device",
-        [] (Session &session, const std::string &what) {
-          run_camera (session, what, uhd, keying_chain);
-        }},
-    {"camera", "the same at 1920x1080",
-        [] (Session &session, const std::string &what) {
-          run_camera (session, what, hd, keying_chain);
-        }},
-    {"camera-soft", "the same with a soft key",
-        [] (Session &session, const std::string &what) {
-          run_camera (session, what, hd, soft_chain);
-        }},
+        with (run_camera, uhd, keying_chain)},
+    {"camera", "the same at 1920x1080", with (run_camera, hd, keying_chain)},
+    {"camera-soft", "the same with a soft key", with (run_camera, hd, soft_chain)},
     {"conversion", "1920x1080 NV12 to RGBA and back to NV12, host to host",
-        [] (Session &session, const std::string &what) {
-          run_line (session, what, conversion_line, false);
-        }},
+        with (run_line, conversion_line, false)},
     {"soft", "1280x720 RGBA on the device: soft key with refine, core and spill",
-        [] (Session &session, const std::string &what) {
-          run_soft (session, what, half_hd);
-        }},
-    {"soft-uhd", "the same at 3840x2160",
-        [] (Session &session, const std::string &what) {
-          run_soft (session, what, uhd);
-        }},
+        with (run_device, half_hd, soft_chain)},
+    {"soft-uhd", "the same at 3840x2160", with (run_device, uhd, soft_chain)},
     {"refine", "1280x720 RGBA on the device: matterefine with smoothing",
-        [] (Session &session, const std::string &what) {
-          run_refine (session, what, half_hd);
-        }},
-    {"refine-uhd", "the same at 3840x2160",
-        [] (Session &session, const std::string &what) {
-          run_refine (session, what, uhd);
-        }},
-    {"device", "3840x2160 RGBA device to device: the whole chain", run_device},
+        with (run_device, half_hd, "matterefine")},
+    {"refine-uhd", "the same at 3840x2160", with (run_device, uhd, "matterefine")},
+    {"device", "3840x2160 RGBA device to device: the whole chain",
+        with (run_device, uhd, keying_chain)},
     {"convergence",
         "1920x1080 on the device: flowkey until nothing changes, after 1000 steps",
         run_convergence},
     {"hd-chromakey", "1920x1080 RGBA host to host, pinned: chromakey alone",
-        [] (Session &session, const std::string &what) {
-          run_host (session, what, hd, "chromakey");
-        }},
+        with (run_host, hd, "chromakey")},
     {"hd-host", "1920x1080 RGBA host to host, pinned: the whole chain",
-        [] (Session &session, const std::string &what) {
-          run_host (session, what, hd, keying_chain);
-        }},
+        with (run_host, hd, keying_chain)},
     {"latency", "one frame of 1920x1080 at a time, host to host", run_latency},
     {"first-frame", "process start to first frame, without and with kernel caches",
-        [] (Session &session, const std::string &what) {
-          const Size size = size_or (session, hd);
-          measure_first_frames (session, what, picture_size (size.width, size.height));
-        }},
+        run_first_frames},
     {"baseline-blocking", "3840x2160: a launch, buffers and a blocking read per step",
-        [] (Session &session, const std::string &what) {
-          run_blocking (session, what, uhd);
-        }},
-    {"baseline-blocking-hd", "the same at 1920x1080",
-        [] (Session &session, const std::string &what) {
-          run_blocking (session, what, hd);
-        }},
+        with (run_blocking, uhd)},
+    {"baseline-blocking-hd", "the same at 1920x1080", with (run_blocking, hd)},
     {"baseline-ffmpeg-opencl", "ffmpeg's colorkey_opencl, 1920x1080",
-        [] (Session &session, const std::string &what) {
-          run_ffmpeg (session, what, hd,
-              "hwupload,colorkey_opencl=green:0.025:0,hwdownload,format=rgba", true);
-        }},
+        with (run_ffmpeg, hd,
+            "hwupload,colorkey_opencl=green:0.025:0,hwdownload,format=rgba", true)},
     {"baseline-ffmpeg", "ffmpeg's colorkey, 1920x1080",
-        [] (Session &session, const std::string &what) {
-          run_ffmpeg (session, what, hd, "colorkey=green:0.025:0", false);
-        }},
+        with (run_ffmpeg, hd, "colorkey=green:0.025:0", false)},
     {"baseline-ffmpeg-soft", "ffmpeg's chromakey and despill, 1280x720",
-        [] (Session &session, const std::string &what) {
-          run_ffmpeg (session, what, half_hd,
-              "chromakey=green:0.1:0.1,format=rgba,despill=green,format=rgba", false);
-        }},
+        with (run_ffmpeg, half_hd,
+            "chromakey=green:0.1:0.1,format=rgba,despill=green,format=rgba", false)},
     {"baseline-alpha", "GStreamer's alpha, 1920x1080", run_alpha},
     {"baseline-alpha-camera",
         "GStreamer's videoconvert, alpha and compositor for camera, two threads",
-        [] (Session &session, const std::string &what) {
-          run_line (session, what, cpu_camera_line, true);
-        }},
+        with (run_line, cpu_camera_line, true)},
     {"baseline-videoconvert", "GStreamer's videoconvert for conversion, two threads",
-        [] (Session &session, const std::string &what) {
-          run_line (session, what, cpu_conversion_line, true);
-        }},
+        with (run_line, cpu_conversion_line, true)},
 };
 } // namespace bench

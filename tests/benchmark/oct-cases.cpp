@@ -295,143 +295,122 @@ run_seed (Session &session, const std::string &what, unsigned lines)
 }
 
 /* The limit is that of writing the frames. */
-std::function<void (Session &, const std::string &)>
-source (const char *pattern)
+void
+run_source (Session &session, const std::string &what, const char *pattern)
 {
-  return [pattern] (Session &session, const std::string &what) {
-    const OctFrame frame = frame_of (session, 16384);
-    Result result = session.result (what, frame.sizes (), "A-lines/s");
-    result.limit = session.ceilings.memory_limit (frame.bytes_in ()) * frame.lines;
-    const std::string text =
-        made_spectra (frame, std::string ("pattern=") + pattern) + " ! " + sink;
-    measure ({text, {}, double (frame.lines)}, session.options.timing, result);
-    session.print (result);
-  };
+  const OctFrame frame = frame_of (session, 16384);
+  Result result = session.result (what, frame.sizes (), "A-lines/s");
+  result.limit = session.ceilings.memory_limit (frame.bytes_in ()) * frame.lines;
+  const std::string text =
+      made_spectra (frame, std::string ("pattern=") + pattern) + " ! " + sink;
+  measure ({text, {}, double (frame.lines)}, session.options.timing, result);
+  session.print (result);
 }
 
-std::function<void (Session &, const std::string &)>
-added (unsigned lines, decltype (OctCase::from) from, OctChain chain)
-{
-  return [=] (Session &session, const std::string &what) {
-    run_added (session, what, {lines, from, chain, false});
-  };
-}
-
-std::function<void (Session &, const std::string &)>
-rate (const OctCase &which)
-{
-  return [which] (Session &session, const std::string &what) {
-    run_rate (session, what, which);
-  };
-}
-
-std::function<void (Session &, const std::string &)>
-two (const OctCase &which)
-{
-  return [which] (Session &session, const std::string &what) {
-    run_two (session, what, which);
-  };
-}
 } // namespace
 
 const std::vector<Case> oct_cases = {
     {"host-pinned", "1024 lines, host to host, source writes to pinned memory",
-        rate (host_pinned)},
+        with (run_rate, host_pinned)},
     {"host-pageable", "the same, source memory is pageable",
-        rate ({1024, OctCase::HOST_PAGEABLE, OctChain::PLAIN, false})},
+        with (run_rate, OctCase{1024, OctCase::HOST_PAGEABLE, OctChain::PLAIN, false})},
     {"host-60-lines", "60 lines, host to host, pinned; in frames",
-        rate ({60, OctCase::HOST_PINNED, OctChain::PLAIN, true})},
+        with (run_rate, OctCase{60, OctCase::HOST_PINNED, OctChain::PLAIN, true})},
     {"device", "16384 lines, device to device",
-        rate ({16384, OctCase::ON_DEVICE, OctChain::PLAIN, false})},
+        with (run_rate, OctCase{16384, OctCase::ON_DEVICE, OctChain::PLAIN, false})},
     {"device-dispersion", "the same with dispersion (complex transform)",
-        rate ({16384, OctCase::ON_DEVICE, OctChain::DISPERSION, false})},
+        with (run_rate, OctCase{16384, OctCase::ON_DEVICE, OctChain::DISPERSION, false})},
     {"device-background-frame", "device, each frame's mean subtracted",
-        rate ({16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_FRAME, false})},
+        with (run_rate,
+            OctCase{16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_FRAME, false})},
     {"device-background-rolling", "device, mean of the previous 16 frames subtracted",
-        rate ({16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_ROLLING, false})},
+        with (run_rate,
+            OctCase{16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_ROLLING, false})},
     {"device-no-resampling", "device, with samples that are even in wavenumber",
-        rate ({16384, OctCase::ON_DEVICE, OctChain::NO_RESAMPLING, false})},
+        with (run_rate,
+            OctCase{16384, OctCase::ON_DEVICE, OctChain::NO_RESAMPLING, false})},
     {"device-nufft", "device, with interpolation=nufft",
-        rate ({16384, OctCase::ON_DEVICE, OctChain::NUFFT, false})},
+        with (run_rate, OctCase{16384, OctCase::ON_DEVICE, OctChain::NUFFT, false})},
     {"host-nufft", "host-pinned, with interpolation=nufft",
-        rate ({1024, OctCase::HOST_PINNED, OctChain::NUFFT, false})},
+        with (run_rate, OctCase{1024, OctCase::HOST_PINNED, OctChain::NUFFT, false})},
     {"device-fixed-pattern", "device, octbackground between octfft and octdisplay",
-        added (16384, OctCase::ON_DEVICE, OctChain::FIXED_PATTERN)},
+        with (run_added,
+            OctCase{16384, OctCase::ON_DEVICE, OctChain::FIXED_PATTERN, false})},
     {"host-fixed-pattern", "host-pinned, the same",
-        added (1024, OctCase::HOST_PINNED, OctChain::FIXED_PATTERN)},
+        with (run_added,
+            OctCase{1024, OctCase::HOST_PINNED, OctChain::FIXED_PATTERN, false})},
     {"host-background-frame", "host-pinned, each frame's mean subtracted",
-        rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_FRAME, false})},
+        with (run_rate,
+            OctCase{1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_FRAME, false})},
     {"host-background-rolling", "host-pinned, mean of the previous 16 frames subtracted",
-        rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_ROLLING, false})},
+        with (run_rate,
+            OctCase{1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_ROLLING, false})},
     {"host-average", "host-pinned, means of 4 images, compared with host-pinned",
-        added (1024, OctCase::HOST_PINNED, OctChain::AVERAGE)},
+        with (run_added, OctCase{1024, OctCase::HOST_PINNED, OctChain::AVERAGE, false})},
     {"host-angiography",
         "host-pinned, angiograms of 4 repeats, compared with host-pinned",
-        added (1024, OctCase::HOST_PINNED, OctChain::ANGIOGRAPHY)},
+        with (run_added,
+            OctCase{1024, OctCase::HOST_PINNED, OctChain::ANGIOGRAPHY, false})},
     {"host-full-angiography",
         "the same with alignment in both directions, a threshold above the noise and "
         "projection artefacts removed",
-        added (1024, OctCase::HOST_PINNED, OctChain::FULL_ANGIOGRAPHY)},
+        with (run_added,
+            OctCase{1024, OctCase::HOST_PINNED, OctChain::FULL_ANGIOGRAPHY, false})},
     {"host-doppler", "host-pinned, velocities, compared with host-pinned",
-        added (1024, OctCase::HOST_PINNED, OctChain::DOPPLER)},
+        with (run_added, OctCase{1024, OctCase::HOST_PINNED, OctChain::DOPPLER, false})},
     {"host-signal",
         "host-pinned, spectra and A-scans measured and plotted 10 times a second, "
         "compared "
         "with host-pinned",
-        added (1024, OctCase::HOST_PINNED, OctChain::SIGNAL)},
+        with (run_added, OctCase{1024, OctCase::HOST_PINNED, OctChain::SIGNAL, false})},
     {"device-signal", "device, the same, compared with device",
-        added (16384, OctCase::ON_DEVICE, OctChain::SIGNAL)},
+        with (run_added, OctCase{16384, OctCase::ON_DEVICE, OctChain::SIGNAL, false})},
     {"host-flatten", "host-pinned, octflatten between octfft and octdisplay",
-        added (1024, OctCase::HOST_PINNED, OctChain::FLATTEN)},
+        with (run_added, OctCase{1024, OctCase::HOST_PINNED, OctChain::FLATTEN, false})},
     {"host-attenuation", "host-pinned, attenuation coefficients",
-        added (1024, OctCase::HOST_PINNED, OctChain::ATTENUATION)},
+        with (run_added,
+            OctCase{1024, OctCase::HOST_PINNED, OctChain::ATTENUATION, false})},
     {"device-flatten", "device, octflatten between octfft and octdisplay",
-        added (16384, OctCase::ON_DEVICE, OctChain::FLATTEN)},
+        with (run_added, OctCase{16384, OctCase::ON_DEVICE, OctChain::FLATTEN, false})},
     {"device-attenuation", "device, attenuation coefficients",
-        added (16384, OctCase::ON_DEVICE, OctChain::ATTENUATION)},
+        with (
+            run_added, OctCase{16384, OctCase::ON_DEVICE, OctChain::ATTENUATION, false})},
     {"device-average", "device, means of 4 images, compared with device",
-        added (16384, OctCase::ON_DEVICE, OctChain::AVERAGE)},
+        with (run_added, OctCase{16384, OctCase::ON_DEVICE, OctChain::AVERAGE, false})},
     {"device-angiography", "device, angiograms of 4 repeats, compared with device",
-        added (16384, OctCase::ON_DEVICE, OctChain::ANGIOGRAPHY)},
+        with (
+            run_added, OctCase{16384, OctCase::ON_DEVICE, OctChain::ANGIOGRAPHY, false})},
     {"device-full-angiography",
         "device, the same as host-full-angiography, compared with device",
-        added (16384, OctCase::ON_DEVICE, OctChain::FULL_ANGIOGRAPHY)},
+        with (run_added,
+            OctCase{16384, OctCase::ON_DEVICE, OctChain::FULL_ANGIOGRAPHY, false})},
     {"device-doppler", "device, velocities, compared with device",
-        added (16384, OctCase::ON_DEVICE, OctChain::DOPPLER)},
+        with (run_added, OctCase{16384, OctCase::ON_DEVICE, OctChain::DOPPLER, false})},
     {"device-volume",
         "device, 512 lines: a volume of 512 B-scans; for each B-scan an en face "
         "projection and a rendering of 1024 x 1024 rays",
-        rate ({512, OctCase::ON_DEVICE, OctChain::VOLUME, true})},
+        with (run_rate, OctCase{512, OctCase::ON_DEVICE, OctChain::VOLUME, true})},
     {"host-volume", "host-pinned, the same",
-        rate ({512, OctCase::HOST_PINNED, OctChain::VOLUME, true})},
+        with (run_rate, OctCase{512, OctCase::HOST_PINNED, OctChain::VOLUME, true})},
     {"source-mirrors", "octtestsrc, 16384 lines on the device: three mirrors",
-        source ("mirrors")},
-    {"source-layers", "the same with moving tissue", source ("layers")},
+        with (run_source, "mirrors")},
+    {"source-layers", "the same with moving tissue", with (run_source, "layers")},
     {"latency", "one frame of 1024 lines at a time, host to host", run_latency},
-    {"two-at-once", "host-pinned, sum of two pipelines", two (host_pinned)},
+    {"two-at-once", "host-pinned, sum of two pipelines", with (run_two, host_pinned)},
     {"two-downloads", "the same from the device to the host",
-        two ({1024, OctCase::DEVICE_TO_HOST, OctChain::PLAIN, false})},
+        with (run_two, OctCase{1024, OctCase::DEVICE_TO_HOST, OctChain::PLAIN, false})},
     {"two-on-device", "device, sum of two pipelines",
-        two ({16384, OctCase::ON_DEVICE, OctChain::PLAIN, false})},
+        with (run_two, OctCase{16384, OctCase::ON_DEVICE, OctChain::PLAIN, false})},
     {"two-devices", "host-pinned, sum of two pipelines on two devices", run_two_devices},
     {"first-frame", "process start to first frame, without and with kernel caches",
         [] (Session &session, const std::string &what) {
           measure_first_frames (
               session, what, frame_of (session, host_pinned.lines).sizes ());
         }},
-    {"baseline-fftw", "FFTW on two threads, real input",
-        [] (Session &session, const std::string &what) {
-          run_fftw (session, what, false);
-        }},
-    {"baseline-fftw-dispersion", "the same with dispersion",
-        [] (Session &session, const std::string &what) {
-          run_fftw (session, what, true);
-        }},
+    {"baseline-fftw", "FFTW on two threads, real input", with (run_fftw, false)},
+    {"baseline-fftw-dispersion", "the same with dispersion", with (run_fftw, true)},
     {"baseline-blocking", "1024 lines: blocking copies and allocation per frame, clFFT",
-        [] (Session &session, const std::string &what) {
-          run_seed (session, what, 1024);
-        }},
-    {"baseline-blocking-60", "the same with 60 lines",
-        [] (Session &session, const std::string &what) { run_seed (session, what, 60); }},
+        with (run_seed, 1024)},
+    {"baseline-blocking-60", "the same with 60 lines", with (run_seed, 60)},
 };
 } // namespace bench

@@ -47,6 +47,15 @@ struct Case {
   std::function<void (Session &, const std::string &what)> run;
 };
 
+/* `run` of a case, with further arguments */
+template <typename Run, typename... More>
+std::function<void (Session &, const std::string &)>
+with (Run run, More... more)
+{
+  return
+      [=] (Session &session, const std::string &what) { run (session, what, more...); };
+}
+
 /* Runs the cases that --case selects, as COMMAND/NAME. */
 void run_cases (Session &session, const std::vector<Case> &cases);
 

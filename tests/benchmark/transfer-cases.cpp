@@ -36,31 +36,30 @@ make_line (const Transfer &transfer, unsigned width, unsigned height, Line &line
   return true;
 }
 
-std::function<void (Session &, const std::string &)>
-transfer (const Transfer &transfer)
+void
+run_transfer (Session &session, const std::string &what, const Transfer &transfer)
 {
-  return [transfer] (Session &session, const std::string &what) {
-    const unsigned width = session.options.width ? session.options.width : 3840;
-    const unsigned height = session.options.height ? session.options.height : 2160;
-    Result result = session.result (what, picture_size (width, height), "B/s");
-    Line line;
-    result.limit = session.ceilings.link_limit (transfer.up, transfer.down);
-    if (make_line (transfer, width, height, line, result.error))
-      measure (line, session.options.timing, result);
-    session.print (result);
-  };
+  const unsigned width = session.options.width ? session.options.width : 3840;
+  const unsigned height = session.options.height ? session.options.height : 2160;
+  Result result = session.result (what, picture_size (width, height), "B/s");
+  Line line;
+  result.limit = session.ceilings.link_limit (transfer.up, transfer.down);
+  if (make_line (transfer, width, height, line, result.error))
+    measure (line, session.options.timing, result);
+  session.print (result);
 }
 } // namespace
 
 const std::vector<Case> transfer_cases = {
     {"upload-pinned", "openclupload, source writes to pinned memory",
-        transfer ({Feed::POOL, true, false})},
+        with (run_transfer, Transfer{Feed::POOL, true, false})},
     {"upload-pageable", "openclupload, source memory is pageable",
-        transfer ({Feed::HELD, true, false})},
-    {"download", "opencldownload", transfer ({Feed::HELD, false, true})},
+        with (run_transfer, Transfer{Feed::HELD, true, false})},
+    {"download", "opencldownload",
+        with (run_transfer, Transfer{Feed::HELD, false, true})},
     {"both-pinned", "openclupload and opencldownload, pinned",
-        transfer ({Feed::POOL, true, true})},
+        with (run_transfer, Transfer{Feed::POOL, true, true})},
     {"both-pageable", "openclupload and opencldownload, pageable",
-        transfer ({Feed::HELD, true, true})},
+        with (run_transfer, Transfer{Feed::HELD, true, true})},
 };
 } // namespace bench

@@ -218,11 +218,12 @@ Harness::Harness (const std::string &line, const std::string &text)
     set_caps (text);
 }
 
-Harness::Harness (GstElement *element, const std::string &text) : bus (gst_bus_new ())
+Harness::Harness (GstElement *element, const std::string &text, const char *sink)
+    : bus (gst_bus_new ())
 {
   Owned<GstElement> held = static_cast<GstElement *> (gst_object_ref_sink (element));
   gst_element_set_bus (element, bus);
-  harness = gst_harness_new_with_element (element, "sink", "src");
+  harness = gst_harness_new_with_element (element, sink, "src");
   if (!text.empty ())
     set_caps (text);
 }

@@ -89,7 +89,8 @@ class Harness {
 public:
   explicit Harness (const std::string &line, const std::string &caps = "");
   /* (transfer floating) */
-  explicit Harness (GstElement *element, const std::string &caps = "");
+  explicit Harness (
+      GstElement *element, const std::string &caps = "", const char *sink = "sink");
   Harness (const Harness &) = delete;
   ~Harness ();
 

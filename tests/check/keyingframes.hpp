@@ -30,9 +30,80 @@ struct Picture {
       : width (a_width), height (a_height), pixels (size_t (a_width) * a_height, pixel)
   {
   }
+  /* Calls `pixel_at` with each column and row, from left to right and downwards. */
+  template <typename PixelAt, typename = std::invoke_result_t<PixelAt, int, int>>
+  Picture (int a_width, int a_height, PixelAt pixel_at) : Picture (a_width, a_height)
+  {
+    draw (0, 0, width, height, pixel_at);
+  }
+  /* The same in a rectangle, without the column `right` and the row `bottom` */
+  template <typename PixelAt>
+  void draw (int left, int top, int right, int bottom, PixelAt pixel_at)
+  {
+    for (int y = top; y < bottom; y++)
+      for (int x = left; x < right; x++)
+        at (x, y) = pixel_at (x, y);
+  }
+  void fill (int left, int top, int right, int bottom, Pixel pixel)
+  {
+    draw (left, top, right, bottom, [&] (int, int) { return pixel; });
+  }
   Pixel &at (int x, int y) { return pixels[size_t (y) * width + x]; }
   const Pixel &at (int x, int y) const { return pixels[size_t (y) * width + x]; }
 };
+
+/* Red, green and blue: levels, or linear light on the same scale */
+using Color = std::array<double, 3>;
+
+inline Color
+color_of (const Pixel &pixel)
+{
+  return {double (pixel.red), double (pixel.green), double (pixel.blue)};
+}
+
+inline Pixel
+pixel_of (const Color &color, int alpha = 255)
+{
+  return {uint8_t (lround (color[0])), uint8_t (lround (color[1])),
+      uint8_t (lround (color[2])), uint8_t (alpha)};
+}
+
+/* A pixel of which `front` covers a part */
+inline Pixel
+mixed (const Pixel &back, const Pixel &front, double part)
+{
+  const Color a = color_of (back), b = color_of (front);
+  return pixel_of ({a[0] + part * (b[0] - a[0]), a[1] + part * (b[1] - a[1]),
+      a[2] + part * (b[2] - a[2])});
+}
+
+/* The same colour in other light */
+inline Pixel
+lit (const Pixel &pixel, double light)
+{
+  return mixed ({0, 0, 0, 255}, pixel, light);
+}
+
+/* Largest difference of a component, without alpha */
+inline double
+difference (const Pixel &pixel, const Color &color)
+{
+  return std::max ({fabs (pixel.red - color[0]), fabs (pixel.green - color[1]),
+      fabs (pixel.blue - color[2])});
+}
+
+/* For messages */
+inline std::string
+text_of (const Color &color)
+{
+  return check::text ("%g,%g,%g", color[0], color[1], color[2]);
+}
+
+inline std::string
+text_of (const Pixel &pixel)
+{
+  return check::text ("%d,%d,%d,%d", pixel.red, pixel.green, pixel.blue, pixel.alpha);
+}
 
 /* Byte offsets of the components in a pixel */
 struct Format {
@@ -71,16 +142,17 @@ private:
 
 class ElementUnderTest {
 public:
-  explicit ElementUnderTest (const char *launch)
-      : harness (gst_harness_new_parse (launch)),
-        context (gst_opencl_context_new (nullptr, nullptr))
+  explicit ElementUnderTest (const std::string &launch)
+      : harness (gst_harness_new_parse (launch.c_str ())),
+        context (gst_opencl_context_new (nullptr, nullptr)), bus (gst_bus_new ())
   {
     fail_unless (harness != nullptr && context != nullptr);
+    gst_element_set_bus (harness->element, bus);
   }
   ~ElementUnderTest ()
   {
+    gst_element_set_bus (harness->element, nullptr);
     gst_harness_teardown (harness);
-    gst_object_unref (context);
   }
   ElementUnderTest (const ElementUnderTest &) = delete;
 
@@ -99,16 +171,22 @@ public:
     gst_object_unref (found);
   }
 
+  /* Sets a property to a value as in a launch line. */
+  void set_text (const char *factory, const char *property, const std::string &value)
+  {
+    check::Owned<GstElement> found = element (factory);
+    gst_util_set_object_arg (G_OBJECT (found), property, value.c_str ());
+  }
+
+  /* Returns the messages since the last call. */
+  check::Outcome messages () { return check::collect (bus); }
+
   Picture run (
       const Picture &picture, const Format &format = formats[0], Layout layout = {0, 0})
   {
-    negotiate (picture, format);
-    GstBuffer *output =
-        gst_harness_push_and_pull (harness, make_buffer (picture, format, layout));
-    fail_unless (output != nullptr);
-    Picture result = read_buffer (output, picture, format);
-    gst_buffer_unref (output);
-    return result;
+    check::Owned<GstBuffer> output =
+        pass (make_buffer (picture, format, layout), picture, format);
+    return read_buffer (output, picture, format);
   }
 
   /* (transfer full): output for `buffer` (transfer full), a frame of the size of
@@ -126,20 +204,19 @@ public:
   {
     GstSegment segment;
     gst_segment_init (&segment, GST_FORMAT_TIME);
-    GstCaps *current = gst_pad_get_current_caps (harness->srcpad);
-    GstCaps *caps = gst_caps_copy (current);
+    check::Owned<GstCaps> current = gst_pad_get_current_caps (harness->srcpad);
+    check::Owned<GstCaps> caps = gst_caps_copy (current);
     gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, 25, 1, nullptr);
     gst_harness_push_event (harness, gst_event_new_flush_start ());
     gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
     if (with_caps)
       gst_harness_push_event (harness, gst_event_new_caps (caps));
     gst_harness_push_event (harness, gst_event_new_segment (&segment));
-    gst_caps_unref (current);
-    gst_caps_unref (caps);
   }
 
   GstHarness *get_harness () { return harness; }
   GstOpenCLContext *get_context () { return context; }
+  GstBus *get_bus () { return bus; }
 
   void negotiate (const Picture &picture, const Format &format)
   {
@@ -210,7 +287,8 @@ public:
 
 private:
   GstHarness *harness;
-  GstOpenCLContext *context;
+  check::Owned<GstOpenCLContext> context;
+  check::Owned<GstBus> bus;
   std::string negotiated;
 };
 
@@ -223,9 +301,8 @@ assert_same (const Picture &actual, const Picture &expected, const char *what)
       const Pixel &a = actual.at (x, y);
       const Pixel &e = expected.at (x, y);
       if (!(a == e))
-        ck_abort_msg ("%s, %dx%d: pixel %d,%d is %d,%d,%d,%d, expected %d,%d,%d,%d", what,
-            expected.width, expected.height, x, y, a.red, a.green, a.blue, a.alpha, e.red,
-            e.green, e.blue, e.alpha);
+        ck_abort_msg ("%s, %dx%d: pixel %d,%d is %s, expected %s", what, expected.width,
+            expected.height, x, y, text_of (a).c_str (), text_of (e).c_str ());
     }
   }
 }

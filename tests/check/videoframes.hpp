@@ -177,6 +177,14 @@ fill_random (const Picture &picture, unsigned seed)
   fill (picture, [&] (int, int, int) { return (random () >> 8) / double (0xffffff); });
 }
 
+inline Picture
+random_picture (const GstVideoInfo &info, unsigned seed, int padding = 0)
+{
+  Picture picture (info, padding);
+  fill_random (picture, seed);
+  return picture;
+}
+
 /* Each component is a ramp in a direction of its own. */
 inline void
 fill_gradient (const Picture &picture)
@@ -238,35 +246,39 @@ solid_color (const GstVideoInfo &info, guint color)
 /* One element between test pads, with caps in device memory on both sides */
 class Run {
 public:
-  Run (const std::string &launch_line, const GstVideoInfo &in, const GstVideoInfo &out)
-      : harness (gst_harness_new_parse (launch_line.c_str ())), output (out)
-  {
-    gst_harness_set_caps (harness, device_caps (in), device_caps (out));
-  }
   /* `probe` sees the queries that the element sends downstream, from the first on. */
   Run (const std::string &launch_line, const GstVideoInfo &in, const GstVideoInfo &out,
-      GstPadProbeCallback probe)
-      : harness (gst_harness_new_parse (launch_line.c_str ())), output (out)
+      GstPadProbeCallback probe = nullptr)
+      : harness (launch_line), output (out)
   {
-    gst_pad_add_probe (
-        harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, probe, nullptr, nullptr);
+    if (probe)
+      gst_pad_add_probe (
+          harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, probe, nullptr, nullptr);
     gst_harness_set_caps (harness, device_caps (in), device_caps (out));
   }
-  Run (const Run &) = delete;
-  Run &operator= (const Run &) = delete;
-  ~Run () { gst_harness_teardown (harness); }
 
+  /* (transfer full) */
+  GstBuffer *pass (const Picture &input)
+  {
+    return harness.pass (gst_buffer_ref (input.buffer)).give ();
+  }
   Picture operator() (const Picture &input)
   {
-    GstBuffer *made = gst_harness_push_and_pull (harness, gst_buffer_ref (input.buffer));
-    fail_unless (made != nullptr);
-    fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (made, 0)));
-    return Picture (output, made);
+    Picture made (output, pass (input));
+    fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (made.buffer, 0)));
+    return made;
   }
 
-  GstHarness *harness;
+  check::Harness harness;
 
 private:
   GstVideoInfo output;
 };
+
+/* Output of a new element for one frame */
+inline Picture
+converted (const std::string &launch_line, const Picture &input, const GstVideoInfo &out)
+{
+  return Run (launch_line, input.info, out) (input);
+}
 } // namespace video

@@ -185,7 +185,8 @@ def parse():
     parser.add_argument("--only", action="append", metavar="PATTERN",
                         help="pipelines and check programs of this name; may be repeated")
     parser.add_argument("--no-programs", action="store_true", help="leave check programs out")
-    parser.add_argument("--folder", help="where drivers are; default: drivers in the build folder")
+    parser.add_argument("--folder", default=fetch.FOLDER, help="where drivers are; default: "
+                        "gst-opencl/drivers in the user's cache")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_intermixed_args()
     options.largest |= options.quick
@@ -193,7 +194,6 @@ def parse():
     for name in options.drivers:
         if name not in fetch.DRIVERS:
             parser.error(f"no driver {name}: {', '.join(fetch.DRIVERS)}")
-    options.folder = options.folder or os.path.join(options.build, "drivers")
     options.program = os.path.join(options.build, "tests", "faults", "faulty-launch")
     options.environment = {}
     options.takes = lambda name: any(fnmatch.fnmatch(name, only) for only in options.only or ["*"])

@@ -13,6 +13,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 
 import devices
@@ -20,6 +21,8 @@ import devices
 MACHINE = "x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+FOLDER = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
+                      "gst-opencl", "drivers")
 
 
 class Missing(Exception):
@@ -68,14 +71,15 @@ def command(words, **options):
 
 
 def once(folder, fill):
-    """Calls fill (folder), unless it has filled that folder before."""
-    if os.path.exists(os.path.join(folder, "complete")):
+    """Calls fill for a new folder, which then gets this name, unless there is one."""
+    if os.path.exists(folder):
         return
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    fill(folder)
-    with open(os.path.join(folder, "complete"), "w", encoding="ascii"):
-        pass
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as unfinished:
+        filled = os.path.join(unfinished, "filled")
+        os.mkdir(filled)
+        fill(filled)
+        os.rename(filled, folder)
 
 
 def of_pypi(driver, requirements):

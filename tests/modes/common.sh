@@ -10,6 +10,13 @@ modes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$modes/../../pipelines/setup.sh"
 packages+=("${test_packages[@]}")
 verbose=yes # a log of continuous integration has what was installed and built
+# What modes fetch, for the next time; whoever wants it newer removes it.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/gst-opencl
+# ccache keeps nothing that is compiled with a precompiled header.
+for_ccache=()
+! command -v ccache >/dev/null || for_ccache=(-Db_pch=false)
+# shellcheck disable=SC2034  # used by those that source this
+strict="--werror ${for_ccache[*]}"
 
 # conclude PASSED FAILED: prints the failures of all commands that were added up, and the last
 # line, and ends; nothing run is a failure
@@ -55,7 +62,7 @@ build_beside () {
   build=${GST_OPENCL_BUILD:-$root/build}-$1
   shift 2
   install_or_refuse
-  [ -e "$build/build.ninja" ] || meson setup "$build" "$root" "$@" </dev/null \
+  [ -e "$build/build.ninja" ] || meson setup "$build" "$root" "${for_ccache[@]}" "$@" </dev/null \
     || refuse "The build failed."
   ninja -C "$build" "$target" </dev/null || refuse "The build failed."
 }
@@ -133,33 +140,41 @@ left_out_slowly+='|^libs_(symbols|headers|documented|fft)|_copying$|^elements_(o
 empty=${GST_OPENCL_BUILD:-$root/build}-empty
 
 # new_debian NAME [SUITE]: another one (Debian 12 without a suite's name), with a clone of this
-# checkout in its /checkout; it trusts whom this machine trusts
+# checkout in its /checkout; it trusts whom this machine trusts. Where this machine has ccache, it
+# has one too.
 new_debian () {
-  local suite=${2:-bookworm} trusted=/usr/local/share/ca-certificates
-  local folder=$empty/$1 base=$empty/base-$suite
+  local suite=${2:-bookworm} trusted=/usr/local/share/ca-certificates more=''
+  command -v ccache >/dev/null && more=ccache
+  local folder=$empty/$1 base=$cache/debian/$suite${more:+-$more}
   [[ $suite =~ ^[a-z]+$ ]] || refuse "$suite is no suite of Debian: expected bookworm or trixie"
   need debootstrap debootstrap
   need unshare util-linux
   [ "$(id -u)" -eq 0 ] || refuse "An empty Debian is made by root."
-  mkdir -p "$empty"
-  [ -e "$base" ] || { rm -rf "$base-unfinished" \
-    && debootstrap --variant=minbase "$suite" "$base-unfinished" \
-    && mv "$base-unfinished" "$base"; } </dev/null >&2 || refuse "debootstrap failed."
+  mkdir -p "$empty" "$cache/debian/packages" "$cache/debian/ccache"
+  [ -e "$base" ] || { debootstrap --variant=minbase ${more:+--include=$more} "$suite" "$base-$$" \
+    && mv "$base-$$" "$base"; } </dev/null >&2 || { rm -rf "$base-$$"; refuse "debootstrap failed."; }
   { rm -rf "$folder" && cp -a "$base" "$folder" \
     && cp /etc/resolv.conf "$folder/etc/resolv.conf" \
     && { [ ! -d "$trusted" ] || cp -r "$trusted" "$folder/usr/local/share"; } \
+    && cp -r "$cache/debian/packages/." "$folder/var/cache/apt/archives" \
+    && mkdir -p "$folder/root/.cache/ccache" \
     && git clone --quiet "$root" "$folder/checkout"; } || refuse "No room for $folder?"
 }
 
 # within NAME COMMAND: of bash, in that Debian; its processes and mounts end with it. PoCL asks
-# /sys what the machine has.
+# /sys what the machine has. Packages that it fetches, and what it compiles, are kept.
 within () {
+  local status=0
   # shellcheck disable=SC2016  # $0 is that of this bash
   unshare --mount --pid --fork --kill-child bash -c '
     mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" \
-      && mount --rbind /sys "$0/sys" && exec chroot "$0" env -i \
+      && mount --rbind /sys "$0/sys" && mount --bind "$2" "$0/root/.cache/ccache" \
+      && exec chroot "$0" env -i \
       HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-      DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 bash -c "$1"' "$empty/$1" "$2" </dev/null
+      DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 bash -c "$1"' \
+    "$empty/$1" "$2" "$cache/debian/ccache" </dev/null || status=$?
+  cp -n "$empty/$1"/var/cache/apt/archives/*.deb "$cache/debian/packages" 2>/dev/null
+  return $status
 }
 
 # build_packages NAME SOURCE: Debian packages of a folder in that Debian, into /root/built there

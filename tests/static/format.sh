@@ -1,12 +1,16 @@
 #!/bin/bash
-# Promise: C and C++ are laid out as .clang-format says. Versions of clang-format differ in
-# hundreds of lines, so Debian 12's version decides.
+# Promise: no line of gst/ and kernels/, of whichever file, is longer than 100 columns; C and C++
+# are laid out as .clang-format says. Versions of clang-format differ in hundreds of lines, so
+# Debian 12's version decides.
 #
 # Usage: format.sh SOURCE_ROOT
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 cd "$1"
+export LC_ALL=C.UTF-8
+long=$(grep -rnIE '^.{101}' gst kernels || true)
+[ -z "$long" ] || { echo "Longer than 100 columns:"; echo "$long"; exit 1; }
 format=$(command -v clang-format-14 || command -v clang-format) \
   || { echo "clang-format is missing: install clang-format"; exit 1; }
 "$format" --version | grep -q 'version 14\.' \

@@ -10,7 +10,6 @@
 #include "checkpipeline.hpp"
 
 #include <gst/common/verdict.hpp>
-#include <gst/opencl/device/selfcheck.hpp>
 
 namespace opencl {
 /* Valid arguments of gst_opencl_context_trusts_engine() */

@@ -38,7 +38,7 @@ options_of (const EngineFormat &format, const FusedPlan &plan)
 bool
 DepthEngine::is_fused_faster (GstOpenCLContext *context, const EngineFormat &format)
 {
-  FusedPlan plan;
+  FusedPlan plan = {};
   if (uses_lanes (context, format))
     return opencl::is_cpu (context) && plan_for_lanes (context, format, plan);
   return !opencl::is_cpu (context)
@@ -53,7 +53,7 @@ DepthEngine::make_fused (
     GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
   const bool lanes = uses_lanes (context, format);
-  FusedPlan plan;
+  FusedPlan plan = {};
   if (!(lanes ? plan_for_lanes : plan_for_groups) (context, format, plan)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
         "%u samples per A-line, expected a power of two from 64 to 16384, with %s "

@@ -77,8 +77,7 @@ TEST (test_convert_turns_planes_of_chroma_as_videoflip_does)
 TEST (test_convert_turns_and_scales_in_one)
 {
   GstVideoInfo in = info_of ("RGBA", 48, 20);
-  Picture picture (in);
-  video::fill_random (picture, 6);
+  Picture picture = video::random_picture (in, 6);
   for (const char *direction : {"90r", "horiz"}) {
     Picture turned = flipped (picture, direction);
     GstVideoInfo out = info_of ("AYUV", 31, 57);
@@ -123,8 +122,7 @@ push_tag (GstHarness *harness, const char *orientation)
 TEST (test_convert_turns_by_tag_and_while_it_plays)
 {
   GstVideoInfo in = info_of ("RGBA", 40, 24), out = info_of ("BGRA", 40, 24);
-  Picture picture (in);
-  video::fill_random (picture, 2);
+  Picture picture = video::random_picture (in, 2);
   Run run ("openclconvert video-direction=auto", in, out);
   expect_equal (video::largest_difference (run (picture), picture), 0);
   push_tag (run.harness, "rotate-180");
@@ -383,8 +381,8 @@ TEST (test_convert_with_borders_keeps_the_shape_and_is_black_beside_it)
     GstVideoInfo in = info_of (format, 48, 24), out = info_of (format, 48, 48);
     Picture picture (in);
     video::fill (picture, [] (int c, int, int) { return c == 3 ? 1 : 0.6; });
-    Run run ("openclconvert add-borders=true", in, out);
-    Picture made = run (picture);
+    const Picture made =
+        video::converted ("openclconvert add-borders=true", picture, out);
     View from (picture), to (made);
     bool is_yuv = GST_VIDEO_INFO_IS_YUV (&out);
     for (int c = 0; c < to.components (); c++) {
@@ -408,8 +406,8 @@ TEST (test_convert_with_borders_reckons_with_the_shape_of_pixels)
   for (int par : {1, 2}) {
     in.par_n = par;
     picture.info = in;
-    Run run ("openclconvert add-borders=true", in, out);
-    Picture made = run (picture);
+    const Picture made =
+        video::converted ("openclconvert add-borders=true", picture, out);
     View view (made);
     fail_unless (view.at (0, 40, 20) == 255);
     fail_unless (view.at (0, 2, 20) == (par == 2 ? 255 : 0));
@@ -444,10 +442,9 @@ TEST (test_convert_lanczos_is_its_window_in_double_precision)
   for (auto &size : {std::pair (61, 47), std::pair (13, 40), std::pair (23, 9)}) {
     GstVideoInfo in = info_of ("AYUV", 37, 22);
     GstVideoInfo out = info_of ("AYUV", size.first, size.second);
-    Picture picture (in);
-    video::fill_random (picture, 8);
-    Run run ("openclconvert scale-method=lanczos", in, out);
-    Picture made = run (picture);
+    Picture picture = video::random_picture (in, 8);
+    const Picture made =
+        video::converted ("openclconvert scale-method=lanczos", picture, out);
     View from (picture), to (made);
     double ratio_x = 37. / size.first, ratio_y = 22. / size.second;
     for (int c = 0; c < 4; c++)
@@ -560,8 +557,7 @@ TEST_ROWS (test_openclconvert_region_of_interest, region_rows)
 {
   GstVideoInfo in = info_of ("RGBA", 64, 32);
   GstVideoInfo out = info_of ("BGRA", row.width, row.height);
-  Picture picture (in);
-  video::fill_random (picture, 1);
+  Picture picture = video::random_picture (in, 1);
   add_region (picture, {48, 0, 16, 8});
   Run run (std::string ("openclconvert ") + row.label, in, out);
   const std::vector<Region> regions = regions_of (run (picture).buffer);
@@ -651,8 +647,8 @@ TEST (test_openclconvert_region_of_interest_keeps_what_it_says)
   region->id = 5, region->parent_id = 3;
   gst_video_region_of_interest_meta_add_param (
       region, gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, 0.5, nullptr));
-  Run run ("openclconvert video-direction=180", in, in);
-  Picture made = run (picture);
+  const Picture made =
+      video::converted ("openclconvert video-direction=180", picture, in);
   auto *moved = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
       gst_buffer_get_meta (made.buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
   fail_unless (moved != nullptr);
@@ -695,8 +691,8 @@ TEST (test_openclconvert_crop_is_turned_and_other_places_are_dropped)
   crop->x = 48, crop->y = 0, crop->width = 16, crop->height = 8;
   gst_buffer_add_video_afd_meta (
       picture.buffer, 0, GST_VIDEO_AFD_SPEC_ATSC_A53, GST_VIDEO_AFD_16_9_TOP_ALIGNED);
-  Run run ("openclconvert video-direction=180", in, in);
-  Picture made = run (picture);
+  const Picture made =
+      video::converted ("openclconvert video-direction=180", picture, in);
   crop = gst_buffer_get_video_crop_meta (made.buffer);
   fail_unless (
       crop && crop->x == 0 && crop->y == 24 && crop->width == 16 && crop->height == 8);

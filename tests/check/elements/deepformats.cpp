@@ -251,8 +251,7 @@ TEST (test_convert_of_ten_bits_is_that_of_eight_with_finer_levels)
       GstVideoInfo shallow = info_of (pair.first, 54, 23, nullptr, site);
       GstVideoInfo deep = info_of (pair.second, 54, 23, nullptr, site);
       GstVideoInfo rgba = info_of ("RGBA", 54, 23);
-      Picture picture (shallow);
-      video::fill_random (picture, 9);
+      Picture picture = video::random_picture (shallow, 9);
       Run deepen ("openclconvert", shallow, deep), one ("openclconvert", shallow, rgba),
           other ("openclconvert", deep, rgba);
       int difference =
@@ -266,8 +265,7 @@ TEST (test_convert_gray_of_either_byte_order_is_the_same)
 {
   GstVideoInfo big = info_of ("GRAY16_BE", 37, 5), little = info_of ("GRAY16_LE", 37, 5);
   GstVideoInfo rgba = info_of ("RGBA", 37, 5);
-  Picture picture (little);
-  video::fill_random (picture, 4);
+  Picture picture = video::random_picture (little, 4);
   Run turn ("openclconvert", little, big), back ("openclconvert", big, little);
   Run one ("openclconvert", little, rgba), other ("openclconvert", big, rgba);
   Picture turned = turn (picture);

@@ -141,7 +141,7 @@ described (const std::string &name)
 GstStaticPadTemplate *
 template_of (const std::string &name, GstPadDirection direction)
 {
-  GstElementFactory *factory = gst_element_factory_find (name.c_str ());
+  const Owned<GstElementFactory> factory = gst_element_factory_find (name.c_str ());
   const GList *templates = gst_element_factory_get_static_pad_templates (factory);
   GstStaticPadTemplate *found = nullptr;
   for (; templates; templates = templates->next) {
@@ -149,25 +149,19 @@ template_of (const std::string &name, GstPadDirection direction)
     if (entry->direction == direction && (!found || entry->presence == GST_PAD_ALWAYS))
       found = entry;
   }
-  gst_object_unref (factory);
   return found;
 }
 
 const Frames *
 frames_of (const std::string &name)
 {
-  GstCaps *taken = gst_static_pad_template_get_caps (template_of (name, GST_PAD_SINK));
-  const Frames *found = nullptr;
+  const Owned<GstCaps> taken =
+      gst_static_pad_template_get_caps (template_of (name, GST_PAD_SINK));
   for (const Frames &frames : all_frames) {
-    GstCaps *caps = gst_caps_from_string (frames.caps);
-    if (!found && gst_caps_can_intersect (caps, taken))
-      found = &frames;
-    gst_caps_unref (caps);
+    if (gst_caps_can_intersect (caps_of (frames.caps), taken))
+      return &frames;
   }
-  gst_caps_unref (taken);
-  fail_unless (
-      found != nullptr, "%s takes no frames that this test knows", name.c_str ());
-  return found;
+  ck_abort_msg ("%s takes no frames that this test knows", name.c_str ());
 }
 
 /* Name of the sink pad */
@@ -179,36 +173,27 @@ sink_name_of (const std::string &name)
 }
 
 /* An element between two pads of the test; of an aggregator one input is used. */
-class Tested {
+class Tested : public Harness {
 public:
   explicit Tested (
       const std::string &a_name,
       const std::function<void (GstElement *)> &prepare = [] (GstElement *) {})
-      : name (a_name), frames (frames_of (a_name)),
-        aggregates (template_of (a_name, GST_PAD_SINK)->presence == GST_PAD_REQUEST),
-        harness (
-            gst_harness_new_with_element (prepared (launch (described (a_name)), prepare),
-                sink_name_of (a_name), "src")),
-        bus (gst_bus_new ())
+      : Harness (prepared (launch (described (a_name)), prepare),
+          frames_of (a_name)->caps, sink_name_of (a_name)),
+        name (a_name), frames (frames_of (a_name)),
+        aggregates (template_of (a_name, GST_PAD_SINK)->presence == GST_PAD_REQUEST)
   {
-    gst_element_set_bus (harness->element, bus);
-    gst_harness_set_src_caps_str (harness, frames->caps);
   }
   ~Tested ()
   {
-    const Outcome outcome = collect (bus);
+    const Outcome outcome = messages ();
     fail_unless (
         outcome.errors.empty (), "%s: %s", name.c_str (), outcome.line ().c_str ());
-    gst_element_set_bus (harness->element, nullptr);
-    gst_harness_teardown (harness);
   }
-  Tested (const Tested &) = delete;
-  Tested &operator= (const Tested &) = delete;
 
   GstBuffer *new_frame (guint n) const
   {
-    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, frames->size, nullptr);
-    gst_buffer_memset (buffer, 0, guint8 (60 + n), gsize (-1));
+    GstBuffer *buffer = buffer_of (Bytes (frames->size, guint8 (60 + n)));
     GST_BUFFER_PTS (buffer) = n * frame_time;
     GST_BUFFER_DURATION (buffer) = frame_time;
     return buffer;
@@ -216,7 +201,7 @@ public:
 
   void push (guint n)
   {
-    const GstFlowReturn flow = gst_harness_push (harness, new_frame (n));
+    const GstFlowReturn flow = Harness::push (new_frame (n));
     fail_unless (
         flow == GST_FLOW_OK, "%s gives %s", name.c_str (), gst_flow_get_name (flow));
   }
@@ -224,54 +209,50 @@ public:
   /* Expects frame `n` as the next output. */
   void expect (guint n)
   {
-    GstBuffer *buffer = gst_harness_pull (harness);
-    fail_unless (buffer != nullptr, "%s gives no frame %u", name.c_str (), n);
+    const Owned<GstBuffer> buffer = gst_harness_pull (harness);
+    fail_unless (buffer, "%s gives no frame %u", name.c_str (), n);
     fail_unless (GST_BUFFER_PTS (buffer) == n * frame_time,
         "%s gives %" GST_TIME_FORMAT ", expected frame %u", name.c_str (),
         GST_TIME_ARGS (GST_BUFFER_PTS (buffer)), n);
-    gst_buffer_unref (buffer);
   }
 
   /* Expects an event of `type`, possibly after others. */
   void expect (GstEventType type)
   {
     for (bool found = false; !found;) {
-      GstEvent *event = gst_harness_pull_event (harness);
-      fail_unless (event != nullptr, "%s: no %s arrived", name.c_str (),
-          gst_event_type_get_name (type));
+      const Owned<GstEvent> event = gst_harness_pull_event (harness);
+      fail_unless (
+          event, "%s: no %s arrived", name.c_str (), gst_event_type_get_name (type));
       found = GST_EVENT_TYPE (event) == type;
-      gst_event_unref (event);
     }
   }
 
-  Outcome messages () { return collect (bus); }
+  /* Takes all that is there; the number of frames. */
+  guint take_frames ()
+  {
+    guint frames = 0;
+    while (Owned<GstBuffer> (gst_harness_try_pull (harness)))
+      frames++;
+    return frames;
+  }
+
   /* A refused value may have printed a warning. */
-  void forget_errors () { collect (bus); }
+  void forget_errors () { messages (); }
 
   /* Restarts through READY. */
-  void restart ()
-  {
-    gst_element_set_state (harness->element, GST_STATE_READY);
-    gst_element_set_state (harness->element, GST_STATE_PLAYING);
-    gst_harness_push_event (harness, gst_event_new_stream_start ("again"));
-    gst_harness_set_src_caps_str (harness, frames->caps);
-  }
+  void restart () { Harness::restart (frames->caps); }
 
   const std::string name;
   const Frames *const frames;
   const bool aggregates;
-  GstHarness *const harness;
 
 private:
-  /* (transfer full): the element of a floating reference */
-  static Owned<GstElement> prepared (
+  static GstElement *prepared (
       GstElement *element, const std::function<void (GstElement *)> &prepare)
   {
     prepare (element);
-    return GST_ELEMENT (g_object_ref_sink (element));
+    return element;
   }
-
-  Owned<GstBus> bus;
 };
 
 using Promise = void (*) (Tested &);
@@ -299,9 +280,9 @@ flush (Tested &element)
 {
   GstSegment segment;
   gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_harness_push_event (element.harness, gst_event_new_flush_start ());
-  gst_harness_push_event (element.harness, gst_event_new_flush_stop (TRUE));
-  gst_harness_push_event (element.harness, gst_event_new_segment (&segment));
+  element.send (gst_event_new_flush_start ());
+  element.send (gst_event_new_flush_stop (TRUE));
+  element.send (gst_event_new_segment (&segment));
 }
 
 void
@@ -311,14 +292,13 @@ check_flush (Tested &element)
     for (guint n = 0; n < 4; n++)
       element.push (n);
     flush (element);
-    while (GstBuffer *buffer = gst_harness_try_pull (element.harness))
-      gst_buffer_unref (buffer);
+    element.take_frames ();
     element.expect (GST_EVENT_FLUSH_STOP);
   }
   /* An aggregator outputs a frame from the segment's start on. */
   const guint n = element.aggregates ? 0 : 7;
   element.push (n);
-  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  element.send (gst_event_new_eos ());
   element.expect (n);
 }
 
@@ -337,9 +317,9 @@ check_refused_caps (Tested &element)
     gst_structure_remove_field (structure, gst_structure_nth_field_name (structure, n));
     element.push (3 * n);
     element.expect (3 * n);
-    gst_harness_push_event (element.harness, gst_event_new_caps (lacking));
+    element.send (gst_event_new_caps (lacking));
     element.forget_errors ();
-    fail_unless (gst_harness_push_event (element.harness, gst_event_new_caps (caps)));
+    fail_unless (element.send (gst_event_new_caps (caps)));
     element.push (3 * n + 1);
     element.expect (3 * n + 1);
   }
@@ -349,9 +329,9 @@ void
 check_gap (Tested &element)
 {
   element.push (0);
-  gst_harness_push_event (element.harness, gst_event_new_gap (frame_time, frame_time));
+  element.send (gst_event_new_gap (frame_time, frame_time));
   element.push (2);
-  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  element.send (gst_event_new_eos ());
   element.expect (0);
   if (!element.aggregates) /* repeats the frame before the gap */
     element.expect (2);
@@ -368,13 +348,12 @@ check_segment (Tested &element)
   segment.start = 3 * frame_time;
   segment.time = 11 * frame_time;
   segment.base = 5 * frame_time;
-  gst_harness_push_event (element.harness, gst_event_new_segment (&segment));
+  element.send (gst_event_new_segment (&segment));
   element.push (3);
-  gst_harness_push_event (element.harness, gst_event_new_eos ());
-  GstBuffer *buffer = gst_harness_pull (element.harness);
-  fail_unless (buffer != nullptr, "%s gives no frame", element.name.c_str ());
+  element.send (gst_event_new_eos ());
+  const Owned<GstBuffer> buffer = element.pull ();
   /* The segment keeps its time; an aggregator has a segment of its own. */
-  GstEvent *event =
+  const Owned<GstEvent> event =
       gst_pad_get_sticky_event (element.harness->sinkpad, GST_EVENT_SEGMENT, 0);
   gst_event_parse_segment (event, &got);
   const guint64 at =
@@ -386,8 +365,6 @@ check_segment (Tested &element)
         got->rate == 2 && got->time == segment.time && got->start == segment.start,
         "%s changes the segment", element.name.c_str ());
   }
-  gst_event_unref (event);
-  gst_buffer_unref (buffer);
 }
 
 /* In a segment in bytes, as that of filesrc, an element outputs frames or posts one error.
@@ -397,10 +374,10 @@ check_segment_in_bytes (Tested &element)
 {
   GstSegment segment;
   gst_segment_init (&segment, GST_FORMAT_BYTES);
-  gst_harness_push_event (element.harness, gst_event_new_segment (&segment));
+  element.send (gst_event_new_segment (&segment));
   for (guint n = 0; n < 3; n++)
     gst_harness_push (element.harness, element.new_frame (n));
-  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  element.send (gst_event_new_eos ());
   std::vector<std::string> errors;
   const bool ended = soon ([&] { /* an aggregator has a thread of its own */
     for (const std::string &error : element.messages ().errors)
@@ -428,7 +405,7 @@ check_extreme_fractions (Tested &element)
       changed.replace (changed.find (rate), rate.size (),
           is_rate ? std::string (field) + "=" + value : rate + "," + field + "=" + value);
       Owned<GstCaps> parsed = gst_caps_from_string (changed.c_str ());
-      gst_harness_push_event (element.harness, gst_event_new_caps (parsed));
+      element.send (gst_event_new_caps (parsed));
       gst_harness_push (element.harness, element.new_frame (n++));
       gst_harness_push (element.harness, element.new_frame (n++));
       const Outcome outcome = element.messages ();
@@ -436,8 +413,7 @@ check_extreme_fractions (Tested &element)
           field, value, outcome.line ().c_str ());
     }
   }
-  while (GstBuffer *buffer = gst_harness_try_pull (element.harness))
-    gst_buffer_unref (buffer);
+  element.take_frames ();
 }
 
 /* A QoS event reports a frame as an hour late; all measurements must still be output. */
@@ -451,13 +427,8 @@ check_qos (Tested &element)
       gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 0.5, 3600 * GST_SECOND, 0));
   for (guint n = 1; n < 4; n++)
     element.push (n);
-  gst_harness_push_event (element.harness, gst_event_new_eos ());
-  GstBuffer *buffer;
-  guint frames = 0;
-  while ((buffer = gst_harness_try_pull (element.harness))) {
-    frames++;
-    gst_buffer_unref (buffer);
-  }
+  element.send (gst_event_new_eos ());
+  const guint frames = element.take_frames ();
   fail_unless (frames >= 1, "%s: no further output", element.name.c_str ());
   if (g_str_has_prefix (element.name.c_str (), "oct"))
     fail_unless (frames == 4, "%s leaves measurements out", element.name.c_str ());
@@ -499,11 +470,11 @@ other_value (GParamSpec *spec)
 void
 control (GstElement *element, const char *property, gdouble value)
 {
-  GstControlSource *source = gst_interpolation_control_source_new ();
-  gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source), 0, value);
+  const Owned<GstControlSource> source = gst_interpolation_control_source_new ();
+  gst_timed_value_control_source_set (
+      GST_TIMED_VALUE_CONTROL_SOURCE (source.operator->()), 0, value);
   gst_object_add_control_binding (GST_OBJECT (element),
       gst_direct_control_binding_new_absolute (GST_OBJECT (element), property, source));
-  gst_object_unref (source);
 }
 
 bool
@@ -512,9 +483,7 @@ has_value (GstElement *element, const char *property, gdouble expected)
   GValue value = G_VALUE_INIT;
   g_value_init (&value, G_TYPE_DOUBLE);
   g_object_get_property (G_OBJECT (element), property, &value);
-  const bool has = std::abs (g_value_get_double (&value) - expected) < 1e-6;
-  g_value_unset (&value);
-  return has;
+  return std::abs (g_value_get_double (&value) - expected) < 1e-6;
 }
 
 guint controlled_properties = 0;
@@ -556,12 +525,11 @@ void
 use_pool (Tested &element, GstBufferPool *pool, guint size)
 {
   GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstCaps *caps = gst_caps_from_string (element.frames->caps);
   GstBuffer *buffer = nullptr;
 
   fail_unless (size >= element.frames->size, "%s offers buffers of %u bytes",
       element.name.c_str (), size);
-  gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+  gst_buffer_pool_config_set_params (config, caps_of (element.frames->caps), size, 0, 0);
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   fail_unless (gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr) == GST_FLOW_OK);
@@ -569,32 +537,26 @@ use_pool (Tested &element, GstBufferPool *pool, guint size)
   GST_BUFFER_PTS (buffer) = 0;
   GST_BUFFER_DURATION (buffer) = frame_time;
   fail_unless (gst_harness_push (element.harness, buffer) == GST_FLOW_OK);
-  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  element.send (gst_event_new_eos ());
   element.expect (0);
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_caps_unref (caps);
 }
 
 void
 check_allocation (Tested &element)
 {
-  GstCaps *caps = gst_caps_from_string (element.frames->caps);
-
+  const Owned<GstCaps> caps = caps_of (element.frames->caps);
   for (bool need_pool : {false, true}) {
-    GstQuery *query = gst_query_new_allocation (caps, need_pool);
-    if (gst_pad_peer_query (element.harness->srcpad, query)
-        && gst_query_get_n_allocation_pools (query) > 0 && need_pool) {
-      GstBufferPool *pool;
-      guint size, least, most;
-      gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, &most);
-      if (pool) {
-        use_pool (element, pool, size);
-        gst_object_unref (pool);
-      }
-    }
-    gst_query_unref (query);
+    const Owned<GstQuery> query = gst_query_new_allocation (caps, need_pool);
+    if (!gst_pad_peer_query (element.harness->srcpad, query)
+        || gst_query_get_n_allocation_pools (query) == 0 || !need_pool)
+      continue;
+    Owned<GstBufferPool> pool;
+    guint size, least, most;
+    gst_query_parse_nth_allocation_pool (query, 0, pool.out (), &size, &least, &most);
+    if (pool)
+      use_pool (element, pool, size);
   }
-  gst_caps_unref (caps);
 }
 
 /* GstBaseTransform would keep an answer given after the pad has stopped for good. */
@@ -607,10 +569,9 @@ check_stopping_pad (Tested &element)
   Owned<GstPad> sink =
       gst_element_get_static_pad (element.harness->element, sink_name_of (element.name));
   Owned<GstCaps> caps = gst_pad_get_current_caps (sink);
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  const Owned<GstQuery> query = gst_query_new_allocation (caps, TRUE);
   gst_pad_set_active (sink, FALSE);
   fail_if (gst_pad_query (sink, query), "%s answers", element.name.c_str ());
-  gst_query_unref (query);
 }
 
 /* --- properties --- */
@@ -639,9 +600,9 @@ add_value (Values &values, GParamSpec *spec, Set set, Number number)
   values.push_back (value);
 }
 
-template <typename Spec, typename Set>
+template <typename Spec, auto set>
 void
-add_ends (Values &values, GParamSpec *spec, Set set)
+add_ends (Values &values, GParamSpec *spec)
 {
   const auto *range = reinterpret_cast<const Spec *> (spec);
   add_value (values, spec, set, range->minimum);
@@ -652,13 +613,18 @@ void
 add_fractions (Values &values, GParamSpec *spec)
 {
   const GstParamSpecFraction *range = GST_PARAM_SPEC_FRACTION (spec);
-  auto set = [] (GValue *value, const gint *fraction) {
-    gst_value_set_fraction (value, fraction[0], fraction[1]);
+  auto set = [] (GValue *value, std::pair<gint, gint> fraction) {
+    gst_value_set_fraction (value, fraction.first, fraction.second);
   };
-  const gint least[] = {range->min_num, range->min_den};
-  const gint most[] = {range->max_num, range->max_den};
-  add_value (values, spec, set, least);
-  add_value (values, spec, set, most);
+  add_value (values, spec, set, std::pair (range->min_num, range->min_den));
+  add_value (values, spec, set, std::pair (range->max_num, range->max_den));
+}
+
+void
+add_booleans (Values &values, GParamSpec *spec)
+{
+  for (bool value : {false, true})
+    add_value (values, spec, g_value_set_boolean, value);
 }
 
 void
@@ -684,40 +650,14 @@ extremes_of (GParamSpec *spec)
   const struct {
     GType type;
     void (*add) (Values &, GParamSpec *);
-  } kinds[] = {
-      {G_TYPE_INT,
-          [] (Values &v, GParamSpec *s) {
-            add_ends<GParamSpecInt> (v, s, g_value_set_int);
-          }},
-      {G_TYPE_UINT,
-          [] (Values &v, GParamSpec *s) {
-            add_ends<GParamSpecUInt> (v, s, g_value_set_uint);
-          }},
-      {G_TYPE_INT64,
-          [] (Values &v, GParamSpec *s) {
-            add_ends<GParamSpecInt64> (v, s, g_value_set_int64);
-          }},
-      {G_TYPE_UINT64,
-          [] (Values &v, GParamSpec *s) {
-            add_ends<GParamSpecUInt64> (v, s, g_value_set_uint64);
-          }},
-      {G_TYPE_FLOAT,
-          [] (Values &v, GParamSpec *s) {
-            add_ends<GParamSpecFloat> (v, s, g_value_set_float);
-          }},
-      {G_TYPE_DOUBLE,
-          [] (Values &v, GParamSpec *s) {
-            add_ends<GParamSpecDouble> (v, s, g_value_set_double);
-          }},
-      {G_TYPE_BOOLEAN,
-          [] (Values &v, GParamSpec *s) {
-            add_value (v, s, g_value_set_boolean, FALSE);
-            add_value (v, s, g_value_set_boolean, TRUE);
-          }},
-      {G_TYPE_ENUM, add_choices},
-      {G_TYPE_STRING, add_texts},
-      {GST_TYPE_FRACTION, add_fractions},
-  };
+  } kinds[] = {{G_TYPE_INT, add_ends<GParamSpecInt, g_value_set_int>},
+      {G_TYPE_UINT, add_ends<GParamSpecUInt, g_value_set_uint>},
+      {G_TYPE_INT64, add_ends<GParamSpecInt64, g_value_set_int64>},
+      {G_TYPE_UINT64, add_ends<GParamSpecUInt64, g_value_set_uint64>},
+      {G_TYPE_FLOAT, add_ends<GParamSpecFloat, g_value_set_float>},
+      {G_TYPE_DOUBLE, add_ends<GParamSpecDouble, g_value_set_double>},
+      {G_TYPE_BOOLEAN, add_booleans}, {G_TYPE_ENUM, add_choices},
+      {G_TYPE_STRING, add_texts}, {GST_TYPE_FRACTION, add_fractions}};
   Values values;
   for (const auto &kind : kinds) {
     if (g_type_is_a (spec->value_type, kind.type))
@@ -788,8 +728,7 @@ set_while_playing (Tested &element, gpointer object)
       element.push (n++);
     }
     g_value_unset (&before);
-    while (GstBuffer *buffer = gst_harness_try_pull (element.harness))
-      gst_buffer_unref (buffer);
+    element.take_frames ();
   });
 }
 
@@ -867,10 +806,8 @@ settle (Tested &element, guint &n)
     settled.caps = std::regex_replace (
         std::string (Owned<gchar> (gst_caps_to_string (caps)).operator->()),
         std::regex ("(:1)+($|,)"), "$2");
-  while (GstBuffer *buffer = gst_harness_try_pull (element.harness)) {
+  while (const Owned<GstBuffer> buffer = gst_harness_try_pull (element.harness))
     settled.bytes = read_buffer (buffer);
-    gst_buffer_unref (buffer);
-  }
   settled.refused = !element.messages ().is_clean () || settled.bytes.empty ();
   return settled;
 }
@@ -910,26 +847,23 @@ change_property (const std::string &name, GParamSpec *spec, Values values)
   Tested element (name);
   std::vector<Settled> expected;
   GValue first = G_VALUE_INIT;
-  guint n = 0;
+  guint frames = 0;
 
   g_value_init (&first, spec->value_type);
   g_object_get_property (G_OBJECT (element.harness->element), spec->name, &first);
   values.push_back (first);
   for (const GValue &value : values)
     expected.push_back (fresh (name, spec, &value));
-  expect_settled (settle (element, n), expected.back (), name);
-  for (guint round = 0; round < 2; round++) {
-    for (gsize at = 0; at < values.size (); at++) {
-      g_object_set_property (
-          G_OBJECT (element.harness->element), spec->name, &values[at]);
-      expect_settled (settle (element, n), expected[at],
-          text ("%s %s, value %zu, round %u", name.c_str (), spec->name, at, round));
-    }
+  expect_settled (settle (element, frames), expected.back (), name);
+  for (gsize turn = 0; turn <= values.size (); turn++) {
+    const gsize at = turn % values.size ();
+    g_object_set_property (G_OBJECT (element.element ()), spec->name, &values[at]);
+    expect_settled (settle (element, frames), expected[at],
+        text ("%s %s, value %zu", name.c_str (), spec->name, at));
   }
-  g_object_set_property (G_OBJECT (element.harness->element), spec->name, &values[0]);
   element.restart ();
-  n = 0;
-  expect_settled (settle (element, n), expected[0],
+  frames = 0;
+  expect_settled (settle (element, frames), expected[0],
       text ("%s %s after a restart", name.c_str (), spec->name));
   for (GValue &value : values)
     g_value_unset (&value);
@@ -963,10 +897,8 @@ outputs_of (Tested &element, guint begin, guint end)
   std::vector<Bytes> outputs;
   for (guint n = begin; n < end; n++)
     gst_harness_push (element.harness, random_frame (element, n, n));
-  while (GstBuffer *buffer = gst_harness_try_pull (element.harness)) {
+  while (const Owned<GstBuffer> buffer = gst_harness_try_pull (element.harness))
     outputs.push_back (read_buffer (buffer));
-    gst_buffer_unref (buffer);
-  }
   return outputs;
 }
 
@@ -998,9 +930,8 @@ begin_again (const std::string &name, GParamSpec *spec, const GValue *value)
   const std::vector<Bytes> expected = outputs_of (element, 0, frames_of_stream);
   if (!element.messages ().is_clean ())
     return;
-  gchar *contents = gst_value_serialize (value);
-  const std::string set = name + " " + spec->name + "=" + contents;
-  g_free (contents);
+  const Owned<gchar> contents = gst_value_serialize (value);
+  const std::string set = name + " " + spec->name + "=" + contents.operator->();
   for (guint others = 0; others < 3 && !keeps_over_a_flush (name, spec->name); others++) {
     outputs_of (element, frames_of_stream, frames_of_stream + others);
     flush (element);
@@ -1016,9 +947,8 @@ check_extremes (Tested &element)
   set_while_playing (element, element.harness->element);
   if (!element.aggregates)
     return;
-  GstPad *pad = gst_pad_get_peer (element.harness->srcpad);
-  set_while_playing (element, pad);
-  gst_object_unref (pad);
+  set_while_playing (
+      element, Owned<GstPad> (gst_pad_get_peer (element.harness->srcpad)).operator->());
 }
 } // namespace
 

@@ -26,6 +26,8 @@ namespace {
   " ! videoconvert ! video/x-raw,format=RGBA ! fakesink name=end sync=false "            \
   "signal-handoffs=true "
 
+#define ON_DEVICE "video/x-raw(memory:OpenCLMemory)"
+
 struct Result {
   guint frames = 0;
   GstVideoInfo info;
@@ -43,43 +45,19 @@ take_frame (GstElement *, GstBuffer *buffer, GstPad *pad, gpointer data)
 {
   Result &result = *static_cast<Result *> (data);
   Owned<GstCaps> caps = gst_pad_get_current_caps (pad);
-  GstMapInfo map;
   result.frames++;
   fail_unless (gst_video_info_from_caps (&result.info, caps));
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  result.bytes.assign (map.data, map.data + map.size);
-  gst_buffer_unmap (buffer, &map);
+  result.bytes = read_buffer (buffer);
 }
 
 /* Plays until EOS. */
-void
-play_to_end (GstElement *pipeline)
-{
-  Owned<GstBus> bus = gst_element_get_bus (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstMessage *message = gst_bus_timed_pop_filtered (bus,
-      GstClockTime (40 * check::slowness ()) * GST_SECOND,
-      GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-  fail_unless (message != nullptr, "it does not end");
-  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
-    GError *error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    ck_abort_msg ("%s", error->message);
-  }
-  gst_message_unref (message);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-}
-
 Result
 result_of (const std::string &launch)
 {
   Result result;
-  GError *error = nullptr;
-  Owned<GstElement> pipeline = gst_parse_launch (launch.c_str (), &error);
-  fail_unless (error == nullptr, "%s: %s", launch.c_str (), error ? error->message : "");
-  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
-  g_signal_connect (end, "handoff", G_CALLBACK (take_frame), &result);
-  play_to_end (pipeline);
+  Pipeline pipeline (launch);
+  g_signal_connect (pipeline["end"], "handoff", G_CALLBACK (take_frame), &result);
+  pipeline.play_to_eos ();
   return result;
 }
 
@@ -115,14 +93,10 @@ std::string
 written (Folder &folder, const char *name, const char *color)
 {
   const std::string path = folder.file (name);
-  Owned<GstElement> still = gst_parse_launch (
-      text (
-          "videotestsrc num-buffers=1 pattern=solid-color foreground-color=%s ! pngenc ! "
-          "filesink location=%s",
-          color, path.c_str ())
-          .c_str (),
-      nullptr);
-  play_to_end (still);
+  Pipeline (text ("videotestsrc num-buffers=1 pattern=solid-color foreground-color=%s ! "
+                  "pngenc ! filesink location=%s",
+                color, path.c_str ()))
+      .play_to_eos ();
   return path;
 }
 
@@ -136,14 +110,9 @@ becomes (GstElement *sink, const std::array<int, 4> &color)
     Owned<GstSample> sample;
     g_signal_emit_by_name (sink, "pull-sample", sample.out ());
     fail_unless (sample);
-    GstMapInfo map;
-    GstBuffer *buffer = gst_sample_get_buffer (sample);
-    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-    bool is = true;
-    for (int n = 0; n < 3; n++)
-      is = is && abs (map.data[n] - color[n]) <= 2;
-    gst_buffer_unmap (buffer, &map);
-    if (is)
+    const Bytes bytes = read_buffer (gst_sample_get_buffer (sample));
+    if (std::equal (color.begin (), color.begin () + 3, bytes.begin (),
+            [] (int a, int b) { return abs (a - b) <= 2; }))
       return true;
   }
   return false;
@@ -258,17 +227,13 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
                     film = folder.file ("blue.avi");
   for (const char *frames : {"2", "50"}) {
     /* videotestsrc has no full range, and videoconvert is off by 4 levels here. */
-    Owned<GstElement> moving = gst_parse_launch (
-        (std::string ("videotestsrc pattern=solid-color foreground-color=0xff2040c0 ")
-            + "num-buffers=" + frames
-            + " ! video/x-raw,format=RGBA,framerate=25/1 ! openclupload ! openclconvert "
-              "! "
-              "video/x-raw(memory:OpenCLMemory),format=I420,colorimetry=1:4:0:0 ! "
-              "opencldownload ! jpegenc quality=100 ! avimux ! filesink location="
-            + film)
-            .c_str (),
-        nullptr);
-    play_to_end (moving);
+    Pipeline (text ("videotestsrc pattern=solid-color foreground-color=0xff2040c0 "
+                    "num-buffers=%s ! video/x-raw,format=RGBA,framerate=25/1 ! "
+                    "openclupload ! openclconvert ! " ON_DEVICE
+                    ",format=I420,colorimetry=1:4:0:0 ! opencldownload ! "
+                    "jpegenc quality=100 ! avimux ! filesink location=%s",
+                  frames, film.c_str ()))
+        .play_to_eos ();
     for (const std::string &location : {picture, film})
       expect_square_before (
           result_of (
@@ -356,12 +321,9 @@ TEST_ROWS (test_greenscreenbin_keeps_its_background_after_a_seek,
 {
   Folder folder;
   const std::string behind = folder.file ("behind");
-  Owned<GstElement> writing =
-      gst_parse_launch (("videotestsrc pattern=white " + std::string (row)
-                            + " ! filesink location=" + behind)
-                            .c_str (),
-          nullptr);
-  play_to_end (writing);
+  Pipeline ("videotestsrc pattern=white " + std::string (row)
+            + " ! filesink location=" + behind)
+      .play_to_eos ();
   Played played ("background-location", behind);
   const std::array<int, 4> white = {254, 254, 254, 255};
   fail_unless (becomes (played.end, white));
@@ -472,7 +434,6 @@ TEST (test_greenscreenbin_of_a_camera_begins_at_its_size)
 namespace {
 /* As x264enc, which prefers full chroma */
 #define ENCODER "video/x-raw,format={Y444,Y42B,I420,YV12,NV12}"
-#define ON_DEVICE "video/x-raw(memory:OpenCLMemory)"
 
 const gchar *
 format_of (Pipeline &pipeline)
@@ -579,26 +540,6 @@ without_screen (Folder &folder)
          + " refine::black=0 refine::white=1 ";
 }
 
-/* Starts the pipeline and returns the texts of its errors. */
-std::vector<std::string>
-errors_of (const std::string &launch)
-{
-  std::vector<std::string> errors;
-  Owned<GstElement> pipeline = gst_parse_launch (launch.c_str (), nullptr);
-  fail_unless (pipeline);
-  Owned<GstBus> bus = gst_element_get_bus (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
-  while (GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
-    GError *error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    errors.push_back (error->message);
-    g_error_free (error);
-    gst_message_unref (message);
-  }
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  return errors;
-}
 } // namespace
 
 /* 128 of 255 of the frame over 32,64,192 */
@@ -667,12 +608,7 @@ namespace {
 int
 level_at (GstSample *sample, int x, int y, int component)
 {
-  GstMapInfo map;
-  GstBuffer *buffer = gst_sample_get_buffer (sample);
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  const int level = map.data[(y * 160 + x) * 4 + component];
-  gst_buffer_unmap (buffer, &map);
-  return level;
+  return read_buffer (gst_sample_get_buffer (sample))[(y * 160 + x) * 4 + component];
 }
 
 /* Returns true if this level is between the two ends within some seconds. */
@@ -876,10 +812,8 @@ TEST (test_greenscreenbin_gives_the_matte_while_it_plays)
 TEST (test_greenscreenbin_without_a_screen_refuses_mattes)
 {
   Folder folder;
-  const auto errors = errors_of (
-      PURPLE "RGBA" + without_screen (folder) + " ! fakesink " LEFT_HALF "key.garbage");
-  fail_unless (errors.size () == 1 && strstr (errors[0].c_str (), "garbage"),
-      "%" G_GSIZE_FORMAT " errors", errors.size ());
+  run (PURPLE "RGBA" + without_screen (folder) + " ! fakesink " LEFT_HALF "key.garbage")
+      .expect_one_error ({"garbage"});
 }
 
 TEST (test_greenscreenbin_gives_each_pad_again_after_its_release)
@@ -1146,19 +1080,18 @@ TEST (test_greenscreenbin_auto_refuses_other_mattes)
                                 + folder.write ("red.onnx", red_matte_model ().bytes ())
                                 + " ";
   Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
-  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "auto");
+  set_together (bin, "screen=auto");
   Owned<GstPad> pad = gst_element_request_pad_simple (bin, "garbage");
   fail_unless (!pad);
-  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "key");
+  set_together (bin, "screen=key");
   pad = gst_element_request_pad_simple (bin, "garbage");
   fail_unless (pad);
-  gst_util_set_object_arg (G_OBJECT ((GstElement *)bin), "screen", "auto");
+  set_together (bin, "screen=auto");
   fail_unless (gst_element_set_state (bin, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
   gst_element_set_state (bin, GST_STATE_NULL);
   gst_element_release_request_pad (bin, pad);
-  const auto no_file = errors_of (PURPLE "RGBA ! greenscreenbin screen=auto ! fakesink");
-  fail_unless (no_file.size () == 1 && strstr (no_file[0].c_str (), "model-file"),
-      "%" G_GSIZE_FORMAT " errors", no_file.size ());
+  run (PURPLE "RGBA ! greenscreenbin screen=auto ! fakesink")
+      .expect_one_error ({"model-file"});
 }
 
 TEST (test_greenscreenbin_changes_from_auto_to_key_and_back)
@@ -1180,20 +1113,16 @@ TEST (test_greenscreenbin_changes_from_auto_to_key_and_back)
 
 TEST (test_greenscreenbin_without_a_screen_reports_what_is_missing)
 {
-  const auto no_file = errors_of (PURPLE "RGBA ! greenscreenbin screen=none ! fakesink");
-  fail_unless (no_file.size () == 1 && strstr (no_file[0].c_str (), "model-file"),
-      "%" G_GSIZE_FORMAT " errors", no_file.size ());
+  run (PURPLE "RGBA ! greenscreenbin screen=none ! fakesink")
+      .expect_one_error ({"model-file"});
 
   GstRegistry *registry = gst_registry_get ();
   Owned<GstPluginFeature> network =
       gst_registry_lookup_feature (registry, "openclinference");
   gst_registry_remove_feature (registry, network);
-  const auto no_plugin =
-      errors_of (PURPLE "RGBA ! greenscreenbin screen=none ! fakesink");
+  const Outcome no_plugin = run (PURPLE "RGBA ! greenscreenbin screen=none ! fakesink");
   gst_registry_add_feature (registry, (GstPluginFeature *)gst_object_ref (network));
-  fail_unless (
-      no_plugin.size () == 1 && strstr (no_plugin[0].c_str (), "openclinference"),
-      "%" G_GSIZE_FORMAT " errors", no_plugin.size ());
+  no_plugin.expect_one_error ({"openclinference"});
 }
 
 TEST (test_greenscreenbin_that_becomes_transparent_gives_alpha)
@@ -1247,14 +1176,11 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
   const std::string film = folder.file ("film.avi");
   /* videotestsrc accepts full range but does not write it, so it must not be asked for
    * it. */
-  Owned<GstElement> writing =
-      gst_parse_launch ((FOREGROUND "film. ! video/x-raw,format=RGBA ! videoconvert ! "
-                                    "video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
-                                    "jpegenc quality=95 ! avimux ! filesink location="
-                            + film)
-                            .c_str (),
-          nullptr);
-  play_to_end (writing);
+  Pipeline (FOREGROUND "film. ! video/x-raw,format=RGBA ! videoconvert ! "
+                       "video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
+                       "jpegenc quality=95 ! avimux ! filesink location="
+            + film)
+      .play_to_eos ();
   Owned<gchar> uri = gst_filename_to_uri (film.c_str (), nullptr);
   Owned<GstElement> playbin = gst_element_factory_make ("playbin", nullptr);
   GstElement *filter = gst_element_factory_make ("greenscreenbin", nullptr);
@@ -1268,7 +1194,9 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
   g_signal_connect (end, "handoff", G_CALLBACK (take_frame), &result);
   g_object_set (
       playbin, "uri", (gchar *)uri, "video-filter", filter, "video-sink", sink, nullptr);
-  play_to_end (playbin);
+  const Outcome outcome = play (playbin);
+  fail_unless (outcome.eos, "%s", outcome.line ().c_str ());
+  gst_element_set_state (playbin, GST_STATE_NULL);
   expect_square_before (result, blue, blue);
 }
 

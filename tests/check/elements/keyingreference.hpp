@@ -5,6 +5,7 @@
 #pragma once
 
 #include "../keyingframes.hpp"
+#include "../opencl-check.hpp"
 #include "tests/check/slowness.hpp"
 
 #include <cmath>
@@ -12,10 +13,17 @@
 #include <functional>
 
 namespace keying_reference {
+using keying_frames::Color;
+using keying_frames::color_of;
+using keying_frames::difference;
 using keying_frames::Layout;
+using keying_frames::lit;
+using keying_frames::mixed;
 using keying_frames::Picture;
 using keying_frames::Pixel;
+using keying_frames::pixel_of;
 using keying_frames::Random;
+using keying_frames::text_of;
 
 enum Channel {
   ALL,
@@ -228,31 +236,23 @@ inline void
 assert_interruptible (const char *element, const Picture &picture)
 {
   keying_frames::ElementUnderTest maker (element);
-  gchar *launch = g_strdup_printf (
+  check::Pipeline pipeline (check::text (
       "appsrc name=source caps=\"video/x-raw(memory:OpenCLMemory), format=RGBA, "
-      "width=%d, "
-      "height=%d, framerate=30/1\" format=time ! %s ! fakesink async=false",
-      picture.width, picture.height, element);
-  GstElement *pipeline = gst_parse_launch (launch, nullptr);
-  GstElement *source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
-  g_free (launch);
-
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  for (int n = 0; n < 3; n++) {
-    GstBuffer *buffer = maker.make_buffer (picture, keying_frames::formats[0], {0, 0});
-    GstFlowReturn flow;
-    g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
-    gst_buffer_unref (buffer);
-    fail_unless (flow == GST_FLOW_OK);
-  }
-  g_usleep (1500000);
+      "width=%d, height=%d, framerate=30/1\" format=time ! %s name=busy ! "
+      "fakesink async=false",
+      picture.width, picture.height, element));
+  pipeline.start ();
+  for (int n = 0; n < 3; n++)
+    fail_unless (gst_app_src_push_buffer (GST_APP_SRC (pipeline["source"]),
+                     maker.make_buffer (picture, keying_frames::formats[0], {0, 0}))
+                 == GST_FLOW_OK);
+  auto launches = [&] { return check::counts_of (pipeline["busy"]).launches; };
+  fail_unless (check::soon ([&] { return launches () >= 2; }), "%s is idle", element);
   gint64 begin = g_get_monotonic_time ();
-  gst_element_set_state (pipeline, GST_STATE_NULL);
+  pipeline.set_state (GST_STATE_NULL);
   gint64 took = g_get_monotonic_time () - begin;
   fail_unless (gdouble (took) < 2 * check::slowness () * G_USEC_PER_SEC,
       "%s: to NULL in %" G_GINT64_FORMAT " ms", element, took / 1000);
-  gst_object_unref (source);
-  gst_object_unref (pipeline);
 }
 
 /* Sizes around those of a byte, a word, a tile and its core, and of real frames */

@@ -179,24 +179,3 @@ TEST (test_octangio_aligns_few_lines_by_whole_ones)
     fail_unless (angiogram[at] <= 1e-2 * std::norm (still[at]) + 1e3, "line %zu: %g",
         at / bins, angiogram[at]);
 }
-
-/* A change of limits takes effect with the next angiogram, within a group too. */
-TEST (test_octangio_lateral_shift_while_playing)
-{
-  const std::vector<Grain> sample = grains (10);
-  const Pairs still = b_scan_of (sample, {0, 0}), moved = b_scan_of (sample, {0, 1});
-  Harness harness ("octangio repeats=2", frame_caps ("CF32LE", columns, bins));
-  double sums[3] = {};
-  for (guint n = 0; n < 3; n++) {
-    harness.push (complex_frame (still, 2 * n));
-    set_together (harness.find ("octangio"),
-        n == 1 ? "lateral-shift=2" : "lateral-shift=0 axial-shift=1");
-    harness.push (complex_frame (moved, 2 * n + 1));
-    const Values angiogram = pull_numbers (harness);
-    for (gsize at = 12 * bins; at < (columns - 12) * bins; at++)
-      sums[n] += angiogram[at];
-  }
-  fail_unless (sums[1] < 1e-3 * sums[0] && sums[2] > 0.5 * sums[0], "%g, %g, %g", sums[0],
-      sums[1], sums[2]);
-  expect_warnings (harness.bus, "limits", {});
-}

@@ -417,17 +417,6 @@ TEST (test_matterefine_begins_anew_after_flush_discontinuity_and_caps)
   gst_buffer_unref (output);
 }
 
-TEST (test_matterefine_settings_change_while_it_plays)
-{
-  ElementUnderTest element ("matterefine");
-  const Picture picture = scene (90, 50, 6);
-  for (const Rule &rule :
-      {Rule{4, 2}, Rule{1, 1}, Rule{4, 1, 0.1}, Rule{2, 9, 1e-5, 0.3, 0.8}}) {
-    set_rule (element, rule);
-    assert_refined (element.run (picture), picture, refined (picture, rule), "settings");
-  }
-}
-
 /* QoS messages of a late sink must not drop frames, since later ones depend on them. */
 TEST (test_matterefine_drops_no_late_frame)
 {

@@ -196,19 +196,3 @@ TEST (test_matteshape_feathers_as_a_gaussian_and_inverts)
     }
   }
 }
-
-TEST (test_matteshape_knobs_turn_while_it_plays)
-{
-  ElementUnderTest element ("matteshape");
-  Picture picture = noise (40, 30, 4, 80);
-  for (int grow : {3, 0, -2, 5}) {
-    element.set ("matteshape", "grow", double (grow), "invert", FALSE, "feather", 0);
-    assert_same (element.run (picture), grown (picture, grow), "turned");
-    element.set ("matteshape", "feather", abs (grow));
-    element.run (picture);
-  }
-  /* New sizes take effect as well. */
-  Picture other = noise (23, 57, 5, 80);
-  element.set ("matteshape", "feather", 0);
-  assert_same (element.run (other), grown (other, 5), "size");
-}

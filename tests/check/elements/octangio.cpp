@@ -442,20 +442,6 @@ TEST_ROWS (test_octangio_threshold_of_mean_power, {2u, 4u, 9u})
   }
 }
 
-/* The threshold changes while playing, and no group starts again. */
-TEST (test_octangio_threshold_while_playing)
-{
-  Harness harness ("octangio method=speckle-variance", frame_caps ("CF32LE"));
-  push_place (harness, 0, {0, 1});
-  set_together (harness.find ("octangio"), "threshold=1000");
-  harness.push (complex_frame (flow_phantom (0, 2), 2));
-  harness.push (complex_frame (flow_phantom (0, 3), 3));
-  expect_near (pull_numbers (harness), Values (n_depths * n_lines), 0, "all is below");
-  set_together (harness.find ("octangio"), "threshold=-1000");
-  push_place (harness, 1, {0, 1, 2, 3});
-  expect_near (pull_numbers (harness), speckle_variance (repeats_of (1)), 1, "nothing");
-}
-
 /* --- lost B-scans --- */
 
 namespace {

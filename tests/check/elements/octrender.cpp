@@ -427,18 +427,6 @@ TEST (test_octrender_framerate_set_during_negotiation)
   expect_frames (2, 4, 40);
 }
 
-TEST (test_octrender_is_turned_while_it_plays)
-{
-  const Volume volume = some_volume (usual_size, 255);
-  Harness harness (render_line (""), volume_caps (volume, "uint8"));
-  harness.pass (volume_buffer (volume, "uint8"));
-  set_together (
-      harness.find ("octrender"), "azimuth=50 elevation=30 zoom=1.4 mode=alpha");
-  const View view = {"turned", 50, 30, 1.4, 1, {1, 1, 1}, true, 0.1};
-  check_gray (harness.pass (volume_buffer (volume, "uint8", 1)), volume, view, width,
-      height, 0, 255);
-}
-
 TEST (test_octrender_keeps_a_range_that_made_sense)
 {
   const Volume volume = some_volume (usual_size, 255);

@@ -902,23 +902,6 @@ TEST (test_out_of_memory_error_message)
   }
 }
 
-TEST (test_settings_that_change_while_playing_show_in_the_frames_after)
-{
-  SourcePipeline pipeline (
-      property_of ({{20, 900}}) + "noise=0", sized (device_caps, 64, 2));
-  Spectrometer spectrometer;
-  spectrometer.samples = 64;
-  Frame frame;
-  pipeline.start ();
-  fail_unless (pipeline.pull (frame));
-  fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 20000) <= 0.52);
-  g_object_set (pipeline.source, "level", 30000.0, "dispersion-a2", 0.01, nullptr);
-  spectrometer.a2 = 0.01;
-  for (guint n = 0; n < 20; n++)
-    fail_unless (pipeline.pull (frame));
-  fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 30000) <= 0.52);
-}
-
 /* Skips frames that were made before a change. */
 static void
 pull_until_sized (SourcePipeline &pipeline, guint samples, Frame &frame)
@@ -1006,21 +989,6 @@ TEST (test_tissue_is_the_sum_of_its_scatterers)
     }
   }
   g_unsetenv ("GST_OPENCL_KEEP_TISSUE");
-}
-
-TEST (test_another_seed_while_playing_is_another_tissue)
-{
-  SourcePipeline pipeline ("pattern=layers noise=0 seed=3", sized (device_caps, 128, 50));
-  Spectrometer spectrometer;
-  spectrometer.samples = 128;
-  Frame frame;
-  pipeline.start ();
-  fail_unless (pipeline.pull (frame));
-  assert_tissue (frame, spectrometer, 3, 20000);
-  g_object_set (pipeline.source, "seed", 4, "level", 10000.0, nullptr);
-  for (guint n = 0; n < 20; n++)
-    fail_unless (pipeline.pull (frame));
-  assert_tissue (frame, spectrometer, 4, 10000);
 }
 
 TEST (test_tissue_has_a_surface_and_speckle_of_its_own_and_fades_with_depth)

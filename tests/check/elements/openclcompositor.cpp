@@ -331,8 +331,8 @@ composed (const std::vector<Layer> &layers, const std::string &properties,
 Picture
 random_picture (const char *format, int width, int height, unsigned seed, int padding = 0)
 {
-  Picture picture (info_of (format, width, height), padding);
-  video::fill_random (picture, seed);
+  Picture picture =
+      video::random_picture (info_of (format, width, height), seed, padding);
   return picture;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "../one-context.hpp"
-#include "../harness.hpp"
+#include "../opencl-check.hpp"
 #include "../videoframes.hpp"
 
 #include <gst/app/gstappsink.h>
@@ -20,9 +20,12 @@
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/navigation.h>
 
+using check::Owned;
+using video::converted;
 using video::info_of;
 using video::of_fields;
 using video::Picture;
+using video::random_picture;
 using video::Run;
 using video::videoconverted;
 using video::View;
@@ -329,10 +332,9 @@ scaled (const View &in, const std::string &method, int c, int x, int y, const Vi
 void
 check_scaling (const char *method, GstVideoInfo in, GstVideoInfo out)
 {
-  Picture picture (in);
-  video::fill_random (picture, 7);
-  Run run (std::string ("openclconvert scale-method=") + method, in, out);
-  Picture made = run (picture);
+  Picture picture = random_picture (in, 7);
+  const Picture made =
+      converted (std::string ("openclconvert scale-method=") + method, picture, out);
   View from (picture), to (made);
   int fields = GST_VIDEO_INFO_IS_INTERLACED (&in) ? 2 : 1;
   for (int c = 0; c < 4; c++)
@@ -351,42 +353,30 @@ check_scaling (const char *method, GstVideoInfo in, GstVideoInfo out)
 GstOpenCLCounts
 counts_of (Run &run)
 {
-  GstOpenCLCounts counts;
-  GstElement *element = gst_harness_find_element (run.harness, "openclconvert");
-  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
-  gst_object_unref (element);
-  return counts;
+  return check::counts_of (run.harness.find ("openclconvert"));
 }
 
 /* Returns the output caps for input caps and the caps that downstream accepts. */
-GstCaps *
-negotiated (const char *launch_line, const char *in, const char *downstream)
+Owned<GstCaps>
+negotiated (const char *in, const char *downstream)
 {
-  GstHarness *harness = gst_harness_new_parse (launch_line);
+  check::Harness harness ("openclconvert");
   gst_harness_set_sink_caps_str (harness, downstream);
   gst_harness_set_src_caps_str (harness, in);
-  GstCaps *in_caps = gst_caps_from_string (in);
   GstVideoInfo info;
-  fail_unless (gst_video_info_from_caps (&info, in_caps));
-  GstFlowReturn flow = gst_harness_push (
-      harness, gst_buffer_new_allocate (nullptr, GST_VIDEO_INFO_SIZE (&info), nullptr));
-  GstCaps *caps =
-      flow == GST_FLOW_OK ? gst_pad_get_current_caps (harness->sinkpad) : nullptr;
-  gst_caps_unref (in_caps);
-  gst_harness_teardown (harness);
-  return caps;
+  fail_unless (gst_video_info_from_caps (&info, check::caps_of (in)));
+  const GstFlowReturn flow = harness.push (
+      gst_buffer_new_allocate (nullptr, GST_VIDEO_INFO_SIZE (&info), nullptr));
+  return flow == GST_FLOW_OK ? harness.caps () : nullptr;
 }
 
 void
 check_negotiated (const char *in, const char *downstream, const char *expected)
 {
-  GstCaps *caps = negotiated ("openclconvert", in, downstream);
-  GstCaps *wanted = gst_caps_from_string (expected);
-  fail_unless (caps && gst_caps_is_subset (caps, wanted),
-      "%s, downstream %s: made %" GST_PTR_FORMAT ", expected %s", in, downstream, caps,
-      expected);
-  gst_caps_unref (caps);
-  gst_caps_unref (wanted);
+  const Owned<GstCaps> caps = negotiated (in, downstream);
+  fail_unless (caps && gst_caps_is_subset (caps, check::caps_of (expected)),
+      "%s, downstream %s: made %" GST_PTR_FORMAT ", expected %s", in, downstream,
+      caps.operator->(), expected);
 }
 
 #define DEVICE "video/x-raw(memory:OpenCLMemory)"
@@ -447,17 +437,14 @@ TEST (test_convert_is_the_same_for_formats_that_differ_in_order)
 static std::vector<std::string>
 supported_formats ()
 {
-  GstElement *element = gst_element_factory_make ("openclconvert", nullptr);
-  GstPad *pad = gst_element_get_static_pad (element, "sink");
-  GstCaps *caps = gst_pad_get_pad_template_caps (pad);
+  const Owned<GstElement> element = gst_element_factory_make ("openclconvert", nullptr);
+  const Owned<GstPad> pad = gst_element_get_static_pad (element, "sink");
+  const Owned<GstCaps> caps = gst_pad_get_pad_template_caps (pad);
   const GValue *names =
       gst_structure_get_value (gst_caps_get_structure (caps, 0), "format");
   std::vector<std::string> formats;
   for (guint n = 0; n < gst_value_list_get_size (names); n++)
     formats.push_back (g_value_get_string (gst_value_list_get_value (names, n)));
-  gst_caps_unref (caps);
-  gst_object_unref (pad);
-  gst_object_unref (element);
   return formats;
 }
 
@@ -538,10 +525,8 @@ TEST (test_convert_makes_the_nearest_level)
       GstVideoInfo rgb = info_of ("BGRA", 64, 48, "sRGB");
       GstVideoInfo yuv = info_of ("AYUV", 64, 48, colorimetry);
       GstVideoInfo in = to_yuv ? rgb : yuv, out = to_yuv ? yuv : rgb;
-      Picture picture (in);
-      video::fill_random (picture, 3);
-      Run run ("openclconvert", in, out);
-      Picture made = run (picture);
+      Picture picture = random_picture (in, 3);
+      const Picture made = converted ("openclconvert", picture, out);
       View from (picture), to (made);
       for (int y = 0; y < 48; y++)
         for (int x = 0; x < 64; x++) {
@@ -562,8 +547,7 @@ TEST (test_convert_follows_the_range_that_the_caps_name)
   GstVideoInfo out = info_of ("AYUV", 256, 1, "1:4:0:0");
   Picture picture (in);
   video::fill (picture, [] (int, int x, int) { return x / 255.0; });
-  Run run ("openclconvert", in, out);
-  Picture made = run (picture);
+  const Picture made = converted ("openclconvert", picture, out);
   View view (made);
   for (int x = 0; x < 256; x++) {
     Triple expected = from_rgb (out, to_rgb (in, {double (x), double (x), double (x)}));
@@ -578,8 +562,7 @@ TEST (test_convert_gives_back_what_it_only_rearranged)
       {"I420", "NV21"}, {"NV12", "YV12"}, {"YUY2", "UYVY"}, {"GRAY8", "GRAY16_LE"}};
   for (auto &pair : pairs) {
     GstVideoInfo first = info_of (pair[0], 35, 21), second = info_of (pair[1], 35, 21);
-    Picture picture (first);
-    video::fill_random (picture, 5);
+    Picture picture = random_picture (first, 5);
     Run there ("openclconvert", first, second), back ("openclconvert", second, first);
     fail_unless_equals_int (
         video::largest_difference (picture, back (there (picture))), 0);
@@ -589,8 +572,7 @@ TEST (test_convert_gives_back_what_it_only_rearranged)
 TEST (test_convert_there_and_back_loses_a_level_or_two)
 {
   GstVideoInfo rgb = info_of ("RGBA", 64, 64), yuv = info_of ("AYUV", 64, 64, "1:4:0:0");
-  Picture picture (rgb);
-  video::fill_random (picture, 6);
+  Picture picture = random_picture (rgb, 6);
   Run there ("openclconvert", rgb, yuv);
   Run back ("openclconvert", yuv, rgb);
   /* half a level of luma, and half a level of Cb that counts 1.772 times in blue */
@@ -600,10 +582,8 @@ TEST (test_convert_there_and_back_loses_a_level_or_two)
 TEST (test_convert_without_alpha_is_opaque)
 {
   GstVideoInfo in = info_of ("NV12", 16, 16), out = info_of ("BGRA", 16, 16);
-  Picture picture (in);
-  video::fill_random (picture, 5);
-  Run run ("openclconvert", in, out);
-  Picture made = run (picture);
+  Picture picture = random_picture (in, 5);
+  const Picture made = converted ("openclconvert", picture, out);
   View view (made);
   for (int i = 0; i < 256; i++)
     fail_unless_equals_int (view.at (3, i % 16, i / 16), 255);
@@ -612,10 +592,8 @@ TEST (test_convert_without_alpha_is_opaque)
 TEST (test_convert_chroma_nearest_takes_the_shared_sample)
 {
   GstVideoInfo in = info_of ("I420", 9, 7), out = info_of ("AYUV", 9, 7);
-  Picture picture (in);
-  video::fill_random (picture, 8);
-  Run run ("openclconvert chroma-resampler=nearest", in, out);
-  Picture made = run (picture);
+  Picture picture = random_picture (in, 8);
+  const Picture made = converted ("openclconvert chroma-resampler=nearest", picture, out);
   View from (picture), to (made);
   for (int y = 0; y < 7; y++)
     for (int x = 0; x < 9; x++)
@@ -628,10 +606,8 @@ TEST (test_convert_interpolates_lines_of_cosited_chroma)
 {
   GstVideoInfo in = info_of ("I420", 8, 8, nullptr, "cosited");
   GstVideoInfo out = info_of ("AYUV", 8, 8, nullptr, "cosited");
-  Picture picture (in);
-  video::fill_random (picture, 9);
-  Run run ("openclconvert", in, out);
-  Picture made = run (picture);
+  Picture picture = random_picture (in, 9);
+  const Picture made = converted ("openclconvert", picture, out);
   View from (picture), to (made);
   for (int c : {1, 2})
     for (int y = 0; y < 8; y++)
@@ -667,8 +643,8 @@ propose_padded_pool (GstPad *pad, GstPadProbeInfo *probe, gpointer user_data)
     return GST_PAD_PROBE_OK;
 
   gst_query_parse_allocation (query, &caps, nullptr);
-  GstOpenCLContext *context = gst_opencl_context_new (nullptr, nullptr);
-  GstBufferPool *pool = gst_opencl_buffer_pool_new (context);
+  const Owned<GstOpenCLContext> context = check::new_context ();
+  const Owned<GstBufferPool> pool = gst_opencl_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
   gst_video_alignment_reset (&alignment);
   alignment.padding_left = 6;
@@ -685,8 +661,6 @@ propose_padded_pool (GstPad *pad, GstPadProbeInfo *probe, gpointer user_data)
   gst_structure_free (config);
   gst_query_add_allocation_pool (query, pool, size, 0, 0);
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
-  gst_object_unref (pool);
-  gst_object_unref (context);
   return GST_PAD_PROBE_HANDLED;
 }
 
@@ -694,11 +668,9 @@ TEST (test_convert_honours_padded_output)
 {
   for (const char *format : {"RGB", "I420", "NV12", "YUY2", "GRAY16_LE", "ABGR"}) {
     GstVideoInfo in = info_of ("BGRx", 34, 18), out = info_of (format, 34, 18);
-    Picture picture (in);
-    video::fill_random (picture, 2);
+    Picture picture = random_picture (in, 2);
     Run plain ("openclconvert", in, out);
-    Run padding ("openclconvert", in, out, propose_padded_pool);
-    Picture padded = padding (picture);
+    const Picture padded = Run ("openclconvert", in, out, propose_padded_pool) (picture);
     fail_unless (gst_buffer_get_video_meta (padded.buffer)->stride[0] > out.stride[0]);
     fail_unless_equals_int (video::largest_difference (plain (picture), padded), 0);
   }
@@ -707,7 +679,7 @@ TEST (test_convert_honours_padded_output)
 TEST (test_convert_carries_a_change_of_size_and_format)
 {
   GstVideoInfo out = info_of ("RGBA", 40, 30);
-  GstHarness *harness = gst_harness_new ("openclconvert");
+  check::Harness harness ("openclconvert");
   gst_harness_set_sink_caps (harness, video::device_caps (out));
   const GstVideoInfo inputs[] = {info_of ("I420", 40, 30), info_of ("GRAY8", 21, 13),
       info_of ("RGBA", 40, 30), info_of ("NV12", 80, 60)};
@@ -715,14 +687,12 @@ TEST (test_convert_carries_a_change_of_size_and_format)
     gst_harness_set_src_caps (harness, video::device_caps (in));
     Picture picture (in);
     video::fill (picture, [] (int c, int, int) { return c ? 128 / 255.0 : 0.5; });
-    Picture made (
-        out, gst_harness_push_and_pull (harness, gst_buffer_ref (picture.buffer)));
+    Picture made (out, harness.pass (gst_buffer_ref (picture.buffer)).give ());
     View view (made);
     for (int x = 0; x < 40; x++)
       fail_unless (std::abs (view.at (0, x, 29) - 128) <= 2, "%s: %d, expected 128",
           GST_VIDEO_INFO_NAME (&in), view.at (0, x, 29));
   }
-  gst_harness_teardown (harness);
 }
 
 /* GstBaseTransform ignores caps that equal the current caps of its pads. */
@@ -731,19 +701,17 @@ TEST (test_convert_goes_on_with_the_caps_before_those_that_it_refused)
   const GstVideoInfo in = info_of ("GRAY8", 40, 30), out = info_of ("RGBA", 40, 30);
   check::Owned<GstCaps> caps = video::device_caps (in), refused = gst_caps_copy (caps);
   gst_structure_remove_field (gst_caps_get_structure (refused, 0), "format");
-  GstHarness *harness = gst_harness_new ("openclconvert");
+  check::Harness harness ("openclconvert");
   gst_harness_set_sink_caps (harness, video::device_caps (out));
   gst_harness_set_src_caps (harness, gst_caps_ref (caps));
   for (int level : {50, 60}) {
     Picture picture (in);
     video::fill (picture, [&] (int, int, int) { return level / 255.0; });
-    Picture made (
-        out, gst_harness_push_and_pull (harness, gst_buffer_ref (picture.buffer)));
+    Picture made (out, harness.pass (gst_buffer_ref (picture.buffer)).give ());
     expect_equal (View (made).at (0, 39, 29), level);
     gst_harness_push_event (harness, gst_event_new_caps (refused));
     fail_unless (gst_harness_push_event (harness, gst_event_new_caps (caps)));
   }
-  gst_harness_teardown (harness);
 }
 
 /* --- scaling --- */
@@ -788,12 +756,11 @@ TEST (test_convert_alpha_only_is_the_matte_as_gray)
     for (const char *to : {"GRAY8", "GRAY16_LE"})
       for (int width : {1, 37, 64}) {
         GstVideoInfo in = info_of (from, width, 9), out = info_of (to, width, 9);
-        Picture picture (in);
-        video::fill_random (picture, 3);
+        Picture picture = random_picture (in, 3);
         for (bool alpha_only : {false, true}) {
-          Run run (
-              alpha_only ? "openclconvert alpha-only=true" : "openclconvert", in, out);
-          Picture made = run (picture);
+          const Picture made =
+              converted (alpha_only ? "openclconvert alpha-only=true" : "openclconvert",
+                  picture, out);
           View is (made), was (picture);
           bool same = true;
           for (int y = 0; y < 9; y++)
@@ -873,8 +840,7 @@ TEST (test_convert_scales_fields_where_they_stand)
     GstVideoInfo out = of_fields (info_of ("GRAY8", 8, height));
     Picture ramp (in);
     video::fill (ramp, [] (int, int, int y) { return 5 * y / 255.0; });
-    Run run ("openclconvert", in, out);
-    Picture made = run (ramp);
+    const Picture made = converted ("openclconvert", ramp, out);
     View view (made);
     for (int y = 4; y < height - 4; y++) {
       double expected = 5 * ((y + 0.5) * 40 / height - 0.5);
@@ -894,8 +860,7 @@ TEST (test_convert_takes_each_frame_of_mixed_video_as_flagged)
   Run mixed ("openclconvert", of_fields (in, GST_VIDEO_INTERLACE_MODE_MIXED),
       of_fields (out, GST_VIDEO_INTERLACE_MODE_MIXED));
   for (int i = 0; i < 4; i++) {
-    Picture picture (in);
-    video::fill_random (picture, i);
+    Picture picture = random_picture (in, i);
     Picture whole = progressive (picture), woven = interlaced (picture);
     fail_unless (video::largest_difference (whole, woven) > 10);
     if (i % 2)
@@ -925,28 +890,18 @@ TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
 static std::vector<Picture>
 telecined (const std::string &pattern, const std::string &converter)
 {
-  GError *error = nullptr;
-  std::string line = "videotestsrc num-buffers=12 horizontal-speed=5 ! "
-                     "video/x-raw,format=NV12,width=48,height=38,framerate=24/1 ! "
-                     "interlace field-pattern="
-                     + pattern + " ! " + converter
-                     + " ! deinterlace ! appsink name=out sync=false";
-  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
-  fail_unless (pipeline && !error, "%s", error ? error->message : "");
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  check::Pipeline pipeline ("videotestsrc num-buffers=12 horizontal-speed=5 ! "
+                            "video/x-raw,format=NV12,width=48,height=38,framerate=24/1 ! "
+                            "interlace field-pattern="
+                            + pattern + " ! " + converter
+                            + " ! deinterlace ! appsink name=out sync=false");
   std::vector<Picture> pictures;
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  while (GstSample *sample =
-             gst_app_sink_try_pull_sample (GST_APP_SINK (sink), GST_SECOND * 20)) {
+  pipeline.start ();
+  while (const Owned<GstSample> sample = pipeline.pull ()) {
     GstVideoInfo info;
     fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
     pictures.push_back (Picture (info, gst_buffer_ref (gst_sample_get_buffer (sample))));
-    gst_sample_unref (sample);
   }
-  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (sink)));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
   return pictures;
 }
 
@@ -973,23 +928,21 @@ TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
 TEST (test_convert_of_frames_smaller_than_their_caps_is_one_error)
 {
   const char *const sources[] = {
-      "videotestsrc num-buffers=3 ! video/x-raw,format=%s,width=64,height=48 ! "
+      "videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48 ! "
       "openclupload",
       "videotestsrc num-buffers=3 ! openclupload ! openclconvert ! " DEVICE
-      ",format=%s,width=64,height=48",
+      ",format=NV12,width=64,height=48",
       "fakesrc num-buffers=3 sizetype=fixed sizemax=6144 filltype=pattern ! "
-      "video/x-raw,format=%s,width=64,height=48,framerate=25/1 ! openclupload"};
+      "video/x-raw,format=NV12,width=64,height=48,framerate=25/1 ! openclupload"};
   for (const char *source : sources)
     for (const char *raised : {"height=96", "height=50", "width=128"})
       for (const char *made : {"format=BGRA", "format=BGRA,width=80,height=40"}) {
-        gchar *filmed = g_strdup_printf (source, "NV12");
-        std::string line = std::string (filmed) + " ! capssetter caps=\"" DEVICE ","
-                           + raised + "\" ! openclconvert name=last ! " DEVICE "," + made
-                           + " ! opencldownload ! fakesink";
-        check::Outcome outcome = check::run (line.c_str ());
+        const std::string line = std::string (source) + " ! capssetter caps=\"" DEVICE ","
+                                 + raised + "\" ! openclconvert name=last ! " DEVICE ","
+                                 + made + " ! opencldownload ! fakesink";
+        check::Outcome outcome = check::run (line);
         fail_unless (outcome.errors_of ("last").size () == 1, "%zu errors of %s",
             outcome.errors_of ("last").size (), line.c_str ());
-        g_free (filmed);
       }
 }
 
@@ -1092,23 +1045,18 @@ TEST (test_convert_colormap_in_yuv_is_the_colour_in_rgb)
 
 TEST (test_convert_colormap_can_be_set_while_playing)
 {
-  GstHarness *harness = gst_harness_new ("openclconvert");
+  check::Harness harness ("openclconvert");
   GstVideoInfo in = info_of ("GRAY8", 16, 16);
   gst_harness_set_sink_caps_str (harness, DEVICE);
   gst_harness_set_src_caps (harness, video::device_caps (in));
   for (int map : {0, 1, 0, 2}) {
-    Picture picture (in);
-    video::fill_random (picture, 1);
+    Picture picture = random_picture (in, 1);
     gst_harness_set (harness, "openclconvert", "colormap", map, nullptr);
-    gst_buffer_unref (
-        gst_harness_push_and_pull (harness, gst_buffer_ref (picture.buffer)));
-    GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+    harness.pass (gst_buffer_ref (picture.buffer));
     GstVideoInfo out;
-    fail_unless (gst_video_info_from_caps (&out, caps));
+    fail_unless (gst_video_info_from_caps (&out, harness.caps ()));
     fail_unless_equals_int (bool (GST_VIDEO_INFO_IS_GRAY (&out)), map == 0);
-    gst_caps_unref (caps);
   }
-  gst_harness_teardown (harness);
 }
 
 /* --- caps --- */
@@ -1118,10 +1066,8 @@ TEST (test_convert_equal_caps_pass_through)
   GstVideoInfo info = info_of ("I420", 32, 32);
   Picture picture (info);
   Run run ("openclconvert", info, info);
-  GstBuffer *made =
-      gst_harness_push_and_pull (run.harness, gst_buffer_ref (picture.buffer));
+  const Owned<GstBuffer> made = run.pass (picture);
   fail_unless (made == picture.buffer);
-  gst_buffer_unref (made);
   fail_unless_equals_uint64 (counts_of (run).launches, 0);
 }
 
@@ -1129,16 +1075,14 @@ TEST (test_convert_launches_once_and_never_waits)
 {
   GstVideoInfo in = info_of ("NV12", 64, 64), out = info_of ("RGBA", 64, 64);
   Run run ("openclconvert async-depth=64", in, out);
-  GError *error = nullptr;
-  GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
-  fail_unless (context != nullptr);
+  const Owned<GstOpenCLContext> context = check::new_context ();
   const int frames = 20;
   guint builds = 0;
   for (int i = 0; i < frames; i++) {
     GstBuffer *buffer = gst_buffer_new ();
     gst_buffer_append_memory (
-        buffer, gst_opencl_memory_new (context, GST_VIDEO_INFO_SIZE (&in), &error));
-    gst_buffer_unref (gst_harness_push_and_pull (run.harness, buffer));
+        buffer, gst_opencl_memory_new (context, GST_VIDEO_INFO_SIZE (&in), nullptr));
+    run.harness.pass (buffer);
     if (i == 0)
       builds = gst_opencl_context_get_n_builds (context);
   }
@@ -1148,7 +1092,6 @@ TEST (test_convert_launches_once_and_never_waits)
   fail_unless_equals_uint64 (counts.downloads, 0);
   fail_unless_equals_uint64 (counts.uploads, 0);
   fail_unless_equals_int (gst_opencl_context_get_n_builds (context), builds);
-  gst_object_unref (context);
 }
 
 TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
@@ -1193,19 +1136,15 @@ count_refusals (GstDebugCategory *category, GstDebugLevel level, const gchar *fi
 static void
 check_refused (const char *caps_string, const char *reason)
 {
-  GstHarness *harness = gst_harness_new ("openclconvert");
-  GstCaps *caps = gst_caps_from_string (caps_string);
+  const Owned<GstElement> element = gst_element_factory_make ("openclconvert", nullptr);
+  const Owned<GstPad> pad = gst_element_get_static_pad (element, "sink");
   g_atomic_int_set (&refusals, 0);
   gst_debug_set_threshold_for_name ("openclconvert", GST_LEVEL_INFO);
   gst_debug_add_log_function (count_refusals, const_cast<char *> (reason), nullptr);
-  GstPad *pad = gst_element_get_static_pad (harness->element, "sink");
-  fail_if (gst_pad_query_accept_caps (pad, caps));
+  fail_if (gst_pad_query_accept_caps (pad, check::caps_of (caps_string)));
   fail_unless (g_atomic_int_get (&refusals) > 0, "no INFO with \"%s\"", reason);
   gst_debug_remove_log_function (count_refusals);
   gst_debug_unset_threshold_for_name ("openclconvert");
-  gst_object_unref (pad);
-  gst_caps_unref (caps);
-  gst_harness_teardown (harness);
 }
 
 TEST (test_convert_says_why_it_refuses)
@@ -1235,12 +1174,12 @@ TEST (test_convert_keeps_the_interlace_mode)
   check_negotiated (DEVICE CAMERA,
       DEVICE ",format=RGBA,interlace-mode={interleaved,progressive}",
       DEVICE ",interlace-mode=progressive");
-  fail_unless (negotiated ("openclconvert", DEVICE CAMERA ",interlace-mode=interleaved",
+  fail_unless (negotiated (DEVICE CAMERA ",interlace-mode=interleaved",
                    DEVICE ",format=RGBA,interlace-mode=progressive")
                == nullptr);
-  fail_unless (negotiated ("openclconvert", DEVICE CAMERA,
-                   DEVICE ",format=RGBA,interlace-mode=interleaved")
-               == nullptr);
+  fail_unless (
+      negotiated (DEVICE CAMERA, DEVICE ",format=RGBA,interlace-mode=interleaved")
+      == nullptr);
 #undef CAMERA
 }
 
@@ -1252,17 +1191,14 @@ pointer_upstream (const char *element, const GstVideoInfo &in, const GstVideoInf
     double x, double y)
 {
   Run run (element, in, out);
-  Picture picture (in);
-  gst_buffer_unref (
-      gst_harness_push_and_pull (run.harness, gst_buffer_ref (picture.buffer)));
+  const Owned<GstBuffer> made = run.pass (Picture (in));
   while (GstEvent *event = gst_harness_try_pull_upstream_event (run.harness))
     gst_event_unref (event);
   gst_harness_push_upstream_event (run.harness,
       gst_navigation_event_new_mouse_move (x, y, GST_NAVIGATION_MODIFIER_NONE));
-  GstEvent *event = gst_harness_try_pull_upstream_event (run.harness);
+  const Owned<GstEvent> event = gst_harness_try_pull_upstream_event (run.harness);
   fail_unless (event && GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION);
   fail_unless (gst_navigation_event_get_coordinates (event, &x, &y));
-  gst_event_unref (event);
   return {x, y};
 }
 
@@ -1272,12 +1208,10 @@ pointer_upstream (const char *element, const GstVideoInfo &in, const GstVideoInf
 static std::string
 metas_after (const char *element, const char *features)
 {
-  GstHarness *harness = gst_harness_new (element);
-  gchar *in = g_strdup_printf (
-      "video/x-raw%s,format=I420,width=32,height=24,framerate=25/1", features);
-  gchar *out = g_strdup_printf (
-      "video/x-raw%s,format=RGBA,width=64,height=8,framerate=25/1", features);
-  gst_harness_set_caps_str (harness, in, out);
+  check::Harness harness (element);
+  const std::string caps = std::string ("video/x-raw") + features + ",framerate=25/1";
+  gst_harness_set_caps_str (harness, (caps + ",format=I420,width=32,height=24").c_str (),
+      (caps + ",format=RGBA,width=64,height=8").c_str ());
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 32 * 24 * 3 / 2, nullptr);
   const guint8 caption[] = {0xfc, 0x94, 0x2c};
   gst_buffer_add_video_region_of_interest_meta (buffer, "face", 10, 6, 8, 12);
@@ -1289,24 +1223,19 @@ metas_after (const char *element, const char *features)
       buffer, 0, GST_VIDEO_AFD_SPEC_ATSC_A53, GST_VIDEO_AFD_4_3_FULL_16_9_FULL);
   GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
   crop->width = crop->height = 4;
-  buffer = gst_harness_push_and_pull (harness, buffer);
+  const Owned<GstBuffer> made = harness.pass (buffer);
 
   std::string text;
   gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state)) {
+  while (GstMeta *meta = gst_buffer_iterate_meta (made, &state)) {
     auto *region = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
     if (meta->info->api == GST_VIDEO_META_API_TYPE)
       continue;
     text += g_type_name (meta->info->api);
     if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)
-      text += " " + std::to_string (region->x) + "," + std::to_string (region->y) + " "
-              + std::to_string (region->w) + "x" + std::to_string (region->h);
+      text += check::text (" %u,%u %ux%u", region->x, region->y, region->w, region->h);
     text += "\n";
   }
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (harness);
-  g_free (in);
-  g_free (out);
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <gst/check/gstharness.h>
 
 using namespace programs;
+using check::Owned;
 
 namespace {
 /* A source of int32 arrays whose numbers are `value` in every frame */
@@ -26,51 +27,11 @@ mixer (const std::string &properties, const std::string &after = "")
          + "name=out sync=false max-buffers=2";
 }
 
-/* A pipeline with an appsink named out. */
-class Mix {
+/* Plays at once. */
+class Mix : public Program {
 public:
-  explicit Mix (const std::string &line)
-  {
-    pipeline = check::launch (line);
-    out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
-    bus = gst_element_get_bus (pipeline);
-    gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  }
-  ~Mix ()
-  {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (out);
-    gst_object_unref (bus);
-    gst_object_unref (pipeline);
-  }
-  Mix (const Mix &) = delete;
-
-  bool pull (Output &output)
-  {
-    GstSample *sample = pull_in_time (out);
-    if (sample)
-      output = output_of (sample);
-    return sample != nullptr;
-  }
-  std::vector<gint32> numbers ()
-  {
-    Output output;
-    if (!pull (output)) {
-      for (const std::string &text : messages_on (bus).errors)
-        fprintf (stderr, "error: %s\n", text.c_str ());
-      ck_abort_msg ("no frame arrived");
-    }
-    return values_of<gint32> (output.bytes);
-  }
-  GObject *element (const char *name)
-  {
-    GstElement *found = gst_bin_get_by_name (GST_BIN (pipeline), name);
-    gst_object_unref (found); /* the pipeline holds a reference */
-    return G_OBJECT (found);
-  }
-
-  GstElement *pipeline, *out;
-  GstBus *bus;
+  explicit Mix (const std::string &line) : Program (line) { start (); }
+  std::vector<gint32> numbers () { return values_of<gint32> (pull ().bytes); }
 };
 
 using Numbers = std::vector<gint32>;
@@ -98,8 +59,7 @@ TEST (test_expressions_broadcast_over_all_inputs)
 {
   Mix mix (mixer ("expression=\"row + 10 * column\"") + source ("i0", "3", "row")
            + source ("i1", "1:2", "column"));
-  Output output;
-  fail_unless (mix.pull (output));
+  const Output output = mix.pull ();
   fail_unless (values_of<gint32> (output.bytes) == (Numbers{0, 1, 2, 10, 11, 12}));
   fail_unless (output.caps.find ("dimensions=(string)3:2") != std::string::npos);
 }
@@ -110,8 +70,7 @@ TEST (test_video_is_mixed_with_arrays)
            + " openclkernelsrc expression=1 output-caps=video/x-raw,format=RGBA,width=3,"
              "height=2 ! m.picture openclkernelsrc num-buffers=1 expression=\"i1 / 2\" "
              "output-caps=other/tensors,types=float32,dimensions=(string)1:3 ! m.mask");
-  Output output;
-  fail_unless (mix.pull (output));
+  const Output output = mix.pull ();
   fail_unless (output.caps.find ("format=(string)RGBA") != std::string::npos);
   for (gsize n = 0; n < 24; n++)
     fail_unless_equals_int (output.bytes[n], (Numbers{0, 128, 255})[n / 4 % 3]);
@@ -125,8 +84,8 @@ TEST (test_mixer_counts_frames_from_each_start)
   for (int run = 0; run < 3; run++) {
     for (int frame = 0; frame < 3; frame++)
       fail_unless_equals_int (mix.numbers ()[0], frame + 5);
-    gst_element_set_state (mix.pipeline, GST_STATE_NULL);
-    gst_element_set_state (mix.pipeline, GST_STATE_PLAYING);
+    mix.set_state (GST_STATE_NULL);
+    mix.start ();
   }
 }
 
@@ -140,15 +99,13 @@ TEST (test_the_first_pad_says_when)
   Mix mix (mixer ("expression=\"fast + 100 * slow\"")
            + source ("frame", "1", "fast", "num-buffers=12") + slow);
   for (int frame = 0; frame < 12; frame++) {
-    Output output;
-    fail_unless (mix.pull (output));
+    const Output output = mix.pull ();
     /* The slower input ends after frame 8. */
     fail_unless_equals_int (
         values_of<gint32> (output.bytes)[0], frame + 100 * std::min (frame / 4, 1));
     fail_unless_equals_uint64 (output.time, frame * GST_SECOND / 10);
   }
-  Output none;
-  fail_unless (!mix.pull (none) && gst_app_sink_is_eos (GST_APP_SINK (mix.out)));
+  fail_unless (!pull_in_time (mix.out) && gst_app_sink_is_eos (GST_APP_SINK (mix.out)));
 }
 
 TEST (test_one_buffer_may_be_both_inputs)
@@ -209,21 +166,19 @@ TEST (test_knobs_turn_while_it_plays)
 {
   Mix mix (mixer ("expression=\"a + gain * b\" arguments=a,gain=2.0")
            + source ("1", "2", "a") + source ("10", "2", "b"));
-  GObject *element = mix.element ("m");
   fail_unless (mix.numbers () == (Numbers{21, 21}));
-  gst_util_set_object_arg (element, "arguments", "a,gain=3.0");
+  gst_util_set_object_arg (G_OBJECT (mix["m"]), "arguments", "a,gain=3.0");
   fail_unless (numbers_later (mix) == (Numbers{31, 31}));
-  gst_util_set_object_arg (element, "expression", "a + nothing");
+  gst_util_set_object_arg (G_OBJECT (mix["m"]), "expression", "a + nothing");
   fail_unless (numbers_later (mix) == (Numbers{31, 31}));
   const Messages messages = messages_on (mix.bus);
   fail_unless (messages.errors.empty () && messages.warnings.size () == 1);
-  gst_util_set_object_arg (element, "expression", "b - a");
+  gst_util_set_object_arg (G_OBJECT (mix["m"]), "expression", "b - a");
   fail_unless (numbers_later (mix) == (Numbers{9, 9}));
-  gst_util_set_object_arg (element, "output-caps", "other/tensors,types=int16");
-  Output output;
+  gst_util_set_object_arg (
+      G_OBJECT (mix["m"]), "output-caps", "other/tensors,types=int16");
   numbers_later (mix);
-  fail_unless (mix.pull (output));
-  fail_unless (values_of<gint16> (output.bytes) == (std::vector<gint16>{9, 9}));
+  fail_unless (values_of<gint16> (mix.pull ().bytes) == (std::vector<gint16>{9, 9}));
   fail_unless (messages_on (mix.bus).warnings.empty ());
 }
 
@@ -233,7 +188,7 @@ TEST (test_inputs_change_their_caps_while_it_plays)
   Mix mix (mixer ("expression=\"a + b\"") + source ("i0", "2", "a")
            + source ("10", "1", "b", "name=other"));
   fail_unless (mix.numbers () == (Numbers{10, 11}));
-  gst_util_set_object_arg (mix.element ("other"), "output-caps",
+  gst_util_set_object_arg (G_OBJECT (mix["other"]), "output-caps",
       "other/tensors,types=int32,dimensions=(string)2:2,framerate=10/1");
   fail_unless (numbers_later (mix) == (Numbers{10, 11, 10, 11}));
 }
@@ -248,8 +203,8 @@ TEST (test_it_plays_again_after_a_stop_and_a_seek)
       GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), 2 * GST_SECOND));
   fail_unless_equals_int (mix.numbers ()[0], 101 * 20);
   for (int n = 0; n < 3; n++) {
-    gst_element_set_state (mix.pipeline, GST_STATE_NULL);
-    gst_element_set_state (mix.pipeline, GST_STATE_PLAYING);
+    mix.set_state (GST_STATE_NULL);
+    mix.start ();
     fail_unless_equals_int (mix.numbers ()[0], 0);
     fail_unless_equals_int (mix.numbers ()[0], 101);
   }
@@ -257,18 +212,15 @@ TEST (test_it_plays_again_after_a_stop_and_a_seek)
 
 TEST (test_a_pad_has_a_name_of_its_own)
 {
-  GstElement *element = gst_element_factory_make ("openclkernelmixer", nullptr);
+  const Owned<GstElement> element =
+      gst_element_factory_make ("openclkernelmixer", nullptr);
   const char *const names[] = {"left", "a", "b", "weights_2"};
-  GstPad *pads[4];
+  std::vector<Owned<GstPad>> pads;
   for (int n = 0; n < 4; n++) {
-    pads[n] = n == 2 ? gst_element_request_pad_simple (element, "%s")
-                     : gst_element_request_pad_simple (element, names[n]);
-    fail_unless (pads[n] != nullptr, "%s", names[n]);
-    assert_equals_string (GST_OBJECT_NAME (pads[n]), names[n]);
+    pads.push_back (gst_element_request_pad_simple (element, n == 2 ? "%s" : names[n]));
+    fail_unless (pads[n], "%s", names[n]);
+    assert_equals_string (GST_OBJECT_NAME (pads[n].operator->()), names[n]);
   }
-  for (GstPad *pad : pads) {
+  for (GstPad *pad : pads)
     gst_element_release_request_pad (element, pad);
-    gst_object_unref (pad);
-  }
-  gst_object_unref (element);
 }

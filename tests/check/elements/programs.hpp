@@ -53,17 +53,13 @@ filled (gsize count, const std::function<T (gsize)> &function)
   return values;
 }
 
-/* (nullable) (transfer full): a frame, or none within the time that a loaded machine may
- * need to compile a program */
-inline GstSample *
+/* (nullable): a frame, or none within the time that a loaded machine may need to compile a
+ * program */
+inline check::Owned<GstSample>
 pull_in_time (GstElement *out)
 {
-  const GstClockTime timeout = 30 * GST_SECOND;
-  GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (out), timeout);
-  if (sample || gst_app_sink_is_eos (GST_APP_SINK (out)))
-    return sample;
   return gst_app_sink_try_pull_sample (
-      GST_APP_SINK (out), GstClockTime ((check::slowness () - 1) * gdouble (timeout)));
+      GST_APP_SINK (out), GstClockTime (30 * gdouble (GST_SECOND) * check::slowness ()));
 }
 
 inline std::string
@@ -102,22 +98,19 @@ messages_on (GstBus *bus, GstClockTime wait = 0)
   Messages messages;
   const auto types = GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_WARNING);
 
-  while (GstMessage *message = gst_bus_timed_pop_filtered (bus, wait, types)) {
-    const bool is_error = GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
-    GError *error = nullptr;
-    gchar *debug = nullptr;
-    if (is_error)
-      gst_message_parse_error (message, &error, &debug);
-    else
-      gst_message_parse_warning (message, &error, &debug);
-    const std::string text = std::string (error->message) + "\n" + (debug ? debug : "");
+  while (const check::Owned<GstMessage> message =
+             gst_bus_timed_pop_filtered (bus, wait, types)) {
+    const bool is_error = GST_MESSAGE_TYPE (message.operator->()) == GST_MESSAGE_ERROR;
+    check::Owned<GError> error;
+    check::Owned<gchar> debug;
+    (is_error ? gst_message_parse_error : gst_message_parse_warning) (
+        message, error.out (), debug.out ());
+    const std::string text =
+        std::string (error->message) + "\n" + (debug ? debug.operator->() : "");
     /* appsrc also posts an error when an element after it fails. */
-    if (!g_str_has_prefix (GST_MESSAGE_SRC_NAME (message), "in"))
+    if (!g_str_has_prefix (GST_MESSAGE_SRC_NAME (message.operator->()), "in"))
       (is_error ? messages.errors : messages.warnings).push_back (text);
     wait = MIN (wait, 100 * GST_MSECOND);
-    g_error_free (error);
-    g_free (debug);
-    gst_message_unref (message);
   }
   return messages;
 }
@@ -131,58 +124,48 @@ struct Output {
 inline Output
 output_of (GstSample *sample)
 {
-  GstMapInfo map;
   GstBuffer *buffer = gst_sample_get_buffer (sample);
-  gchar *caps = gst_caps_to_string (gst_sample_get_caps (sample));
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  Output output = {caps, Bytes (map.data, map.data + map.size), GST_BUFFER_PTS (buffer)};
-  gst_buffer_unmap (buffer, &map);
-  g_free (caps);
-  gst_sample_unref (sample);
-  return output;
+  const check::Owned<gchar> caps = gst_caps_to_string (gst_sample_get_caps (sample));
+  return {caps.operator->(), check::read_buffer (buffer), GST_BUFFER_PTS (buffer)};
 }
+
+/* A pipeline with an appsink named out */
+class Program : public check::Pipeline {
+public:
+  explicit Program (const std::string &line) : Pipeline (line), out ((*this)["out"]) {}
+
+  /* Fails with the errors of the elements if there is no frame. */
+  Output pull ()
+  {
+    const check::Owned<GstSample> sample = pull_in_time (out);
+    std::string errors;
+    for (const std::string &text :
+        sample ? std::vector<std::string> () : messages_on (bus).errors)
+      errors += "; " + text;
+    fail_unless (sample, "no frame arrived%s", errors.c_str ());
+    return output_of (sample);
+  }
+
+  GstElement *const out;
+};
 
 /* appsrc ! openclupload ! CHAIN ! opencldownload ! appsink, or a chain without an
  * input */
-class Chain {
+class Chain : public Program {
 public:
   Chain (const std::string &chain, const std::string &caps = "")
+      : Program (
+          (caps.empty ()
+                  ? ""
+                  : "appsrc name=in format=time caps=" + caps + " ! openclupload ! ")
+          + chain + " ! opencldownload ! appsink name=out sync=false max-buffers=2"),
+        in (caps.empty () ? nullptr : (*this)["in"])
   {
-    const std::string source =
-        caps.empty () ? ""
-                      : "appsrc name=in format=time caps=" + caps + " ! openclupload ! ";
-    pipeline = check::launch (
-        source + chain + " ! opencldownload ! appsink name=out sync=false max-buffers=2");
-    in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
-    out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
-    bus = gst_element_get_bus (pipeline);
-  }
-  ~Chain ()
-  {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_clear_object (&in);
-    gst_object_unref (out);
-    gst_object_unref (bus);
-    gst_object_unref (pipeline);
-  }
-  Chain (const Chain &) = delete;
-
-  GstElement *element (const char *name = "k")
-  {
-    GstElement *found = gst_bin_get_by_name (GST_BIN (pipeline), name);
-    fail_unless (found != nullptr);
-    gst_object_unref (found); /* the pipeline holds a reference */
-    return found;
   }
 
-  void start () { gst_element_set_state (pipeline, GST_STATE_PLAYING); }
+  GstElement *element (const char *name = "k") { return (*this)[name]; }
 
-  void push (const Bytes &bytes)
-  {
-    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, bytes.size (), nullptr);
-    gst_buffer_fill (buffer, 0, bytes.data (), bytes.size ());
-    push (buffer);
-  }
+  void push (const Bytes &bytes) { push (check::buffer_of (bytes)); }
 
   void push (GstBuffer *buffer)
   {
@@ -190,18 +173,6 @@ public:
     GST_BUFFER_DURATION (buffer) = GST_SECOND / 25;
     fail_unless_equals_int (
         gst_app_src_push_buffer (GST_APP_SRC (in), buffer), GST_FLOW_OK);
-  }
-
-  Output pull ()
-  {
-    GstSample *sample = pull_in_time (out);
-    if (!sample) {
-      Messages messages = messages_on (bus);
-      for (const std::string &text : messages.errors)
-        fprintf (stderr, "error: %s\n", text.c_str ());
-      ck_abort_msg ("no frame arrived");
-    }
-    return output_of (sample);
   }
 
   /* Passes one frame through the chain. */
@@ -212,8 +183,7 @@ public:
     return pull ();
   }
 
-  GstElement *pipeline, *in, *out;
-  GstBus *bus;
+  GstElement *const in;
 
 private:
   guint pushed = 0;

@@ -24,14 +24,6 @@ component (double value)
   return uint8_t (std::clamp (std::lround (value), 0l, 255l));
 }
 
-Pixel
-mixed (const Pixel &from, const Pixel &to, double part)
-{
-  return {component (from.red + part * (to.red - from.red)),
-      component (from.green + part * (to.green - from.green)),
-      component (from.blue + part * (to.blue - from.blue)), 255};
-}
-
 /* Adds a random number of -`spread` … `spread` to each component, the same to all if
  * `grey`. */
 Picture
@@ -64,12 +56,8 @@ is_subject (int x, int y)
 Picture
 scene (const Pixel &screen)
 {
-  Picture picture = card (screen);
-  for (int y = 0; y < height; y++)
-    for (int x = 0; x < width; x++)
-      if (is_subject (x, y))
-        picture.at (x, y) = skin;
-  return picture;
+  return Picture (
+      width, height, [&] (int x, int y) { return is_subject (x, y) ? skin : screen; });
 }
 
 /* A title card, a fifteenth of which is letters */
@@ -77,10 +65,7 @@ Picture
 title (const Pixel &color)
 {
   Picture picture = card (color);
-  for (int y = 30; y < 42; y++)
-    for (int x = 32; x < 96; x++)
-      if (x % 5 < 4)
-        picture.at (x, y) = white;
+  picture.draw (32, 30, 96, 42, [&] (int x, int) { return x % 5 < 4 ? white : color; });
   return picture;
 }
 

@@ -326,13 +326,13 @@ def check_length(rng, kind, length, library):
         check_transform(function, array, None, f"{properties} fft-library={library}")
 
 
-def random_lengths(rng):
-    """Any, primes, and those that clFFT promises"""
-    lengths = [int(length) for length in rng.integers(513, 200000, 20)]
+def random_lengths(rng, count):
+    """As many of each kind: any, primes, and those that clFFT promises"""
+    lengths = [int(length) for length in rng.integers(513, 200000, count)]
     primes = (n for n in rng.permutation(np.arange(513, 200000)) if len(factors_of(int(n))) == 1)
     smooth = (n for n in rng.permutation(np.arange(513, 200000)) if max(factors_of(int(n))) <= 13)
-    lengths += [26003, 50021, 99991, *(int(n) for n in itertools.islice(primes, 17))]
-    return lengths + [int(n) for n in itertools.islice(smooth, 20)]
+    lengths += [26003, 50021, 99991, *(int(n) for n in itertools.islice(primes, count - 3))]
+    return lengths + [int(n) for n in itertools.islice(smooth, count)]
 
 
 def refusal_of(library, length):
@@ -360,12 +360,13 @@ def check_lengths(rng, lengths, kinds, clfft_every):
 
 
 def check_some_lengths(rng):
-    """Each plan is a program, which takes a second to compile."""
-    check_lengths(rng, random_lengths(rng), None, 1)
-    check_lengths(rng, range(2, 513), None, 5)
+    """Each plan is a program, which takes a second to compile. tests/run.sh --lengths has more."""
+    check_lengths(rng, random_lengths(rng, 6), None, 1)
+    check_lengths(rng, range(2, 129), None, 5)
 
 
 def check_all_lengths(rng):
+    check_lengths(rng, random_lengths(rng, 20), None, 1)
     check_lengths(rng, range(2, 4097), range(4), 1)
 
 

@@ -64,11 +64,11 @@ class Scan:
             -2j * np.pi * np.outer(m, bins) / samples
             - 1j * dispersion * (m[:, None] - samples / 2) ** 2
         )
-        matrix = (2 / weights.sum() * weights[:, None] * turn).astype(np.complex64)
-        raw = self.raw[first:end].astype(np.float32) - self.envelope()
-        return raw.reshape(-1, samples) @ matrix.real + 1j * (
-            raw.reshape(-1, samples) @ matrix.imag
-        )
+        matrix = 2 / weights.sum() * weights[:, None] * turn
+        raw = (self.raw[first:end].astype(np.float32) - self.envelope()).reshape(-1, samples)
+        # Copies of the parts: NumPy multiplies strided ones twelve times as slowly.
+        real, imag = (raw @ part.astype(np.float32) for part in (matrix.real, matrix.imag))
+        return real + 1j * imag
 
     def b_scans(self, first=0, end=None, **more):
         found = self.fields(first, end, **more)
