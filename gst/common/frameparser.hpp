@@ -1,4 +1,4 @@
-/* Base class of parsers that split a stream of bytes into frames
+/* Base class of parsers that split a stream of bytes into frames, with timestamps and seeks
  *
  * Not installed: public headers contain no C++ types.
  *
@@ -7,11 +7,171 @@
 #pragma once
 
 #include <gst/common/elementerror.hpp>
-#include <gst/common/frametimeline.hpp>
+#include <gst/common/platform.hpp>
 
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 namespace opencl {
+/* Timestamps of frames at a fixed frame rate */
+struct Framerate {
+  int n;
+  int d;
+
+  bool is_fixed () const { return n > 0; }
+  GstClockTime time_of (guint64 frame) const
+  {
+    return gst_util_uint64_scale (frame, guint64 (d) * GST_SECOND, n);
+  }
+  guint64 frame_at (GstClockTime time) const
+  {
+    guint64 frame = gst_util_uint64_scale (time, n, guint64 (d) * GST_SECOND);
+    /* time_of() rounds down, too. */
+    return time_of (frame + 1) <= time ? frame + 1 : frame;
+  }
+  /* Returns the first frame that begins at `time` or later. */
+  guint64 frame_from (GstClockTime time) const
+  {
+    return time == 0 ? 0 : frame_at (time - 1) + 1;
+  }
+};
+
+/* Frames of equal size behind a header, such as those of one file in a stream of several */
+class FrameRun {
+public:
+  /* Number of frames and of bytes of a run that has no known end */
+  static constexpr guint64 endless = G_MAXINT64;
+
+  virtual ~FrameRun () = default;
+
+  /* Returns the caps of a frame, without a framerate. (transfer full) */
+  virtual GstCaps *make_caps () const = 0;
+  /* Reads a frame from a source with random access. `done` is less than `frame_bytes` only
+   * at the end of the source. */
+  virtual bool read (
+      ByteSource &source, guint64 frame, guint8 *bytes, gsize &done, GError **error)
+  {
+    return source.read (offset_of (frame), bytes, frame_bytes, done, error);
+  }
+  /* Converts the bytes of a frame to those of its buffer. Both are the same memory if they
+   * have the same size. */
+  virtual void convert (const guint8 *, guint8 *) {}
+  /* Adds metas to the buffer of a frame. */
+  virtual void describe (GstBuffer *, guint64) const {}
+
+  guint64 end () const { return offset + bytes; }
+  guint64 end_frame () const { return first_frame + frames; }
+  guint64 offset_of (guint64 frame) const
+  {
+    return offset + header_bytes + (frame - first_frame) * frame_bytes;
+  }
+
+  guint64 frames = 0;
+  guint64 header_bytes = 0;
+  gsize frame_bytes = 0;  /* in the stream */
+  gsize output_bytes = 0; /* in a buffer */
+  guint64 bytes = 0;      /* of the header and all frames */
+
+  /* Set by the parser */
+  guint64 offset = 0;      /* of the header in the stream */
+  guint64 first_frame = 0; /* its number in the stream */
+};
+using SharedRun = std::shared_ptr<FrameRun>;
+
+/* Frames that are still to be output, in either direction */
+struct RemainingFrames {
+  guint64 begin = 0, end = 0;
+  bool backward = false;
+
+  bool is_empty () const { return begin >= end; }
+  guint64 take () { return backward ? --end : begin++; }
+};
+
+/* Segment of a seek, and its position in the stream */
+struct PlannedSeek {
+  GstSegment segment;
+  RemainingFrames frames;
+  guint64 offset, end_offset; /* in bytes, of a source that pushes; NONE: unknown */
+  GstSeekFlags flags;
+  guint32 seqnum;
+
+  /* Returns the seek for upstream, which gets the end only for segment seeks and reverse
+   * playback, where it must stop or start there. (transfer full) */
+  GstEvent *in_bytes () const;
+};
+
+/* The streaming thread changes the timeline. Other threads query it and seek. */
+class FrameTimeline {
+public:
+  /* Several runs need headers. */
+  FrameTimeline (GstPad *sinkpad, bool has_headers)
+      : sinkpad (sinkpad), has_headers (has_headers)
+  {
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+  }
+
+  /* For the streaming thread. `runs` are all runs of a stream with random access, else only
+   * the first one is known. */
+  void reset ();
+  void set_framerate (const Framerate &wanted);
+  void set_runs (std::vector<SharedRun> found);
+  void set_upstream_format (GstFormat wanted);
+  void set_segment (const GstSegment &wanted);
+  /* Sets the position to the end of a frame. A seek without a flush continues there. */
+  void set_position (GstBuffer *buffer);
+  /* Moves the position to the end of the segment, and returns it. */
+  gint64 end_segment ();
+  /* A seek into a later run reads frames that end before the segment. */
+  bool is_before_segment (GstBuffer *buffer) const;
+  bool is_after_segment (GstBuffer *buffer) const;
+  const Framerate &get_framerate () const { return framerate; }
+  const std::vector<SharedRun> &get_runs () const { return runs; }
+  const GstSegment &get_segment () const { return segment; }
+
+  /* For any thread */
+  bool is_pulling () const;
+  GstFormat get_upstream_format () const;
+  bool get_size (guint64 *bytes) const;
+  /* Returns -1 for an unknown duration. */
+  gint64 duration (GstFormat format) const;
+  /* Answers queries for duration, position and seeking. */
+  static bool answers (GstQuery *query);
+  gboolean answer (GstQuery *query) const;
+  /* Finds the frames and bytes of a seek in time. Returns none if it is not possible. */
+  std::optional<PlannedSeek> plan (GstEvent *seek) const;
+
+  /* Keeps a seek until upstream has sent its segment. */
+  void request (std::optional<PlannedSeek> seek);
+  /* Returns the requested seek if the event of this number begins its segment. That of an
+   * earlier seek may arrive after the next one was requested. */
+  std::optional<PlannedSeek> take_requested (guint32 seqnum);
+
+private:
+  /* `exact`: all runs are known. Else all are assumed to be like the first one. */
+  struct Count {
+    guint64 frames = G_MAXUINT64;
+    bool known = false, exact = false;
+  };
+
+  Count count (bool pulling) const;
+  bool answer_duration (GstQuery *query) const;
+  bool answer_position (GstQuery *query) const;
+  bool answer_seeking (GstQuery *query) const;
+  void find_frames (PlannedSeek &seek, guint64 total) const;
+
+  GstPad *const sinkpad;
+  const bool has_headers;
+  mutable std::mutex lock;
+  Framerate framerate = {0, 1};
+  std::vector<SharedRun> runs;
+  GstSegment segment;
+  GstFormat upstream_format = GST_FORMAT_UNDEFINED;
+  std::optional<PlannedSeek> requested;
+};
+
 class FrameParser;
 
 /* Position at which the bytes of a stream end, or cannot be continued */

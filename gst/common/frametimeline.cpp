@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "frametimeline.hpp"
+#include "frameparser.hpp"
 
 #include <algorithm>
 #include <utility>

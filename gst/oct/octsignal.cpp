@@ -20,9 +20,9 @@
  *
  * ## Messages
  *
- * The element message `octsignal` follows a frame after one or two further frames, or at
- * EOS, as no thread waits for the device. Only the first frame is waited for. Its fields
- * are:
+ * The element posts the message `octsignal` of a frame one or two frames later, or at EOS,
+ * so that no thread waits for the device. It waits for the first frame only, whose message
+ * comes at once. The fields are:
  *
  * - `timestamp`, `stream-time`, `running-time`, `duration`: guint64, of the frame
  * - `domain`: `wavelength`, `wavenumber` or `depth`

@@ -69,13 +69,13 @@
  */
 #include "elements.h"
 #include "octscanmeta.h"
-#include "spectra/testspectra.hpp"
+#include "tissue/testpattern.hpp"
 #include "tissue/tissuetruth.hpp"
 
+#include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclsrc.h>
 #include <gst/common/settings.hpp>
-#include <gst/opencl/gstopenclframe.h>
 
 GST_DEBUG_CATEGORY_STATIC (oct_test_src_debug);
 #define GST_CAT_DEFAULT oct_test_src_debug
@@ -95,17 +95,12 @@ static GstStaticPadTemplate src_template =
 G_DECLARE_FINAL_TYPE (GstOctTestSrc, gst_oct_test_src, GST, OCT_TEST_SRC, GstOpenCLSrc)
 
 namespace {
-struct TestSrcSettings {
-  OctTestSettings spectra;
-  bool live = false;
-  guint tables_revision = 0; /* counts changes that need new tables */
-};
-
 /* State of the streaming thread, or of a state change while it does not run. */
 struct TestSrcWork {
-  OctTestSpectra spectra;
-  TestSrcSettings settings;  /* in force */
-  bool tables = false;       /* `spectra` has tables for these settings */
+  OctTestSettings settings; /* in force */
+  std::unique_ptr<oct::TestPattern> pattern;
+  OctTestPattern made = {};  /* the kind of `pattern` */
+  bool tables = false;       /* `pattern` has tables for these settings */
   bool truth = false;        /* so do the files of truth-folder */
   bool discont = false;      /* the next frame does not continue the scan */
   guint64 frame = 0;         /* last one that was enqueued */
@@ -117,7 +112,7 @@ struct TestSrcWork {
 struct _GstOctTestSrc {
   GstOpenCLSrc parent;
 
-  opencl::Settings<TestSrcSettings> *settings;
+  opencl::Settings<OctTestSettings> *settings;
   TestSrcWork *work;
 };
 
@@ -126,174 +121,145 @@ G_DEFINE_TYPE_WITH_CODE (GstOctTestSrc, gst_oct_test_src, GST_TYPE_OPENCL_SRC,
 GST_ELEMENT_REGISTER_DEFINE (
     octtestsrc, "octtestsrc", GST_RANK_NONE, gst_oct_test_src_get_type ())
 
-#define GST_TYPE_OCT_TEST_SRC_PATTERN (gst_oct_test_src_pattern_get_type ())
-static GType
-gst_oct_test_src_pattern_get_type ()
-{
-  static const GEnumValue patterns[] = {
-      {OCT_TEST_PATTERN_MIRRORS, "Mirrors at `depths`", "mirrors"},
-      {OCT_TEST_PATTERN_LAYERS, "Layers of moving tissue", "layers"},
-      {OCT_TEST_PATTERN_TISSUE, "Three-dimensional retina with vessels (Since: 0.3)",
-          "tissue"},
-      {OCT_TEST_PATTERN_FLAT, "Flat surface at the first of `depths` (Since: 0.3)",
-          "flat"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOctTestSrcPattern", patterns);
-  return type;
-}
+static const opencl::EnumType pattern_type ("GstOctTestSrcPattern",
+    {{OCT_TEST_PATTERN_MIRRORS, "Mirrors at `depths`", "mirrors"},
+        {OCT_TEST_PATTERN_LAYERS, "Layers of moving tissue", "layers"},
+        {OCT_TEST_PATTERN_TISSUE, "Three-dimensional retina with vessels (Since: 0.3)",
+            "tissue"},
+        {OCT_TEST_PATTERN_FLAT, "Flat surface at the first of `depths` (Since: 0.3)",
+            "flat"}});
 
-const opencl::PropertyTable<TestSrcSettings> properties = {
-    {"pattern", "Pattern", "Simulated sample",
-        [] (TestSrcSettings &s) -> OctTestPattern & { return s.spectra.pattern; },
-        gst_oct_test_src_pattern_get_type, opencl::playing,
-        &TestSrcSettings::tables_revision},
+const auto tables = &OctTestSettings::tables_revision;
+
+const opencl::PropertyTable<OctTestSettings> properties = {
+    {"pattern", "Pattern", "Simulated sample", &OctTestSettings::pattern, pattern_type,
+        opencl::playing, tables},
     {"depths", "Depths",
         "Depth of each mirror in depth bins, 0 to half of the samples per A-line "
         "(pattern=mirrors, flat), \"<50, 100.5>\"; initially <50, 100, 200>",
-        [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.depths; },
-        opencl::ready, &TestSrcSettings::tables_revision},
+        &OctTestSettings::depths, opencl::ready, tables},
     {"amplitudes", "Amplitudes",
         "Amplitude of the fringe of each mirror in raw units (pattern=mirrors, flat), "
         "\"<1000, 500>\"; initially <1000, 500, 250>",
-        [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.amplitudes; },
-        opencl::ready, &TestSrcSettings::tables_revision},
+        &OctTestSettings::amplitudes, opencl::ready, tables},
     {"wavelength-min", "Wavelength of the first sample",
         "Wavelength of the first sample, in any unit; the samples between are evenly "
         "spaced",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.wavelength_min; },
-        {0, G_MAXDOUBLE}, opencl::ready, &TestSrcSettings::tables_revision},
+        &OctTestSettings::wavelength_min, {0, G_MAXDOUBLE}, opencl::ready, tables},
     {"wavelength-max", "Wavelength of the last sample",
         "Wavelength of the last sample, in the unit of wavelength-min",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.wavelength_max; },
-        {0, G_MAXDOUBLE}, opencl::ready, &TestSrcSettings::tables_revision},
+        &OctTestSettings::wavelength_max, {0, G_MAXDOUBLE}, opencl::ready, tables},
     {"dispersion-a2", "Dispersion a2",
         "Quadratic dispersion of the sample in rad: the phase a2 q^2, q = m - N/2 on the "
         "grid of even wavenumbers",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.dispersion_a2; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::dispersion_a2, {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing,
+        tables},
     {"dispersion-a3", "Dispersion a3",
         "Cubic dispersion of the sample in rad: the phase a3 q^3",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.dispersion_a3; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::dispersion_a3, {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing,
+        tables},
     {"level", "Level",
         "Raw value without a fringe, at the centre of the spectrum; the signal of the "
         "tissue (pattern=layers) is proportional to it",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.level; }, {0, 65535},
-        opencl::controllable},
+        &OctTestSettings::level, {0, 65535}, opencl::controllable},
     {"noise", "Noise", "Standard deviation of the camera's noise in raw units",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.noise; }, {0, 65535},
-        opencl::controllable},
-    {"seed", "Seed", "Seed of the random noise and tissue",
-        [] (TestSrcSettings &s) -> guint & { return s.spectra.seed; }, {0, G_MAXUINT},
-        opencl::playing},
+        &OctTestSettings::noise, {0, 65535}, opencl::controllable},
+    {"seed", "Seed", "Seed of the random noise and tissue", &OctTestSettings::seed,
+        {0, G_MAXUINT}, opencl::playing},
     {"velocity", "Velocity",
         "Velocity of the blood along the beam in mm/s, positive towards greater depth, "
         "with wavelengths in nm (0 = phase rotation of unspecified velocity; "
         "pattern=layers)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.velocity; },
-        {-10000, 10000}, opencl::playing},
+        &OctTestSettings::velocity, {-10000, 10000}, opencl::playing},
     {"line-rate", "Line rate",
         "A-line rate in Hz, which determines how far the blood moves between A-lines (0 "
         "= frame rate times the A-lines of a frame)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.line_rate; }, {0, 1e9},
-        opencl::playing},
+        &OctTestSettings::line_rate, {0, 1e9}, opencl::playing},
     {"sinusoidal", "Sinusoidal",
         "Fraction of a half sine period that the scanner covers in a frame (0 = constant "
         "speed; not for pattern=mirrors)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.sinusoidal; }, {0, 1},
-        opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::sinusoidal, {0, 1}, opencl::playing, tables},
     {"bidirectional", "Bidirectional",
         "Whether every second frame is scanned in the opposite direction "
         "(not for pattern=mirrors)",
-        [] (TestSrcSettings &s) -> bool & { return s.spectra.bidirectional; },
-        opencl::playing},
+        &OctTestSettings::bidirectional, opencl::playing},
     {"b-scans", "B-scans",
         "Number of B-scans in a volume, without repeats (pattern=tissue, flat)",
-        [] (TestSrcSettings &s) -> guint & { return s.spectra.b_scans; },
-        {1, OCT_TEST_MOST_B_SCANS}, opencl::ready, &TestSrcSettings::tables_revision},
+        &OctTestSettings::b_scans, {1, OCT_TEST_MOST_B_SCANS}, opencl::ready, tables},
     {"repeats", "Repeats",
         "Number of times each B-scan is acquired before the next one (pattern=tissue, "
         "flat)",
-        [] (TestSrcSettings &s) -> guint & { return s.spectra.repeats; }, {1, 4096},
-        opencl::playing},
+        &OctTestSettings::repeats, {1, 4096}, opencl::playing},
     {"flow-velocity", "Flow velocity",
         "Velocity of the blood at the centre of the widest vessel in mm/s "
         "(pattern=tissue)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.flow_velocity; },
-        {0, 10000}, opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::flow_velocity, {0, 10000}, opencl::playing, tables},
     {"motion", "Motion",
         "Motion of the eye along each axis in micrometres rms: drift and micro-saccades "
         "(pattern=tissue)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.motion; }, {0, 1000},
-        opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::motion, {0, 1000}, opencl::playing, tables},
     {"curvature", "Curvature",
         "Displacement of A-lines by the scanner's optical path in depth bins: "
         "coefficients of x, y, x^2, x y, y^2, x^3 ... where x and y are -1 to 1 over the "
         "A-lines and B-scans (pattern=tissue, flat)",
-        [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.curvature; },
-        opencl::ready, &TestSrcSettings::tables_revision},
+        &OctTestSettings::curvature, opencl::ready, tables},
     {"roll-off", "Roll-off",
         "Loss of sensitivity over the depth range in dB (pattern=tissue, flat)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.roll_off; }, {0, 100},
-        opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::roll_off, {0, 100}, opencl::playing, tables},
     {"focus-depth", "Focus depth",
         "Depth of the focus from zero delay in micrometres (pattern=tissue; with "
         "rayleigh-range)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.focus_depth; },
-        {-1e6, 1e6}, opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::focus_depth, {-1e6, 1e6}, opencl::playing, tables},
     {"rayleigh-range", "Rayleigh range",
-        "Rayleigh range zR in micrometres: the intensity is multiplied by 1 / (1 + ((z - "
-        "focus) / "
-        "(2 zR))^2) (0 = no effect; pattern=tissue)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.rayleigh_range; },
-        {0, 1e9}, opencl::playing, &TestSrcSettings::tables_revision},
+        "Rayleigh range zR in micrometres: the intensity is multiplied by 1 / (1 + ((z "
+        "- focus) / (2 zR))^2) (0 = no effect; pattern=tissue)",
+        &OctTestSettings::rayleigh_range, {0, 1e9}, opencl::playing, tables},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres (0 = A-lines cover 3 mm; "
         "pattern=tissue, flat)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.line_step; }, {0, 10000},
-        opencl::ready},
+        &OctTestSettings::line_step, {0, 10000}, opencl::ready},
     {"b-scan-step", "B-scan step",
         "Distance between B-scans in micrometres (0 = B-scans cover 3 mm; "
         "pattern=tissue, flat)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.b_scan_step; }, {0, 10000},
-        opencl::ready},
+        &OctTestSettings::b_scan_step, {0, 10000}, opencl::ready},
     {"refractive-index", "Refractive index",
         "Refractive index of the tissue (pattern=tissue, flat)",
-        [] (TestSrcSettings &s) -> double & { return s.spectra.refractive_index; },
-        {0.1, 10}, opencl::playing, &TestSrcSettings::tables_revision},
+        &OctTestSettings::refractive_index, {0.1, 10}, opencl::playing, tables},
     {"truth-folder", "Truth folder",
         "Folder for the files of the ground truth (pattern=tissue, flat)",
-        [] (TestSrcSettings &s) -> std::string & { return s.spectra.truth_folder; },
-        opencl::playing, &TestSrcSettings::tables_revision},
-    {"is-live", "Is live", "Whether to act as a live source", &TestSrcSettings::live,
+        &OctTestSettings::truth_folder, opencl::playing, tables},
+    {"is-live", "Is live", "Whether to act as a live source", &OctTestSettings::live,
         opencl::ready},
 };
+
+/* Makes the simulated sample of a pattern, and its kernels. */
+static bool
+use_pattern (GstOctTestSrc *self, OctTestPattern wanted, GError **error)
+{
+  TestSrcWork &work = *self->work;
+  if (work.pattern && work.made == wanted)
+    return true;
+  work.pattern = oct::TestPattern::make (wanted);
+  work.made = wanted;
+  return work.pattern->open (gst_opencl_src_get_context (GST_OPENCL_SRC (self)), error);
+}
 
 static gboolean
 gst_oct_test_src_open (GstOpenCLSrc *src, GError **error)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
-  TestSrcSettings settings = self->settings->committed ();
+  const OctTestSettings settings = self->settings->committed ();
   self->work = new TestSrcWork;
   gst_base_src_set_live (GST_BASE_SRC (self), settings.live);
-  return oct_test_settings_validate (settings.spectra, error)
-         && self->work->spectra.open (gst_opencl_src_get_context (src), error);
-}
-
-/* Whether a pattern is scanned in three dimensions */
-static bool
-is_volume (const OctTestSettings &settings)
-{
-  return settings.pattern == OCT_TEST_PATTERN_TISSUE
-         || settings.pattern == OCT_TEST_PATTERN_FLAT;
+  return oct_test_settings_validate (settings, error)
+         && use_pattern (self, settings.pattern, error);
 }
 
 static void
 announce_steps (const OctTestSettings &settings, GstStructure *structure)
 {
   gint samples, lines;
-  if (!is_volume (settings) || !gst_structure_get_int (structure, "width", &samples)
+  if (!settings.is_volume () || !gst_structure_get_int (structure, "width", &samples)
       || !gst_structure_get_int (structure, "height", &lines))
     return;
   const oct::TissueScan scan = oct::tissue_scan_of (settings, samples, lines);
@@ -312,7 +278,7 @@ gst_oct_test_src_fixate (GstBaseSrc *base, GstCaps *caps)
     gst_structure_fixate_field_nearest_fraction (structure, "framerate", 30, 1);
     if (gst_structure_has_field (structure, "pixel-aspect-ratio"))
       gst_structure_fixate_field_nearest_fraction (structure, "pixel-aspect-ratio", 1, 1);
-    announce_steps (GST_OCT_TEST_SRC (base)->settings->current ().spectra, structure);
+    announce_steps (GST_OCT_TEST_SRC (base)->settings->current (), structure);
   }
   return GST_BASE_SRC_CLASS (gst_oct_test_src_parent_class)->fixate (base, caps);
 }
@@ -328,8 +294,8 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
   const guint lines = GST_VIDEO_INFO_HEIGHT (gst_opencl_src_get_video_info (src));
   bool starts = !self->settings->is_started ();
   GError *reason = nullptr;
-  auto accept = [&] (const TestSrcSettings &wanted, GError **why) {
-    return oct_test_settings_validate_for (wanted.spectra, samples, lines, why);
+  auto accept = [&] (const OctTestSettings &wanted, GError **why) {
+    return oct_test_settings_validate_for (wanted, samples, lines, why);
   };
 
   bool valid = self->settings->adopt (accept, &reason);
@@ -340,8 +306,8 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
   work.settings = self->settings->current ();
   if (!valid) {
     self->settings->warn (reason);
-    work.settings.spectra = oct_test_settings_within (work.settings.spectra, samples);
-    if (!oct_test_settings_validate_for (work.settings.spectra, samples, lines, error))
+    work.settings = oct_test_settings_within (work.settings, samples);
+    if (!accept (work.settings, error))
       return FALSE;
   }
   work.tables = work.truth = false;
@@ -349,54 +315,46 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
   return TRUE;
 }
 
+static oct::TissueScan
+scan_of (const OctTestSettings &settings, const GstVideoInfo *info)
+{
+  return oct::tissue_scan_of (
+      settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
+}
+
 /* Whether settings need other caps */
 static bool
 steps_differ (
     const OctTestSettings &a, const OctTestSettings &b, const GstVideoInfo *info)
 {
-  if (is_volume (a) != is_volume (b))
-    return true;
-  const guint samples = GST_VIDEO_INFO_WIDTH (info), lines = GST_VIDEO_INFO_HEIGHT (info);
-  return is_volume (a)
-         && oct::tissue_scan_of (a, samples, lines).b_scan_step
-                != oct::tissue_scan_of (b, samples, lines).b_scan_step;
+  return a.is_volume () != b.is_volume ()
+         || (a.is_volume ()
+             && scan_of (a, info).b_scan_step != scan_of (b, info).b_scan_step);
 }
 
 static void
 update_settings (GstOctTestSrc *self, const GstVideoInfo *info)
 {
   TestSrcWork &work = *self->work;
-  auto accept = [&] (const TestSrcSettings &wanted, GError **error) {
-    if (!oct_test_settings_validate_for (wanted.spectra, GST_VIDEO_INFO_WIDTH (info),
-            GST_VIDEO_INFO_HEIGHT (info), error))
+  auto accept = [&] (const OctTestSettings &wanted, GError **error) {
+    if (!oct_test_settings_validate_for (
+            wanted, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error))
       return false;
     /* Level and noise are arguments of the kernels and need no new tables, and for most
      * patterns the seed is, too. */
-    work.tables &= wanted.tables_revision == work.settings.tables_revision;
-    work.tables &= wanted.spectra.pattern != OCT_TEST_PATTERN_TISSUE
-                   || wanted.spectra.seed == work.settings.spectra.seed;
-    const bool same =
-        tissue_definition (wanted.spectra) == tissue_definition (work.settings.spectra);
+    work.tables &= wanted.tables_revision == work.settings.tables_revision
+                   && (wanted.pattern != OCT_TEST_PATTERN_TISSUE
+                       || wanted.seed == work.settings.seed);
+    const bool same = tissue_definition (wanted) == tissue_definition (work.settings);
     work.truth &= same;
-    work.discont |= is_volume (wanted.spectra)
-                    && (!same || wanted.spectra.repeats != work.settings.spectra.repeats);
-    if (steps_differ (wanted.spectra, work.settings.spectra, info))
+    work.discont |=
+        wanted.is_volume () && (!same || wanted.repeats != work.settings.repeats);
+    if (steps_differ (wanted, work.settings, info))
       gst_pad_mark_reconfigure (GST_BASE_SRC_PAD (self));
     work.settings = wanted;
     return true;
   };
   self->settings->update (accept);
-}
-
-static double
-line_seconds (const OctTestSettings &settings, const GstVideoInfo *info)
-{
-  if (settings.line_rate > 0)
-    return 1 / settings.line_rate;
-  return GST_VIDEO_INFO_FPS_N (info) > 0
-             ? double (GST_VIDEO_INFO_FPS_D (info)) / GST_VIDEO_INFO_FPS_N (info)
-                   / GST_VIDEO_INFO_HEIGHT (info)
-             : 0;
 }
 
 /* Returns the duration of a frame in s; 0 for a still frame. */
@@ -412,33 +370,29 @@ static bool
 write_motion (GstOctTestSrc *self, guint64 frames, GError **error)
 {
   TestSrcWork &work = *self->work;
-  const OctTestSettings &settings = work.settings.spectra;
   const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
-  const oct::TissueScan scan = oct::tissue_scan_of (
-      settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info));
   work.motion_frames = frames;
-  return oct::write_motion_truth (settings, scan, frames, frame_seconds (info), error);
+  return oct::write_motion_truth (
+      work.settings, scan_of (work.settings, info), frames, frame_seconds (info), error);
 }
 
 /* Writes the files of `truth-folder` for new tables. */
 static bool
 write_truth (GstOctTestSrc *self, GError **error)
 {
-  const OctTestSettings &settings = self->work->settings.spectra;
+  TestSrcWork &work = *self->work;
+  const OctTestSettings &settings = work.settings;
   const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
   gint buffers = -1;
 
-  if (self->work->truth || settings.truth_folder.empty ())
+  if (work.truth || settings.truth_folder.empty ())
     return true;
-  self->work->truth = true;
+  work.truth = true;
   g_object_get (self, "num-buffers", &buffers, nullptr);
   const guint64 frames = buffers >= 0 ? guint64 (buffers)
-                                      : std::max (self->work->frames,
+                                      : std::max (work.frames,
                                           guint64 (settings.b_scans) * settings.repeats);
-  return oct::write_tissue_truth (settings,
-             oct::tissue_scan_of (
-                 settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info)),
-             error)
+  return oct::write_tissue_truth (settings, scan_of (settings, info), error)
          && write_motion (self, frames, error);
 }
 
@@ -448,24 +402,26 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
   TestSrcWork &work = *self->work;
-  const OctTestSettings &settings = work.settings.spectra;
+  const OctTestSettings &settings = work.settings;
   const GstVideoInfo *info = gst_opencl_src_get_video_info (src);
+  const guint samples = GST_VIDEO_INFO_WIDTH (info), lines = GST_VIDEO_INFO_HEIGHT (info);
 
   update_settings (self, info);
   /* The motion of a volume must not depend on how timestamps are rounded. */
-  const double seconds = is_volume (settings)
+  const double seconds = settings.is_volume ()
                              ? static_cast<double> (number) * frame_seconds (info)
                              : static_cast<double> (time) / GST_SECOND;
-  const OctTestMoment moment = {number, seconds, line_seconds (settings, info)};
+  const double line_seconds =
+      settings.line_rate > 0 ? 1 / settings.line_rate : frame_seconds (info) / lines;
   if (!work.tables
-      && (!work.spectra.configure (
-              settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error)
+      && (!use_pattern (self, settings.pattern, error)
+          || !work.pattern->configure (settings, samples, lines, error)
           || !write_truth (self, error)))
     return FALSE;
   work.tables = true;
   work.frame = number;
   work.frames = std::max (work.frames, number + 1);
-  return work.spectra.enqueue (settings, moment, *frame, error);
+  return work.pattern->enqueue (settings, {number, seconds, line_seconds}, *frame, error);
 }
 
 /* A single B-scan is no volume: elements downstream may group its frames as they want. */
@@ -493,9 +449,9 @@ gst_oct_test_src_fill (GstPushSrc *push, GstBuffer *buffer)
   const GstFlowReturn flow =
       GST_PUSH_SRC_CLASS (gst_oct_test_src_parent_class)->fill (push, buffer);
 
-  if (flow != GST_FLOW_OK || !is_volume (self->work->settings.spectra))
+  if (flow != GST_FLOW_OK || !self->work->settings.is_volume ())
     return flow;
-  describe_scan (self->work->settings.spectra, self->work->frame, buffer);
+  describe_scan (self->work->settings, self->work->frame, buffer);
   if (self->work->discont && self->work->frame > 0)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
   self->work->discont = false;
@@ -509,7 +465,7 @@ complete_truth (GstOctTestSrc *self)
   const TestSrcWork &work = *self->work;
   GError *error = nullptr;
 
-  if (work.settings.spectra.truth_folder.empty () || work.frames <= work.motion_frames)
+  if (work.settings.truth_folder.empty () || work.frames <= work.motion_frames)
     return;
   if (!write_motion (self, work.frames, &error))
     GST_ELEMENT_WARNING (self, RESOURCE, WRITE, ("%s", error->message), (nullptr));
@@ -529,7 +485,7 @@ gst_oct_test_src_close (GstOpenCLSrc *src)
 static void
 gst_oct_test_src_init (GstOctTestSrc *self)
 {
-  self->settings = new opencl::Settings<TestSrcSettings> (self, properties);
+  self->settings = new opencl::Settings<OctTestSettings> (self, properties);
 }
 
 static void
@@ -552,5 +508,4 @@ gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
   src->close = gst_oct_test_src_close;
   src->set_format = gst_oct_test_src_set_format;
   src->fill_frame = gst_oct_test_src_fill_frame;
-  gst_type_mark_as_plugin_api (GST_TYPE_OCT_TEST_SRC_PATTERN, (GstPluginAPIFlags)0);
 }

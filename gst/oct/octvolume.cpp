@@ -166,7 +166,8 @@ outputs_of (GstCaps *inputs, const VolumeSettings &settings, const VolumeExtent 
   return oct::volume_outputs_of (inputs, extent, settings.output ());
 }
 
-/* (transfer full): with any number of depths, and any number of A-lines for volumes */
+/* Returns the input caps for output caps (transfer full). The columns of a projection are
+ * the A-lines of the input. Other sizes are not restricted. */
 static GstCaps *
 inputs_of (GstCaps *outputs)
 {

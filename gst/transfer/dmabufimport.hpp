@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <gst/opencl/opencl-prelude.h>
+
 #include <gst/video/video.h>
 
 /* Returns true if `buffer` is a single dma_buf, whatever its caps. Frames with one

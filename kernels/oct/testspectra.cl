@@ -17,19 +17,18 @@ typedef float8 Layer;
 /* Pattern of mirrors: raw = level S + fringes + noise. Mirrors do not move, so their
  * fringes are a table. */
 __kernel void
-mirrors (
-    __global const float8 *envelope, __global const float8 *fringes, float level, OUTPUT)
+mirrors (__global const Samples *table, __global const float8 *fringes, Output out,
+    __global ushort *data)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
-  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+  if (first_group * GROUP_SAMPLES >= out.samples || line >= out.lines)
     return;
 
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++)
-    values[i] = level * envelope[first_group + i] + fringes[first_group + i];
-  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
-      output);
+    values[i] = out.level * table[first_group + i].envelope + fringes[first_group + i];
+  finish (values, first_group, line, out, data);
 }
 
 float
@@ -58,8 +57,7 @@ backscatter_at (__global const Layer *layers, uint n_layers, float below, float 
   return backscatter * exp (-attenuation);
 }
 
-/* Returns the flow profile: 1 at the centre of the vessel, 0 at its wall and outside.
- * vessel: centre across the frame and below the surface, then both radii. */
+/* Returns the flow profile: 1 at the centre of the vessel, 0 at its wall and outside. */
 float
 inside_vessel (float4 vessel, float below, float across)
 {
@@ -82,180 +80,157 @@ grain (uint index, uint column, uint seed, float speed, uint flow)
   return (float3)(radius * cospi (angle), radius * sinpi (angle), random.z);
 }
 
-/* Visible part of the tissue: x is the first depth cell, y the number of depth cells, z
- * the first A-line, w the number of A-lines. */
-typedef uint4 Box;
-
-/* Scatterers that contribute fringes (bit mask) */
-#define STILL 1u
-#define BLOOD 2u
-
-/* Displacement of blood along the beam: in depth cells with 32 fractional bits, and as
- * the phase of the light in turns */
+/* Numbers that are the same in all frames. Depths are in depth bins, other lengths in
+ * widths of the frame. */
 typedef struct {
-  ulong cells;
-  uint phase;
-} Shift;
+  float4 vessel; /* its centre across the frame and below the surface, then both radii */
+  float cell;    /* depth of a cell, which has one scatterer */
+  float grains;  /* per A-line */
+  float gain;    /* mean fringe amplitude of a grain */
+  uint n_layers, cells, lines;
+} Skin;
 
-/* Computes the scatterers of A-lines. `places` are the lateral positions of the A-lines,
- * in lines. With `advances`, all blood moves along the beam, by `flow_step` and
- * `flow_turns` from A-line to A-line, starting at `flow_start` and `flow_phase`. Without
- * it, `flow` advances the phase of blood. `reversed`: A-lines are acquired from the last
- * to the first. Adjacent A-lines see the same grains, with weights that keep the mean
- * intensity, which results in speckle. Scatterers not of `kinds` have amplitude 0. */
+/* Displacement at the time of a frame. Phases are in turns. With `advances`, all blood
+ * moves along the beam, by `step` and `step_phase` from A-line to A-line, beginning with
+ * `start` and `start_phase`. `start` and `step` are in depth cells with 32 fractional
+ * bits. Without `advances`, `flow` advances the phase of the slowest blood. */
+typedef struct {
+  ulong start, step;
+  uint2 displacement; /* of all tissue, by breathing */
+  uint displacement_phase;
+  uint flow;
+  uint start_phase, step_phase;
+  uint advances;
+  uint reversed; /* A-lines are acquired from the last to the first */
+} Motion;
+
+/* Computes the scatterers of all A-lines, either those in the vessel (`blood`) or the
+ * others. The rest have amplitude 0. `places` are the lateral positions of the A-lines,
+ * in lines. Adjacent A-lines see the same grains, with weights that keep the mean
+ * intensity, which results in speckle. */
 __kernel void
-tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
-    float4 vessel, uint kinds, uint flow, uint2 displacement, uint displacement_phase,
-    float gain, uint seed, uint lines, __global const float *places, uint advances,
-    ulong flow_start, ulong flow_step, uint flow_phase, uint flow_turns, uint reversed,
-    Box box, __global Scatterer *scatterers)
+skin_scatterers (__global const Layer *layers, __global const float *places, Skin skin,
+    Motion motion, uint seed, uint blood, __global Scatterer *scatterers)
 {
-  const uint column = get_global_id (0);
-  const uint row = get_global_id (1);
-  if (column >= box.y || row >= box.w)
+  const uint index = get_global_id (0);
+  const uint line = get_global_id (1);
+  if (index >= skin.cells || line >= skin.lines)
     return;
 
-  const uint index = box.x + column;
-  const uint line = box.z + row;
-  __global Scatterer *scatterer = scatterers + (size_t)row * box.y + column;
-  const float lateral = places[line];
-  const float across = (lateral + 0.5f) / lines;
-  const float speed = 8.0f * inside_vessel (vessel, (index + 0.5f) * cell, across);
-  if (!(kinds & (speed > 0.0f ? BLOOD : STILL))) {
-    *scatterer = 0;
+  scatterers += (size_t)line * skin.cells + index;
+  const float across = (places[line] + 0.5f) / skin.lines;
+  const float speed =
+      8.0f * inside_vessel (skin.vessel, (index + 0.5f) * skin.cell, across);
+  if (blood != (speed > 0.0f)) {
+    *scatterers = 0;
     return;
   }
 
-  const bool moves = advances && speed > 0.0f;
-  const uint time = reversed ? lines - 1 - line : line;
-  const Shift shift = {moves ? flow_start + time * flow_step : 0,
-      moves ? flow_phase + time * flow_turns : 0};
-  const float place = lateral * grains;
+  const bool moves = motion.advances && blood;
+  const uint time = motion.reversed ? skin.lines - 1 - line : line;
+  const ulong shift = moves ? motion.start + time * motion.step : 0;
+  const uint shift_phase = moves ? motion.start_phase + time * motion.step_phase : 0;
+  const float place = places[line] * skin.grains;
   const uint left = convert_uint_rtz (place);
   const float between = place - left;
   /* Index of the grain of blood that has moved to this cell */
-  const uint grain_index = index - (uint)(shift.cells >> 32);
-  const float3 a = grain (grain_index, left, seed, speed, flow);
-  const float3 b = grain (grain_index, left + 1, seed, speed, flow);
+  const uint grain_index = index - (uint)(shift >> 32);
+  const float3 a = grain (grain_index, left, seed, speed, motion.flow);
+  const float3 b = grain (grain_index, left + 1, seed, speed, motion.flow);
   const float2 field = cospi (0.5f * between) * a.xy + sinpi (0.5f * between) * b.xy;
 
-  const float advance = moves ? (uint)shift.cells * 0x1p-32f : 0.0f;
-  const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between) + advance) * cell;
+  const float advance = moves ? (uint)shift * 0x1p-32f : 0.0f;
+  const float below =
+      (index + 0.25f + 0.5f * mix (a.z, b.z, between) + advance) * skin.cell;
   const float surface = layer_begins (layers[0], across);
   const float depth = surface + below;
   /* Removes the phase of the surface at the middle of the spectrum, so that a sloping
    * surface does not look like flow. */
-  const float half_turns = advances ? 0.5f * surface : 0.0f;
+  const float half_turns = motion.advances ? 0.5f * surface : 0.0f;
   const uint level = convert_uint_sat ((half_turns - floor (half_turns)) * 0x1p32f);
-  const float blood = speed > 0.0f ? 0.25f : 1.0f;
-  const float amplitude =
-      gain * blood * backscatter_at (layers, n_layers, below, across) * length (field);
+  const float amplitude = skin.gain * (blood ? 0.25f : 1.0f)
+                          * backscatter_at (layers, skin.n_layers, below, across)
+                          * length (field);
   const int phase = convert_int_sat (atan2pi (field.y, field.x) * 0x1p31f);
   const float whole = floor (depth);
   const uint rest = convert_uint_sat ((depth - whole) * 0x1p32f);
-  const uint moved = rest + displacement.y;
-  *scatterer =
-      (Scatterer)(convert_uint (whole) + displacement.x + (moved < rest ? 1u : 0u), moved,
-          as_uint (phase) + displacement_phase + shift.phase - level,
-          as_uint (amplitude));
+  const uint moved = rest + motion.displacement.y;
+  const uint carry = moved < rest ? 1 : 0;
+  *scatterers = (Scatterer)(convert_uint (whole) + motion.displacement.x + carry, moved,
+      as_uint (phase) + motion.displacement_phase + shift_phase - level,
+      as_uint (amplitude));
 }
 
-/* Computes the static part of the tissue, which breathing moves as a whole. It is the sum
- * over scatterers of a exp (i phase), as a plane of real and one of imaginary parts. Each
- * work-item computes one group. */
+/* Computes the static part of the tissue, which breathing moves as a whole: the sum over
+ * scatterers of a exp (i phase). */
 __kernel void
-still_tissue (__global const uint8 *position, __global const Scatterer *scatterers,
-    Box box, uint groups, __global float8 *real, __global float8 *imaginary)
+skin_still (__global const Samples *table, __global const Scatterer *scatterers,
+    Skin skin, uint groups, __global Field *still)
 {
   const uint group = get_global_id (0);
-  const uint row = get_global_id (1);
-  if (group >= groups || row >= box.w)
+  const uint line = get_global_id (1);
+  if (group >= groups || line >= skin.lines)
     return;
 
-  const uint8 at = position[group];
-  float8 x = 0.0f;
-  float8 y = 0.0f;
-  for (uint i = 0; i < box.y; i++) {
-    const Scatterer scatterer = scatterers[(size_t)row * box.y + i];
-    const uint8 turns = turns_of_depth (scatterer.xy, at) + scatterer.z;
+  const uint8 at = table[group].position;
+  Field sum = {0.0f, 0.0f};
+  for (uint i = 0; i < skin.cells; i++) {
+    const Scatterer scatterer = scatterers[(size_t)line * skin.cells + i];
+    const Field turn = phase_factor (turns_of_depth (scatterer.xy, at) + scatterer.z);
     const float amplitude = as_float (scatterer.w);
-    x += amplitude * cosine_of_turns (turns);
-    y += amplitude * cosine_of_turns (turns - 0x40000000u);
+    sum.x += amplitude * turn.x;
+    sum.y += amplitude * turn.y;
   }
-  const size_t place = (size_t)(box.z + row) * groups + group;
-  real[place] = x;
-  imaginary[place] = y;
+  still[(size_t)line * groups + group] = sum;
 }
 
-/* Computes the phase factor of breathing and dispersion for each sample, times the
- * spectrum of the light source. Each work-item computes one group. */
-__kernel void
-phase_factor (__global const uint8 *position, __global const uint8 *dispersion,
-    __global const float8 *envelope, uint2 displacement, uint displacement_phase,
-    uint groups, __global float8 *real, __global float8 *imaginary)
+/* Returns the first depth cell of an A-line that may have blood, and the cell after the
+ * last. Further cells have scatterers of amplitude 0. */
+uint2
+cells_of_vessel (Skin skin, float across)
 {
-  const uint group = get_global_id (0);
-  if (group >= groups)
-    return;
-  const uint8 turns = turns_of_depth (displacement, position[group]) + dispersion[group]
-                      + displacement_phase;
-  const float8 light = envelope[group];
-  real[group] = light * cosine_of_turns (turns);
-  imaginary[group] = light * cosine_of_turns (turns - 0x40000000u);
-}
-
-/* Returns the sum of a cos (phase) over the scatterers of an A-line. `dispersion_turns`
- * is the phase of the dispersion. */
-float8
-sum_of_fringes (
-    __global const Scatterer *scatterers, uint count, uint8 at, uint8 dispersion_turns)
-{
-  float8 sum = 0.0f;
-  for (uint i = 0; i < count; i++) {
-    const Scatterer scatterer = scatterers[i];
-    const uint8 turns =
-        turns_of_depth (scatterer.xy, at) + dispersion_turns + scatterer.z;
-    sum += as_float (scatterer.w) * cosine_of_turns (turns);
-  }
-  return sum;
+  const float away = (across - skin.vessel.x) / (1.0001f * skin.vessel.z);
+  const float chord = skin.vessel.w * sqrt (max (0.0f, 1.0f - away * away));
+  const float2 ends = (float2)(skin.vessel.y - chord, skin.vessel.y + chord) / skin.cell;
+  return fabs (away) < 1.0f
+             ? min (convert_uint2_sat (ends + (float2)(-1.0f, 2.0f)), skin.cells)
+             : 0;
 }
 
 /* Pattern of layers: raw = level S (1 + static fringes + moving fringes) + noise. See
  * Drexler and Fujimoto, Optical Coherence Tomography: Technology and Applications,
- * chapter 2. Interference between scatterers is left out. Moving scatterers are in `box`.
- * `reach` is the first cell and the number of cells of each A-line. Without
- * `keeps_still`, all scatterers count as moving. `reversed`: A-lines are acquired from
- * the last to the first. */
+ * chapter 2. Interference between scatterers is left out. Breathing and dispersion turn
+ * the phase of the static fringes. */
 __kernel void
-layers_of_tissue (__global const uint8 *position, __global const uint8 *dispersion,
-    __global const float8 *envelope, __global const float8 *factor_real,
-    __global const float8 *factor_imaginary, uint keeps_still,
-    __global const float8 *real, __global const float8 *imaginary, uint groups, Box box,
-    __global const uint2 *reach, __global const Scatterer *scatterers, uint reversed,
-    float level, OUTPUT)
+skin_spectra (__global const Samples *table, __global const float *places, Skin skin,
+    Motion motion, __global const Field *still, uint groups,
+    __global const Scatterer *scatterers, Output out, __global ushort *data)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
-  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+  if (first_group * GROUP_SAMPLES >= out.samples || line >= out.lines)
     return;
 
-  const uint spatial_line = reversed ? lines - 1 - line : line;
-  const uint row = spatial_line - box.z;
-  const uint2 moving = row < box.w ? reach[row] : (uint2)(0, 0);
-  __global const Scatterer *first = scatterers + (size_t)row * box.y + moving.x;
+  const uint place = spatial_line (line, out);
+  const uint2 cells = cells_of_vessel (skin, (places[place] + 0.5f) / skin.lines);
+  scatterers += (size_t)place * skin.cells;
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
-    const uint group = first_group + i;
-    const size_t place = (size_t)spatial_line * groups + group;
-    float8 value = envelope[group];
-    if (moving.y > 0)
-      value +=
-          value * sum_of_fringes (first, moving.y, position[group], dispersion[group]);
-    if (keeps_still)
-      value +=
-          factor_real[group] * real[place] - factor_imaginary[group] * imaginary[place];
-    values[i] = level * value;
+    const Samples at = table[first_group + i];
+    const Field field = still[(size_t)place * groups + first_group + i];
+    float8 sum = 0.0f;
+    for (uint cell = cells.x; cell < cells.y; cell++) {
+      const Scatterer scatterer = scatterers[cell];
+      const uint8 turns =
+          turns_of_depth (scatterer.xy, at.position) + at.dispersion + scatterer.z;
+      sum += as_float (scatterer.w) * cosine_of_turns (turns);
+    }
+    const Field turn = phase_factor (turns_of_depth (motion.displacement, at.position)
+                                     + at.dispersion + motion.displacement_phase);
+    const float8 light = at.envelope;
+    float8 value = light + light * sum;
+    value += (light * turn.x) * field.x - (light * turn.y) * field.y;
+    values[i] = out.level * value;
   }
-  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
-      output);
+  finish (values, first_group, line, out, data);
 }

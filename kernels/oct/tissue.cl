@@ -99,40 +99,59 @@ noise_of_words (uint real, uint imaginary)
   return (convert_float2 (sums) - 510.0f) * 0.0047842f;
 }
 
+/* Displacement along the beam in depth bins, fixed and floating point, and the phase of
+ * the light at it */
+typedef struct {
+  uint2 depth; /* whole bins, and 2^-32 */
+  uint phase;
+  float bins;
+} Displacement;
+
+/* Where a B-scan lies among the nodes. Lengths are in distances of nodes. */
+typedef struct {
+  float4 weights;     /* of the three rows */
+  float4 loss;        /* see loss_at_depth() */
+  Displacement moved; /* of all A-lines */
+  float shift;        /* of the B-scan along its A-lines */
+  int first, row;     /* first node of the three rows */
+  uint nodes;         /* of a row */
+  uint columns;       /* index of the first node in tables of columns */
+  uint cells;         /* of an A-line: half of its samples */
+  uint pitch;         /* distance between A-lines in memory, a multiple of BLOCK */
+  uint lines;
+  uint displacements; /* index of the first A-line in the table of displacements */
+  uint seed;
+} Place;
+
 /* Computes the cells of the three rows of nodes of a B-scan. A work-item computes two
- * cells of a node. `columns` is the first column of the rows in `boundaries` and
- * `chords`. `corner` is the node of the first column. The intensity of a cell is the
- * light that its depth takes away: the integral of mu exp (-2 mu z) over it. */
+ * cells of a node. The intensity of a cell is the light that its depth takes away: the
+ * integral of mu exp (-2 mu z) over it. */
 __kernel void
 tissue_nodes (__global const float *boundaries, __global const Chord *chords,
-    uint columns, Tissue tissue, int2 corner, uint nodes, uint cells, uint pitch,
-    uint seed, __global float4 *still, __global float4 *flow)
+    Tissue tissue, Place place, __global float4 *still, __global float4 *flow)
 {
   const uint pair = get_global_id (0);
   const uint node = get_global_id (1);
-  if (2 * pair >= pitch || node >= 3 * nodes)
+  if (2 * pair >= place.pitch || node >= 3 * place.nodes)
     return;
 
-  __global const float *column_boundaries =
-      boundaries + (size_t)(columns + node) * LAYERS;
-  __global const Chord *column_chords = chords + (size_t)(columns + node) * CHORDS;
-  uint bits[4] = {
-      pair, as_uint (corner.x) + node % nodes, as_uint (corner.y) + node / nodes, 0};
-  philox (bits, (uint2)(seed, STILL_STREAM));
+  boundaries += (size_t)(place.columns + node) * LAYERS;
+  chords += (size_t)(place.columns + node) * CHORDS;
+  uint bits[4] = {pair, as_uint (place.first) + node % place.nodes,
+      as_uint (place.row) + node / place.nodes, 0};
+  philox (bits, (uint2)(place.seed, STILL_STREAM));
   float2 fields[2];
-  const size_t to = (size_t)node * (pitch / 2) + pair;
+  const size_t to = (size_t)node * (place.pitch / 2) + pair;
 
-  float above =
-      optical_depth (column_boundaries, column_chords, &tissue, 2.0f * pair - 0.5f);
+  float above = optical_depth (boundaries, chords, &tissue, 2.0f * pair - 0.5f);
   for (uint i = 0; i < 2; i++) {
     const float bin = 2 * pair + i;
-    const float below =
-        optical_depth (column_boundaries, column_chords, &tissue, bin + 0.5f);
+    const float below = optical_depth (boundaries, chords, &tissue, bin + 0.5f);
     const float lost = 2.0f * (below - above);
     const float intensity =
-        bin < cells ? tissue.gain * exp (-2.0f * above) * -expm1 (-lost) : 0.0f;
+        bin < place.cells ? tissue.gain * exp (-2.0f * above) * -expm1 (-lost) : 0.0f;
     above = below;
-    float4 moving = flow_in_cell (column_chords, &tissue, bin);
+    float4 moving = flow_in_cell (chords, &tissue, bin);
     fields[i] = sqrt (intensity * max (0.0f, 1.0f - moving.x))
                 * noise_of_words (bits[2 * i], bits[2 * i + 1]);
     moving.x = sqrt (intensity * moving.x);
@@ -140,18 +159,6 @@ tissue_nodes (__global const float *boundaries, __global const Chord *chords,
   }
   still[to] = (float4)(fields[0], fields[1]);
 }
-
-/* Where a B-scan lies among the nodes. Lengths are in distances of nodes. */
-typedef struct {
-  float4 weights; /* of the three rows */
-  float4 loss;    /* see loss_at_depth() */
-  float shift;    /* of the B-scan along its A-lines */
-  float moved;    /* displacement of all A-lines, in depth bins */
-  int first;      /* node of the first column */
-  uint nodes;     /* of a row */
-  uint cells;     /* of an A-line: half of its samples */
-  uint pitch;     /* distance between A-lines in memory, a multiple of BLOCK */
-} Place;
 
 /* Weights of three neighbouring nodes, whose squares add up to 1. The amplitude of the
  * resolution is a squared cosine, 1.5 nodes wide at half maximum. */
@@ -175,60 +182,71 @@ loss_at_depth (float4 loss, float depth)
   return pixel * exp (-loss.y * depth * depth) * rsqrt (1.0f + away * away);
 }
 
-/* Returns the first of three columns around an A-line, and their weights. */
-uint
-columns_of_line (Place place, float lateral, float4 *weights)
+/* The nine nodes around an A-line */
+typedef struct {
+  uint left;        /* first column of each row */
+  float weights[9]; /* row by row */
+} Nodes;
+
+Nodes
+nodes_of_line (Place place, float lateral)
 {
   const float at = lateral + place.shift;
   const float centre = rint (at);
-  *weights = weights_at (at - centre);
-  return convert_int (centre) - 1 - place.first;
+  const float4 across = weights_at (at - centre);
+  const float columns[3] = {across.x, across.y, across.z};
+  const float rows[3] = {place.weights.x, place.weights.y, place.weights.z};
+  Nodes nodes;
+  nodes.left = convert_int (centre) - 1 - place.first;
+  for (uint i = 0; i < 9; i++)
+    nodes.weights[i] = rows[i / 3] * columns[i % 3];
+  return nodes;
+}
+
+/* Returns the index of one of the nine nodes among those of the three rows. */
+uint
+node_index (Place place, Nodes nodes, uint i)
+{
+  return i / 3 * place.nodes + nodes.left + i % 3;
 }
 
 float
-loss_of_cell (Place place, uint4 displacement, uint cell)
+loss_of_cell (Place place, Displacement displacement, uint cell)
 {
-  const float bin = cell + as_float (displacement.w) + place.moved;
+  const float bin = cell + displacement.bins + place.moved.bins;
   return loss_at_depth (place.loss, bin / place.cells);
 }
 
 /* Computes the static cells of A-lines. `laterals` are the positions of the A-lines. */
 __kernel void
 tissue_cells (__global const float2 *still, __global const float *laterals,
-    __global const uint4 *displacements, uint first_displacement, Place place, uint lines,
-    __global float2 *cells)
+    __global const Displacement *displacements, Place place, __global float2 *cells)
 {
   const uint cell = get_global_id (0);
   const uint line = get_global_id (1);
-  if (cell >= place.pitch || line >= lines)
+  if (cell >= place.pitch || line >= place.lines)
     return;
 
   float2 sum = 0.0f;
   if (cell < place.cells) {
-    float4 across;
-    const uint left = columns_of_line (place, laterals[line], &across);
-    const float columns[3] = {across.x, across.y, across.z};
-    const float rows[3] = {place.weights.x, place.weights.y, place.weights.z};
-    for (uint row = 0; row < 3; row++) {
-      for (uint i = 0; i < 3; i++)
-        sum += rows[row] * columns[i]
-               * still[(size_t)(row * place.nodes + left + i) * place.pitch + cell];
-    }
-    sum *= loss_of_cell (place, displacements[first_displacement + line], cell);
+    const Nodes nodes = nodes_of_line (place, laterals[line]);
+    for (uint i = 0; i < 9; i++)
+      sum += nodes.weights[i]
+             * still[(size_t)node_index (place, nodes, i) * place.pitch + cell];
+    sum *= loss_of_cell (place, displacements[place.displacements + line], cell);
   }
   cells[(size_t)line * place.pitch + cell] = sum;
 }
 
-/* Returns the first cell of an A-line that may flow. */
+/* Returns the first block of cells of an A-line that may flow. */
 uint
-first_flow (Place place, __global const Chord *chords, uint columns, uint left)
+first_flow (Place place, __global const Chord *chords, Nodes nodes)
 {
   float first = place.cells;
-  for (uint row = 0; row < 3; row++) {
-    for (uint i = 0; i < 3; i++)
-      first = min (first, chords[(columns + row * place.nodes + left + i) * CHORDS].s0);
-  }
-  return convert_uint_sat (first - 0.5f);
+  for (uint i = 0; i < 9; i++)
+    first =
+        min (first, chords[(place.columns + node_index (place, nodes, i)) * CHORDS].s0);
+  return convert_uint_sat (first - 0.5f) / BLOCK;
 }
 
 /* Time in units of 2^-32 s */
@@ -267,44 +285,34 @@ flowing_field (uint cell, uint column, uint row, float4 flow, ulong time, uint s
 
 /* Computes the flowing cells of A-lines, from the block that has the first one on. */
 __kernel void
-tissue_flow (__global const float4 *flow, __global const Chord *chords, uint columns,
-    __global const float *laterals, __global const uint4 *displacements,
-    uint first_displacement, Place place, int row, Clock clock, uint seed, uint lines,
-    __global float2 *cells)
+tissue_flow (__global const float4 *flow, __global const Chord *chords,
+    __global const float *laterals, __global const Displacement *displacements,
+    Place place, Clock clock, __global float2 *cells)
 {
   const uint cell = get_global_id (0);
   const uint line = get_global_id (1);
-  if (cell >= place.pitch || line >= lines)
+  if (cell >= place.pitch || line >= place.lines)
     return;
-  float4 across;
-  const uint left = columns_of_line (place, laterals[line], &across);
-  if (cell / BLOCK < first_flow (place, chords, columns, left) / BLOCK)
+  const Nodes nodes = nodes_of_line (place, laterals[line]);
+  if (cell / BLOCK < first_flow (place, chords, nodes))
     return;
 
-  const uint number = clock.reversed ? lines - 1 - line : line;
+  const uint number = clock.reversed ? place.lines - 1 - line : line;
   const ulong time = clock.frame + number * clock.line;
   float2 sum = 0.0f;
   if (cell < place.cells) {
-    const float weights[3] = {across.x, across.y, across.z};
-    const float rows[3] = {place.weights.x, place.weights.y, place.weights.z};
     for (uint i = 0; i < 9; i++) {
-      const uint column = left + i % 3;
       const float4 moving =
-          flow[(size_t)(i / 3 * place.nodes + column) * place.pitch + cell];
+          flow[(size_t)node_index (place, nodes, i) * place.pitch + cell];
       if (moving.x > 0.0f)
-        sum += rows[i / 3] * weights[i % 3] * moving.x
-               * flowing_field (cell, as_uint (place.first) + column,
-                   as_uint (row) + i / 3, moving, time, seed);
+        sum += nodes.weights[i] * moving.x
+               * flowing_field (cell, as_uint (place.first) + nodes.left + i % 3,
+                   as_uint (place.row) + i / 3, moving, time, place.seed);
     }
-    sum *= loss_of_cell (place, displacements[first_displacement + line], cell);
+    sum *= loss_of_cell (place, displacements[place.displacements + line], cell);
   }
   cells[(size_t)line * place.pitch + cell] = sum;
 }
-
-/* Complex numbers of a group of samples */
-typedef struct {
-  float8 x, y;
-} Field;
 
 /* Returns the sum of a_b w^b over the cells of a block, by Horner's rule for the even and
  * the odd powers. */
@@ -328,13 +336,6 @@ sum_of_block (__global const float2 *cells, Field w, Field square)
   return even;
 }
 
-Field
-phase_factor (uint8 turns)
-{
-  const Field factor = {cosine_of_turns (turns), cosine_of_turns (turns - 0x40000000u)};
-  return factor;
-}
-
 /* Returns the field of all cells of an A-line, from `block` on, at the samples of a group:
  * the sum of a_b exp (2 pi i b m / N). Each block begins with an exact phase. */
 Field
@@ -354,85 +355,72 @@ field_of_cells (__global const float2 *cells, uint block, uint blocks, uint8 at)
 
 /* Computes the field of the static cells of A-lines. */
 __kernel void
-tissue_still_spectra (__global const uint8 *position, __global const float2 *cells,
-    uint lines, uint pitch, uint groups, __global float8 *real,
-    __global float8 *imaginary)
+tissue_still_spectra (__global const Samples *table, __global const float2 *cells,
+    Place place, uint groups, __global Field *still)
 {
   const uint group = get_global_id (0);
   const uint line = get_global_id (1);
-  if (group >= groups || line >= lines)
+  if (group >= groups || line >= place.lines)
     return;
-  const Field field =
-      field_of_cells (cells + (size_t)line * pitch, 0, pitch / BLOCK, position[group]);
-  const size_t to = (size_t)line * groups + group;
-  real[to] = field.x;
-  imaginary[to] = field.y;
+  still[(size_t)line * groups + group] = field_of_cells (
+      cells + (size_t)line * place.pitch, 0, place.pitch / BLOCK, table[group].position);
 }
 
 /* Pattern of tissue: raw = level S (1 + fringes of all cells) + noise. The displacement
- * of an A-line and that of all of them (`moved`) turn the phase of its field. */
+ * of an A-line and that of all of them turn the phase of its field. */
 __kernel void
-tissue_spectra (__global const uint8 *position, __global const uint8 *dispersion,
-    __global const float8 *envelope, __global const float8 *real,
-    __global const float8 *imaginary, uint groups, __global const float2 *cells,
-    __global const Chord *chords, uint columns, __global const float *laterals,
-    __global const uint4 *displacements, uint first_displacement, uint4 moved,
-    Place place, uint reversed, float level, OUTPUT)
+tissue_spectra (__global const Samples *table, __global const Field *still, uint groups,
+    __global const float2 *cells, __global const Chord *chords,
+    __global const float *laterals, __global const Displacement *displacements,
+    Place place, Output out, __global ushort *data)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
-  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+  if (first_group * GROUP_SAMPLES >= out.samples || line >= out.lines)
     return;
 
-  const uint spatial_line = reversed ? lines - 1 - line : line;
-  float4 across;
-  const uint left = columns_of_line (place, laterals[spatial_line], &across);
-  const uint first = first_flow (place, chords, columns, left) / BLOCK;
-  const uint4 displaced = displacements[first_displacement + spatial_line];
-  const uint fraction = displaced.y + moved.y;
-  const uint2 depth =
-      (uint2)(displaced.x + moved.x + (fraction < moved.y ? 1u : 0u), fraction);
+  const uint column = spatial_line (line, out);
+  const uint first = first_flow (place, chords, nodes_of_line (place, laterals[column]));
+  const Displacement displaced = displacements[place.displacements + column];
+  const uint fraction = displaced.depth.y + place.moved.depth.y;
+  const uint carry = fraction < displaced.depth.y ? 1 : 0;
+  const uint2 depth = (uint2)(displaced.depth.x + place.moved.depth.x + carry, fraction);
+  cells += (size_t)column * place.pitch;
+  still += (size_t)column * groups;
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
-    const uint group = first_group + i;
-    const uint8 at = position[group];
-    const size_t from = (size_t)spatial_line * groups + group;
-    const Field flowing = field_of_cells (
-        cells + (size_t)spatial_line * place.pitch, first, place.pitch / BLOCK, at);
-    const Field turn = phase_factor (
-        turns_of_depth (depth, at) + displaced.z + moved.z + dispersion[group]);
-    values[i] = level * envelope[group]
-                * (1.0f + (real[from] + flowing.x) * turn.x
-                    - (imaginary[from] + flowing.y) * turn.y);
+    const Samples at = table[first_group + i];
+    const Field field = still[first_group + i];
+    const Field flowing = field_of_cells (cells, first, place.pitch / BLOCK, at.position);
+    const Field turn = phase_factor (turns_of_depth (depth, at.position) + displaced.phase
+                                     + place.moved.phase + at.dispersion);
+    values[i] =
+        out.level * at.envelope
+        * (1.0f + (field.x + flowing.x) * turn.x - (field.y + flowing.y) * turn.y);
   }
-  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
-      output);
+  finish (values, first_group, line, out, data);
 }
 
-/* Pattern of a flat surface: raw = S (level + fringe) + noise. The displacements include
- * the depth of the surface. */
+/* Pattern of a flat surface: raw = S (level + fringe) + noise. The displacements, of
+ * which the first is `first`, include the depth of the surface. */
 __kernel void
-flat_surface (__global const uint8 *position, __global const uint8 *dispersion,
-    __global const float8 *envelope, __global const uint4 *displacements,
-    uint first_displacement, float4 loss, float amplitude, uint reversed, float level,
-    OUTPUT)
+flat_surface (__global const Samples *table, __global const Displacement *displacements,
+    uint first, float4 loss, float amplitude, Output out, __global ushort *data)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
-  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+  if (first_group * GROUP_SAMPLES >= out.samples || line >= out.lines)
     return;
 
-  const uint spatial_line = reversed ? lines - 1 - line : line;
-  const uint4 displaced = displacements[first_displacement + spatial_line];
+  const Displacement displaced = displacements[first + spatial_line (line, out)];
   const float seen =
-      amplitude * loss_at_depth (loss, 2.0f * as_float (displaced.w) / samples);
+      amplitude * loss_at_depth (loss, 2.0f * displaced.bins / out.samples);
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
-    const uint group = first_group + i;
+    const Samples at = table[first_group + i];
     const uint8 turns =
-        turns_of_depth (displaced.xy, position[group]) + displaced.z + dispersion[group];
-    values[i] = envelope[group] * (level + seen * cosine_of_turns (turns));
+        turns_of_depth (displaced.depth, at.position) + displaced.phase + at.dispersion;
+    values[i] = at.envelope * (out.level + seen * cosine_of_turns (turns));
   }
-  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
-      output);
+  finish (values, first_group, line, out, data);
 }

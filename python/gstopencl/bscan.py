@@ -2,16 +2,12 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import errno
 import os
 import pathlib
-import secrets
-import shutil
 import signal
 import sys
 
-from .launch import Value, build, printed
-from .view.arguments import Refused, fault_of
+from .launch import Value, printed
 from .view.octoptions import (FILE, GIVE_ONE, add_calibration, add_file, add_range, parser_of,
                               read)
 from .view.octpipeline import calibration_of_phantom, check_size, recording, suffix_of
@@ -58,63 +54,27 @@ def words_of(options):
             "! opencldownload ! videoconvert ! pngenc snapshot=true !"]
 
 
-def play(words):
-    """Returns the picture as bytes, and prints warnings. Raises Refused."""
-    from .calibration import MISSING, Gst, is_missing
+def picture_of(words):
+    """Returns the picture as bytes, which are none without a whole frame. Raises ValueError."""
+    from .calibration import MISSING, is_missing  # these need GStreamer
     from .frames import start_gstreamer
-    from gi.repository import GLib
+    from .play import played
 
     start_gstreamer()
-    try:
-        pipeline = build([*words, "fakesink name=picture sync=false"], Gst.parse_launch)
-    except (ValueError, GLib.Error) as error:
-        raise Refused(getattr(error, "message", error)) from None
-    pipeline.set_state(Gst.State.PLAYING)
-    try:
-        follow(pipeline.get_bus(), Gst.MessageType)
+    with played([*words, "fakesink name=picture sync=false"], PROGRAM) as (pipeline, _):
         if is_missing(pipeline.get_by_name("interp")):
-            say(f"{MISSING}: {GIVE_ONE}")
+            print(f"{PROGRAM}: {MISSING}: {GIVE_ONE}", file=sys.stderr)
         sample = pipeline.get_by_name("picture").get_property("last-sample")
-    finally:
-        pipeline.set_state(Gst.State.NULL)
-    if not sample:
-        raise Refused("not one whole frame")
-    return sample.get_buffer().extract_dup(0, sample.get_buffer().get_size())
-
-
-def follow(bus, kinds):
-    """Waits for the end, and prints what elements say. Raises Refused for an error."""
-    while True:
-        message = bus.timed_pop_filtered(
-            2**64 - 1, kinds.ERROR | kinds.WARNING | kinds.INFO | kinds.EOS)
-        if message.type == kinds.EOS:
-            return
-        if message.type == kinds.ERROR:
-            raise Refused(message.parse_error()[0].message)
-        parse = message.parse_warning if message.type == kinds.WARNING else message.parse_info
-        say(parse()[0].message)
-
-
-def say(text):
-    print(f"{PROGRAM}: {text}", file=sys.stderr)
+    buffer = sample and sample.get_buffer()
+    return buffer.extract_dup(0, buffer.get_size()) if buffer else b""
 
 
 def write(path, picture):
-    """Writes a file that replaces the last one when it is whole. Links are followed, and a file
-    that exists keeps its mode. Raises Refused."""
-    target = pathlib.Path(path).resolve()
-    unfinished = target.with_name(f".{secrets.token_hex(8)}.png")
-    try:
-        if target.exists() and fault_of(target):
-            raise OSError(errno.EINVAL, fault_of(target))
-        unfinished.write_bytes(picture)
-        if target.exists():
-            shutil.copymode(target, unfinished)
-        os.replace(unfinished, target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise Refused(f"--output {path}: {error.strerror}") from None
-    print(target)
+    """Writes a file that replaces the last one when it is whole. Raises ValueError."""
+    from .play import written
+
+    with written(PROGRAM, "output", path) as unfinished:
+        pathlib.Path(unfinished).write_bytes(picture)
 
 
 def main(words):
@@ -133,8 +93,8 @@ def main(words):
         print(f"B-scan of {options.file or 'the tissue that octtestsrc makes'}", file=sys.stderr)
         if options.verbose:
             print(f"gst-launch-1.0 {shown}", file=sys.stderr)
-        write(options.output, play(words))
-    except Refused as refused:
+        write(options.output, picture_of(words))
+    except ValueError as refused:
         sys.exit(f"{PROGRAM}: {refused}")
 
 

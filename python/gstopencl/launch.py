@@ -50,7 +50,7 @@ def build(parts, parse):
             try:
                 write_text(element, element.find_property(word.property), word.text)
             except ValueError as error:
-                raise ValueError(f"{word.property}: {error}") from None
+                raise ValueError(f"{word.property} {error}") from None
         elif word.startswith("name="):
             element = made.get_by_name(word.partition("=")[2])
     return made

@@ -7,6 +7,8 @@
 #include "octchain.hpp"
 #include "session.hpp"
 
+#include <gst/opencl/opencl-prelude.h>
+
 namespace bench {
 /* The OCT chain on two CPU threads with FFTW */
 void measure_fftw_chain (const OctFrame &frame, const Buffer &spectra, bool dispersion,

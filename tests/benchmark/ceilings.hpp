@@ -10,6 +10,8 @@
 #include "result.hpp"
 #include "statistics.hpp"
 
+#include <gst/opencl/opencl-prelude.h>
+
 namespace bench {
 /* Bandwidths in bytes per second */
 struct Ceilings {

@@ -13,6 +13,8 @@
 #include "run.hpp"
 #include "table.hpp"
 
+#include <gst/opencl/opencl-prelude.h>
+
 #include <functional>
 
 namespace bench {

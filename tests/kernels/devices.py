@@ -467,7 +467,7 @@ class Case(sweep.Way):
         pipeline = pipeline.replace("WIDTH", str(size[0])).replace("HEIGHT", str(size[1])) \
             .replace("PACKED", str(size[1] * packed_line(size[0])))
         super().__init__(options.program, f"{name} {size[0]}x{size[1]}", pipeline, options.files,
-                         {"GST_OPENCL_KEEP_TISSUE": str(size[1] % 2), **options.environment})
+                         dict(options.environment))
 
     def run_plainly(self):
         """Returns the fault on the unchanged device, or None, and keeps the correct bytes."""

@@ -87,8 +87,8 @@ without_mean (const std::vector<guint16> &spectra, guint samples)
   return differences;
 }
 
-/* Returns the position of wavenumber m, of evenly spaced ones, among samples that are
- * evenly spaced in wavelength. */
+/* Converts an index on a grid of even wavenumbers to a position on the grid of samples,
+ * which are even in wavelength. */
 double
 sample_of_wavenumber (guint m, guint samples)
 {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 namespace oct {
 namespace {
@@ -35,7 +34,6 @@ constexpr guint epithelium = 6;          /* the depths of the others follow from
 constexpr double epithelium_depth = 625; /* µm from zero delay */
 constexpr double whole_undulation = 35;  /* amplitude, µm */
 constexpr double pit_radius = 330;       /* standard deviation, µm */
-constexpr double blood = 7;              /* attenuation, 1/mm */
 
 /* The model is stretched to the depth range of the spectrometer, within limits. */
 constexpr double range_of_model = 1280; /* µm */
@@ -65,10 +63,65 @@ uniform_number (guint64 n)
 }
 } // namespace
 
-const ColumnChord *
+TissueScan
+tissue_scan_of (const OctTestSettings &settings, guint samples, guint lines)
+{
+  const double first = 2 * G_PI / settings.wavelength_min;
+  const double last = 2 * G_PI / settings.wavelength_max;
+  const double step = std::abs (last - first) / (samples - 1);
+  TissueScan scan;
+  scan.lines = lines;
+  scan.b_scans = settings.b_scans;
+  scan.depths = samples / 2;
+  scan.depth_step = G_PI / (samples * step) / 1000 / settings.refractive_index;
+  scan.line_step =
+      settings.line_step > 0 ? settings.line_step : tissue_width / std::max (1u, lines);
+  scan.b_scan_step = settings.b_scan_step;
+  if (settings.b_scan_step == 0)
+    scan.b_scan_step =
+        settings.b_scans > 1 ? tissue_width / settings.b_scans : scan.line_step;
+  return scan;
+}
+
+double
+tissue_columns (const OctTestSettings &settings, const TissueScan &scan)
+{
+  const double margin = 2 * largest_motion (settings.motion) + 4 * node_distance;
+  const auto nodes_in = [&] (double width) { return (width + margin) / node_distance; };
+  const double rows =
+      std::min (nodes_in (scan.b_scans * scan.b_scan_step), scan.b_scans * nodes_in (0));
+  return rows * nodes_in (scan.lines * scan.line_step);
+}
+
+/* Terms are x, y, x^2, x y, y^2, x^3, … where x and y are -1 and 1 at the edges. */
+double
+curvature_at (
+    const OctTestSettings &settings, const TissueScan &scan, double line, guint b_scan)
+{
+  const double x = scan.lines > 1 ? 2 * line / (scan.lines - 1) - 1 : 0;
+  const double y = scan.b_scans > 1 ? 2.0 * b_scan / (scan.b_scans - 1) - 1 : 0;
+  double sum = 0;
+  guint degree = 1, term = 0;
+  for (double coefficient : settings.curvature) {
+    sum += coefficient * std::pow (x, degree - term) * std::pow (y, term);
+    if (++term > degree) {
+      degree++;
+      term = 0;
+    }
+  }
+  return sum;
+}
+
+double
+layer_attenuation (guint layer)
+{
+  return layers[layer].attenuation;
+}
+
+const VesselChord *
 TissueColumn::chord_at (double bin) const
 {
-  for (const ColumnChord &chord : chords) {
+  for (const VesselChord &chord : chords) {
     if (bin > chord.begins && bin < chord.ends)
       return &chord;
   }
@@ -76,36 +129,26 @@ TissueColumn::chord_at (double bin) const
 }
 
 double
-TissueModel::layer_attenuation (guint layer)
+TissueColumn::attenuation_at (double bin) const
 {
-  return layers[layer].attenuation;
-}
-
-double
-TissueModel::blood_attenuation ()
-{
-  return blood;
+  if (chord_at (bin))
+    return blood_attenuation;
+  const auto above = std::upper_bound (boundaries.begin (), boundaries.end (), bin);
+  return above == boundaries.begin ()
+             ? 0
+             : layers[above - boundaries.begin () - 1].attenuation;
 }
 
 TissueModel::TissueModel (const TissueScan &scan, guint seed, double flow_velocity)
-    : geometry (scan), flow_velocity (flow_velocity),
+    : depth_step (scan.depth_step), flow_velocity (flow_velocity),
       bins_per_um (
           std::min (scan.depths * scan.depth_step / range_of_model, largest_stretch)
           / scan.depth_step),
       undulations ([&] {
-        std::unique_ptr<GRand, void (*) (GRand *)> random (
-            g_rand_new_with_seed (seed), g_rand_free);
+        Random random (seed);
         std::array<Undulation, tissue_layers> made;
-        for (Undulation &of : made) {
-          for (guint n = 0; n < waves; n++) {
-            const double length = 700 * std::pow (1.62, n)
-                                  * g_rand_double_range (random.get (), 0.85, 1.15);
-            const double angle = g_rand_double_range (random.get (), 0, 2 * G_PI);
-            of[n] = {2 * G_PI / length * std::cos (angle),
-                2 * G_PI / length * std::sin (angle),
-                g_rand_double_range (random.get (), 0, 2 * G_PI)};
-          }
-        }
+        for (Undulation &of : made)
+          of = random_undulation (random);
         return made;
       }()),
       tree (seed, tissue_width / 2, [&] (double x, double y, guint plexus) {
@@ -114,6 +157,19 @@ TissueModel::TissueModel (const TissueScan &scan, guint seed, double flow_veloci
         return at[of.layer] + of.position * (at[of.layer + 1] - at[of.layer]);
       })
 {
+}
+
+TissueModel::Undulation
+TissueModel::random_undulation (Random &random)
+{
+  Undulation made;
+  for (guint n = 0; n < waves; n++) {
+    const double length = 700 * std::pow (1.62, n) * random.uniform (0.85, 1.15);
+    const double angle = random.uniform (0, 2 * G_PI);
+    made[n] = {2 * G_PI / length * std::cos (angle), 2 * G_PI / length * std::sin (angle),
+        random.uniform (0, 2 * G_PI)};
+  }
+  return made;
 }
 
 /* Returns a smooth number from -1 to 1 without a period. */
@@ -151,32 +207,19 @@ TissueColumn
 TissueModel::column (double x, double y) const
 {
   TissueColumn column;
-  const Boundaries at = boundaries_at (x, y);
-  std::transform (at.begin (), at.end (), column.boundaries.begin (),
-      [this] (double depth) { return depth * bins_per_um; });
+  column.boundaries = boundaries_at (x, y);
+  for (double &depth : column.boundaries)
+    depth *= bins_per_um;
   /* The model's depths are stretched, so velocities along the beam are, too. */
-  const double stretch = bins_per_um * geometry.depth_step;
+  const double stretch = bins_per_um * depth_step;
   for (const VesselChord &chord : tree.chords (x, y)) {
-    const double speed = chord.speed * flow_velocity;
+    if (column.chords.size () == column_chords)
+      break;
     const double axial = chord.axial * flow_velocity * stretch;
     column.chords.push_back ({chord.begins * bins_per_um, chord.ends * bins_per_um,
-        std::max (speed, std::abs (axial)), axial});
+        std::max (chord.speed * flow_velocity, std::abs (axial)), axial});
   }
-  if (column.chords.size () > column_chords)
-    column.chords.resize (column_chords);
   return column;
-}
-
-double
-TissueModel::attenuation_at (const TissueColumn &column, double bin) const
-{
-  if (column.chord_at (bin))
-    return blood;
-  const auto layer =
-      std::upper_bound (column.boundaries.begin (), column.boundaries.end (), bin);
-  return layer == column.boundaries.begin ()
-             ? 0
-             : layers[layer - column.boundaries.begin () - 1].attenuation;
 }
 
 double
@@ -188,7 +231,7 @@ TissueModel::layer_optical_depth (const TissueColumn &column, double bin) const
     const double ends = n + 1 < tissue_layers ? column.boundaries[n + 1] : HUGE_VAL;
     sum += layers[n].attenuation * std::max (0.0, std::min (bin, ends) - begins);
   }
-  return sum * geometry.depth_step / 1000;
+  return sum * depth_step / 1000;
 }
 
 /* Drift is a sum of sinusoids. Micro-saccades are steps, about one in a second, to an

@@ -7,27 +7,25 @@
  */
 #pragma once
 
+#include "testsettings.hpp"
 #include "vesseltree.hpp"
 
 #include <array>
 #include <vector>
 
 namespace oct {
-constexpr guint tissue_layers = 9;    /* each begins at one of the boundaries */
-constexpr guint column_chords = 4;    /* maximum number of chords of a column */
-constexpr double tissue_width = 3000; /* of the part that has vessels, µm */
+constexpr guint tissue_layers = 9;      /* each begins at one of the boundaries */
+constexpr guint column_chords = 4;      /* maximum number of chords of a column */
+constexpr double tissue_width = 3000;   /* of the part that has vessels, µm */
+constexpr double blood_attenuation = 7; /* 1/mm */
+
+/* Distance of nodes of speckle, µm. The resolution is 1.5 of it, 20 µm. */
+constexpr double node_distance = 40.0 / 3;
 
 /* How a volume is scanned. Lengths are in µm of tissue. */
 struct TissueScan {
   guint lines = 0, b_scans = 1, depths = 0;
   double line_step = 0, b_scan_step = 0, depth_step = 0;
-
-  bool operator== (const TissueScan &other) const
-  {
-    return lines == other.lines && b_scans == other.b_scans && depths == other.depths
-           && line_step == other.line_step && b_scan_step == other.b_scan_step
-           && depth_step == other.depth_step;
-  }
 
   /* Position from the centre of the volume. `line` may be fractional. */
   double x_of (double line) const { return (line - (lines - 1) / 2.0) * line_step; }
@@ -37,26 +35,37 @@ struct TissueScan {
   }
 };
 
-/* Chord through a vessel, in depth bins. Speeds are those at its middle, in mm/s. */
-struct ColumnChord {
-  double begins, ends;
-  double speed, axial;
+/* Scan of these settings, with automatic steps resolved */
+TissueScan tissue_scan_of (const OctTestSettings &settings, guint samples, guint lines);
 
-  /* Parabolic flow: 1 at the middle, 0 at the wall and outside */
-  double profile (double bin) const
-  {
-    const double away = (bin - (begins + ends) / 2) / ((ends - begins) / 2);
-    return away * away < 1 ? 1 - away * away : 0;
-  }
-};
+/* Number of columns of tissue that the tables of these settings have */
+double tissue_columns (const OctTestSettings &settings, const TissueScan &scan);
 
-/* The tissue along one line parallel to the beam, in depth bins */
+/* Displacement of an A-line by the optical path of the scanner, in depth bins.
+ * `line` is its position in lines. */
+double curvature_at (
+    const OctTestSettings &settings, const TissueScan &scan, double line, guint b_scan);
+
+/* Displacement of the tissue under the scanner in µm, at a time in s: x, y, and z to
+ * greater depth. `rms` is that of each of them over a long time. */
+TissuePoint tissue_motion (guint seed, double rms, double seconds);
+
+/* Upper bound of each displacement */
+double largest_motion (double rms);
+
+/* Attenuation coefficient in 1/mm */
+double layer_attenuation (guint layer);
+
+/* The tissue along one line parallel to the beam, in depth bins and mm/s */
 struct TissueColumn {
   std::array<double, tissue_layers> boundaries;
-  std::vector<ColumnChord> chords; /* ordered and disjoint */
+  std::vector<VesselChord> chords; /* ordered and disjoint */
 
   /* The chord that includes a depth (nullable) */
-  const ColumnChord *chord_at (double bin) const;
+  const VesselChord *chord_at (double bin) const;
+
+  /* Attenuation coefficient in 1/mm; 0 in front of the tissue */
+  double attenuation_at (double bin) const;
 };
 
 class TissueModel {
@@ -66,17 +75,9 @@ public:
   /* Returns the tissue at a position in µm from the centre. */
   TissueColumn column (double x, double y) const;
 
-  /* Attenuation coefficient in 1/mm; 0 in front of the tissue */
-  double attenuation_at (const TissueColumn &column, double bin) const;
-
   /* Integral of the attenuation coefficient of the layers from the surface, without
    * vessels; without unit */
   double layer_optical_depth (const TissueColumn &column, double bin) const;
-
-  const TissueScan &scan () const { return geometry; }
-
-  static double layer_attenuation (guint layer);
-  static double blood_attenuation ();
 
 private:
   struct Wave {
@@ -87,20 +88,13 @@ private:
 
   using Boundaries = std::array<double, tissue_layers>;
   Boundaries boundaries_at (double x, double y) const;
+  static Undulation random_undulation (Random &random);
   static double undulation (const Undulation &of, double x, double y);
 
-  TissueScan geometry;
-  double flow_velocity;
+  double depth_step, flow_velocity;
   double bins_per_um; /* of the model's depths */
   std::array<Undulation, tissue_layers>
       undulations; /* of thicknesses, then of the whole */
   VesselTree tree;
 };
-
-/* Displacement of the tissue under the scanner in µm, at a time in s: x, y, and z to
- * greater depth. `rms` is that of each of them over a long time. */
-TissuePoint tissue_motion (guint seed, double rms, double seconds);
-
-/* Upper bound of each displacement */
-double largest_motion (double rms);
 } // namespace oct

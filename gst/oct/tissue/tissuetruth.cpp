@@ -4,152 +4,137 @@
  */
 #include "tissuetruth.hpp"
 
-#include "tissuespectra.hpp"
-
 #include <gst/common/npyfile.hpp>
-#include <gst/common/platform.hpp>
+#include <gst/common/recording.hpp>
 
 #include <glib/gstdio.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 
 namespace oct {
 namespace {
-/* A .npy file of float32, written in parts */
-class TruthFile {
-public:
-  TruthFile (const std::string &folder, const char *name)
-      : path (folder + G_DIR_SEPARATOR_S + name)
-  {
-  }
-
-  bool open (const std::vector<gsize> &shape, GError **error)
-  {
-    std::string target;
-    if (!opencl::resolve_target (path, target, error)) /* opening a FIFO would block */
-      return false;
-    file.reset (g_fopen (target.c_str (), "wb"));
-    if (!file)
-      return fail (error);
-    const std::string header =
-        opencl::npy_make_header (opencl::NumberType::f32, false, shape);
-    return fwrite (header.data (), 1, header.size (), file.get ()) == header.size ()
-           || fail (error);
-  }
-
-  bool append (const std::vector<float> &values, GError **error)
-  {
-    return fwrite (values.data (), sizeof (float), values.size (), file.get ())
-               == values.size ()
-           || fail (error);
-  }
-
-  bool close (GError **error) { return fclose (file.release ()) == 0 || fail (error); }
-
-private:
-  bool fail (GError **error) const
-  {
-    const int code = errno;
-    g_set_error (error, GST_RESOURCE_ERROR,
-        code == ENOSPC ? GST_RESOURCE_ERROR_NO_SPACE_LEFT : GST_RESOURCE_ERROR_OPEN_WRITE,
-        "truth-folder: cannot write %s: %s", path.c_str (), g_strerror (code));
-    return false;
-  }
-
-  std::string path;
-  std::unique_ptr<FILE, int (*) (FILE *)> file{nullptr, fclose};
-};
-
 bool
 make_folder (const std::string &folder, GError **error)
 {
   if (g_mkdir_with_parents (folder.c_str (), 0777) == 0)
     return true;
-  const int code = errno;
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_WRITE,
-      "truth-folder: cannot make %s: %s", folder.c_str (), g_strerror (code));
+      "truth-folder: cannot make %s: %s", folder.c_str (), g_strerror (errno));
   return false;
 }
 
+/* Creates a .npy file of float32 in the folder. */
 bool
-write_curvature (const OctTestSettings &settings, const TissueScan &scan, GError **error)
+create (opencl::GrowingFile &file, const OctTestSettings &settings, const char *name,
+    const std::vector<gsize> &shape, GError **error)
 {
-  TruthFile file (settings.truth_folder, "curvature.npy");
-  std::vector<float> values;
-  for (guint b_scan = 0; b_scan < scan.b_scans; b_scan++) {
-    for (guint line = 0; line < scan.lines; line++)
-      values.push_back (float (curvature_at (settings, scan, line, b_scan)));
-  }
-  return file.open ({scan.b_scans, scan.lines}, error) && file.append (values, error)
-         && file.close (error);
+  const auto make_header = [shape] (guint64, std::string &header, GError **) {
+    header = opencl::npy_make_header (opencl::NumberType::f32, false, shape);
+    return true;
+  };
+  return file.create (
+      settings.truth_folder + G_DIR_SEPARATOR_S + name, "", make_header, false, error);
+}
+
+bool
+append (opencl::GrowingFile &file, const std::vector<float> &values, GError **error)
+{
+  return file.append (reinterpret_cast<const guint8 *> (values.data ()),
+      values.size () * sizeof values[0], error);
+}
+
+bool
+write_whole (const OctTestSettings &settings, const char *name,
+    const std::vector<gsize> &shape, const std::vector<float> &values, GError **error)
+{
+  opencl::GrowingFile file;
+  return create (file, settings, name, shape, error) && append (file, values, error)
+         && file.finish (error);
 }
 
 /* The tissue of a B-scan, as it is written */
 struct TruthOfBScan {
   std::vector<float> boundaries, velocity, axial, attenuation;
 
-  TruthOfBScan (const TissueModel &model, guint b_scan)
+  TruthOfBScan (const TissueModel &model, const TissueScan &scan, guint b_scan)
+      : boundaries (gsize (tissue_layers) * scan.lines)
   {
-    const TissueScan &scan = model.scan ();
-    boundaries.resize (gsize (tissue_layers) * scan.lines);
     for (guint line = 0; line < scan.lines; line++) {
       const TissueColumn column = model.column (scan.x_of (line), scan.y_of (b_scan));
       for (guint n = 0; n < tissue_layers; n++)
         boundaries[gsize (n) * scan.lines + line] = float (column.boundaries[n]);
-      for (guint bin = 0; bin < scan.depths; bin++)
-        append (model, column, bin);
+      for (guint bin = 0; bin < scan.depths; bin++) {
+        const VesselChord *chord = column.chord_at (bin);
+        velocity.push_back (chord ? float (chord->profile (bin) * chord->speed) : 0);
+        axial.push_back (chord ? float (chord->profile (bin) * chord->axial) : 0);
+        attenuation.push_back (float (column.attenuation_at (bin)));
+      }
     }
   }
-
-private:
-  void append (const TissueModel &model, const TissueColumn &column, guint bin)
-  {
-    const ColumnChord *chord = column.chord_at (bin);
-    const double profile = chord ? chord->profile (bin) : 0;
-    velocity.push_back (chord ? float (profile * chord->speed) : 0);
-    axial.push_back (chord ? float (profile * chord->axial) : 0);
-    attenuation.push_back (float (model.attenuation_at (column, bin)));
-  }
 };
+
+bool
+write_volume (const OctTestSettings &settings, const TissueScan &scan, GError **error)
+{
+  const TissueModel model (scan, settings.seed, settings.flow_velocity);
+  const std::vector<gsize> volume = {scan.b_scans, scan.lines, scan.depths};
+  const struct {
+    const char *name;
+    std::vector<gsize> shape;
+    std::vector<float> TruthOfBScan::*values;
+  } parts[] = {
+      {"boundaries.npy", {scan.b_scans, tissue_layers, scan.lines},
+          &TruthOfBScan::boundaries},
+      {"velocity.npy", volume, &TruthOfBScan::velocity},
+      {"velocity-axial.npy", volume, &TruthOfBScan::axial},
+      {"attenuation.npy", volume, &TruthOfBScan::attenuation},
+  };
+  opencl::GrowingFile files[G_N_ELEMENTS (parts)];
+  bool written = true;
+  for (gsize n = 0; written && n < G_N_ELEMENTS (parts); n++)
+    written = create (files[n], settings, parts[n].name, parts[n].shape, error);
+  for (guint b_scan = 0; written && b_scan < scan.b_scans; b_scan++) {
+    const TruthOfBScan truth (model, scan, b_scan);
+    for (gsize n = 0; written && n < G_N_ELEMENTS (parts); n++)
+      written = append (files[n], truth.*parts[n].values, error);
+  }
+  return written
+         && std::all_of (std::begin (files), std::end (files),
+             [&] (opencl::GrowingFile &file) { return file.finish (error); });
+}
+
+/* Names the property in an error about a file. */
+bool
+named (bool written, GError **error)
+{
+  if (!written)
+    g_prefix_error (error, "truth-folder: cannot write ");
+  return written;
+}
 } // namespace
 
 bool
 write_tissue_truth (
     const OctTestSettings &settings, const TissueScan &scan, GError **error)
 {
-  if (!make_folder (settings.truth_folder, error)
-      || !write_curvature (settings, scan, error))
-    return false;
-  if (settings.pattern == OCT_TEST_PATTERN_FLAT)
-    return true;
-
-  const TissueModel model (scan, settings.seed, settings.flow_velocity);
-  TruthFile boundaries (settings.truth_folder, "boundaries.npy");
-  TruthFile velocity (settings.truth_folder, "velocity.npy");
-  TruthFile axial (settings.truth_folder, "velocity-axial.npy");
-  TruthFile attenuation (settings.truth_folder, "attenuation.npy");
-  const std::vector<gsize> volume = {scan.b_scans, scan.lines, scan.depths};
-  bool written = boundaries.open ({scan.b_scans, tissue_layers, scan.lines}, error)
-                 && velocity.open (volume, error) && axial.open (volume, error)
-                 && attenuation.open (volume, error);
-  for (guint b_scan = 0; written && b_scan < scan.b_scans; b_scan++) {
-    const TruthOfBScan truth (model, b_scan);
-    written = boundaries.append (truth.boundaries, error)
-              && velocity.append (truth.velocity, error)
-              && axial.append (truth.axial, error)
-              && attenuation.append (truth.attenuation, error);
+  std::vector<float> curvature;
+  for (guint b_scan = 0; b_scan < scan.b_scans; b_scan++) {
+    for (guint line = 0; line < scan.lines; line++)
+      curvature.push_back (float (curvature_at (settings, scan, line, b_scan)));
   }
-  return written && boundaries.close (error) && velocity.close (error)
-         && axial.close (error) && attenuation.close (error);
+  const bool flat = settings.pattern == OCT_TEST_PATTERN_FLAT;
+  return make_folder (settings.truth_folder, error)
+         && named (write_whole (settings, "curvature.npy", {scan.b_scans, scan.lines},
+                       curvature, error)
+                       && (flat || write_volume (settings, scan, error)),
+             error);
 }
 
 bool
 write_motion_truth (const OctTestSettings &settings, const TissueScan &scan,
     guint64 frames, double frame_seconds, GError **error)
 {
-  TruthFile file (settings.truth_folder, "motion.npy");
   std::vector<float> values;
   for (guint64 frame = 0; frame < frames; frame++) {
     TissuePoint moved = {};
@@ -161,7 +146,8 @@ write_motion_truth (const OctTestSettings &settings, const TissueScan &scan,
     values.push_back (float (moved.z / scan.depth_step));
   }
   return make_folder (settings.truth_folder, error)
-         && file.open ({gsize (frames), 3}, error) && file.append (values, error)
-         && file.close (error);
+         && named (
+             write_whole (settings, "motion.npy", {gsize (frames), 3}, values, error),
+             error);
 }
 } // namespace oct

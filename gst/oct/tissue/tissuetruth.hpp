@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "../spectra/testsettings.hpp"
 #include "tissuemodel.hpp"
 
 namespace oct {

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <tuple>
 
 namespace oct {
@@ -25,7 +24,6 @@ constexpr double widest_dive = 22;       /* radius of vessels that change the pl
 constexpr double crowded_radius = 25;    /* thinner vessels end among others */
 constexpr double patch_width = 45;       /* of the areas that count vessels, µm */
 constexpr guint vessels_of_patch = 2;
-constexpr guint most_segments = 100000;
 
 /* A vessel that enters at an edge. Positions are relative to the half width. */
 struct Root {
@@ -59,8 +57,7 @@ class Growth {
 public:
   Growth (guint seed, double half_width, const PlexusDepth &depth,
       std::vector<VesselSegment> &segments)
-      : random (g_rand_new_with_seed (seed), g_rand_free), half_width (half_width),
-        depth (depth), segments (segments)
+      : random (seed), half_width (half_width), depth (depth), segments (segments)
   {
   }
 
@@ -71,7 +68,7 @@ public:
           root.radius, 0, root.venous});
     for (Branch &branch : pending)
       branch.z = depth_of (branch);
-    while (!pending.empty () && segments.size () < most_segments) {
+    while (!pending.empty ()) {
       const auto widest = std::max_element (pending.begin (), pending.end (),
           [] (const Branch &a, const Branch &b) { return a.radius < b.radius; });
       Branch branch = *widest;
@@ -83,11 +80,6 @@ public:
   }
 
 private:
-  double uniform (double from, double to)
-  {
-    return g_rand_double_range (random.get (), from, to);
-  }
-
   /* Vessels meander through their plexus, so that they slope. */
   double depth_of (const Branch &branch) const
   {
@@ -123,7 +115,7 @@ private:
   /* Vessels turn away from the fovea. */
   double turn_at (const Branch &branch, double step)
   {
-    double turn = 0.28 * uniform (-1, 1);
+    double turn = 0.28 * random.uniform (-1, 1);
     const double away = std::hypot (branch.x, branch.y);
     const double outwards = std::atan2 (branch.y, branch.x);
     const double heading = std::remainder (branch.angle - outwards, 2 * G_PI);
@@ -140,7 +132,8 @@ private:
     const double length =
         70
         + branch.radius
-              * (branch.radius > crowded_radius ? uniform (2, 5) : uniform (5, 10));
+              * (branch.radius > crowded_radius ? random.uniform (2, 5)
+                                                : random.uniform (5, 10));
     const double step = std::clamp (2 * branch.radius, 20.0, 40.0);
     for (double done = 0; done < length; done += step) {
       Branch next = branch;
@@ -168,7 +161,8 @@ private:
   void fork (const Branch &branch)
   {
     const double least = branch.radius > crowded_radius ? 0.04 : 0.2;
-    const double share = uniform (least, 0.5), side = uniform (-1, 1) < 0 ? -1 : 1;
+    const double share = random.uniform (least, 0.5),
+                 side = random.uniform (-1, 1) < 0 ? -1 : 1;
     const double larger = branch.radius * std::cbrt (1 - share);
     const double smaller = branch.radius * std::cbrt (share);
     Branch first = branch, second = branch;
@@ -177,7 +171,7 @@ private:
     second.angle -= side * fork_angle (branch.radius, smaller, larger);
     second.radius = smaller;
     const bool dives =
-        branch.plexus == 0 && smaller < widest_dive && uniform (0, 1) < 0.4;
+        branch.plexus == 0 && smaller < widest_dive && random.uniform (0, 1) < 0.4;
     if (larger >= thinnest)
       pending.push_back (first);
     if (smaller < thinnest)
@@ -199,7 +193,7 @@ private:
     branch = below;
   }
 
-  std::unique_ptr<GRand, void (*) (GRand *)> random;
+  Random random;
   double half_width;
   const PlexusDepth &depth;
   std::vector<VesselSegment> &segments;

@@ -51,7 +51,7 @@ public:
    * timed_out after a timeout, or the driver's error if the status cannot be queried. If
    * is_known_complete() is then false, memory that the command uses must be kept. */
   cl_int wait () const;
-  /* Does not query the driver. An empty object counts as over. */
+  /* Does not query the driver. Returns true for an object without an event. */
   bool is_known_complete () const { return last_status () <= CL_COMPLETE; }
 
 private:

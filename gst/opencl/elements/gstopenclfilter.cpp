@@ -17,6 +17,7 @@
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/core/frame.hpp>
 #include <gst/opencl/core/memory.hpp>
+#include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/core/pool.hpp>
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopencldeferral.h>
@@ -24,7 +25,6 @@
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/core/hooks.hpp>
 
 #include <utility>
 

@@ -124,7 +124,8 @@ is_only_device_memory (const GstCaps *caps)
   return is;
 }
 
-/* Returns false for EMPTY caps, which may have another cause. */
+/* Returns true if no caps allow OpenCL memory. EMPTY caps give false, since linking then
+ * fails for another reason. */
 bool
 has_no_device_memory (const GstCaps *caps)
 {

@@ -133,8 +133,8 @@ apply_threshold (global const uchar *restrict powers, ulong powers_offset, uint 
  * over 2 * ACROSS + 1 A-lines and 2 * ALONG + 1 depths, and a value stays if its flow is
  * at least `ratio` times the greatest one before. RELATIVE: flow in units of the power
  * (variances) is divided by it first. The logarithm is that of the power over a hundredth
- * of the noise power, plus 1, so that it is positive. Noise is a flow too, so depths count
- * only where the power is CLEAR times that of the noise. Elsewhere the result is 0.
+ * of the noise power, plus 1, so that it is positive. Noise has a high flow value, so only
+ * depths count whose power is at least CLEAR times that of the noise. Others become 0.
  *
  * One work-group per A-line, which goes from chunk to chunk of depths. */
 #define ACROSS 2

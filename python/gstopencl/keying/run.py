@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 from ..launch import Value, printed
+from ..play import PlayError, check_window, played, written
 from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of
 from .gst import Gst
 from .pipeline import Keying
-from .play import PlayError, check_window, play, written
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
@@ -148,15 +148,17 @@ class Run:
             self.write("output", parts, self.check_screen)
         else:
             self.show(parts)
-            self.check_screen(play(parts))
+            with played(parts, PROGRAM) as (_, messages):
+                self.check_screen(messages)
 
     def write(self, option, parts, check=set):
         """Plays what becomes the file of an option. check (names): of element messages, before it
         does"""
         path, parts = getattr(self.asked, option), [*parts, "filesink name=output"]
         self.show([*parts, Value("location", path)])
-        with written(option, path) as unfinished:
-            check(play([*parts, Value("location", unfinished)]))
+        with written(PROGRAM, option, path) as unfinished, \
+                played([*parts, Value("location", unfinished)], PROGRAM) as (_, messages):
+            check(messages)
 
     def show(self, parts):
         if self.asked.verbose:

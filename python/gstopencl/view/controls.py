@@ -5,9 +5,11 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import math
 import time
 
-from .gtk import Gdk, GLib, GObject, Gst, Gtk, Pango, icon_button, name_widget
-from .properties import (defaults_of, is_a, is_colour, is_number, is_whole, ordinary_names,
-                         properties_of, range_of, read_text, unit_of, words_of, write_text)
+from .gtk import (Gdk, GLib, GObject, Gst, Gtk, Pango, icon_button, in_column, in_row, name_widget,
+                  pack)
+from .properties import (defaults_of, enum_values, is_a, is_colour, is_number, is_whole,
+                         ordinary_names, properties_of, range_of, read_text, unit_of, words_of,
+                         write_text)
 
 # Minimum number of steps of a scale, and its maximum range. Wider ranges only get a text field.
 STEPS = 200
@@ -55,22 +57,14 @@ class Row:
         self.label.set_tooltip_text(tooltip_of(self.element, self.spec))
         self.note = Gtk.Label(xalign=0, wrap=True, selectable=True, can_focus=False,
                               wrap_mode=Pango.WrapMode.WORD_CHAR, width_chars=20)
-        self.note_box = Gtk.Box(spacing=6, no_show_all=True)
         icon = Gtk.Image(icon_name="dialog-warning-symbolic", visible=True)
-        self.note_box.pack_start(icon, False, False, 0)
-        self.note_box.pack_start(self.note, True, True, 0)
+        self.note_box = in_row(icon, self.note, expand=[self.note], spacing=6, no_show_all=True)
         self.note.show()
         self.note_box.get_style_context().add_class("refused")
-        line = Gtk.Box(spacing=6)
-        line.pack_start(self.label, False, False, 0)
-        line.pack_start(self.control, True, True, 0)
-        line.pack_start(self.reset, False, False, 0)
         self.control.set_valign(Gtk.Align.CENTER)
         self.reset.set_valign(Gtk.Align.CENTER)
-        both = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        both.pack_start(line, False, False, 0)
-        both.pack_start(self.note_box, False, False, 0)
-        return both
+        line = in_row(self.label, self.control, self.reset, expand=[self.control], spacing=6)
+        return in_column(line, self.note_box)
 
     def set(self, text):
         """Sets the property from text, and shows why it was refused. Returns whether it was set."""
@@ -124,15 +118,8 @@ def shown_default(text):
 
 
 def tooltip_of(element, spec):
-    lines = [f"{element.get_name()}.{spec.name}", spec.blurb]
-    if is_a(spec, [GObject.TYPE_ENUM]):
-        lines += [f"{value.value_nick}: {value.value_name}" for value in enum_values(element, spec)]
-    return "\n".join(lines)
-
-
-def enum_values(element, spec):
-    # spec.enum_class of PyGObject 3.50 does not have the values.
-    return list(type(element.get_property(spec.name)).__enum_values__.values())
+    values = [f"{value.value_nick}: {value.value_name}" for value in enum_values(element, spec)]
+    return "\n".join([f"{element.get_name()}.{spec.name}", spec.blurb, *values])
 
 
 def ignore_wheel(widget):
@@ -256,14 +243,7 @@ def new_number(row):
         adjustment.set_value(float(text))
 
     adjustment.connect("value-changed", take)
-    return packed([(scale, True), (entry, False)]), show
-
-
-def packed(children):
-    box = Gtk.Box(spacing=4)
-    for child, expand in children:
-        box.pack_start(child, expand, expand, 0)
-    return box
+    return in_row(scale, entry, expand=[scale], spacing=4), show
 
 
 def new_colour(row):
@@ -282,7 +262,8 @@ def new_colour(row):
     pick = icon_button(
         "color-select-symbolic", "Pick: click into the picture to take its colour",
         lambda: row.pick(lambda colour: row.set(f"0x{colour:08x}")), f"Pick {row.title}")
-    return packed([(entry, True), (swatch, False)] + [(pick, False)] * bool(row.pick)), show
+    parts = [entry, swatch, pick] if row.pick else [entry, swatch]
+    return in_row(*parts, expand=[entry], spacing=4), show
 
 
 def rgba_of(colour):
@@ -333,15 +314,13 @@ class Group:
         self.rows = [Row(element, spec, defaults[spec.name], pick, changed) for spec in specs]
         name = element.get_name()
         title = element.get_factory().get_metadata("long-name")
-        box, rare = (Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4, margin=6)
-                     for _ in range(2))
-        for row in self.rows:
-            parent = box if row.spec.name in ordinary else rare
-            parent.pack_start(row.widget, False, False, 0)
+        box, rare = (in_column(*(row.widget for row in self.rows
+                                 if (row.spec.name in ordinary) == is_ordinary),
+                               spacing=4, margin=6) for is_ordinary in (True, False))
         hidden = len(rare.get_children())
         self.more = new_expander(rare, f"More ({hidden})", f"More controls of {name}", False)
         self.more.set_no_show_all(not hidden)
-        box.pack_start(self.more, False, False, 0)
+        pack(box, self.more)
         # An element without ordinary controls is closed.
         self.initial = len(self.rows) > hidden, len(self.rows) == hidden
         self.widget = new_expander(
@@ -383,14 +362,11 @@ class Controls:
         self.search.connect("stop-search", lambda _: self.stop_search())
         self.nothing = Gtk.Label(label="No control matches.", no_show_all=True, margin=12)
         self.panel = None
-        self.box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        self.box = in_column(self.nothing, *(group.widget for group in self.groups))
         self.widget = self.layout()
 
     def layout(self):
-        self.box.pack_start(self.nothing, False, False, 0)
         labels = Gtk.SizeGroup(mode=Gtk.SizeGroupMode.HORIZONTAL)
-        for group in self.groups:
-            self.box.pack_start(group.widget, False, False, 0)
         for row in self.rows:
             labels.add_widget(row.label)
         self.scrolled = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER,
@@ -400,15 +376,12 @@ class Controls:
         self.scrolled.get_child().set_vscroll_policy(Gtk.ScrollablePolicy.NATURAL)
         # Scrolls to the control that the keyboard moves to
         self.box.set_focus_vadjustment(self.scrolled.get_vadjustment())
-        both = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        both.pack_start(self.search, False, False, 0)
-        both.pack_start(self.scrolled, True, True, 0)
-        return both
+        return in_column(self.search, self.scrolled, expand=[self.scrolled])
 
     def put_above(self, panel):
         """Puts a widget above the controls. It is hidden during a search."""
         self.panel = panel
-        self.box.pack_start(panel, False, False, 0)
+        pack(self.box, panel)
         self.box.reorder_child(panel, 0)
 
     def row(self, element, name):

@@ -48,6 +48,24 @@ def name_widget(widget, name):
     return widget
 
 
+def pack(box, *children, expand=()):
+    """Adds children to a box. Those in `expand` take the room that is left. Returns the box."""
+    for child in children:
+        fills = child in expand
+        box.pack_start(child, fills, fills, 0)
+    return box
+
+
+def in_row(*children, expand=(), **properties):
+    """Returns children beside each other. `properties`: of the Gtk.Box"""
+    return pack(Gtk.Box(**properties), *children, expand=expand)
+
+
+def in_column(*children, expand=(), **properties):
+    """Returns children below each other. `properties`: of the Gtk.Box"""
+    return in_row(*children, expand=expand, orientation=Gtk.Orientation.VERTICAL, **properties)
+
+
 def icon_button(icon, tooltip, act, name=None, kind=Gtk.Button):
     """Returns a button with an icon. `act ()`: called by a click; by each change of a
     Gtk.ToggleButton. `name`: for screen readers, if it is not the tooltip"""
@@ -69,3 +87,39 @@ def at_signal(stop):
     for number in signal.SIGINT, signal.SIGTERM:
         GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number,
                              lambda: close_dialogs() or stop() or True)
+
+
+ICONS = {
+    Gtk.MessageType.INFO: "dialog-information-symbolic",
+    Gtk.MessageType.WARNING: "dialog-warning-symbolic",
+    Gtk.MessageType.ERROR: "dialog-error-symbolic",
+}
+
+
+class MessageBar:
+    """Hidden until there is a message. `button`, `act ()`: label and function of the button that an
+    error shows"""
+
+    def __init__(self, button=None, act=None):
+        self.bar = Gtk.InfoBar(no_show_all=True)
+        self.icon = Gtk.Image(visible=True)
+        self.text = Gtk.Label(xalign=0, wrap=True, selectable=True, can_focus=False, visible=True)
+        self.bar.get_content_area().add(self.icon)
+        self.bar.get_content_area().add(self.text)
+        self.button = Gtk.Button(label=button or "", no_show_all=True)
+        self.button.connect("clicked", lambda _: act())
+        close = icon_button("window-close-symbolic", "Close this message", self.bar.hide)
+        close.show_all()
+        area = self.bar.get_action_area()
+        area.set_orientation(Gtk.Orientation.HORIZONTAL)
+        area.add(self.button)
+        area.add(close)
+        self.has_button = bool(act)
+
+    def show(self, text, kind):
+        """Shows a sentence until it is closed. `kind`: a Gtk.MessageType"""
+        self.text.set_text(text)
+        self.icon.set_from_icon_name(ICONS[kind], Gtk.IconSize.BUTTON)
+        self.bar.set_message_type(kind)
+        self.button.set_visible(self.has_button and kind == Gtk.MessageType.ERROR)
+        self.bar.show()

@@ -8,7 +8,7 @@ import sys
 
 from ..launch import printed
 from . import keyfiles, keyoutput, keypipeline
-from .gtk import Gdk, GLib, Gst, Gtk, need_display
+from .gtk import Gdk, GLib, Gst, in_column, need_display
 from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
                            source_or_demo)
 from .keypanel import Panel
@@ -54,10 +54,7 @@ class Keying(BranchingView):
     def pictures(self):
         self.row, self.buttons = mode_buttons(self.comparison.show)
         self.buttons["result"].set_active(True)
-        both = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        both.pack_start(self.row, False, False, 0)
-        both.pack_start(self.comparison.widget, True, True, 0)
-        return both
+        return in_column(self.row, self.comparison.widget, expand=[self.comparison.widget])
 
     def panel(self):
         self.rows = Panel(self, self.has_sound)
@@ -193,7 +190,8 @@ class Keying(BranchingView):
             self.waiting.append(output)
 
     def keep_all_frames(self, all_frames):
-        """Keeps sinks from asking elements to drop frames. A recording needs late ones, too."""
+        """Turns off QoS of the sinks, or turns it on again. With QoS, elements drop frames that
+        are too late to be shown, but a recording needs all frames."""
         for sink in self.sinks:
             sink.set_property("qos", not all_frames and sink.get_property("max-lateness") >= 0)
 

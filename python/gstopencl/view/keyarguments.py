@@ -10,6 +10,7 @@ from ..keying.arguments import KEY, SETTINGS, add_options
 from . import keyfiles, keyoutput, keypipeline
 from .arguments import Parser, fault_of
 from .gtk import Gst
+from .properties import write_text
 
 PROGRAM = "opencl-view --key"
 ABOUT = """\
@@ -62,23 +63,6 @@ def key_settings(key):
     return [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
 
 
-def checked(element, name, value):
-    """Returns the value of an option, if its property takes that. Raises ValueError."""
-    spec = element.find_property(name)
-    if hasattr(spec, "minimum"):
-        try:
-            number = float(value)
-        except ValueError:
-            raise ValueError(f"--{name} {value}: expected a number") from None
-        if not spec.minimum <= number <= spec.maximum:
-            raise ValueError(f"--{name} {value}: expected {spec.minimum:g} to {spec.maximum:g}")
-        return value
-    values = [v.value_nick for v in type(element.get_property(name)).__enum_values__.values()]
-    if value not in values:
-        raise ValueError(f"--{name} {value}: expected {', '.join(values)}")
-    return value
-
-
 def settings_of(asked):
     """Returns the properties of greenscreenbin that options set. Raises ValueError."""
     element = Gst.ElementFactory.make("greenscreenbin")
@@ -90,7 +74,11 @@ def settings_of(asked):
         if name == "plate" and value and os.path.isfile(value):
             found += [("plate", "file"), ("plate-location", value)]
         elif value is not None:
-            found.append((name, "true" if value is True else checked(element, name, value)))
+            found.append((name, "true" if value is True else value))
+            try:
+                write_text(element, element.find_property(name), found[-1][1])
+            except ValueError as error:
+                raise ValueError(f"--{name} {error}") from None
     for screen, model in ("auto", asked.network), ("none", asked.model):
         if model:
             if not os.path.isfile(model):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..frames import structure_of
 from .controls import ignore_wheel
-from .gtk import GLib, Gtk, Pango, name_widget, use_style
+from .gtk import GLib, Gtk, Pango, in_column, in_row, name_widget, pack, use_style
 from .octpipeline import LEVELS_MAX, LEVELS_MIN
 from .octplot import Histogram
 
@@ -52,6 +52,11 @@ def set_range(element, black, white):
         element.set_property("db-max", white)
 
 
+def pack_below_label(box, text, widget):
+    part = in_column(Gtk.Label(label=text, xalign=0), widget)
+    pack(box, part, expand=[part])
+
+
 class Signal(Gtk.Box):
     """FWHM, SNR and saturated samples in large letters"""
 
@@ -59,12 +64,9 @@ class Signal(Gtk.Box):
         super().__init__(orientation=Gtk.Orientation.HORIZONTAL, homogeneous=True, spacing=6)
         self.values = {}
         for name in "FWHM", "SNR", "Saturated":
-            box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
             # Its width does not depend on the number, so that the pictures keep their size.
             self.values[name] = Gtk.Label(label="–", xalign=0, ellipsize=Pango.EllipsizeMode.END)
-            box.pack_start(Gtk.Label(label=name, xalign=0), False, False, 0)
-            box.pack_start(self.values[name], False, False, 0)
-            self.pack_start(box, True, True, 0)
+            pack_below_label(self, name, self.values[name])
 
     def show_numbers(self, spectrum, a_scan):
         """Shows the fields of the latest messages of both octsignal."""
@@ -96,13 +98,11 @@ class Levels(Gtk.Box):
             for name in ("black", "white")}
         self.auto = Gtk.CheckButton(label="Auto", tooltip_text="Find black and white by itself (R)")
         self.auto.connect("toggled", lambda button: self.set_auto(button.get_active()))
-        self.pack_start(self.histogram, True, True, 0)
         row = Gtk.Box(spacing=4)
         for name, button in self.numbers.items():
-            row.pack_start(Gtk.Label(label=name.title()), False, False, 0)
-            row.pack_start(button, False, False, 0)
+            pack(row, Gtk.Label(label=name.title()), button)
         row.pack_end(self.auto, False, False, 0)
-        self.pack_start(row, False, False, 0)
+        pack(self, self.histogram, row, expand=[self.histogram])
         for name in "db-min", "db-max", "db-auto":
             self.display.connect(f"notify::{name}", lambda *_: GLib.idle_add(self.follow))
         self.follow()
@@ -185,11 +185,9 @@ class Recorder(Gtk.Box):
         self.button = Gtk.ToggleButton(label="Record", tooltip_text="Space bar")
         self.button.connect("toggled", lambda button: self.toggle(button.get_active()))
         self.state = Gtk.Label(xalign=0, ellipsize=Pango.EllipsizeMode.END)
-        for first, second in ((self.kind, self.folder), (self.button, self.state)):
-            row = Gtk.Box(spacing=4)
-            row.pack_start(first, first is self.kind, first is self.kind, 0)
-            row.pack_start(second, True, True, 0)
-            self.pack_start(row, False, False, 0)
+        wide = self.kind, self.folder, self.state
+        pack(self, in_row(self.kind, self.folder, expand=wide, spacing=4),
+             in_row(self.button, self.state, expand=wide, spacing=4))
 
     def choose(self, folder):
         self.live.folder = self.live.folder.__class__(folder)
@@ -238,10 +236,7 @@ class Scan(Gtk.Box):
             element.connect(f"notify::{name}", lambda *_: GLib.idle_add(
                 lambda: button.set_value(element.get_property(name)) or GLib.SOURCE_REMOVE))
         button.set_width_chars(4)
-        box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        box.pack_start(Gtk.Label(label=text, xalign=0), False, False, 0)
-        box.pack_start(button, False, False, 0)
-        self.pack_start(box, True, True, 0)
+        pack_below_label(self, text, button)
         return button
 
 
@@ -261,8 +256,7 @@ class Panel(Gtk.Box):
         self.get_style_context().add_class("oct-panel")
         use_style(STYLE)
         parts = [self.levels, self.scan, self.recorder, self.calibrate]
-        for part in [self.signal, *parts] if live.signals else parts:
-            self.pack_start(part, False, False, 0)
+        pack(self, *([self.signal] if live.signals else []), *parts)
         GLib.timeout_add(REFRESH, self.refresh)
 
     def refresh(self):

@@ -10,7 +10,7 @@ from ..calibration import MISSING, is_missing
 from ..frames import structure_of
 from ..launch import build
 from .branches import BranchingView
-from .gtk import GLib, Gst, Gtk, Pango, name_widget
+from .gtk import GLib, Gst, Gtk, Pango, in_column, name_widget
 from .octoptions import GIVE_ONE
 from .octpanel import Panel
 from .octpipeline import PLOT
@@ -101,11 +101,9 @@ class Live(BranchingView):
     def picture(sink):
         """Returns the widget of a sink with its name above."""
         name, widget = NAMES[sink.get_name()], sink.get_property("widget")
-        box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, hexpand=True, vexpand=True)
-        box.pack_start(Gtk.Label(label=name, xalign=0, margin_start=6,
-                                 ellipsize=Pango.EllipsizeMode.END), False, False, 0)
-        box.pack_start(name_widget(widget, name), True, True, 0)
-        return box
+        label = Gtk.Label(label=name, xalign=0, margin_start=6, ellipsize=Pango.EllipsizeMode.END)
+        return in_column(label, name_widget(widget, name), expand=[widget], hexpand=True,
+                         vexpand=True)
 
     @staticmethod
     def fill(sink, element):

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from ..frames import structure_of
-from .gtk import Gdk, Gst, Gtk, name_widget
+from .gtk import Gdk, Gst, Gtk, in_row, name_widget, pack
 from .octplot import Plot
 
 TAKEN, RESULT = "octwindowinterp-calibration", "Result"
@@ -65,6 +65,10 @@ def size_on_screen(window):
     return (min(WIDTH, area.width), min(HEIGHT, area.height)) if area else (WIDTH, HEIGHT)
 
 
+def row_of_plots(*plots):
+    return in_row(*plots, expand=plots, spacing=8, homogeneous=True)
+
+
 class MirrorPage(Gtk.Box):
     """Spectrum and A-scan of a mirror, what is wrong with them, and the button that takes them"""
 
@@ -76,16 +80,9 @@ class MirrorPage(Gtk.Box):
         self.button = Gtk.Button(label="Take", sensitive=False)
         self.button.connect("clicked", lambda _: take(self))
         text = TEXTS[title] + (PHANTOM if simulated else "")
-        self.pack_start(Gtk.Label(label=text, xalign=0, wrap=True), False, False, 0)
-        plots = Gtk.Box(spacing=8, homogeneous=True)
-        for plot in self.spectrum_plot, self.a_scan_plot:
-            plots.pack_start(plot, True, True, 0)
-        self.pack_start(plots, True, True, 0)
-        self.pack_start(self.checks, False, False, 0)
-        row = Gtk.Box(spacing=8)
-        row.pack_start(self.button, False, False, 0)
-        row.pack_start(self.said, True, True, 0)
-        self.pack_start(row, False, False, 0)
+        plots = row_of_plots(self.spectrum_plot, self.a_scan_plot)
+        pack(self, Gtk.Label(label=text, xalign=0, wrap=True), plots, self.checks,
+             in_row(self.button, self.said, expand=[self.said], spacing=8), expand=[plots])
 
     def show_signal(self, spectrum, a_scan):
         """Shows two messages of octsignal."""
@@ -119,17 +116,9 @@ class ResultPage(Gtk.Box):
                                     no_show_all=True)
         self.said = Gtk.Label(xalign=0, wrap=True)
         self.folder = name_widget(Gtk.Entry(text=str(folder)), "Folder of the settings")
-        self.pack_start(self.widths, False, False, 0)
-        plots = Gtk.Box(spacing=8, homogeneous=True)
-        for plot in self.map, self.dispersion, self.residual:
-            plots.pack_start(plot, True, True, 0)
-        self.pack_start(plots, True, True, 0)
-        self.pack_start(self.keep, False, False, 0)
-        row = Gtk.Box(spacing=8)
-        row.pack_start(Gtk.Label(label="Save to"), False, False, 0)
-        row.pack_start(self.folder, True, True, 0)
-        self.pack_start(row, False, False, 0)
-        self.pack_start(self.said, False, False, 0)
+        plots = row_of_plots(self.map, self.dispersion, self.residual)
+        saving = in_row(Gtk.Label(label="Save to"), self.folder, expand=[self.folder], spacing=8)
+        pack(self, self.widths, plots, self.keep, saving, self.said, expand=[plots])
 
     def show_result(self, found, spectra):
         """Shows the message of the calibration, and what it leaves of both mirrors' phases."""
@@ -169,7 +158,7 @@ class Wizard(Gtk.Assistant):
         self.result = ResultPage(live.folder / time.strftime("calibration-%Y%m%d-%H%M%S"))
         self.same_side = Gtk.CheckButton(label="Both mirrors are on the same side of zero delay")
         second = self.pages["Second mirror"]
-        second.pack_start(self.same_side, False, False, 0)
+        pack(second, self.same_side)
         self.same_side.connect("toggled", lambda box: self.interp.set_property(
             "calibrate-same-side", box.get_active()))
         for title, page in [*self.pages.items(), (RESULT, self.result)]:

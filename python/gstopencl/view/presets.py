@@ -1,11 +1,11 @@
-"""Presets: the values of all controls in files, by name
+"""Presets: the values of all controls in files, by name, and their menu
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import json
 import pathlib
 
-from .gtk import GLib
+from .gtk import GLib, Gtk, icon_button, in_column, in_row, name_widget, pack
 from .properties import read_text
 
 
@@ -73,3 +73,68 @@ def element_for(factory, name, elements):
 
 def delete(name):
     path_of(name).unlink()
+
+
+class PresetMenu:
+    """`rows ()`: returns the rows of controls. `tell (text)`, `fail (reason)`: show a message"""
+
+    def __init__(self, rows, tell, fail):
+        self.rows, self.tell, self.fail = rows, tell, fail
+        self.button = Gtk.MenuButton(
+            image=Gtk.Image(icon_name="user-bookmarks-symbolic"), relief=Gtk.ReliefStyle.NONE,
+            tooltip_text="Presets: save and load all controls (Ctrl+P)")
+        name_widget(self.button, "Presets")
+        self.entry = Gtk.Entry(placeholder_text="Name of a new preset", width_chars=18)
+        name_widget(self.entry, "Name of a new preset")
+        self.entry.connect("activate", lambda _: self.save())
+        save = Gtk.Button(label="Save")
+        save.connect("clicked", lambda _: self.save())
+        line = in_row(self.entry, save, expand=[self.entry], spacing=6)
+        self.list = in_column()
+        scrolled = Gtk.ScrolledWindow(hscrollbar_policy=Gtk.PolicyType.NEVER,
+                                      propagate_natural_height=True, max_content_height=260)
+        scrolled.add(self.list)
+        box = in_column(line, scrolled, expand=[scrolled], spacing=6, margin=8)
+        box.show_all()
+        self.popover = Gtk.Popover()
+        self.popover.add(box)
+        self.popover.connect("show", lambda _: self.list_presets())
+        self.button.set_popover(self.popover)
+
+    def list_presets(self):
+        for child in self.list.get_children():
+            self.list.remove(child)
+        for name in names():
+            load = Gtk.ModelButton(text=name, tooltip_text=f"Load {name}", xalign=0)
+            load.connect("clicked", lambda _, name=name: self.load(name))
+            name_widget(load, f"Load {name}")
+            trash = icon_button("user-trash-symbolic", f"Delete {name}",
+                                lambda name=name: self.delete(name))
+            pack(self.list, in_row(load, trash, expand=[load], spacing=6))
+        self.list.show_all()
+
+    def run(self, act, *arguments):
+        """Calls a function of presets, and shows why it failed. Returns its result in a tuple."""
+        try:
+            return (act(*arguments),)
+        except (OSError, ValueError) as error:
+            self.fail(str(error))
+            return None
+
+    def save(self):
+        name = self.entry.get_text()
+        if self.run(save, name, self.rows()):
+            self.popover.popdown()
+            self.entry.set_text("")
+            self.tell(f"The preset {name} is saved.")
+
+    def load(self, name):
+        done = self.run(load, name, self.rows())
+        if done:
+            self.popover.popdown()
+            missing = f" The pipeline does not have {', '.join(done[0])}." if done[0] else ""
+            self.tell(f"The preset {name} is loaded.{missing}")
+
+    def delete(self, name):
+        self.run(delete, name)
+        self.list_presets()

@@ -97,6 +97,13 @@ def is_a(spec, kinds):
     return any(GObject.type_is_a(spec.value_type, kind) for kind in kinds)
 
 
+def enum_values(element, spec):
+    """Returns the values of an enumeration, and none of another type."""
+    # spec.enum_class of PyGObject 3.50 does not have the values.
+    return list(type(element.get_property(spec.name)).__enum_values__.values()) \
+        if is_a(spec, [GObject.TYPE_ENUM]) else []
+
+
 def is_whole(spec):
     return is_a(spec, WHOLE)
 
@@ -197,13 +204,13 @@ def read_number(spec, text):
         try:
             value = float(text)
         except ValueError:
-            raise ValueError(f"“{text}” is not a number") from None
+            raise ValueError(f"“{text}”: expected a number") from None
         if not value.is_integer():
-            raise ValueError(f"“{text}” is not a whole number") from None
+            raise ValueError(f"“{text}”: expected a whole number") from None
         value = int(value)  # 1e6
     if math.isnan(value) or not spec.minimum <= value <= spec.maximum:
         expected = "0 to 0xffffffff" if is_colour(spec) else f"{spec.minimum:g} to {spec.maximum:g}"
-        raise ValueError(f"“{text}” is not within {expected}")
+        raise ValueError(f"“{text}”: expected {expected}")
     return value
 
 
@@ -247,7 +254,8 @@ def write_parsed(element, spec, text):
     if now == "<>":
         Gst.util_set_object_arg(element, spec.name, before)
     if now == "<>" or now == before and not same(before, text):
-        raise ValueError(f"“{text}” is not a value of this property")
+        nicks = [value.value_nick for value in enum_values(element, spec)]
+        raise ValueError(f"“{text}”: expected {', '.join(nicks) or 'a value of this property'}")
 
 
 def same(text, other):

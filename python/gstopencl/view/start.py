@@ -7,9 +7,8 @@ import subprocess
 import sys
 import threading
 
-from .gtk import GLib, Gtk, at_signal, name_widget, need_display
+from .gtk import GLib, Gtk, MessageBar, at_signal, in_column, name_widget, need_display, pack
 from .main import FILMS, RECORDINGS
-from .messagebar import MessageBar
 
 EXAMPLE = "videotestsrc is-live=true pattern=ball ! openclupload ! openclconvert"
 
@@ -41,11 +40,7 @@ class Start:
              [self.line, ("_Show", self.open_line)]),
         )
         self.messages = MessageBar()
-        box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        box.pack_start(self.messages.bar, False, False, 0)
-        for title, text, widgets in choices:
-            box.pack_start(choice(title, text, widgets), False, False, 0)
-        return box
+        return in_column(self.messages.bar, *(choice(*one) for one in choices))
 
     def open_line(self):
         line = self.line.get_text().strip()
@@ -103,12 +98,9 @@ def choice(title, text, widgets):
             label, act = widget
             widget = Gtk.Button(label=label, use_underline=True)
             widget.connect("clicked", lambda _, act=act: act())
-        is_entry = isinstance(widget, Gtk.Entry)
-        line.pack_start(widget, is_entry, is_entry, 0)
-    box = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=6, margin=14)
-    for child in heading, Gtk.Label(label=text, xalign=0, wrap=True), line:
-        box.pack_start(child, False, False, 0)
-    return box
+        pack(line, widget, expand=[widget] if isinstance(widget, Gtk.Entry) else ())
+    return in_column(heading, Gtk.Label(label=text, xalign=0, wrap=True), line, spacing=6,
+                     margin=14)
 
 
 def run_program(words):

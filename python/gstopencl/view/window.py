@@ -4,13 +4,13 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import sys
 
-from ..keying.play import reason_of
+from ..play import reason_of
 from . import shortcuts
 from .controls import Controls
-from .gtk import Gdk, GLib, Gst, Gtk, at_signal, icon_button, name_widget
-from .messagebar import MessageBar
+from .gtk import (Gdk, GLib, Gst, Gtk, MessageBar, at_signal, icon_button, in_column, in_row,
+                  name_widget, pack)
 from .pictures import colour_at, save_pictures
-from .presetmenu import PresetMenu
+from .presets import PresetMenu
 from .properties import elements_of
 from .transport import Transport
 
@@ -68,11 +68,7 @@ class View:
         if panel:
             self.controls.put_above(panel)
         paned.pack2(self.side, False, False)
-        column = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
-        column.pack_start(self.messages.bar, False, False, 0)
-        column.pack_start(paned, True, True, 0)
-        column.pack_start(self.tool_bar(), False, False, 0)
-        return column
+        return in_column(self.messages.bar, paned, self.tool_bar(), expand=[paned])
 
     def tool_bar(self):
         """Returns the bar below the pictures, with the status line."""
@@ -83,8 +79,7 @@ class View:
             Gtk.ToggleButton)
         self.side_button.set_active(True)
         bar = Gtk.Box(spacing=2, margin_start=6, margin_end=6)
-        bar.pack_start(transport.play, False, False, 0)
-        bar.pack_start(transport.loop, False, False, 0)
+        pack(bar, transport.play, transport.loop)
         bar.pack_start(transport.bar, True, True, 6)
         bar.pack_start(transport.time, False, False, 6)
         for button in reversed((
@@ -99,21 +94,16 @@ class View:
         both.pack_start(bar, False, False, 2)
         self.status.set_margin_start(12)
         self.status.set_margin_bottom(4)
-        both.pack_start(self.status, False, False, 0)
-        return both
+        return pack(both, self.status)
 
     def pictures(self):
         """Returns the widget with all pictures, two in a row."""
-        rows = Gtk.Box(orientation=Gtk.Orientation.VERTICAL, spacing=4)
-        for first in range(0, len(self.sinks), 2):
-            row = Gtk.Box(spacing=4, homogeneous=True)
-            for sink in self.sinks[first:first + 2]:
-                picture = sink.get_property("widget")
-                name_widget(picture, f"Picture {sink.get_name()}" if len(self.sinks) > 1
-                            else "Picture")
-                row.pack_start(picture, True, True, 0)
-            rows.pack_start(row, True, True, 0)
-        return rows
+        pictures = [sink.get_property("widget") for sink in self.sinks]
+        for sink, picture in zip(self.sinks, pictures):
+            name_widget(picture, f"Picture {sink.get_name()}" if len(pictures) > 1 else "Picture")
+        rows = [in_row(*pictures[first:first + 2], expand=pictures, spacing=4, homogeneous=True)
+                for first in range(0, len(pictures), 2)]
+        return in_column(*rows, expand=rows, spacing=4)
 
     def panel(self):
         """Returns a widget for the side column, above the controls, or None."""

@@ -48,6 +48,15 @@ struct OctTestSettings {
   double b_scan_step = 0;        /* µm; 0: the B-scans do */
   double refractive_index = 1.38;
   std::string truth_folder;
+
+  bool live = false;
+  guint tables_revision = 0; /* counts changes that need new tables */
+
+  /* Whether the pattern is scanned in three dimensions */
+  bool is_volume () const
+  {
+    return pattern == OCT_TEST_PATTERN_TISSUE || pattern == OCT_TEST_PATTERN_FLAT;
+  }
 };
 
 /* Settings that define the tissue, its tables and its files, besides the size of frames */

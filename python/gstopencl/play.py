@@ -1,4 +1,4 @@
-"""Plays a pipeline to its end, and writes its file
+"""Plays a pipeline to its end, and writes its file, for programs without a window
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -11,9 +11,8 @@ import subprocess
 import sys
 import tempfile
 
-from ..launch import build
-from .arguments import PROGRAM
-from .gst import GLib, Gst
+from .keying.gst import GLib, Gst
+from .launch import build
 
 POLL = 100 * Gst.MSECOND  # so that signals of the system are handled
 # Some versions of waylandsink end the process where there is no display.
@@ -31,7 +30,7 @@ sys.exit(sink.get_child_by_index(0).get_factory().get_name() == "fakesink")
 NO_ERROR = b"cmInitParaError."  # ends a line of openh264enc at the end of each film
 
 
-class PlayError(Exception):
+class PlayError(ValueError):
     """A pipeline that failed, with the reason"""
 
 
@@ -61,9 +60,11 @@ def without_false_errors():
             os.write(2, b"".join(x for x in said if not x.rstrip().endswith(NO_ERROR)))
 
 
-def play(parts):
-    """Plays the parts of a launch line. Prints warnings, each once. Returns the names of element
-    messages. Raises PlayError, and ValueError if a property does not take its value."""
+@contextlib.contextmanager
+def played(parts, program):
+    """Plays the parts of a launch line. Prints what elements say, each sentence once. Yields the
+    pipeline at its end, and the names of element messages. Raises PlayError, and ValueError if a
+    property does not take its value."""
     try:
         pipeline = build(parts, Gst.parse_launch)
     except GLib.Error as error:
@@ -71,13 +72,13 @@ def play(parts):
     with without_false_errors() if pipeline.get_by_name("h264") else contextlib.nullcontext():
         pipeline.set_state(Gst.State.PLAYING)
         try:
-            return follow(pipeline)
+            yield pipeline, follow(pipeline, program)
         finally:
             pipeline.set_state(Gst.State.NULL)
 
 
-def follow(pipeline):
-    names, warnings = set(), set()
+def follow(pipeline, program):
+    names, said = set(), set()
     while True:
         message = pipeline.get_bus().timed_pop(POLL)
         kind = message.type if message else None
@@ -85,11 +86,12 @@ def follow(pipeline):
             return names
         if kind == Gst.MessageType.ERROR:
             raise PlayError(reason_of(*message.parse_error()))
-        if kind == Gst.MessageType.WARNING:
-            warning = reason_of(*message.parse_warning())
-            if warning not in warnings:
-                print(f"{PROGRAM}: {warning}", file=sys.stderr, flush=True)
-            warnings.add(warning)
+        if kind in (Gst.MessageType.WARNING, Gst.MessageType.INFO):
+            is_warning = kind == Gst.MessageType.WARNING
+            text = reason_of(*(message.parse_warning() if is_warning else message.parse_info()))
+            if text not in said:
+                print(f"{program}: {text}", file=sys.stderr, flush=True)
+            said.add(text)
         elif kind == Gst.MessageType.ELEMENT:
             names.add(message.get_structure().get_name())
         elif kind == Gst.MessageType.LATENCY:
@@ -97,11 +99,11 @@ def follow(pipeline):
 
 
 @contextlib.contextmanager
-def written(option, path):
+def written(program, option, path):
     """Yields the name of a file that becomes the file `path` when it is whole. A failure leaves the
     last one as it was. Links are followed, and a file that exists keeps its mode."""
     target = pathlib.Path(path).resolve()
-    unfinished = target.with_name(f".{PROGRAM}-{secrets.token_hex(8)}")
+    unfinished = target.with_name(f".{program}-{secrets.token_hex(8)}")
     if target.exists() and not target.is_file():
         kind = "a folder" if target.is_dir() else "not a regular file"
         raise ValueError(f"--{option} {path}: {kind}")
