@@ -21,6 +21,14 @@ add_to_bin (gpointer bin, const gchar *factory, const gchar **missing, const gch
 }
 
 void
+remove_from_bin (gpointer bin, GstElement *element)
+{
+  gst_element_set_locked_state (element, TRUE);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_bin_remove (GST_BIN (bin), element);
+}
+
+void
 add_ghost_pad (gpointer bin, const gchar *name, GstElement *of, const gchar *pad)
 {
   GstPad *target = gst_element_get_static_pad (of, pad);

@@ -18,6 +18,9 @@ namespace opencl {
 GstElement *add_to_bin (gpointer bin, const gchar *factory, const gchar **missing,
     const gchar *name = nullptr, bool is_locked = false);
 
+/* Stops and removes an element, whatever the state of `bin` becomes meanwhile. */
+void remove_from_bin (gpointer bin, GstElement *element);
+
 /* Adds a ghost pad `name` to `bin`, whose target is the pad `pad` of the element `of`. */
 void add_ghost_pad (gpointer bin, const gchar *name, GstElement *of, const gchar *pad);
 

@@ -313,6 +313,27 @@ write_value (const Caps &from, GValue *to)
 }
 
 void
+describe_element (gpointer klass, const char *name, const char *classification,
+    const char *description, const AlwaysPads &pads,
+    std::initializer_list<GstStaticPadTemplate *> others)
+{
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  auto add = [&] (const char *pad, GstPadDirection direction, const char *caps) {
+    GstCaps *made = caps ? gst_caps_from_string (caps) : nullptr;
+    if (made)
+      gst_element_class_add_pad_template (
+          element_class, gst_pad_template_new (pad, direction, GST_PAD_ALWAYS, made));
+    gst_clear_caps (&made);
+  };
+  gst_element_class_set_static_metadata (
+      element_class, name, classification, description, "The gst-opencl developers");
+  add ("sink", GST_PAD_SINK, pads.sink);
+  add ("src", GST_PAD_SRC, pads.src);
+  for (GstStaticPadTemplate *pad : others)
+    gst_element_class_add_static_pad_template (element_class, pad);
+}
+
+void
 warn_of_settings (gpointer owner, const GError *reason)
 {
   GstObject *poster = GST_OBJECT_CAST (gst_object_ref (owner));
@@ -334,19 +355,27 @@ warn_of_settings (gpointer owner, const GError *reason)
   gst_object_unref (poster);
 }
 
+GstCaps *
+accepted_by_peer (GstPad *source, GstCaps *outputs, GError **error)
+{
+  GstCaps *taken = gst_pad_peer_query_caps (source, outputs);
+  if (!gst_caps_is_empty (taken))
+    return taken;
+  gchar *text = gst_caps_to_string (outputs);
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "downstream does not accept %s", text);
+  g_free (text);
+  gst_caps_unref (taken);
+  return nullptr;
+}
+
 bool
 is_accepted_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error)
 {
   GstCaps *taken =
-      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (transform), outputs);
-  bool any = !gst_caps_is_empty (taken);
-  if (!any) {
-    gchar *text = gst_caps_to_string (outputs);
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "downstream does not accept %s", text);
-    g_free (text);
-  }
-  gst_caps_unref (taken);
+      accepted_by_peer (GST_BASE_TRANSFORM_SRC_PAD (transform), outputs, error);
+  const bool any = taken != nullptr;
+  gst_clear_caps (&taken);
   gst_caps_unref (outputs);
   return any;
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,29 @@ private:
   const char *name;
   std::vector<GEnumValue> values;
   mutable gsize type = 0;
+};
+
+/* The same, with values of a C++ enumeration */
+template <typename Enum> class EnumTypeOf : public EnumType {
+public:
+  struct Value {
+    Enum value;
+    const char *description, *nick;
+  };
+
+  EnumTypeOf (const char *name, std::initializer_list<Value> listed)
+      : EnumType (name, values_of (listed))
+  {
+  }
+
+private:
+  static std::vector<GEnumValue> values_of (std::initializer_list<Value> listed)
+  {
+    std::vector<GEnumValue> values;
+    for (const Value &one : listed)
+      values.push_back ({gint (one.value), one.description, one.nick});
+    return values;
+  }
 };
 
 GParamSpec *new_spec (const PropertyText &, Range<gint>, gint initial);
@@ -125,9 +149,11 @@ nested (Members... members)
  * as a build log, become debug text. */
 void warn_of_settings (gpointer owner, const GError *reason);
 
-/* Returns true if downstream accepts any of the caps that new settings would produce.
- * Otherwise sets an error, so that such settings are refused and do not stop a pipeline
- * that has a caps filter. Takes ownership of @outputs. */
+/* Returns those of `outputs`, the caps that new settings would produce, that the peer of
+ * `source` accepts. Returns NULL with an error if there are none, so that such settings are
+ * refused and do not stop a pipeline that has a caps filter. (transfer full) (nullable) */
+GstCaps *accepted_by_peer (GstPad *source, GstCaps *outputs, GError **error);
+/* Returns true if there are any. Takes ownership of @outputs. */
 bool is_accepted_downstream (
     GstBaseTransform *transform, GstCaps *outputs, GError **error);
 
@@ -168,7 +194,7 @@ public:
     };
   }
 
-  /* A value of an enumeration */
+  /* A value of an enumeration that a C function registers */
   template <typename Access>
   Property (const char *name, const char *nick, const char *blurb, Access access,
       GType (*type) (), GParamFlags flags, Revision revision = nullptr)
@@ -180,6 +206,7 @@ public:
     };
   }
 
+  /* A value of an enumeration */
   template <typename Access>
   Property (const char *name, const char *nick, const char *blurb, Access access,
       const EnumType &type, GParamFlags flags, Revision revision = nullptr)
@@ -222,6 +249,31 @@ private:
 /* Properties of an element or a pad, ordered by id from 1 */
 template <typename Values> using PropertyTable = std::vector<Property<Values>>;
 
+/* Holds the lock of an object. */
+class ObjectLock {
+public:
+  explicit ObjectLock (gpointer locked) : object (GST_OBJECT_CAST (locked))
+  {
+    GST_OBJECT_LOCK (object);
+  }
+  ~ObjectLock () { GST_OBJECT_UNLOCK (object); }
+  ObjectLock (const ObjectLock &) = delete;
+  ObjectLock &operator= (const ObjectLock &) = delete;
+
+private:
+  GstObject *object;
+};
+
+/* Caps of the pads `sink` and `src` that an element always has */
+struct AlwaysPads {
+  const char *sink = nullptr, *src = nullptr; /* (nullable): no such pad */
+};
+
+/* Sets the metadata of an element class, all of them static, and adds pad templates. */
+void describe_element (gpointer klass, const char *name, const char *classification,
+    const char *description, const AlwaysPads &pads = {},
+    std::initializer_list<GstStaticPadTemplate *> others = {});
+
 /* Values of the properties of an element or a pad. All changes of one g_object_set(), or
  * between g_object_freeze_notify() and g_object_thaw_notify(), are committed together.
  * The streaming thread uses them between two frames, if they are valid. Otherwise the
@@ -242,7 +294,7 @@ public:
    * elements whose properties are always valid together. */
   Values committed () const
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     return committed_;
   }
 
@@ -250,7 +302,7 @@ public:
    * first frame those committed. */
   Values current () const
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     return started ? in_use : committed_;
   }
 
@@ -258,7 +310,7 @@ public:
    * values committed before. Does not count as new settings. */
   template <typename Change> Values amend (Change change)
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     Values before = committed_;
     change (changing);
     change (committed_);
@@ -269,7 +321,7 @@ public:
   template <typename Change> void change (Change change)
   {
     amend (change);
-    Locked lock (owner);
+    ObjectLock lock (owner);
     revision++;
   }
 
@@ -363,7 +415,7 @@ public:
   /* Resets everything for the next start. */
   void stop ()
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     started = needs_preparation = false;
     pending.reset ();
     refused = 0;
@@ -374,7 +426,7 @@ public:
 
   void set (guint id, const GValue *value)
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     table[id - 1].set (value, changing);
     uncommitted[id - 1] = true;
     sets++;
@@ -382,14 +434,14 @@ public:
 
   void get (guint id, GValue *value)
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     table[id - 1].get (changing, value);
   }
 
   /* Returns whether there is anything to commit and no g_object_set() is in progress. */
   bool request_commit ()
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     committing_thread = g_thread_self ();
     sets_at_request = sets;
     return std::find (uncommitted.begin (), uncommitted.end (), true)
@@ -401,7 +453,7 @@ public:
    * it afterwards. */
   bool commit ()
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     if (committing_thread != g_thread_self ())
       return false;
     committing_thread = nullptr;
@@ -411,17 +463,6 @@ public:
   }
 
 private:
-  class Locked {
-  public:
-    explicit Locked (GstObject *object) : object (object) { GST_OBJECT_LOCK (object); }
-    ~Locked () { GST_OBJECT_UNLOCK (object); }
-    Locked (const Locked &) = delete;
-    Locked &operator= (const Locked &) = delete;
-
-  private:
-    GstObject *object;
-  };
-
   void commit_changed ()
   {
     for (gsize n = 0; n < table.size (); n++) {
@@ -435,20 +476,20 @@ private:
 
   bool has_changed () const
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     return !started || revision != seen;
   }
 
   Values read_committed ()
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     seen = revision;
     return committed_;
   }
 
   void use (const Values &values)
   {
-    Locked lock (owner);
+    ObjectLock lock (owner);
     in_use = values;
     used_revision = seen;
     started = true;

@@ -4,15 +4,48 @@
  */
 #pragma once
 
-#include "permuter.hpp"
-
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
 
-#include <memory>
 #include <vector>
+#include <memory>
 
 namespace compute {
+/* --- copies with dimensions in another order --- */
+
+/* Elements of the input and the output */
+enum class Permuted { real, complex, real_to_complex };
+
+/* Strides are in elements. */
+struct PermutedDimension {
+  gint64 length, from, to;
+};
+
+class Permuter {
+public:
+  /* `dimensions` may be in any order. */
+  bool create (GstOpenCLContext *context, Permuted elements,
+      const std::vector<PermutedDimension> &dimensions, GError **error);
+  bool is_created () const { return kernel.created (); }
+
+  /* Offsets are in elements. */
+  bool enqueue (cl_command_queue queue, cl_mem from, gint64 from_offset, cl_mem to,
+      gint64 to_offset, GError **error);
+
+private:
+  void order (std::vector<PermutedDimension> dimensions);
+  bool create_kernel (GstOpenCLContext *context, Permuted elements, GError **error);
+
+  PermutedDimension x, y;
+  std::vector<PermutedDimension> outer;
+  gsize tile = 1;
+  opencl::Kernel kernel;
+  cl::Buffer geometry;
+};
+
+/* --- Fourier transforms --- */
+
 /* Lengths are in real or complex numbers, outermost dimension first. */
 struct TransformShape {
   std::vector<gsize> input, output;

@@ -1,4 +1,4 @@
-/* The program of an element: built from its settings, and rebuilt while playing
+/* Settings, output caps and program of an element, rebuilt while playing
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,10 +10,86 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/gstopenclmemory.h>
 
 #include <utility>
 
 namespace compute {
+/* --- settings --- */
+
+opencl::PropertyTable<ProgramSettings>
+program_properties ()
+{
+  return {
+      {"location", "Location",
+          "File with OpenCL C, which may include <random.clh> and files in the same "
+          "directory, or with a program binary or SPIR-V (set one of location, source "
+          "and expression)",
+          &ProgramSettings::location, opencl::playing},
+      {"source", "Source", "OpenCL C source (set one of location, source and expression)",
+          &ProgramSettings::source, opencl::playing},
+      {"expression", "Expression",
+          "Expression for each element, with operators of C and functions of OpenCL C. "
+          "Names: x (the input; inputs of a mixer have the names of its pads), the "
+          "fields of arguments, frame, time, and i0 … i3 (indices of the element, "
+          "innermost first). Video is 0 … 1 in each component. Types and shapes follow "
+          "NumPy: integers are exact in 64 bits, and / is true division",
+          &ProgramSettings::expression, opencl::playing},
+      {"kernel", "Kernel", "Name of the kernel (unset = the only one in the program)",
+          &ProgramSettings::kernel, opencl::playing},
+      {"parameters", "Parameters",
+          "Parameters of the kernel in OpenCL C, such as \"global const uchar *input, "
+          "global uchar *output, int stride\" (program binaries and SPIR-V; unset = as "
+          "the driver reports them)",
+          &ProgramSettings::parameters, opencl::playing},
+      {"options", "Build options", "Compiler options, such as -DRADIUS=3",
+          &ProgramSettings::options, opencl::playing},
+      {"arguments", "Arguments",
+          "Arguments of the kernel by name, such as \"arguments, gain=2.5, "
+          "color=<1,0,0,1>, weights=w.npy\": a number, an array for a vector, a .npy "
+          "file for a pointer, a number of elements for local memory",
+          &ProgramSettings::arguments, opencl::playing},
+      {"global-size", "Global size",
+          "Number of work-items, \"x,y,z\". Each is a number, width, height, count, "
+          "shape0 … shape3, or a product or quotient such as \"width/4\", rounded up "
+          "(unset = one per pixel of the output, or per element of an array, with the "
+          "dimensions that the kernel passes to get_global_id ())",
+          &ProgramSettings::global_size, opencl::playing},
+      {"local-size", "Local size",
+          "Work-group size, \"x,y,z\" (unset = the device's choice, on a GPU a row)",
+          &ProgramSettings::local_size, opencl::playing},
+      {"output-caps", "Output caps",
+          "Fields of the output caps (unset = those that downstream requires, otherwise "
+          "those of the input)",
+          &ProgramSettings::output_caps, opencl::playing},
+      {"fill-output", "Fill output",
+          "Byte that the output is filled with before the kernel runs (-1 = none; the "
+          "output then holds old values)",
+          &ProgramSettings::fill_output, {-1, 255}, opencl::playing},
+  };
+}
+
+static void
+reload (GClosure *closure, GValue *, guint, const GValue *values, gpointer, gpointer)
+{
+  gpointer instance = g_value_peek_pointer (&values[0]);
+  auto of = reinterpret_cast<SettingsOf> (closure->data);
+  of (instance)->change ([] (ProgramSettings &settings) { settings.reloads++; });
+}
+
+void
+install_reload (gpointer klass, SettingsOf of)
+{
+  GClosure *closure =
+      g_closure_new_simple (sizeof (GClosure), reinterpret_cast<gpointer> (of));
+  g_closure_set_marshal (closure, reload);
+  g_signal_newv ("reload", G_TYPE_FROM_CLASS (klass),
+      GSignalFlags (G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION), closure, nullptr, nullptr,
+      nullptr, G_TYPE_NONE, 0, nullptr);
+}
+
+/* --- the program --- */
+
 bool
 LiveProgram::check (const ProgramSettings &settings, GError **error)
 {
@@ -123,5 +199,297 @@ LiveProgram::update (const FindStreams &find)
     return make (wanted, find, error);
   };
   return settings->update (accept);
+}
+
+/* --- output caps --- */
+
+namespace {
+#define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
+
+GstCaps *
+all_caps ()
+{
+  return gst_caps_from_string (COMPUTE_CAPS ("(" DEVICE_MEMORY ")"));
+}
+
+bool
+has_name (const GstStructure *structure, const char *name)
+{
+  return structure && gst_structure_has_name (structure, name);
+}
+
+void
+copy_if_missing (GstStructure *to, const GstStructure *from, const char *field)
+{
+  const GValue *value = from ? gst_structure_get_value (from, field) : nullptr;
+  if (value && !gst_structure_has_field (to, field))
+    gst_structure_set_value (to, field, value);
+}
+
+/* Sets missing fields. The framerate is that of `like`; the others too, if it has the
+ * same media type. */
+void
+complete_structure (GstStructure *structure, const GstStructure *like)
+{
+  const bool same_kind = like && has_name (like, gst_structure_get_name (structure));
+
+  copy_if_missing (structure, like, "framerate");
+  if (has_name (structure, TENSORS_NAME)) {
+    if (!gst_structure_has_field (structure, "format"))
+      gst_structure_set (structure, "format", G_TYPE_STRING, "static", nullptr);
+    if (!gst_structure_has_field (structure, "num_tensors"))
+      gst_structure_set (structure, "num_tensors", G_TYPE_INT, 1, nullptr);
+  }
+  if (!same_kind)
+    return;
+  for (const char *field : {"format", "width", "height", "pixel-aspect-ratio", "types",
+           "dimensions", "domain", "samples", "lines"})
+    copy_if_missing (structure, like, field);
+}
+
+void
+append_tensors (GstCaps *caps, const opencl::ArrayFormat &array, const GstStructure *like)
+{
+  GstStructure *structure = tensors_like (like);
+  opencl::set_array_fields (structure, array);
+  gst_caps_append (caps, device_caps (structure));
+}
+
+/* Appends tensors of every element type, that of `array` first. */
+void
+append_tensors_of_all_types (
+    GstCaps *caps, opencl::ArrayFormat array, const GstStructure *like)
+{
+  const opencl::NumberType first = array.type;
+  append_tensors (caps, array, like);
+  for (int type = 0; type <= int (opencl::NumberType::f64); type++) {
+    array.type = opencl::NumberType (type);
+    if (array.type != first)
+      append_tensors (caps, array, like);
+  }
+}
+
+bool
+is_number_of_components (gsize length)
+{
+  return length == 1 || length == 3 || length == 4;
+}
+
+/* Returns the shape without the leading axes of length 1 that a picture does not have. Results
+ * of networks begin with a batch axis. */
+std::vector<gsize>
+shape_of_picture (std::vector<gsize> shape)
+{
+  while (!shape.empty () && shape[0] == 1
+         && (shape.size () > 3
+             || (shape.size () == 3 && !is_number_of_components (shape[2]))))
+    shape.erase (shape.begin ());
+  return shape;
+}
+
+/* Appends the video formats that have the shape of the array. */
+void
+append_video (
+    GstCaps *caps, const std::vector<gsize> &array_shape, const GstStructure *like)
+{
+  const std::vector<gsize> shape = shape_of_picture (array_shape);
+  static constexpr struct {
+    gsize components;
+    const char *formats[8];
+  } kinds[] = {{1, {"GRAY8", "GRAY16_LE"}}, {3, {"RGB"}}, {4, {"RGBA"}}};
+  const gsize components = shape.size () == 2 ? 1 : shape.size () == 3 ? shape[2] : 0;
+
+  for (const auto &kind : kinds) {
+    for (const char *format : kind.formats) {
+      if (!format || kind.components != components || shape[0] > G_MAXINT
+          || shape[1] > G_MAXINT)
+        continue;
+      GstStructure *structure = gst_structure_new ("video/x-raw", "format", G_TYPE_STRING,
+          format, "width", G_TYPE_INT, gint (shape[1]), "height", G_TYPE_INT,
+          gint (shape[0]), nullptr);
+      copy_if_missing (structure, like, "framerate");
+      gst_caps_append (caps, device_caps (structure));
+    }
+  }
+}
+
+/* Appends all supported caps, with the framerate of `structure`. */
+void
+append_all_at_rate (GstCaps *caps, const GstStructure *structure)
+{
+  GstCaps *all = all_caps ();
+  for (guint n = 0; n < gst_caps_get_size (all); n++) {
+    GstStructure *made = gst_structure_copy (gst_caps_get_structure (all, n));
+    if (const GValue *rate = gst_structure_get_value (structure, "framerate"))
+      gst_structure_set_value (made, "framerate", rate);
+    gst_caps_append (caps, device_caps (made));
+  }
+  gst_caps_unref (all);
+}
+
+/* If the expression cannot make the wanted type, building the program reports it. */
+bool
+append_outputs_of_expression (
+    GstCaps *result, const ProgramSettings &settings, GstStructure *input)
+{
+  Stream stream;
+
+  if (settings.expression.empty () || !stream_of_structure ("x", input, stream, nullptr))
+    return false;
+  GstCaps *made = outputs_of_expression (settings, {stream}, input, nullptr);
+  if (made)
+    gst_caps_append (result, made);
+  return made != nullptr;
+}
+
+void
+append_outputs_of (GstCaps *result, const ProgramSettings &settings, GstStructure *input)
+{
+  if (append_outputs_of_expression (result, settings, input))
+    return;
+  if (settings.output_caps) {
+    gst_caps_append (result, complete_caps (settings.output_caps.get (), input, false));
+    return;
+  }
+  gst_caps_append (result, device_caps (gst_structure_copy (input)));
+  append_all_at_rate (result, input);
+}
+
+/* Returns those of `made` (transfer full) that are wanted, or the wanted caps if there
+ * are none. */
+GstCaps *
+wanted_of (GstCaps *made, const ProgramSettings &settings, const GstStructure *like)
+{
+  if (!settings.output_caps)
+    return made;
+  GstCaps *wanted = complete_caps (settings.output_caps.get (), nullptr, false);
+  GstCaps *both = gst_caps_intersect_full (wanted, made, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (made);
+  if (!gst_caps_is_empty (both)) {
+    gst_caps_unref (wanted);
+    return both;
+  }
+  gst_caps_unref (both);
+  gst_caps_unref (wanted);
+  return complete_caps (settings.output_caps.get (), like, false);
+}
+} // namespace
+
+GstCaps *
+complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint n = 0; n < gst_caps_get_size (wanted); n++) {
+    GstStructure *structure = gst_structure_copy (gst_caps_get_structure (wanted, n));
+    complete_structure (structure, like);
+    if (any_memory)
+      gst_caps_append_structure (result, gst_structure_copy (structure));
+    gst_caps_append (result, device_caps (structure));
+  }
+  return result;
+}
+
+GstCaps *
+outputs_of (const ProgramSettings &settings, GstCaps *caps)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (caps); n++)
+    append_outputs_of (result, settings, gst_caps_get_structure (caps, n));
+  return result;
+}
+
+GstCaps *
+inputs_of (const ProgramSettings &settings, GstCaps *caps)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
+    GstStructure *output = gst_caps_get_structure (caps, n);
+    gst_caps_append (result, device_caps (gst_structure_copy (output)));
+    append_all_at_rate (result, output);
+  }
+  return result;
+}
+
+GstCaps *
+outputs_of_expression (const ProgramSettings &settings, const std::vector<Stream> &inputs,
+    const GstStructure *like, GError **error)
+{
+  opencl::ArrayFormat array;
+
+  if (!shape_of_expression (inputs, settings.arguments.get (), array.shape, error))
+    return nullptr;
+  if (!inputs.empty ())
+    array.type = inputs[0].array.type;
+  GstCaps *result = gst_caps_new_empty ();
+  const bool same = !inputs.empty () && array.shape == inputs[0].array.shape;
+  if (same && like)
+    gst_caps_append (result, device_caps (gst_structure_copy (like)));
+  append_tensors_of_all_types (result, array, like);
+  append_video (result, array.shape, like);
+  return wanted_of (result, settings, like);
+}
+
+/* Fixates fields to those of `like`, or to the nearest values. */
+static void
+fixate_structure (GstStructure *structure, const GstStructure *like)
+{
+  static constexpr const char *texts[] = {"format", "types", "dimensions", "domain"};
+  static constexpr const char *numbers[] = {"width", "height", "samples", "lines"};
+  static constexpr const char *fractions[] = {"framerate", "pixel-aspect-ratio"};
+  gint number, numerator, denominator;
+
+  for (const char *field : texts) {
+    const gchar *text = gst_structure_get_string (like, field);
+    if (text && gst_structure_has_field (structure, field))
+      gst_structure_fixate_field_string (structure, field, text);
+  }
+  for (const char *field : numbers) {
+    if (gst_structure_get_int (like, field, &number)
+        && gst_structure_has_field (structure, field))
+      gst_structure_fixate_field_nearest_int (structure, field, number);
+  }
+  for (const char *field : fractions) {
+    if (gst_structure_get_fraction (like, field, &numerator, &denominator)
+        && gst_structure_has_field (structure, field))
+      gst_structure_fixate_field_nearest_fraction (
+          structure, field, numerator, denominator);
+  }
+}
+
+/* Sets missing dimensions to those of `like`, because caps without dimensions cannot be
+ * fixated. */
+static void
+open_dimensions_as_in (GstStructure *structure, const GstStructure *like)
+{
+  Stream stream;
+
+  if (!has_name (structure, TENSORS_NAME)
+      || gst_structure_has_field (structure, "dimensions")
+      || !stream_of_structure ("input", like, stream, nullptr))
+    return;
+  gst_structure_set (structure, "dimensions", G_TYPE_STRING,
+      opencl::dimensions_text (stream.array.shape).c_str (), nullptr);
+  gst_structure_fixate_field_string (
+      structure, "types", opencl::info_of (stream.array.type).name);
+}
+
+GstCaps *
+fixate_like (GstCaps *caps, GstCaps *like)
+{
+  GstCaps *same = gst_caps_intersect_full (caps, like, GST_CAPS_INTERSECT_FIRST);
+
+  if (!gst_caps_is_empty (same)) {
+    gst_caps_unref (caps);
+    caps = same;
+  } else {
+    gst_caps_unref (same);
+  }
+  caps = gst_caps_truncate (gst_caps_make_writable (caps));
+  GstStructure *structure = gst_caps_get_structure (caps, 0);
+  open_dimensions_as_in (structure, gst_caps_get_structure (like, 0));
+  fixate_structure (structure, gst_caps_get_structure (like, 0));
+  gst_caps_unref (like);
+  return gst_caps_fixate (caps);
 }
 } // namespace compute

@@ -1,15 +1,43 @@
-/* The program of an element: built from its settings, and rebuilt while playing
+/* Settings, output caps and program of an element, rebuilt while playing
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
 #include "program.hpp"
+#include "streamcaps.hpp"
 
+#include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclframe.h>
-#include "programsettings.hpp"
 
 namespace compute {
+/* Common properties of the elements with user-supplied programs */
+struct ProgramSettings {
+  std::string location, source, expression;
+  std::string kernel, parameters, options;
+  opencl::Structure arguments;
+  std::string global_size, local_size;
+  opencl::Caps output_caps;
+  gint fill_output = -1;
+  bool live = false; /* openclkernelsrc only */
+  guint reloads = 0; /* number of requests to read files again */
+};
+
+/* All properties except `is-live` */
+opencl::PropertyTable<ProgramSettings> program_properties ();
+
+/* Installs the action signal `reload`. `of` returns the settings of an instance. */
+using SettingsOf = opencl::Settings<ProgramSettings> *(*)(gpointer instance);
+void install_reload (gpointer klass, SettingsOf of);
+template <typename Instance>
+void
+install_reload (gpointer klass)
+{
+  install_reload (klass,
+      [] (gpointer instance) { return static_cast<Instance *> (instance)->settings; });
+}
+
+/* The program of an element: built from its settings, and rebuilt while playing */
 /* Used by the streaming thread, or by a state change while there is no streaming
  * thread */
 class LiveProgram {
@@ -59,4 +87,25 @@ private:
   File file;
   bool has_warned = false; /* of atomic functions on the output */
 };
+
+/* --- output caps --- */
+
+/* Completes `wanted` and adds the device memory feature. With `any_memory`, it also
+ * returns the caps without that feature. Missing fields are those of `like` (nullable),
+ * if it has the same media type. */
+GstCaps *complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory);
+
+/* Returns the output caps for inputs of `caps`, best first. The framerate stays. */
+GstCaps *outputs_of (const ProgramSettings &settings, GstCaps *caps);
+/* Returns the input caps for an output of `caps`. */
+GstCaps *inputs_of (const ProgramSettings &settings, GstCaps *caps);
+
+/* Returns the output caps of an expression: all media types with its shape, those of
+ * `like` (nullable) first. Returns NULL with an error if the expression cannot have these
+ * inputs. */
+GstCaps *outputs_of_expression (const ProgramSettings &settings,
+    const std::vector<Stream> &inputs, const GstStructure *like, GError **error);
+
+/* Fixates `caps`, as close to `like` as possible. Takes ownership of both. */
+GstCaps *fixate_like (GstCaps *caps, GstCaps *like);
 } // namespace compute

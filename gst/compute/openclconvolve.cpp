@@ -42,12 +42,13 @@
  */
 #include "convolution/convolver.hpp"
 #include "elements.h"
-#include "arraycaps.hpp"
+#include "streamcaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/common/settings.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <mutex>
 
@@ -68,67 +69,55 @@ using compute::TapsSource;
   "framerate = (fraction) [ 0/1, 2147483647/1 ]; " TENSORS_CAPS_OF (                     \
       "(" DEVICE_MEMORY ")", types)
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (
-            CONVOLVE_CAPS ("{ float32, float64, float16, uint8, int8, uint16, int16 }")));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVOLVE_CAPS ("{ float32, float64, float16 }")));
-
 /* --- enumerations --- */
 
-#define DEFINE_ENUM(function, name, ...)                                                 \
-  static GType function ()                                                               \
-  {                                                                                      \
-    static const GEnumValue values[] = {__VA_ARGS__, {0, nullptr, nullptr}};             \
-    static const GType type = g_enum_register_static (name, values);                     \
-    return type;                                                                         \
-  }
+static const opencl::EnumTypeOf<compute::Border> border_type ("GstOpenCLConvolveBorder",
+    {{compute::Border::zero, "Zero padding", "zero"},
+        {compute::Border::clamp, "Repeat the edge value", "clamp"},
+        {compute::Border::mirror, "Mirror without repeating the edge value", "mirror"},
+        {compute::Border::wrap, "Wrap around to the opposite edge", "wrap"}});
 
-DEFINE_ENUM (border_type, "GstOpenCLConvolveBorder",
-    {int (compute::Border::zero), "Zero padding", "zero"},
-    {int (compute::Border::clamp), "Repeat the edge value", "clamp"},
-    {int (compute::Border::mirror), "Mirror without repeating the edge value", "mirror"},
-    {int (compute::Border::wrap), "Wrap around to the opposite edge", "wrap"})
+static const opencl::EnumTypeOf<compute::Activation> activation_type (
+    "GstOpenCLConvolveActivation",
+    {{compute::Activation::none, "None", "none"},
+        {compute::Activation::relu, "max (x, 0)", "relu"},
+        {compute::Activation::relu6, "min (max (x, 0), 6)", "relu6"},
+        {compute::Activation::hardswish, "x relu6 (x + 3) / 6", "hardswish"},
+        {compute::Activation::sigmoid, "1 / (1 + exp (-x))", "sigmoid"},
+        {compute::Activation::silu, "x sigmoid (x)", "silu"}});
 
-DEFINE_ENUM (activation_type, "GstOpenCLConvolveActivation",
-    {int (compute::Activation::none), "None", "none"},
-    {int (compute::Activation::relu), "max (x, 0)", "relu"},
-    {int (compute::Activation::relu6), "min (max (x, 0), 6)", "relu6"},
-    {int (compute::Activation::hardswish), "x relu6 (x + 3) / 6", "hardswish"},
-    {int (compute::Activation::sigmoid), "1 / (1 + exp (-x))", "sigmoid"},
-    {int (compute::Activation::silu), "x sigmoid (x)", "silu"})
+static const opencl::EnumTypeOf<compute::Method> method_type ("GstOpenCLConvolveMethod",
+    {{compute::Method::automatic, "Fastest method for the sizes", "auto"},
+        {compute::Method::direct, "Direct summation", "direct"},
+        {compute::Method::separable, "Rows, then columns (separable kernels)",
+            "separable"},
+        {compute::Method::winograd,
+            "Winograd F(4x4, 3x3) (arrays, 3x3 kernel, stride 1, dilation 1, one group)",
+            "winograd"},
+        {compute::Method::im2col, "Deprecated: same as direct", "im2col"},
+        {compute::Method::fft, "Multiplication of Fourier spectra", "fft"}});
 
-DEFINE_ENUM (method_type, "GstOpenCLConvolveMethod",
-    {int (compute::Method::automatic), "Fastest method for the sizes", "auto"},
-    {int (compute::Method::direct), "Direct summation", "direct"},
-    {int (compute::Method::separable), "Rows, then columns (separable kernels)",
-        "separable"},
-    {int (compute::Method::winograd),
-        "Winograd F(4x4, 3x3) (arrays, 3x3 kernel, stride 1, dilation 1, one group)",
-        "winograd"},
-    {int (compute::Method::im2col), "Matrix product (arrays)", "im2col"},
-    {int (compute::Method::fft), "Multiplication of Fourier spectra", "fft"})
+static const opencl::EnumTypeOf<compute::Gemm> gemm_type ("GstOpenCLConvolveGemm",
+    {{compute::Gemm::automatic, "Same as own", "auto"},
+        {compute::Gemm::own, "Matrix product of this element", "own"},
+        {compute::Gemm::clblast, "Deprecated: same as own", "clblast"}});
 
-DEFINE_ENUM (gemm_type, "GstOpenCLConvolveGemm",
-    {int (compute::Gemm::automatic), "Same as own", "auto"},
-    {int (compute::Gemm::own), "Matrix product of this element", "own"},
-    {int (compute::Gemm::clblast), "Deprecated: same as own", "clblast"})
+static const opencl::EnumTypeOf<compute::TensorLayout> layout_type (
+    "GstOpenCLConvolveLayout",
+    {{compute::TensorLayout::nhwc, "(images, height, width, channels)", "nhwc"},
+        {compute::TensorLayout::nchw, "(images, channels, height, width)", "nchw"}});
 
-DEFINE_ENUM (layout_type, "GstOpenCLConvolveLayout",
-    {int (compute::TensorLayout::nhwc), "(images, height, width, channels)", "nhwc"},
-    {int (compute::TensorLayout::nchw), "(images, channels, height, width)", "nchw"})
+static const opencl::EnumTypeOf<compute::KernelLayout> kernel_layout_type (
+    "GstOpenCLConvolveKernelLayout",
+    {{compute::KernelLayout::automatic,
+         "Layout that matches the channels (oihw preferred)", "auto"},
+        {compute::KernelLayout::oihw, "(filters, channels, height, width)", "oihw"},
+        {compute::KernelLayout::hwio, "(height, width, channels, filters)", "hwio"}});
 
-DEFINE_ENUM (kernel_layout_type, "GstOpenCLConvolveKernelLayout",
-    {int (compute::KernelLayout::automatic),
-        "Layout that matches the channels (oihw preferred)", "auto"},
-    {int (compute::KernelLayout::oihw), "(filters, channels, height, width)", "oihw"},
-    {int (compute::KernelLayout::hwio), "(height, width, channels, filters)", "hwio"})
-
-DEFINE_ENUM (flip_type, "GstOpenCLConvolveFlip",
-    {int (compute::Flip::automatic), "Flip for video only", "auto"},
-    {int (compute::Flip::no), "Do not flip (correlation)", "false"},
-    {int (compute::Flip::yes), "Flip (convolution in the strict sense)", "true"})
+static const opencl::EnumTypeOf<compute::Flip> flip_type ("GstOpenCLConvolveFlip",
+    {{compute::Flip::automatic, "Flip for video only", "auto"},
+        {compute::Flip::no, "Do not flip (correlation)", "false"},
+        {compute::Flip::yes, "Flip (convolution in the strict sense)", "true"}});
 
 /* --- the element --- */
 
@@ -186,8 +175,8 @@ static const opencl::PropertyTable<ConvolutionSettings> properties = {
         flip_type, opencl::playing},
     {"method", "Method", "Convolution method", &ConvolutionSettings::method, method_type,
         opencl::playing},
-    {"gemm", "GEMM", "Deprecated: has no effect (method=im2col)",
-        &ConvolutionSettings::gemm, gemm_type, opencl::playing},
+    {"gemm", "GEMM", "Deprecated: has no effect", &ConvolutionSettings::gemm, gemm_type,
+        opencl::playing},
     {"scale", "Scale", "Factor applied to the output after the activation (video)",
         &ConvolutionSettings::scale, {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
     {"offset", "Offset", "Value added after scale, in levels: 0 … 255 for 8 bits (video)",
@@ -272,6 +261,14 @@ output_of (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
   return made;
 }
 
+static compute::OutputOf
+output_for (GstOpenCLConvolve *self, const ConvolutionSettings &settings)
+{
+  return [self, settings] (const GstStructure *input, GError **error) {
+    return output_of (self, settings, input, error);
+  };
+}
+
 /* Returns caps of the same kind and any size. Fixed caps without an output stay as
  * they are: set_caps reports the reason. */
 static GstStructure *
@@ -330,25 +327,6 @@ gst_opencl_convolve_open (GstOpenCLFilter *filter, GError **error)
   return open_taps (self, self->settings->committed (), kernel, bias, error);
 }
 
-static void
-gst_opencl_convolve_close (GstOpenCLFilter *filter)
-{
-  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
-  self->convolver->reset ();
-  self->settings->stop ();
-}
-
-/* Logs the method that auto chose. */
-static void
-log_method (GstOpenCLConvolve *self, compute::Method requested, compute::Method used)
-{
-  GEnumClass *names = G_ENUM_CLASS (g_type_class_ref (method_type ()));
-  GST_INFO_OBJECT (self, "method=%s uses %s",
-      g_enum_get_value (names, int (requested))->value_nick,
-      g_enum_get_value (names, int (used))->value_nick);
-  g_type_class_unref (names);
-}
-
 /* Changes nothing if it fails. */
 static bool
 make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
@@ -372,46 +350,12 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     return false;
   if (convolution.method == compute::Method::automatic)
     compute::warn_of_wrong_methods (context, GST_ELEMENT (self));
-  log_method (self, convolution.method, convolver->method ());
+  GST_INFO_OBJECT (self, "method=%s uses %s", compute::name_of (convolution.method),
+      compute::name_of (convolver->method ()));
   convolver->set_levels (levels);
   *self->convolver = std::move (convolver);
   *self->convolution = std::move (convolution);
   return true;
-}
-
-static gboolean
-gst_opencl_convolve_set_formats (
-    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
-{
-  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
-  auto accept = [&] (const ConvolutionSettings &settings, GError **why) {
-    return make_convolver (self, settings, input, output, why);
-  };
-  return self->settings->adopt (accept, error);
-}
-
-/* --- settings --- */
-
-/* Called between two frames */
-static void
-update_settings (GstOpenCLConvolve *self)
-{
-  auto output_for = [self] (const ConvolutionSettings &settings) {
-    return [self, settings] (const GstStructure *input, GError **error) {
-      return output_of (self, settings, input, error);
-    };
-  };
-  compute::update_settings (GST_BASE_TRANSFORM (self), *self->settings, output_for,
-      [self] (const ConvolutionSettings &settings, GstCaps *input, GstCaps *output,
-          GError **error) {
-        return make_convolver (self, settings, input, output, error);
-      });
-}
-
-static void
-gst_opencl_convolve_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
-{
-  update_settings (GST_OPENCL_CONVOLVE (filter));
 }
 
 /* --- frames --- */
@@ -460,24 +404,20 @@ gst_opencl_convolve_init (GstOpenCLConvolve *self)
 static void
 gst_opencl_convolve_class_init (GstOpenCLConvolveClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLConvolve::settings, &GstOpenCLConvolve::opened,
       &GstOpenCLConvolve::convolver, &GstOpenCLConvolve::convolution> (klass, properties);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL convolution",
-      "Filter/Effect/Video", "Convolves video and arrays with a kernel in device memory",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "OpenCL convolution", "Filter/Effect/Video",
+      "Convolves video and arrays with a kernel in device memory",
+      {CONVOLVE_CAPS ("{ float32, float64, float16, uint8, int8, uint16, int16 }"),
+          CONVOLVE_CAPS ("{ float32, float64, float16 }")});
 
   transform_class->transform_caps = gst_opencl_convolve_transform_caps;
   filter_class->open = gst_opencl_convolve_open;
-  filter_class->close = gst_opencl_convolve_close;
-  filter_class->set_formats = gst_opencl_convolve_set_formats;
-  filter_class->get_frame_size = opencl::get_array_size;
-  filter_class->begin_frame = gst_opencl_convolve_begin_frame;
+  compute::ArrayFilter<&GstOpenCLConvolve::settings, &GstOpenCLConvolve::convolver,
+      make_convolver, output_for>::install (filter_class);
   filter_class->transform = gst_opencl_convolve_transform;
 }

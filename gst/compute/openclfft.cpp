@@ -34,13 +34,20 @@
  *   openclfft half-spectrum=true ! npysink location=spectra.npy
  * ]| Spectra of eight lines
  */
-#include "arraycaps.hpp"
+#include "streamcaps.hpp"
 #include "arraytransform.hpp"
 #include "elements.h"
 
 #include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
 #include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_fft_filter_debug);
@@ -53,11 +60,6 @@ using opencl::ArrayFormat;
 
 #define FFT_CAPS                                                                         \
   TENSORS_CAPS_OF ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")", "float32")
-
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (FFT_CAPS));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (FFT_CAPS));
 
 namespace {
 struct FftSettings {
@@ -196,6 +198,12 @@ output_for (const FftSettings &settings)
   };
 }
 
+static compute::OutputOf
+tensors_for (GstOpenCLFFTFilter *, const FftSettings &settings)
+{
+  return compute::tensors_of (output_for (settings));
+}
+
 static bool
 create_engine (
     GstOpenCLFFTFilter *self, const TransformShape &shape, bool copies, GError **error)
@@ -239,40 +247,7 @@ gst_opencl_fft_filter_transform_caps (GstBaseTransform *transform,
   return opencl::filtered_caps (result, filter);
 }
 
-static gboolean
-gst_opencl_fft_filter_set_formats (
-    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
-{
-  GstOpenCLFFTFilter *self = GST_OPENCL_FFT_FILTER (filter);
-  auto accept = [&] (const FftSettings &settings, GError **why) {
-    return make_engine (self, settings, input, output, why);
-  };
-  return self->settings->adopt (accept, error);
-}
-
-static void
-gst_opencl_fft_filter_close (GstOpenCLFilter *filter)
-{
-  GstOpenCLFFTFilter *self = GST_OPENCL_FFT_FILTER (filter);
-  self->engine->reset ();
-  self->settings->stop ();
-}
-
 /* --- frames --- */
-
-static void
-gst_opencl_fft_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
-{
-  GstOpenCLFFTFilter *self = GST_OPENCL_FFT_FILTER (filter);
-  compute::update_settings (
-      GST_BASE_TRANSFORM (self), *self->settings,
-      [] (const FftSettings &settings) {
-        return compute::tensors_of (output_for (settings));
-      },
-      [self] (const FftSettings &settings, GstCaps *from, GstCaps *to, GError **error) {
-        return make_engine (self, settings, from, to, error);
-      });
-}
 
 static gsize
 number_size (bool real)
@@ -314,23 +289,17 @@ gst_opencl_fft_filter_init (GstOpenCLFFTFilter *self)
 static void
 gst_opencl_fft_filter_class_init (GstOpenCLFFTFilterClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLFFTFilter::settings, &GstOpenCLFFTFilter::engine> (
       klass, properties);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL Fourier transform",
-      "Filter", "Transforms arrays along one or two axes in device memory",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "OpenCL Fourier transform", "Filter",
+      "Transforms arrays along one or two axes in device memory", {FFT_CAPS, FFT_CAPS});
 
   transform_class->transform_caps = gst_opencl_fft_filter_transform_caps;
-  filter_class->close = gst_opencl_fft_filter_close;
-  filter_class->set_formats = gst_opencl_fft_filter_set_formats;
-  filter_class->get_frame_size = opencl::get_array_size;
-  filter_class->begin_frame = gst_opencl_fft_filter_begin_frame;
+  compute::ArrayFilter<&GstOpenCLFFTFilter::settings, &GstOpenCLFFTFilter::engine,
+      make_engine, tensors_for>::install (filter_class);
   filter_class->transform = gst_opencl_fft_filter_transform;
 }

@@ -47,11 +47,11 @@
  */
 #include "elements.h"
 #include "liveprogram.hpp"
-#include "programcaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclframe.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_debug);
 #define GST_CAT_DEFAULT opencl_kernel_debug
@@ -59,13 +59,6 @@ GST_DEBUG_CATEGORY_STATIC (opencl_kernel_debug);
 using compute::LiveProgram;
 using compute::ProgramSettings;
 using compute::Stream;
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
 
 /* The library has a type GstOpenCLKernel, and elements are named after their type. */
 G_DECLARE_FINAL_TYPE (
@@ -161,59 +154,33 @@ gst_opencl_kernel_filter_set_formats (
   return self->program->adopt (streams, error);
 }
 
-/* Returns TRUE if the caps in use fit `wanted`. Otherwise sets `output` to caps that fit
- * and that downstream accepts, or returns FALSE. */
+/* Keeps the caps in use if they fit `wanted`. */
 static bool
 choose_output (GstOpenclKernel *self, const ProgramSettings &wanted, GstCaps *input,
     GstCaps **output, GError **error)
 {
-  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
-  GstCaps *outputs = compute::outputs_of (wanted, input);
-  const bool holds = wanted.output_caps == self->settings->current ().output_caps
-                     && gst_caps_can_intersect (outputs, *output);
-
-  if (!holds) {
-    GstCaps *taken =
-        gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (transform), outputs);
-    const bool none = gst_caps_is_empty (taken);
-    if (!none)
-      gst_caps_take (output, compute::fixate_like (taken, gst_caps_ref (input)));
-    else
-      gst_caps_unref (taken);
-    if (none)
-      return opencl::is_accepted_downstream (transform, outputs, error);
-  }
-  gst_caps_unref (outputs);
-  return true;
-}
-
-/* Called between two frames. If the output caps change, the base class negotiates them
- * before this frame. */
-static void
-update_settings (GstOpenclKernel *self)
-{
-  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
-  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
-  GstCaps *before = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
-  GstCaps *output = before ? gst_caps_ref (before) : nullptr;
-  auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
-                     GError **error) {
-    return choose_output (self, wanted, input, &output, error)
-           && find_streams (wanted, input, output, found, error);
+  auto fixate = [input] (GstCaps *caps) {
+    return compute::fixate_like (caps, gst_caps_ref (input));
   };
-
-  if (input && output && self->settings->is_started () && self->program->update (streams)
-      && !gst_caps_is_equal (before, output))
-    gst_base_transform_reconfigure_src (transform);
-  gst_clear_caps (&input);
-  gst_clear_caps (&before);
-  gst_clear_caps (&output);
+  return compute::choose_output (GST_BASE_TRANSFORM_SRC_PAD (self),
+      compute::outputs_of (wanted, input),
+      wanted.output_caps == self->settings->current ().output_caps, fixate, output,
+      error);
 }
 
 static void
-gst_opencl_kernel_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
+gst_opencl_kernel_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *)
 {
-  update_settings (GST_OPENCL_KERNEL_FILTER (filter));
+  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
+  auto update = [self] (GstCaps *input, GstCaps **output) {
+    auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
+                       GError **error) {
+      return choose_output (self, wanted, input, output, error)
+             && find_streams (wanted, input, *output, found, error);
+    };
+    return self->settings->is_started () && self->program->update (streams);
+  };
+  compute::update_output (GST_BASE_TRANSFORM (self), update);
 }
 
 /* --- frames --- */
@@ -241,12 +208,6 @@ gst_opencl_kernel_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFram
 
 /* --- the class --- */
 
-static opencl::Settings<ProgramSettings> *
-settings_of (gpointer instance)
-{
-  return GST_OPENCL_KERNEL_FILTER (instance)->settings;
-}
-
 static void
 gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 {
@@ -258,20 +219,17 @@ gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 static void
 gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenclKernel::settings, &GstOpenclKernel::program> (
       klass, properties);
-  compute::install_reload (klass, settings_of);
+  compute::install_reload<GstOpenclKernel> (klass);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL kernel",
-      "Filter/Effect/Video",
+  opencl::describe_element (klass, "OpenCL kernel", "Filter/Effect/Video",
       "Runs a user-supplied OpenCL kernel or expression on video and arrays",
-      "The gst-opencl developers");
+      {COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"),
+          COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")});
 
   transform_class->transform_caps = gst_opencl_kernel_filter_transform_caps;
   transform_class->fixate_caps = gst_opencl_kernel_filter_fixate_caps;

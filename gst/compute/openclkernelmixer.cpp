@@ -28,10 +28,10 @@
  */
 #include "elements.h"
 #include "liveprogram.hpp"
-#include "programcaps.hpp"
 
 #include <gst/opencl/elements/gstopenclcombiner-private.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclframe.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_mixer_debug);
 #define GST_CAT_DEFAULT opencl_kernel_mixer_debug
@@ -186,42 +186,25 @@ gst_opencl_kernel_mixer_set_formats (GstOpenCLCombiner *combiner, GstPad **pads,
   return GST_OPENCL_KERNEL_MIXER (combiner)->program->adopt (streams, error);
 }
 
-/* Keeps the caps in use if they fit `wanted`, otherwise chooses caps that downstream
- * accepts. */
-static bool
-choose_output (GstOpenCLKernelMixer *self, const ProgramSettings &wanted,
-    GstCaps *outputs, GstCaps **output, GError **error)
-{
-  if (wanted.output_caps == self->settings->current ().output_caps
-      && gst_caps_can_intersect (outputs, *output))
-    return true;
-  GstAggregator *aggregator = GST_AGGREGATOR (self);
-  GstCaps *taken = gst_pad_peer_query_caps (GST_AGGREGATOR_SRC_PAD (aggregator), outputs);
-  if (!gst_caps_is_empty (taken)) {
-    gst_caps_take (output, gst_opencl_kernel_mixer_fixate_src_caps (aggregator, taken));
-    return true;
-  }
-  gchar *text = gst_caps_to_string (outputs);
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "downstream does not accept %s", text);
-  g_free (text);
-  gst_caps_unref (taken);
-  return false;
-}
-
 static gboolean
 gst_opencl_kernel_mixer_update (GstOpenCLCombiner *combiner, GstPad **pads,
     GstCaps **inputs, guint n_inputs, GstCaps *before)
 {
   GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
+  GstAggregator *aggregator = GST_AGGREGATOR (self);
   GstCaps *output = gst_caps_ref (before);
+  auto fixate = [aggregator] (GstCaps *caps) {
+    return gst_opencl_kernel_mixer_fixate_src_caps (aggregator, caps);
+  };
   auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
                      GError **error) {
     Stream made;
     GstCaps *outputs = outputs_of (wanted, pads, inputs, n_inputs, error);
-    const bool chosen = outputs && choose_output (self, wanted, outputs, &output, error);
-    gst_clear_caps (&outputs);
-    if (!chosen || !find_inputs (pads, inputs, n_inputs, found, error)
+    const bool may_stay = wanted.output_caps == self->settings->current ().output_caps;
+    if (!outputs
+        || !compute::choose_output (
+            aggregator->srcpad, outputs, may_stay, fixate, &output, error)
+        || !find_inputs (pads, inputs, n_inputs, found, error)
         || !compute::stream_of_caps ("output", output, made, error))
       return false;
     found.push_back (made);
@@ -252,12 +235,6 @@ gst_opencl_kernel_mixer_combine (GstOpenCLCombiner *combiner,
 
 /* --- the class --- */
 
-static opencl::Settings<ProgramSettings> *
-settings_of (gpointer instance)
-{
-  return GST_OPENCL_KERNEL_MIXER (instance)->settings;
-}
-
 static void
 gst_opencl_kernel_mixer_init (GstOpenCLKernelMixer *self)
 {
@@ -273,16 +250,15 @@ gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
 
   opencl::install_settings<&GstOpenCLKernelMixer::settings,
       &GstOpenCLKernelMixer::program> (klass, properties);
-  compute::install_reload (klass, settings_of);
+  compute::install_reload<GstOpenCLKernelMixer> (klass);
 
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &sink_template, GST_TYPE_OPENCL_COMBINER_PAD);
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
-  gst_element_class_set_static_metadata (element_class, "OpenCL kernel mixer",
+  opencl::describe_element (klass, "OpenCL kernel mixer",
       "Filter/Editor/Video/Compositor",
-      "Combines several inputs with a user-supplied OpenCL kernel or expression",
-      "The gst-opencl developers");
+      "Combines several inputs with a user-supplied OpenCL kernel or expression");
 
   aggregator_class->create_new_pad = gst_opencl_kernel_mixer_create_new_pad;
   aggregator_class->fixate_src_caps = gst_opencl_kernel_mixer_fixate_src_caps;

@@ -28,11 +28,11 @@
  */
 #include "elements.h"
 #include "liveprogram.hpp"
-#include "programcaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclsrc.h>
+#include <gst/opencl/gstopenclframe.h>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_src_debug);
 #define GST_CAT_DEFAULT opencl_kernel_src_debug
@@ -40,11 +40,6 @@ GST_DEBUG_CATEGORY_STATIC (opencl_kernel_src_debug);
 using compute::LiveProgram;
 using compute::ProgramSettings;
 using compute::Stream;
-
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (COMPUTE_CAPS (
-            "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")") "; " COMPUTE_CAPS ("")));
 
 #define DEFAULT_WIDTH 640
 #define DEFAULT_HEIGHT 480
@@ -165,43 +160,20 @@ gst_opencl_kernel_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **err
   return GST_OPENCL_KERNEL_SRC (src)->program->adopt (streams, error);
 }
 
-/* Keeps the caps in use if they fit `wanted`, otherwise chooses caps that downstream
- * accepts. */
-static bool
-choose_output (GstOpenCLKernelSrc *self, const ProgramSettings &wanted, GstCaps **output,
-    GError **error)
-{
-  GstCaps *outputs = caps_of (self, wanted);
-  const bool holds = gst_caps_can_intersect (outputs, *output);
-
-  if (!holds) {
-    GstCaps *taken = gst_pad_peer_query_caps (GST_BASE_SRC_PAD (self), outputs);
-    if (!gst_caps_is_empty (taken)) {
-      gst_caps_take (output, gst_opencl_kernel_src_fixate (GST_BASE_SRC (self), taken));
-    } else {
-      gchar *text = gst_caps_to_string (outputs);
-      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-          "downstream does not accept %s", text);
-      g_free (text);
-      gst_caps_unref (taken);
-      gst_caps_unref (outputs);
-      return false;
-    }
-  }
-  gst_caps_unref (outputs);
-  return true;
-}
-
 /* Called before a frame is allocated, because its caps may change. */
 static bool
 update_settings (GstOpenCLKernelSrc *self)
 {
   GstCaps *before = gst_pad_get_current_caps (GST_BASE_SRC_PAD (self));
   GstCaps *output = before ? gst_caps_ref (before) : nullptr;
+  auto fixate = [self] (GstCaps *caps) {
+    return gst_opencl_kernel_src_fixate (GST_BASE_SRC (self), caps);
+  };
   auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
                      GError **error) {
     found.resize (1);
-    return choose_output (self, wanted, &output, error)
+    return compute::choose_output (GST_BASE_SRC_PAD (self), caps_of (self, wanted), true,
+               fixate, &output, error)
            && compute::stream_of_caps ("output", output, found[0], error);
   };
   bool agreed = true;
@@ -232,12 +204,6 @@ gst_opencl_kernel_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTim
 
 /* --- the class --- */
 
-static opencl::Settings<ProgramSettings> *
-settings_of (gpointer instance)
-{
-  return GST_OPENCL_KERNEL_SRC (instance)->settings;
-}
-
 static void
 gst_opencl_kernel_src_init (GstOpenCLKernelSrc *self)
 {
@@ -247,19 +213,17 @@ gst_opencl_kernel_src_init (GstOpenCLKernelSrc *self)
 static void
 gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS (klass);
   GstOpenCLSrcClass *src_class = GST_OPENCL_SRC_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLKernelSrc::settings, &GstOpenCLKernelSrc::program> (
       klass, properties);
-  compute::install_reload (klass, settings_of);
+  compute::install_reload<GstOpenCLKernelSrc> (klass);
 
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL kernel source",
-      "Source/Video",
+  opencl::describe_element (klass, "OpenCL kernel source", "Source/Video",
       "Generates video and arrays with a user-supplied OpenCL kernel or expression",
-      "The gst-opencl developers");
+      {nullptr, COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
+                              ")") "; " COMPUTE_CAPS ("")});
 
   base_class->get_caps = gst_opencl_kernel_src_get_caps;
   base_class->fixate = gst_opencl_kernel_src_fixate;

@@ -37,16 +37,22 @@
  *   openclreduce operation=mean axes=0,1 ! opencldownload ! npysink location=colors.npy
  * ]| Mean colour of each frame
  */
-#include "arraycaps.hpp"
+#include "streamcaps.hpp"
 #include "elements.h"
-#include "reducer.hpp"
-#include "scanner.hpp"
+#include "reduction.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
@@ -61,17 +67,6 @@ using opencl::ArrayFormat;
 using opencl::NumberType;
 
 #define DEVICE_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (
-            TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
-                                         ", format = (string) " ARRAY_VIDEO_FORMATS
-                                         ", width = (int) [ 1, 2147483647 ], height = "
-                                         "(int) [ 1, 2147483647 ], "
-                                         "framerate = (fraction) [ 0/1, 2147483647/1 ]"));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_CAPS (DEVICE_MEMORY)));
 
 namespace {
 enum class Operation { sum, mean, maximum, minimum, argmax, norm, cumulative_sum };
@@ -246,6 +241,12 @@ output_for (const ReduceSettings &settings)
   };
 }
 
+static compute::OutputOf
+tensors_for (GstOpenCLReduce *, const ReduceSettings &settings)
+{
+  return compute::tensors_of (output_for (settings));
+}
+
 /* --- kernels --- */
 
 /* Layout without gaps, except between rows (the outermost dimension) if `row` is set */
@@ -352,39 +353,7 @@ gst_opencl_reduce_transform_caps (GstBaseTransform *transform, GstPadDirection d
   return opencl::filtered_caps (result, filter);
 }
 
-static gboolean
-gst_opencl_reduce_set_formats (
-    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
-{
-  GstOpenCLReduce *self = GST_OPENCL_REDUCE (filter);
-  auto accept = [&] (const ReduceSettings &settings, GError **why) {
-    return make_engine (self, settings, input, output, why);
-  };
-  return self->settings->adopt (accept, error);
-}
-
-static void
-gst_opencl_reduce_close (GstOpenCLFilter *filter)
-{
-  GstOpenCLReduce *self = GST_OPENCL_REDUCE (filter);
-  self->engine->reset ();
-  self->settings->stop ();
-}
-
 /* --- frames --- */
-
-static void
-gst_opencl_reduce_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
-{
-  GstOpenCLReduce *self = GST_OPENCL_REDUCE (filter);
-  compute::update_settings (
-      GST_BASE_TRANSFORM (self), *self->settings,
-      [] (const ReduceSettings &settings) {
-        return compute::tensors_of (output_for (settings));
-      },
-      [self] (const ReduceSettings &settings, GstCaps *from, GstCaps *to,
-          GError **error) { return make_engine (self, settings, from, to, error); });
-}
 
 /* Returns the row stride of video with padding in elements, or else 0. */
 static bool
@@ -440,23 +409,23 @@ gst_opencl_reduce_init (GstOpenCLReduce *self)
 static void
 gst_opencl_reduce_class_init (GstOpenCLReduceClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLReduce::settings, &GstOpenCLReduce::engine> (
       klass, properties);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL reduction", "Filter",
+  opencl::describe_element (klass, "OpenCL reduction", "Filter",
       "Computes sums, means, extremes and norms of arrays along axes, in device memory",
-      "The gst-opencl developers");
+      {TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
+                                    ", format = (string) " ARRAY_VIDEO_FORMATS
+                                    ", width = (int) [ 1, 2147483647 ], height = "
+                                    "(int) [ 1, 2147483647 ], "
+                                    "framerate = (fraction) [ 0/1, 2147483647/1 ]",
+          TENSORS_CAPS (DEVICE_MEMORY)});
 
   transform_class->transform_caps = gst_opencl_reduce_transform_caps;
-  filter_class->close = gst_opencl_reduce_close;
-  filter_class->set_formats = gst_opencl_reduce_set_formats;
-  filter_class->get_frame_size = opencl::get_array_size;
-  filter_class->begin_frame = gst_opencl_reduce_begin_frame;
+  compute::ArrayFilter<&GstOpenCLReduce::settings, &GstOpenCLReduce::engine, make_engine,
+      tensors_for>::install (filter_class);
   filter_class->transform = gst_opencl_reduce_transform;
 }

@@ -13,6 +13,9 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cmath>
@@ -253,13 +256,20 @@ Program::bind_all (const Task &task, const Program *previous, GError **error)
   return true;
 }
 
+/* (nullable) */
+static const GValue *
+argument_of (const Task &task, const Parameter &parameter)
+{
+  return task.arguments
+             ? gst_structure_get_value (task.arguments, parameter.name.c_str ())
+             : nullptr;
+}
+
 bool
 Program::bind (cl_uint index, const Task &task, const Program *previous, GError **error)
 {
   const Parameter &parameter = signature[index];
-  const GValue *value =
-      task.arguments ? gst_structure_get_value (task.arguments, parameter.name.c_str ())
-                     : nullptr;
+  const GValue *value = argument_of (task, parameter);
   bool bound = false;
 
   if (parameter.space == Parameter::OTHER)
@@ -298,9 +308,7 @@ Program::bind_array (
     bindings.push_back ({Binding::STREAM, index, n});
     return true;
   }
-  const GValue *value =
-      task.arguments ? gst_structure_get_value (task.arguments, parameter.name.c_str ())
-                     : nullptr;
+  const GValue *value = argument_of (task, parameter);
   if (!value)
     return fail_argument (error,
         "The kernel \"" + kernel_name + "\" has no array for its argument \""
@@ -315,8 +323,7 @@ Program::bind_array (
     return false;
   arrays[parameter.name] = stored;
   const cl_mem buffer = stored->buffer ();
-  return gst_opencl_check (
-      clSetKernelArg (kernel (), index, sizeof buffer, &buffer), "clSetKernelArg", error);
+  return set (index, sizeof buffer, &buffer, error);
 }
 
 static bool
@@ -400,13 +407,18 @@ Program::bind_number (cl_uint index, const GValue *value, GError **error)
 }
 
 bool
+Program::set (cl_uint index, gsize size, const void *value, GError **error)
+{
+  return gst_opencl_check (
+      clSetKernelArg (kernel (), index, size, value), "clSetKernelArg", error);
+}
+
+bool
 Program::set_numbers (cl_uint index, const std::vector<Number> &numbers, GError **error)
 {
   std::vector<guint8> bytes;
   return bytes_of_numbers (numbers, signature[index], bytes, error)
-         && gst_opencl_check (
-             clSetKernelArg (kernel (), index, bytes.size (), bytes.data ()),
-             "clSetKernelArg", error);
+         && set (index, bytes.size (), bytes.data (), error);
 }
 
 /* Sets `bound` to whether the argument has a predefined name. */
@@ -486,6 +498,16 @@ parse_count (const std::string &text, gsize &count)
   return is_count;
 }
 
+template <typename Info>
+bool
+Program::group_info (cl_kernel_work_group_info what, Info &info, GError **error) const
+{
+  return gst_opencl_check (
+      clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context), what,
+          sizeof info, &info, nullptr),
+      "clGetKernelWorkGroupInfo", error);
+}
+
 /* "width", "640", "width/4", "shape0*2/3" */
 bool
 Program::resolve_term (const std::string &term, gsize &value) const
@@ -562,10 +584,7 @@ Program::set_size (const Task &task, GError **error)
   if (!resolve_size (task.global_size, "global-size", global, error)
       || !resolve_size (task.local_size, "local-size", local, error))
     return false;
-  if (!gst_opencl_check (
-          clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
-              CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof built_for, built_for, nullptr),
-          "clGetKernelWorkGroupInfo", error))
+  if (!group_info (CL_KERNEL_COMPILE_WORK_GROUP_SIZE, built_for, error))
     return false;
   if (built_for[0] > 0) {
     std::vector<gsize> fixed (built_for, built_for + 3);
@@ -593,8 +612,7 @@ void
 Program::choose_groups ()
 {
   gsize max_items = 1, group = 1;
-  clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
-      CL_KERNEL_WORK_GROUP_SIZE, sizeof max_items, &max_items, nullptr);
+  group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, nullptr);
   while (2 * group <= std::min (max_items, gsize (256)) && group < global[0])
     group *= 2;
   local = {group};
@@ -607,15 +625,12 @@ Program::choose_groups ()
 void
 Program::choose_rows ()
 {
-  cl_device_id device = gst_opencl_context_get_device (context);
   gsize max_items = 1, multiple = 0, group = 256;
 
   if (opencl::is_cpu (context))
     return;
-  clGetKernelWorkGroupInfo (kernel (), device, CL_KERNEL_WORK_GROUP_SIZE,
-      sizeof max_items, &max_items, nullptr);
-  clGetKernelWorkGroupInfo (kernel (), device,
-      CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof multiple, &multiple, nullptr);
+  group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, nullptr);
+  group_info (CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, multiple, nullptr);
   while (group > max_items || global[0] % group != 0)
     group /= 2;
   if (group >= multiple)
@@ -634,10 +649,7 @@ Program::check_groups (GError **error) const
           clGetDeviceInfo (device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
               max_sizes.size () * sizeof max_sizes[0], max_sizes.data (), nullptr),
           "clGetDeviceInfo", error)
-      || !gst_opencl_check (
-          clGetKernelWorkGroupInfo (kernel (), device, CL_KERNEL_WORK_GROUP_SIZE,
-              sizeof max_items, &max_items, nullptr),
-          "clGetKernelWorkGroupInfo", error))
+      || !group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, error))
     return false;
   for (gsize d = 0; d < local.size (); d++) {
     items *= local[d];
@@ -792,10 +804,8 @@ Program::set_frame_arguments (
       number = moment.time;
       break;
     }
-    if (is_stream ? !gst_opencl_check (
-            clSetKernelArg (kernel (), binding.index, sizeof placed.data, &placed.data),
-            "clSetKernelArg", error)
-                  : !set_numbers (binding.index, {number}, error))
+    if (!(is_stream ? set (binding.index, sizeof placed.data, &placed.data, error)
+                    : set_numbers (binding.index, {number}, error)))
       return false;
   }
   return true;

@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "argumentvalue.hpp"
+#include "signature.hpp"
 #include "programfile.hpp"
-#include "stream.hpp"
+#include "streamcaps.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/device/kernel.hpp>
@@ -85,11 +85,14 @@ private:
   bool bind_local (cl_uint index, const GValue *value, GError **error);
   bool bind_number (cl_uint index, const GValue *value, GError **error);
   bool bind_attribute (cl_uint index, bool &bound, GError **error);
+  bool set (cl_uint index, gsize size, const void *value, GError **error);
   bool set_numbers (cl_uint index, const std::vector<Number> &numbers, GError **error);
   bool store_array (const char *path, const Parameter &parameter, const Task &task,
       const Program *previous, std::shared_ptr<StoredArray> &stored,
       GError **error) const;
 
+  template <typename Info>
+  bool group_info (cl_kernel_work_group_info what, Info &info, GError **error) const;
   bool set_size (const Task &task, GError **error);
   bool default_size (const Task &task, GError **error);
   bool resolve_size (const std::string &text, const char *name, std::vector<gsize> &size,

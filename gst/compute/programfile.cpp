@@ -9,6 +9,8 @@
 #include <gst/common/platform.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <CL/cl_ext.h>
 #include <cstring>

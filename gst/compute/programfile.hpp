@@ -6,6 +6,7 @@
 
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <string>
 

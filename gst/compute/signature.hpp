@@ -1,4 +1,4 @@
-/* Signature of a user-supplied kernel: its parameters by name and type
+/* Parameters of a user-supplied kernel by name and type, and the values of its arguments
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,11 +6,14 @@
 
 #include <gst/common/numbertype.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/gst.h>
 
 #include <string>
 #include <vector>
 
 namespace compute {
+/* --- parameters --- */
+
 struct Parameter {
   enum Space { VALUE, GLOBAL, CONSTANT, LOCAL, OTHER /* an image, a sampler */ };
 
@@ -47,4 +50,22 @@ bool read_declared_signature (
 /* The names of a program's kernels. */
 bool kernels_of_program (
     cl_program program, std::vector<std::string> &names, GError **error);
+
+/* --- values of arguments --- */
+
+/* Exact for every type of number that OpenCL C has. */
+using Number = long double;
+
+/* Appends the numbers of `value`, which is a number of any type, a boolean, a fraction,
+ * or an array or list of these. Returns FALSE for all others. */
+bool numbers_of_value (const GValue *value, std::vector<Number> &numbers);
+
+/* Converts `numbers` to the bytes of a value of `parameter`. Fails if their count is not
+ * its number of lanes, or if its type cannot hold one of them. */
+bool bytes_of_numbers (const std::vector<Number> &numbers, const Parameter &parameter,
+    std::vector<guint8> &bytes, GError **error);
+
+/* Sets an error about an argument, and lists the kernel's arguments. Returns FALSE. */
+bool fail_argument (
+    GError **error, const std::string &message, const Signature &signature);
 } // namespace compute

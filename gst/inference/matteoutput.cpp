@@ -8,6 +8,7 @@
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/common/colorconversion.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <cmath>
 

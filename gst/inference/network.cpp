@@ -8,6 +8,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <algorithm>
 

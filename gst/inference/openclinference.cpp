@@ -53,6 +53,7 @@
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <mutex>
 
@@ -134,61 +135,35 @@ struct InferenceWork {
 
 /* --- enumerations --- */
 
-static GType
-precision_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {int (Precision::single), "32-bit floating point", "float"},
-      {int (Precision::half), "16-bit storage, 32-bit sums", "half"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type =
-      g_enum_register_static ("GstOpenCLInferencePrecision", values);
-  return type;
-}
+const opencl::EnumTypeOf<Precision> precision_type ("GstOpenCLInferencePrecision",
+    {
+        {Precision::single, "32-bit floating point", "float"},
+        {Precision::half, "16-bit storage, 32-bit sums", "half"},
+    });
 
-static GType
-output_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {int (Output::tensors), "All outputs of the network as other/tensors", "tensors"},
-      {int (Output::alpha), "The frame with a channel of an output as alpha", "alpha"},
+const opencl::EnumTypeOf<Output> output_type ("GstOpenCLInferenceOutput",
+    {
+        {Output::tensors, "All outputs of the network as other/tensors", "tensors"},
+        {Output::alpha, "The frame with a channel of an output as alpha", "alpha"},
 #ifdef HAVE_TENSOR_META
-      {int (Output::meta), "The frame unchanged, with all outputs as GstTensorMeta",
-          "meta"},
+        {Output::meta, "The frame unchanged, with all outputs as GstTensorMeta", "meta"},
 #endif
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLInferenceOutput", values);
-  return type;
-}
+    });
 
-static GType
-fit_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {int (Fit::stretch), "Scale to the network's input, ignoring the aspect ratio",
-          "stretch"},
-      {int (Fit::letterbox), "Keep the aspect ratio, with black borders", "letterbox"},
-      {int (Fit::crop), "Keep the aspect ratio, and crop the middle", "crop"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLInferenceFit", values);
-  return type;
-}
+const opencl::EnumTypeOf<Fit> fit_type ("GstOpenCLInferenceFit",
+    {
+        {Fit::stretch, "Scale to the network's input, ignoring the aspect ratio",
+            "stretch"},
+        {Fit::letterbox, "Keep the aspect ratio, with black borders", "letterbox"},
+        {Fit::crop, "Keep the aspect ratio, and crop the middle", "crop"},
+    });
 
-static GType
-colors_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {int (Colors::rgb), "Red, green, blue", "rgb"},
-      {int (Colors::bgr), "Blue, green, red", "bgr"},
-      {int (Colors::gray), "BT.601 luma of the full range", "gray"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLInferenceColors", values);
-  return type;
-}
+const opencl::EnumTypeOf<Colors> colors_type ("GstOpenCLInferenceColors",
+    {
+        {Colors::rgb, "Red, green, blue", "rgb"},
+        {Colors::bgr, "Blue, green, red", "bgr"},
+        {Colors::gray, "BT.601 luma of the full range", "gray"},
+    });
 
 /* --- the element --- */
 
@@ -212,18 +187,18 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
     {"model-file", "Model file", "ONNX file of the network",
         &InferenceSettings::model_file, opencl::ready},
     {"precision", "Precision", "Precision of activations and weights",
-        &InferenceSettings::precision, precision_get_type, opencl::ready},
-    {"output", "Output", "Form of the output", &InferenceSettings::output,
-        output_get_type, opencl::ready},
+        &InferenceSettings::precision, precision_type, opencl::ready},
+    {"output", "Output", "Form of the output", &InferenceSettings::output, output_type,
+        opencl::ready},
     {"output-index", "Output index",
         "Index of the network's output that becomes alpha (output=alpha)",
         &InferenceSettings::output_index, {0, 255}, opencl::ready},
     {"channel", "Channel", "Channel of that output that becomes alpha (output=alpha)",
         &InferenceSettings::channel, {0, 65535}, opencl::ready},
     {"fit", "Fit", "Scaling of frames to the network's input (video)",
-        &InferenceSettings::fit, fit_get_type, opencl::ready},
+        &InferenceSettings::fit, fit_type, opencl::ready},
     {"colors", "Colours", "Channels of the network's input (video)",
-        &InferenceSettings::colors, colors_get_type, opencl::ready},
+        &InferenceSettings::colors, colors_type, opencl::ready},
     {"mean", "Mean",
         "Level, 0 to 1, that is subtracted from each channel, or from all "
         "(video; empty = by the .modelinfo file, else 0)",
@@ -841,19 +816,15 @@ gst_opencl_inference_init (GstOpenCLInference *self)
 static void
 gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLInference::settings, &GstOpenCLInference::loaded,
       &GstOpenCLInference::work> (klass, properties);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL inference",
-      "Filter/Effect/Video",
-      "Runs a neural network from an ONNX file on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "OpenCL inference", "Filter/Effect/Video",
+      "Runs a neural network from an ONNX file on an OpenCL device", {},
+      {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_opencl_inference_transform_caps;
   transform_class->sink_event = gst_opencl_inference_sink_event;

@@ -8,6 +8,7 @@
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cmath>

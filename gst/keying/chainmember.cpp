@@ -12,6 +12,10 @@
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 struct _GstKeyingDeferredChain {
   GstOpenCLDeferred parent;

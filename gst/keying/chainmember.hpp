@@ -7,6 +7,9 @@
 #include "keychain.hpp"
 
 #include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/base/gstopencldeferred.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <functional>
 #include <memory>
@@ -63,5 +66,47 @@ private:
       GstBuffer *output, cl_event *event, GError **error);
 
   std::shared_ptr<KeyChainKernel> kernel_;
+};
+
+/* Functions of a class whose instances have a ChainMember `member`. `add` (instance, chain)
+ * adds the element's steps, and returns false if the chain cannot have them. */
+template <auto member, auto add> struct ChainElement;
+
+template <typename Instance, ChainMember *Instance::*member, auto add>
+struct ChainElement<member, add> {
+  static auto adder (gpointer filter)
+  {
+    return [filter] (
+               KeyChain &chain) { return add (static_cast<Instance *> (filter), chain); };
+  }
+
+  static gboolean can_merge (GstOpenCLFilter *filter)
+  {
+    KeyChain chain;
+    return adder (filter) (chain);
+  }
+
+  static GstOpenCLMergeResult merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+      GstBuffer *output, cl_event *event, GError **error)
+  {
+    ChainMember *of = reinterpret_cast<Instance *> (filter)->*member;
+    return of->merge (filter, adder (filter), pending, output, event, error);
+  }
+
+  static void install (GstOpenCLFilterClass *klass)
+  {
+    static const GstOpenCLDeferral deferral = {
+        gst_keying_deferred_chain_get_type, can_merge, merge};
+    static const auto process = klass->process;
+    gst_opencl_filter_class_set_deferral (klass, &deferral);
+    klass->process = [] (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
+                         cl_event *event, GError **error) -> gboolean {
+      ChainMember *of = reinterpret_cast<Instance *> (filter)->*member;
+      const auto outcome = of->begin (filter, adder (filter), input, output, error);
+      return outcome == ChainMember::Outcome::plain
+                 ? process (filter, input, output, event, error)
+                 : outcome == ChainMember::Outcome::done;
+    };
+  }
 };
 } // namespace keying

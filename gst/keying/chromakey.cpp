@@ -90,127 +90,32 @@
  * opencldownload ! videoconvert ! autovideosink
  * ]|
  */
-#include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/opencl/device/gstopenclfilter-private.h>
-#include <gst/opencl/device/kernel.hpp>
 #include <gst/common/buffers.hpp>
 #include <gst/common/colorconversion.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/gstopencldeferral.h>
-#include <gst/opencl/gstopenclmemory.h>
-#include <gst/opencl/device/selfcheck.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclmemory.h>
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "elements.h"
-#include "input/inputformat.hpp"
-#include "mattes.hpp"
-#include "unkeyed.hpp"
-#include "input/imagefile.hpp"
-#include "input/pixelformats.hpp"
-#include "input/readback.hpp"
-#include "input/readframe.hpp"
 #include "chainmember.hpp"
+#include "elements.h"
+#include "input/auxiliarystream.hpp"
+#include "keyer.hpp"
 #include "screenplate.hpp"
-#include "screensearch.hpp"
-#include "subjectcolors.hpp"
-#include "input/formatconverter.hpp"
-
-#define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
-#define KERNELS FOLDER "chromakey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
 
 namespace {
+using keying::AutoKey;
 using keying::ChainMember;
-using keying::Channel;
+using keying::ChromaKeySettings;
+using keying::Method;
 using keying::Plate;
-
-enum class Method {
-  distance,
-  chroma,
-  difference,
-};
-
-enum class AutoKey {
-  none,
-  top_left,
-  top_right,
-  bottom_left,
-  bottom_right,
-  rectangle,
-  screen,
-};
-
-/* As in softkey.clh */
-enum class SpillMethod {
-  unmix,
-  limit,
-  average,
-  luminance_preserving,
-};
-
-struct Rectangle {
-  guint x = 0, y = 0;
-  guint width = 32, height = 32;
-};
-
-struct ChromaKeySettings {
-  Method method = Method::distance;
-  guint key_color = 0xff00ff00;
-  std::vector<guint> key_colors;
-  gdouble tolerance = 0.025;
-  bool relative = false;
-  Channel channel = Channel::all;
-  gdouble balance = 0.75;
-  gdouble similarity = 0.08;
-  gdouble smoothness = 0.95;
-  Plate plate = Plate::adaptive;
-  std::string plate_location;
-  bool adaptive = true; /* else Plate::adaptive is none */
-  bool refine = true;
-  bool core = false;
-  bool subject = false;
-  bool quiet = false;
-  bool linear = false;
-  gdouble spill = 0;
-  SpillMethod spill_method = SpillMethod::unmix;
-  gdouble spill_balance = 0.5;
-  gdouble shadow = 0;
-  bool invert = false;
-  gdouble opacity = 1;
-  AutoKey auto_key = AutoKey::none;
-  Rectangle rectangle;
-  guint auto_key_revision = 1; /* counts changes of these two */
-};
-
-const gsize most_keys = 8; /* beside key-color */
-
-/* Work-items of measure_key(), which runs as one work-group */
-const gsize measuring_group = 256;
-
-/* Output size of a work-item and of a work-group of key_gpu(). The first entry of `tiles`
- * that fits the local memory is used. */
-const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
-const struct {
-  gsize rows;
-  cl_ulong local_bytes;
-} tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
-/* Maximum output size of a work-item of key_cpu() */
-const gsize wide_columns = 256, wide_rows = 64;
-const cl_uint wide_run = 256; /* of the temporal mean, in one row */
-
-/* Kernels of the soft methods */
-struct SoftKernels {
-  opencl::FrameKernel key_cpu;
-  /* [plate image][refine][core]: 0 = without, 1 = with */
-  opencl::FrameKernel key_gpu[2][2][2];
-};
+using keying::SpillMethod;
 
 /* Messages posted for one search for a screen */
 struct Messages {
@@ -221,32 +126,20 @@ struct Messages {
 
 /* State of the streaming thread */
 struct ChromaKeyWork {
-  keying::InputFormat format;             /* of the input */
-  GstVideoInfo info;                      /* of the output */
-  opencl::FrameKernel key_by_distance[2]; /* [extras] */
-  gsize tile_rows = 0;
-  bool wide = false;      /* use key_cpu() instead of key_gpu() */
-  SoftKernels soft[2][2]; /* [linear][extras] */
-  bool has_curve = false; /* the transfer function is known */
-  opencl::FrameKernel measure_key;
-  opencl::FrameKernel quieten;
-  cl::Buffer auto_key;
-  keying::ReadBack measured_key;
-  keying::ScreenSearch search;
-  keying::ScreenPlate plate;
-  keying::SubjectColors subject;
+  keying::Keyer keyer;
   keying::AuxiliaryFrame plate_frame; /* from the plate pad */
   keying::Mattes mattes;
-  cl::Buffer means[2]; /* temporal means, of four components; made when first needed */
-  cl::Buffer quiet;    /* denoised frame */
-  keying::FormatConverter pixels;
-  guint newer_mean = 0;
-  bool has_mean = false;
-  guint measured_revision = 0; /* auto_key_revision of auto_key */
-  guint host_revision = 0;     /* auto_key_revision of host_key */
-  guint host_key = 0;
   guint sent_key = 0; /* last key sent (0xffRRGGBB), or 0 */
   Messages posted;
+};
+
+/* The last image of Plate::file that was read */
+struct PlateImage {
+  ~PlateImage () { clear (); }
+  void clear () { gst_clear_mini_object (reinterpret_cast<GstMiniObject **> (&sample)); }
+
+  std::string location;
+  GstSample *sample = nullptr; /* (nullable) */
 };
 } // namespace
 
@@ -257,8 +150,7 @@ struct _GstChromaKey {
   GstOpenCLFilter parent;
 
   opencl::Settings<ChromaKeySettings> *settings;
-  std::string *plate_location; /* of plate_sample */
-  GstSample *plate_sample;     /* (nullable): the last image read */
+  PlateImage *plate_image;
   keying::AuxiliaryStreams *sides;
   bool warned_of_plate; /* warned that the plate pad is not used */
   GstClockTime time;    /* running time of the current frame */
@@ -269,66 +161,48 @@ struct _GstChromaKey {
 G_DEFINE_TYPE (GstChromaKey, gst_chroma_key, GST_TYPE_OPENCL_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (chromakey, "chromakey", GST_RANK_NONE, GST_TYPE_CHROMA_KEY)
 
-static GType
-method_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Method::distance),
-          "Hard key: RGB distance from the key colour below tolerance", "distance"},
-      {gint (Method::chroma),
-          "Soft key: chroma distance from the key colour in the CbCr plane", "chroma"},
-      {gint (Method::difference),
-          "Soft key: colour difference, the screen's component minus the other two",
-          "difference"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstChromaKeyMethod", values);
-  return type;
-}
+const opencl::EnumTypeOf<Method> method_type ("GstChromaKeyMethod",
+    {
+        {Method::distance, "Hard key: RGB distance from the key colour below tolerance",
+            "distance"},
+        {Method::chroma,
+            "Soft key: chroma distance from the key colour in the CbCr plane", "chroma"},
+        {Method::difference,
+            "Soft key: colour difference, the screen's component minus the other two",
+            "difference"},
+    });
 
-static GType
-auto_key_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (AutoKey::none), "Use key-color", "none"},
-      {gint (AutoKey::top_left), "Mean of the top left corner (1/16 of width and height)",
-          "top-left"},
-      {gint (AutoKey::top_right), "Mean of the top right corner", "top-right"},
-      {gint (AutoKey::bottom_left), "Mean of the bottom left corner", "bottom-left"},
-      {gint (AutoKey::bottom_right), "Mean of the bottom right corner", "bottom-right"},
-      {gint (AutoKey::rectangle), "Mean of the rectangle auto-key-x, -y, -width, -height",
-          "rectangle"},
-      {gint (AutoKey::screen),
-          "Colour of a green or blue screen found anywhere in the frame", "screen"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstKeyingAutoKey", values);
-  return type;
-}
+const opencl::EnumTypeOf<AutoKey> auto_key_type ("GstKeyingAutoKey",
+    {
+        {AutoKey::none, "Use key-color", "none"},
+        {AutoKey::top_left, "Mean of the top left corner (1/16 of width and height)",
+            "top-left"},
+        {AutoKey::top_right, "Mean of the top right corner", "top-right"},
+        {AutoKey::bottom_left, "Mean of the bottom left corner", "bottom-left"},
+        {AutoKey::bottom_right, "Mean of the bottom right corner", "bottom-right"},
+        {AutoKey::rectangle, "Mean of the rectangle auto-key-x, -y, -width, -height",
+            "rectangle"},
+        {AutoKey::screen, "Colour of a green or blue screen found anywhere in the frame",
+            "screen"},
+    });
 
-static GType
-spill_method_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (SpillMethod::unmix),
-          "Subtract the screen's share, then remove its hue and keep luma", "unmix"},
-      {gint (SpillMethod::limit),
-          "Limit the screen's component to the larger of the other two", "limit"},
-      {gint (SpillMethod::average),
-          "Limit the screen's component to the weighted mean of the other two",
-          "average"},
-      {gint (SpillMethod::luminance_preserving),
-          "As average, then add grey so that luma is kept", "luminance-preserving"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstKeyingSpillMethod", values);
-  return type;
-}
+const opencl::EnumTypeOf<SpillMethod> spill_method_type ("GstKeyingSpillMethod",
+    {
+        {SpillMethod::unmix,
+            "Subtract the screen's share, then remove its hue and keep luma", "unmix"},
+        {SpillMethod::limit,
+            "Limit the screen's component to the larger of the other two", "limit"},
+        {SpillMethod::average,
+            "Limit the screen's component to the weighted mean of the other two",
+            "average"},
+        {SpillMethod::luminance_preserving,
+            "As average, then add grey so that luma is kept", "luminance-preserving"},
+    });
 
 /* Properties */
 
 const opencl::PropertyTable<ChromaKeySettings> properties = {
-    {"method", "Method", "Keying method", &ChromaKeySettings::method, method_get_type,
+    {"method", "Method", "Keying method", &ChromaKeySettings::method, method_type,
         keying::playing_flags},
     {"key-color", "Key color",
         "Key colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
@@ -346,7 +220,7 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"channel", "Channel",
         "Component that tolerance compares (soft methods: component of the screen "
         "colour)",
-        &ChromaKeySettings::channel, keying::channel_get_type, keying::playing_flags},
+        &ChromaKeySettings::channel, keying::channel_type, keying::playing_flags},
     {"balance", "Balance",
         "Component that the screen's component is compared with (0 = smaller of the "
         "other two, 1 = larger; method=difference)",
@@ -361,7 +235,7 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         &ChromaKeySettings::smoothness, {0, 2}, keying::playing_flags},
     {"plate", "Plate",
         "Source of the clean plate, the screen colour at each position (soft methods)",
-        &ChromaKeySettings::plate, keying::plate_get_type, keying::playing_flags},
+        &ChromaKeySettings::plate, keying::plate_type, keying::playing_flags},
     {"plate-location", "Plate location",
         "Image of the empty screen (plate=file, unless the plate pad is linked)",
         &ChromaKeySettings::plate_location, opencl::playing},
@@ -386,7 +260,7 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         &ChromaKeySettings::spill, {0, 1}, keying::playing_flags},
     {"spill-method", "Spill method",
         "Method of spill suppression, for colours of a hue near the screen's",
-        &ChromaKeySettings::spill_method, spill_method_get_type, keying::playing_flags},
+        &ChromaKeySettings::spill_method, spill_method_type, keying::playing_flags},
     {"spill-balance", "Spill balance",
         "Weight of the second of the two components that limit the screen's (green "
         "screen: 0 = red, 1 = blue; spill-method=average and luminance-preserving)",
@@ -403,7 +277,7 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"auto-key", "Auto key",
         "Source of the key colour: key-color, or the first frame after a change of this "
         "property (screen = first frame with a screen)",
-        &ChromaKeySettings::auto_key, auto_key_get_type, keying::playing_flags,
+        &ChromaKeySettings::auto_key, auto_key_type, keying::playing_flags,
         &ChromaKeySettings::auto_key_revision},
     {"auto-key-x", "Auto key left", "First column of the rectangle (auto-key=rectangle)",
         [] (ChromaKeySettings &s) -> guint & { return s.rectangle.x; }, {0, G_MAXINT},
@@ -439,7 +313,8 @@ static bool
 read_plate (GstChromaKey *self, const ChromaKeySettings &wanted, GError **error)
 {
   if (wanted.plate != Plate::file
-      || (self->plate_sample && wanted.plate_location == *self->plate_location)
+      || (self->plate_image->sample
+          && wanted.plate_location == self->plate_image->location)
       || self->sides->find ("plate"))
     return true;
   if (wanted.plate_location.empty ()) {
@@ -450,12 +325,11 @@ read_plate (GstChromaKey *self, const ChromaKeySettings &wanted, GError **error)
   GstSample *sample = keying::load_image (wanted.plate_location, error);
   if (!sample)
     return false;
-  if (self->plate_sample)
-    gst_sample_unref (self->plate_sample);
-  self->plate_sample = sample;
-  *self->plate_location = wanted.plate_location;
+  self->plate_image->clear ();
+  self->plate_image->sample = sample;
+  self->plate_image->location = wanted.plate_location;
   if (self->work)
-    self->work->plate.drop_image ();
+    self->work->keyer.plate.drop_image ();
   return true;
 }
 
@@ -471,10 +345,10 @@ accept_settings (GstChromaKey *self, const GstVideoInfo *info,
         "colorimetry or linear=false");
     return false;
   }
-  if (wanted.key_colors.size () > most_keys) {
+  if (wanted.key_colors.size () > keying::most_keys) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
         "key-colors: %zu colours, at most %zu are allowed", wanted.key_colors.size (),
-        most_keys);
+        keying::most_keys);
     return false;
   }
   return read_plate (self, wanted, error);
@@ -499,63 +373,6 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
   self->settings->stop ();
 }
 
-static gsize
-tile_rows_for (cl_ulong local_bytes)
-{
-  for (const auto &tile : tiles) {
-    if (local_bytes >= tile.local_bytes)
-      return tile.rows;
-  }
-  g_return_val_if_reached (0);
-}
-
-static void
-create_soft_kernels (GstOpenCLContext *context, const ChromaKeyWork &work,
-    SoftKernels &kernels, const std::string &options)
-{
-  kernels.key_cpu.prepare (context, FOLDER "chromakey_cpu.cl", "key_cpu",
-      options + " -DWIDE_ROWS=" + std::to_string (wide_rows));
-  const std::string tile = options + " -cl-mad-enable -DRECIPROCAL=native_recip"
-                           + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
-                           + " -DTILE_ROWS=" + std::to_string (work.tile_rows)
-                           + " -DITEM_ROWS=" + std::to_string (item_rows);
-  for (guint which = 0; which < 8; which++) {
-    const guint plate_image = which >> 2, refine = which >> 1 & 1, core = which & 1;
-    kernels.key_gpu[plate_image][refine][core].prepare (context,
-        FOLDER "chromakey_gpu.cl", "key_gpu",
-        tile + " -DREFINE=" + std::to_string (refine) + " -DCORE=" + std::to_string (core)
-            + " -DPLATE_IMAGE=" + std::to_string (plate_image));
-  }
-}
-
-/* `soft`: build options of the soft methods, for encoded levels and for linear light */
-static void
-create_kernels (
-    GstOpenCLContext *context, ChromaKeyWork &work, const std::string (&soft)[2])
-{
-  const std::string options = work.format.options ();
-  work.wide = opencl::is_cpu (context);
-  work.tile_rows = tile_rows_for (opencl::local_memory (context));
-  for (guint linear : {0, 1})
-    for (guint extras : {0, 1})
-      create_soft_kernels (context, work, work.soft[linear][extras],
-          soft[linear] + keying::extras_option (extras));
-  const struct {
-    opencl::FrameKernel &kernel;
-    const char *name;
-    guint extras;
-  } kernels[] = {
-      {work.key_by_distance[0], "key_by_distance", 0},
-      {work.key_by_distance[1], "key_by_distance", 1},
-      {work.measure_key, "measure_key", 0},
-      {work.quieten, "quiet", 0},
-  };
-  for (const auto &entry : kernels)
-    entry.kernel.prepare (context, KERNELS, entry.name,
-        options + keying::extras_option (entry.extras)
-            + " -DGROUP=" + std::to_string (measuring_group));
-}
-
 static gboolean
 gst_chroma_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
@@ -574,116 +391,28 @@ gst_chroma_key_set_formats (
   if (!self->settings->adopt (accept, error))
     return FALSE;
   /* A source may change the framerate after a seek. The known screen stays valid. */
-  if (self->work && self->work->format.is_equivalent (format))
+  if (self->work && self->work->keyer.format ().is_equivalent (format))
     return TRUE;
   drop_work (self);
   self->work = new ChromaKeyWork;
-  ChromaKeyWork &work = *self->work;
-  work.format = format;
-  work.info = *info;
   self->member->set_format (context, format);
-  opencl::TransferFunction curve;
-  work.has_curve = opencl::transfer_function_of (info, curve);
-  const std::string light = opencl::transfer_function_options (curve);
-  const std::string options = keying::pixel_options (info);
-  const std::string soft[] = {options, options + light};
-  create_kernels (context, work, soft);
-  work.mattes.prepare (context, info, format.options ());
-  work.subject.prepare (context, info, soft);
-  if (format.is_of_camera ())
-    work.pixels.prepare (context, format);
-  if (opencl::make_buffer (context, sizeof (cl_uint), work.auto_key, error)
-      && work.measured_key.create (context, 1, error)
-      && work.search.create (context, format, format.options (), error)
-      && work.plate.create (context, info, soft, error))
+  self->work->mattes.prepare (context, info, format.options ());
+  if (self->work->keyer.create (context, format, error))
     return TRUE;
   drop_work (self); /* otherwise the next set_formats() would reuse it */
   return FALSE;
 }
 
-/* Processing */
-
-/* Clips to the frame, to at least one pixel. */
-static Rectangle
-clip (const Rectangle &wanted, guint width, guint height)
-{
-  Rectangle clipped;
-  clipped.x = std::min (wanted.x, width - 1);
-  clipped.y = std::min (wanted.y, height - 1);
-  clipped.width = std::max (1u, std::min (wanted.width, width - clipped.x));
-  clipped.height = std::max (1u, std::min (wanted.height, height - clipped.y));
-  return clipped;
-}
-
-static Rectangle
-rectangle_of (const ChromaKeySettings &settings, guint width, guint height)
-{
-  bool right = settings.auto_key == AutoKey::top_right
-               || settings.auto_key == AutoKey::bottom_right;
-  bool bottom = settings.auto_key == AutoKey::bottom_left
-                || settings.auto_key == AutoKey::bottom_right;
-  Rectangle corner;
-
-  if (settings.auto_key == AutoKey::rectangle)
-    return clip (settings.rectangle, width, height);
-  corner.width = std::max (1u, width / 16);
-  corner.height = std::max (1u, height / 16);
-  corner.x = right ? width - corner.width : 0;
-  corner.y = bottom ? height - corner.height : 0;
-  return corner;
-}
-
-/* Returns TRUE if kernels read the key colour from the device buffer auto_key. */
-static bool
-is_on_device (const ChromaKeySettings &settings)
-{
-  return settings.auto_key != AutoKey::none && settings.auto_key != AutoKey::screen;
-}
-
-/* Measures the key colour and writes it to the device buffer auto_key. */
-static gboolean
-measure_key (ChromaKeyWork &work, const ChromaKeySettings &settings,
-    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
-{
-  const opencl::Groups one_group = {1, 1, measuring_group};
-
-  if (!is_on_device (settings) || work.measured_revision == settings.auto_key_revision)
-    return TRUE;
-  work.measured_revision = settings.auto_key_revision;
-  Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  return work.measure_key.launch_groups (queue, one_group, error, work.format.of (input),
-      cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
-      work.auto_key ());
-}
-
-/* Returns TRUE if the host knows the key colour of the next frame. */
-static bool
-knows_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
-{
-  if (settings.auto_key == AutoKey::screen)
-    return work.search.key () != 0;
-  return settings.auto_key == AutoKey::none
-         || (work.measured_revision == settings.auto_key_revision
-             && work.host_revision == work.measured_revision);
-}
-
-/* Returns the key colour if the host knows it, else key-color. */
-static guint
-known_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
-{
-  if (!knows_key (work, settings) || settings.auto_key == AutoKey::none)
-    return settings.key_color;
-  return settings.auto_key == AutoKey::screen ? work.search.key () : work.host_key;
-}
+/* The key colour */
 
 /* Sends a new key colour to flowkey, before the first frame that is keyed with it. */
 static void
 send_key (GstChromaKey *self, const ChromaKeySettings &settings)
 {
   ChromaKeyWork &work = *self->work;
-  if (!knows_key (work, settings))
+  if (!work.keyer.knows_key (settings))
     return;
-  guint key = known_key (work, settings) | 0xff000000;
+  guint key = work.keyer.known_key (settings) | 0xff000000;
   if (key == work.sent_key)
     return;
   work.sent_key = key;
@@ -696,17 +425,12 @@ static bool
 read_back_key (GstChromaKey *self, const ChromaKeySettings &settings,
     cl_command_queue queue, GError **error)
 {
-  ChromaKeyWork &work = *self->work;
-  if (knows_key (work, settings))
+  keying::Keyer &keyer = self->work->keyer;
+  if (keyer.knows_key (settings))
     return true;
-  if (!work.measured_key.read (queue, work.auto_key (), error))
+  if (!keyer.read_back_key (queue, error))
     return false;
-  const cl_uint *key = work.measured_key.wait (error);
-  if (!key)
-    return false;
-  work.host_key = *key;
-  work.host_revision = work.measured_revision;
-  GST_INFO_OBJECT (self, "measured key colour 0x%08x", work.host_key);
+  GST_INFO_OBJECT (self, "measured key colour 0x%08x", keyer.known_key (settings));
   send_key (self, settings);
   return true;
 }
@@ -716,7 +440,7 @@ read_back_key (GstChromaKey *self, const ChromaKeySettings &settings,
 static void
 warn_of_no_screen (GstChromaKey *self)
 {
-  const keying::ScreenSearch &search = self->work->search;
+  const keying::ScreenSearch &search = self->work->keyer.search;
   GST_ELEMENT_WARNING (self, STREAM, FAILED,
       ("No green or blue screen found: %.1f %% of the frame has the same green or blue, "
        "at least %.1f %% are needed. Frames pass opaque until a screen is found. Light "
@@ -730,13 +454,13 @@ static void
 report_screen (
     GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime timeout)
 {
-  ChromaKeyWork &work = *self->work;
-  Messages &posted = work.posted;
-  const guint key = work.search.key ();
+  Messages &posted = self->work->posted;
+  const keying::ScreenSearch &search = self->work->keyer.search;
+  const guint key = search.key ();
 
   if (posted.revision != settings.auto_key_revision)
     posted = {settings.auto_key_revision};
-  if (key == 0 && !posted.warned && work.search.missing_for () >= timeout) {
+  if (key == 0 && !posted.warned && search.missing_for () >= timeout) {
     posted.warned = true;
     warn_of_no_screen (self);
   }
@@ -753,7 +477,8 @@ static bool
 look_for_screen (GstChromaKey *self, const ChromaKeySettings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
-  if (self->work->search.is_due () && !self->work->search.look (input, queue, error))
+  keying::ScreenSearch &search = self->work->keyer.search;
+  if (search.is_due () && !search.look (input, queue, error))
     return false;
   report_screen (self, settings, GST_SECOND);
   send_key (self, settings);
@@ -767,9 +492,9 @@ end_search (GstChromaKey *self)
   const ChromaKeySettings settings = get_settings (self);
   GError *error = nullptr;
   if (settings.auto_key != AutoKey::screen || !self->work
-      || !self->work->search.has_begun ())
+      || !self->work->keyer.search.has_begun ())
     return;
-  if (self->work->search.finish (&error))
+  if (self->work->keyer.search.finish (&error))
     report_screen (self, settings, 0);
   g_clear_error (&error); /* a device error, which the frames in flight report */
 }
@@ -781,215 +506,9 @@ gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
     end_search (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
-    self->work->plate.forget ();
-  self->sides->follow_event (event);
+    self->work->keyer.plate.forget ();
   return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
       ->sink_event (transform, event);
-}
-
-static bool
-is_linear (const ChromaKeyWork &work, const ChromaKeySettings &settings)
-{
-  return settings.linear && work.has_curve;
-}
-
-/* Returns 1 if kernels need the code for settings that few users change. */
-static guint
-extras_of (const ChromaKeySettings &settings)
-{
-  return !settings.key_colors.empty () || settings.shadow > 0
-         || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
-}
-
-static cl_uint8
-further_keys (const ChromaKeySettings &settings)
-{
-  cl_uint8 keys = {};
-  std::copy (settings.key_colors.begin (), settings.key_colors.end (), keys.s);
-  return keys;
-}
-
-static keying::ScreenKey
-screen_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
-{
-  return {work.auto_key (), cl_uint (is_on_device (settings)), known_key (work, settings),
-      work.measured_revision, is_linear (work, settings)};
-}
-
-static cl_uint
-opacity_of (const ChromaKeySettings &settings)
-{
-  return cl_uint (std::lround (settings.opacity * keying::full_opacity));
-}
-
-static cl_uint
-threshold_of (const ChromaKeyWork &work, const ChromaKeySettings &settings, guint key)
-{
-  const gdouble part = settings.relative ? keying::saturation_of (key) : 1;
-  return keying::difference_threshold (
-      part * settings.tolerance, settings.channel, &work.info);
-}
-
-static cl_uint8
-further_thresholds (const ChromaKeyWork &work, const ChromaKeySettings &settings)
-{
-  cl_uint8 thresholds = {};
-  std::transform (settings.key_colors.begin (), settings.key_colors.end (), thresholds.s,
-      [&] (guint key) { return threshold_of (work, settings, key); });
-  return thresholds;
-}
-
-static keying::DistanceKey
-distance_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
-{
-  keying::DistanceKey key;
-  key.color = known_key (work, settings);
-  key.mask = keying::component_mask (&work.info, settings.channel);
-  key.threshold = threshold_of (work, settings, key.color);
-  key.inverted = settings.invert ? -1 : 0;
-  key.opacity = opacity_of (settings);
-  return key;
-}
-
-static gboolean
-key_by_distance (ChromaKeyWork &work, const ChromaKeySettings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  cl_uint width = work.info.width, height = work.info.height;
-  keying::DistanceKey key = distance_key_of (work, settings);
-
-  return work.key_by_distance[extras_of (settings)].launch (queue, (width + 7) / 8,
-      height, error, work.format.of (input), output, width, height, key.color, key.mask,
-      key.threshold, key.inverted, key.opacity, cl_uint (settings.channel),
-      cl_float (settings.spill), cl_uint (settings.spill_method),
-      cl_float (settings.spill_balance), further_keys (settings),
-      further_thresholds (work, settings), cl_uint (settings.key_colors.size ()));
-}
-
-/* Frames of one launch. Distances are computed from `seen`. */
-struct Frames {
-  const GstOpenCLFrame *seen, *input, *output;
-  SoftKernels *kernels;
-};
-
-/* Sets the arguments that both kernels have, then `after`. */
-template <typename... After>
-static gboolean
-set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings &settings,
-    const Frames &frames, GError **error, After... after)
-{
-  /* Practically a hard edge. The kernels divide by it, and rounding errors of distances
-   * are smaller. */
-  const gdouble least_smoothness = 1e-4;
-
-  return kernel->set_all (error, frames.seen, frames.input, frames.output,
-      cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
-      cl_uint (is_on_device (settings)), cl_uint (known_key (work, settings)),
-      work.plate.colors (), work.plate.columns (), work.plate.rows (),
-      work.plate.block_size (), work.plate.image (), work.plate.image_stride (),
-      cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
-      cl_float (settings.balance), cl_float (settings.similarity),
-      cl_float (std::max (settings.smoothness, least_smoothness)),
-      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-      cl_uint (settings.spill_method), cl_float (settings.spill_balance),
-      further_keys (settings), cl_uint (settings.key_colors.size ()),
-      cl_float (settings.shadow), after...);
-}
-
-/* For GPUs, with tiles in local memory */
-static gboolean
-key_gpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
-{
-  gsize width = work.info.width, height = work.info.height;
-  opencl::Kernel *kernel =
-      frames.kernels
-          ->key_gpu[work.plate.image_stride () > 0][settings.refine][settings.core]
-          .variant ({frames.seen, frames.input, frames.output}, error);
-
-  return kernel && set_keyer (kernel, work, settings, frames, error)
-         && kernel->enqueue_groups (queue,
-             {(width + tile_columns - 1) / tile_columns,
-                 (height + work.tile_rows - 1) / work.tile_rows,
-                 tile_columns / item_columns * (work.tile_rows / item_rows)},
-             error);
-}
-
-/* For CPUs, in tiles of similar height */
-static gboolean
-key_cpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
-{
-  gsize width = work.info.width, height = work.info.height;
-  gsize tiles = (height + wide_rows - 1) / wide_rows;
-  gsize rows = (height + tiles - 1) / tiles;
-  opencl::Kernel *kernel =
-      frames.kernels->key_cpu.variant ({frames.seen, frames.input, frames.output}, error);
-
-  return kernel
-         && set_keyer (kernel, work, settings, frames, error, cl_uint (settings.refine),
-             cl_uint (settings.core), cl_uint (rows))
-         && kernel->enqueue_groups (queue,
-             {(width + wide_columns - 1) / wide_columns, (height + rows - 1) / rows, 1},
-             error);
-}
-
-/* Vectors of four pixels in a row of a temporal mean */
-static gsize
-mean_stride_of (const GstVideoInfo &info)
-{
-  return (gsize (info.width) + 3) / 4;
-}
-
-static gboolean
-ensure_means (GstOpenCLContext *context, ChromaKeyWork &work, GError **error)
-{
-  gsize vectors = mean_stride_of (work.info) * gsize (work.info.height);
-  gsize stride = keying::work_stride_of (&work.info);
-
-  for (cl::Buffer &mean : work.means)
-    if (!mean ())
-      mean = opencl::make_buffer (context, vectors * sizeof (cl_short16), error);
-  if (!work.quiet ())
-    work.quiet = opencl::make_buffer (context, stride * work.info.height, error);
-  return work.means[0]() && work.means[1]() && work.quiet ();
-}
-
-/* Converts camera formats once, since soft methods read the frame several times. */
-static bool
-convert_format (ChromaKeyWork &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
-    cl_command_queue queue, GError **error)
-{
-  if (!work.format.is_of_camera ())
-    return true;
-  if (!work.pixels.convert (*input, pixels, queue, error))
-    return false;
-  *input = pixels;
-  return true;
-}
-
-/* Writes the denoised frame to `seen`, in work memory. */
-static gboolean
-quieten (GstOpenCLContext *context, ChromaKeyWork &work, const GstOpenCLFrame *input,
-    GstOpenCLFrame *seen, cl_command_queue queue, GError **error)
-{
-  const cl_uint width = work.info.width, height = work.info.height;
-  const cl_uint run = work.wide ? wide_run : 16;
-
-  if (!ensure_means (context, work, error))
-    return FALSE;
-  seen->data = work.quiet ();
-  seen->stride[0] = gint (keying::work_stride_of (&work.info));
-  const cl::Buffer &before = work.means[work.newer_mean];
-  const cl::Buffer &after = work.means[1 - work.newer_mean];
-  if (!work.quieten.launch (queue, (width + run - 1) / run, height, error, input,
-          const_cast<const GstOpenCLFrame *> (seen), width, height,
-          cl_uint (!work.has_mean), before (), after (),
-          cl_uint (mean_stride_of (work.info)), run))
-    return FALSE;
-  work.newer_mean = 1 - work.newer_mean;
-  return TRUE;
 }
 
 static bool
@@ -998,12 +517,12 @@ scale_plate (GstChromaKey *self, cl_command_queue queue, GError **error)
   keying::ReadFrame image;
   GstVideoInfo info;
 
-  if (!gst_video_info_from_caps (&info, gst_sample_get_caps (self->plate_sample)))
+  if (!gst_video_info_from_caps (&info, gst_sample_get_caps (self->plate_image->sample)))
     g_return_val_if_reached (false);
   GstBuffer *buffer = gst_opencl_filter_import (
-      GST_OPENCL_FILTER (self), gst_sample_get_buffer (self->plate_sample), error);
+      GST_OPENCL_FILTER (self), gst_sample_get_buffer (self->plate_image->sample), error);
   bool set = buffer && image.map (buffer, &info, queue, error)
-             && self->work->plate.set_image (image.frame (), &info, queue, error);
+             && self->work->keyer.plate.set_image (image.frame (), &info, queue, error);
   gst_clear_buffer (&buffer);
   return set;
 }
@@ -1012,88 +531,19 @@ static bool
 follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
-  ChromaKeyWork &work = *self->work;
+  keying::Keyer &keyer = self->work->keyer;
   auto set_image = [&] (const GstOpenCLFrame *image, const GstVideoInfo *info) {
-    return work.plate.set_image (image, info, queue, error);
+    return keyer.plate.set_image (image, info, queue, error);
   };
   if (settings.plate == Plate::file
-      && !work.plate_frame.follow (GST_OPENCL_FILTER (self), *self->sides, "plate",
+      && !self->work->plate_frame.follow (GST_OPENCL_FILTER (self), *self->sides, "plate",
           self->time, queue, set_image, error))
     return false;
-  if (settings.plate == Plate::file && !work.plate.has_image ()
+  if (settings.plate == Plate::file && !keyer.plate.has_image ()
       && !scale_plate (self, queue, error))
     return false;
-  return work.plate.follow (
-      plate_of (settings), screen_key_of (work, settings), input, queue, error);
-}
-
-static bool
-key_frames (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
-{
-  return work.wide ? key_cpu (work, settings, frames, queue, error)
-                   : key_gpu (work, settings, frames, queue, error);
-}
-
-/* Keys, then compares the frame with the colours of its subject. */
-static bool
-key_by_subject (ChromaKeyWork &work, const ChromaKeySettings &settings,
-    const Frames &frames, cl_command_queue queue, GError **error)
-{
-  const bool linear = is_linear (work, settings);
-  const gsize columns = (gsize (work.info.width) + 7) / 8;
-  ChromaKeySettings plain = settings;
-  plain.spill = plain.shadow = 0;
-  plain.opacity = 1;
-  plain.invert = false;
-  Frames plain_frames = frames;
-  plain_frames.kernels = &work.soft[linear][extras_of (plain)];
-  if (!key_frames (work, plain, plain_frames, queue, error)
-      || !work.subject.measure (frames.output, linear, queue, error))
-    return false;
-  opencl::Kernel *kernel =
-      work.subject.comparison (linear, extras_of (settings))
-          .variant ({frames.seen, frames.input, frames.output}, error);
-  return kernel
-         && set_keyer (kernel, work, settings, frames, error, work.subject.blocks (),
-             work.subject.columns (), work.subject.rows ())
-         && kernel->enqueue (queue, columns, gsize (work.info.height), error);
-}
-
-/* The temporal mean restarts at a discontinuity, such as a seek. */
-static gboolean
-key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
-    const ChromaKeySettings &settings, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  GstOpenCLFrame quiet = {};
-  Frames frames = {
-      input, input, output, &work.soft[is_linear (work, settings)][extras_of (settings)]};
-
-  if (!gst_opencl_context_require_engine (context, "soft-key", error))
-    return FALSE;
-  if (GST_BUFFER_IS_DISCONT (input->buffer))
-    work.has_mean = false;
-  if (settings.quiet) {
-    if (!quieten (context, work, input, &quiet, queue, error))
-      return FALSE;
-    frames.seen = &quiet;
-  }
-  work.has_mean = settings.quiet;
-  return settings.subject ? key_by_subject (work, settings, frames, queue, error)
-                          : key_frames (work, settings, frames, queue, error);
-}
-
-/* Keys nothing, while no screen is found. */
-static gboolean
-key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  settings.tolerance = settings.spill = settings.shadow = 0;
-  settings.key_colors.clear ();
-  settings.invert = false;
-  work.has_mean = false;
-  return key_by_distance (work, settings, input, output, queue, error);
+  return keyer.plate.follow (
+      plate_of (settings), keyer.screen_key (settings), input, queue, error);
 }
 
 /* Discards frames of the plate pad, so that they do not block its upstream. */
@@ -1114,26 +564,25 @@ static gboolean
 key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  ChromaKeyWork &work = *self->work;
+  keying::Keyer &keyer = self->work->keyer;
   const bool searches = settings.auto_key == AutoKey::screen;
 
   if (searches && !look_for_screen (self, settings, input, queue, error))
     return FALSE;
-  const bool has_key = !searches || work.search.key () != 0;
+  const bool has_key = !searches || keyer.search.key () != 0;
   if (!has_key || settings.plate != Plate::file || settings.method == Method::distance)
     discard_plate_frames (self, settings);
   if (!has_key)
-    return key_nothing (work, settings, input, output, queue, error);
-  if (!measure_key (work, settings, input, queue, error))
+    return keyer.key_nothing (settings, input, output, queue, error);
+  if (!keyer.measure_key (settings, input, queue, error))
     return FALSE;
   if (settings.method == Method::distance)
     return read_back_key (self, settings, queue, error)
-           && key_by_distance (work, settings, input, output, queue, error);
+           && keyer.key_by_distance (settings, input, output, queue, error);
   GstOpenCLFrame pixels = {};
-  return convert_format (work, &input, &pixels, queue, error)
+  return keyer.convert_format (&input, &pixels, queue, error)
          && follow_plate (self, settings, input, queue, error)
-         && key_softly (context, work, settings, input, output, queue, error);
+         && keyer.key_softly (settings, input, output, queue, error);
 }
 
 static gboolean
@@ -1147,11 +596,12 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
   if (!work.mattes.follow (filter, *self->sides, self->time, queue, error))
     return FALSE;
-  keying::keep_unkeyed (output->buffer, input->buffer, work.format, opacity_of (settings),
+  const keying::InputFormat &format = work.keyer.format ();
+  keying::keep_unkeyed (output->buffer, input->buffer, format,
+      settings.opacity_in_integers (),
       hard && !work.mattes.has_any () ? keying::Keying::hard : keying::Keying::soft);
   return key (self, settings, input, output, queue, error)
-         && work.mattes.apply (
-             work.format.of (input), output, settings.opacity, queue, error);
+         && work.mattes.apply (format.of (input), output, settings.opacity, queue, error);
 }
 
 /* Fused chains */
@@ -1163,11 +613,11 @@ static const GstOpenCLDeferral deferral = {
 /* Returns TRUE if a chain can start with this frame. A chain does not change colours, and
  * cannot contain the launches that measure a key or search for a screen. */
 static bool
-can_start_chain (const ChromaKeyWork &work, const ChromaKeySettings &settings)
+can_start_chain (const keying::Keyer &keyer, const ChromaKeySettings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
-         && settings.key_colors.empty () && knows_key (work, settings)
-         && !(settings.auto_key == AutoKey::screen && work.search.is_due ());
+         && settings.key_colors.empty () && keyer.knows_key (settings)
+         && !(settings.auto_key == AutoKey::screen && keyer.search.is_due ());
 }
 
 static gboolean
@@ -1175,20 +625,21 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     cl_event *event, GError **error)
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
+  keying::Keyer &keyer = self->work->keyer;
   self->settings->update ([&] (const ChromaKeySettings &wanted, GError **reason) {
-    return accept_settings (self, &self->work->info, wanted, reason);
+    return accept_settings (self, &keyer.info (), wanted, reason);
   });
   ChromaKeySettings settings = get_settings (self);
   ChainMember::Outcome outcome = ChainMember::Outcome::plain;
   self->time = opencl::running_time_of (
       GST_BASE_TRANSFORM (self)->segment, GST_BUFFER_PTS (input));
   if (settings.auto_key == AutoKey::screen
-      && !self->work->search.next (settings.auto_key_revision, self->time, error))
+      && !keyer.search.next (settings.auto_key_revision, self->time, error))
     return FALSE;
   send_key (self, settings);
-  if (can_start_chain (*self->work, settings) && !self->sides->has_any ())
-    outcome = self->member->defer (filter,
-        keying::KeyChain (distance_key_of (*self->work, settings)), input, output, error);
+  if (can_start_chain (keyer, settings) && !self->sides->has_any ())
+    outcome = self->member->defer (
+        filter, keying::KeyChain (keyer.distance_key (settings)), input, output, error);
   if (outcome == ChainMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_chroma_key_parent_class)
         ->process (filter, input, output, event, error);
@@ -1210,76 +661,31 @@ static GstStaticPadTemplate plate_template =
     GST_STATIC_PAD_TEMPLATE ("plate", GST_PAD_SINK, GST_PAD_REQUEST,
         GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR, RGBA64_LE}")));
 
-static GstPad *
-gst_chroma_key_request_new_pad (
-    GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
-{
-  return GST_CHROMA_KEY (element)->sides->request (element, of, name);
-}
-
-static void
-gst_chroma_key_release_pad (GstElement *element, GstPad *pad)
-{
-  GST_CHROMA_KEY (element)->sides->release (element, pad);
-}
-
-static GstStateChangeReturn
-gst_chroma_key_change_state (GstElement *element, GstStateChange change)
-{
-  GST_CHROMA_KEY (element)->sides->follow_state (change);
-  return GST_ELEMENT_CLASS (gst_chroma_key_parent_class)->change_state (element, change);
-}
-
-static void
-set_up_sides (GstElementClass *klass)
-{
-  gst_element_class_add_static_pad_template (klass, &garbage_template);
-  gst_element_class_add_static_pad_template (klass, &holdout_template);
-  gst_element_class_add_static_pad_template (klass, &plate_template);
-  klass->request_new_pad = gst_chroma_key_request_new_pad;
-  klass->release_pad = gst_chroma_key_release_pad;
-  klass->change_state = gst_chroma_key_change_state;
-}
-
 static void
 gst_chroma_key_init (GstChromaKey *self)
 {
   self->sides = new keying::AuxiliaryStreams;
   self->settings = new opencl::Settings<ChromaKeySettings> (self, properties);
-  self->plate_location = new std::string;
+  self->plate_image = new PlateImage;
   self->member = new ChainMember;
-}
-
-static void
-gst_chroma_key_finalize (GObject *object)
-{
-  GstChromaKey *self = GST_CHROMA_KEY (object);
-  if (self->plate_sample)
-    gst_sample_unref (self->plate_sample);
-  delete self->plate_location;
-  delete self->sides;
-  delete self->work;
-  delete self->member;
-  G_OBJECT_CLASS (gst_chroma_key_parent_class)->finalize (object);
 }
 
 static void
 gst_chroma_key_class_init (GstChromaKeyClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->finalize = gst_chroma_key_finalize;
-  opencl::install_settings<&GstChromaKey::settings> (klass, properties);
+  opencl::install_settings<&GstChromaKey::settings, &GstChromaKey::plate_image,
+      &GstChromaKey::sides, &GstChromaKey::work, &GstChromaKey::member> (
+      klass, properties);
 
   keying::set_up_camera_class (filter_class);
-  set_up_sides (GST_ELEMENT_CLASS (klass));
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",
-      "Filter/Effect/Video",
-      "Makes pixels of the key colour transparent on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "Chroma key", "Filter/Effect/Video",
+      "Makes pixels of the key colour transparent on an OpenCL device");
 
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_chroma_key_sink_event;
+  keying::StreamPads<&GstChromaKey::sides>::install (
+      klass, {&garbage_template, &holdout_template, &plate_template});
   filter_class->close = gst_chroma_key_close;
   filter_class->set_formats = gst_chroma_key_set_formats;
   filter_class->transform = gst_chroma_key_transform;

@@ -24,6 +24,7 @@
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <algorithm>
 
@@ -115,7 +116,7 @@ const opencl::PropertyTable<FlowKeySettings> properties = {
         "white): mean of R, G and B, or one channel",
         &FlowKeySettings::tolerance, {0, 1}, keying::playing_flags},
     {"channel", "Channel", "Component that tolerance compares", &FlowKeySettings::channel,
-        keying::channel_get_type, keying::playing_flags},
+        keying::channel_type, keying::playing_flags},
     {"limit", "Limit",
         "Maximum chroma distance from key-color (1 = full range of Cb and Cr, 0 = no "
         "limit)",
@@ -133,9 +134,8 @@ const opencl::PropertyTable<FlowKeySettings> properties = {
 
 /* Returns the settings with the key colour to use. */
 static FlowKeySettings
-get_settings (gpointer element)
+get_settings (GstFlowKey *self)
 {
-  GstFlowKey *self = GST_FLOW_KEY (element);
   FlowKeySettings settings = self->settings->committed ();
   GST_OBJECT_LOCK (self);
   if (settings.auto_key && self->upstream_key)
@@ -161,13 +161,13 @@ gst_flow_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 
 /* Kernels and work memory */
 
+using Work = keying::WorkOf<&GstFlowKey::work>;
+
 static void
 gst_flow_key_close (GstOpenCLFilter *filter)
 {
-  GstFlowKey *self = GST_FLOW_KEY (filter);
-  delete self->work;
-  self->work = nullptr;
-  self->member->close ();
+  Work::close (filter);
+  GST_FLOW_KEY (filter)->member->close ();
 }
 
 static void
@@ -212,10 +212,7 @@ gst_flow_key_set_formats (
   GstFlowKey *self = GST_FLOW_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
-  gst_flow_key_close (filter);
-  self->work = new FlowKeyWork;
-  FlowKeyWork &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  FlowKeyWork &work = Work::renew (filter);
   work.shape = keying::TileShape::best_for (context);
   work.region_rows = rows_of_region (context);
   self->member->set_format (context, {work.info, work.info});
@@ -264,9 +261,7 @@ iterate_planes (
     GstFlowKey *self, guint iterations, cl_command_queue queue, GError **error)
 {
   FlowKeyWork &work = *self->work;
-  guint depth = work.shape.depth ();
-  auto launch = [&] (guint number, cl_uint index) {
-    cl_uint part = std::min (depth, iterations - number * depth);
+  auto launch = [&] (cl_uint part, cl_uint index) {
     bool launched = work.flow_planes.launch_groups (queue,
         work.shape.groups_of_plane (&work.info, part), error, work.keyed.current (),
         work.keyed.other (), work.right (), work.down (), cl_uint (work.info.width),
@@ -274,9 +269,8 @@ iterate_planes (
     work.keyed.swap ();
     return launched;
   };
-  guint launches = iterations / depth + (iterations % depth > 0);
-  return work.run.run (
-      GST_BASE_TRANSFORM_SINK_PAD (self), queue, launches, launch, error);
+  return work.run.run (GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations,
+      work.shape.depth (), launch, error);
 }
 
 /* Flows until nothing changes, in a fixed number of launches. */
@@ -307,21 +301,6 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
              queue, words, height, error, right, words, height, parents, keyed);
 }
 
-static gboolean
-apply_planes (FlowKeyWork &work, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  cl_uint width = work.info.width, height = work.info.height;
-  cl_uint words = keying::words_of_line (&work.info);
-  keying::Unkeyed unkeyed;
-
-  return unkeyed.map (input, keying::full_opacity, &work.info, queue, error)
-         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             unkeyed.unkeyed ().frame, unkeyed.unkeyed ().opacity,
-             unkeyed.deeper ().frame, unkeyed.deeper ().opacity, width, height,
-             work.keyed.current (), words);
-}
-
 /* Each iteration but the last keys at least one pixel, so that no frame needs more. */
 static guint
 max_iterations (const GstVideoInfo *info)
@@ -336,11 +315,11 @@ is_to_the_end (const FlowKeySettings &settings, const GstVideoInfo *info)
 }
 
 static bool
-add_to_chain (
-    const FlowKeySettings &settings, const GstVideoInfo *info, keying::KeyChain &chain)
+add_to_chain (GstFlowKey *self, keying::KeyChain &chain)
 {
-  return settings.iterations > 0
-         && chain.add_flow (rule_of (settings, info), settings.iterations);
+  const FlowKeySettings settings = get_settings (self);
+  return self->work && settings.iterations > 0
+         && chain.add_flow (rule_of (settings, &self->work->info), settings.iterations);
 }
 
 static gboolean
@@ -356,55 +335,13 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   keying::KeyChain chain;
 
   keying::keep_unkeyed (output->buffer, input->buffer);
-  if (add_to_chain (settings, &work.info, chain) && ChainMember::is_trusted (filter))
+  if (add_to_chain (self, chain) && ChainMember::is_trusted (filter))
     return self->member->kernel ().enqueue (queue, chain, input, output, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
-         && apply_planes (work, input, output, queue, error);
-}
-
-/* Fused chains */
-
-static gboolean
-gst_flow_key_can_merge (GstOpenCLFilter *filter)
-{
-  GstFlowKey *self = GST_FLOW_KEY (filter);
-  keying::KeyChain chain;
-  return self->work && add_to_chain (get_settings (self), &self->work->info, chain);
-}
-
-static GstOpenCLMergeResult
-gst_flow_key_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
-    GstBuffer *output, cl_event *event, GError **error)
-{
-  GstFlowKey *self = GST_FLOW_KEY (filter);
-  const GstVideoInfo *info = &self->work->info;
-  FlowKeySettings settings = get_settings (self);
-  auto add = [&] (keying::KeyChain &chain) {
-    return add_to_chain (settings, info, chain);
-  };
-  return self->member->merge (filter, add, pending, output, event, error);
-}
-
-static const GstOpenCLDeferral deferral = {
-    gst_keying_deferred_chain_get_type, gst_flow_key_can_merge, gst_flow_key_merge};
-
-static gboolean
-gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
-    cl_event *event, GError **error)
-{
-  GstFlowKey *self = GST_FLOW_KEY (filter);
-  const GstVideoInfo *info = &self->work->info;
-  FlowKeySettings settings = get_settings (self);
-  auto add = [&] (keying::KeyChain &chain) {
-    return add_to_chain (settings, info, chain);
-  };
-  ChainMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
-  if (outcome == ChainMember::Outcome::plain)
-    return GST_OPENCL_FILTER_CLASS (gst_flow_key_parent_class)
-        ->process (filter, input, output, event, error);
-  return outcome == ChainMember::Outcome::done;
+         && keying::apply_keyed (work.apply_keyed, work.info, input, output,
+             work.keyed.current (), queue, error);
 }
 
 static void
@@ -423,17 +360,14 @@ gst_flow_key_class_init (GstFlowKeyClass *klass)
       &GstFlowKey::member> (klass, properties);
 
   keying::set_up_class (filter_class);
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Flowing key",
-      "Filter/Effect/Video",
-      "Extends the key over areas of even colour on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "Flowing key", "Filter/Effect/Video",
+      "Extends the key over areas of even colour on an OpenCL device");
 
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_flow_key_sink_event;
   filter_class->close = gst_flow_key_close;
   filter_class->set_formats = gst_flow_key_set_formats;
   filter_class->transform = gst_flow_key_transform;
-  filter_class->process = gst_flow_key_process;
-  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
+  keying::ChainElement<&GstFlowKey::member, add_to_chain>::install (filter_class);
 
   GST_DEBUG_CATEGORY_INIT (flow_key_debug, "flowkey", 0, "Flowing key");
 }

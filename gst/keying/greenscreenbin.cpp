@@ -74,44 +74,39 @@
  *
  * Since: 0.3
  */
-#include <gst/common/buffers.hpp>
+#include <gst/base/gstbasetransform.h>
 #include <gst/common/elementbin.hpp>
 #include <gst/common/elementerror.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/common/platform.hpp>
-#include <gst/base/gstbasetransform.h>
+#include <gst/common/buffers.hpp>
+#include <gst/common/settings.hpp>
 #include <gst/video/video.h>
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
-#include <list>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backgrounds.hpp"
 #include "elements.h"
 
 GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define GST_CAT_DEFAULT greenscreen_bin_debug
 
 #define ON_DEVICE "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
-/* Preferred formats of opaque output. From RGB, videoconvert and encoders make 4:4:4
- * video, which many players do not show. */
-#define PREFERRED_FORMATS "video/x-raw, format={I420, NV12}"
-#define ALPHA_FORMATS                                                                    \
-  "video/x-raw, format={RGBA, BGRA, ARGB, ABGR, AYUV, VUYA, A420, GBRA, RGBA64_LE, "     \
-  "ARGB64, AYUV64}"
 /* 8-bit formats that chromakey accepts without conversion */
 #define KEYED_FORMATS ON_DEVICE ", format={RGBA, NV12, NV21, I420, YV12, YUY2, UYVY}"
 /* openclinference samples each pixel several times, so one conversion ahead is faster. */
 #define NETWORK_FORMATS ON_DEVICE ", format=RGBA"
 #define CAPS "video/x-raw(ANY)"
 
-typedef struct _GstGreenscreenBin GstGreenscreenBin;
-
 namespace {
+using keying::Backgrounds;
+using opencl::ObjectLock;
+
 enum {
   PROP_BACKGROUND_LOCATION = 1,
   PROP_BACKGROUND_COLOR,
@@ -150,29 +145,8 @@ const char mattes_description[] =
     "people. ! queue ! matteshape grow=-50 feather=8" TO_MATTE "holdout";
 const char *const matte_names[] = {"garbage", "holdout"};
 
-/* Backgrounds are bins, which end in a pad `src` that is linked to a pad of keyfill. */
-#define TO_FILL "openclupload ! openclconvert ! " ON_DEVICE ",format=RGBA ! queue"
-const char file_description[] =
-    "filesrc name=source ! decodebin name=decoder async-handling=true "
-    "expose-all-streams=false caps=\"video/x-raw(ANY)\" ! videoconvert ! " TO_FILL;
-const char stream_description[] = TO_FILL;
 const char matte_description[] =
     "queue ! openclconvert alpha-only=true ! " ON_DEVICE ",format=GRAY8 ! opencldownload";
-
-/* A background file or the stream of the pad `background` */
-struct Background {
-  GstGreenscreenBin *self;
-  std::string location; /* empty for a stream */
-  guint revision = 0;   /* of the properties, for which a file was started */
-  GstElement *bin = nullptr;
-  GstPad *end = nullptr;  /* source pad of the bin; owned */
-  GstPad *fill = nullptr; /* (nullable): pad of keyfill, if linked; owned */
-  gulong block_probe = 0; /* probe that blocks `end` until then */
-  bool is_first = false;  /* set before the start: its failure is an element error */
-  bool is_over = false;   /* failed, replaced or unlinked; object lock */
-  std::atomic<guint> frames{0};
-};
-using Backgrounds = std::list<Background *>;
 } // namespace
 
 #define GST_TYPE_GREENSCREEN_BIN (gst_greenscreen_bin_get_type ())
@@ -185,27 +159,19 @@ struct _GstGreenscreenBin {
   const gchar *missing;         /* (nullable): a required factory that is not installed */
   const gchar *missing_network; /* (nullable): the same for a network */
   GstElement *input;            /* capsfilter before key or network */
-  GstElement *key, *fill, *out;
-  GstElement *network, *refine;  /* (nullable): instead of key if there is no screen */
-  GstElement *split, *ahead;     /* (nullable): tee and queue before key, with mattes */
-  GstElement *mattes;            /* (nullable): bin that feeds the mattes of key */
-  GstElement *shape;             /* behind key or refine */
-  GstElement *keyed;             /* tee behind shape, for the pad matte */
-  GstElement *matte;             /* (nullable): bin of the pad matte */
-  GstPad *background;            /* (nullable): the request pad */
-  GMutex changing;               /* held while backgrounds change */
-  std::atomic<bool> has_started; /* uses files */
-  Background *stream;            /* (nullable): of the pad background; `changing` */
-  Backgrounds *backgrounds; /* linked to fill, from the lowest; object lock, `changing` */
-  gchar *location;          /* (nullable); object lock */
-  gchar *shown_location;    /* (nullable): the last that could be read; object lock */
-  guint revision;           /* counts settings and restarts of the file; object lock */
-  gchar *model_file;        /* (nullable); object lock */
+  GstElement *key, *fill;
+  GstElement *network, *refine; /* (nullable): instead of key if there is no screen */
+  GstElement *split, *ahead;    /* (nullable): tee and queue before key, with mattes */
+  GstElement *mattes;           /* (nullable): bin that feeds the mattes of key */
+  GstElement *shape;            /* behind key or refine */
+  GstElement *keyed;            /* tee behind shape, for the pad matte */
+  GstElement *matte;            /* (nullable): bin of the pad matte */
+  GstPad *background;           /* (nullable): the request pad */
+  Backgrounds *backgrounds;
+  gchar *model_file;            /* (nullable); object lock */
   Screen screen, wanted_screen; /* in effect, and set; object lock */
-  gchar *failure;      /* (nullable): of elements that start for `screen`; object lock */
-  bool is_trying;      /* these start while playing; object lock */
-  bool is_transparent; /* background-color has alpha; object lock */
-  GstClockTime now;    /* running time of the foreground; object lock */
+  gchar *failure; /* (nullable): of elements that start for `screen`; object lock */
+  bool is_trying; /* these start while playing; object lock */
 };
 
 G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
@@ -216,14 +182,10 @@ GType gst_chroma_key_get_type (void);
 GType gst_matte_shape_get_type (void);
 GType gst_key_fill_get_type (void);
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
     "background", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS));
 static GstStaticPadTemplate matte_template = GST_STATIC_PAD_TEMPLATE (
     "matte", GST_PAD_SRC, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS ", format=GRAY8"));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
 /* --- elements --- */
 
@@ -233,66 +195,16 @@ add (GstGreenscreenBin *self, const gchar *factory)
   return opencl::add_to_bin (self, factory, &self->missing);
 }
 
-/* Adds openclupload, openclconvert and a capsfilter. Returns the first and sets the last
- * element. */
-static GstElement *
-add_converter (GstGreenscreenBin *self, GstElement **last)
-{
-  GstElement *upload = add (self, "openclupload");
-  GstElement *convert = add (self, "openclconvert");
-  *last = add (self, "capsfilter");
-  if (!upload || !convert || !*last)
-    return nullptr;
-  gst_util_set_object_arg (G_OBJECT (*last), "caps", KEYED_FORMATS);
-  gst_element_link_many (upload, convert, *last, nullptr);
-  return upload;
-}
-
-/* Creates a bin with a pad `src` and, unless the bin reads a file, a pad `sink`:
- * (transfer floating) (nullable) */
-static GstElement *
-new_bin (GstGreenscreenBin *self, const char *description)
-{
-  GError *error = nullptr;
-  const bool is_file = description == file_description;
-  GstElement *bin = gst_parse_bin_from_description_full (
-      description, !is_file, nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
-  if (!bin)
-    GST_ELEMENT_WARNING (self, CORE, MISSING_PLUGIN, ("%s", error->message), (nullptr));
-  g_clear_error (&error);
-  if (bin && is_file) { /* the pad that waits for decodebin stays inside */
-    GstPad *end = gst_bin_find_unlinked_pad (GST_BIN (bin), GST_PAD_SRC);
-    gst_element_add_pad (bin, gst_ghost_pad_new ("src", end));
-    gst_object_unref (end);
-  }
-  return bin;
-}
-
-/* Stops and removes an element, whatever the state of the bin becomes meanwhile. */
-static void
-remove_element (GstGreenscreenBin *self, GstElement *element)
-{
-  gst_element_set_locked_state (element, TRUE);
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_bin_remove (GST_BIN (self), element);
-}
-
 /* --- key or network --- */
 
-static GType
-screen_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {int (Screen::key), "Key the colour of a green or blue screen", "key"},
-      {int (Screen::none), "Find the person with the network model-file", "none"},
-      {int (Screen::automatic),
-          "Key the screen, with garbage and holdout mattes of the network model-file",
-          "auto"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstGreenscreenBinScreen", values);
-  return type;
-}
+const opencl::EnumTypeOf<Screen> screen_type ("GstGreenscreenBinScreen",
+    {
+        {Screen::key, "Key the colour of a green or blue screen", "key"},
+        {Screen::none, "Find the person with the network model-file", "none"},
+        {Screen::automatic,
+            "Key the screen, with garbage and holdout mattes of the network model-file",
+            "auto"},
+    });
 
 /* Elements that make alpha */
 struct MatteChain {
@@ -371,10 +283,11 @@ set_networks (GstGreenscreenBin *self, const char *name, const gchar *value)
 static void
 set_model_file (GstGreenscreenBin *self, const gchar *file)
 {
-  GST_OBJECT_LOCK (self);
-  g_free (self->model_file);
-  self->model_file = g_strdup (file);
-  GST_OBJECT_UNLOCK (self);
+  {
+    ObjectLock lock (self);
+    g_free (self->model_file);
+    self->model_file = g_strdup (file);
+  }
   set_networks (self, "model-file", file);
 }
 
@@ -625,8 +538,6 @@ use_shape_if_set (GstElement *shape)
   }
 }
 
-static void restart_film (GstGreenscreenBin *self);
-
 /* Runs in the streaming thread, before each frame of the foreground and at a flush. */
 static GstPadProbeReturn
 watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
@@ -645,12 +556,10 @@ watch_foreground (GstPad *pad, GstPadProbeInfo *info, gpointer data)
         *segment, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
     gst_event_unref (event);
   }
-  GST_OBJECT_LOCK (self);
-  self->now = GST_CLOCK_TIME_IS_VALID (now) ? now : self->now;
-  GST_OBJECT_UNLOCK (self);
+  self->backgrounds->set_time (now);
   if (!segment
       && GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP)
-    restart_film (self);
+    self->backgrounds->restart_film ();
   return GST_PAD_PROBE_OK;
 }
 
@@ -665,89 +574,7 @@ watch_shape (GstGreenscreenBin *self)
   gst_object_unref (sink);
 }
 
-/* --- output format --- */
-
-static bool
-accepts_any_of (GstCaps *accepted, const char *formats)
-{
-  GstCaps *caps = gst_caps_from_string (formats);
-  const bool accepts = gst_caps_can_intersect (accepted, caps);
-  gst_caps_unref (caps);
-  return accepts;
-}
-
-/* Returns the PREFERRED_FORMATS that the element behind `source` prefers, as caps on the
- * device, or EMPTY. videoconvert lists the formats of the element behind it first, and
- * then all that it converts. So a consumer of full chroma, such as pngenc, keeps full
- * chroma. (transfer full) */
-static GstCaps *
-find_preferred_formats (GstPad *source, bool has_alpha)
-{
-  GstCaps *best = gst_caps_truncate (gst_pad_peer_query_caps (source, nullptr));
-  GstCaps *preferred = gst_caps_from_string (PREFERRED_FORMATS);
-  GstCaps *both = gst_caps_intersect (best, preferred);
-  GstCaps *found = gst_caps_new_empty ();
-
-  if (!gst_caps_is_empty (both) && !(has_alpha && accepts_any_of (best, ALPHA_FORMATS))) {
-    gst_caps_append (found, gst_caps_from_string (ON_DEVICE));
-    gst_caps_set_value (found, "format",
-        gst_structure_get_value (gst_caps_get_structure (both, 0), "format"));
-  }
-  gst_caps_unref (both);
-  gst_caps_unref (preferred);
-  gst_caps_unref (best);
-  return found;
-}
-
-/* Leaves only these formats in the answer to a CAPS query, if it has any of them. */
-static void
-narrow_to_preferred_formats (GstGreenscreenBin *self, GstQuery *query)
-{
-  GstCaps *result;
-
-  GST_OBJECT_LOCK (self);
-  const bool has_alpha = self->is_transparent && self->backgrounds->empty ();
-  GST_OBJECT_UNLOCK (self);
-  GstPad *source = gst_element_get_static_pad (GST_ELEMENT (self), "src");
-  GstCaps *preferred = find_preferred_formats (source, has_alpha);
-  gst_query_parse_caps_result (query, &result);
-  GstCaps *narrowed = gst_caps_intersect (result, preferred);
-  if (!gst_caps_is_empty (narrowed))
-    gst_query_set_caps_result (query, narrowed);
-  gst_caps_unref (narrowed);
-  gst_caps_unref (preferred);
-  gst_object_unref (source);
-}
-
-/* Narrows the formats that `out` finds behind it. ACCEPT_CAPS is answered alike: a
- * transform keeps its input's format if that is accepted. */
-static GstPadProbeReturn
-answer_with_preferred_formats (GstPad *pad, GstPadProbeInfo *info, gpointer data)
-{
-  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
-  GstCaps *asked;
-
-  if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
-    narrow_to_preferred_formats (GST_GREENSCREEN_BIN (data), query);
-  if (GST_QUERY_TYPE (query) == GST_QUERY_ACCEPT_CAPS) {
-    GstCaps *narrowed = gst_pad_query_caps (pad, nullptr);
-    gst_query_parse_accept_caps (query, &asked);
-    if (!gst_caps_can_intersect (asked, narrowed))
-      gst_query_set_accept_caps_result (query, FALSE);
-    gst_caps_unref (narrowed);
-  }
-  return GST_PAD_PROBE_OK;
-}
-
-static void
-set_background_color (GstGreenscreenBin *self, const GValue *color)
-{
-  g_object_set_property (G_OBJECT (self->fill), "color", color);
-  GST_OBJECT_LOCK (self);
-  self->is_transparent = g_value_get_uint (color) >> 24 != 0xff;
-  GST_OBJECT_UNLOCK (self);
-  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
-}
+/* --- the chain --- */
 
 /* The stream of the pad background follows a seek. */
 static gboolean
@@ -763,16 +590,18 @@ gst_greenscreen_bin_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
 static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
-  self->backgrounds = new Backgrounds;
-  g_mutex_init (&self->changing);
-  GstElement *first = add_converter (self, &self->input);
+  self->backgrounds = new Backgrounds (self);
+  GstElement *upload = add (self, "openclupload");
+  GstElement *convert = add (self, "openclconvert");
+  self->input = add (self, "capsfilter");
   self->key = add (self, "chromakey");
   self->shape = add (self, "matteshape");
   self->keyed = add (self, "tee");
   self->fill = add (self, "keyfill");
-  self->out = add (self, "openclconvert");
+  GstElement *out = add (self, "openclconvert");
   GstElement *download = add (self, "opencldownload");
 
+  self->backgrounds->set_elements (self->fill, out);
   if (self->missing)
     return;
   opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
@@ -780,298 +609,18 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   g_object_bind_property (
       self->key, "linear", self->fill, "linear", G_BINDING_SYNC_CREATE);
   watch_shape (self);
-  gst_element_link_many (self->input, self->key, self->shape, self->keyed, self->fill,
-      self->out, download, nullptr);
-  opencl::add_ghost_pad (self, "sink", first, "sink");
+  gst_util_set_object_arg (G_OBJECT (self->input), "caps", KEYED_FORMATS);
+  gst_element_link_many (upload, convert, self->input, self->key, self->shape,
+      self->keyed, self->fill, out, download, nullptr);
+  opencl::add_ghost_pad (self, "sink", upload, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
-  GstPad *download_sink = gst_element_get_static_pad (download, "sink");
-  gst_pad_add_probe (download_sink,
-      GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
-      answer_with_preferred_formats, self, nullptr);
+  self->backgrounds->prefer_formats (download);
   GstPad *end = gst_element_get_static_pad (GST_ELEMENT (self), "src");
   gst_pad_set_event_function (end, gst_greenscreen_bin_src_event);
   gst_object_unref (end);
-  gst_object_unref (download_sink);
 }
 
-/* --- backgrounds --- */
-
-static void settle (GstElement *element, gpointer);
-
-/* Counts the frames of a background. A file starts at the time of its first frame. */
-static GstPadProbeReturn
-watch_background (GstPad *end, GstPadProbeInfo *, gpointer data)
-{
-  Background *background = static_cast<Background *> (data);
-  GstGreenscreenBin *self = background->self;
-
-  if (background->frames++ > 0)
-    return GST_PAD_PROBE_PASS;
-  GST_OBJECT_LOCK (self);
-  const GstClockTime now = self->now;
-  const bool is_file = !background->location.empty ();
-  if (is_file && self->location) {
-    g_free (self->shown_location);
-    self->shown_location = g_strdup (background->location.c_str ());
-  }
-  GST_OBJECT_UNLOCK (self);
-  if (is_file)
-    gst_pad_set_offset (end, gint64 (now));
-  gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
-  return GST_PAD_PROBE_PASS;
-}
-
-/* Adds the bin of a background, whose state is locked until it starts: (nullable) */
-static Background *
-add_background (GstGreenscreenBin *self, const char *description)
-{
-  GstElement *bin = new_bin (self, description);
-  if (!bin)
-    return nullptr;
-  Background *background = new Background{self};
-  background->bin = bin;
-  background->end = gst_element_get_static_pad (bin, "src");
-  gst_pad_add_probe (background->end,
-      GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
-      watch_background, background, nullptr);
-  gst_element_set_locked_state (bin, TRUE);
-  gst_bin_add (GST_BIN (self), bin);
-  return background;
-}
-
-/* Links a background on top of the others. It is shown once it has a frame. */
-static void
-link_background (GstGreenscreenBin *self, Background *background)
-{
-  static std::atomic<guint> number{0};
-  gchar *name = g_strdup_printf ("background_%u", number++);
-  background->fill = gst_element_request_pad_simple (self->fill, name);
-  gst_pad_link (background->end, background->fill);
-  g_free (name);
-  GST_OBJECT_LOCK (self);
-  self->backgrounds->push_back (background);
-  GST_OBJECT_UNLOCK (self);
-  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
-}
-
-/* decodebin may stop while it finds the type of the file. Its type finder then pushes data
- * on a pad that is no longer in push mode, which GStreamer reports as a critical fault. So
- * the file is unlinked before. After an error decodebin refuses to stop with its bin. */
-static void
-stop_decoder (Background *background)
-{
-  GstElement *source = gst_bin_get_by_name (GST_BIN (background->bin), "source");
-  GstElement *decoder = gst_bin_get_by_name (GST_BIN (background->bin), "decoder");
-  if (decoder && decoder->numsrcpads == 0)
-    gst_element_unlink (source, decoder);
-  if (decoder) {
-    gst_element_set_locked_state (decoder, TRUE);
-    gst_element_set_state (decoder, GST_STATE_NULL);
-  }
-  gst_clear_object (&source);
-  gst_clear_object (&decoder);
-}
-
-static void
-free_background (Background *background)
-{
-  gst_clear_object (&background->fill);
-  gst_clear_object (&background->end);
-  delete background;
-}
-
-/* Releases the pad of keyfill first, since a frame may be blocked in it. Errors of the bin
- * are dropped until it is removed. */
-static void
-remove_background (GstGreenscreenBin *self, Background *background)
-{
-  GST_OBJECT_LOCK (self);
-  background->is_over = true;
-  GST_OBJECT_UNLOCK (self);
-  gst_element_set_locked_state (background->bin, TRUE);
-  if (background->fill)
-    gst_element_release_request_pad (self->fill, background->fill);
-  stop_decoder (background);
-  remove_element (self, background->bin);
-  GST_OBJECT_LOCK (self);
-  self->backgrounds->remove (background);
-  GST_OBJECT_UNLOCK (self);
-  free_background (background);
-  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
-}
-
-/* A bin starts its elements from the sinks on. Until decodebin has a source pad it counts
- * as a sink, so the elements behind it are started here, before it. */
-static void
-start_file (Background *file)
-{
-  for (GList *child = GST_BIN_CHILDREN (file->bin); child; child = child->next) {
-    const gchar *name = GST_OBJECT_NAME (child->data);
-    if (!g_str_equal (name, "source") && !g_str_equal (name, "decoder"))
-      gst_element_set_state (GST_ELEMENT (child->data), GST_STATE_PAUSED);
-  }
-  gst_element_set_locked_state (file->bin, FALSE);
-  gst_element_sync_state_with_parent (file->bin);
-}
-
-/* Starts the file `location`, above the present background. */
-static void
-add_file (GstGreenscreenBin *self, const gchar *location, guint revision, bool is_first)
-{
-  Background *file = add_background (self, file_description);
-  if (!file)
-    return;
-  GstElement *source = gst_bin_get_by_name (GST_BIN (file->bin), "source");
-  GError *error = nullptr;
-  g_object_set (source, "location", location, nullptr);
-  file->location = location;
-  file->revision = revision;
-  file->is_first = is_first;
-  /* Its changes of state are not those of the pipeline, which may change its own. */
-  g_object_set (file->bin, "async-handling", TRUE, nullptr);
-  link_background (self, file);
-  if (opencl::check_regular (location, &error))
-    start_file (file);
-  else
-    opencl::post_element_error (source, error->domain, error->code, error);
-  gst_object_unref (source);
-}
-
-/* Forgets a file that could not be read, unless another one was set since. Returns whether
- * the property has changed. */
-static bool
-take_back_location (GstGreenscreenBin *self, guint revision)
-{
-  GST_OBJECT_LOCK (self);
-  const bool is_latest = self->revision == revision;
-  if (is_latest) {
-    g_free (self->location);
-    self->location = g_strdup (self->shown_location);
-    for (Background *file : *self->backgrounds)
-      file->revision = revision;
-  }
-  GST_OBJECT_UNLOCK (self);
-  return is_latest;
-}
-
-/* Removes failed and replaced backgrounds: all below the highest that has a frame. Returns
- * whether background-location has changed. */
-static bool
-remove_old_backgrounds (GstGreenscreenBin *self)
-{
-  GST_OBJECT_LOCK (self);
-  Backgrounds all = *self->backgrounds;
-  GST_OBJECT_UNLOCK (self);
-  bool is_covered = false, has_changed = false;
-  for (auto entry = all.rbegin (); entry != all.rend (); ++entry) {
-    Background *background = *entry;
-    const guint revision = background->revision;
-    const bool has_frame = background->frames > 0, has_failed = background->is_over;
-    if (background != self->stream && (is_covered || has_failed)) {
-      remove_background (self, background);
-      has_changed |= has_failed && take_back_location (self, revision);
-    } else if (has_frame) {
-      is_covered = true;
-    }
-  }
-  return has_changed;
-}
-
-/* Starts or removes files, so that the background becomes the one that was set. Call with
- * `changing` held. */
-static void
-follow_location (GstGreenscreenBin *self, bool is_first)
-{
-  GST_OBJECT_LOCK (self);
-  const bool has_stream = self->stream && self->stream->fill;
-  gchar *location = has_stream ? nullptr : g_strdup (self->location);
-  const guint revision = self->revision;
-  Backgrounds all = *self->backgrounds;
-  GST_OBJECT_UNLOCK (self);
-  const bool is_new = location && (all.empty () || all.back ()->revision != revision);
-  for (Background *file : all) {
-    const bool is_unread = file->frames == 0;
-    if (file != self->stream && (is_new ? is_unread : !location && !has_stream))
-      remove_background (self, file);
-  }
-  if (is_new)
-    add_file (self, location, revision, is_first);
-  g_free (location);
-}
-
-/* Called asynchronously when anything about backgrounds has changed. */
-static void
-settle (GstElement *element, gpointer)
-{
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
-  bool has_changed = false;
-  g_mutex_lock (&self->changing);
-  if (self->has_started) {
-    has_changed = remove_old_backgrounds (self);
-    follow_location (self, false);
-  }
-  g_mutex_unlock (&self->changing);
-  if (has_changed)
-    g_object_notify (G_OBJECT (self), "background-location");
-}
-
-/* Positions of the foreground are not those of a film, which starts again. */
-static void
-restart_film (GstGreenscreenBin *self)
-{
-  GST_OBJECT_LOCK (self);
-  const Backgrounds &all = *self->backgrounds;
-  const bool is_film = !all.empty () && all.back ()->frames > 1;
-  self->revision += is_film;
-  GST_OBJECT_UNLOCK (self);
-  if (is_film)
-    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
-}
-
-static void
-set_location (GstGreenscreenBin *self, const gchar *location)
-{
-  GST_OBJECT_LOCK (self);
-  g_free (self->location);
-  self->location = g_strdup (location);
-  if (!location)
-    g_clear_pointer (&self->shown_location, g_free);
-  self->revision++;
-  GST_OBJECT_UNLOCK (self);
-  if (self->has_started)
-    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
-}
-
-/* keyfill must have started, so that the pads that it gets are active. */
-static void
-start_backgrounds (GstGreenscreenBin *self)
-{
-  g_mutex_lock (&self->changing);
-  GST_OBJECT_LOCK (self);
-  self->now = 0;
-  GST_OBJECT_UNLOCK (self);
-  if (self->stream)
-    self->stream->frames = 0;
-  self->has_started = true;
-  if (self->location)
-    gst_element_set_state (self->fill, GST_STATE_PAUSED);
-  follow_location (self, true);
-  g_mutex_unlock (&self->changing);
-}
-
-static void
-stop_backgrounds (GstGreenscreenBin *self)
-{
-  g_mutex_lock (&self->changing);
-  self->has_started = false;
-  GST_OBJECT_LOCK (self);
-  const Backgrounds all = *self->backgrounds;
-  GST_OBJECT_UNLOCK (self);
-  for (Background *file : all)
-    if (file != self->stream)
-      remove_background (self, file);
-  g_mutex_unlock (&self->changing);
-}
+/* --- errors --- */
 
 /* (transfer full) (nullable): the child of the bin that is or contains `source` */
 static GstObject *
@@ -1090,34 +639,19 @@ child_of (GstGreenscreenBin *self, GstObject *source)
   return nullptr;
 }
 
-/* Returns the background whose bin is `child`: (nullable). Call with the object lock. */
-static Background *
-find_background (GstGreenscreenBin *self, GstObject *child)
-{
-  const auto found = std::find_if (self->backgrounds->begin (), self->backgrounds->end (),
-      [&] (Background *background) { return GST_OBJECT (background->bin) == child; });
-  return found == self->backgrounds->end () ? nullptr : *found;
-}
-
-enum class Fate { post, warn, drop };
-
 /* Returns what becomes of the error of a child. Keeps that of an element that is tried. */
-static Fate
+static Backgrounds::Fate
 judge_error (GstGreenscreenBin *self, GstObject *child, const GError *error)
 {
-  Background *background = find_background (self, child);
-
-  if (background && background->is_over)
-    return Fate::drop;
-  if (background && background->frames == 0 && !background->is_first) {
-    background->is_over = true;
-    return Fate::warn;
-  }
-  if (background || !self->is_trying)
-    return Fate::post;
+  Backgrounds::Fate fate;
+  if (self->backgrounds->judge_error (child, fate))
+    return fate;
+  ObjectLock lock (self);
+  if (!self->is_trying)
+    return Backgrounds::Fate::post;
   if (!self->failure)
     self->failure = g_strdup (error->message);
-  return Fate::drop;
+  return Backgrounds::Fate::drop;
 }
 
 static void
@@ -1126,19 +660,17 @@ handle_error (GstGreenscreenBin *self, GstMessage *message)
   GError *error = nullptr;
   gst_message_parse_error (message, &error, nullptr);
   GstObject *child = child_of (self, GST_MESSAGE_SRC (message));
-  GST_OBJECT_LOCK (self);
-  const Fate fate = judge_error (self, child, error);
-  GST_OBJECT_UNLOCK (self);
+  const Backgrounds::Fate fate = judge_error (self, child, error);
   gst_clear_object (&child);
-  if (fate == Fate::warn) {
+  if (fate == Backgrounds::Fate::warn) {
     GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
         ("Could not load the new background, keeping the previous one: %s",
             error->message),
         (nullptr));
-    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+    self->backgrounds->settle ();
   }
   g_error_free (error);
-  if (fate == Fate::post)
+  if (fate == Backgrounds::Fate::post)
     GST_BIN_CLASS (gst_greenscreen_bin_parent_class)
         ->handle_message (GST_BIN (self), message);
   else
@@ -1184,69 +716,24 @@ request_key_pad (GstGreenscreenBin *self, const gchar *name, GstPadTemplate *of)
   return pad;
 }
 
-static GstPadProbeReturn
-block (GstPad *, GstPadProbeInfo *, gpointer)
-{
-  return GST_PAD_PROBE_OK;
-}
-
-/* Makes the bin of a stream that is not linked yet: (nullable) */
-static Background *
-add_stream (GstGreenscreenBin *self)
-{
-  Background *stream = add_background (self, stream_description);
-  if (!stream)
-    return nullptr;
-  stream->block_probe = gst_pad_add_probe (
-      stream->end, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, block, nullptr, nullptr);
-  gst_element_set_locked_state (stream->bin, FALSE);
-  gst_element_sync_state_with_parent (stream->bin);
-  return stream;
-}
-
-/* The stream is the background as soon as it has a frame. */
 static void
-show_stream (GstPad *, GstPad *, gpointer data)
+show_stream (GstPad *, GstPad *, gpointer self)
 {
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
-  g_mutex_lock (&self->changing);
-  if (self->stream && !self->stream->fill) {
-    link_background (self, self->stream);
-    gst_pad_remove_probe (self->stream->end, self->stream->block_probe);
-  }
-  g_mutex_unlock (&self->changing);
+  GST_GREENSCREEN_BIN (self)->backgrounds->show_stream ();
 }
 
-/* Replaces the stream by a new one without frames. */
 static void
-hide_stream (GstPad *pad, GstPad *, gpointer data)
+hide_stream (GstPad *pad, GstPad *, gpointer self)
 {
-  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
-  g_mutex_lock (&self->changing);
-  Background *before = self->stream, *next = before->fill ? add_stream (self) : nullptr;
-  if (next) {
-    GstPad *target = gst_element_get_static_pad (next->bin, "sink");
-    gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
-    gst_object_unref (target);
-    self->stream = next;
-    remove_background (self, before);
-  }
-  g_mutex_unlock (&self->changing);
-  if (self->has_started)
-    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+  GST_GREENSCREEN_BIN (self)->backgrounds->hide_stream (pad);
 }
 
 static GstPad *
 request_background (GstGreenscreenBin *self, GstPadTemplate *of)
 {
-  if (self->background)
+  GstPad *target = self->background ? nullptr : self->backgrounds->add_stream ();
+  if (!target)
     return nullptr;
-  g_mutex_lock (&self->changing);
-  self->stream = add_stream (self);
-  g_mutex_unlock (&self->changing);
-  if (!self->stream)
-    return nullptr;
-  GstPad *target = gst_element_get_static_pad (self->stream->bin, "sink");
   self->background = add_requested_pad (self, "background", target, of);
   g_signal_connect (self->background, "linked", G_CALLBACK (show_stream), self);
   g_signal_connect (self->background, "unlinked", G_CALLBACK (hide_stream), self);
@@ -1258,17 +745,13 @@ static void
 release_background (GstGreenscreenBin *self)
 {
   g_signal_handlers_disconnect_by_data (std::exchange (self->background, nullptr), self);
-  g_mutex_lock (&self->changing);
-  remove_background (self, std::exchange (self->stream, nullptr));
-  g_mutex_unlock (&self->changing);
-  if (self->has_started)
-    gst_element_call_async (GST_ELEMENT (self), settle, nullptr, nullptr);
+  self->backgrounds->remove_stream ();
 }
 
 static GstPad *
 request_matte (GstGreenscreenBin *self, GstPadTemplate *of)
 {
-  self->matte = self->matte ? nullptr : new_bin (self, matte_description);
+  self->matte = self->matte ? nullptr : keying::parse_bin (self, matte_description);
   if (!self->matte)
     return nullptr;
   gst_bin_add (GST_BIN (self), self->matte);
@@ -1291,7 +774,7 @@ release_matte (GstGreenscreenBin *self)
   gst_element_release_request_pad (self->keyed, source);
   gst_object_unref (source);
   gst_object_unref (sink);
-  remove_element (self, matte);
+  opencl::remove_from_bin (self, matte);
 }
 
 static GstPad *
@@ -1339,9 +822,9 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
   if (rises && !prepare_elements (self))
     return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
-    start_backgrounds (self);
+    self->backgrounds->start ();
   if (GST_STATE_TRANSITION_NEXT (change) <= GST_STATE_READY)
-    stop_backgrounds (self);
+    self->backgrounds->stop ();
   const GstStateChangeReturn result = GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
                                           ->change_state (element, change);
   /* After a failure, GstBin also changes the state of locked elements, but not here. */
@@ -1355,26 +838,36 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
 
 /* --- properties --- */
 
+/* The element that has the property of the same name */
+static GstElement *
+part_of (GstGreenscreenBin *self, guint id)
+{
+  return id >= FIRST_FILL_PROPERTY    ? self->fill
+         : id >= FIRST_SHAPE_PROPERTY ? self->shape
+                                      : self->key;
+}
+
 static void
 gst_greenscreen_bin_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *spec)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_FILL_PROPERTY) {
-    opencl::forward_set (self->fill, value, spec);
-  } else if (id >= FIRST_SHAPE_PROPERTY) {
-    opencl::forward_set (self->shape, value, spec);
-  } else if (id >= FIRST_KEY_PROPERTY) {
-    opencl::forward_set (self->key, value, spec);
-  } else if (id == PROP_BACKGROUND_COLOR && self->fill && self->out) {
-    set_background_color (self, value);
-  } else if (id == PROP_SCREEN) {
+  switch (id) {
+  case PROP_BACKGROUND_LOCATION:
+    self->backgrounds->set_location (g_value_get_string (value));
+    break;
+  case PROP_BACKGROUND_COLOR:
+    self->backgrounds->set_color (g_value_get_uint (value));
+    break;
+  case PROP_SCREEN:
     set_screen (self, Screen (g_value_get_enum (value)));
-  } else if (id == PROP_MODEL_FILE) {
+    break;
+  case PROP_MODEL_FILE:
     set_model_file (self, g_value_get_string (value));
-  } else if (id == PROP_BACKGROUND_LOCATION) {
-    set_location (self, g_value_get_string (value));
+    break;
+  default:
+    opencl::forward_set (part_of (self, id), value, spec);
   }
 }
 
@@ -1384,26 +877,18 @@ gst_greenscreen_bin_get_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_FILL_PROPERTY) {
-    opencl::forward_get (self->fill, value, spec);
-  } else if (id >= FIRST_SHAPE_PROPERTY) {
-    opencl::forward_get (self->shape, value, spec);
-  } else if (id >= FIRST_KEY_PROPERTY) {
-    opencl::forward_get (self->key, value, spec);
+  if (id == PROP_BACKGROUND_LOCATION) {
+    g_value_take_string (value, self->backgrounds->dup_location ());
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_get_property (G_OBJECT (self->fill), "color", value);
   } else if (id == PROP_SCREEN) {
-    GST_OBJECT_LOCK (self);
+    ObjectLock lock (self);
     g_value_set_enum (value, int (self->wanted_screen));
-    GST_OBJECT_UNLOCK (self);
   } else if (id == PROP_MODEL_FILE) {
-    GST_OBJECT_LOCK (self);
+    ObjectLock lock (self);
     g_value_set_string (value, self->model_file);
-    GST_OBJECT_UNLOCK (self);
-  } else if (id == PROP_BACKGROUND_LOCATION) {
-    GST_OBJECT_LOCK (self);
-    g_value_set_string (value, self->location);
-    GST_OBJECT_UNLOCK (self);
+  } else if (id >= FIRST_KEY_PROPERTY) {
+    opencl::forward_get (part_of (self, id), value, spec);
   }
 }
 
@@ -1415,8 +900,7 @@ gst_greenscreen_bin_dispose (GObject *object)
   if (self->background) {
     g_signal_handlers_disconnect_by_data (self->background, self);
     gst_ghost_pad_set_target (GST_GHOST_PAD (self->background), nullptr);
-    self->backgrounds->remove (self->stream);
-    free_background (self->stream);
+    self->backgrounds->forget_stream ();
   }
   self->background = nullptr;
   self->matte = nullptr;
@@ -1428,9 +912,6 @@ gst_greenscreen_bin_finalize (GObject *object)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
   delete self->backgrounds;
-  g_mutex_clear (&self->changing);
-  g_free (self->location);
-  g_free (self->shown_location);
   g_free (self->model_file);
   g_free (self->failure);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
@@ -1481,7 +962,7 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
       g_param_spec_enum ("screen", "Screen",
           "Method that separates the person from the background (none = the network "
           "model-file alone, without the properties of chromakey)",
-          screen_get_type (), int (Screen::key),
+          screen_type.get (), int (Screen::key),
           GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_MODEL_FILE,
       g_param_spec_string ("model-file", "Model file",
@@ -1497,15 +978,10 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
       FIRST_FILL_PROPERTY, is_any_of (fill_properties));
   add_key_pads (element_class, key);
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &background_template);
-  gst_element_class_add_static_pad_template (element_class, &matte_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "Green screen",
-      "Filter/Effect/Video",
+  opencl::describe_element (klass, "Green screen", "Filter/Effect/Video",
       "Keys a green screen and composites the foreground over a background on an OpenCL "
       "device",
-      "The gst-opencl developers");
+      {CAPS, CAPS}, {&background_template, &matte_template});
   element_class->request_new_pad = gst_greenscreen_bin_request_new_pad;
   GST_BIN_CLASS (klass)->handle_message = gst_greenscreen_bin_handle_message;
   element_class->release_pad = gst_greenscreen_bin_release_pad;

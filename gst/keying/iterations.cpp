@@ -4,10 +4,15 @@
  */
 #include "iterations.hpp"
 
+#include "unkeyed.hpp"
+
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/device/gstopenclinflight.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 
@@ -122,9 +127,10 @@ IterationRun::is_over (
 }
 
 bool
-IterationRun::run (GstPad *pad, cl_command_queue queue, guint launches,
-    const std::function<bool (guint number, cl_uint index)> &launch, GError **error)
+IterationRun::run (GstPad *pad, cl_command_queue queue, guint iterations, guint depth,
+    const std::function<bool (cl_uint part, cl_uint index)> &launch, GError **error)
 {
+  guint launches = guint (count_of (iterations, depth));
   guint at_once = launches <= max_unread ? launches : launches_per_read;
   bool over = false;
 
@@ -133,12 +139,27 @@ IterationRun::run (GstPad *pad, cl_command_queue queue, guint launches,
     if (!clear (queue, error))
       return false;
     for (guint index = 0; index < count; index++) {
-      if (!launch (begin + index, index))
+      if (!launch (std::min (depth, iterations - (begin + index) * depth), index))
         return false;
     }
     if (begin + count < launches && !is_over (pad, queue, count - 1, &over, error))
       return false;
   }
   return true;
+}
+
+bool
+apply_keyed (opencl::FrameKernel &kernel, const GstVideoInfo &info,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_mem plane,
+    cl_command_queue queue, GError **error)
+{
+  const cl_uint words = words_of_line (&info);
+  Unkeyed unkeyed;
+
+  return unkeyed.map (input, full_opacity, &info, queue, error)
+         && kernel.launch (queue, 4 * words, gsize (info.height), error, input, output,
+             unkeyed.unkeyed ().frame, unkeyed.unkeyed ().opacity,
+             unkeyed.deeper ().frame, unkeyed.deeper ().opacity, cl_uint (info.width),
+             cl_uint (info.height), plane, words);
 }
 } // namespace keying

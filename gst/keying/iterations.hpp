@@ -6,6 +6,7 @@
 
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <functional>
 #include <memory>
@@ -56,10 +57,10 @@ public:
 
   bool create (GstOpenCLContext *context, GError **error);
 
-  /* Calls `launch` with the number of each launch, from 0, and its index since the last
-   * read of the flag. Pass the index to the kernel with changed(). */
-  bool run (GstPad *pad, cl_command_queue queue, guint launches,
-      const std::function<bool (guint number, cl_uint index)> &launch, GError **error);
+  /* Calls `launch` with up to `depth` iterations at a time, and with the index of the
+   * launch since the last read of the flag. Pass the index to the kernel with changed(). */
+  bool run (GstPad *pad, cl_command_queue queue, guint iterations, guint depth,
+      const std::function<bool (cl_uint part, cl_uint index)> &launch, GError **error);
   cl_mem changed () const { return flags (); }
 
 private:
@@ -70,4 +71,9 @@ private:
   cl::Buffer flags;
   std::unique_ptr<cl_uint> answer; /* the flag, as last read */
 };
+
+/* Writes `output`, the input with the pixels of `plane` keyed, by the kernel apply_keyed. */
+bool apply_keyed (opencl::FrameKernel &kernel, const GstVideoInfo &info,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_mem plane,
+    cl_command_queue queue, GError **error);
 } // namespace keying

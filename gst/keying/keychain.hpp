@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "input/formatconverter.hpp"
 #include "input/inputformat.hpp"
 
 #include <gst/opencl/device/kernel.hpp>

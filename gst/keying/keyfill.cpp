@@ -28,13 +28,15 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/transfer/compositor/composition.hpp>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <memory>
 
 #include "elements.h"
 #include "input/auxiliarystream.hpp"
 #include "input/pixelformats.hpp"
-#include "input/readframe.hpp"
+#include "input/inputformat.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/keyfill.cl"
 
@@ -78,22 +80,16 @@ struct _GstKeyFill {
 G_DEFINE_TYPE (GstKeyFill, gst_key_fill, GST_TYPE_OPENCL_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (keyfill, "keyfill", GST_RANK_NONE, GST_TYPE_KEY_FILL)
 
-static GType
-method_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Method::paint), "Replace pixels of alpha 0 by the colour", "paint"},
-      {gint (Method::composite), "Composite all pixels over the colour", "composite"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstKeyFillMethod", values);
-  return type;
-}
+const opencl::EnumTypeOf<Method> method_type ("GstKeyFillMethod",
+    {
+        {Method::paint, "Replace pixels of alpha 0 by the colour", "paint"},
+        {Method::composite, "Composite all pixels over the colour", "composite"},
+    });
 
 const opencl::PropertyTable<KeyFillSettings> properties = {
     {"color", "Color", "Fill colour, 0xAARRGGBB", &KeyFillSettings::color, {0, G_MAXUINT},
         keying::playing_flags},
-    {"method", "Method", "Fill method", &KeyFillSettings::method, method_get_type,
+    {"method", "Method", "Fill method", &KeyFillSettings::method, method_type,
         keying::playing_flags},
     {"light-wrap", "Light wrap",
         "Strength of the light wrap from the background (0 = none; without a colour as "
@@ -104,25 +100,21 @@ const opencl::PropertyTable<KeyFillSettings> properties = {
         &KeyFillSettings::linear, keying::playing_flags},
 };
 
+using Work = keying::WorkOf<&GstKeyFill::work>;
+
 static void
 gst_key_fill_close (GstOpenCLFilter *filter)
 {
-  GstKeyFill *self = GST_KEY_FILL (filter);
-  delete self->work;
-  self->work = nullptr;
+  Work::close (filter);
+  GST_KEY_FILL (filter)->has_started = false;
 }
 
 static gboolean
 gst_key_fill_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
-  GstKeyFill *self = GST_KEY_FILL (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-
-  gst_key_fill_close (filter);
-  self->work = new KeyFillWork;
-  KeyFillWork &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  KeyFillWork &work = Work::renew (filter);
   const std::string options = keying::pixel_options (&work.info);
   work.paint.prepare (context, KERNELS, "paint_keyed", options);
   work.composite.prepare (context, KERNELS, "composite_over_color", options);
@@ -253,43 +245,6 @@ static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
         "ARGB, ABGR}, width=[1, 32767], height=[1, 32767]; video/x-raw, format={RGBA, "
         "BGRA, ARGB, ABGR}, width=[1, 32767], height=[1, 32767]"));
 
-static GstPad *
-gst_key_fill_request_new_pad (
-    GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
-{
-  return GST_KEY_FILL (element)->backgrounds->request (element, of, name);
-}
-
-static void
-gst_key_fill_release_pad (GstElement *element, GstPad *pad)
-{
-  GST_KEY_FILL (element)->backgrounds->release (element, pad);
-}
-
-static GstStateChangeReturn
-gst_key_fill_change_state (GstElement *element, GstStateChange change)
-{
-  GST_KEY_FILL (element)->backgrounds->follow_state (change);
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
-    GST_KEY_FILL (element)->has_started = false;
-  return GST_ELEMENT_CLASS (gst_key_fill_parent_class)->change_state (element, change);
-}
-
-static gboolean
-gst_key_fill_sink_event (GstBaseTransform *transform, GstEvent *event)
-{
-  GST_KEY_FILL (transform)->backgrounds->follow_event (event);
-  return GST_BASE_TRANSFORM_CLASS (gst_key_fill_parent_class)
-      ->sink_event (transform, event);
-}
-
-static void
-gst_key_fill_finalize (GObject *object)
-{
-  delete GST_KEY_FILL (object)->backgrounds;
-  G_OBJECT_CLASS (gst_key_fill_parent_class)->finalize (object);
-}
-
 static void
 gst_key_fill_init (GstKeyFill *self)
 {
@@ -302,21 +257,14 @@ gst_key_fill_class_init (GstKeyFillClass *klass)
 {
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  G_OBJECT_CLASS (klass)->finalize = gst_key_fill_finalize;
-  opencl::install_settings<&GstKeyFill::settings, &GstKeyFill::work> (klass, properties);
+  opencl::install_settings<&GstKeyFill::settings, &GstKeyFill::work,
+      &GstKeyFill::backgrounds> (klass, properties);
 
   keying::set_up_class (filter_class);
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-  gst_element_class_add_static_pad_template (element_class, &background_template);
-  element_class->request_new_pad = gst_key_fill_request_new_pad;
-  element_class->release_pad = gst_key_fill_release_pad;
-  element_class->change_state = gst_key_fill_change_state;
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Key fill",
-      "Filter/Effect/Video",
-      "Replaces keyed pixels by a colour or by another video on an OpenCL device",
-      "The gst-opencl developers");
+  keying::StreamPads<&GstKeyFill::backgrounds>::install (klass, {&background_template});
+  opencl::describe_element (klass, "Key fill", "Filter/Effect/Video",
+      "Replaces keyed pixels by a colour or by another video on an OpenCL device");
 
-  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_key_fill_sink_event;
   filter_class->close = gst_key_fill_close;
   filter_class->set_formats = gst_key_fill_set_formats;
   filter_class->transform = gst_key_fill_transform;

@@ -33,6 +33,7 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cmath>
@@ -132,13 +133,7 @@ const opencl::PropertyTable<MatteRefineSettings> properties = {
         &MatteRefineSettings::smoothing, {0, 1}, keying::playing_flags},
 };
 
-static void
-gst_matte_refine_close (GstOpenCLFilter *filter)
-{
-  GstMatteRefine *self = GST_MATTE_REFINE (filter);
-  delete self->work;
-  self->work = nullptr;
-}
+using Work = keying::WorkOf<&GstMatteRefine::work>;
 
 static gboolean
 create_kernels (GstOpenCLContext *context, MatteRefineWork &work, GError **error)
@@ -168,12 +163,7 @@ static gboolean
 gst_matte_refine_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
-  GstMatteRefine *self = GST_MATTE_REFINE (filter);
-
-  gst_matte_refine_close (filter);
-  self->work = new MatteRefineWork;
-  MatteRefineWork &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  MatteRefineWork &work = Work::renew (filter);
   work.groups = (work.info.width + 7) / 8;
   return create_kernels (gst_opencl_filter_get_context (filter), work, error);
 }
@@ -336,12 +326,10 @@ gst_matte_refine_class_init (GstMatteRefineClass *klass)
       klass, properties);
 
   keying::set_up_class (filter_class);
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Matte refinement",
-      "Filter/Effect/Video",
-      "Fits a coarse alpha channel to the edges of the picture on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "Matte refinement", "Filter/Effect/Video",
+      "Fits a coarse alpha channel to the edges of the picture on an OpenCL device");
 
-  filter_class->close = gst_matte_refine_close;
+  filter_class->close = Work::close;
   filter_class->set_formats = gst_matte_refine_set_formats;
   filter_class->transform = gst_matte_refine_transform;
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_matte_refine_sink_event;

@@ -26,6 +26,7 @@
 #include <gst/common/gaussian.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <cmath>
 
@@ -90,13 +91,7 @@ const opencl::PropertyTable<MatteShapeSettings> properties = {
         &MatteShapeSettings::invert, keying::playing_flags},
 };
 
-static void
-gst_matte_shape_close (GstOpenCLFilter *filter)
-{
-  GstMatteShape *self = GST_MATTE_SHAPE (filter);
-  delete self->work;
-  self->work = nullptr;
-}
+using Work = keying::WorkOf<&GstMatteShape::work>;
 
 static gboolean
 create_kernels (GstOpenCLContext *context, MatteShapeWork &work, GError **error)
@@ -125,13 +120,8 @@ static gboolean
 gst_matte_shape_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
-  GstMatteShape *self = GST_MATTE_SHAPE (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-
-  gst_matte_shape_close (filter);
-  self->work = new MatteShapeWork;
-  MatteShapeWork &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  MatteShapeWork &work = Work::renew (filter);
   work.stride = (gsize (work.info.width) + 7) / 8 * 8;
   work.runs_stride = work.stride + margins;
   work.plane = opencl::make_buffer (
@@ -272,12 +262,10 @@ gst_matte_shape_class_init (GstMatteShapeClass *klass)
       klass, properties);
 
   keying::set_up_class (filter_class);
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Matte shape",
-      "Filter/Effect/Video",
-      "Grows, shrinks, feathers or inverts the alpha channel on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "Matte shape", "Filter/Effect/Video",
+      "Grows, shrinks, feathers or inverts the alpha channel on an OpenCL device");
 
-  filter_class->close = gst_matte_shape_close;
+  filter_class->close = Work::close;
   filter_class->set_formats = gst_matte_shape_set_formats;
   filter_class->transform = gst_matte_shape_transform;
 

@@ -25,6 +25,7 @@
 #include <gst/opencl/device/gstopencldeferral.h>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <algorithm>
 
@@ -86,21 +87,15 @@ const opencl::PropertyTable<NoiseReduceSettings> properties = {
         &NoiseReduceSettings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
 };
 
-static NoiseReduceSettings
-get_settings (gpointer self)
-{
-  return GST_NOISE_REDUCE (self)->settings->committed ();
-}
-
 /* Kernels and work memory */
+
+using Work = keying::WorkOf<&GstNoiseReduce::work>;
 
 static void
 gst_noise_reduce_close (GstOpenCLFilter *filter)
 {
-  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
-  delete self->work;
-  self->work = nullptr;
-  self->member->close ();
+  Work::close (filter);
+  GST_NOISE_REDUCE (filter)->member->close ();
 }
 
 static void
@@ -126,10 +121,7 @@ gst_noise_reduce_set_formats (
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
-  gst_noise_reduce_close (filter);
-  self->work = new NoiseReduceWork;
-  NoiseReduceWork &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  NoiseReduceWork &work = Work::renew (filter);
   work.shape = keying::TileShape::best_for (context);
   self->member->set_format (context, {work.info, work.info});
   create_kernels (context, work);
@@ -144,11 +136,7 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
     GError **error)
 {
   NoiseReduceWork &work = *self->work;
-  guint depth = work.shape.depth ();
-  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
-
-  auto launch = [&] (guint number, cl_uint index) {
-    cl_uint part = std::min (depth, iterations - number * depth);
+  auto launch = [&] (cl_uint part, cl_uint index) {
     bool launched = work.reduce_plane.launch_groups (queue,
         work.shape.groups_of_plane (&work.info, part), error, work.planes.current (),
         work.planes.other (), cl_uint (work.info.width), cl_uint (work.info.height),
@@ -156,8 +144,8 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
     work.planes.swap ();
     return launched;
   };
-  guint launches = iterations / depth + (iterations % depth > 0);
-  return work.run.run (pad, queue, launches, launch, error);
+  return work.run.run (GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations,
+      work.shape.depth (), launch, error);
 }
 
 /* For more iterations than a chain can hold */
@@ -170,22 +158,18 @@ transform_by_planes (GstNoiseReduce *self, const NoiseReduceSettings &settings,
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
 
-  keying::Unkeyed unkeyed;
-
-  return unkeyed.map (input, keying::full_opacity, &work.info, queue, error)
-         && work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
+  return work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
              work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
-         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             unkeyed.unkeyed ().frame, unkeyed.unkeyed ().opacity,
-             unkeyed.deeper ().frame, unkeyed.deeper ().opacity, width, height,
-             work.planes.current (), words);
+         && keying::apply_keyed (work.apply_keyed, work.info, input, output,
+             work.planes.current (), queue, error);
 }
 
 static bool
-add_to_chain (const NoiseReduceSettings &settings, keying::KeyChain &chain)
+add_to_chain (GstNoiseReduce *self, keying::KeyChain &chain)
 {
+  const NoiseReduceSettings settings = self->settings->committed ();
   return chain.add_noise_reduction (settings.fill_iterations, settings.iterations);
 }
 
@@ -194,49 +178,13 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
-  NoiseReduceSettings settings = get_settings (self);
   keying::KeyChain chain;
 
   keying::keep_unkeyed (output->buffer, input->buffer);
-  if (add_to_chain (settings, chain) && ChainMember::is_trusted (filter))
+  if (add_to_chain (self, chain) && ChainMember::is_trusted (filter))
     return self->member->kernel ().enqueue (queue, chain, input, output, error);
-  return transform_by_planes (self, settings, input, output, queue, error);
-}
-
-/* Fused chains */
-
-static gboolean
-gst_noise_reduce_can_merge (GstOpenCLFilter *filter)
-{
-  keying::KeyChain chain;
-  return add_to_chain (get_settings (filter), chain);
-}
-
-static GstOpenCLMergeResult
-gst_noise_reduce_merge (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
-    GstBuffer *output, cl_event *event, GError **error)
-{
-  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
-  NoiseReduceSettings settings = get_settings (self);
-  auto add = [&] (keying::KeyChain &chain) { return add_to_chain (settings, chain); };
-  return self->member->merge (filter, add, pending, output, event, error);
-}
-
-static const GstOpenCLDeferral deferral = {gst_keying_deferred_chain_get_type,
-    gst_noise_reduce_can_merge, gst_noise_reduce_merge};
-
-static gboolean
-gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
-    cl_event *event, GError **error)
-{
-  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
-  NoiseReduceSettings settings = get_settings (self);
-  auto add = [&] (keying::KeyChain &chain) { return add_to_chain (settings, chain); };
-  ChainMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
-  if (outcome == ChainMember::Outcome::plain)
-    return GST_OPENCL_FILTER_CLASS (gst_noise_reduce_parent_class)
-        ->process (filter, input, output, event, error);
-  return outcome == ChainMember::Outcome::done;
+  return transform_by_planes (
+      self, self->settings->committed (), input, output, queue, error);
 }
 
 static void
@@ -255,16 +203,13 @@ gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
       &GstNoiseReduce::member> (klass, properties);
 
   keying::set_up_class (filter_class);
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),
-      "Noise reduction of keys", "Filter/Effect/Video",
-      "Removes single keyed pixels and fills single holes on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "Noise reduction of keys", "Filter/Effect/Video",
+      "Removes single keyed pixels and fills single holes on an OpenCL device");
 
   filter_class->close = gst_noise_reduce_close;
   filter_class->set_formats = gst_noise_reduce_set_formats;
   filter_class->transform = gst_noise_reduce_transform;
-  filter_class->process = gst_noise_reduce_process;
-  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
+  keying::ChainElement<&GstNoiseReduce::member, add_to_chain>::install (filter_class);
 
   GST_DEBUG_CATEGORY_INIT (
       noise_reduce_debug, "noisereduce", 0, "Noise reduction of keys");

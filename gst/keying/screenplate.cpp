@@ -1,20 +1,26 @@
-/* Clean plate: the colour of the screen in each block, also behind the foreground
+/* Local colours of the screen (clean plate) and of the subject beside its edges, and mattes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "screenplate.hpp"
 
+#include "input/pixelformats.hpp"
+
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "input/pixelformats.hpp"
-
-#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/plate.cl"
+#define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
+#define PLATE_KERNELS FOLDER "plate.cl"
+#define SUBJECT_KERNELS FOLDER "subject.cl"
+#define MATTE_KERNELS FOLDER "mattes.cl"
 
 namespace keying {
+/* --- the screen --- */
+
 namespace {
 /* Blocks along the shorter side of a frame, and samples along each side of a block. Block
  * sizes are multiples of 16. */
@@ -27,24 +33,20 @@ const gsize smoothing_group = 256;
 const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.33f, 0.79f}};
 } // namespace
 
-GType
-plate_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Plate::none), "Key colour at every position", "none"},
-      {gint (Plate::adaptive), "Measured in each frame, near the key colour", "adaptive"},
-      {gint (Plate::measured),
-          "Measured in each frame, and remembered where the foreground covers the screen",
-          "measured"},
-      {gint (Plate::frozen),
-          "Last measured plate (measured in the first frame if there is none)", "frozen"},
-      {gint (Plate::file),
-          "Image of the empty screen, from the plate pad or plate-location", "file"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstKeyingPlate", values);
-  return type;
-}
+const opencl::EnumTypeOf<Plate> plate_type ("GstKeyingPlate",
+    {
+        {Plate::none, "Key colour at every position", "none"},
+        {Plate::adaptive, "Measured in each frame, near the key colour", "adaptive"},
+        {Plate::measured,
+            "Measured in each frame, and remembered where the foreground covers the "
+            "screen",
+            "measured"},
+        {Plate::frozen,
+            "Last measured plate (measured in the first frame if there is none)",
+            "frozen"},
+        {Plate::file, "Image of the empty screen, from the plate pad or plate-location",
+            "file"},
+    });
 
 bool
 ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
@@ -61,11 +63,11 @@ ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
                            + " -DSAMPLES=" + std::to_string (samples_across);
   for (guint linear : {0, 1}) {
     const std::string all = options[linear] + more;
-    measure_screen[linear].prepare (context, KERNELS, "measure_screen", all);
-    smooth_screen[linear].prepare (context, KERNELS, "smooth_screen", all);
+    measure_screen[linear].prepare (context, PLATE_KERNELS, "measure_screen", all);
+    smooth_screen[linear].prepare (context, PLATE_KERNELS, "smooth_screen", all);
   }
-  remember_screen.prepare (context, KERNELS, "remember_screen", options[0] + more);
-  scale_plate.prepare (context, KERNELS, "scale_plate", options[0] + more);
+  remember_screen.prepare (context, PLATE_KERNELS, "remember_screen", options[0] + more);
+  scale_plate.prepare (context, PLATE_KERNELS, "scale_plate", options[0] + more);
 
   gsize bytes = gsize (block_columns) * block_rows * sizeof (cl_float4);
   return opencl::make_buffer (context, bytes, measured, error)
@@ -145,5 +147,114 @@ ScreenPlate::set_image (const GstOpenCLFrame *image, const GstVideoInfo *info,
       cl_uint (bytes_of_pixel (info)), shifts, cl_uint (info->width),
       cl_uint (info->height), cl_uint (width), cl_uint (height), image_ (), stride);
   return has_image_;
+}
+
+/* --- the subject --- */
+
+const cl_int block_size = 16;               /* BLOCK of the kernels */
+const gsize pairs_of_rows = block_size / 2; /* PAIRS */
+
+struct Block {
+  cl_float4 color;
+  alignas (cl_float4) cl_int kind;
+  cl_float solid;
+};
+
+void
+SubjectColors::prepare (
+    GstOpenCLContext *of, const GstVideoInfo *info, const std::string (&options)[2])
+{
+  context = of;
+  width = cl_uint (info->width), height = cl_uint (info->height);
+  block_columns = (info->width + block_size - 1) / block_size;
+  block_rows = (info->height + block_size - 1) / block_size;
+  for (guint linear : {0, 1}) {
+    measure_subject[linear].prepare (
+        context, SUBJECT_KERNELS, "measure_subject", options[linear]);
+    for (guint extras : {0, 1})
+      compare[linear][extras].prepare (context, SUBJECT_KERNELS, "compare_with_subject",
+          options[linear] + extras_option (extras));
+  }
+  spread_across.prepare (context, SUBJECT_KERNELS, "spread_across", options[0]);
+  spread_down.prepare (context, SUBJECT_KERNELS, "spread_down", options[0]);
+}
+
+bool
+SubjectColors::make_buffers (GError **error)
+{
+  const gsize count = gsize (block_columns) * block_rows;
+  return subject ()
+         || (opencl::make_buffer (context, count * sizeof (cl_float4), measured, error)
+             && opencl::make_buffer (context, count * sizeof (cl_int), kinds, error)
+             && opencl::make_buffer (
+                 context, 2 * count * sizeof (cl_float4), across, error)
+             && opencl::make_buffer (context, count * sizeof (Block), subject, error));
+}
+
+bool
+SubjectColors::measure (
+    const GstOpenCLFrame *keyed, bool linear, cl_command_queue queue, GError **error)
+{
+  const opencl::Groups blocks = {
+      gsize (block_columns), gsize (block_rows), pairs_of_rows};
+  return make_buffers (error)
+         && measure_subject[linear].launch_groups (
+             queue, blocks, error, keyed, width, height, measured (), kinds ())
+         && spread_across.launch (queue, gsize (block_columns), gsize (block_rows), error,
+             measured (), block_columns, block_rows, across ())
+         && spread_down.launch (queue, gsize (block_columns), gsize (block_rows), error,
+             across (), kinds (), block_columns, block_rows, subject ());
+}
+
+/* --- mattes --- */
+
+void
+Mattes::prepare (
+    GstOpenCLContext *of, const GstVideoInfo *info, const std::string &options)
+{
+  context = of;
+  width = info->width, height = info->height;
+  scale_matte.prepare (context, MATTE_KERNELS, "scale_matte", options);
+  apply_mattes.prepare (context, MATTE_KERNELS, "apply_mattes", options);
+}
+
+bool
+Mattes::scale (Matte &matte, const GstOpenCLFrame *frame, const GstVideoInfo *info,
+    cl_command_queue queue, GError **error)
+{
+  if (!matte.plane ()
+      && !opencl::make_buffer (context, gsize (width) * height, matte.plane, error))
+    return false;
+  return scale_matte.launch (queue, width, height, error, frame, cl_uint (info->width),
+      cl_uint (info->height), cl_uint (width), cl_uint (height), matte.plane ());
+}
+
+bool
+Mattes::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
+    cl_command_queue queue, GError **error)
+{
+  for (Matte *matte : {&garbage, &holdout}) {
+    auto scale_this = [&] (const GstOpenCLFrame *frame, const GstVideoInfo *info) {
+      return scale (*matte, frame, info, queue, error);
+    };
+    if (!matte->frame.follow (
+            filter, streams, matte->name, time, queue, scale_this, error))
+      return false;
+  }
+  return true;
+}
+
+bool
+Mattes::apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
+    cl_command_queue queue, GError **error)
+{
+  const bool has_garbage = garbage.frame.exists ();
+  const bool has_holdout = holdout.frame.exists ();
+  if (!has_garbage && !has_holdout)
+    return true;
+  cl_mem any = has_garbage ? garbage.plane () : holdout.plane ();
+  return apply_mattes.launch (queue, width, height, error, input, output, cl_uint (width),
+      cl_uint (height), cl_uint (has_garbage), any, cl_uint (has_holdout),
+      has_holdout ? holdout.plane () : any, cl_float (opacity));
 }
 } // namespace keying

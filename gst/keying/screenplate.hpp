@@ -1,18 +1,23 @@
-/* Clean plate: the colour of the screen in each block, also behind the foreground
+/* Local colours of the screen (clean plate) and of the subject beside its edges, and mattes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
+#include "input/inputformat.hpp"
+#include "input/auxiliarystream.hpp"
+
+#include <gst/common/settings.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <string>
 
-#include "input/inputformat.hpp"
-
 namespace keying {
+/* Source of the clean plate: the colour of the screen in each block, also behind the
+ * foreground */
 enum class Plate {
   none,     /* the key colour everywhere */
   adaptive, /* measured in each frame */
@@ -21,7 +26,7 @@ enum class Plate {
   file,     /* an image */
 };
 
-GType plate_get_type (void);
+extern const opencl::EnumTypeOf<Plate> plate_type;
 
 /* Key colour as kernel arguments */
 struct ScreenKey {
@@ -87,5 +92,66 @@ private:
   bool has_screen = false; /* measured with key_in_force */
   bool remembers = false;
   bool has_image_ = false;
+};
+
+/* Colours of the subject beside its edges: kernels/keying/subject.cl */
+class SubjectColors {
+public:
+  /* `options`: build options of the kernels, for encoded levels and for linear light */
+  void prepare (GstOpenCLContext *context, const GstVideoInfo *info,
+      const std::string (&options)[2]);
+
+  /* Measures the colours in a frame whose alpha is the matte. `linear`: in linear light */
+  bool measure (
+      const GstOpenCLFrame *keyed, bool linear, cl_command_queue queue, GError **error);
+  opencl::FrameKernel &comparison (bool linear, guint extras)
+  {
+    return compare[linear][extras];
+  }
+
+  /* Kernel arguments */
+  cl_mem blocks () const { return subject (); }
+  cl_int columns () const { return block_columns; }
+  cl_int rows () const { return block_rows; }
+
+private:
+  bool make_buffers (GError **error);
+
+  GstOpenCLContext *context = nullptr;
+  cl_uint width = 0, height = 0;
+  cl_int block_columns = 0, block_rows = 0;
+  opencl::FrameKernel measure_subject[2], compare[2][2]; /* [linear][extras] */
+  opencl::FrameKernel spread_across, spread_down;
+  cl::Buffer measured, kinds, across, subject; /* made when first needed */
+};
+
+/* Garbage matte and holdout matte from auxiliary streams */
+class Mattes {
+public:
+  void prepare (
+      GstOpenCLContext *context, const GstVideoInfo *info, const std::string &options);
+
+  /* Takes the mattes of running time `time`. */
+  bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
+      cl_command_queue queue, GError **error);
+  bool has_any () const { return garbage.frame.exists () || holdout.frame.exists (); }
+
+  /* Applies the mattes to `output`, the keyed `input`. */
+  bool apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
+      cl_command_queue queue, GError **error);
+
+private:
+  struct Matte {
+    const char *name;
+    AuxiliaryFrame frame;
+    cl::Buffer plane;
+  };
+  bool scale (Matte &matte, const GstOpenCLFrame *frame, const GstVideoInfo *info,
+      cl_command_queue queue, GError **error);
+
+  GstOpenCLContext *context = nullptr;
+  guint width = 0, height = 0;
+  opencl::FrameKernel scale_matte, apply_mattes;
+  Matte garbage = {"garbage", {}, {}}, holdout = {"holdout", {}, {}};
 };
 } // namespace keying

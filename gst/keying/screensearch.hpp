@@ -4,16 +4,43 @@
  */
 #pragma once
 
+#include "input/inputformat.hpp"
+
+#include <gst/opencl/base/gstopenclcheck.h>
+#include <gst/opencl/base/gstopenclcontext-private.hpp>
+#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/frameaccess.h>
+#include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <string>
 
-#include "input/inputformat.hpp"
-#include "input/readback.hpp"
-
 namespace keying {
+/* Asynchronous read-back of numbers that a kernel wrote, counted in the statistics */
+class ReadBack : private opencl::ReadBack {
+public:
+  using opencl::ReadBack::create;
+  using opencl::ReadBack::is_under_way;
+
+  bool read (cl_command_queue queue, cl_mem from, GError **error)
+  {
+    if (!opencl::ReadBack::read (queue, from, error))
+      return false;
+    gst_opencl_count_download (bytes ());
+    return true;
+  }
+
+  const cl_uint *wait (GError **error)
+  {
+    if (!has_ended ())
+      gst_opencl_count_host_wait ();
+    return opencl::ReadBack::wait (error);
+  }
+};
+
 /* Finds the key colour of auto-key=screen. Until a frame has enough screen there is none.
  * Then the key follows the screen until it is final: until two looks agree on the colour
  * and the frame shows more than the screen. So a fade-in does not leave the key dark, and

@@ -25,6 +25,7 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cmath>
@@ -119,13 +120,7 @@ ensure_store (
   return work.store () != nullptr;
 }
 
-static void
-gst_splash_key_close (GstOpenCLFilter *filter)
-{
-  GstSplashKey *self = GST_SPLASH_KEY (filter);
-  delete self->work;
-  self->work = nullptr;
-}
+using Work = keying::WorkOf<&GstSplashKey::work>;
 
 static gboolean
 gst_splash_key_set_formats (
@@ -140,9 +135,7 @@ gst_splash_key_set_formats (
   /* A source may change the framerate after a seek. Keeps the store. */
   if (self->work && self->work->format.is_equivalent (format))
     return TRUE;
-  gst_splash_key_close (filter);
-  self->work = new SplashKeyWork;
-  SplashKeyWork &work = *self->work;
+  SplashKeyWork &work = Work::renew (filter);
   work.format = format;
   work.info = format.output ();
   work.on_cpu = opencl::is_cpu (context);
@@ -219,12 +212,10 @@ gst_splash_key_class_init (GstSplashKeyClass *klass)
       klass, properties);
 
   keying::set_up_camera_class (filter_class);
-  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Splash key",
-      "Filter/Effect/Video",
-      "Keys blocks that look like an earlier frame on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "Splash key", "Filter/Effect/Video",
+      "Keys blocks that look like an earlier frame on an OpenCL device");
 
-  filter_class->close = gst_splash_key_close;
+  filter_class->close = Work::close;
   filter_class->set_formats = gst_splash_key_set_formats;
   filter_class->transform = gst_splash_key_transform;
 

@@ -5,9 +5,7 @@
 #pragma once
 
 #include "input/inputformat.hpp"
-
 #include <gst/opencl/gstopenclframe.h>
-#include "input/readframe.hpp"
 
 namespace keying {
 /* Opacities are in 1/65536. */

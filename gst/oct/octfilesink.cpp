@@ -63,11 +63,6 @@
   "video/x-raw" features                                                                 \
   ", format = (string) { GRAY8, GRAY16_LE }; " TENSORS_CAPS (features)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS (
-        FILE_CAPS ("") "; " FILE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
-
 namespace {
 struct FileSinkSettings {
   std::string location;
@@ -209,13 +204,11 @@ gst_oct_file_sink_init (GstOctFileSink *self)
 static void
 gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
   opencl::install_settings<&GstOctFileSink::settings, &GstOctFileSink::recording> (
       klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_set_static_metadata (element_class, "OCT file writer", "Sink/File",
-      "Writes B-scans and volumes to NRRD and NIfTI files", "The gst-opencl developers");
+  opencl::describe_element (klass, "OCT file writer", "Sink/File",
+      "Writes B-scans and volumes to NRRD and NIfTI files",
+      {FILE_CAPS ("") "; " FILE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")});
 
   opencl::RecordingSink<GstOctFileSink, make_recording>::install (klass);
 }

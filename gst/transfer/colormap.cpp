@@ -91,21 +91,15 @@ colormap_color (Colormap map, int level)
   return map == Colormap::flow ? flow (level) : hot (level);
 }
 
-GType
-colormap_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Colormap::none), "No colour map", "none"},
-      {gint (Colormap::viridis), "Dark blue, green, yellow, with evenly rising luminance",
-          "viridis"},
-      {gint (Colormap::inferno), "Black, purple, orange, pale yellow", "inferno"},
-      {gint (Colormap::turbo), "Rainbow without false edges", "turbo"},
-      {gint (Colormap::hot), "Black, red, yellow, white", "hot"},
-      {gint (Colormap::flow),
-          "Cyan, blue, black, red, yellow: signed values such as velocity", "flow"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLColormap", values);
-  return type;
-}
+const opencl::EnumTypeOf<Colormap> colormap_type ("GstOpenCLColormap",
+    {
+        {Colormap::none, "No colour map", "none"},
+        {Colormap::viridis, "Dark blue, green, yellow, with evenly rising luminance",
+            "viridis"},
+        {Colormap::inferno, "Black, purple, orange, pale yellow", "inferno"},
+        {Colormap::turbo, "Rainbow without false edges", "turbo"},
+        {Colormap::hot, "Black, red, yellow, white", "hot"},
+        {Colormap::flow, "Cyan, blue, black, red, yellow: signed values such as velocity",
+            "flow"},
+    });
 } // namespace transfer

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl-prelude.h>
+#include <gst/common/settings.hpp>
 
 namespace transfer {
 enum class Colormap {
@@ -16,7 +16,7 @@ enum class Colormap {
   flow,
 };
 
-GType colormap_get_type (void);
+extern const opencl::EnumTypeOf<Colormap> colormap_type;
 
 const int colormap_levels = 256;
 

@@ -20,4 +20,7 @@ GST_ELEMENT_REGISTER_DECLARE (openclupload);
 GType gst_opencl_compositor_get_type (void);
 GType gst_opencl_convert_get_type (void);
 
+/* The tracer that it registers, too */
+GType gst_opencl_stats_tracer_get_type (void);
+
 G_END_DECLS

@@ -1,4 +1,4 @@
-/* Geometry of a conversion: rotation, mirroring, scaling and borders
+/* Geometry of a conversion: rotation, mirroring, scaling and borders, tags and metas
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -169,5 +169,145 @@ lanczos_table (gint in_size, gint out_size, gint fields)
       table.push_back (cl_float (weight / sum));
   }
   return table;
+}
+
+/* --- the image-orientation tags of a stream --- */
+
+namespace {
+GstTagList *
+tags_of (GstEvent *event)
+{
+  GstTagList *tags;
+  gst_event_parse_tag (event, &tags);
+  return tags;
+}
+
+bool
+has_orientation (GstEvent *event, GstVideoOrientationMethod &method)
+{
+  return event && GST_EVENT_TYPE (event) == GST_EVENT_TAG
+         && gst_video_orientation_from_tag (tags_of (event), &method);
+}
+} // namespace
+
+OwnedEvent
+with_upright_orientation (OwnedEvent event)
+{
+  GstVideoOrientationMethod method;
+  if (!has_orientation (event.get (), method))
+    return event;
+  GstTagList *tags = gst_tag_list_copy (tags_of (event.get ()));
+  gst_tag_list_add (
+      tags, GST_TAG_MERGE_REPLACE, GST_TAG_IMAGE_ORIENTATION, "rotate-0", nullptr);
+  OwnedEvent upright (gst_event_new_tag (tags));
+  gst_event_set_seqnum (upright.get (), gst_event_get_seqnum (event.get ()));
+  return upright;
+}
+
+bool
+OrientationTags::take (GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_TAG) {
+    by_scope[gst_tag_list_get_scope (tags_of (event))].reset (gst_event_ref (event));
+  } else {
+    const gchar *id;
+    gst_event_parse_stream_start (event, &id);
+    if (stream_id != id)
+      by_scope = {};
+    stream_id = id;
+  }
+  GstVideoOrientationMethod method = GST_VIDEO_ORIENTATION_IDENTITY;
+  if (!has_orientation (by_scope[GST_TAG_SCOPE_STREAM].get (), method))
+    has_orientation (by_scope[GST_TAG_SCOPE_GLOBAL].get (), method);
+  return method_.exchange (method) != method;
+}
+
+void
+OrientationTags::clear ()
+{
+  by_scope = {};
+  stream_id.clear ();
+  method_ = GST_VIDEO_ORIENTATION_IDENTITY;
+}
+
+std::vector<OwnedEvent>
+OrientationTags::events () const
+{
+  std::vector<OwnedEvent> result;
+  GstVideoOrientationMethod method;
+  for (GstTagScope scope : {GST_TAG_SCOPE_GLOBAL, GST_TAG_SCOPE_STREAM}) {
+    if (has_orientation (by_scope[scope].get (), method))
+      result.emplace_back (gst_event_ref (by_scope[scope].get ()));
+  }
+  return result;
+}
+
+/* --- metas that mark a region of a frame --- */
+
+namespace {
+/* Region of a meta. Its values are unsigned and may exceed the range of gint. */
+struct Rectangle {
+  guint x, y, w, h;
+};
+
+/* Returns false if @rectangle lies outside the frame. */
+bool
+clip (const Rectangle &rectangle, const GstVideoInfo &frame, GstVideoRectangle &clipped)
+{
+  const guint width = guint (frame.width), height = guint (frame.height);
+  if (rectangle.x >= width || rectangle.y >= height)
+    return false;
+  clipped = {gint (rectangle.x), gint (rectangle.y),
+      gint (std::min (rectangle.w, width - rectangle.x)),
+      gint (std::min (rectangle.h, height - rectangle.y))};
+  return true;
+}
+
+void
+add_region (GstBuffer *buffer, const GstVideoRegionOfInterestMeta &from,
+    const GstVideoRectangle &at)
+{
+  GstVideoRegionOfInterestMeta *to = gst_buffer_add_video_region_of_interest_meta_id (
+      buffer, from.roi_type, guint (at.x), guint (at.y), guint (at.w), guint (at.h));
+  to->id = from.id;
+  to->parent_id = from.parent_id;
+  for (GList *item = from.params; item; item = item->next)
+    gst_video_region_of_interest_meta_add_param (
+        to, gst_structure_copy (static_cast<GstStructure *> (item->data)));
+}
+
+void
+add_crop (GstBuffer *buffer, const GstVideoRectangle &at)
+{
+  GstVideoCropMeta *to = gst_buffer_add_video_crop_meta (buffer);
+  to->x = guint (at.x), to->y = guint (at.y);
+  to->width = guint (at.w), to->height = guint (at.h);
+}
+} // namespace
+
+bool
+marks_region (const GstMeta *meta)
+{
+  return meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE
+         || meta->info->api == GST_VIDEO_CROP_META_API_TYPE;
+}
+
+void
+add_region_meta (GstBuffer *buffer, const GstMeta *meta, const Placement &placement)
+{
+  const bool is_crop = meta->info->api == GST_VIDEO_CROP_META_API_TYPE;
+  auto *crop = reinterpret_cast<const GstVideoCropMeta *> (meta);
+  auto *region = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
+  const Rectangle from = is_crop ? Rectangle{crop->x, crop->y, crop->width, crop->height}
+                                 : Rectangle{region->x, region->y, region->w, region->h};
+  GstVideoRectangle at;
+
+  if (!clip (from, placement.input, at))
+    return;
+  at = to_output (placement.input, placement.target, placement.orientation, at);
+  if (is_crop)
+    add_crop (buffer, at);
+  else
+    add_region (buffer, *region, at);
 }
 } // namespace transfer

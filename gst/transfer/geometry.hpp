@@ -1,4 +1,4 @@
-/* Geometry of a conversion: rotation, mirroring, scaling and borders
+/* Geometry of a conversion: rotation, mirroring, scaling and borders, tags and metas
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,6 +8,10 @@
 #include <gst/video/video.h>
 
 #include <vector>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
 
 namespace transfer {
 /* Orientation: columns and rows of the input may be swapped, and each may be reversed. */
@@ -56,4 +60,53 @@ GstCaps *transposed_caps (GstCaps *caps);
  * weights. `fields`: number of interleaved fields. */
 std::vector<cl_float> lanczos_table (gint in_size, gint out_size, gint fields);
 gint lanczos_taps (gint in_size, gint out_size);
+
+/* --- the image-orientation tags of a stream --- */
+
+struct EventUnref {
+  void operator() (GstEvent *event) const { gst_event_unref (event); }
+};
+using OwnedEvent = std::unique_ptr<GstEvent, EventUnref>;
+
+/* Keeps the tag events of both scopes and finds the orientation, as newer versions of
+ * videoflip do. Tags of the stream take precedence over global ones. A list without the
+ * tag resets it. A stream with another id starts without tags. */
+class OrientationTags {
+public:
+  /* Any thread */
+  GstVideoOrientationMethod method () const { return method_; }
+
+  /* Streaming thread. Handles a STREAM_START or TAG event. Returns true if method()
+   * changed. */
+  bool take (GstEvent *event);
+  void clear ();
+  /* The events that have an orientation, to be sent again */
+  std::vector<OwnedEvent> events () const;
+
+private:
+  std::array<OwnedEvent, 2> by_scope; /* of GstTagScope */
+  std::string stream_id;
+  std::atomic<GstVideoOrientationMethod> method_{GST_VIDEO_ORIENTATION_IDENTITY};
+};
+
+/* For frames that were rotated by their tag: replaces the orientation in a TAG event by
+ * rotate-0. Returns any other event as it is. */
+OwnedEvent with_upright_orientation (OwnedEvent event);
+
+/* --- metas that mark a region of a frame --- */
+
+/* How a converter places the input in the output */
+struct Placement {
+  const GstVideoInfo &input;
+  Orientation orientation;
+  TargetRectangle target;
+};
+
+/* Returns true if @meta is a GstVideoRegionOfInterestMeta or GstVideoCropMeta. */
+bool marks_region (const GstMeta *meta);
+
+/* Adds @meta to @buffer, at the position where the output shows its region.
+ * marks_region() must be true for @meta. Clips the region to the input, and drops it if
+ * nothing is left. */
+void add_region_meta (GstBuffer *buffer, const GstMeta *meta, const Placement &placement);
 } // namespace transfer

@@ -61,6 +61,7 @@
 #include <gst/opencl/gstopenclaggregator.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/video/navigation.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <vector>
 
@@ -121,27 +122,21 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
-static GType
-background_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (CompositorBackground::checker), "Checker pattern", "checker"},
-      {gint (CompositorBackground::black), "Black", "black"},
-      {gint (CompositorBackground::white), "White", "white"},
-      {gint (CompositorBackground::transparent), "Transparent, for further compositing",
-          "transparent"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type =
-      g_enum_register_static ("GstOpenCLCompositorBackground", values);
-  return type;
-}
+const opencl::EnumTypeOf<CompositorBackground> background_type (
+    "GstOpenCLCompositorBackground",
+    {
+        {CompositorBackground::checker, "Checker pattern", "checker"},
+        {CompositorBackground::black, "Black", "black"},
+        {CompositorBackground::white, "White", "white"},
+        {CompositorBackground::transparent, "Transparent, for further compositing",
+            "transparent"},
+    });
 
 /* --- properties --- */
 
 const opencl::PropertyTable<CompositorSettings> properties = {
     {"background", "Background", "Background below the lowest layer",
-        &CompositorSettings::background, background_get_type, opencl::controllable},
+        &CompositorSettings::background, background_type, opencl::controllable},
     {"linear", "Linear",
         "Scale and blend in linear light, by the transfer function of each input",
         &CompositorSettings::linear, opencl::controllable},
@@ -753,10 +748,8 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
   opencl::install_settings<&GstOpenCLCompositor::settings> (klass, properties);
   set_vfuncs (klass);
 
-  gst_element_class_set_static_metadata (element_class, "OpenCL compositor",
-      "Filter/Editor/Video/Compositor",
-      "Scales and blends any number of video streams in device memory",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "OpenCL compositor", "Filter/Editor/Video/Compositor",
+      "Scales and blends any number of video streams in device memory");
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
   gst_element_class_add_static_pad_template_with_gtype (

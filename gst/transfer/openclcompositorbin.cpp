@@ -111,8 +111,6 @@ GST_ELEMENT_REGISTER_DEFINE (openclcompositorbin, "openclcompositorbin", GST_RAN
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
 static void
 gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
@@ -181,18 +179,6 @@ gst_opencl_compositor_bin_request_new_pad (GstElement *element,
 }
 
 static void
-remove_element (GstOpenCLCompositorBin *self, GstPad *of)
-{
-  GstElement *part = gst_pad_get_parent_element (of);
-
-  if (!part)
-    return;
-  gst_element_set_state (part, GST_STATE_NULL);
-  gst_bin_remove (GST_BIN (self), part);
-  gst_object_unref (part);
-}
-
-static void
 gst_opencl_compositor_bin_release_pad (GstElement *element, GstPad *pad)
 {
   GstOpenCLCompositorBin *self = GST_OPENCL_COMPOSITOR_BIN (element);
@@ -208,8 +194,10 @@ gst_opencl_compositor_bin_release_pad (GstElement *element, GstPad *pad)
     gst_object_unref (mix);
   }
   for (GstPad *of : {upload, convert}) {
-    if (of)
-      remove_element (self, of);
+    GstElement *part = of ? gst_pad_get_parent_element (of) : nullptr;
+    if (part)
+      opencl::remove_from_bin (self, part);
+    gst_clear_object (&part);
     gst_clear_object (&of);
   }
   gst_element_remove_pad (element, pad);
@@ -245,11 +233,10 @@ gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
 
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &sink_template, GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL compositor bin",
+  opencl::describe_element (klass, "OpenCL compositor bin",
       "Filter/Editor/Video/Compositor",
       "Uploads video streams, blends them on an OpenCL device, and downloads the result",
-      "The gst-opencl developers");
+      {nullptr, CAPS});
   element_class->request_new_pad = gst_opencl_compositor_bin_request_new_pad;
   element_class->release_pad = gst_opencl_compositor_bin_release_pad;
 

@@ -56,8 +56,6 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 #include "geometry.hpp"
-#include "orientationtags.hpp"
-#include "regionmetas.hpp"
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
@@ -69,6 +67,7 @@
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/video/navigation.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <cmath>
 #include <memory>
@@ -156,65 +155,42 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLConvert, gst_opencl_convert,
 GST_ELEMENT_REGISTER_DEFINE (
     openclconvert, "openclconvert", GST_RANK_NONE, GST_TYPE_OPENCL_CONVERT)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVERT_CAPS));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVERT_CAPS));
+const opencl::EnumTypeOf<ScaleMethod> scale_method_type ("GstOpenCLScaleMethod",
+    {
+        {ScaleMethod::nearest, "Nearest input pixel", "nearest"},
+        {ScaleMethod::bilinear, "Bilinear interpolation", "bilinear"},
+        {ScaleMethod::area, "Mean of the input pixels that an output pixel covers",
+            "area"},
+        {ScaleMethod::lanczos, "Lanczos filter with three lobes (sharpest, slowest)",
+            "lanczos"},
+    });
 
-static GType
-scale_method_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (ScaleMethod::nearest), "Nearest input pixel", "nearest"},
-      {gint (ScaleMethod::bilinear), "Bilinear interpolation", "bilinear"},
-      {gint (ScaleMethod::area), "Mean of the input pixels that an output pixel covers",
-          "area"},
-      {gint (ScaleMethod::lanczos), "Lanczos filter with three lobes (sharpest, slowest)",
-          "lanczos"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLScaleMethod", values);
-  return type;
-}
+const opencl::EnumTypeOf<ChromaResampler> chroma_resampler_type (
+    "GstOpenCLChromaResampler",
+    {
+        {ChromaResampler::nearest, "Nearest chroma sample", "nearest"},
+        {ChromaResampler::linear, "Linear interpolation according to chroma-site",
+            "linear"},
+    });
 
-static GType
-chroma_resampler_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (ChromaResampler::nearest), "Nearest chroma sample", "nearest"},
-      {gint (ChromaResampler::linear), "Linear interpolation according to chroma-site",
-          "linear"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLChromaResampler", values);
-  return type;
-}
-
-static GType
-dither_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Dither::none), "No dithering", "none"},
-      {gint (Dither::bayer), "Ordered dithering with a Bayer matrix", "bayer"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstOpenCLDither", values);
-  return type;
-}
+const opencl::EnumTypeOf<Dither> dither_type ("GstOpenCLDither",
+    {
+        {Dither::none, "No dithering", "none"},
+        {Dither::bayer, "Ordered dithering with a Bayer matrix", "bayer"},
+    });
 
 /* --- properties --- */
 
 const opencl::PropertyTable<ConvertSettings> properties = {
     {"colormap", "Colour map", "Colour map for gray input (the output is then in colour)",
-        &ConvertSettings::colormap, transfer::colormap_get_type, opencl::controllable},
+        &ConvertSettings::colormap, transfer::colormap_type, opencl::controllable},
     {"scale-method", "Scale method",
         "Scaling method (when input and output sizes differ)",
-        &ConvertSettings::scale_method, scale_method_get_type, opencl::controllable},
+        &ConvertSettings::scale_method, scale_method_type, opencl::controllable},
     {"chroma-resampler", "Chroma resampler", "Chroma resampling method",
-        &ConvertSettings::chroma_resampler, chroma_resampler_get_type,
-        opencl::controllable},
+        &ConvertSettings::chroma_resampler, chroma_resampler_type, opencl::controllable},
     {"dither", "Dither", "Dithering method (when the output has fewer bits)",
-        &ConvertSettings::dither, dither_get_type, opencl::controllable},
+        &ConvertSettings::dither, dither_type, opencl::controllable},
     {"video-direction", "Video direction",
         "Rotation or mirroring of frames (auto = by the image-orientation tag)",
         &ConvertSettings::direction, gst_video_orientation_method_get_type,
@@ -775,19 +751,16 @@ gst_opencl_convert_src_event (GstBaseTransform *transform, GstEvent *event)
 static void
 gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLConvert::settings, &GstOpenCLConvert::work,
       &GstOpenCLConvert::tags> (klass, properties);
 
-  gst_element_class_set_static_metadata (element_class, "OpenCL video converter",
+  opencl::describe_element (klass, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
       "Converts format, size and orientation of video in device memory",
-      "The gst-opencl developers");
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
+      {CONVERT_CAPS, CONVERT_CAPS});
 
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;

@@ -37,10 +37,6 @@ GST_ELEMENT_REGISTER_DEFINE (
     openclconvertbin, "openclconvertbin", GST_RANK_NONE, GST_TYPE_OPENCL_CONVERT_BIN)
 
 #define CAPS "video/x-raw(ANY)"
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
 static void
 gst_opencl_convert_bin_init (GstOpenCLConvertBin *self)
@@ -59,17 +55,14 @@ gst_opencl_convert_bin_init (GstOpenCLConvertBin *self)
 static void
 gst_opencl_convert_bin_class_init (GstOpenCLConvertBinClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   const GType convert = gst_opencl_convert_get_type ();
 
   gst_opencl_transfer_bin_class_forward (
       klass, convert, 1, opencl::is_class_property_or_device (convert));
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL converter bin",
+  opencl::describe_element (klass, "OpenCL converter bin",
       "Filter/Converter/Video/Scaler",
       "Uploads video, converts format, colours and size on an OpenCL device, and "
       "downloads the result",
-      "The gst-opencl developers");
+      {CAPS, CAPS});
 }

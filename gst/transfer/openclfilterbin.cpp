@@ -29,6 +29,8 @@
 
 #include <gst/opencl/gstopenclfilter.h>
 
+#include <utility>
+
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_bin_debug);
 #define GST_CAT_DEFAULT gst_opencl_filter_bin_debug
 
@@ -57,11 +59,6 @@ G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLFilterBin, gst_opencl_filter_bin,
         gst_opencl_filter_bin_debug, "openclfilterbin", 0, "OpenCL filter bin"))
 GST_ELEMENT_REGISTER_DEFINE (
     openclfilterbin, "openclfilterbin", GST_RANK_NONE, GST_TYPE_OPENCL_FILTER_BIN)
-
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
 static void
 gst_opencl_filter_bin_init (GstOpenCLFilterBin *self)
@@ -105,16 +102,6 @@ has_filter_pads (GstElement *element)
   return has_both;
 }
 
-static void
-remove_element (GstOpenCLFilterBin *self, GstElement **part)
-{
-  if (!*part)
-    return;
-  gst_element_set_state (*part, GST_STATE_NULL);
-  gst_bin_remove (GST_BIN (self), *part);
-  *part = nullptr;
-}
-
 /* Links all parts that exist. Removed elements are already unlinked. */
 static bool
 link_parts (GstOpenCLFilterBin *self)
@@ -134,7 +121,8 @@ static void
 replace_filter (GstOpenCLFilterBin *self, GstElement *filter)
 {
   for (GstElement **part : {&self->before, &self->filter, &self->after})
-    remove_element (self, part);
+    if (*part)
+      opencl::remove_from_bin (self, std::exchange (*part, nullptr));
   if (!filter || !gst_opencl_transfer_bin_is_complete (self))
     return;
   gst_bin_add (GST_BIN (self), filter);
@@ -235,11 +223,8 @@ gst_opencl_filter_bin_class_init (GstOpenCLFilterBinClass *klass)
   gst_opencl_transfer_bin_class_forward (klass, GST_TYPE_OPENCL_FILTER, PROP_DEVICE,
       [] (GParamSpec *spec) { return g_str_equal (spec->name, "device"); });
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OpenCL filter bin",
-      "Filter/Video",
+  opencl::describe_element (klass, "OpenCL filter bin", "Filter/Video",
       "Uploads buffers, runs a filter on an OpenCL device, and downloads the result",
-      "The gst-opencl developers");
+      {"ANY", "ANY"});
   element_class->change_state = gst_opencl_filter_bin_change_state;
 }

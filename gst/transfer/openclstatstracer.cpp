@@ -35,10 +35,11 @@
  * * #guint64 `count`: commands measured
  * * #guint64 `time-ns`: time of the device for all of them
  */
-#include "openclstatstracer.h"
+#include "elements.h"
 
 #include "profilereport.hpp"
 
+#include <gst/gsttracer.h>
 #include <gst/gsttracerrecord.h>
 #include <gst/opencl/base/profile.hpp>
 
@@ -57,6 +58,10 @@ struct StatisticsList {
 /* Statistics for which this thread counted before each push in progress */
 thread_local std::vector<GstOpenCLStatistics *> interrupted;
 } // namespace
+
+#define GST_TYPE_OPENCL_STATS_TRACER (gst_opencl_stats_tracer_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLStatsTracer, gst_opencl_stats_tracer, GST, OPENCL_STATS_TRACER, GstTracer)
 
 struct _GstOpenCLStatsTracer {
   GstTracer parent;

@@ -17,6 +17,7 @@
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclexternal.h>
+#include <gst/opencl/gstopenclfilter.h>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_transfer_debug);
 #define GST_CAT_DEFAULT gst_opencl_transfer_debug
@@ -301,6 +302,11 @@ gst_opencl_transfer_finalize (GObject *object)
   G_OBJECT_CLASS (gst_opencl_transfer_parent_class)->finalize (object);
 }
 
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
 static void
 gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
 {
@@ -308,6 +314,8 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->finalize = gst_opencl_transfer_finalize;
+  for (GstStaticPadTemplate *pad : {&sink_template, &src_template})
+    gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), pad);
   transform_class->transform_caps = gst_opencl_transfer_transform_caps;
   transform_class->propose_allocation = gst_opencl_transfer_propose_allocation;
   transform_class->decide_allocation = gst_opencl_transfer_decide_allocation;

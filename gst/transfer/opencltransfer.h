@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 
 G_BEGIN_DECLS

@@ -42,21 +42,11 @@ G_DEFINE_FINAL_TYPE (GstOpenCLUpload, gst_opencl_upload, GST_TYPE_OPENCL_TRANSFE
 GST_ELEMENT_REGISTER_DEFINE (
     openclupload, "openclupload", GST_RANK_NONE, GST_TYPE_OPENCL_UPLOAD)
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-
 static void
 gst_opencl_upload_class_init (GstOpenCLUploadClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
-  gst_element_class_set_static_metadata (element_class, "OpenCL uploader",
-      "Filter/Converter/Video", "Copies buffers to OpenCL device memory",
-      "The gst-opencl developers");
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
+  opencl::describe_element (klass, "OpenCL uploader", "Filter/Converter/Video",
+      "Copies buffers to OpenCL device memory");
   GST_OPENCL_TRANSFER_CLASS (klass)->uploads = TRUE;
 }
 

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "elements.h"
-#include "openclstatstracer.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
@@ -17,7 +16,8 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (opencldownload, plugin);
   registered |= GST_ELEMENT_REGISTER (openclfilterbin, plugin);
   registered |= GST_ELEMENT_REGISTER (openclupload, plugin);
-  registered |= gst_tracer_register (plugin, "openclstats", GST_TYPE_OPENCL_STATS_TRACER);
+  registered |=
+      gst_tracer_register (plugin, "openclstats", gst_opencl_stats_tracer_get_type ());
 
   return registered;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gst/common/elementbin.hpp>
+#include <gst/common/settings.hpp>
 
 G_BEGIN_DECLS
 

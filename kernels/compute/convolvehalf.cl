@@ -17,7 +17,7 @@
  *
  * Each work-group with the same part computes a range of k. With several parts, or if channels
  * of the output are no neighbours, C is [part][row][filter] in float32 without bias, and
- * convolveunfold.cl's `finish` makes the output. `out_part` is not 0 then.
+ * convolvefinish.cl's `finish` makes the output. `out_part` is not 0 then.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -13,7 +13,7 @@
  * them share each sum, and add up through local memory. `run` is 1.
  * `multiply_gpu`, where `run` is 1: 8 x 16 work-items compute 128 x 64 of C through local
  * memory. If that gives too few work-groups for a device, each computes one of PARTS sums
- * along k. C is then [part][batch], and `finish` of convolveunfold.cl adds up the parts and
+ * along k. C is then [part][batch], and `finish` of convolvefinish.cl adds up the parts and
  * applies bias and activation.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later

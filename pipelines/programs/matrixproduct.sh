@@ -39,8 +39,7 @@ by_convolution () {
   drawn 2 700:300:1
   launch "${drawn[@]}" ! npysink "location=$unfinished"
   drawn 1 300:500:1:1
-  into_npy "${drawn[@]}" ! openclconvolve "kernel=$unfinished" kernel-layout=hwio \
-    method=im2col
+  into_npy "${drawn[@]}" ! openclconvolve "kernel=$unfinished" kernel-layout=hwio
 }
 
 "by_$by"

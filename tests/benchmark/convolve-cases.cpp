@@ -75,7 +75,6 @@ constexpr Method methods[] = {
     {"direct", "method=direct", "direct sum"},
     {"separable", "method=separable", "rows, then columns"},
     {"winograd", "method=winograd", "Winograd algorithm"},
-    {"im2col", "method=im2col", "im2col and matrix product"},
     {"fft", "method=fft", "Fourier transform"},
 };
 
@@ -90,8 +89,6 @@ does (const std::string &method, const Size &size)
 {
   if (method == "separable")
     return size.product;
-  if (method == "im2col")
-    return is_layer (size) && size.groups == 1;
   if (method == "winograd")
     return is_layer (size) && size.groups == 1 && size.taps == 3 && size.stride == 1;
   return method != "fft" || !is_layer (size) || size.groups > 1;
@@ -441,7 +438,7 @@ all_methods ()
         continue;
       cases.push_back ({kept_name (name + "-" + method.name), method.blurb,
           convolve (size, method.properties)});
-      if (method.name == std::string ("im2col"))
+      if (method.name == std::string ("direct") && is_layer (size) && size.groups == 1)
         cases.push_back ({kept_name ("baseline-clblast-" + name),
             "CLBlast's product of the same matrices", product_alone (size)});
     }

@@ -7,7 +7,7 @@
 #include <gst/check/gstcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
 
-#include <cstring>
+#include <string>
 
 namespace check {
 /* Returns true if all maps of a buffer give the same address. */
@@ -33,15 +33,40 @@ has_one_place_for_a_buffer (GstOpenCLContext *context)
   return written == read;
 }
 
+/* Returns the value of a switch of GST_OPENCL_DEBUG, or "" if it is not set. */
+inline std::string
+debug_switch (const std::string &name)
+{
+  const gchar *variable = g_getenv ("GST_OPENCL_DEBUG");
+  const std::string all = "," + std::string (variable ? variable : "") + ",";
+  const gsize found = all.find ("," + name + "=");
+  if (found == std::string::npos)
+    return "";
+  const gsize value = found + name.size () + 2;
+  return all.substr (value, all.find (',', value) - value);
+}
+
+/* Sets a switch of GST_OPENCL_DEBUG, or removes it if @value is null. Others stay. */
+inline void
+set_debug_switch (const std::string &name, const char *value)
+{
+  std::string all;
+  for (const char *other :
+      {"share-memory", "stage-uploads", "convolve-groups", "keep-tissue"})
+    if (name != other && !debug_switch (other).empty ())
+      all += std::string (other) + "=" + debug_switch (other) + ",";
+  g_setenv ("GST_OPENCL_DEBUG", (all + (value ? name + "=" + value : "")).c_str (), TRUE);
+}
+
 /* Returns true if host and device exchange frames without a copy: the device has unified
- * memory and maps buffers in place. GST_OPENCL_SHARE_MEMORY overrides this, so that
+ * memory and maps buffers in place. The switch share-memory overrides this, so that
  * copies can be tested on any device. */
 inline bool
 shares_memory ()
 {
-  const gchar *value = g_getenv ("GST_OPENCL_SHARE_MEMORY");
-  if (value && *value)
-    return strcmp (value, "0") != 0;
+  const std::string value = debug_switch ("share-memory");
+  if (!value.empty ())
+    return value == "1";
   GError *error = nullptr;
   GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");

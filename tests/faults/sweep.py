@@ -302,7 +302,7 @@ def ways(options, files):
         yield Way(options.program, name, pipeline, files, {})
         if name in COPYING:
             yield Way(options.program, name + "-copying", pipeline, files,
-                      {"GST_OPENCL_SHARE_MEMORY": "0"})
+                      {"GST_OPENCL_DEBUG": "share-memory=0"})
 
 
 def main():

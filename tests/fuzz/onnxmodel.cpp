@@ -8,7 +8,7 @@
 #include "input.hpp"
 
 #include "gst/inference/graph/lowering.hpp"
-#include "gst/inference/graph/passes.hpp"
+#include "gst/inference/graph/graph.hpp"
 #include "tests/check/onnxmodel.hpp"
 
 #include <cmath>

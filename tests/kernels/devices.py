@@ -382,8 +382,6 @@ PIPELINES = {
     "layer-strided": (array("openclconvolve kernel={files}/filters.npy stride=2 dilation=2 bias=<0.5> "
                             "padding=4"), ROUNDED, ARRAYS),
     "layer-winograd": (array("openclconvolve kernel={files}/filters.npy method=winograd"), LOOSELY, ARRAYS),
-    "layer-matrix": (array("openclconvolve kernel={files}/filters.npy method=im2col gemm=own"), ROUNDED,
-                     ARRAYS),
     "layer-spectra": (array("openclconvolve kernel={files}/filters.npy method=fft border=mirror"),
                       LOOSELY, ARRAYS[1:]),
     "convolved-separable": (keyed("openclconvolve kernel=\"<<1,2,1>,<2,4,2>,<1,2,1>>\" scale=0.06 "

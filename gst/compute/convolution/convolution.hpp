@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "../stream.hpp"
+#include "../streamcaps.hpp"
 #include "taps.hpp"
 
 #include <tuple>
@@ -25,8 +25,9 @@ enum class Activation {
   tanh,
 };
 
+/* im2col is deprecated, and means direct. */
 enum class Method { automatic, direct, separable, winograd, im2col, fft };
-/* Matrix product of im2col. Deprecated: every value means this plugin's own product. */
+/* Deprecated: without effect */
 enum class Gemm { automatic, own, clblast };
 enum class TensorLayout { nhwc, nchw };
 enum class KernelLayout { automatic, oihw, hwio };

@@ -4,8 +4,6 @@
  */
 #include "convolver.hpp"
 
-#include "convolvemethods.hpp"
-
 #include <gst/opencl/device/selfcheck.hpp>
 
 namespace compute {
@@ -19,15 +17,13 @@ constexpr MethodMaker makers[] = {
     {Method::direct, make_direct},
     {Method::separable, make_separable},
     {Method::winograd, make_winograd},
-    {Method::im2col, make_im2col},
     {Method::fft, make_fft},
 };
 
 /* Sizes from which on a method is the fastest, measured by `opencl-bench convolve` with
  *   --case 'choice-3x3-*' for Winograd,
  *   --case 'choice-product-*' for separable,
- *   --case 'choice-picture-*' for fft.
- * im2col was never faster than the direct matrix product. */
+ *   --case 'choice-picture-*' for fft. */
 struct Rule {
   bool in_lanes;                                               /* CPU kernels */
   gsize winograd_channels, winograd_filters, winograd_weights; /* channels × filters */
@@ -111,6 +107,15 @@ fastest (
              : Method::direct;
 }
 } // namespace
+
+const char *
+name_of (Method method)
+{
+  /* In the order of the enumeration */
+  static constexpr const char *names[] = {
+      "auto", "direct", "separable", "winograd", "im2col", "fft"};
+  return names[int (method)];
+}
 
 void
 warn_of_wrong_methods (GstOpenCLContext *context, GstElement *element)

@@ -4,10 +4,14 @@
  */
 #include "convolvestages.hpp"
 
+#include <gst/common/debugswitch.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 
 #include <algorithm>
 
@@ -41,9 +45,8 @@ bool
 convolves_on_cpu (GstOpenCLContext *context)
 {
   const gsize items = 8 * 16, local_bytes = 25 * 1024; /* of multiply_gpu */
-  const gchar *groups = g_getenv ("GST_OPENCL_CONVOLVE_GROUPS");
-  if (groups)
-    return groups[0] == '0';
+  if (const auto groups = opencl::debug_switch ("convolve-groups"))
+    return !*groups;
   return opencl::is_cpu (context) || opencl::local_memory (context) < local_bytes
          || opencl::largest_group (context) < items;
 }
@@ -154,7 +157,7 @@ ProductEnding::create (
     GstOpenCLContext *context, const Finishing &a_finishing, GError **error)
 {
   finishing = a_finishing;
-  return kernel.create (context, RESOURCES "convolveunfold.cl", "finish",
+  return kernel.create (context, RESOURCES "convolvefinish.cl", "finish",
       number_options (opencl::NumberType::f32, finishing).c_str (), error);
 }
 

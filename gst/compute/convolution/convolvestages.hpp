@@ -93,7 +93,7 @@ private:
 };
 
 /* Adds up partial products, and applies bias and activation:
- * kernels/compute/convolveunfold.cl */
+ * kernels/compute/convolvefinish.cl */
 class ProductEnding {
 public:
   bool create (GstOpenCLContext *context, const Finishing &finishing, GError **error);

@@ -2,12 +2,12 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/gstopenclfft.h>
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclcontext.h>
 
 namespace compute {
 namespace {
@@ -191,7 +191,6 @@ std::unique_ptr<Convolver>
 make_fft (const Device &device, const Convolution &convolution, const Filters &filters,
     GError **error)
 {
-  auto made = std::make_unique<Spectral> ();
-  return made->create (device, convolution, filters, error) ? std::move (made) : nullptr;
+  return create_convolver<Spectral> (device, convolution, filters, error);
 }
 } // namespace compute

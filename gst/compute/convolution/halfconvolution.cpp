@@ -2,13 +2,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 #include "../macro.hpp"
 
 #include <gst/common/numbertype.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/base/devicebuffer.hpp>
 
 #include <algorithm>
 
@@ -298,7 +298,7 @@ has_tensor_cores (GstOpenCLContext *context)
 }
 
 /* Devices without tensor cores convert halves to float32 for the other methods. With
- * GST_OPENCL_CONVOLVE_GROUPS=1, a CPU runs the plain form of the kernel. */
+ * GST_OPENCL_DEBUG=convolve-groups=1, a CPU runs the plain form of the kernel. */
 bool
 is_half (GstOpenCLContext *context, const Convolution &convolution)
 {
@@ -319,7 +319,6 @@ std::unique_ptr<Convolver>
 make_half (const Device &device, const Convolution &convolution, const Filters &filters,
     GError **error)
 {
-  auto made = std::make_unique<Half> ();
-  return made->create (device, convolution, filters, error) ? std::move (made) : nullptr;
+  return create_convolver<Half> (device, convolution, filters, error);
 }
 } // namespace compute

@@ -2,12 +2,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "convolvemethods.hpp"
-
-#include <gst/opencl/gstopenclerror.h>
 #include "convolvestages.hpp"
 
 #include <cmath>
+#include <gst/opencl/gstopenclerror.h>
 
 namespace compute {
 namespace {
@@ -167,7 +165,6 @@ make_separable (const Device &device, const Convolution &convolution,
     const Filters &filters, GError **error)
 {
   Column downs, acrosses;
-  auto made = std::make_unique<Separable> ();
 
   if (convolution.channels_of_group () != 1
       || !find_products (convolution, filters, downs, acrosses)) {
@@ -177,9 +174,7 @@ make_separable (const Device &device, const Convolution &convolution,
                                               : "the kernel is not separable");
     return nullptr;
   }
-  return made->create (device, convolution, downs, acrosses,
-             filters.biases_in_order (convolution), error)
-             ? std::move (made)
-             : nullptr;
+  return create_convolver<Separable> (
+      device, convolution, downs, acrosses, filters.biases_in_order (convolution), error);
 }
 } // namespace compute

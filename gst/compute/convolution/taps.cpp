@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 namespace compute {
 namespace {
@@ -141,20 +142,6 @@ find_shape (const char *property, const std::string &text, std::vector<gsize> &s
   return true;
 }
 
-gboolean
-load (const char *path, std::vector<float> &values, std::vector<gsize> &shape,
-    GError **error)
-{
-  return opencl::npy_load_floats (path, values, shape, error);
-}
-
-gboolean
-load (const char *path, std::vector<double> &values, std::vector<gsize> &shape,
-    GError **error)
-{
-  return opencl::npy_load_doubles (path, values, shape, error);
-}
-
 template <typename Number>
 bool
 read_file (const char *property, const TapsSource &source, std::vector<Number> &values,
@@ -162,7 +149,12 @@ read_file (const char *property, const TapsSource &source, std::vector<Number> &
 {
   std::vector<gsize> shape;
   GError *reason = nullptr;
-  if (!load (source.text.c_str (), values, shape, &reason))
+  bool loaded;
+  if constexpr (std::is_same_v<Number, float>)
+    loaded = opencl::npy_load_floats (source.text.c_str (), values, shape, &reason);
+  else
+    loaded = opencl::npy_load_doubles (source.text.c_str (), values, shape, &reason);
+  if (!loaded)
     return fail_to_read (property, reason, error);
   if (shape == source.shape)
     return true;
@@ -170,29 +162,6 @@ read_file (const char *property, const TapsSource &source, std::vector<Number> &
       "%s: %s has changed its shape from %s to %s, set the property again", property,
       source.text.c_str (), opencl::npy_shape_text (source.shape).c_str (),
       opencl::npy_shape_text (shape).c_str ());
-  return false;
-}
-
-template <typename Number>
-bool
-read_values (const char *property, const TapsSource &source, std::vector<Number> &values,
-    GError **error)
-{
-  if (is_list (source.text)) {
-    Reader reader (source.text);
-    if (!read_list (property, source.text, reader, error))
-      return false;
-    values.assign (reader.values.begin (), reader.values.end ());
-  } else if (!read_file (property, source, values, error)) {
-    return false;
-  }
-  const bool all_finite = std::all_of (values.begin (), values.end (),
-      [] (Number value) { return std::isfinite (value); });
-  if (all_finite && !values.empty ())
-    return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "%s: %.200s is empty or has NaN or infinite values", property,
-      source.text.c_str ());
   return false;
 }
 } // namespace
@@ -219,17 +188,30 @@ open_taps (const char *property, const std::string &text, guint sets, TapsSource
   return true;
 }
 
+template <typename Number>
 bool
-read_taps (const char *property, const TapsSource &source, std::vector<float> &values,
+read_taps (const char *property, const TapsSource &source, std::vector<Number> &values,
     GError **error)
 {
-  return read_values (property, source, values, error);
+  if (is_list (source.text)) {
+    Reader reader (source.text);
+    if (!read_list (property, source.text, reader, error))
+      return false;
+    values.assign (reader.values.begin (), reader.values.end ());
+  } else if (!read_file (property, source, values, error)) {
+    return false;
+  }
+  const bool all_finite = std::all_of (values.begin (), values.end (),
+      [] (Number value) { return std::isfinite (value); });
+  if (all_finite && !values.empty ())
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "%s: %.200s is empty or has NaN or infinite values", property,
+      source.text.c_str ());
+  return false;
 }
-
-bool
-read_taps (const char *property, const TapsSource &source, std::vector<double> &values,
-    GError **error)
-{
-  return read_values (property, source, values, error);
-}
+template bool read_taps (
+    const char *, const TapsSource &, std::vector<float> &, GError **);
+template bool read_taps (
+    const char *, const TapsSource &, std::vector<double> &, GError **);
 } // namespace compute

@@ -31,8 +31,7 @@ bool open_taps (const char *property, const std::string &text, guint sets,
 
 /* Reads the values, outermost dimension first. Fails if the shape of the file has changed
  * since open_taps (). */
+template <typename Number>
 bool read_taps (const char *property, const TapsSource &source,
-    std::vector<float> &values, GError **error);
-bool read_taps (const char *property, const TapsSource &source,
-    std::vector<double> &values, GError **error);
+    std::vector<Number> &values, GError **error);
 } // namespace compute

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
 #include <gst/opencl/base/deviceinfo.hpp>
@@ -177,7 +176,6 @@ make_winograd (const Device &device, const Convolution &convolution,
         convolution.groups);
     return nullptr;
   }
-  auto made = std::make_unique<Winograd> ();
-  return made->create (device, convolution, filters, error) ? std::move (made) : nullptr;
+  return create_convolver<Winograd> (device, convolution, filters, error);
 }
 } // namespace compute

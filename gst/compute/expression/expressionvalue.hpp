@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "../argumentvalue.hpp"
+#include "../signature.hpp"
 
 #include <string>
 #include <vector>

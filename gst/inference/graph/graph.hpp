@@ -1,8 +1,5 @@
 /* A network as operations on values of known shapes
  *
- * A graph is made from a Model for certain shapes of its inputs (lowering.hpp). Its operations
- * are few: many operators of ONNX become element-wise programs, views, or several operations.
- *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
@@ -147,4 +144,16 @@ public:
 
 /* Strides of a contiguous array, in elements */
 std::vector<gint64> contiguous_strides (const Shape &shape);
+
+/* --- passes that make a graph smaller and faster without changing its results --- */
+
+struct Pass {
+  const char *name;
+  void (*run) (Graph &graph);
+};
+
+/* In the order in which they run */
+extern const std::vector<Pass> passes;
+
+void run_passes (Graph &graph);
 } // namespace inference

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "passes.hpp"
+#include "graph.hpp"
 
 #include <algorithm>
 #include <cmath>

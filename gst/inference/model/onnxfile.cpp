@@ -4,9 +4,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "externaldata.hpp"
-#include "model.hpp"
 #include "wire.hpp"
+#include "model.hpp"
 
 #include <gst/common/platform.hpp>
 

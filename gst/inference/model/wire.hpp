@@ -1,14 +1,10 @@
-/* Reader of the protobuf wire format
- *
- * https://protobuf.dev/programming-guides/encoding/. Every read is checked against the end
- * of the message. Groups (wire types 3 and 4) are an error.
+/* Reader of the protobuf wire format, and tensor data in files beside the model
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
 #include <glib.h>
-
 #include <string>
 #include <vector>
 
@@ -67,4 +63,11 @@ private:
   guint32 type = varint;
   bool is_broken = false;
 };
+
+/* --- files of tensors beside an ONNX model --- */
+
+/* Reads `size` bytes at `offset` of `location`, a path below `folder`. A path that leaves the
+ * folder, also by a symbolic link, is an error. */
+bool read_external_data (const std::string &folder, const std::string &location,
+    guint64 offset, gsize size, std::string &data, GError **error);
 } // namespace inference

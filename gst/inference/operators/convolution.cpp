@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "operators.hpp"
-#include "windows.hpp"
 
 #include <algorithm>
 

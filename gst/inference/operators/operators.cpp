@@ -1,4 +1,4 @@
-/* Looks up operators of ONNX by name
+/* Operators of ONNX by name, and the attributes that windows share
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -31,5 +31,94 @@ operator_names ()
       names.push_back (op.name);
   std::sort (names.begin (), names.end ());
   return names;
+}
+
+/* --- windows --- */
+
+namespace {
+const gint64 largest = 1 << 24; /* of an attribute */
+
+bool
+check (Lowering &l, const char *name, const std::vector<gint64> &values, gsize count,
+    gint64 least, GError **error)
+{
+  if (values.size () == count
+      && std::all_of (values.begin (), values.end (),
+          [&] (gint64 value) { return value >= least && value <= largest; }))
+    return true;
+  return l.fail (error, "%s: expected %" G_GSIZE_FORMAT " numbers from %" G_GINT64_FORMAT,
+      name, count, least);
+}
+
+std::vector<gint64>
+values_or_ones (const Node &node, const char *name, gsize count)
+{
+  std::vector<gint64> values = node.integers (name);
+  return values.empty () ? std::vector<gint64> (count, 1) : values;
+}
+} // namespace
+
+bool
+read_window_attributes (Lowering &l, const Shape &input, const Shape &window,
+    WindowAttributes &attributes, GError **error)
+{
+  const Node &node = l.node ();
+  if (input.size () < 3 || input.size () > 5)
+    return l.fail (error, "expected one to three spatial dimensions");
+  const gsize rank = input.size () - 2;
+  attributes.window = node.integers ("kernel_shape");
+  if (attributes.window.empty ())
+    attributes.window = window;
+  attributes.stride = values_or_ones (node, "strides", rank);
+  attributes.dilation = values_or_ones (node, "dilations", rank);
+  if (!check (l, "kernel_shape", attributes.window, rank, 1, error)
+      || !check (l, "strides", attributes.stride, rank, 1, error)
+      || !check (l, "dilations", attributes.dilation, rank, 1, error))
+    return false;
+
+  std::vector<gint64> pads = node.integers ("pads");
+  if (pads.empty ())
+    pads.resize (2 * rank, 0);
+  if (!check (l, "pads", pads, 2 * rank, 0, error))
+    return false;
+  attributes.before.assign (pads.begin (), pads.begin () + gssize (rank));
+  attributes.after.assign (pads.begin () + gssize (rank), pads.end ());
+
+  const std::string automatic = node.text ("auto_pad", "NOTSET");
+  if (automatic == "NOTSET" || automatic.empty ())
+    return true;
+  if (automatic != "VALID" && automatic != "SAME_UPPER" && automatic != "SAME_LOWER")
+    return l.fail (error, "auto_pad %s", automatic.c_str ());
+  for (gsize d = 0; d < rank; d++) {
+    const gint64 length = input[d + 2], stride = attributes.stride[d];
+    const gint64 outputs = (length + stride - 1) / stride;
+    const gint64 total =
+        automatic == "VALID"
+            ? 0
+            : std::max (
+                (outputs - 1) * stride + attributes.reach (d) - length, gint64 (0));
+    attributes.before[d] = automatic == "SAME_LOWER" ? (total + 1) / 2 : total / 2;
+    attributes.after[d] = total - attributes.before[d];
+  }
+  return true;
+}
+
+bool
+output_lengths (Lowering &l, const Shape &input, const WindowAttributes &attributes,
+    bool ceiling, Shape &lengths, GError **error)
+{
+  lengths.clear ();
+  for (gsize d = 0; d < attributes.rank (); d++) {
+    const gint64 stride = attributes.stride[d], length = input[d + 2];
+    const gint64 room =
+        length + attributes.before[d] + attributes.after[d] - attributes.reach (d);
+    if (room < 0)
+      return l.fail (error, "the window is larger than the padded input");
+    gint64 outputs = room / stride + 1;
+    if (ceiling && room % stride != 0 && outputs * stride < length + attributes.before[d])
+      outputs++;
+    lengths.push_back (outputs);
+  }
+  return true;
 }
 } // namespace inference

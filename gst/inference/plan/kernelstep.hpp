@@ -6,7 +6,7 @@
 
 #include "step.hpp"
 
-#include <gst/compute/reducer.hpp>
+#include <gst/compute/reduction.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>

@@ -4,7 +4,7 @@
  */
 #include "placement.hpp"
 
-#include "arena.hpp"
+#include "tensor.hpp"
 
 #include <algorithm>
 #include <map>

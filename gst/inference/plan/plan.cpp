@@ -4,7 +4,7 @@
  */
 #include "plan.hpp"
 
-#include "../graph/passes.hpp"
+#include "../graph/graph.hpp"
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>

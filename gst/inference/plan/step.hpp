@@ -8,7 +8,7 @@
 #include "tensor.hpp"
 
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/compute/convolution/workspace.hpp>
+#include <gst/compute/convolution/convolver.hpp>
 
 #include <memory>
 

@@ -1,11 +1,16 @@
-/* Auxiliary video streams of a keying element, synchronised with its input
+/* Frames beside the input of a keying element: streams of request pads, and image files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "auxiliarystream.hpp"
 
+#include "inputformat.hpp"
+
 #include <gst/base/gstbasetransform.h>
 #include <gst/common/buffers.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/common/platform.hpp>
+#include <gst/opencl/gstopenclfilter.h>
 
 #include <algorithm>
 #include <chrono>
@@ -315,5 +320,93 @@ AuxiliaryStreams::follow_state (GstStateChange change)
   const bool stops = change == GST_STATE_CHANGE_PAUSED_TO_READY;
   if (stops || change == GST_STATE_CHANGE_READY_TO_PAUSED)
     interrupt (stops);
+}
+
+/* --- a frame on the device --- */
+
+bool
+AuxiliaryFrame::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
+    const std::string &name, GstClockTime time, cl_command_queue queue,
+    const Process &process, GError **error)
+{
+  std::shared_ptr<AuxiliaryStream> found = streams.find (name);
+
+  if (!found || found != stream.lock ())
+    number = 0;
+  stream = found;
+  if (!found)
+    return true;
+  const AuxiliaryStream::Frame &current = found->frame_at (time);
+  if (current.number == number)
+    return true;
+  GstBuffer *buffer = gst_opencl_filter_import (filter, current.buffer, error);
+  ReadFrame frame;
+  bool processed = buffer && frame.map (buffer, &current.info, queue, error)
+                   && process (frame.frame (), &current.info);
+  gst_clear_buffer (&buffer);
+  number = processed ? current.number : 0;
+  return processed;
+}
+
+/* --- image files --- */
+
+namespace {
+/* Maximum time to decode an image */
+const GstClockTime timeout = 10 * GST_SECOND;
+
+/* Sets `error` from the error message on the bus. */
+void
+set_decode_error (GstElement *pipeline, const std::string &path, GError **error)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  GError *reason = nullptr;
+
+  if (message) {
+    gst_message_parse_error (message, &reason, nullptr);
+    gst_message_unref (message);
+  }
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+      "%s: could not decode an image: %s", path.c_str (),
+      reason ? reason->message : "no frame within 10 s");
+  g_clear_error (&reason);
+  gst_object_unref (bus);
+}
+
+GstSample *
+first_sample (GstElement *pipeline)
+{
+  GstElement *end = gst_bin_get_by_name (GST_BIN (pipeline), "end");
+  GstSample *sample = nullptr;
+
+  gst_element_set_state (pipeline, GST_STATE_PAUSED);
+  if (gst_element_get_state (pipeline, nullptr, nullptr, timeout)
+      == GST_STATE_CHANGE_SUCCESS)
+    g_object_get (end, "last-sample", &sample, nullptr);
+  gst_object_unref (end);
+  return sample;
+}
+} // namespace
+
+GstSample *
+load_image (const std::string &path, GError **error)
+{
+  if (!opencl::check_regular (path, error))
+    return nullptr;
+  GstElement *pipeline =
+      gst_parse_launch ("filesrc name=file ! decodebin ! videoconvert ! "
+                        "video/x-raw,format={RGBA,RGBA64_LE} ! fakesink name=end",
+          error);
+  if (!pipeline)
+    return nullptr;
+  GstElement *file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
+  g_object_set (file, "location", path.c_str (), nullptr);
+  gst_object_unref (file);
+  GstSample *sample = first_sample (pipeline);
+  if (!sample)
+    set_decode_error (pipeline, path, error);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  return sample;
 }
 } // namespace keying

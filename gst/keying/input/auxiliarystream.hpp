@@ -1,17 +1,23 @@
-/* Auxiliary video streams of a keying element, synchronised with its input
+/* Frames beside the input of a keying element: streams of request pads, and image files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
+#include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
+#include <gst/gst.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
+#include <functional>
 
 namespace keying {
 /* A request pad with its own stream. For each time it has the last frame that began
@@ -96,4 +102,61 @@ private:
   std::mutex mutex;
   std::vector<std::shared_ptr<AuxiliaryStream>> streams;
 };
+
+/* Request pads of a class whose instances have `streams` */
+template <auto streams> struct StreamPads;
+
+template <typename Instance, AuxiliaryStreams *Instance::*streams>
+struct StreamPads<streams> {
+  static AuxiliaryStreams &of (gpointer element)
+  {
+    return *(static_cast<Instance *> (element)->*streams);
+  }
+
+  /* After the class has set functions of its own for state changes and events */
+  static void install (gpointer klass, std::initializer_list<GstStaticPadTemplate *> pads)
+  {
+    auto *element = GST_ELEMENT_CLASS (klass);
+    for (GstStaticPadTemplate *pad : pads)
+      gst_element_class_add_static_pad_template (element, pad);
+    element->request_new_pad = [] (GstElement *self, GstPadTemplate *pad,
+                                   const gchar *name, const GstCaps *) {
+      return of (self).request (self, pad, name);
+    };
+    element->release_pad = [] (GstElement *self, GstPad *pad) {
+      of (self).release (self, pad);
+    };
+    static const auto change_state = element->change_state;
+    element->change_state = [] (GstElement *self, GstStateChange change) {
+      of (self).follow_state (change);
+      return change_state (self, change);
+    };
+    static const auto sink_event = GST_BASE_TRANSFORM_CLASS (klass)->sink_event;
+    GST_BASE_TRANSFORM_CLASS (klass)->sink_event = [] (GstBaseTransform *self,
+                                                       GstEvent *event) {
+      of (self).follow_event (event);
+      return sink_event (self, event);
+    };
+  }
+};
+
+/* Current frame of an auxiliary stream. Lets the element process each frame once. */
+class AuxiliaryFrame {
+public:
+  using Process = std::function<bool (const GstOpenCLFrame *, const GstVideoInfo *)>;
+
+  /* Calls `process` if the frame at `time` is not that of the previous call. */
+  bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
+      const std::string &name, GstClockTime time, cl_command_queue queue,
+      const Process &process, GError **error);
+  bool exists () const { return number > 0; }
+
+private:
+  guint number = 0; /* of the frame, 0 = none */
+  std::weak_ptr<AuxiliaryStream> stream;
+};
+
+/* (transfer full) (nullable): the first frame of the file, as RGBA or RGBA64_LE in system
+ * memory */
+GstSample *load_image (const std::string &path, GError **error);
 } // namespace keying

@@ -1,17 +1,20 @@
-/* Input formats of the keying elements
+/* Input frames of the keying elements, and their formats
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "inputformat.hpp"
 
+#include "pixelformats.hpp"
+
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <iterator>
-
-#include "pixelformats.hpp"
 
 namespace keying {
 InputFormat::InputFormat (const GstVideoInfo &input, const GstVideoInfo &output)
@@ -71,5 +74,60 @@ InputFrame::set (opencl::Kernel &kernel, cl_uint &index, GError **error) const
          && kernel.set (index, format->rows[1], error)
          && kernel.set (index, format->rows[2], error)
          && kernel.set (index, fields, error);
+}
+
+/* --- conversion of camera formats --- */
+
+void
+FormatConverter::prepare (GstOpenCLContext *of, const InputFormat &of_camera)
+{
+  context = of;
+  format = of_camera;
+  kernel.prepare (context, "/org/freedesktop/gstreamer/opencl/keying/formatconverter.cl",
+      "convert_format", format.options ());
+}
+
+bool
+FormatConverter::convert (const GstOpenCLFrame *input, GstOpenCLFrame *result,
+    cl_command_queue queue, GError **error)
+{
+  const GstVideoInfo &info = format.output ();
+  const gsize columns = (gsize (info.width) + 7) / 8;
+  const gsize stride = work_stride_of (&info);
+
+  if (!pixels () && !opencl::make_buffer (context, stride * info.height, pixels, error))
+    return false;
+  *result = {};
+  result->buffer = input->buffer;
+  result->data = pixels ();
+  result->stride[0] = gint (stride);
+  const GstOpenCLFrame *output = result;
+  return kernel.launch (queue, columns, info.height, error, format.of (input), output,
+      cl_uint (info.width), cl_uint (info.height));
+}
+
+/* --- frames that are read --- */
+
+bool
+ReadFrame::map (
+    GstBuffer *buffer, const GstVideoInfo *info, cl_command_queue queue, GError **error)
+{
+  if (!gst_opencl_frame_map (&mapped, info, 0, buffer, queue, GST_MAP_READ, error))
+    return false;
+  held = gst_buffer_ref (buffer);
+  return true;
+}
+
+ReadFrame::~ReadFrame ()
+{
+  cl_event event;
+
+  if (!held)
+    return;
+  if (opencl::enqueue_end (mapped.queue, &event, nullptr)) {
+    gst_opencl_frame_unmap (&mapped, event);
+    clReleaseEvent (event);
+  }
+  gst_buffer_unref (held);
 }
 } // namespace keying

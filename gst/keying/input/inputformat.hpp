@@ -1,4 +1,4 @@
-/* Input formats of the keying elements
+/* Input frames of the keying elements, and their formats
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,6 +6,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 #include <string>
@@ -55,5 +56,41 @@ public:
 private:
   const InputFormat *format;
   const GstOpenCLFrame *frame_;
+};
+
+/* Converts a frame once for kernels that read it several times. All work uses one
+ * in-order queue. The next frame overwrites the buffer, so convert it after all work on
+ * this one is enqueued. */
+class FormatConverter {
+public:
+  /* The kernel is built when it is first needed. */
+  void prepare (GstOpenCLContext *of, const InputFormat &format);
+  /* Sets `result` to the converted frame, which is valid during the lifetime of this
+   * object. */
+  bool convert (const GstOpenCLFrame *input, GstOpenCLFrame *result,
+      cl_command_queue queue, GError **error);
+
+private:
+  GstOpenCLContext *context = nullptr; /* outlives this object */
+  InputFormat format;
+  opencl::FrameKernel kernel;
+  cl::Buffer pixels;
+};
+
+/* Commands that are enqueued during the lifetime of this object may read the frame. */
+class ReadFrame {
+public:
+  ReadFrame () = default;
+  ~ReadFrame ();
+  ReadFrame (const ReadFrame &) = delete;
+  ReadFrame &operator= (const ReadFrame &) = delete;
+
+  bool map (GstBuffer *buffer, const GstVideoInfo *info, cl_command_queue queue,
+      GError **error);
+  const GstOpenCLFrame *frame () const { return &mapped; }
+
+private:
+  GstOpenCLFrame mapped = {};
+  GstBuffer *held = nullptr; /* buffer of `mapped` */
 };
 } // namespace keying

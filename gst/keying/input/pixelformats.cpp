@@ -155,19 +155,13 @@ parse_key_event (GstEvent *event, guint *key)
          && gst_structure_get_uint (gst_event_get_structure (event), "key-color", key);
 }
 
-GType
-channel_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Channel::all), "Red, green and blue together", "all"},
-      {gint (Channel::red), "Red alone", "red"},
-      {gint (Channel::green), "Green alone", "green"},
-      {gint (Channel::blue), "Blue alone", "blue"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type = g_enum_register_static ("GstKeyingChannel", values);
-  return type;
-}
+const opencl::EnumTypeOf<Channel> channel_type (
+    "GstKeyingChannel", {
+                            {Channel::all, "Red, green and blue together", "all"},
+                            {Channel::red, "Red alone", "red"},
+                            {Channel::green, "Green alone", "green"},
+                            {Channel::blue, "Blue alone", "blue"},
+                        });
 
 /* Logs why caps are refused, which the base class does not. */
 static gboolean

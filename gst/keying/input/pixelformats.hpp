@@ -55,7 +55,7 @@ Color color_of_argb (guint argb);
  * are multiplied by it. */
 gdouble saturation_of (guint argb);
 
-GType channel_get_type (void);
+extern const opencl::EnumTypeOf<Channel> channel_type;
 
 /* Returns an event that tells elements downstream the key colour of chromakey. */
 GstEvent *new_key_event (guint key);
@@ -66,6 +66,30 @@ bool parse_key_event (GstEvent *event, guint *key);
 void set_up_class (GstOpenCLFilterClass *klass);
 /* The same for an element that also accepts camera formats, and converts them to RGBA. */
 void set_up_camera_class (GstOpenCLFilterClass *klass);
+/* The work of an element: its state between set_formats() and close() */
+template <auto work> struct WorkOf;
+
+template <typename Instance, typename Work, Work *Instance::*member>
+struct WorkOf<member> {
+  static Work *&of (gpointer filter) { return static_cast<Instance *> (filter)->*member; }
+
+  /* For GstOpenCLFilterClass.close */
+  static void close (GstOpenCLFilter *filter)
+  {
+    delete of (filter);
+    of (filter) = nullptr;
+  }
+
+  /* Returns new work for frames in the format of the sink pad. */
+  static Work &renew (GstOpenCLFilter *filter)
+  {
+    delete of (filter);
+    of (filter) = new Work;
+    of (filter)->info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+    return *of (filter);
+  }
+};
+
 /* Flags of every property of the keying elements. Lax validation clamps values to the
  * range of the property. */
 const GParamFlags playing_flags =

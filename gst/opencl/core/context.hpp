@@ -20,7 +20,7 @@ G_BEGIN_DECLS
  *
  * Returns: whether the device uses the host's memory (CPU, integrated GPU) and maps a
  *   buffer to the same address each time, so that nothing is copied. The environment
- *   variable `GST_OPENCL_SHARE_MEMORY` (1 or 0) overrides this for every device. It is
+ *   variable `GST_OPENCL_DEBUG=share-memory=…` (1 or 0) overrides this for every device. It is
  *   read when a context is created
  */
 GST_OPENCL_API gboolean gst_opencl_context_shares_host_memory (GstOpenCLContext *context);
@@ -75,7 +75,7 @@ bool gst_opencl_context_check_buffer (GstOpenCLContext *context, cl_mem buffer,
 
 /* Returns the calling thread's staging ring for uploads from pageable memory, or nullptr
  * if such uploads are not staged. By default they are staged if the device does not share
- * the host's memory. The environment variable GST_OPENCL_STAGE_UPLOADS (1 or 0) overrides
+ * the host's memory. The environment variable GST_OPENCL_DEBUG=stage-uploads=… (1 or 0) overrides
  * this for every device. It is read when a context is created. */
 opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *context);
 

@@ -26,8 +26,16 @@ timeout ()
 {
   static const gint64 microseconds = [] {
     const gchar *value = g_getenv ("GST_OPENCL_TIMEOUT");
-    const gdouble seconds = value ? g_ascii_strtod (value, nullptr) : 0;
-    return seconds > 0 && seconds < 1e9 ? gint64 (seconds * G_TIME_SPAN_SECOND) : 0;
+    gchar *end = nullptr;
+    if (!value || !*value)
+      return gint64 (0);
+    const gdouble seconds = g_ascii_strtod (value, &end);
+    if (end != value && *end == '\0' && seconds >= 0 && seconds < 1e9)
+      return gint64 (seconds * G_TIME_SPAN_SECOND);
+    GST_WARNING (
+        "GST_OPENCL_TIMEOUT=%s: expected a number of seconds; waiting without a limit",
+        value);
+    return gint64 (0);
   }();
   return microseconds;
 }

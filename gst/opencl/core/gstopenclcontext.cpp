@@ -22,6 +22,7 @@
 #include "sharedtables.hpp"
 #include "staging.hpp"
 
+#include <gst/common/debugswitch.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/profile.hpp>
@@ -226,14 +227,6 @@ new_queue (const ContextState &state, cl_int &code)
       gst_opencl_profile_get_queue_properties (), &code));
 }
 
-/* Returns a boolean environment variable, or `otherwise` if it is not set. */
-bool
-is_wanted (const char *variable, bool otherwise)
-{
-  const gchar *wanted = g_getenv (variable);
-  return wanted && *wanted ? strcmp (wanted, "0") != 0 : otherwise;
-}
-
 /* Returns true if two maps of a buffer have the same address, so that the second stays
  * valid when the first ends. The standard guarantees that only for CL_MEM_USE_HOST_PTR.
  * rusticl copies other buffers for each map. */
@@ -260,11 +253,11 @@ maps_in_place (const cl::Context &context, const cl::CommandQueue &queue)
 void
 choose_host_memory_access (ContextState &state)
 {
-  state.shares_host_memory = is_wanted ("GST_OPENCL_SHARE_MEMORY",
-      state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ()
-          && maps_in_place (state.handle, state.pinning_queue));
+  const bool can_share = state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ()
+                         && maps_in_place (state.handle, state.pinning_queue);
+  state.shares_host_memory = opencl::debug_switch ("share-memory").value_or (can_share);
   state.stages_uploads =
-      is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory);
+      opencl::debug_switch ("stage-uploads").value_or (!state.shares_host_memory);
 }
 
 /* Creates the application's queues. If the application supplied the compute queue, all

@@ -8,6 +8,8 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/common/gaussian.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/gstopenclframe.h>
 
 #include <algorithm>
 #include <cstring>

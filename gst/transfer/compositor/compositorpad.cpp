@@ -6,6 +6,7 @@
 
 #include <gst/common/videoformats.hpp>
 #include <gst/common/settings.hpp>
+#include <gst/opencl/gstopenclaggregator.h>
 
 #define LARGEST_SIDE 32767
 #define FARTHEST_WRAP 64
@@ -28,35 +29,23 @@ struct _GstOpenCLCompositorPad {
 G_DEFINE_FINAL_TYPE (
     GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST_TYPE_OPENCL_AGGREGATOR_PAD)
 
-static GType
-operator_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {GST_OPENCL_COMPOSITOR_SOURCE, "Replace the layers below", "source"},
-      {GST_OPENCL_COMPOSITOR_OVER, "Blend over the layers below by alpha", "over"},
-      {GST_OPENCL_COMPOSITOR_ADD, "Blend colours as over, and add alphas", "add"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type =
-      g_enum_register_static ("GstOpenCLCompositorOperator", values);
-  return type;
-}
+const opencl::EnumTypeOf<GstOpenCLCompositorOperator> operator_type (
+    "GstOpenCLCompositorOperator",
+    {
+        {GST_OPENCL_COMPOSITOR_SOURCE, "Replace the layers below", "source"},
+        {GST_OPENCL_COMPOSITOR_OVER, "Blend over the layers below by alpha", "over"},
+        {GST_OPENCL_COMPOSITOR_ADD, "Blend colours as over, and add alphas", "add"},
+    });
 
-static GType
-sizing_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {GST_OPENCL_COMPOSITOR_SIZING_NONE,
-          "Scale to width and height, ignoring the aspect ratio", "none"},
-      {GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO,
-          "Fit into width and height, centred, keeping the aspect ratio",
-          "keep-aspect-ratio"},
-      {0, nullptr, nullptr},
-  };
-  static const GType type =
-      g_enum_register_static ("GstOpenCLCompositorSizingPolicy", values);
-  return type;
-}
+const opencl::EnumTypeOf<GstOpenCLCompositorSizing> sizing_type (
+    "GstOpenCLCompositorSizingPolicy",
+    {
+        {GST_OPENCL_COMPOSITOR_SIZING_NONE,
+            "Scale to width and height, ignoring the aspect ratio", "none"},
+        {GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO,
+            "Fit into width and height, centred, keeping the aspect ratio",
+            "keep-aspect-ratio"},
+    });
 
 const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
     {"xpos", "X position", "Left edge of the frame in the output, in pixels",
@@ -82,11 +71,10 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
     {"alpha", "Alpha", "Factor for the alpha of the frame",
         &GstOpenCLCompositorPlace::alpha, {0, 1}, opencl::controllable},
     {"operator", "Operator", "Operator that blends the frame with the layers below",
-        &GstOpenCLCompositorPlace::blend_operator, operator_get_type,
-        opencl::controllable},
+        &GstOpenCLCompositorPlace::blend_operator, operator_type, opencl::controllable},
     {"sizing-policy", "Sizing policy",
         "Scaling of a frame whose aspect ratio differs from that of width and height",
-        &GstOpenCLCompositorPlace::sizing, sizing_get_type, opencl::controllable},
+        &GstOpenCLCompositorPlace::sizing, sizing_type, opencl::controllable},
     {"light-wrap", "Light wrap",
         "Strength of the light wrap from the layers below (0 = none)",
         &GstOpenCLCompositorPlace::light_wrap, {0, 1}, opencl::controllable},

@@ -6,6 +6,7 @@
 
 #include <gst/opencl/gstopenclcontext.h>
 #include "programs.hpp"
+#include "tests/check/device-kind.hpp"
 #include "tests/check/one-context.hpp"
 #include "tests/check/opencl-counting.hpp"
 
@@ -203,12 +204,7 @@ TEST (test_direct_agrees_with_double_precision)
   check_drawn ("direct", 40, 1e-5);
 }
 
-TEST (test_im2col_agrees_with_double_precision)
-{
-  check_drawn ("im2col", 25, 1e-5);
-}
-
-TEST (test_deprecated_gemm_clblast_still_works)
+TEST (test_deprecated_im2col_and_gemm_still_work)
 {
   Random random (13);
   const Case drawn_one = drawn (random, {});
@@ -262,21 +258,19 @@ TEST (test_separable_agrees_with_double_precision)
 /* Uses the kernels for GPUs on any device. */
 TEST (test_groups_of_work_items_agree_with_double_precision)
 {
-  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", "1", TRUE);
+  check::set_debug_switch ("convolve-groups", "1");
   check_drawn ("direct", 12, 1e-5);
   Case of = plane (19, 37, 3, 3);
   of.channels = 24;
   of.filters = 136;
-  for (const char *method : {"direct", "im2col", "winograd", "fft"})
+  for (const char *method : {"direct", "winograd", "fft"})
     check_layer (of, random_layer (of, 8), method, 2e-5);
   of = plane (5, 7, 3, 3); /* few and deep: several groups share a sum */
   of.channels = 144;
   of.filters = 26;
   of.groups = 2;
   of.activation = "relu6";
-  for (const char *method : {"direct", "im2col"})
-    check_layer (of, random_layer (of, 8), method, 2e-5);
-  check_drawn ("im2col", 4, 1e-5);
+  check_layer (of, random_layer (of, 8), "direct", 2e-5);
   check_drawn ("fft", 4, 1e-5);
 }
 
@@ -284,7 +278,7 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
  * work-groups */
 TEST_ROWS (test_channels_by_themselves_agree_with_double_precision, {"0", "1"})
 {
-  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", row, TRUE);
+  check::set_debug_switch ("convolve-groups", row);
   Random random (11);
   for (int n = 0; n < 14; n++) {
     Limits limits;
@@ -581,7 +575,7 @@ error_of_float64 (const std::string &more)
 
 TEST (test_openclconvolve_float64_with_a_method_in_float)
 {
-  for (const char *method : {"separable", "winograd", "im2col", "fft"}) {
+  for (const char *method : {"separable", "winograd", "fft"}) {
     const std::string error = error_of_float64 (std::string ("method=") + method);
     const std::string start = std::string ("method=") + method + " computes in float32";
     fail_unless (g_str_has_prefix (error.c_str (), start.c_str ()), "%s", error.c_str ());
@@ -626,7 +620,7 @@ magnitudes (std::vector<double> numbers)
 }
 
 /* Does method=auto take the kernel of tensor cores, which rounds weights to 16 bits? A CPU does
- * with GST_OPENCL_CONVOLVE_GROUPS=1 only. */
+ * with the switch convolve-groups only. */
 static bool
 may_round_weights (const Case &of)
 {
@@ -634,7 +628,8 @@ may_round_weights (const Case &of)
   clGetDeviceInfo (gst_opencl_context_get_device (check::held_context), CL_DEVICE_TYPE,
       sizeof type, &type, nullptr);
   return of.groups == 1
-         && (type != CL_DEVICE_TYPE_CPU || g_getenv ("GST_OPENCL_CONVOLVE_GROUPS"));
+         && (type != CL_DEVICE_TYPE_CPU
+             || check::debug_switch ("convolve-groups") == "1");
 }
 
 /* Output is rounded once, when it is written: to half of the last bit. */
@@ -684,7 +679,7 @@ TEST (test_floats_of_16_bits_are_convolved_by_every_method)
   of.filters = 40;
   for (bool nchw : {false, true}) {
     of.nchw = nchw;
-    for (const char *method : {"direct", "im2col", "winograd", "fft", "auto"})
+    for (const char *method : {"direct", "winograd", "fft", "auto"})
       check_halves (of, method);
     Case depthwise = of;
     depthwise.filters = depthwise.groups = depthwise.channels;
@@ -695,8 +690,8 @@ TEST (test_floats_of_16_bits_are_convolved_by_every_method)
     line.stride = 2;
     check_halves (line, "separable");
   }
-  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", "1", TRUE);
-  for (const char *method : {"direct", "im2col", "winograd", "fft", "auto"})
+  check::set_debug_switch ("convolve-groups", "1");
+  for (const char *method : {"direct", "winograd", "fft", "auto"})
     check_halves (of, method);
   of.nchw = false;
   check_halves (of, "auto");
@@ -792,7 +787,7 @@ TEST_ROWS (test_openclconvolve_alpha_with_even_kernels, {"0", "1"})
   const Bytes input = check::pattern (gsize (width) * height * 4, 0);
   int place = 0;
 
-  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", row, TRUE);
+  check::set_debug_switch ("convolve-groups", row);
   for (const auto &size : sizes) {
     for (const char *more : {"method=direct", "method=separable flip=false",
              "method=direct dilation=3 border=mirror", "method=fft"}) {

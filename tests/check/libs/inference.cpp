@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/inference/graph/passes.hpp>
-#include <gst/inference/plan/arena.hpp>
+#include <gst/inference/graph/graph.hpp>
+#include <gst/inference/plan/tensor.hpp>
 #include <gst/inference/plan/plan.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclcontext.h>

@@ -201,7 +201,7 @@ TEST (test_profile_adds_times_by_element_kernel_and_layer)
 
 TEST (test_profile_names_transfers)
 {
-  g_setenv ("GST_OPENCL_SHARE_MEMORY", "0", TRUE);
+  check::set_debug_switch ("share-memory", "0");
   gst_opencl_profile_enable ();
   Device device;
   Owned<GstElement> element = new_element ("e");

@@ -30,7 +30,7 @@ struct Shared {
 
   Shared ()
   {
-    g_setenv ("GST_OPENCL_SHARE_MEMORY", "1", TRUE);
+    check::set_debug_switch ("share-memory", "1");
     context = new_context ();
     fail_unless (gst_opencl_context_shares_host_memory (context));
     memory = new_memory ();
@@ -399,7 +399,7 @@ TEST (test_one_memory_of_the_context_is_host_visible)
 {
   Shared shared;
   Owned<GstOpenCLContext> other = new_other_context (shared.context);
-  g_setenv ("GST_OPENCL_SHARE_MEMORY", "0", TRUE);
+  check::set_debug_switch ("share-memory", "0");
   Owned<GstOpenCLContext> apart = new_other_context (shared.context);
   const struct {
     GstOpenCLContext *context;
@@ -458,15 +458,15 @@ TEST (test_environment_overrides_host_memory_sharing)
     bool shares;
   } cases[] = {{"0", false}, {"1", true}};
   for (const auto &one : cases) {
-    g_setenv ("GST_OPENCL_SHARE_MEMORY", one.value, TRUE);
+    check::set_debug_switch ("share-memory", one.value);
     Owned<GstOpenCLContext> context = new_context ();
     expect_equal (gst_opencl_context_shares_host_memory (context), one.shares);
   }
   for (const char *nothing : {"", (const char *)nullptr}) {
     if (nothing)
-      g_setenv ("GST_OPENCL_SHARE_MEMORY", nothing, TRUE);
+      g_setenv ("GST_OPENCL_DEBUG", nothing, TRUE);
     else
-      g_unsetenv ("GST_OPENCL_SHARE_MEMORY");
+      g_unsetenv ("GST_OPENCL_DEBUG");
     Owned<GstOpenCLContext> context = new_context ();
     expect_equal (gst_opencl_context_shares_host_memory (context), shares_memory ());
   }

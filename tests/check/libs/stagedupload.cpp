@@ -24,7 +24,7 @@ constexpr guint blocks = 8; /* of the ring, 4 MiB each */
 GstOpenCLContext *
 new_staging_context ()
 {
-  g_setenv ("GST_OPENCL_STAGE_UPLOADS", "1", TRUE);
+  check::set_debug_switch ("stage-uploads", "1");
   return new_context ();
 }
 
@@ -110,6 +110,34 @@ copy_threads ()
   g_dir_close (tasks);
   return n;
 }
+
+/* The WARNINGs of the log while this exists */
+class Warnings {
+public:
+  Warnings ()
+  {
+    gst_debug_set_default_threshold (GST_LEVEL_WARNING);
+    gst_debug_add_log_function (keep, this, nullptr);
+  }
+  ~Warnings () { gst_debug_remove_log_function_by_data (this); }
+  Warnings (const Warnings &) = delete;
+
+  void expect (const std::string &part) const
+  {
+    fail_unless (text.find (part) != std::string::npos, "\"%s\" does not have \"%s\"",
+        text.c_str (), part.c_str ());
+  }
+
+private:
+  static void keep (GstDebugCategory *, GstDebugLevel level, const gchar *, const gchar *,
+      gint, GObject *, GstDebugMessage *message, gpointer self)
+  {
+    if (level == GST_LEVEL_WARNING)
+      static_cast<Warnings *> (self)->text += gst_debug_message_get (message);
+  }
+
+  std::string text;
+};
 
 const gsize sizes[] = {256 * KiB, 256 * KiB + 1, MiB - 1, 3 * MiB + 5, 4 * MiB,
     4 * MiB + 1, 8 * MiB, 9 * MiB + 4097, 37 * MiB + 3};
@@ -254,14 +282,44 @@ TEST (test_only_large_frames_are_staged)
 
 TEST (test_frames_are_staged_where_the_device_does_not_share_host_memory)
 {
-  g_unsetenv ("GST_OPENCL_STAGE_UPLOADS");
+  check::set_debug_switch ("stage-uploads", nullptr);
   Owned<GstOpenCLContext> context = new_context ();
   expect_equal (
       is_staged (context, 4 * MiB), !gst_opencl_context_shares_host_memory (context));
   context = nullptr;
-  g_setenv ("GST_OPENCL_STAGE_UPLOADS", "0", TRUE);
+  check::set_debug_switch ("stage-uploads", "0");
   context = new_context ();
   fail_if (is_staged (context, 4 * MiB));
+}
+
+TEST (test_debug_variable_warns_of_unknown_switches_and_values)
+{
+  const Warnings warnings;
+  g_setenv ("GST_OPENCL_DEBUG", "shared=1,stage-uploads=0,share-memory=yes", TRUE);
+  Owned<GstOpenCLContext> context = new_context ();
+  warnings.expect ("\"shared=1\"");
+  warnings.expect ("\"share-memory=yes\"");
+  warnings.expect ("share-memory, stage-uploads, convolve-groups, keep-tissue");
+  fail_if (is_staged (context, 4 * MiB));
+}
+
+TEST_ROWS (test_timeout_that_is_no_number_of_seconds_is_a_warning, {"abc", "1s", "-1"})
+{
+  const Warnings warnings;
+  g_setenv ("GST_OPENCL_TIMEOUT", row, TRUE);
+  Owned<GstOpenCLContext> context = new_context ();
+  Source source (pattern (KiB, 1));
+  Owned<GstBuffer> buffer = source.wrap (), destination = new_destination (context, KiB);
+  Gate gate (context);
+  gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
+  upload (context, destination, buffer);
+  std::thread later ([&gate] {
+    g_usleep (50000);
+    gate.open ();
+  });
+  assert_same (read_buffer (destination), source.bytes, row);
+  later.join ();
+  warnings.expect (std::string ("GST_OPENCL_TIMEOUT=") + row);
 }
 
 TEST (test_staged_uploads_from_many_threads_do_not_mix)

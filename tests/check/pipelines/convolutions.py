@@ -97,10 +97,10 @@ def check_ffmpeg(picture):
 
 LAYERS = [
     # side, channels, filters, kernel size, stride, dilation, padding, groups, methods
-    (28, 64, 64, 3, 1, 1, 1, 1, "direct im2col winograd fft auto"),
-    (56, 3, 64, 7, 2, 1, 3, 1, "direct im2col auto"),
-    (14, 128, 256, 1, 1, 1, 0, 1, "direct im2col auto"),
-    (17, 32, 48, 3, 1, 2, 2, 4, "direct im2col auto"),
+    (28, 64, 64, 3, 1, 1, 1, 1, "direct winograd fft auto"),
+    (56, 3, 64, 7, 2, 1, 3, 1, "direct auto"),
+    (14, 128, 256, 1, 1, 1, 0, 1, "direct auto"),
+    (17, 32, 48, 3, 1, 2, 2, 4, "direct auto"),
     (19, 96, 96, 3, 2, 1, 1, 96, "direct auto"),
 ]
 

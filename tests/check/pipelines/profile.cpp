@@ -18,8 +18,8 @@ const bool is_traced = [] {
   const gchar *others = g_getenv ("GST_TRACERS");
   const std::string all =
       (others ? std::string (others) + ";" : "") + "openclstats(profile=true)";
-  return g_setenv ("GST_TRACERS", all.c_str (), TRUE)
-         && g_setenv ("GST_OPENCL_SHARE_MEMORY", "0", TRUE);
+  check::set_debug_switch ("share-memory", "0");
+  return g_setenv ("GST_TRACERS", all.c_str (), TRUE);
 }();
 const bool each_has_a_process = fork_each_test ();
 

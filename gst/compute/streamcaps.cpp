@@ -1,13 +1,76 @@
-/* Caps and axes of filters of arrays
+/* Caps of inputs and outputs, and the arrays in them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "arraycaps.hpp"
+#include "streamcaps.hpp"
 
 #include <algorithm>
 #include <cinttypes>
+#include <gst/opencl/gstopenclmemory.h>
 
 namespace compute {
+/* --- inputs and outputs --- */
+
+bool
+stream_of_caps (const char *name, GstCaps *caps, Stream &stream, GError **error)
+{
+  GstVideoInfo info;
+
+  stream.name = name;
+  stream.is_video =
+      gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
+  if (!stream.is_video)
+    return opencl::array_of_caps (caps, stream.array, error);
+  if (gst_video_info_from_caps (&info, caps))
+    return opencl::array_of_video (&info, stream.array, error);
+  g_set_error (
+      error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "caps of %s are not video", name);
+  return false;
+}
+
+bool
+stream_of_structure (
+    const char *name, const GstStructure *structure, Stream &stream, GError **error)
+{
+  GstCaps *caps = gst_caps_new_full (gst_structure_copy (structure), nullptr);
+  const bool read =
+      gst_caps_is_fixed (caps) && stream_of_caps (name, caps, stream, error);
+  gst_caps_unref (caps);
+  return read;
+}
+
+/* --- output caps --- */
+
+bool
+is_fixed (const GstStructure *structure)
+{
+  GstCaps *caps = gst_caps_new_full (gst_structure_copy (structure), nullptr);
+  const bool fixed = gst_caps_is_fixed (caps);
+  gst_caps_unref (caps);
+  return fixed;
+}
+
+GstCaps *
+device_caps (GstStructure *structure)
+{
+  GstCaps *caps = gst_caps_new_empty ();
+  gst_caps_append_structure_full (caps, structure,
+      gst_caps_features_new_single (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY));
+  return caps;
+}
+
+bool
+choose_output (GstPad *source, GstCaps *outputs, bool may_stay,
+    const std::function<GstCaps *(GstCaps *)> &fixate, GstCaps **output, GError **error)
+{
+  const bool stays = may_stay && gst_caps_can_intersect (outputs, *output);
+  GstCaps *taken = stays ? nullptr : opencl::accepted_by_peer (source, outputs, error);
+  if (taken)
+    gst_caps_take (output, fixate (taken));
+  gst_caps_unref (outputs);
+  return stays || taken;
+}
+
 /* --- axes --- */
 
 static bool
@@ -56,25 +119,16 @@ parse_axes (const std::string &text, gsize rank, std::vector<gsize> &axes, GErro
 
 /* --- caps --- */
 
-/* Tensors of any size with the framerate of `structure` */
-static GstStructure *
+GstStructure *
 tensors_like (const GstStructure *structure)
 {
   GstStructure *made = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING, "static",
       "num_tensors", G_TYPE_INT, 1, nullptr);
-  if (const GValue *rate = gst_structure_get_value (structure, "framerate"))
+  const GValue *rate =
+      structure ? gst_structure_get_value (structure, "framerate") : nullptr;
+  if (rate)
     gst_structure_set_value (made, "framerate", rate);
   return made;
-}
-
-static bool
-stream_of (const GstStructure *structure, Stream &stream, GError **error)
-{
-  GstCaps *caps = gst_caps_new_full (gst_structure_copy (structure), nullptr);
-  const bool read =
-      gst_caps_is_fixed (caps) && stream_of_caps ("input", caps, stream, error);
-  gst_caps_unref (caps);
-  return read;
 }
 
 OutputOf
@@ -83,7 +137,8 @@ tensors_of (const ArrayOutputOf &output_of)
   return [output_of] (const GstStructure *input, GError **error) -> GstStructure * {
     Stream stream;
     opencl::ArrayFormat output;
-    if (!stream_of (input, stream, error) || !output_of (stream, output, error))
+    if (!stream_of_structure ("input", input, stream, error)
+        || !output_of (stream, output, error))
       return nullptr;
     GstStructure *made = tensors_like (input);
     opencl::set_array_fields (made, output);
@@ -96,7 +151,7 @@ output_without_settings (const GstStructure *input)
 {
   Stream stream;
   GstStructure *made = tensors_like (input);
-  if (stream_of (input, stream, nullptr))
+  if (stream_of_structure ("input", input, stream, nullptr))
     opencl::set_array_fields (made, stream.array);
   return made;
 }

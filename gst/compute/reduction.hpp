@@ -1,4 +1,4 @@
-/* One launch of the reduction kernel
+/* Reductions and cumulative sums of strided arrays on a device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace compute {
+/* --- one launch --- */
+
 /* In the order of kernels/compute/partial.clh */
 enum class Reduction {
   sum,
@@ -120,4 +122,61 @@ length_in_vectors (gint64 length, gsize lanes)
 {
   return (length + gint64 (lanes) - 1) / gint64 (lanes);
 }
+
+/* --- reductions --- */
+
+class Reducer {
+public:
+  /* Dimensions that have length 1 in `output`, and not in `input`, are reduced. Integers
+   * can be reduced to floating-point numbers, but not the other way round. */
+  bool create (GstOpenCLContext *context, Reduction reduction, opencl::NumberType stored,
+      opencl::NumberType written, const ArrayLayout &input, const ArrayLayout &output,
+      GError **error);
+
+  /* Offsets are in elements. */
+  bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
+      gint64 output_offset, GError **error);
+
+private:
+  bool create_in_two (GstOpenCLContext *context, const ReductionPass::Request &request,
+      const ReductionParts &parts, GError **error);
+
+  /* With few results, work-groups share each of them, and a second pass combines these
+   * partial results. */
+  ReductionPass first, second;
+  gint64 partial_count = 0; /* 0: one pass */
+  cl::Buffer partials;
+};
+
+/* --- cumulative sums --- */
+
+class Scanner {
+public:
+  /* Both arrays have the same lengths. */
+  bool create (GstOpenCLContext *context, opencl::NumberType stored,
+      opencl::NumberType written, const ArrayLayout &input, const ArrayLayout &output,
+      gsize axis, GError **error);
+
+  /* Offsets are in elements. */
+  bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
+      gint64 output_offset, GError **error);
+
+private:
+  void choose_groups (GstOpenCLContext *context);
+  bool create_sums (GstOpenCLContext *context, GError **error);
+  bool create_kernel (GstOpenCLContext *context, GError **error);
+  gint64 vectors () const;
+
+  ReductionTypes types;
+  ReductionShape shape;   /* reduced[0] is the axis */
+  gint64 axis_output = 0; /* its stride in the output */
+  ReductionParts chunks;
+  gsize lanes = 1, group = 1;
+  bool alone = false; /* each work-item is a work-group, which a CPU runs in one thread */
+  /* If lines are divided into chunks: the sum of each chunk */
+  ReductionPass summing;
+  cl::Buffer sums;
+  opencl::Kernel kernel;
+  cl::Buffer geometry;
+};
 } // namespace compute
