@@ -11,9 +11,9 @@
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 
-#include <cstring>
+#include <gst/common/platform.hpp>
 
-#include <sys/utsname.h>
+#include <cstring>
 
 #include <iomanip>
 #include <iostream>
@@ -117,8 +117,6 @@ constexpr const char *plugins[] = {"transferopencl", "npyopencl", "computeopencl
 void
 print_versions ()
 {
-  utsname system{};
-  uname (&system);
   gchar *distribution = g_get_os_info (G_OS_INFO_KEY_PRETTY_NAME);
   std::cout << "versions\n";
   line ("gst-opencl") << PACKAGE_VERSION "\n";
@@ -126,8 +124,8 @@ print_versions ()
                      << "\n";
   line ("GLib") << glib_major_version << "." << glib_minor_version << "."
                 << glib_micro_version << "\n";
-  line ("system") << (distribution ? distribution : "unknown") << ", " << system.sysname
-                  << " " << system.release << " " << system.machine << "\n";
+  line ("system") << (distribution ? distribution : "unknown") << ", "
+                  << opencl::name_of_system () << "\n";
   g_free (distribution);
 }
 

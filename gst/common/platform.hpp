@@ -160,6 +160,9 @@ void end_after (guint seconds);
  * then beside it, as in a build folder. */
 std::string find_helper_program (const char *name);
 
+/* Returns the name, release and machine of the operating system, such as "Linux 6.1 x86_64". */
+std::string name_of_system ();
+
 /* Returns a function of the libraries that the process has loaded. (nullable) */
 void *find_loaded_function (const char *name);
 } // namespace opencl

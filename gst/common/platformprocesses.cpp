@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #endif
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +178,14 @@ find_helper_program (const char *name)
   }
   g_free (folder);
   return found;
+}
+
+std::string
+name_of_system ()
+{
+  utsname names{};
+  uname (&names);
+  return std::string (names.sysname) + ' ' + names.release + ' ' + names.machine;
 }
 
 void *

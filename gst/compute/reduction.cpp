@@ -374,7 +374,7 @@ Reducer::create_in_two (GstOpenCLContext *context, const ReductionPass::Request 
   dividing.writes_partials = combining.reads_partials = true;
   for (gsize d = 0; d < packed.kept.size (); d++)
     combining.shape.kept[d].input = packed.kept[d].output;
-  combining.shape.reduced = {{parts.count, results, 0}};
+  combining.shape.reduced.assign (1, {parts.count, results, 0});
   combining.types.stored = request.types.computed;
 
   /* Even, as positions of 64 bits follow values of 32, and GPUs only read aligned numbers */

@@ -313,12 +313,12 @@ Backgrounds::restart_film ()
 void
 Backgrounds::set_location (const gchar *path)
 {
+  const std::optional<std::string> wanted =
+      path ? std::make_optional<std::string> (path) : std::nullopt;
   {
     ObjectLock lock (bin);
-    location.reset ();
-    if (path)
-      location = path;
-    else
+    location = wanted;
+    if (!path)
       shown_location.reset ();
     revision++;
   }

@@ -51,8 +51,7 @@ inline void
 set_debug_switch (const std::string &name, const char *value)
 {
   std::string all;
-  for (const char *other :
-      {"share-memory", "stage-uploads", "convolve-groups", "keep-tissue"})
+  for (const char *other : {"share-memory", "stage-uploads", "convolve-groups"})
     if (name != other && !debug_switch (other).empty ())
       all += std::string (other) + "=" + debug_switch (other) + ",";
   g_setenv ("GST_OPENCL_DEBUG", (all + (value ? name + "=" + value : "")).c_str (), TRUE);

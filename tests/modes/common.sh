@@ -10,7 +10,7 @@ modes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$modes/../../pipelines/setup.sh"
 packages+=("${test_packages[@]}")
 verbose=yes # a log of continuous integration has what was installed and built
-# What modes fetch, for the next time; whoever wants it newer removes it.
+# Files that modes fetch stay here for the next run. Remove the folder to fetch newer ones.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gst-opencl
 # ccache keeps nothing that is compiled with a precompiled header.
 for_ccache=()

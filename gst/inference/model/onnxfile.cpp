@@ -251,8 +251,9 @@ OnnxReader::read_external (
     ExternalPlace &place, gsize size, std::string &data, GError **error)
 {
   guint64 offset = 0, length = size;
-  for (const auto &[name, number] :
-      {std::make_pair ("offset", &offset), std::make_pair ("length", &length)}) {
+  const std::pair<const char *, guint64 *> fields[] = {
+      {"offset", &offset}, {"length", &length}};
+  for (const auto &[name, number] : fields) {
     const auto entry = place.find (name);
     if (entry != place.end ()
         && !g_ascii_string_to_unsigned (

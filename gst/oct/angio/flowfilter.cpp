@@ -5,6 +5,8 @@
 #include "flowfilter.hpp"
 #include <gst/opencl/gstopenclframe.h>
 
+#include <algorithm>
+
 namespace oct {
 namespace {
 const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octflow.cl";

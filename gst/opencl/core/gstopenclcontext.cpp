@@ -676,10 +676,10 @@ gst_opencl_context_get_program (
   auto compile = [&] {
     cl_int code = CL_SUCCESS;
     cl::Program program (state.handle, std::string (source), false, &code);
-    return gst_opencl_check (code, "clCreateProgramWithSource", error)
-                   && compile_program (context, program, source, all_options, error)
-               ? program
-               : cl::Program ();
+    if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
+        || !compile_program (context, program, source, all_options, error))
+      return cl::Program ();
+    return program; /* moved: a copy would call OpenCL, which may fail */
   };
   auto build = [&] {
     return state.build_program

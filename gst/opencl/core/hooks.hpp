@@ -21,7 +21,7 @@ using BuildProgram =
     std::function<cl::Program (const cl::Context &context, const std::string &source,
         const std::string &options, const std::function<cl::Program ()> &compile)>;
 
-/* What to do for the verdict on an engine */
+/* How the verdict on an engine is found */
 enum class Lookup {
   peek,   /* return what is known in this process */
   start,  /* start the check if needed */

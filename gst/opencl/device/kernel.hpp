@@ -146,8 +146,8 @@ public:
   }
 
   /* `value` must have exactly the type that the kernel declares. A buffer is a cl_mem. A
-   * frame is a const GstOpenCLFrame *, of which the first plane is set. Advances `index`
-   * past the argument. */
+   * frame is a const GstOpenCLFrame * (gstopenclframe.h): its first plane sets the three
+   * arguments that FRAME of frame.clh declares. Advances `index` past the argument. */
   template <typename Argument>
   bool set (cl_uint &index, const Argument &value, GError **error)
   {
@@ -172,6 +172,7 @@ public:
 
   cl_kernel handle () const { return gst_opencl_kernel_get_handle (kernel.get ()); }
 
+  /* Launches at least `columns` × `rows` work-items: a kernel must check its ids. */
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
   {
     return gst_opencl_kernel_launch (kernel.get (), queue, columns, rows, error);

@@ -239,8 +239,14 @@ public:
   /* A refused value may have printed a warning. */
   void forget_errors () { messages (); }
 
-  /* Restarts through READY. */
-  void restart () { Harness::restart (frames->caps); }
+  /* Restarts through READY. A value that a start refuses makes the change fail. */
+  void restart ()
+  {
+    gst_element_set_state (harness->element, GST_STATE_READY);
+    gst_element_set_state (harness->element, GST_STATE_PLAYING);
+    gst_harness_push_event (harness, gst_event_new_stream_start ("again"));
+    gst_harness_set_src_caps_str (harness, frames->caps);
+  }
 
   const std::string name;
   const Frames *const frames;

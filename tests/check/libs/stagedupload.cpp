@@ -299,7 +299,7 @@ TEST (test_debug_variable_warns_of_unknown_switches_and_values)
   Owned<GstOpenCLContext> context = new_context ();
   warnings.expect ("\"shared=1\"");
   warnings.expect ("\"share-memory=yes\"");
-  warnings.expect ("share-memory, stage-uploads, convolve-groups, keep-tissue");
+  warnings.expect ("share-memory, stage-uploads, convolve-groups");
   fail_if (is_staged (context, 4 * MiB));
 }
 

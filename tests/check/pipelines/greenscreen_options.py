@@ -363,7 +363,8 @@ def check_alpha_of_films():
 
 
 CAMERA = """
-from gstopencl.keying import main, play
+from gstopencl import play
+from gstopencl.keying import main
 from gstopencl.launch import Value, build
 def stand_in(parts, parse):
     assert parts[-1] == Value("device", "/dev/null"), parts

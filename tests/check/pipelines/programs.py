@@ -279,7 +279,7 @@ def check_names():
     os.mkfifo("pipe.png")
     for name, reason in ("pipe.png", "not a regular file"), ("none.png", "no such file"):
         done = run("laplacian.sh", "--picture", name, "edges.npy")
-        assert done.returncode == 1 and f"--picture {name}: {reason}" in done.stderr, done.stderr
+        assert done.returncode == 2 and f"--picture {name}: {reason}" in done.stderr, done.stderr
     os.unlink("pipe.png")
 
 
