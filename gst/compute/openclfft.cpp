@@ -96,15 +96,14 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 static const opencl::PropertyTable<FftSettings> properties = {
     {"axes", "Axes",
-        "One or two transformed dimensions, outermost first, such as 0,1 (-1 = innermost "
-        "of the complex numbers, empty = -1)",
+        "Indices of one or two dimensions to transform, as in NumPy, such as 0,1 (-1 or "
+        "empty = innermost; the dimension of real and imaginary part does not count)",
         &FftSettings::axes, opencl::playing},
     {"inverse", "Inverse", "Inverse transform, divided by the number of samples",
         &FftSettings::inverse, opencl::playing},
     {"half-spectrum", "Half spectrum",
         "Only bins 0 to N/2 of the last axis, as spectrum of real input or, with "
-        "inverse, "
-        "of real output",
+        "inverse, of real output",
         &FftSettings::half_spectrum, opencl::playing},
     {"fft-library", "FFT library", "FFT library", &FftSettings::library,
         gst_opencl_fft_library_get_type, opencl::playing},

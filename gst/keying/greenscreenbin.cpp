@@ -955,8 +955,8 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
           nullptr, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_BACKGROUND_COLOR,
       g_param_spec_uint ("background-color", "Background color",
-          "Background colour, 0xAARRGGBB (0 = transparent; without a background file or "
-          "stream)",
+          "Colour of the background without background-location and without a stream at "
+          "the pad background, 0xAARRGGBB (0 = transparent)",
           0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_SCREEN,
       g_param_spec_enum ("screen", "Screen",

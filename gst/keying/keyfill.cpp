@@ -93,8 +93,7 @@ const opencl::PropertyTable<KeyFillSettings> properties = {
         keying::playing_flags},
     {"light-wrap", "Light wrap",
         "Strength of the light wrap from the background (0 = none; without a colour as "
-        "the "
-        "background)",
+        "the background)",
         &KeyFillSettings::light_wrap, {0, 1}, keying::playing_flags},
     {"linear", "Linear", "Composite over a background in linear light",
         &KeyFillSettings::linear, keying::playing_flags},

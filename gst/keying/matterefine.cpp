@@ -110,18 +110,16 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 const opencl::PropertyTable<MatteRefineSettings> properties = {
     {"subsample", "Subsample",
-        "Size in pixels of a cell of the grid, as the frame's size divided by the coarse "
-        "matte's (0 = automatic, for a matte of 256 pixels along the longer side)",
+        "Size of a grid cell in pixels, best the frame's width divided by that of the "
+        "coarse matte (0 = automatic, for a matte of 256 pixels along the longer side)",
         &MatteRefineSettings::subsample, {0, largest_subsample}, keying::playing_flags},
     {"radius", "Radius",
-        "Distance in pixels from the centre of a window to its edge, at least one cell "
-        "of "
-        "the grid (0 = automatic, two cells)",
+        "Half the width of the guided filter's window in pixels, at least one grid cell "
+        "(0 = automatic, two cells)",
         &MatteRefineSettings::radius, {0, largest_radius}, keying::playing_flags},
     {"epsilon", "Epsilon",
         "Variance of colour below which an area counts as even (1 = square of the "
-        "distance "
-        "from black to full intensity)",
+        "distance from black to full intensity)",
         &MatteRefineSettings::epsilon, {1e-6, 1}, keying::playing_flags},
     {"black", "Black", "Refined alpha up to which the result is 0",
         &MatteRefineSettings::black, {0, 1 - least_contrast}, keying::playing_flags},

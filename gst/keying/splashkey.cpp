@@ -47,7 +47,8 @@ struct SplashKeySettings {
   bool reset = false; /* until a frame has filled the store */
 };
 
-/* Maximum number of work-items of a block, and side of their square on a GPU */
+/* Maximum number of work-items that share a block on a GPU, and side of the square that
+ * they form */
 const gsize largest_group = 256;
 const gsize largest_side = 16;
 
@@ -85,7 +86,8 @@ const opencl::PropertyTable<SplashKeySettings> properties = {
         "Maximum mean difference of R, G and B from the stored block to count as "
         "background (1 = black to white)",
         &SplashKeySettings::tolerance, {0, 1}, keying::playing_flags},
-    {"reset", "Reset", "Fill the store from the next frame (returns to FALSE afterwards)",
+    {"reset", "Reset",
+        "Take all blocks of the next frame as background (returns to FALSE afterwards)",
         &SplashKeySettings::reset, keying::playing_flags},
 };
 

@@ -2,12 +2,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A key by chroma takes a subject for grey: skin, which has less green than grey, gets too
- * much alpha at its edges, and greenish cloth too little. Here, the subject's colours are
- * measured where the key is opaque, in blocks of BLOCK by BLOCK pixels, and spread to the
- * blocks around. At each pixel they and the screen are the ends of a line through the
- * colours. The nearest place on it is another estimate of alpha (as in Bayesian matting,
- * Chuang 2001, with one colour each). It counts as far as the pixel is near the line.
+ * A chroma key assumes that the subject is grey. So edges of skin, which has less green
+ * than grey, get too much alpha, and those of greenish cloth too little. Here, the
+ * subject's colours are measured where the key is opaque, in blocks of BLOCK by BLOCK
+ * pixels, and spread to the blocks around. At each pixel they and the screen are the ends
+ * of a line through the colours. The nearest place on it is another estimate of alpha (as
+ * in Bayesian matting, Chuang 2001, with one colour each). The nearer the pixel is to the
+ * line, the more this estimate counts.
  *
  * `keyed` is a frame with the matte in its alpha and colours as filmed.
  */

@@ -314,7 +314,8 @@ fuse_activation (Graph &graph)
   remove_marked (graph);
 }
 
-/* --- fuse-silu: x sigmoid (x), and x hardsigmoid (x), of a convolution --- */
+/* --- fuse-silu: x sigmoid (x) and x hardsigmoid (x) after a convolution become its
+ * activation --- */
 
 /* The convolution's output is read by the gate and by the product. */
 void

@@ -15,8 +15,9 @@ using opencl::NumberType;
 
 /* --- views --- */
 
-/* Strides of `to` over the memory of `from`, which has as many elements. Fails where a
- * dimension of `to` does not have one stride. (As NumPy's reshape without a copy.) */
+/* Finds strides with which a tensor of shape `to` uses the memory of `from`, which has as
+ * many elements. Returns false if a dimension would need more than one stride. NumPy's
+ * reshape copies in that case. */
 bool
 reshaped_strides (const Tensor &from, const Shape &to, std::vector<gint64> &strides)
 {
@@ -63,7 +64,8 @@ reshaped_strides (const Tensor &from, const Shape &to, std::vector<gint64> &stri
   return true;
 }
 
-/* The output of a view, or false if it must be a copy */
+/* Describes the output of a view in the memory of its input. Returns false if the output
+ * must be a copy instead. */
 bool
 view_of (const ViewOp &what, const Tensor &from, const Shape &shape, Tensor &to)
 {
@@ -92,8 +94,8 @@ view_of (const ViewOp &what, const Tensor &from, const Shape &shape, Tensor &to)
   return false;
 }
 
-/* Elements keep their order in a reshape. `to` with the dimensions of the reshape's input,
- * or false where that has no strides. */
+/* Describes the output `to` of a reshape with the dimensions `from` of its input, so that
+ * a copy writes it in the input's order. Returns false if there are no such strides. */
 bool
 target_of_reshape (const Tensor &to, const Shape &from, Tensor &target)
 {
@@ -289,7 +291,8 @@ Placing::place_outputs ()
   }
 }
 
-/* A reshape that copies cannot write any strides. */
+/* Returns whether the operation of a value can write it to `place`. A reshape that copies
+ * cannot write every combination of strides. */
 bool
 Placing::can_lie (ValueId id, const Tensor &place) const
 {
@@ -430,8 +433,7 @@ converts_types (const Operation &operation)
          || std::holds_alternative<ConcatOp> (operation.what);
 }
 
-/* Views show the type of their input, so their readers count. A view of an input is rare: it
- * gets the copy, too. */
+/* A view has the type of its input, so it does not convert, and gets the copy as well. */
 void
 add_conversions (Graph &graph, const std::vector<PortLayout> &input_layouts)
 {
