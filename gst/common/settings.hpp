@@ -43,13 +43,14 @@ struct PropertyText {
 using Structure = std::shared_ptr<const GstStructure>;
 using Caps = std::shared_ptr<GstCaps>;
 
-/* An enumeration of property values. A static object, which registers the type at its
- * first use. */
+/* An enumeration of property values, see EnumTypeOf */
 class EnumType {
 public:
-  EnumType (const char *name, std::vector<GEnumValue> values);
   EnumType (const EnumType &) = delete;
   GType get () const;
+
+protected:
+  EnumType (const char *name, std::vector<GEnumValue> values);
 
 private:
   const char *name;
@@ -57,7 +58,8 @@ private:
   mutable gsize type = 0;
 };
 
-/* The same, with values of a C++ enumeration */
+/* An enumeration of C++ as values of a property. A static object, which registers the type at
+ * its first use. */
 template <typename Enum> class EnumTypeOf : public EnumType {
 public:
   struct Value {

@@ -307,7 +307,6 @@ npy_parse_init (GstNpyParse *self)
 static void
 npy_parse_class_init (GstNpyParseClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstFrameParserClass &parser_class = klass->parent_class;
 
   opencl::install_settings<&GstNpyParse::settings> (klass, properties);
@@ -319,9 +318,7 @@ npy_parse_class_init (GstNpyParseClass *klass)
   parser_class.get_framerate = gst_frame_parser_get_framerate<GstNpyParse>;
   parser_class.reset = npy_parse_reset;
 
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "NumPy array parser",
-      "Codec/Parser", "Parses NumPy .npy files into frames of raw spectra or arrays",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "NumPy array parser", "Codec/Parser",
+      "Parses NumPy .npy files into frames of raw spectra or arrays", {},
+      {&sink_template, &src_template});
 }

@@ -125,14 +125,10 @@ gst_npy_sink_init (GstNpySink *self)
 static void
 gst_npy_sink_class_init (GstNpySinkClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
   opencl::install_settings<&GstNpySink::settings, &GstNpySink::recording> (
       klass, properties);
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_set_static_metadata (element_class, "NumPy array writer", "Sink/File",
-      "Writes video, OCT data and arrays to NumPy's .npy files",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "NumPy array writer", "Sink/File",
+      "Writes video, OCT data and arrays to NumPy's .npy files", {}, {&sink_template});
 
   opencl::RecordingSink<GstNpySink, make_recording>::install (klass);
 }

@@ -414,12 +414,11 @@ Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 }
 } // namespace
 
-const opencl::EnumType method_type = {"GstOctAngioMethod",
+const opencl::EnumTypeOf<Method> method_type = {"GstOctAngioMethod",
     {
-        {gint (Method::speckle_variance), "Variance of the amplitude",
-            "speckle-variance"},
-        {gint (Method::decorrelation), "Decorrelation of the amplitude", "decorrelation"},
-        {gint (Method::complex_variance),
+        {Method::speckle_variance, "Variance of the amplitude", "speckle-variance"},
+        {Method::decorrelation, "Decorrelation of the amplitude", "decorrelation"},
+        {Method::complex_variance,
             "Complex difference, corrected for the bulk phase of each A-line",
             "complex-variance"},
     }};

@@ -242,12 +242,12 @@ Average::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 }
 } // namespace
 
-const opencl::EnumType mean_type = {
+const opencl::EnumTypeOf<Mean> mean_type = {
     "GstOctMean", {
-                      {gint (Mean::values), "Input values, unchanged", "values"},
-                      {gint (Mean::complex), "Complex values", "complex"},
-                      {gint (Mean::linear), "Amplitudes of complex values", "linear"},
-                      {gint (Mean::log), "Decibels of complex values", "log"},
+                      {Mean::values, "Input values, unchanged", "values"},
+                      {Mean::complex, "Complex values", "complex"},
+                      {Mean::linear, "Amplitudes of complex values", "linear"},
+                      {Mean::log, "Decibels of complex values", "log"},
                   }};
 
 const opencl::PropertyTable<AverageSettings> properties = {

@@ -360,19 +360,18 @@ PatternRemoval::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 }
 } // namespace
 
-const opencl::EnumType method_type = {"GstOctBackgroundMethod",
+const opencl::EnumTypeOf<Method> method_type = {"GstOctBackgroundMethod",
     {
-        {gint (Method::minimum_variance),
+        {Method::minimum_variance,
             "Mean of the segment of A-lines with the lowest variance, for each depth",
             "minimum-variance"},
-        {gint (Method::mean), "Mean of all A-lines, which also removes flat interfaces",
-            "mean"},
-        {gint (Method::recorded),
+        {Method::mean, "Mean of all A-lines, which also removes flat interfaces", "mean"},
+        {Method::recorded,
             "Pattern that minimum-variance finds in the next B-scan, kept from then on; "
             "set again to record another one",
             "recorded"},
-        {gint (Method::file), "Mean of the A-lines in the file at location", "file"},
-        {gint (Method::none), "No subtraction", "none"},
+        {Method::file, "Mean of the A-lines in the file at location", "file"},
+        {Method::none, "No subtraction", "none"},
     }};
 
 const opencl::PropertyTable<BackgroundRemovalSettings> properties = {

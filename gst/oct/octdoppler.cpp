@@ -354,16 +354,16 @@ Doppler::finish (const GstOpenCLFrame *from, cl_command_queue queue, GError **er
 }
 } // namespace
 
-const opencl::EnumType between_type = {
+const opencl::EnumTypeOf<Between> between_type = {
     "GstOctBetween", {
-                         {gint (Between::lines), "Neighbouring A-lines", "lines"},
-                         {gint (Between::frames), "Consecutive B-scans", "frames"},
+                         {Between::lines, "Neighbouring A-lines", "lines"},
+                         {Between::frames, "Consecutive B-scans", "frames"},
                      }};
 
-const opencl::EnumType quantity_type = {
+const opencl::EnumTypeOf<Quantity> quantity_type = {
     "GstOctFlow", {
-                      {gint (Quantity::velocity), "Velocity in mm/s", "velocity"},
-                      {gint (Quantity::phase), "Phase in rad", "phase"},
+                      {Quantity::velocity, "Velocity in mm/s", "velocity"},
+                      {Quantity::phase, "Phase in rad", "phase"},
                   }};
 
 const opencl::PropertyTable<DopplerSettings> properties = {

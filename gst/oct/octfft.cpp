@@ -201,13 +201,13 @@ struct _GstOctFFT {
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (octfft, "octfft", GST_RANK_NONE, GST_TYPE_OCT_FFT)
 
-const opencl::EnumType fused_type = {"GstOctFused",
+const opencl::EnumTypeOf<Fused> fused_type = {"GstOctFused",
     {
-        {gint (Fused::automatic),
-            "Fuse where it is faster and no FFT library is requested", "auto"},
-        {gint (Fused::never), "Process in each element separately", "never"},
-        {gint (Fused::always),
-            "Fuse, or fail where the device or the length does not allow it", "always"},
+        {Fused::automatic, "Fuse where it is faster and no FFT library is requested",
+            "auto"},
+        {Fused::never, "Process in each element separately", "never"},
+        {Fused::always, "Fuse, or fail where the device or the length does not allow it",
+            "always"},
     }};
 
 /* Properties */
@@ -816,9 +816,9 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
   opencl::install_settings<&GstOctFFT::settings, &GstOctFFT::preparation,
       &GstOctFFT::work, &GstOctFFT::prepared> (klass, properties);
 
-  oct::describe_element (klass, &sink_template, &src_template, "OCT Fourier transform",
-      "Filter/Effect/Video",
-      "Computes depths or B-scan images from OCT spectra, on an OpenCL device");
+  opencl::describe_element (klass, "OCT Fourier transform", "Filter/Effect/Video",
+      "Computes depths or B-scan images from OCT spectra, on an OpenCL device", {},
+      {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->fixate_caps = gst_oct_fft_fixate_caps;

@@ -181,15 +181,11 @@ oct_file_parse_init (GstOctFileParse *self)
 static void
 oct_file_parse_class_init (GstOctFileParseClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
   opencl::install_settings<&GstOctFileParse::settings> (klass, properties);
   klass->parent_class.parse_header = oct_file_parse_parse_header;
   klass->parent_class.check_end = oct_file_parse_check_end;
   klass->parent_class.get_framerate = gst_frame_parser_get_framerate<GstOctFileParse>;
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "OCT recording parser",
-      "Codec/Parser", "Parses Thorlabs .oct recordings into frames of raw spectra",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "OCT recording parser", "Codec/Parser",
+      "Parses Thorlabs .oct recordings into frames of raw spectra", {},
+      {&sink_template, &src_template});
 }

@@ -179,15 +179,11 @@ oct_raw_parse_init (GstOctRawParse *self)
 static void
 oct_raw_parse_class_init (GstOctRawParseClass *klass)
 {
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-
   opencl::install_settings<&GstOctRawParse::settings> (klass, properties);
   klass->parent_class.parse_header = oct_raw_parse_parse_header;
   klass->parent_class.check_end = oct_raw_parse_check_end;
   klass->parent_class.get_framerate = gst_frame_parser_get_framerate<GstOctRawParse>;
-  gst_element_class_add_static_pad_template (element_class, &sink_template);
-  gst_element_class_add_static_pad_template (element_class, &src_template);
-  gst_element_class_set_static_metadata (element_class, "Raw OCT spectra parser",
-      "Codec/Parser", "Parses raw samples into frames of OCT spectra",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "Raw OCT spectra parser", "Codec/Parser",
+      "Parses raw samples into frames of OCT spectra", {},
+      {&sink_template, &src_template});
 }

@@ -622,8 +622,9 @@ gst_oct_register_class_init (GstOctRegisterClass *klass)
 
   opencl::install_settings<&GstOctRegister::settings, &GstOctRegister::work> (
       klass, properties);
-  oct::describe_element (klass, &sink_template, &src_template, "OCT volume registration",
-      "Filter/Effect", "Registers and averages repeated volumes on an OpenCL device");
+  opencl::describe_element (klass, "OCT volume registration", "Filter/Effect",
+      "Registers and averages repeated volumes on an OpenCL device", {},
+      {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_oct_register_transform_caps;
   transform_class->prepare_output_buffer = gst_oct_register_prepare_output_buffer;

@@ -403,10 +403,10 @@ gst_oct_render_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
 /* --- properties --- */
 
-const opencl::EnumType mode_type = {"GstOctRenderMode",
+const opencl::EnumTypeOf<Mode> mode_type = {"GstOctRenderMode",
     {
-        {gint (Mode::maximum), "Maximum value on the ray", "maximum"},
-        {gint (Mode::alpha), "Blend all values on the ray, front to back", "alpha"},
+        {Mode::maximum, "Maximum value on the ray", "maximum"},
+        {Mode::alpha, "Blend all values on the ray, front to back", "alpha"},
     }};
 
 const opencl::PropertyTable<RenderSettings> properties = {
@@ -465,8 +465,9 @@ gst_oct_render_class_init (GstOctRenderClass *klass)
 
   opencl::install_settings<&GstOctRender::settings, &GstOctRender::work> (
       klass, properties);
-  oct::describe_element (klass, &sink_template, &src_template, "OCT volume renderer",
-      "Filter/Effect/Video", "Renders OCT volumes as video frames on an OpenCL device");
+  opencl::describe_element (klass, "OCT volume renderer", "Filter/Effect/Video",
+      "Renders OCT volumes as video frames on an OpenCL device", {},
+      {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_oct_render_transform_caps;
   transform_class->fixate_caps = gst_oct_render_fixate_caps;

@@ -305,17 +305,17 @@ Scan::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 }
 } // namespace
 
-const opencl::EnumType every_type = {
+const opencl::EnumTypeOf<Every> every_type = {
     "GstOctEvery", {
-                       {gint (Every::none), "None", "none"},
-                       {gint (Every::odd), "The second, fourth, …", "odd"},
-                       {gint (Every::even), "The first, third, …", "even"},
+                       {Every::none, "None", "none"},
+                       {Every::odd, "The second, fourth, …", "odd"},
+                       {Every::even, "The first, third, …", "even"},
                    }};
 
-const opencl::EnumType between_type = {"GstOctScanInterpolation",
+const opencl::EnumTypeOf<Between> between_type = {"GstOctScanInterpolation",
     {
-        {gint (Between::nearest), "Nearest A-line", "nearest"},
-        {gint (Between::linear),
+        {Between::nearest, "Nearest A-line", "nearest"},
+        {Between::linear,
             "Linear interpolation between two A-lines; attenuates parts of spectra in "
             "which the two differ",
             "linear"},

@@ -652,9 +652,9 @@ gst_oct_signal_class_init (GstOctSignalClass *klass)
 
   opencl::install_settings<&GstOctSignal::settings, &GstOctSignal::work,
       &GstOctSignal::schedule> (klass, properties);
-  oct::describe_element (klass, &sink_template, &src_template, "OCT signal",
-      "Filter/Analyzer/Video",
-      "Measures and plots OCT spectra and A-scans, on an OpenCL device");
+  opencl::describe_element (klass, "OCT signal", "Filter/Analyzer/Video",
+      "Measures and plots OCT spectra and A-scans, on an OpenCL device", {},
+      {&sink_template, &src_template});
 
   transform_class->query = gst_oct_signal_query;
   transform_class->transform_caps = gst_oct_signal_transform_caps;

@@ -121,7 +121,7 @@ G_DEFINE_TYPE_WITH_CODE (GstOctTestSrc, gst_oct_test_src, GST_TYPE_OPENCL_SRC,
 GST_ELEMENT_REGISTER_DEFINE (
     octtestsrc, "octtestsrc", GST_RANK_NONE, gst_oct_test_src_get_type ())
 
-static const opencl::EnumType pattern_type ("GstOctTestSrcPattern",
+static const opencl::EnumTypeOf<OctTestPattern> pattern_type ("GstOctTestSrcPattern",
     {{OCT_TEST_PATTERN_MIRRORS, "Mirrors at `depths`", "mirrors"},
         {OCT_TEST_PATTERN_LAYERS, "Layers of moving tissue", "layers"},
         {OCT_TEST_PATTERN_TISSUE, "Three-dimensional retina with vessels (Since: 0.3)",
@@ -491,16 +491,14 @@ gst_oct_test_src_init (GstOctTestSrc *self)
 static void
 gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
 {
-  GstElementClass *element = GST_ELEMENT_CLASS (klass);
   GstOpenCLSrcClass *src = GST_OPENCL_SRC_CLASS (klass);
 
   opencl::install_settings<&GstOctTestSrc::settings, &GstOctTestSrc::work> (
       klass, properties);
 
-  gst_element_class_add_static_pad_template (element, &src_template);
-  gst_element_class_set_static_metadata (element, "OCT test source", "Source/Video",
-      "Generates raw OCT spectra of mirrors or tissue on an OpenCL device",
-      "The gst-opencl developers");
+  opencl::describe_element (klass, "OCT test source", "Source/Video",
+      "Generates raw OCT spectra of mirrors or tissue on an OpenCL device", {},
+      {&src_template});
 
   GST_BASE_SRC_CLASS (klass)->fixate = gst_oct_test_src_fixate;
   GST_PUSH_SRC_CLASS (klass)->fill = gst_oct_test_src_fill;

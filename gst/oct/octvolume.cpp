@@ -701,10 +701,10 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
 
 /* --- properties --- */
 
-const opencl::EnumType emit_type = {"GstOctVolumeEmit",
+const opencl::EnumTypeOf<Emit> emit_type = {"GstOctVolumeEmit",
     {
-        {gint (Emit::row), "The projection after each B-scan", "row"},
-        {gint (Emit::volume), "The projection of a whole volume after its last B-scan",
+        {Emit::row, "The projection after each B-scan", "row"},
+        {Emit::volume, "The projection of a whole volume after its last B-scan",
             "volume"},
     }};
 
@@ -782,9 +782,9 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
 
   opencl::install_settings<&GstOctVolume::settings, &GstOctVolume::work> (
       klass, properties);
-  oct::describe_element (klass, &sink_template, &src_template, "OCT volume",
-      "Filter/Effect/Video",
-      "Collects B-scans into volumes or en face projections on an OpenCL device");
+  opencl::describe_element (klass, "OCT volume", "Filter/Effect/Video",
+      "Collects B-scans into volumes or en face projections on an OpenCL device", {},
+      {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_oct_volume_transform_caps;
   transform_class->prepare_output_buffer = gst_oct_volume_prepare_output_buffer;

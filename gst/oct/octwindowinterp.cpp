@@ -875,10 +875,10 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
       &GstOctWindowInterp::prepared, &GstOctWindowInterp::calibration,
       &GstOctWindowInterp::widths> (klass, oct::window_interp_properties);
 
-  oct::describe_element (klass, &sink_template, &src_template,
-      "OCT resampling and windowing", "Filter/Effect/Video",
+  opencl::describe_element (klass, "OCT resampling and windowing", "Filter/Effect/Video",
       "Resamples raw OCT spectra to even wavenumbers and applies a window, on an OpenCL "
-      "device");
+      "device",
+      {}, {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
   transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;

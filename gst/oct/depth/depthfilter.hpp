@@ -202,8 +202,8 @@ template <typename Work> struct DepthInstance {
   static void init_class (gpointer klass, gpointer)
   {
     opencl::install_settings<&DepthInstance::settings> (klass, element->properties);
-    describe_element (klass, element->sink, element->src, element->long_name,
-        "Filter/Effect/Video", element->description);
+    opencl::describe_element (klass, element->long_name, "Filter/Effect/Video",
+        element->description, {}, {element->sink, element->src});
   }
 
   static void init (GTypeInstance *instance, gpointer)

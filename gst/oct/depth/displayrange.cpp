@@ -24,11 +24,11 @@ const Quantity bytes = {"", ValueType::values, false, 0, G_MAXUINT8};
 const Quantity words = {"", ValueType::values, false, 0, G_MAXUINT16};
 } // namespace
 
-const opencl::EnumType scale_type = {"GstOctScale",
-    {
-        {gint (Scale::log), "Decibels: 20 log10(max(amplitude, 1e-6))", "log"},
-        {gint (Scale::linear), "Amplitude", "linear"},
-    }};
+const opencl::EnumTypeOf<Scale> scale_type = {
+    "GstOctScale", {
+                       {Scale::log, "Decibels: 20 log10(max(amplitude, 1e-6))", "log"},
+                       {Scale::linear, "Amplitude", "linear"},
+                   }};
 
 const Quantity &
 quantity_of (const DepthLayout &input)

@@ -8,7 +8,7 @@
 #include "display.hpp"
 
 namespace oct {
-extern const opencl::EnumType scale_type;
+extern const opencl::EnumTypeOf<Scale> scale_type;
 
 /* How values are displayed whose caps have this `quantity` */
 struct Quantity {

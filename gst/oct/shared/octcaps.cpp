@@ -131,15 +131,4 @@ append_on_device (GstCaps *caps, GstStructure *structure)
   gst_caps_append_structure_full (caps, structure,
       gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr));
 }
-
-void
-describe_element (gpointer klass, GstStaticPadTemplate *sink, GstStaticPadTemplate *src,
-    const char *long_name, const char *kinds, const char *description)
-{
-  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-  gst_element_class_add_static_pad_template (element_class, sink);
-  gst_element_class_add_static_pad_template (element_class, src);
-  gst_element_class_set_static_metadata (
-      element_class, long_name, kinds, description, "The gst-opencl developers");
-}
 } // namespace oct

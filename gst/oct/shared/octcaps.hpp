@@ -78,11 +78,6 @@ void set_true_scale (GstStructure *image, double line_step, double depth_step);
 /* Appends caps (transfer full) with the feature of device memory. */
 void append_on_device (GstCaps *caps, GstStructure *structure);
 
-/* Sets pad templates and metadata in the class init of an element. */
-void describe_element (gpointer klass, GstStaticPadTemplate *sink,
-    GstStaticPadTemplate *src, const char *long_name, const char *kinds,
-    const char *description);
-
 /* (transfer full): what `append` (GstCaps *result, const GstStructure *) makes of each
  * structure, as far as `filter` allows. For transform_caps. */
 template <typename Append>

@@ -9,63 +9,59 @@
 #include <algorithm>
 
 namespace oct {
-const opencl::EnumType interpolation_type = {"GstOctInterpolation",
+const opencl::EnumTypeOf<Interpolation> interpolation_type = {"GstOctInterpolation",
     {
-        {gint (Interpolation::none), "No interpolation; ignores the calibration", "none"},
-        {gint (Interpolation::linear), "Straight line between two samples", "linear"},
-        {gint (Interpolation::cubic), "Catmull-Rom curve through four samples", "cubic"},
-        {gint (Interpolation::lanczos), "Windowed sinc over eight samples", "lanczos"},
-        {gint (Interpolation::nufft),
+        {Interpolation::none, "No interpolation; ignores the calibration", "none"},
+        {Interpolation::linear, "Straight line between two samples", "linear"},
+        {Interpolation::cubic, "Catmull-Rom curve through four samples", "cubic"},
+        {Interpolation::lanczos, "Windowed sinc over eight samples", "lanczos"},
+        {Interpolation::nufft,
             "NUFFT with twofold oversampling; octfft keeps half of the depths", "nufft"},
-        {gint (Interpolation::lanczos16), "Windowed sinc over sixteen samples",
-            "lanczos16"},
+        {Interpolation::lanczos16, "Windowed sinc over sixteen samples", "lanczos16"},
     }};
 
-const opencl::EnumType window_type = {"GstOctWindowFunction",
+const opencl::EnumTypeOf<WindowFunction> window_type = {"GstOctWindowFunction",
     {
-        {gint (WindowFunction::rectangular), "1; narrowest peak, highest side lobes",
+        {WindowFunction::rectangular, "1; narrowest peak, highest side lobes",
             "rectangular"},
-        {gint (WindowFunction::hann), "0.5 - 0.5 cos(2 pi u), u from 0 to 1", "hann"},
-        {gint (WindowFunction::hamming), "0.54 - 0.46 cos(2 pi u)", "hamming"},
-        {gint (WindowFunction::blackman), "0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)",
+        {WindowFunction::hann, "0.5 - 0.5 cos(2 pi u), u from 0 to 1", "hann"},
+        {WindowFunction::hamming, "0.54 - 0.46 cos(2 pi u)", "hamming"},
+        {WindowFunction::blackman, "0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)",
             "blackman"},
-        {gint (WindowFunction::gaussian), "exp(-0.5 ((2 u - 1) / 0.4)^2)", "gaussian"},
-        {gint (WindowFunction::tukey),
+        {WindowFunction::gaussian, "exp(-0.5 ((2 u - 1) / 0.4)^2)", "gaussian"},
+        {WindowFunction::tukey,
             "1, with a quarter of the window tapered as hann at each end", "tukey"},
-        {gint (WindowFunction::flattop),
-            "Five cosine terms; exact peak heights, widest peak", "flattop"},
-        {gint (WindowFunction::file), "Values in window-file", "file"},
+        {WindowFunction::flattop, "Five cosine terms; exact peak heights, widest peak",
+            "flattop"},
+        {WindowFunction::file, "Values in window-file", "file"},
     }};
 
-const opencl::EnumType clock_type = {"GstOctClock",
+const opencl::EnumTypeOf<Clock> clock_type = {"GstOctClock",
     {
-        {gint (Clock::none), "No k-clock", "none"},
-        {gint (Clock::interleaved), "Every second sample is a clock sample",
-            "interleaved"},
-        {gint (Clock::consecutive), "The second half of each A-line is the clock channel",
+        {Clock::none, "No k-clock", "none"},
+        {Clock::interleaved, "Every second sample is a clock sample", "interleaved"},
+        {Clock::consecutive, "The second half of each A-line is the clock channel",
             "behind"},
     }};
 
-const opencl::EnumType unit_type = {"GstOctWavelengthUnit",
-    {
-        {gint (Unit::none), "Unknown; depths then have no unit", "none"},
-        {gint (Unit::nanometres), "Nanometres", "nm"},
-        {gint (Unit::micrometres), "Micrometres", "um"},
-        {gint (Unit::metres), "Metres", "m"},
-    }};
+const opencl::EnumTypeOf<Unit> unit_type = {
+    "GstOctWavelengthUnit", {
+                                {Unit::none, "Unknown; depths then have no unit", "none"},
+                                {Unit::nanometres, "Nanometres", "nm"},
+                                {Unit::micrometres, "Micrometres", "um"},
+                                {Unit::metres, "Metres", "m"},
+                            }};
 
-const opencl::EnumType background_type = {"GstOctBackground",
+const opencl::EnumTypeOf<BackgroundMethod> background_type = {"GstOctBackground",
     {
-        {gint (BackgroundMethod::none), "No subtraction", "none"},
-        {gint (BackgroundMethod::frame),
+        {BackgroundMethod::none, "No subtraction", "none"},
+        {BackgroundMethod::frame,
             "Mean spectrum of the frame itself; also removes a flat interface (by 64 "
-            "dB), "
-            "which octbackground keeps",
+            "dB), which octbackground keeps",
             "frame"},
-        {gint (BackgroundMethod::rolling), "Mean spectrum of the preceding frames",
-            "rolling"},
-        {gint (BackgroundMethod::file), "Spectrum in background-file", "file"},
-        {gint (BackgroundMethod::automatic),
+        {BackgroundMethod::rolling, "Mean spectrum of the preceding frames", "rolling"},
+        {BackgroundMethod::file, "Spectrum in background-file", "file"},
+        {BackgroundMethod::automatic,
             "Background that comes with the stream, as from octfileparse; else none",
             "auto"},
     }};

@@ -18,16 +18,16 @@ const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl"
 const cl_float missing_value = -FLT_MAX;
 } // namespace
 
-const opencl::EnumType projection_type = {"GstOctProjection",
-    {
-        {gint (Projection::mean), "Mean of the depths", "mean"},
-        {gint (Projection::maximum), "Maximum of the depths", "maximum"},
-    }};
+const opencl::EnumTypeOf<Projection> projection_type = {
+    "GstOctProjection", {
+                            {Projection::mean, "Mean of the depths", "mean"},
+                            {Projection::maximum, "Maximum of the depths", "maximum"},
+                        }};
 
-const opencl::EnumType slab_unit_type = {"GstOctSlabUnit",
+const opencl::EnumTypeOf<Slab::Unit> slab_unit_type = {"GstOctSlabUnit",
     {
-        {gint (Slab::Unit::bins), "Depth bins", "bins"},
-        {gint (Slab::Unit::micrometres), "Micrometres, by depth-step of the caps", "um"},
+        {Slab::Unit::bins, "Depth bins", "bins"},
+        {Slab::Unit::micrometres, "Micrometres, by depth-step of the caps", "um"},
     }};
 
 Slab

@@ -14,7 +14,7 @@ enum class Projection {
   mean,
   maximum,
 };
-extern const opencl::EnumType projection_type;
+extern const opencl::EnumTypeOf<Projection> projection_type;
 
 /* Depths that are projected to a pixel, see the properties of octvolume */
 struct Slab {
@@ -30,7 +30,7 @@ struct Slab {
   /* The same slab in bins of `step` µm */
   Slab in_bins (double step) const;
 };
-extern const opencl::EnumType slab_unit_type;
+extern const opencl::EnumTypeOf<Slab::Unit> slab_unit_type;
 
 /* Memory layout of a B-scan as kernel arguments */
 struct PlacedBScan {
