@@ -134,7 +134,7 @@ struct ChildLimits {
 struct ChildResult {
   enum End {
     not_started,
-    ended,   /* by itself */
+    ended,   /* the program returned */
     crashed, /* by a fault of its own; `reason` describes it */
     stopped, /* by another process or the system; `reason` describes it */
     timeout, /* a limit was reached, or it was cancelled */

@@ -27,7 +27,6 @@ public:
   /* `dimensions` may be in any order. */
   bool create (GstOpenCLContext *context, Permuted elements,
       const std::vector<PermutedDimension> &dimensions, GError **error);
-  bool is_created () const { return kernel.created (); }
 
   /* Offsets are in elements. */
   bool enqueue (cl_command_queue queue, cl_mem from, gint64 from_offset, cl_mem to,

@@ -23,7 +23,7 @@
  * Since: 0.2
  */
 #include <gst/opencl/base/devicebuffer.hpp>
-#include <gst/common/gaussian.hpp>
+#include <gst/transfer/compositor/gaussian.hpp>
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>

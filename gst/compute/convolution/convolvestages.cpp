@@ -257,7 +257,7 @@ bool
 Multiplication::set_fours (std::vector<cl_int> steps, GError **error)
 {
   steps.resize (padded_depth () / 4, 0); /* have zero weights */
-  fours = make_table (context, steps, error);
+  fours = opencl::share_table (context, steps, error);
   return fours () != nullptr;
 }
 
@@ -265,10 +265,10 @@ bool
 Multiplication::upload_weights (const std::vector<cl_float> &panels,
     const std::vector<cl_float> &biases, GError **error)
 {
-  weights = make_table (context, panels, error);
+  weights = opencl::share_table (context, panels, error);
   if (!weights ())
     return false;
-  bias = make_table (context, biases, error);
+  bias = opencl::share_table (context, biases, error);
   return bias () != nullptr;
 }
 
@@ -431,10 +431,10 @@ PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
   in_lanes = convolves_on_cpu (context);
   is_tall = in_lanes && task.stride == Distance () && task.dilation == Distance ()
             && task.tap_lines >= least_tall;
-  taps = make_table (context, weights, error);
+  taps = opencl::share_table (context, weights, error);
   if (!taps ())
     return false;
-  biases = make_table (context, bias, error);
+  biases = opencl::share_table (context, bias, error);
   return biases () && create_kernel (context, error);
 }
 

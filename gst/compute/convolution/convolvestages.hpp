@@ -11,14 +11,6 @@
 #include <gst/opencl/gstopenclframe.h>
 
 namespace compute {
-template <typename T>
-cl::Buffer
-make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **error)
-{
-  return opencl::share_table (
-      context, values.data (), values.size () * sizeof (T), error);
-}
-
 /* Strides of an array, in elements */
 struct Steps {
   cl_int image = 0, channel = 0, line = 0, column = 0;

@@ -286,10 +286,10 @@ private:
     FiltersOf<double> filters;
     if (!filters.read (convolution, error))
       return false;
-    weights = make_table (context, weights_of (filters), error);
+    weights = opencl::share_table (context, weights_of (filters), error);
     if (!weights ())
       return false;
-    bias = make_table (context, biases_of (filters), error);
+    bias = opencl::share_table (context, biases_of (filters), error);
     return bias () != nullptr;
   }
 

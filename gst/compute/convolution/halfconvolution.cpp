@@ -184,10 +184,10 @@ Half::create_tables (GstOpenCLContext *context, const Filters &filters, GError *
             opencl::half_of_float (filters.weight (
                 f, c, tap / convolution.tap_columns, tap % convolution.tap_columns));
   biases.resize (padded, 0);
-  weights = make_table (context, halves, error);
+  weights = opencl::share_table (context, halves, error);
   if (!weights ())
     return false;
-  bias = make_table (context, biases, error);
+  bias = opencl::share_table (context, biases, error);
   return bias () != nullptr;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "flatness.hpp"
 
+#include "../shared/errors.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <gst/gst.h>
@@ -19,20 +21,6 @@ const double most_residual = 1;      /* depths */
 const double negligible = 0.02;      /* depths */
 const double most_delay_error = 0.1; /* A-lines */
 const gsize most_points = 40000;     /* of a fit */
-
-bool fail (GError **error, const gchar *format, ...) G_GNUC_PRINTF (2, 3);
-
-bool
-fail (GError **error, const gchar *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  gchar *text = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, text);
-  g_free (text);
-  return false;
-}
 
 double
 median_of (Values values)
@@ -219,10 +207,10 @@ delay_of_surfaces (
     const Surfaces &surfaces, const FlatScan &scan, ScannerDelay &found, GError **error)
 {
   if (surfaces.frames () < 2)
-    return fail (error, "%" G_GSIZE_FORMAT " frames, expected both directions",
+    return REFUSE_SETTINGS (error, "%" G_GSIZE_FORMAT " frames, expected both directions",
         surfaces.frames ());
   if (surfaces.lines < scan.flyback + 16)
-    return fail (error,
+    return REFUSE_SETTINGS (error,
         "%" G_GSIZE_FORMAT " A-lines, expected at least 16 more than the "
         "flyback of %" G_GSIZE_FORMAT,
         surfaces.lines, scan.flyback);
@@ -238,13 +226,13 @@ delay_of_surfaces (
                       / (apart * apart) * disagreement.count_at (found.lines);
   found.error = bend > 0 ? std::sqrt (2 * std::max (least, 1.0) / bend) : INFINITY;
   if (!(found.error <= most_delay_error))
-    return fail (error,
+    return REFUSE_SETTINGS (error,
         "the target has too little structure along the A-lines to determine the delay: "
         "standard error %.2g A-lines, expected at most %g; tilt the target, or use one "
         "with edges",
         found.error, most_delay_error);
   if (found.lines < -3 * found.error - 0.05)
-    return fail (error,
+    return REFUSE_SETTINGS (error,
         "delay %.2f A-lines: backward frames are ahead of the scanner; expected 0 or "
         "more, so start the acquisition %.0f A-lines earlier, or check which frames are "
         "backward",
@@ -456,7 +444,7 @@ flatness_of_surfaces (const Surfaces &surfaces, const FlatScan &scan, gsize orde
 {
   const double share = surfaces.share ();
   if (share < least_share)
-    return fail (error,
+    return REFUSE_SETTINGS (error,
         "a surface in %.0f %% of the A-lines, expected %.0f %% or more: a peak %.0f dB "
         "above the median of its A-line",
         100 * share, 100 * least_share, least_contrast);
@@ -464,7 +452,7 @@ flatness_of_surfaces (const Surfaces &surfaces, const FlatScan &scan, gsize orde
   const Points points (surfaces, field, order);
   const gsize terms = Curvature::terms_of (order);
   if (points.depths.size () < 4 * terms)
-    return fail (error,
+    return REFUSE_SETTINGS (error,
         "%" G_GSIZE_FORMAT " A-lines with a surface, expected %" G_GSIZE_FORMAT
         " or more for order %" G_GSIZE_FORMAT,
         points.depths.size (), 4 * terms, order);
@@ -477,7 +465,7 @@ flatness_of_surfaces (const Surfaces &surfaces, const FlatScan &scan, gsize orde
   found.curvature = Curvature (coefficients);
   describe (points, residuals, found);
   if (found.share < least_share || found.residual > most_residual)
-    return fail (error,
+    return REFUSE_SETTINGS (error,
         "no flat surface: %.0f %% of the A-lines follow a polynomial of order "
         "%" G_GSIZE_FORMAT ", %.2f depths rms away; expected %.0f %% within %g depths",
         100 * found.share, order, found.residual, 100 * least_share, most_residual);

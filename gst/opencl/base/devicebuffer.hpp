@@ -84,6 +84,13 @@ make_table (GstOpenCLContext *context, const std::vector<Value> &values,
 cl::Buffer share_table (
     GstOpenCLContext *context, const void *values, gsize size, GError **error);
 
+template <typename Value>
+cl::Buffer
+share_table (GstOpenCLContext *context, const std::vector<Value> &values, GError **error)
+{
+  return share_table (context, values.data (), values.size () * sizeof (Value), error);
+}
+
 /* A buffer with CL_MEM_ALLOC_HOST_PTR that stays mapped, which is the portable way to
  * pinned memory. The context must outlive it. */
 class PinnedBlock {

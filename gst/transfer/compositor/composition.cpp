@@ -6,7 +6,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
-#include <gst/common/gaussian.hpp>
+#include "gaussian.hpp"
 #include <gst/opencl/device/videoarguments.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
