@@ -257,6 +257,8 @@ TEST (test_shared_memory_is_given_back_when_the_device_has_done_with_it)
   gate.open ();
   fail_unless (soon ([&] { return first_notified == 1; }));
   expect_equal (second_notified.load (), 0);
+  second = nullptr;
+  fail_unless (soon ([&] { return second_notified == 1; }));
 }
 
 TEST (test_memory_is_acquired_and_shared_by_several_threads)
@@ -283,6 +285,8 @@ TEST (test_acquired_memory_is_not_shared_beyond_its_size)
   fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
   fail_unless (strstr (error->message, "4999 bytes, expected at least 5000"), "%s",
       error->message);
+  memory = nullptr;
+  fail_unless (soon ([&] { return notified == 1; }));
 }
 
 TEST (test_descriptors_stay_their_owners)
