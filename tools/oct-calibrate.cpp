@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <glib/gstdio.h>
+#include <gst/common/platform.hpp>
 #include <string>
 
 namespace {
@@ -290,6 +291,7 @@ calibrate (const Options &options, GError **error)
 int
 main (int count, char **words)
 {
+  words = opencl::arguments_in_utf8 (words);
   Options options;
   GError *error = nullptr;
   if (count == 2 && strcmp (words[1], "--help") == 0) {

@@ -172,6 +172,7 @@ print_report ()
 int
 main (int argc, char *argv[])
 {
+  argv = opencl::arguments_in_utf8 (argv);
   const bool checks = argc > 1 && strcmp (argv[1], "--check") == 0;
   const bool reports = argc > 1 && strcmp (argv[1], "--report") == 0;
   const int options = checks || reports ? 1 : 0;

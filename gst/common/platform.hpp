@@ -58,7 +58,7 @@ public:
   bool rewind (GError **error) { return seek (0, error); }
 
 private:
-  int descriptor = -1;
+  gintptr handle = -1; /* a file descriptor, or a HANDLE of Windows */
   guint64 bytes = 0;
 };
 
@@ -69,6 +69,13 @@ bool check_regular (const std::string &path, GError **error);
 /* Reads a whole file of up to 2 GiB. The error names the path. */
 bool read_file (const std::string &path, std::string &contents, GError **error,
     bool is_private = false);
+
+/* Returns the path without links and with its folders, or an empty string if there is no
+ * such file. */
+std::string resolved_path (const std::string &path);
+
+/* Returns the last part of a path. */
+std::string name_of_file (const std::string &path);
 
 /* --- writing files --- */
 
@@ -98,11 +105,11 @@ public:
   /* Closes a file that is not finished. */
   void close (bool remove);
 
-  bool is_open () const { return descriptor >= 0; }
+  bool is_open () const { return handle != -1; }
   const std::string &name () const { return temporary; }
 
 private:
-  int descriptor = -1;
+  gintptr handle = -1;                     /* as RegularFile's */
   std::string location, target, temporary; /* target: location without symbolic links */
 };
 
@@ -110,6 +117,9 @@ private:
 bool write_file (const std::string &location, const std::string &bytes, GError **error);
 
 /* --- caches --- */
+
+/* Returns the path of a folder below that of this project in the user's cache. */
+std::string cache_folder (const char *name);
 
 /* Returns false for a folder that another user may write, and logs why. It need not
  * exist. */
@@ -162,6 +172,22 @@ std::string find_helper_program (const char *name);
 
 /* Returns the name, release and machine of the operating system, such as "Linux 6.1 x86_64". */
 std::string name_of_system ();
+
+/* Returns the arguments of main() in UTF-8. They last as long as the program. */
+char **arguments_in_utf8 (char **arguments);
+
+/* While in scope, this thread writes numbers with a decimal point, whatever the
+ * locale. */
+class PlainNumbers {
+public:
+  PlainNumbers ();
+  ~PlainNumbers ();
+  PlainNumbers (const PlainNumbers &) = delete;
+  PlainNumbers &operator= (const PlainNumbers &) = delete;
+
+private:
+  void *plain, *previous; /* locales */
+};
 
 /* Returns a function of the libraries that the process has loaded. (nullable) */
 void *find_loaded_function (const char *name);

@@ -10,13 +10,15 @@
 #include <gst/video/gstvideometa.h>
 
 #include <algorithm>
-#include <linux/magic.h>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
 
 namespace {
 /* The file behind a descriptor */
@@ -31,15 +33,20 @@ struct File {
   }
 };
 
-/* Before Linux 5.3, all dma_bufs shared the inode of anonymous files. */
+/* Before Linux 5.3, all dma_bufs shared the inode of anonymous files. Other systems have no
+ * dma_buf. */
 File
 file_of (int fd)
 {
+#ifdef __linux__
   struct stat status;
   struct statfs system;
   const bool is_known = fstat (fd, &status) == 0 && fstatfs (fd, &system) == 0
                         && system.f_type != ANON_INODE_FS_MAGIC;
   return is_known ? File{true, status.st_dev, status.st_ino} : File ();
+#else
+  return File ();
+#endif
 }
 
 struct Import {

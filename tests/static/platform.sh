@@ -1,5 +1,5 @@
 #!/bin/bash
-# Promise: only gst/common/platform* includes headers of an operating system, so that a port
+# Promise: only gst/common/platform/ includes headers of an operating system, so that a port
 # has one place to change. Files for file descriptors of device memory may, as only Linux has
 # these.
 #
@@ -10,10 +10,10 @@ set -euo pipefail
 cd "$1"
 headers='aio|arpa/[a-z]+|dirent|dlfcn|fcntl|fnmatch|ftw|gio/gunix[a-z]+|glib-unix|glob|grp'
 headers+='|ifaddrs|langinfo|libgen|link|linux/[a-z_]+|mach/[a-z_]+|mqueue|net/[a-z]+|netdb'
-headers+='|netinet/[a-z]+|poll|pthread|pwd|regex|sched|semaphore|spawn|strings|sys/[a-z_]+'
+headers+='|netinet/[a-z]+|poll|pthread|pwd|regex|psapi|sched|semaphore|shellapi|spawn|strings|sys/[a-z_]+'
 headers+='|syslog|termios|unistd|utime|wait|windows|winsock2'
 included="^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($headers)\.h[>\"]"
-allowed='^(gst/common/platform[a-z]*\.cpp|gst/opencl/core/gstopenclexternal\.cpp'
+allowed='^(gst/common/platform/[a-z-]+\.[ch]pp|gst/opencl/core/gstopenclexternal\.cpp'
 allowed+='|gst/transfer/dmabufimport\.cpp):'
 all=$(grep -rnE "$included" gst tools --include='*.[ch]' --include='*.[ch]pp') || true
 [ "$(grep -cE "$allowed" <<< "$all")" -gt 5 ] || { echo "platform code was not found"; exit 1; }

@@ -18,7 +18,6 @@
 #include <cstring>
 #include <gst/common/platform.hpp>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 
 using opencl::Verdict;
@@ -69,7 +68,7 @@ has_device (const char *index, const std::string &engine, const std::string &fil
 {
   const cl::Device device = find_device (index);
   return device ()
-         && std::filesystem::path (file).filename ()
+         && opencl::name_of_file (file)
                 == opencl::name_of_verdict (opencl::identity_of (device), engine);
 }
 
@@ -116,6 +115,7 @@ check_in_child (const std::vector<std::string> &arguments)
 int
 main (int count, char **arguments)
 {
+  arguments = opencl::arguments_in_utf8 (arguments);
   if (count == 1) {
     for (const std::string &name : opencl::names_of_engines ())
       std::cout << name << "\n";

@@ -127,15 +127,6 @@ WireReader::append_to (std::vector<double> &values)
 
 /* --- files of tensors beside an ONNX model --- */
 
-static std::string
-resolved (const std::string &path)
-{
-  char *real = realpath (path.c_str (), nullptr);
-  const std::string text = real ? real : "";
-  free (real);
-  return text;
-}
-
 /* The size is compared before the allocation. */
 static bool
 read_part (
@@ -161,13 +152,13 @@ bool
 read_external_data (const std::string &folder, const std::string &location,
     guint64 offset, gsize size, std::string &data, GError **error)
 {
-  const std::string root = resolved (folder);
+  const std::string root = opencl::resolved_path (folder);
   const std::string path =
       folder.empty () || location.empty () || g_path_is_absolute (location.c_str ())
           ? ""
-          : resolved (folder + "/" + location);
+          : opencl::resolved_path (folder + "/" + location);
 
-  if (path.empty () || path.compare (0, root.size () + 1, root + "/") != 0) {
+  if (path.empty () || path.compare (0, root.size () + 1, root + G_DIR_SEPARATOR) != 0) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
         "external data \"%s\": expected a file below the folder of the model",
         location.c_str ());

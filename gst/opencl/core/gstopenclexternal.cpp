@@ -198,11 +198,21 @@ const HandleType handle_types[] = {
         ExternalCalls::dma_buf, true},
 };
 
+int
+duplicate (int fd)
+{
+#ifdef G_OS_UNIX
+  return fcntl (fd, F_DUPFD_CLOEXEC, 0);
+#else
+  return -1;
+#endif
+}
+
 /* Duplicate of the caller's file descriptor. A successful import passes it to the
  * driver. */
 class Descriptor {
 public:
-  explicit Descriptor (int of) : fd (fcntl (of, F_DUPFD_CLOEXEC, 0)) {}
+  explicit Descriptor (int of) : fd (duplicate (of)) {}
   ~Descriptor ()
   {
     if (fd >= 0)
@@ -277,12 +287,14 @@ gst_opencl_context_get_import_types (GstOpenCLContext *context)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), GstOpenCLHandleTypes (0));
 
-  const cl_device_id device = gst_opencl_context_get_device (context);
+  [[maybe_unused]] const cl_device_id device = gst_opencl_context_get_device (context);
   guint types = 0;
+#ifdef G_OS_UNIX /* elsewhere memory has no file descriptor */
   for (const HandleType &row : handle_types) {
     if (opencl::has_extension (device, row.extension))
       types |= row.type;
   }
+#endif
   return GstOpenCLHandleTypes (types);
 }
 

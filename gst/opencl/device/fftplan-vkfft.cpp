@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <gst/common/platform.hpp>
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include "fftplan.hpp"
@@ -17,7 +18,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <locale.h>
 
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/profile.hpp>
@@ -119,24 +119,6 @@ check (VkFFTResult result, const char *call, const FFTShape &shape, GError **err
       shape.real ? "real" : "complex");
   return false;
 }
-
-/* While in scope, this thread writes numbers with a decimal point, whatever the
- * locale. */
-class PlainNumbers {
-public:
-  PlainNumbers ()
-      : plain (newlocale (LC_ALL_MASK, "C", nullptr)), previous (uselocale (plain))
-  {
-  }
-  ~PlainNumbers ()
-  {
-    uselocale (previous);
-    freelocale (plain);
-  }
-
-private:
-  locale_t plain, previous;
-};
 
 /* VkFFT's strides are those of rows, images, volumes and, from 1.3 on, more dimensions.
  * In one dimension, the transforms of the batch are its rows. */

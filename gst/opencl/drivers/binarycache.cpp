@@ -64,7 +64,7 @@ folder_for (const std::string &platform)
     return strcmp (wanted, "0") == 0 ? "" : wanted;
   for (const char *name : platforms_without_cache) {
     if (platform == name)
-      return fs::path (g_get_user_cache_dir ()) / "gst-opencl" / "programs";
+      return cache_folder ("programs");
   }
   return "";
 }
@@ -124,7 +124,7 @@ struct CachedFile {
 bool
 is_ours (const fs::path &path)
 {
-  const std::string name = path.filename ();
+  const std::string name = path.filename ().u8string ();
   const gsize digits = 2 * g_checksum_type_get_length (G_CHECKSUM_SHA256);
   return name.size () >= digits
          && std::all_of (name.begin (), name.begin () + gssize (digits),
@@ -136,7 +136,7 @@ files_in (const std::string &folder)
 {
   std::vector<CachedFile> files;
   std::error_code code;
-  for (fs::directory_iterator at (folder, code), end; !code && at != end;
+  for (fs::directory_iterator at (fs::u8path (folder), code), end; !code && at != end;
        at.increment (code)) {
     std::error_code gone; /* removed by another process */
     if (!at->is_regular_file (gone) || !is_ours (at->path ()))
@@ -182,7 +182,7 @@ BinaryCache::load (const cl::Context &context, const std::string &source,
     return cl::Program ();
   }
   std::error_code ignored; /* the time of the last use */
-  fs::last_write_time (path, fs::file_time_type::clock::now (), ignored);
+  fs::last_write_time (fs::u8path (path), fs::file_time_type::clock::now (), ignored);
   return program;
 }
 
@@ -219,7 +219,7 @@ BinaryCache::key_of (const std::string &source, const std::string &options) cons
 std::string
 BinaryCache::path_of (const std::string &key) const
 {
-  return fs::path (folder) / key;
+  return folder + G_DIR_SEPARATOR_S + key;
 }
 
 void
@@ -227,13 +227,14 @@ BinaryCache::remove_oldest () const
 {
   std::vector<CachedFile> files = files_in (folder);
   guint64 used = 0;
+  std::error_code ignored;
 
   std::sort (files.begin (), files.end (),
       [] (const CachedFile &a, const CachedFile &b) { return a.used > b.used; });
   for (const CachedFile &file : files) {
     used += file.size;
     if (used > capacity)
-      g_unlink (file.path.c_str ());
+      fs::remove (file.path, ignored);
   }
 }
 

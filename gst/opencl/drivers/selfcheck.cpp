@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <filesystem>
 #include <glib/gstdio.h>
 #include <map>
 #include <mutex>
@@ -28,8 +27,8 @@ state_of_file (const std::string &path)
   GStatBuf state;
   if (path.empty () || g_stat (path.c_str (), &state) != 0)
     return "";
-  return std::filesystem::path (path).filename ().string () + ' '
-         + std::to_string (state.st_size) + ' ' + std::to_string (state.st_mtime) + '\n';
+  return name_of_file (path) + ' ' + std::to_string (state.st_size) + ' '
+         + std::to_string (state.st_mtime) + '\n';
 }
 
 /* gst-opencl-check identifies the build of the library. Plugins are found by their source
@@ -59,8 +58,8 @@ build_id ()
 std::string
 path_of_verdict (const cl::Device &device, const std::string &engine)
 {
-  return std::filesystem::path (g_get_user_cache_dir ()) / "gst-opencl" / "verdicts"
-         / name_of_verdict (identity_of (device), engine);
+  return cache_folder ("verdicts") + G_DIR_SEPARATOR_S
+         + name_of_verdict (identity_of (device), engine);
 }
 
 /* Runs the check in a separate process, which also stores the verdict. */

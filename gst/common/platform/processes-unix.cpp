@@ -1,17 +1,18 @@
-/* Child processes and libraries
+/* Child processes and libraries of Unix
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
-#include "platform.hpp"
+#include "../platform.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <locale.h>
 #include <memory>
 #include <poll.h>
 #include <set>
@@ -186,6 +187,24 @@ name_of_system ()
   utsname names{};
   uname (&names);
   return std::string (names.sysname) + ' ' + names.release + ' ' + names.machine;
+}
+
+char **
+arguments_in_utf8 (char **arguments)
+{
+  return arguments;
+}
+
+PlainNumbers::PlainNumbers ()
+    : plain (newlocale (LC_ALL_MASK, "C", nullptr)),
+      previous (uselocale (static_cast<locale_t> (plain)))
+{
+}
+
+PlainNumbers::~PlainNumbers ()
+{
+  uselocale (static_cast<locale_t> (previous));
+  freelocale (static_cast<locale_t> (plain));
 }
 
 void *

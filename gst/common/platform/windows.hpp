@@ -1,0 +1,49 @@
+/* Texts of Windows
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+
+#include <glib.h>
+
+#include <string>
+
+namespace opencl {
+/* What is no UTF-8 becomes an empty text. */
+inline std::wstring
+wide (const std::string &text)
+{
+  auto *wide = reinterpret_cast<wchar_t *> (
+      g_utf8_to_utf16 (text.c_str (), -1, nullptr, nullptr, nullptr));
+  const std::wstring copy = wide ? wide : L"";
+  g_free (wide);
+  return copy;
+}
+
+inline std::string
+narrow (const std::wstring &text)
+{
+  gchar *narrow = g_utf16_to_utf8 (
+      reinterpret_cast<const gunichar2 *> (text.c_str ()), -1, nullptr, nullptr, nullptr);
+  const std::string copy = narrow ? narrow : "";
+  g_free (narrow);
+  return copy;
+}
+
+inline std::string
+message_of (DWORD error)
+{
+  gchar *message = g_win32_error_message (gint (error));
+  const std::string copy = message;
+  g_free (message);
+  return copy;
+}
+} // namespace opencl
