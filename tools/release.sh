@@ -128,6 +128,9 @@ tar -C "$empty/$debian/root" -xf "$release/$tarball"
 build_packages "$debian" "/root/gst-opencl-$version" || fail "the packages do not build"
 cp "$empty/$debian"/root/built/* "$release"
 
+[ -n "$tested" ] || { tests/run.sh --windows && tests/run.sh --arm64; } || fail "not right there"
+cp "$(tests/run.sh --windows --wheel)" "$release"
+
 notes >"$release/NEWS-$version.md"
 wrap >"$release/gst-opencl.wrap"
 (cd "$release" && sha256sum -- * >SHA256SUMS)

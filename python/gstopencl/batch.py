@@ -22,7 +22,6 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
 import contextlib
-import fcntl
 import functools
 import importlib.util
 import json
@@ -38,6 +37,7 @@ from .jobs import UNFINISHED, Job, plugin_folders, record_of, remove, version
 from .progress import Progress
 from .recordings import RAW, READERS, Options, RecordingError, read_text
 from .results import FORMATS, check_library
+from .system import lock_folder
 from .run import Run, connected
 
 SIZES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -267,7 +267,7 @@ def lock(folder):
     """Two at once in one folder would each take away what the other has not finished."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_folder(folder)
     except BlockingIOError:
         fail(f"{folder}: another {PROGRAM} is at work")
     except OSError as error:

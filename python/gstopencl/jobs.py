@@ -7,7 +7,6 @@ import dataclasses
 import errno
 import functools
 import hashlib
-import itertools
 import json
 import math
 import os
@@ -32,6 +31,7 @@ from .groups import Unsplittable, group_of  # noqa: E402
 from .notices import collected, warn  # noqa: E402
 from .recordings import Options, RecordingError, open_recording, read_text, states_of  # noqa: E402
 from .results import FORMATS, write_frames_to_disk, write_to_disk  # noqa: E402
+from .system import claim_device  # noqa: E402
 
 PACKAGE = pathlib.Path(__file__).parent
 CHECKOUT = PACKAGE.parent.parent
@@ -57,21 +57,6 @@ def listed_devices():
         if devices:
             return devices
     return [None]
-
-
-def claim_device(devices):
-    """Returns a device, and a claim on it that ends with this process, however it ends: a name of
-    a socket, which no two processes of a host have. More workers than devices share them, and all
-    have the first where the system has no such names."""
-    for seat in itertools.count():
-        claim = socket.socket(socket.AF_UNIX)
-        try:
-            claim.bind(f"\0oct-process-{os.getuid()}-{seat}")
-            return devices[seat % len(devices)], claim
-        except OSError as error:
-            claim.close()
-            if error.errno != errno.EADDRINUSE:
-                return devices[0], None
 
 
 claimed = []  # the device of this worker and its claim, once it has one

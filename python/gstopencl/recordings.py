@@ -18,6 +18,7 @@ import numpy as np
 
 from .frames import TYPES_OF_OCT, oct_caps
 from .notices import warn
+from .system import READ_AT_ONCE
 
 PACKED_BITS = {"MONO10P": 10, "MONO12P": 12, "MONO12PACKED": 12}
 CODECS = threading.Lock()  # while those of zarr are changed
@@ -114,7 +115,7 @@ def states_of(path):
 
 def read_text(path):
     def opened(name, flags):
-        return os.open(name, flags | os.O_NONBLOCK)
+        return os.open(name, flags | READ_AT_ONCE)
 
     with open(path, encoding="utf-8", opener=opened) as file:
         checked(os.fstat(file.fileno()), path)

@@ -15,6 +15,7 @@ from gi.repository import Gst
 
 from .frames import view_of
 from .recordings import library
+from .system import take_room, write_file_to_disk
 
 POLL, QUEUED = 10 * Gst.MSECOND, 64 << 20  # bytes that octfilesink has not written yet
 CLASSIC_TIFF = 4_000_000_000  # bytes; larger files need BigTIFF
@@ -143,7 +144,7 @@ def allocate(path):
     """Takes the room of a file with holes. A write into a memory map of such a file ends the
     process where the disk is full."""
     with open(path, "r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
+        take_room(file)
 
 
 def create_npy(path, shape, dtype):
@@ -215,11 +216,3 @@ def write_to_disk(path):
     files = [os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(write_file_to_disk, files))
-
-
-def write_file_to_disk(path):
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -6,35 +6,20 @@ import contextlib
 import logging
 import os
 import pathlib
-import signal
 import sys
 import tempfile
 import zipfile
 from asyncio import CancelledError
-from multiprocessing import resource_tracker
 
 from .jobs import (PACKAGE, TOPIC, Plan, begin_all, discard, extent_of, finish, journal_of,
                    listed_devices, parts_done, run_part, version)
 from .recordings import library
+from .system import END_AT_ONCE, without_interrupts
 
 # Dask needs some 10 ms of a CPU for a task, so that small recordings share tasks.
 PACK, PACK_BYTES, PACKS_OF_WORKER = 64, 32 << 20, 4
 SCHEDULER_ANSWERS_AFTER = 10  # seconds
 LOCAL = "127.0.0.1:0"
-
-
-@contextlib.contextmanager
-def without_interrupts():
-    """Blocks SIGINT in threads and processes that start here; the caller ends them. The resource
-    tracker of Python starts first: it would unblock the signal, and warn of killed workers."""
-    os.environ["PYTHONWARNINGS"] = ",".join(filter(None, [
-        os.environ.get("PYTHONWARNINGS"), "ignore::UserWarning:multiprocessing.resource_tracker"]))
-    resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def kill_workers(cluster):
@@ -43,7 +28,7 @@ def kill_workers(cluster):
     for nanny in cluster.workers.values():
         nanny.close_gracefully()  # does not start another one
         if nanny.pid:
-            os.kill(nanny.pid, signal.SIGKILL)
+            os.kill(nanny.pid, END_AT_ONCE)
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ public:
   {
     std::vector<std::string> found;
     for (const auto &entry : std::filesystem::directory_iterator (path))
-      found.push_back (entry.path ().filename ());
+      found.push_back (entry.path ().filename ().u8string ());
     std::sort (found.begin (), found.end ());
     return found;
   }

@@ -31,7 +31,7 @@ fetch_gstreamer () {
   mv "$gst.part" "$gst"
 }
 
-# What differs from Linux: `long` has 32 bits, and the system is another
+# Replaces the types and names of Linux: `long` has 32 bits on Windows.
 write_glibconfig () {
   sed -E -e '/typedef/s/\blong\b/long long/' \
     -e 's/"l([iu]?)"/"ll\1"/; s/\(val##(U?)L\)/(val##\1LL)/' \

@@ -1,4 +1,4 @@
-/* What the files of several systems share
+/* Functions that the files of all systems share
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

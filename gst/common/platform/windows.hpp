@@ -17,7 +17,7 @@
 #include <string>
 
 namespace opencl {
-/* What is no UTF-8 becomes an empty text. */
+/* Returns an empty text for bytes that are not UTF-8. */
 inline std::wstring
 wide (const std::string &text)
 {

@@ -3,6 +3,7 @@ gtksink of gstreamer1.0-gtk3 is in Debian 12 and 13.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import os
 import signal
 import sys
 
@@ -84,7 +85,7 @@ def close_dialogs():
 
 def at_signal(stop):
     """Calls `stop ()` at SIGINT and SIGTERM."""
-    for number in signal.SIGINT, signal.SIGTERM:
+    for number in (signal.SIGINT, signal.SIGTERM) if os.name == "posix" else ():
         GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number,
                              lambda: close_dialogs() or stop() or True)
 

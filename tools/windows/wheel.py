@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Packs a build for Windows and the Python package as a wheel: wheel.py BUILD FOLDER
+
+BUILD is a build folder of tests/run.sh --windows. Prints the path of the wheel.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import base64
+import glob
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PACKAGE = "gstopencl_windows"
+PROGRAMS = ["oct-process", "opencl-key", "opencl-view", "oct-calibrate", "opencl-devices"]
+METADATA = """Metadata-Version: 2.1
+Name: gst-opencl
+Version: {version}
+Summary: GStreamer elements on OpenCL: device memory, OCT, chroma keying, programs and networks
+License: LGPL-2.1-or-later
+Requires-Python: >=3.9
+Requires-Dist: gstreamer-bundle~=1.28
+Requires-Dist: numpy
+Requires-Dist: distributed
+Requires-Dist: cryptography
+Provides-Extra: formats
+Requires-Dist: h5py; extra == "formats"
+Requires-Dist: tifffile; extra == "formats"
+Requires-Dist: zarr; extra == "formats"
+"""
+WHEEL = """Wheel-Version: 1.0
+Generator: gst-opencl
+Root-Is-Purelib: false
+Tag: py3-none-win_amd64
+"""
+
+
+def version_of(build):
+    asked = subprocess.run(["meson", "introspect", "--projectinfo", build], check=True,
+                           capture_output=True, text=True)
+    return json.loads(asked.stdout)["version"]
+
+
+def contents(build, info, version):
+    """(name in the wheel, path or bytes)"""
+    python = os.path.join(ROOT, "python")
+    for path in glob.glob(os.path.join(python, "gstopencl", "**", "*.py"), recursive=True):
+        yield os.path.relpath(path, python), path
+    for name in ("docs/garden.jpg", "docs/greenscreen-before.png", "tools/fetch-selfie-model.py",
+                 "tools/onnxwriter.py", "tools/packages.py", "tools/tfliteconverter.py"):
+        yield f"gstopencl/data/{os.path.basename(name)}", os.path.join(ROOT, name)
+    yield f"{PACKAGE}/__init__.py", os.path.join(ROOT, "tools", "windows", "runtime.py")
+    for pattern, folder in (("gst/opencl/*.dll", "bin"), ("gst/opencl/*.exe", "bin"),
+                            ("tools/*.exe", "bin"), ("gst/*/libgst*opencl.dll", "lib/gstreamer-1.0")):
+        found = glob.glob(os.path.join(build, pattern))
+        if not found:
+            sys.exit(f"{build}: has no {pattern}")
+        for path in found:
+            yield f"{PACKAGE}/{folder}/{os.path.basename(path)}", path
+    yield "gst_opencl.pth", f"import {PACKAGE}\n".encode()
+    yield f"{info}/METADATA", METADATA.format(version=version).encode()
+    yield f"{info}/LICENSE", os.path.join(ROOT, "LICENSE")
+    yield f"{info}/WHEEL", WHEEL.encode()
+    lines = [f"{name} = {PACKAGE}:{name.replace('-', '_')}" for name in PROGRAMS]
+    yield f"{info}/entry_points.txt", "\n".join(["[console_scripts]", *lines, ""]).encode()
+
+
+def main():
+    build, folder = sys.argv[1:]
+    version = version_of(build)
+    info = f"gst_opencl-{version}.dist-info"
+    path = os.path.join(folder, f"gst_opencl-{version}-py3-none-win_amd64.whl")
+    record = []
+    os.makedirs(folder, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for name, source in contents(build, info, version):
+            if isinstance(source, str):
+                with open(source, "rb") as file:
+                    source = file.read()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(source).digest()).rstrip(b"=").decode()
+            record.append(f"{name},sha256={digest},{len(source)}")
+            wheel.writestr(name, source)
+        wheel.writestr(f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,", ""]))
+    print(path)
+
+
+if __name__ == "__main__":
+    main()
