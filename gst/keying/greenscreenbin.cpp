@@ -341,8 +341,9 @@ add_mattes (GstGreenscreenBin *self)
       self->missing_network = name;
     gst_clear_object (&factory);
   }
-  self->split = opencl::add_to_bin (self, "tee", &self->missing_network, nullptr, true);
-  self->ahead = opencl::add_to_bin (self, "queue", &self->missing_network, nullptr, true);
+  /* Launch lines would find an automatic name, such as tee0, before a tee0 of the user. */
+  self->split = opencl::add_to_bin (self, "tee", &self->missing_network, "split", true);
+  self->ahead = opencl::add_to_bin (self, "queue", &self->missing_network, "ahead", true);
   if (self->missing_network)
     return;
   self->mattes = gst_parse_bin_from_description (mattes_description, FALSE, nullptr);
@@ -596,7 +597,7 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   self->input = add (self, "capsfilter");
   self->key = add (self, "chromakey");
   self->shape = add (self, "matteshape");
-  self->keyed = add (self, "tee");
+  self->keyed = opencl::add_to_bin (self, "tee", &self->missing, "keyed");
   self->fill = add (self, "keyfill");
   GstElement *out = add (self, "openclconvert");
   GstElement *download = add (self, "opencldownload");

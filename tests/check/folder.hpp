@@ -20,7 +20,8 @@ public:
   {
     Owned<gchar> created = g_dir_make_tmp ("gst-opencl-XXXXXX", nullptr);
     fail_unless (created != nullptr, "cannot create a temporary folder");
-    path = created;
+    path = std::filesystem::u8path (static_cast<gchar *> (created))
+               .generic_u8string (); /* in launch lines */
   }
   ~Folder ()
   {

@@ -5,7 +5,7 @@
  */
 #include "opencl-counting.hpp"
 
-#include "test.hpp"
+#include "harness.hpp"
 
 void
 counting::override_device_info (cl_device_info, const void *, size_t)

@@ -12,10 +12,12 @@
 
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -360,6 +362,9 @@ public:
       : pipeline (a_pipeline), seed (a_seed), chance (seed),
         knobs (soak::knobs_of (a_pipeline))
   {
+    knobs.erase (std::remove_if (knobs.begin (), knobs.end (),
+                     [] (const soak::Knob &knob) { return is_valve (knob.object); }),
+        knobs.end ());
     change_size ();
     if (chance.once_in (2))
       disturb_frames ();
@@ -445,9 +450,17 @@ private:
     }
   }
 
-  /* Without a flush, a seek waits for ever for a sink that waits for its first frame. */
+  static bool is_valve (gpointer object)
+  {
+    return GST_IS_ELEMENT (object)
+           && g_str_has_prefix (GST_OBJECT_NAME (object), "valve");
+  }
+
+  /* Without a flush, a seek waits for ever for a sink that waits for its first frame. A
+   * closed valve of GStreamer keeps a flush back. */
   void seek ()
   {
+    set_valves ([] { return false; });
     gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
         GstClockTime (chance.below (1500)) * GST_MSECOND);
   }
@@ -462,23 +475,28 @@ private:
 
   void turn_valves ()
   {
+    set_valves ([this] { return chance.once_in (2); });
+  }
+
+  void set_valves (const std::function<bool ()> &drops)
+  {
     GstIterator *elements = gst_bin_iterate_elements (GST_BIN (pipeline));
     gst_iterator_foreach (
         elements,
         [] (const GValue *element, gpointer data) {
-          GObject *object = G_OBJECT (g_value_get_object (element));
-          if (g_str_has_prefix (GST_OBJECT_NAME (object), "valve"))
-            g_object_set (
-                object, "drop", static_cast<Chance *> (data)->once_in (2), nullptr);
+          gpointer object = g_value_get_object (element);
+          if (is_valve (object))
+            g_object_set (object, "drop",
+                (*static_cast<const std::function<bool ()> *> (data)) (), nullptr);
         },
-        &chance);
+        const_cast<gpointer> (static_cast<gconstpointer> (&drops)));
     gst_iterator_free (elements);
   }
 
   GstElement *const pipeline;
   const guint32 seed;
   Chance chance;
-  const std::vector<soak::Knob> knobs;
+  std::vector<soak::Knob> knobs;
 };
 
 /* --- seeds --- */

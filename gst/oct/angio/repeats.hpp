@@ -46,7 +46,7 @@ public:
     Repeats moved = in_buffer (buffer);
     if (are_listed (count)) {
       moved.buffers[0] = buffers[0];
-      moved.offsets.s[0] = offsets.s[0];
+      moved.offsets[0] = offsets[0];
     }
     return moved;
   }
@@ -61,7 +61,7 @@ public:
     if (are_listed (count))
       std::fill (buffers.begin () + n, buffers.end (), buffer);
     for (guint k = n; are_listed (count) && k < HeldFrames::most; k++)
-      offsets.s[k] = offset;
+      offsets[k] = offset;
   }
 
   bool set (opencl::Kernel &kernel, cl_uint &index, GError **error) const override
@@ -85,7 +85,7 @@ public:
 
 private:
   std::array<cl_mem, HeldFrames::most> buffers = {};
-  cl_ulong8 offsets = {};
+  std::array<cl_ulong, HeldFrames::most> offsets = {}; /* a ulong8 */
   cl_mem last = nullptr;
   gsize last_offset = 0;
 };

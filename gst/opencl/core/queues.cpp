@@ -99,6 +99,23 @@ struct Claim {
   }
 };
 
+/* Returns those of this thread, whose end destroys them. GLib does it, as a library that mingw
+ * compiles does not destroy its thread_local objects. */
+std::vector<Claim> &
+claims_of_this_thread ()
+{
+  using Claims = std::vector<Claim>;
+  static GPrivate key =
+      G_PRIVATE_INIT ([] (gpointer claims) { delete static_cast<Claims *> (claims); });
+  auto *claims = static_cast<Claims *> (g_private_get (&key));
+
+  if (!claims) {
+    claims = new Claims;
+    g_private_set (&key, claims);
+  }
+  return *claims;
+}
+
 guint64
 next_id ()
 {
@@ -117,7 +134,7 @@ ThreadQueuePool::~ThreadQueuePool () = default;
 ThreadQueues &
 ThreadQueuePool::of_this_thread ()
 {
-  static thread_local std::vector<Claim> claims; /* destroyed with the thread */
+  std::vector<Claim> &claims = claims_of_this_thread ();
 
   for (const Claim &claim : claims) {
     if (claim.id == id)

@@ -78,6 +78,14 @@ LocalArguments::find_limits (cl_kernel kernel, cl_device_id device, GError **err
                  "clGetDeviceInfo", error));
 }
 
+/* GLib, of another C library on Windows, may know another long double. */
+inline std::string
+digits_of (long double whole)
+{
+  const std::string text = std::to_string (whole);
+  return text.substr (0, text.size () - 7); /* without .000000 */
+}
+
 inline bool
 LocalArguments::set (cl_kernel kernel, cl_device_id device, cl_uint index,
     const std::string &name, long double bytes, GError **error)
@@ -89,9 +97,10 @@ LocalArguments::set (cl_kernel kernel, cl_device_id device, cl_uint index,
     others += other == index ? 0 : size;
   if (bytes + others > most) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-        "The argument %s needs %.0Lf bytes of local memory and the rest of the kernel "
-        "%.0Lf, but a work-group has only %" G_GUINT64_FORMAT " bytes on the device",
-        name.c_str (), bytes, others, guint64 (most));
+        "The argument %s needs %s bytes of local memory and the rest of the kernel "
+        "%s, but a work-group has only %" G_GUINT64_FORMAT " bytes on the device",
+        name.c_str (), digits_of (bytes).c_str (), digits_of (others).c_str (),
+        guint64 (most));
     return false;
   }
   sizes[index] = gsize (bytes);

@@ -422,7 +422,7 @@ lanczos (const View &in, int c, double x, double y, double wide_x, double wide_y
     if (off == 0)
       return 1.;
     return fabs (off) < 3
-               ? 3 * sin (M_PI * off) * sin (M_PI * off / 3) / (M_PI * M_PI * off * off)
+               ? 3 * sin (G_PI * off) * sin (G_PI * off / 3) / (G_PI * G_PI * off * off)
                : 0.;
   };
   double sum = 0, weights = 0;

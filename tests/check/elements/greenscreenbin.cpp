@@ -200,6 +200,26 @@ TEST (test_greenscreenbin_puts_the_picture_over_a_colour_in_every_format)
   }
 }
 
+/* GStreamer looks for the names of a launch line in bins, too, and finds theirs first. */
+TEST (test_greenscreenbin_has_no_tee_of_an_automatic_name)
+{
+  Pipeline pipeline ("videotestsrc ! greenscreenbin name=bin ! fakesink");
+  GstIterator *tees =
+      gst_bin_iterate_all_by_element_factory_name (GST_BIN (pipeline["bin"]), "tee");
+  guint count = 0;
+  g_auto (GValue) item = G_VALUE_INIT;
+  while (gst_iterator_next (tees, &item) == GST_ITERATOR_OK) {
+    Owned<gchar> name = gst_object_get_name (GST_OBJECT (g_value_get_object (&item)));
+    fail_if (g_regex_match_simple (
+                 "^tee[0-9]+$", name, GRegexCompileFlags (0), GRegexMatchFlags (0)),
+        "%s", static_cast<gchar *> (name));
+    count++;
+    g_value_reset (&item);
+  }
+  gst_iterator_free (tees);
+  fail_unless (count > 0);
+}
+
 TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
 {
   Result result = result_of (FOREGROUND

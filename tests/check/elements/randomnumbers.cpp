@@ -201,7 +201,7 @@ TEST (test_normal_numbers_are_those_of_box_and_muller)
   for (gsize n = 0; n < count; n += 4) {
     for (gsize pair = 0; pair < 2; pair++) {
       const double even = double ((words[n + 2 * pair] >> 9) + 0.5) / (1 << 23);
-      const double angle = M_PI * double (words[n + 2 * pair + 1] >> 8) / (1 << 23);
+      const double angle = G_PI * double (words[n + 2 * pair + 1] >> 8) / (1 << 23);
       const double radius = sqrt (-2 * log (even));
       fail_unless (fabs (values[n + 2 * pair] - radius * cos (angle)) < 4e-6);
       fail_unless (fabs (values[n + 2 * pair + 1] - radius * sin (angle)) < 4e-6);
@@ -209,7 +209,7 @@ TEST (test_normal_numbers_are_those_of_box_and_muller)
     const guint64 first = guint64 (words[n]) << 32 | words[n + 1];
     const guint64 second = guint64 (words[n + 2]) << 32 | words[n + 3];
     const double radius = sqrt (-2 * log (ldexp (double (first >> 11) + 0.5, -53)));
-    const double angle = M_PI * ldexp (double (second >> 11), -52);
+    const double angle = G_PI * ldexp (double (second >> 11), -52);
     fail_unless (fabs (wide[n / 2] - radius * cos (angle)) < 1e-13);
     fail_unless (fabs (wide[n / 2 + 1] - radius * sin (angle)) < 1e-13);
   }
