@@ -33,6 +33,8 @@ windows () {
 
 export WINEPREFIX=$other/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 [ -e "$WINEPREFIX" ] || "$wine" wineboot --init >&2 || refuse "Wine does not start."
+cc -shared -fPIC -o "$other/keepsignals.so" "$root/tests/drivers/keepsignals.c" -ldl \
+  || refuse "keepsignals.c does not compile."
 gst=$sysroot/gstreamer plugins=''
 for plugin in "$other"/gst/*/libgst*opencl.dll; do
   plugins+="$(windows "${plugin%/*}");"
@@ -42,7 +44,8 @@ passed=0 failed=0
 add_up in_build /usr/bin/python3 "$root/tests/drivers/systems.py" "${only[@]}" \
   --known "$root/tests/drivers/known-windows.txt" "$build" "$other" \
   "$gst/bin/gst-inspect-1.0.exe" "$gst/bin/gst-launch-1.0.exe" \
-  env GST_PLUGIN_SYSTEM_PATH_1_0="$(windows "$gst/lib/gstreamer-1.0")" \
+  env LD_PRELOAD="$other/keepsignals.so" \
+  GST_PLUGIN_SYSTEM_PATH_1_0="$(windows "$gst/lib/gstreamer-1.0")" \
   GST_PLUGIN_PATH_1_0="$plugins" GST_REGISTRY_1_0="$(windows "$WINEPREFIX/registry.bin")" \
   WINEPATH="$(windows "$gst/bin");$(windows "$other/gst/opencl")" "$wine"
 conclude "$passed" "$failed"

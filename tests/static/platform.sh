@@ -17,6 +17,11 @@ allowed='^(gst/common/platform/[a-z-]+\.[ch]pp|gst/opencl/core/gstopenclexternal
 allowed+='|gst/transfer/dmabufimport\.cpp):'
 all=$(grep -rnE "$included" gst tools --include='*.[ch]' --include='*.[ch]pp') || true
 [ "$(grep -cE "$allowed" <<< "$all")" -gt 5 ] || { echo "platform code was not found"; exit 1; }
+extensions='g_auto(free|ptr|list|slist)?[ (]|__attribute__|__typeof|__extension__'
+if grep -rnE "$extensions" gst tools --include='*.[ch]' --include='*.[ch]pp'; then
+  echo "compilers for Windows do not have these extensions of GNU C"
+  exit 1
+fi
 if grep -vE "$allowed" <<< "$all"; then
   echo "put code that needs these headers into gst/common/platform.hpp"
   exit 1

@@ -156,17 +156,18 @@ FFTPlanPointer
 make_fft_plan (const FFTLibrary &library, GstOpenCLContext *context,
     const FFTShape &shape, GError **error)
 {
-  g_autoptr (GError) refusal = nullptr;
+  GError *refusal = nullptr;
   FFTPlanPointer plan = make_with_steps (
       library, context, shape, steps_for_strides (library, shape), &refusal);
   if (plan)
     return plan;
   if (!shape.real
       || !g_error_matches (refusal, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
-    g_propagate_error (error, g_steal_pointer (&refusal));
+    g_propagate_error (error, refusal);
     return nullptr;
   }
   GST_DEBUG ("using a complex transform instead: %s", refusal->message);
+  g_error_free (refusal);
   return make_with_steps (library, context, shape, steps_for_complex (shape), error);
 }
 
