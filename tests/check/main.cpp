@@ -17,6 +17,7 @@
 #define SIGALRM SIGBREAK
 #define SIGBUS SIGABRT
 #define alarm(seconds)
+#define tcase_set_timeout(tcase, seconds)
 #endif
 
 #undef _ck_assert_failed /* here the function of Check */

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Runs pipelines and check programs of a build for another system, such as in Wine.
 
-systems.py [--only PATTERN]... [--known FILE] BUILD OTHER_BUILD INSPECT LAUNCH [PREFIX...]
+systems.py [--only PATTERN]... [--known FILE] BUILD PROGRAMS INSPECT LAUNCH DEVICES [PREFIX...]
 
-INSPECT and LAUNCH are gst-inspect-1.0 and gst-launch-1.0 of that system, and PREFIX what runs its
-programs here. The environment names its plugins. Each element of the other build must be
-described without a complaint. The pipelines of tests/kernels/devices.py must give the bytes of
+INSPECT, LAUNCH and DEVICES are gst-inspect-1.0, gst-launch-1.0 and opencl-devices of that system, and
+PREFIX what runs its programs here. The environment names its plugins. Each of its elements must be
+described without a complaint, and DEVICES --check must find each engine right. The pipelines of tests/kernels/devices.py must give the bytes of
 BUILD, which is of this system and has the same OpenCL device, within the tolerance that
-devices.py states. The check programs that exist in OTHER_BUILD must pass. Each process has a time
+devices.py states. The check programs in the folder PROGRAMS must pass. Each process has a time
 limit.
 
 FILE lists known faults: "NAME: FAULT" as it is printed, with * for any text, a tab, and the cause.
@@ -83,8 +83,15 @@ class System:
         different = devices.difference(made, case.right, case.tolerance)
         return different or (wrong and f"complete output, but {wrong}")
 
+    def check_engines(self):
+        wrong, said = run([*self.options.prefix, self.options.devices, "--check"], PROGRAM_LIMIT,
+                          GST_OPENCL_SELF_CHECK="60")
+        verdicts = re.findall(r"(?m)^ {4}(?:self-check)? +([a-z-]+: .*)$", said)
+        return wrong or (None if verdicts and all(x.endswith(": right") for x in verdicts) else said)
+
     def programs(self):
-        folder = os.path.join(self.options.other, "tests", "check")
+        yield "programs", "opencl-devices", self.check_engines
+        folder = self.options.programs
         for kind in ("libs", "elements"):
             for name in sorted(os.listdir(os.path.join(folder, kind))):
                 if re.fullmatch(rf"{kind}_\w+(\.exe)?", name):
@@ -110,7 +117,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", action="append", help="names of elements, pipelines, programs")
     parser.add_argument("--known", help="a file of known faults")
-    for name in ("build", "other", "inspect", "launch"):
+    for name in ("build", "programs", "inspect", "launch", "devices"):
         parser.add_argument(name)
     parser.add_argument("prefix", nargs="*")
     options = parser.parse_args()

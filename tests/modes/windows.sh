@@ -22,9 +22,12 @@ other=$build-windows
   -D{introspection,clfft,clblast}=disabled -D{benchmark,hardening}=false </dev/null >&2 \
   || refuse "The build failed."
 ninja -C "$other" </dev/null >&2 || refuse "The build failed."
-if [ "${1:-}" = --wheel ]; then
-  exec "$root/tools/windows/wheel.py" "$other" "$other"
-fi
+wheel=$("$root/tools/windows/wheel.py" "$other" "$other") || refuse "There is no wheel."
+[ "${1:-}" != --wheel ] || { echo "$wheel" && exit; }
+site=$other/site packed=$other/site/gstopencl_windows
+rm -rf "$site"
+/usr/bin/python3 -m pip install --quiet --no-deps --only-binary :all: --platform win_amd64 \
+  --root-user-action ignore --target "$site" "$wheel" || refuse "The wheel cannot be installed."
 
 # windows PATH: as Wine names it
 windows () {
@@ -35,17 +38,16 @@ export WINEPREFIX=$other/wine WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
 [ -e "$WINEPREFIX" ] || "$wine" wineboot --init >&2 || refuse "Wine does not start."
 cc -shared -fPIC -o "$other/keepsignals.so" "$root/tests/drivers/keepsignals.c" -ldl \
   || refuse "keepsignals.c does not compile."
-gst=$sysroot/gstreamer plugins=''
-for plugin in "$other"/gst/*/libgst*opencl.dll; do
-  plugins+="$(windows "${plugin%/*}");"
-done
+gst=$sysroot/gstreamer
 only=("${@/#/--only=}")
 passed=0 failed=0
 add_up in_build /usr/bin/python3 "$root/tests/drivers/systems.py" "${only[@]}" \
-  --known "$root/tests/drivers/known-windows.txt" "$build" "$other" \
+  --known "$root/tests/drivers/known-windows.txt" "$build" "$other/tests/check" \
   "$gst/bin/gst-inspect-1.0.exe" "$gst/bin/gst-launch-1.0.exe" \
+  "$packed/bin/opencl-devices.exe" \
   env LD_PRELOAD="$other/keepsignals.so" \
   GST_PLUGIN_SYSTEM_PATH_1_0="$(windows "$gst/lib/gstreamer-1.0")" \
-  GST_PLUGIN_PATH_1_0="$plugins" GST_REGISTRY_1_0="$(windows "$WINEPREFIX/registry.bin")" \
-  WINEPATH="$(windows "$gst/bin");$(windows "$other/gst/opencl")" "$wine"
+  GST_PLUGIN_PATH_1_0="$(windows "$packed/lib/gstreamer-1.0")" \
+  GST_REGISTRY_1_0="$(windows "$WINEPREFIX/registry.bin")" \
+  WINEPATH="$(windows "$gst/bin");$(windows "$packed/bin")" "$wine"
 conclude "$passed" "$failed"

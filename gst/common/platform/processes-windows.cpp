@@ -155,7 +155,8 @@ wait_for (HANDLE process, const ChildLimits &limits)
   return true;
 }
 
-/* The code of an unhandled exception, and that of abort() */
+/* The code of an unhandled exception, and that of abort() in the C library of mingw, which no
+ * program of this project returns */
 bool
 is_crash (DWORD code)
 {
