@@ -17,7 +17,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -362,9 +361,6 @@ public:
       : pipeline (a_pipeline), seed (a_seed), chance (seed),
         knobs (soak::knobs_of (a_pipeline))
   {
-    knobs.erase (std::remove_if (knobs.begin (), knobs.end (),
-                     [] (const soak::Knob &knob) { return is_valve (knob.object); }),
-        knobs.end ());
     change_size ();
     if (chance.once_in (2))
       disturb_frames ();
@@ -450,17 +446,19 @@ private:
     }
   }
 
-  static bool is_valve (gpointer object)
+  static bool is_valve (const soak::Knob &knob)
   {
-    return GST_IS_ELEMENT (object)
-           && g_str_has_prefix (GST_OBJECT_NAME (object), "valve");
+    return GST_IS_ELEMENT (knob.object)
+           && g_str_has_prefix (GST_OBJECT_NAME (knob.object), "valve");
   }
 
-  /* Without a flush, a seek waits for ever for a sink that waits for its first frame. A
-   * closed valve of GStreamer keeps a flush back. */
+  /* Without a flush, a seek waits for ever for a sink that waits for its first frame. So it
+   * does with a valve: a closed one keeps the flush back, and one that has opened sends an
+   * earlier EOS before it. */
   void seek ()
   {
-    set_valves ([] { return false; });
+    if (std::any_of (knobs.begin (), knobs.end (), is_valve))
+      return;
     gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
         GstClockTime (chance.below (1500)) * GST_MSECOND);
   }
@@ -475,28 +473,23 @@ private:
 
   void turn_valves ()
   {
-    set_valves ([this] { return chance.once_in (2); });
-  }
-
-  void set_valves (const std::function<bool ()> &drops)
-  {
     GstIterator *elements = gst_bin_iterate_elements (GST_BIN (pipeline));
     gst_iterator_foreach (
         elements,
         [] (const GValue *element, gpointer data) {
-          gpointer object = g_value_get_object (element);
-          if (is_valve (object))
-            g_object_set (object, "drop",
-                (*static_cast<const std::function<bool ()> *> (data)) (), nullptr);
+          GObject *object = G_OBJECT (g_value_get_object (element));
+          if (g_str_has_prefix (GST_OBJECT_NAME (object), "valve"))
+            g_object_set (
+                object, "drop", static_cast<Chance *> (data)->once_in (2), nullptr);
         },
-        const_cast<gpointer> (static_cast<gconstpointer> (&drops)));
+        &chance);
     gst_iterator_free (elements);
   }
 
   GstElement *const pipeline;
   const guint32 seed;
   Chance chance;
-  std::vector<soak::Knob> knobs;
+  const std::vector<soak::Knob> knobs;
 };
 
 /* --- seeds --- */
