@@ -12,7 +12,6 @@
 
 #include <gst/video/video.h>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -446,10 +445,16 @@ private:
     }
   }
 
-  static bool is_valve (const soak::Knob &knob)
+  bool has_valve () const
   {
-    return GST_IS_ELEMENT (knob.object)
-           && g_str_has_prefix (GST_OBJECT_NAME (knob.object), "valve");
+    GstIterator *valves =
+        gst_bin_iterate_all_by_element_factory_name (GST_BIN (pipeline), "valve");
+    GValue first = G_VALUE_INIT;
+    const bool found = gst_iterator_next (valves, &first) == GST_ITERATOR_OK;
+    if (found)
+      g_value_unset (&first);
+    gst_iterator_free (valves);
+    return found;
   }
 
   /* Without a flush, a seek waits for ever for a sink that waits for its first frame. So it
@@ -457,7 +462,7 @@ private:
    * earlier EOS before it. */
   void seek ()
   {
-    if (std::any_of (knobs.begin (), knobs.end (), is_valve))
+    if (has_valve ())
       return;
     gst_element_seek_simple (pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH,
         GstClockTime (chance.below (1500)) * GST_MSECOND);
