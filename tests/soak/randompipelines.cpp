@@ -19,6 +19,9 @@
 #include <string>
 #include <thread>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 namespace {
 constexpr unsigned time_limit = 240; /* seconds for one pipeline, with a sanitizer */
@@ -502,7 +505,8 @@ private:
 /* During a flush, GstAggregator 1.22 pushes a frame or EOS without the segment before it. */
 const char *const of_gstreamer[] = {"gst_segment_clip: ", "gst_event_set_seqnum: "};
 
-/* Ends the process, so that AddressSanitizer prints where the message came from. */
+/* Ends the process, with AddressSanitizer also where the message came from. LLVM, in PoCL,
+ * takes the signal of abort(). */
 void
 end_at_critical (const gchar *domain, GLogLevelFlags level, const gchar *text, gpointer)
 {
@@ -513,6 +517,9 @@ end_at_critical (const gchar *domain, GLogLevelFlags level, const gchar *text, g
       return;
   }
   g_printerr ("CRITICAL of %s: %s\n", domain ? domain : "?", text);
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_print_stack_trace ();
+#endif
   abort ();
 }
 
