@@ -86,6 +86,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -168,7 +169,9 @@ struct _GstGreenscreenBin {
   GstElement *matte;            /* (nullable): bin of the pad matte */
   GstPad *background;           /* (nullable): the request pad */
   Backgrounds *backgrounds;
-  gchar *model_file;            /* (nullable); object lock */
+  gchar *model_file; /* (nullable); object lock */
+  std::recursive_mutex
+      *changing_screen;         /* while elements of a screen are added or exchanged */
   Screen screen, wanted_screen; /* in effect, and set; object lock */
   gchar *failure; /* (nullable): of elements that start for `screen`; object lock */
   bool is_trying; /* these start while playing; object lock */
@@ -462,6 +465,7 @@ static GstPadProbeReturn
 follow_screen (GstPad *source, GstPadProbeInfo *, gpointer data)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  const std::lock_guard<std::recursive_mutex> lock (*self->changing_screen);
   GST_OBJECT_LOCK (self);
   const Screen wanted = self->wanted_screen;
   GST_OBJECT_UNLOCK (self);
@@ -494,13 +498,14 @@ apply_screen (GstGreenscreenBin *self)
 static void
 set_screen (GstGreenscreenBin *self, Screen screen)
 {
+  const std::lock_guard<std::recursive_mutex> lock (*self->changing_screen);
   if (screen == Screen::none && !self->refine)
     add_network (self);
   if (screen == Screen::automatic && !self->split)
     add_mattes (self);
   GST_OBJECT_LOCK (self);
   self->wanted_screen = screen;
-  const bool has_frames = GST_STATE (self) > GST_STATE_READY;
+  const bool has_frames = MAX (GST_STATE (self), GST_STATE_NEXT (self)) > GST_STATE_READY;
   GST_OBJECT_UNLOCK (self);
   if (!has_frames)
     return apply_screen (self);
@@ -592,6 +597,7 @@ static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
   self->backgrounds = new Backgrounds (self);
+  self->changing_screen = new std::recursive_mutex;
   GstElement *upload = add (self, "openclupload");
   GstElement *convert = add (self, "openclconvert");
   self->input = add (self, "capsfilter");
@@ -818,10 +824,12 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
   const bool rises = change == GST_STATE_CHANGE_NULL_TO_READY
                      || change == GST_STATE_CHANGE_READY_TO_PAUSED;
 
-  if (rises)
+  if (rises) {
+    const std::lock_guard<std::recursive_mutex> lock (*self->changing_screen);
     apply_screen (self);
-  if (rises && !prepare_elements (self))
-    return GST_STATE_CHANGE_FAILURE;
+    if (!prepare_elements (self))
+      return GST_STATE_CHANGE_FAILURE;
+  }
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
     self->backgrounds->start ();
   if (GST_STATE_TRANSITION_NEXT (change) <= GST_STATE_READY)
@@ -913,6 +921,7 @@ gst_greenscreen_bin_finalize (GObject *object)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
   delete self->backgrounds;
+  delete self->changing_screen;
   g_free (self->model_file);
   g_free (self->failure);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);

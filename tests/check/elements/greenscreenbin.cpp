@@ -220,6 +220,19 @@ TEST (test_greenscreenbin_has_no_tee_of_an_automatic_name)
   fail_unless (count > 0);
 }
 
+TEST (test_greenscreenbin_takes_screens_from_several_threads)
+{
+  for (int i = 0; i < 20; i++) {
+    Pipeline pipeline ("videotestsrc ! greenscreenbin name=bin ! fakesink");
+    GstElement *bin = pipeline["bin"];
+    together (3, [&] (guint number) {
+      const char *screens[] = {"none", "auto", "key"};
+      for (guint n = 0; n < 9; n++)
+        gst_util_set_object_arg (G_OBJECT (bin), "screen", screens[(number + n) % 3]);
+    });
+  }
+}
+
 TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
 {
   Result result = result_of (FOREGROUND
