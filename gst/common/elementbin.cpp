@@ -4,6 +4,8 @@
  */
 #include "elementbin.hpp"
 
+#include <gst/controller/gstproxycontrolbinding.h>
+
 namespace opencl {
 GstElement *
 add_to_bin (gpointer bin, const gchar *factory, const gchar **missing, const gchar *name,
@@ -85,9 +87,8 @@ copy_of (GParamSpec *of, const GValue *value)
 {
   const gchar *name = of->name, *nick = g_param_spec_get_nick (of);
   const gchar *blurb = g_param_spec_get_blurb (of);
-  /* A forwarded property is not controllable, and is not set during construction. */
-  const auto flags =
-      GParamFlags (of->flags & ~(GST_PARAM_CONTROLLABLE | G_PARAM_CONSTRUCT));
+  /* A forwarded property is not set during construction. */
+  const auto flags = GParamFlags (of->flags & ~G_PARAM_CONSTRUCT);
 
   if (G_IS_PARAM_SPEC_BOOLEAN (of))
     return g_param_spec_boolean (name, nick, blurb, g_value_get_boolean (value), flags);
@@ -154,6 +155,25 @@ forward_get (gpointer part, GValue *value, GParamSpec *spec)
 {
   if (part)
     g_object_get_property (G_OBJECT (part), spec->name, value);
+}
+
+void
+forward_bindings (
+    gpointer outer, gpointer part, const std::function<bool (GParamSpec *)> &is_wanted)
+{
+  guint count;
+  GParamSpec **specs =
+      g_object_class_list_properties (G_OBJECT_GET_CLASS (outer), &count);
+
+  for (guint n = 0; part && n < count; n++) {
+    const gchar *name = specs[n]->name;
+    if (specs[n]->flags & GST_PARAM_CONTROLLABLE && is_wanted (specs[n])
+        && g_object_class_find_property (G_OBJECT_GET_CLASS (part), name))
+      gst_object_add_control_binding (
+          GST_OBJECT (part), gst_proxy_control_binding_new (
+                                 GST_OBJECT (part), name, GST_OBJECT (outer), name));
+  }
+  g_free (specs);
 }
 
 std::function<bool (GParamSpec *)>

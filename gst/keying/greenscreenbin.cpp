@@ -593,6 +593,15 @@ gst_greenscreen_bin_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   return gst_pad_event_default (pad, parent, event);
 }
 
+/* The element that has the property of the same name */
+static GstElement *
+part_of (GstGreenscreenBin *self, guint id)
+{
+  return id >= FIRST_FILL_PROPERTY    ? self->fill
+         : id >= FIRST_SHAPE_PROPERTY ? self->shape
+                                      : self->key;
+}
+
 static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
@@ -611,6 +620,11 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   self->backgrounds->set_elements (self->fill, out);
   if (self->missing)
     return;
+  for (GstElement *part : {self->key, self->shape, self->fill})
+    opencl::forward_bindings (self, part, [self, part] (GParamSpec *spec) {
+      return spec->param_id >= FIRST_KEY_PROPERTY
+             && part_of (self, spec->param_id) == part;
+    });
   opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
   gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
   g_object_bind_property (
@@ -846,15 +860,6 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
 }
 
 /* --- properties --- */
-
-/* The element that has the property of the same name */
-static GstElement *
-part_of (GstGreenscreenBin *self, guint id)
-{
-  return id >= FIRST_FILL_PROPERTY    ? self->fill
-         : id >= FIRST_SHAPE_PROPERTY ? self->shape
-                                      : self->key;
-}
 
 static void
 gst_greenscreen_bin_set_property (

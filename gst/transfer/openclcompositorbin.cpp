@@ -94,6 +94,8 @@ gst_opencl_compositor_bin_pad_init (GstOpenCLCompositorBinPad *pad)
 G_DECLARE_FINAL_TYPE (GstOpenCLCompositorBin, gst_opencl_compositor_bin, GST,
     OPENCL_COMPOSITOR_BIN, GstOpenCLTransferBin)
 
+enum { PROP_MIXER = 1 };
+
 struct _GstOpenCLCompositorBin {
   GstOpenCLTransferBin parent;
 
@@ -152,6 +154,7 @@ new_pad (GstPadTemplate *pad_template, GstPad *mix_pad, GstElement *upload)
           "direction", GST_PAD_SINK, "template", pad_template, nullptr));
 
   pad->mix_pad = GST_PAD (gst_object_ref (mix_pad));
+  opencl::forward_bindings (pad, mix_pad, [] (GParamSpec *) { return true; });
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
   gst_object_unref (target);
   return GST_PAD (pad);
@@ -224,12 +227,38 @@ gst_opencl_compositor_bin_child_proxy_init (GstChildProxyInterface *iface)
 }
 
 static void
+gst_opencl_compositor_bin_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  opencl::forward_set (GST_OPENCL_COMPOSITOR_BIN (object)->mix, value, spec);
+}
+
+static void
+gst_opencl_compositor_bin_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  GstElement *mix = GST_OPENCL_COMPOSITOR_BIN (object)->mix;
+
+  if (id == PROP_MIXER)
+    g_value_set_object (value, mix);
+  else
+    opencl::forward_get (mix, value, spec);
+}
+
+static void
 gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
-  gst_opencl_transfer_bin_class_forward (
-      klass, gst_opencl_compositor_get_type (), 1, of_kind (GST_TYPE_OPENCL_AGGREGATOR));
+  object_class->set_property = gst_opencl_compositor_bin_set_property;
+  object_class->get_property = gst_opencl_compositor_bin_get_property;
+  g_object_class_install_property (object_class, PROP_MIXER,
+      g_param_spec_object ("mixer", "Mixer",
+          "Element that blends the streams, as GStreamer Editing Services ask for it",
+          GST_TYPE_ELEMENT, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+  gst_opencl_transfer_bin_class_forward (klass, gst_opencl_compositor_get_type (),
+      PROP_MIXER + 1, of_kind (GST_TYPE_OPENCL_AGGREGATOR));
 
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &sink_template, GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD);

@@ -28,7 +28,9 @@ gst_opencl_transfer_bin_add (gpointer bin, const gchar *factory)
 GstElement *
 gst_opencl_transfer_bin_add_part (gpointer bin, const gchar *factory)
 {
-  return private_of (bin)->part = gst_opencl_transfer_bin_add (bin, factory);
+  GstElement *part = gst_opencl_transfer_bin_add (bin, factory);
+  opencl::forward_bindings (bin, part, [] (GParamSpec *) { return true; });
+  return private_of (bin)->part = part;
 }
 
 gboolean
