@@ -114,6 +114,49 @@ GST_ELEMENT_REGISTER_DEFINE (openclcompositorbin, "openclcompositorbin", GST_RAN
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS));
 
+/* Returns the sizes in `caps`, of any format and memory (transfer full). */
+static GstCaps *
+sizes_of (GstCaps *caps)
+{
+  GstCaps *sizes = gst_caps_new_empty ();
+
+  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
+    const GstStructure *of = gst_caps_get_structure (caps, n);
+    GstStructure *size = gst_structure_new_empty ("video/x-raw");
+    for (const char *field : {"width", "height", "pixel-aspect-ratio"}) {
+      if (const GValue *value = gst_structure_get_value (of, field))
+        gst_structure_set_value (size, field, value);
+    }
+    gst_caps_append_structure_full (sizes, size, gst_caps_features_new_any ());
+  }
+  return sizes;
+}
+
+/* The compositor makes the size that is wanted behind the bin, and places its inputs in it. The
+ * converter would accept every size, and scale. */
+static GstPadProbeReturn
+answer_with_size_of_output (GstPad *, GstPadProbeInfo *info, gpointer bin)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  GstCaps *result;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
+    return GST_PAD_PROBE_OK;
+  GstPad *source = gst_element_get_static_pad (GST_ELEMENT (bin), "src");
+  GstCaps *accepted = gst_pad_peer_query_caps (source, nullptr);
+  if (!gst_caps_is_any (accepted)) {
+    GstCaps *sizes = sizes_of (accepted);
+    gst_query_parse_caps_result (query, &result);
+    GstCaps *both = gst_caps_intersect (result, sizes);
+    gst_query_set_caps_result (query, both);
+    gst_caps_unref (both);
+    gst_caps_unref (sizes);
+  }
+  gst_caps_unref (accepted);
+  gst_object_unref (source);
+  return GST_PAD_PROBE_OK;
+}
+
 static void
 gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
 {
@@ -126,6 +169,11 @@ gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
   g_object_set (convert, "qos", FALSE, nullptr); /* the compositor handles QoS */
   gst_element_link_many (self->mix, convert, download, nullptr);
   opencl::add_ghost_pad (self, "src", download, "src");
+  GstPad *converted = gst_element_get_static_pad (convert, "sink");
+  gst_pad_add_probe (converted,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
+      answer_with_size_of_output, self, nullptr);
+  gst_object_unref (converted);
 }
 
 /* --- pads --- */
