@@ -110,26 +110,26 @@ GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KE
 const opencl::PropertyTable<FlowKeySettings> properties = {
     {"iterations", "Iterations",
         "Maximum distance in pixels that the key spreads (0 = until nothing changes)",
-        &FlowKeySettings::iterations, {0, G_MAXINT}, keying::playing_flags},
+        &FlowKeySettings::iterations, {0, G_MAXINT}, opencl::controllable},
     {"tolerance", "Tolerance",
         "Maximum difference between neighbours over which the key spreads (1 = black to "
         "white): mean of R, G and B, or one channel",
-        &FlowKeySettings::tolerance, {0, 1}, keying::playing_flags},
+        &FlowKeySettings::tolerance, {0, 1}, opencl::controllable},
     {"channel", "Channel", "Component that tolerance compares", &FlowKeySettings::channel,
-        keying::channel_type, keying::playing_flags},
+        keying::channel_type, opencl::controllable},
     {"limit", "Limit",
         "Maximum chroma distance from key-color (1 = full range of Cb and Cr, 0 = no "
         "limit)",
-        &FlowKeySettings::limit, {0, 1}, keying::playing_flags},
+        &FlowKeySettings::limit, {0, 1}, opencl::controllable},
     {"key-color", "Key color", "Reference colour of limit, 0xAARRGGBB (alpha is ignored)",
-        &FlowKeySettings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+        &FlowKeySettings::key_color, {0, G_MAXUINT}, opencl::controllable},
     {"auto-key", "Auto key",
         "Use the key colour of the chromakey upstream instead of key-color",
-        &FlowKeySettings::auto_key, keying::playing_flags},
+        &FlowKeySettings::auto_key, opencl::controllable},
     {"relative", "Relative",
         "Multiply tolerance and limit by the saturation of the key colour (1 = pure "
         "green; for pale or dark screens)",
-        &FlowKeySettings::relative, keying::playing_flags},
+        &FlowKeySettings::relative, opencl::controllable},
 };
 
 /* Returns the settings with the key colour to use. */

@@ -88,15 +88,15 @@ const opencl::EnumTypeOf<Method> method_type ("GstKeyFillMethod",
 
 const opencl::PropertyTable<KeyFillSettings> properties = {
     {"color", "Color", "Fill colour, 0xAARRGGBB", &KeyFillSettings::color, {0, G_MAXUINT},
-        keying::playing_flags},
+        opencl::controllable},
     {"method", "Method", "Fill method", &KeyFillSettings::method, method_type,
-        keying::playing_flags},
+        opencl::controllable},
     {"light-wrap", "Light wrap",
         "Strength of the light wrap from the background (0 = none; without a colour as "
         "the background)",
-        &KeyFillSettings::light_wrap, {0, 1}, keying::playing_flags},
+        &KeyFillSettings::light_wrap, {0, 1}, opencl::controllable},
     {"linear", "Linear", "Composite over a background in linear light",
-        &KeyFillSettings::linear, keying::playing_flags},
+        &KeyFillSettings::linear, opencl::controllable},
 };
 
 using Work = keying::WorkOf<&GstKeyFill::work>;

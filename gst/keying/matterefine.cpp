@@ -112,23 +112,23 @@ const opencl::PropertyTable<MatteRefineSettings> properties = {
     {"subsample", "Subsample",
         "Size of a grid cell in pixels, best the frame's width divided by that of the "
         "coarse matte (0 = automatic, for a matte of 256 pixels along the longer side)",
-        &MatteRefineSettings::subsample, {0, largest_subsample}, keying::playing_flags},
+        &MatteRefineSettings::subsample, {0, largest_subsample}, opencl::controllable},
     {"radius", "Radius",
         "Half the width of the guided filter's window in pixels, at least one grid cell "
         "(0 = automatic, two cells)",
-        &MatteRefineSettings::radius, {0, largest_radius}, keying::playing_flags},
+        &MatteRefineSettings::radius, {0, largest_radius}, opencl::controllable},
     {"epsilon", "Epsilon",
         "Variance of colour below which an area counts as even (1 = square of the "
         "distance from black to full intensity)",
-        &MatteRefineSettings::epsilon, {1e-6, 1}, keying::playing_flags},
+        &MatteRefineSettings::epsilon, {1e-6, 1}, opencl::controllable},
     {"black", "Black", "Refined alpha up to which the result is 0",
-        &MatteRefineSettings::black, {0, 1 - least_contrast}, keying::playing_flags},
+        &MatteRefineSettings::black, {0, 1 - least_contrast}, opencl::controllable},
     {"white", "White",
         "Refined alpha from which on the result is 1 (at least 0.01 above black)",
-        &MatteRefineSettings::white, {least_contrast, 1}, keying::playing_flags},
+        &MatteRefineSettings::white, {least_contrast, 1}, opencl::controllable},
     {"smoothing", "Smoothing",
         "Part of the earlier alpha that pixels keep where nothing changes (0 = none)",
-        &MatteRefineSettings::smoothing, {0, 1}, keying::playing_flags},
+        &MatteRefineSettings::smoothing, {0, 1}, opencl::controllable},
 };
 
 using Work = keying::WorkOf<&GstMatteRefine::work>;

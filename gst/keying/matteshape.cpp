@@ -83,12 +83,11 @@ const opencl::PropertyTable<MatteShapeSettings> properties = {
     {"grow", "Grow",
         "Distance in pixels that edges move outwards, also a fraction (negative = "
         "inwards)",
-        &MatteShapeSettings::grow, {-gdouble (farthest), farthest},
-        keying::playing_flags},
+        &MatteShapeSettings::grow, {-gdouble (farthest), farthest}, opencl::controllable},
     {"feather", "Feather", "Width in pixels of the soft edge on both sides",
-        &MatteShapeSettings::feather, {0, farthest}, keying::playing_flags},
+        &MatteShapeSettings::feather, {0, farthest}, opencl::controllable},
     {"invert", "Invert", "Invert alpha, after all other steps",
-        &MatteShapeSettings::invert, keying::playing_flags},
+        &MatteShapeSettings::invert, opencl::controllable},
 };
 
 using Work = keying::WorkOf<&GstMatteShape::work>;

@@ -81,10 +81,10 @@ GST_ELEMENT_REGISTER_DEFINE (
 const opencl::PropertyTable<NoiseReduceSettings> properties = {
     {"iterations", "Iterations",
         "Number of passes that un-key pixels with fewer than three keyed neighbours",
-        &NoiseReduceSettings::iterations, {0, G_MAXINT}, keying::playing_flags},
+        &NoiseReduceSettings::iterations, {0, G_MAXINT}, opencl::controllable},
     {"fill-iterations", "Fill iterations",
         "Number of passes, run first, that key pixels with at least two keyed neighbours",
-        &NoiseReduceSettings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
+        &NoiseReduceSettings::fill_iterations, {0, G_MAXINT}, opencl::controllable},
 };
 
 /* Kernels and work memory */

@@ -81,14 +81,14 @@ GST_ELEMENT_REGISTER_DEFINE (splashkey, "splashkey", GST_RANK_NONE, GST_TYPE_SPL
 const opencl::PropertyTable<SplashKeySettings> properties = {
     {"block-size", "Block size",
         "Width and height of a block in pixels (a change refills the store)",
-        &SplashKeySettings::block_size, {1, 256}, keying::playing_flags},
+        &SplashKeySettings::block_size, {1, 256}, opencl::controllable},
     {"tolerance", "Tolerance",
         "Maximum mean difference of R, G and B from the stored block to count as "
         "background (1 = black to white)",
-        &SplashKeySettings::tolerance, {0, 1}, keying::playing_flags},
+        &SplashKeySettings::tolerance, {0, 1}, opencl::controllable},
     {"reset", "Reset",
         "Take all blocks of the next frame as background (returns to FALSE afterwards)",
-        &SplashKeySettings::reset, keying::playing_flags},
+        &SplashKeySettings::reset, opencl::controllable},
 };
 
 /* Returns the settings of a frame and clears `reset`. */

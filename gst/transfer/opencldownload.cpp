@@ -37,7 +37,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 static void
 gst_opencl_download_class_init (GstOpenCLDownloadClass *klass)
 {
-  opencl::describe_element (klass, "OpenCL downloader", "Filter/Converter/Video",
+  opencl::describe_element (klass, "OpenCL downloader", "Filter/Video/Downloader",
       "Copies buffers from OpenCL device memory");
   GST_OPENCL_TRANSFER_CLASS (klass)->uploads = FALSE;
 }

@@ -45,7 +45,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 static void
 gst_opencl_upload_class_init (GstOpenCLUploadClass *klass)
 {
-  opencl::describe_element (klass, "OpenCL uploader", "Filter/Converter/Video",
+  opencl::describe_element (klass, "OpenCL uploader", "Filter/Video/Uploader",
       "Copies buffers to OpenCL device memory");
   GST_OPENCL_TRANSFER_CLASS (klass)->uploads = TRUE;
 }

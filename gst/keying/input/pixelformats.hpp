@@ -89,9 +89,4 @@ struct WorkOf<member> {
     return *of (filter);
   }
 };
-
-/* Flags of every property of the keying elements. Lax validation clamps values to the
- * range of the property. */
-const GParamFlags playing_flags =
-    GParamFlags (opencl::controllable | G_PARAM_LAX_VALIDATION);
 } // namespace keying
