@@ -170,8 +170,9 @@ struct _GstGreenscreenBin {
   GstPad *background;           /* (nullable): the request pad */
   Backgrounds *backgrounds;
   gchar *model_file; /* (nullable); object lock */
-  std::recursive_mutex
-      *changing_screen;         /* while elements of a screen are added or exchanged */
+  /* While elements of a screen are added, or exchanged without frames. A streaming thread does
+   * not take it: it waits for queues, and so for the application. */
+  std::recursive_mutex *changing_screen;
   Screen screen, wanted_screen; /* in effect, and set; object lock */
   gchar *failure; /* (nullable): of elements that start for `screen`; object lock */
   bool is_trying; /* these start while playing; object lock */
@@ -465,7 +466,6 @@ static GstPadProbeReturn
 follow_screen (GstPad *source, GstPadProbeInfo *, gpointer data)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
-  const std::lock_guard<std::recursive_mutex> lock (*self->changing_screen);
   GST_OBJECT_LOCK (self);
   const Screen wanted = self->wanted_screen;
   GST_OBJECT_UNLOCK (self);

@@ -146,14 +146,15 @@ TEST (test_flowkey_a_converged_flow_does_not_change)
   assert_same (element.run (once), once, "converged, 50 more");
 }
 
-TEST (test_flowkey_tolerance_out_of_range_is_clamped)
+TEST (test_flowkey_keeps_its_value_and_warns_of_one_out_of_range)
 {
   Owned<GstElement> flowkey = gst_element_factory_make ("flowkey", nullptr);
-  gdouble tolerance, limit;
-  gst_util_set_object_arg (G_OBJECT (flowkey), "tolerance", "7");
-  gst_util_set_object_arg (G_OBJECT (flowkey), "limit", "-1");
-  g_object_get (flowkey, "tolerance", &tolerance, "limit", &limit, nullptr);
-  fail_unless (tolerance == 1 && limit == 0);
+  for (const char *value : {"7", "-1"}) {
+    gdouble tolerance = 0;
+    ASSERT_WARNING (gst_util_set_object_arg (G_OBJECT (flowkey), "tolerance", value));
+    g_object_get (flowkey, "tolerance", &tolerance, nullptr);
+    expect_equal (tolerance, 0.025);
+  }
 }
 
 /* A pale and a saturated screen, which chromakey finds in the frame */

@@ -323,7 +323,7 @@ TEST (test_matterefine_chooses_grid_and_radius_from_the_frame_size)
 
 TEST (test_matterefine_leaves_even_mattes_alone)
 {
-  ElementUnderTest element ("matterefine epsilon=0");
+  ElementUnderTest element ("matterefine epsilon=1e-6");
   for (int alpha : {0, 255, 77}) {
     if (alpha == 77)
       element.set ("matterefine", "black", 0., "white", 1.);
