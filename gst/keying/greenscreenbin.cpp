@@ -20,8 +20,8 @@
  * Opaque output is I420 or NV12 if downstream accepts one of them, so that encoders write
  * 4:2:0 video, which all players show. Elements that only accept full chroma, such as
  * `pngenc`, get full chroma, also behind `videoconvert`. With a transparent
- * `background-color` the output has alpha if downstream accepts it. For another format
- * put a `capsfilter` behind this element.
+ * `background-color` the output has alpha if downstream accepts it. A `capsfilter` behind it
+ * chooses another format.
  *
  * `grow` and `feather` change the shape of the matte, as in #matteshape. `light-wrap` lets
  * the light of a background file or stream bleed over the edges of the foreground, as in
@@ -52,10 +52,6 @@
  * has this value.
  *
  * ## Example launch lines
- * |[
- * gst-launch-1.0 videotestsrc pattern=smpte ! greenscreenbin background-color=0xff2040c0 !
- * videoconvert ! autovideosink
- * ]|
  * |[
  * gst-launch-1.0 playbin uri=file:///tmp/actor.webm
  * video-filter="greenscreenbin background-location=/tmp/beach.jpg"
@@ -170,8 +166,7 @@ struct _GstGreenscreenBin {
   GstPad *background;           /* (nullable): the request pad */
   Backgrounds *backgrounds;
   gchar *model_file; /* (nullable); object lock */
-  /* While elements of a screen are added, or exchanged without frames. A streaming thread does
-   * not take it: it waits for queues, and so for the application. */
+  /* A streaming thread, which may wait for the application, does not take it. */
   std::recursive_mutex *changing_screen;
   Screen screen, wanted_screen; /* in effect, and set; object lock */
   gchar *failure; /* (nullable): of elements that start for `screen`; object lock */
@@ -593,7 +588,6 @@ gst_greenscreen_bin_src_event (GstPad *pad, GstObject *parent, GstEvent *event)
   return gst_pad_event_default (pad, parent, event);
 }
 
-/* The element that has the property of the same name */
 static GstElement *
 part_of (GstGreenscreenBin *self, guint id)
 {

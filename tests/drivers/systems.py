@@ -5,10 +5,10 @@ systems.py [--only PATTERN]... [--known FILE] BUILD PROGRAMS INSPECT LAUNCH DEVI
 
 INSPECT, LAUNCH and DEVICES are gst-inspect-1.0, gst-launch-1.0 and opencl-devices of that system, and
 PREFIX what runs its programs here. The environment names its plugins. Each of its elements must be
-described without a complaint, and DEVICES --check must find each engine right. The pipelines of tests/kernels/devices.py must give the bytes of
-BUILD, which is of this system and has the same OpenCL device, within the tolerance that
-devices.py states. The check programs in the folder PROGRAMS must pass. Each process has a time
-limit.
+described without a complaint, and DEVICES --check must find each engine right. The pipelines of
+tests/kernels/devices.py must give the bytes of BUILD, which is of this system and has the same OpenCL
+device, within the tolerance that devices.py states. The check programs in the folder PROGRAMS must
+pass. Each process has a time limit.
 
 FILE lists known faults: "NAME: FAULT" as it is printed, with * for any text, a tab, and the cause.
 They may also not happen.
