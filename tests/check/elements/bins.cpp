@@ -5,6 +5,8 @@
  */
 #include "tests/check/opencl-check.hpp"
 
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
 #include <gst/opencl/gstopenclmemory.h>
 
 using namespace check;
@@ -265,4 +267,48 @@ TEST (test_openclcompositorbin_takes_a_stream_while_it_plays)
   };
   fail_unless (soon (is_blue));
   fail_unless (pipeline.messages ().errors.empty ());
+}
+
+/* --- animation --- */
+
+namespace {
+#define WHITE                                                                            \
+  "videotestsrc num-buffers=11 pattern=white ! "                                         \
+  "video/x-raw,format=RGBA,width=16,height=16,framerate=10/1 ! "
+struct Animated {
+  const char *label, *line;
+  bool is_pad;
+  const char *property;
+};
+const Animated animated[] = {
+    {"pad of openclcompositorbin",
+        WHITE "mix.sink_0 openclcompositorbin name=mix background=black", true, "alpha"},
+    {"greenscreenbin",
+        WHITE "greenscreenbin name=mix method=distance auto-key=none core=false", false,
+        "opacity"},
+};
+} // namespace
+
+/* From 0 to 1 within a second */
+TEST_ROWS (test_bins_follow_control_bindings, animated)
+{
+  Pipeline pipeline (std::string (row.line) + to_rgba);
+  Owned<GstPad> pad = pipeline.pad ("mix", row.is_pad ? "sink_0" : "sink");
+  GstObject *object =
+      row.is_pad ? GST_OBJECT_CAST (pad.operator->()) : GST_OBJECT_CAST (pipeline["mix"]);
+  GstControlSource *source = gst_interpolation_control_source_new ();
+  g_object_set (source, "mode", GST_INTERPOLATION_MODE_LINEAR, nullptr);
+  gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source), 0, 0);
+  gst_timed_value_control_source_set (
+      GST_TIMED_VALUE_CONTROL_SOURCE (source), GST_SECOND, 1);
+  fail_unless (gst_object_add_control_binding (
+      object, gst_direct_control_binding_new (object, row.property, source)));
+  gst_object_unref (source);
+  pipeline.start ();
+  for (int n = 0; n < 11; n++) {
+    Owned<GstSample> sample = pipeline.pull ();
+    fail_unless (sample != nullptr);
+    const Bytes bytes = read_buffer (gst_sample_get_buffer (sample));
+    fail_unless (std::abs (bytes[0] - 25.5 * n) <= 2, "frame %d is %d", n, bytes[0]);
+  }
 }
