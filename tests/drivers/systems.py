@@ -8,7 +8,7 @@ PREFIX what runs its programs here. The environment names its plugins. Each of i
 described without a complaint, and DEVICES --check must find each engine right. The pipelines of
 tests/kernels/devices.py must give the bytes of BUILD, which is of this system and has the same OpenCL
 device, within the tolerance that devices.py states. The check programs in the folder PROGRAMS must
-pass. Each process has a time limit.
+pass. Each process has a time limit, of which CK_TIMEOUT_MULTIPLIER is a factor.
 
 FILE lists known faults: "NAME: FAULT" as it is printed, with * for any text, a tab, and the cause.
 They may also not happen.
@@ -33,11 +33,13 @@ sys.path[:0] = [os.path.join(HERE, "..", "kernels"), os.path.join(HERE, "..", "f
 import devices  # noqa: E402
 
 INSPECT_LIMIT, PIPELINE_LIMIT, PROGRAM_LIMIT = 60, 120, 400  # seconds
+FACTOR = int(os.environ.get("CK_TIMEOUT_MULTIPLIER", 1))
 COMPLAINTS = re.compile(r"(?m)^.*(?:CRITICAL|WARNING) \*\*.*$")
 
 
 def run(words, limit, **environment):
     """(what is wrong or None, what the program printed)"""
+    limit *= FACTOR
     try:
         done = subprocess.run(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit,
@@ -85,7 +87,7 @@ class System:
 
     def check_engines(self):
         wrong, said = run([*self.options.prefix, self.options.devices, "--check"], PROGRAM_LIMIT,
-                          GST_OPENCL_SELF_CHECK="60")
+                          GST_OPENCL_SELF_CHECK=str(60 * FACTOR))
         verdicts = re.findall(r"(?m)^ {4}(?:self-check)? +([a-z-]+: .*)$", said)
         return wrong or (None if verdicts and all(x.endswith(": right") for x in verdicts) else said)
 
