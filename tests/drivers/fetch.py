@@ -1,5 +1,7 @@
 """Fetches OpenCL drivers into a folder each and says how a program uses one of them.
 
+fetch.py DRIVER FOLDER [COMMAND...] fetches one into FOLDER/DRIVER, and runs the command with it.
+
 Nothing is installed: packages of PyPI and Debian are unpacked, and the loader finds the
 driver by OCL_ICD_VENDORS. A driver of a newer Debian runs with the C library that it was
 built for.
@@ -16,11 +18,20 @@ import sys
 import tempfile
 import zipfile
 
-import devices
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "kernels"))
+import devices  # noqa: E402
 
 MACHINE = "x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+ARM64 = "aarch64-linux-gnu"
+# What a cross build links with, and what its programs run with
+ARM64_PACKAGES = [
+    "libc6-dev", "libglib2.0-dev", "libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev",
+    "gstreamer1.0-tools", "gstreamer1.0-plugins-base", "gstreamer1.0-plugins-good",
+    "ocl-icd-opencl-dev", "opencl-c-headers", "opencl-clhpp-headers", "libclfft-dev",
+    "libvkfft-dev", "libclblast-dev", "pocl-opencl-icd", "libzip-dev", "libjson-glib-dev",
+    "libfftw3-dev", "librandom123-dev"]
 FOLDER = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
                       "gst-opencl", "drivers")
 
@@ -99,8 +110,9 @@ def of_pypi(driver, requirements):
         driver.environment["LD_LIBRARY_PATH"] = ":".join(sorted(data))
 
 
-def unpack_debian(folder, suite, packages):
-    """Unpacks packages and all that they depend on, the C library too."""
+def unpack_debian(folder, suite, packages, architecture=None):
+    """Unpacks packages and all that they depend on, the C library too. Without an architecture, this
+    machine's."""
     for path in ("lists/partial", "archives/partial"):
         os.makedirs(os.path.join(folder, "apt", path))
     apt = os.path.join(folder, "apt")
@@ -114,6 +126,8 @@ def unpack_debian(folder, suite, packages):
                "Dir::Cache": apt, "Dir::Cache::archives": f"{apt}/archives",
                "APT::Sandbox::User": "root", "APT::Install-Recommends": "no",
                "Debug::NoLocking": "yes"}
+    if architecture:
+        options.update({"APT::Architecture": architecture, "APT::Architectures::": architecture})
     words = ["apt-get", *(f"-o{name}={value}" for name, value in options.items())]
     command([*words, "update"])
     command([*words, "-y", "--download-only", "install", *packages])
@@ -141,10 +155,15 @@ def of_debian(driver, suite, packages):
     own = tuple(map(int, platform.libc_ver()[1].split(".")[:2]))
     layers = [f"{root}/usr", "/usr"] if c_library(loader) > own else ["/usr", f"{root}/usr"]
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    driver.prefix = ["unshare", *user, "--mount", "sh", "-c",
-                     f"mount -t overlay overlay -o lowerdir={':'.join(layers)} /usr "
-                     '&& exec "$@"', "sh"]
+    driver.prefix = with_layers(layers, user)
     return f"{root}/usr/lib/{MACHINE}"
+
+
+def with_layers(layers, user, before="true"):
+    """Prefix of a command that finds the files of these folders in /usr."""
+    return ["unshare", *user, "--mount", "sh", "-c",
+            f"{before} && mount -t overlay overlay -o lowerdir={':'.join(layers)} /usr "
+            '&& exec "$@"', "sh"]
 
 
 def pocl_of_debian_13(driver):
@@ -176,6 +195,27 @@ def rusticl_of_debian_13(driver):
     rusticl(driver, "trixie")
 
 
+def pocl_for_arm64(driver):
+    """Programs for arm64, and those that they start, run in QEMU. qemu -L would not do: it does not
+    find the files that programs start or only ask for.
+
+    Where QEMU is not registered with the kernel, a namespace registers it for itself.
+    """
+    suite = platform.freedesktop_os_release()["VERSION_CODENAME"]
+    once(driver.folder, lambda folder: unpack_debian(folder, suite, ARM64_PACKAGES, "arm64"))
+    registered = "/proc/sys/fs/binfmt_misc"
+    register = f"{{ [ -e {registered}/qemu-aarch64 ] || " \
+        f"{{ mount -t binfmt_misc binfmt_misc {registered} && " \
+        f"cat /usr/lib/binfmt.d/qemu-aarch64.conf >{registered}/register; }}; }}"
+    driver.prefix = with_layers([f"{driver.folder}/root/usr", "/usr"],
+                                ["--user", "--map-root-user"], register)
+    libraries = f"{driver.folder}/root/usr/lib/{ARM64}"
+    driver.library = f"{libraries}/libpocl.so.2.*"
+    driver.environment["GST_PLUGIN_SCANNER"] = \
+        f"{libraries}/gstreamer1.0/gstreamer-1.0/gst-plugin-scanner"
+    driver.environment["GST_REGISTRY"] = os.path.join(driver.folder, "registry.bin")
+
+
 def oclgrind(driver):
     os.makedirs(driver.folder, exist_ok=True)
     driver.library = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
@@ -184,10 +224,25 @@ def oclgrind(driver):
 
 DRIVERS = {"pocl-6.0": pocl_of_debian_13, "intel": intel, "rusticl-25": rusticl_of_debian_13,
            "rusticl-22": rusticl_of_debian_12, "pocl-pypi": pocl_of_pypi, "oclgrind": oclgrind}
+FOR_ARM64 = "arm64"  # for programs of a cross build
 
 
 def fetch(name, folder):
     driver = Driver(name, os.path.join(os.path.abspath(folder), name))
-    DRIVERS[name](driver)
+    (pocl_for_arm64 if name == FOR_ARM64 else DRIVERS[name])(driver)
     driver.set_up()
     return driver
+
+
+def main():
+    try:
+        driver = fetch(*sys.argv[1:3])
+    except (Missing, OSError) as error:
+        sys.exit(str(error))
+    if sys.argv[3:]:
+        words = [*driver.prefix, *sys.argv[3:]]
+        os.execvpe(words[0], words, driver.environ({}))
+
+
+if __name__ == "__main__":
+    main()
