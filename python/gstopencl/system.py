@@ -1,4 +1,4 @@
-"""What differs between operating systems
+"""Functions that differ between operating systems
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """

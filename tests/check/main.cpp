@@ -13,7 +13,7 @@
 #include <deque>
 #include <unistd.h>
 
-#ifdef _WIN32 /* lacks these; whoever runs a program there limits its time */
+#ifdef _WIN32 /* lacks these; the script that runs a program there limits its time */
 #define SIGALRM SIGBREAK
 #define SIGBUS SIGABRT
 #define alarm(seconds)

@@ -25,7 +25,7 @@ MACHINE = "x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 ARM64 = "aarch64-linux-gnu"
-# What a cross build links with, and what its programs run with
+# Packages that a cross build links with, and that its programs need
 ARM64_PACKAGES = [
     "libc6-dev", "libglib2.0-dev", "libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev",
     "gstreamer1.0-tools", "gstreamer1.0-plugins-base", "gstreamer1.0-plugins-good",
