@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 #include "tests/check/onnxmodel.hpp"
 
@@ -16,35 +17,31 @@ make (const std::string &name)
   return element;
 }
 
-const char *const model_file = "/dev/shm/states.onnx";
-
 /* Sets properties that an element needs to start. A sink without a stream does not
  * preroll. */
 void
 give_needs (GstElement *element, const std::string &name)
 {
+  static const Folder folder;
   static const struct {
-    const char *element, *property, *value;
+    const char *element, *property;
+    std::string value;
   } needs[] = {
-      {"npysink", "location", "/dev/shm/states.npy"},
-      {"octfilesink", "location", "/dev/shm/states.nrrd"},
+      {"npysink", "location", folder.file ("states.npy")},
+      {"octfilesink", "location", folder.file ("states.nrrd")},
       {"octfilesink", "async", "false"},
       {"npysink", "async", "false"},
       {"openclconvolve", "kernel", "<<1>>"},
-      {"openclinference", "model-file", model_file},
+      {"openclinference", "model-file",
+          folder.write ("states.onnx", red_matte_model ().bytes ())},
       {"openclkernel", "expression", "x"},
       {"openclkernelmixer", "expression", "1"},
       {"openclkernelsrc", "expression", "frame"},
       {"openclkernelsrc", "output-caps", "video/x-raw,format=GRAY8,width=20,height=10"},
   };
-  if (name == "openclinference") {
-    const std::string model = red_matte_model ().bytes ();
-    fail_unless (
-        g_file_set_contents (model_file, model.data (), gssize (model.size ()), nullptr));
-  }
   for (const auto &need : needs) {
     if (name == need.element)
-      gst_util_set_object_arg (G_OBJECT (element), need.property, need.value);
+      gst_util_set_object_arg (G_OBJECT (element), need.property, need.value.c_str ());
   }
   if (name == "openclfilterbin")
     g_object_set (element, "filter", launch ("openclconvert"), nullptr);
