@@ -292,8 +292,8 @@ def check_numbers():
     """Checks the numbers in large letters of a mirror whose width and saturation are known."""
     live = live_of("--size", "1024x32", "--pattern", "mirrors", "--background", "none")
     values = live.side_panel.signal.values
-    play_until(live, lambda: "dB" in values["SNR"].get_text())
-    assert values["Saturated"].get_text() == "0"
+    play_until(live, lambda: "dB" in values["SNR"].get_text()
+               and values["Saturated"].get_text() == "0")
     width, bins = re.fullmatch(r"(\S+) (µm)", values["FWHM"].get_text()).groups()
     # Two bins, the width of the Hann window, of pi / (N dk)
     step = 1024 * (2 * np.pi / 1.187 - 2 * np.pi / 1.433) / 1023
