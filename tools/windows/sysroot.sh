@@ -10,7 +10,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
 gst=$folder/gstreamer
 host=x86_64-w64-mingw32
 wheels=(libs cli plugins plugins-libs msvc-runtime)
@@ -58,10 +57,25 @@ copy_headers () {
     | $host-gcc -fsyntax-only -x c -I "$include/glib-2.0" -
 }
 
+# fetch_source PACKAGE FOLDER: of Debian, also where apt-get knows no sources
+fetch_source () {
+  local own=$folder/apt apt
+  mkdir -p "$own/lists/partial"
+  (. /etc/os-release && echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] \
+http://deb.debian.org/debian $VERSION_CODENAME main") >"$own/sources.list"
+  apt=(apt-get -q -o Dir::Etc::SourceList="$own/sources.list" -o Dir::Etc::SourceParts=-
+    -o Dir::State::Lists="$own/lists" -o APT::Sandbox::User=root)
+  "${apt[@]}" update
+  (cd "$own" && "${apt[@]}" source "$1")
+  rm -rf "$2"
+  mv "$own/$1"-*/ "$2"
+  rm -r "$own"
+}
+
 # build_libzip: static, with nothing but deflate
 build_libzip () {
   local source=$folder/libzip
-  "$here/../fetchsource.sh" libzip "$source"
+  fetch_source libzip "$source"
   cmake -S "$source" -B "$source/build" -DCMAKE_SYSTEM_NAME=Windows \
     -DCMAKE_C_COMPILER=$host-gcc -DCMAKE_FIND_ROOT_PATH=/usr/$host -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
@@ -122,6 +136,7 @@ END
 
 [ -e "$gst" ] || fetch_gstreamer
 copy_headers
+mkdir -p "$folder/lib"
 # The system's library has this name; Wine's is one to link with.
 cp /usr/lib/x86_64-linux-gnu/wine/x86_64-windows/opencl.dll "$folder/lib"
 [ -e "$folder/lib/libzip.a" ] || build_libzip
