@@ -12,6 +12,7 @@
 #include <gst/opencl/device/selfcheck.hpp>
 
 #include <gst/common/platform.hpp>
+#include <gst/common/text.hpp>
 
 #include <cstring>
 
@@ -33,10 +34,7 @@ kind_of (const opencl::DeviceDescription &device)
 std::string
 bytes_of (cl_ulong bytes)
 {
-  gchar *text = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-  std::string formatted = text;
-  g_free (text);
-  return formatted;
+  return opencl::take_text (g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS));
 }
 
 /* Optional features that an element may request, beyond OpenCL 1.2 */

@@ -167,7 +167,7 @@ forward_bindings (
 
   for (guint n = 0; part && n < count; n++) {
     const gchar *name = specs[n]->name;
-    if (specs[n]->flags & GST_PARAM_CONTROLLABLE && is_wanted (specs[n])
+    if (specs[n]->flags & GST_PARAM_CONTROLLABLE && (!is_wanted || is_wanted (specs[n]))
         && g_object_class_find_property (G_OBJECT_GET_CLASS (part), name))
       gst_object_add_control_binding (
           GST_OBJECT (part), gst_proxy_control_binding_new (

@@ -45,9 +45,9 @@ void forward_set (gpointer part, const GValue *value, GParamSpec *spec);
 void forward_get (gpointer part, GValue *value, GParamSpec *spec);
 
 /* Makes `part` (nullable) follow control bindings of the controllable properties of
- * `outer` that `is_wanted` accepts, at the stream time of its own frames. */
-void forward_bindings (
-    gpointer outer, gpointer part, const std::function<bool (GParamSpec *)> &is_wanted);
+ * `outer`, all or those that `is_wanted` accepts, at the stream time of its own frames. */
+void forward_bindings (gpointer outer, gpointer part,
+    const std::function<bool (GParamSpec *)> &is_wanted = nullptr);
 
 /* Returns a predicate that accepts `device` and the properties of the class itself,
  * without those of its parents. */

@@ -7,6 +7,7 @@
 #include "expression/expression.hpp"
 #include "kernelsource.hpp"
 
+#include <gst/common/text.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
 #include <gst/opencl/device/kernel.hpp>
@@ -102,15 +103,6 @@ LiveProgram::check (const ProgramSettings &settings, GError **error)
   return false;
 }
 
-/* Takes @text, which may be NULL. */
-static std::string
-take_text (gchar *text)
-{
-  const std::string taken = text ? text : "";
-  g_free (text);
-  return taken;
-}
-
 /* Reads the file if its name has changed or a reload was requested. */
 bool
 LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **error) const
@@ -159,7 +151,7 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
     else
       task.compiled = read.read;
   } else if (!wanted.source.empty ()) {
-    task.source = take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
+    task.source = opencl::take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
   } else if (!task_of_expression (wanted.expression,
                  {opencl::is_cpu (context), opencl::has_double (context)}, streams,
                  wanted.arguments, arguments, task, error)) {

@@ -7,6 +7,7 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/common/elementbin.hpp>
 #include <gst/common/elementerror.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/common/platform.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclmemory.h>
@@ -515,16 +516,8 @@ find_preferred_formats (GstPad *source, bool has_alpha)
 void
 Backgrounds::narrow_formats (GstQuery *query)
 {
-  GstCaps *result;
-
   GstPad *source = gst_element_get_static_pad (GST_ELEMENT (bin), "src");
-  GstCaps *preferred = find_preferred_formats (source, has_alpha ());
-  gst_query_parse_caps_result (query, &result);
-  GstCaps *narrowed = gst_caps_intersect (result, preferred);
-  if (!gst_caps_is_empty (narrowed))
-    gst_query_set_caps_result (query, narrowed);
-  gst_caps_unref (narrowed);
-  gst_caps_unref (preferred);
+  opencl::narrow_answer (query, find_preferred_formats (source, has_alpha ()));
   gst_object_unref (source);
 }
 

@@ -22,6 +22,7 @@
  */
 #include "compositor/compositorpad.h"
 
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclaggregator.h>
 #include "elements.h"
 #include "transferbin.hpp"
@@ -138,20 +139,13 @@ static GstPadProbeReturn
 answer_with_size_of_output (GstPad *, GstPadProbeInfo *info, gpointer bin)
 {
   GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
-  GstCaps *result;
 
   if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS)
     return GST_PAD_PROBE_OK;
   GstPad *source = gst_element_get_static_pad (GST_ELEMENT (bin), "src");
   GstCaps *accepted = gst_pad_peer_query_caps (source, nullptr);
-  if (!gst_caps_is_any (accepted)) {
-    GstCaps *sizes = sizes_of (accepted);
-    gst_query_parse_caps_result (query, &result);
-    GstCaps *both = gst_caps_intersect (result, sizes);
-    gst_query_set_caps_result (query, both);
-    gst_caps_unref (both);
-    gst_caps_unref (sizes);
-  }
+  if (!gst_caps_is_any (accepted))
+    opencl::narrow_answer (query, sizes_of (accepted));
   gst_caps_unref (accepted);
   gst_object_unref (source);
   return GST_PAD_PROBE_OK;
@@ -202,7 +196,7 @@ new_pad (GstPadTemplate *pad_template, GstPad *mix_pad, GstElement *upload)
           "direction", GST_PAD_SINK, "template", pad_template, nullptr));
 
   pad->mix_pad = GST_PAD (gst_object_ref (mix_pad));
-  opencl::forward_bindings (pad, mix_pad, [] (GParamSpec *) { return true; });
+  opencl::forward_bindings (pad, mix_pad);
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
   gst_object_unref (target);
   return GST_PAD (pad);
@@ -275,22 +269,14 @@ gst_opencl_compositor_bin_child_proxy_init (GstChildProxyInterface *iface)
 }
 
 static void
-gst_opencl_compositor_bin_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *spec)
-{
-  opencl::forward_set (GST_OPENCL_COMPOSITOR_BIN (object)->mix, value, spec);
-}
-
-static void
 gst_opencl_compositor_bin_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *spec)
 {
-  GstElement *mix = GST_OPENCL_COMPOSITOR_BIN (object)->mix;
-
   if (id == PROP_MIXER)
-    g_value_set_object (value, mix);
+    g_value_set_object (value, GST_OPENCL_COMPOSITOR_BIN (object)->mix);
   else
-    opencl::forward_get (mix, value, spec);
+    G_OBJECT_CLASS (gst_opencl_compositor_bin_parent_class)
+        ->get_property (object, id, value, spec);
 }
 
 static void
@@ -299,7 +285,6 @@ gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
-  object_class->set_property = gst_opencl_compositor_bin_set_property;
   object_class->get_property = gst_opencl_compositor_bin_get_property;
   g_object_class_install_property (object_class, PROP_MIXER,
       g_param_spec_object ("mixer", "Mixer",

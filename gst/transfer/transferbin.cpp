@@ -29,7 +29,7 @@ GstElement *
 gst_opencl_transfer_bin_add_part (gpointer bin, const gchar *factory)
 {
   GstElement *part = gst_opencl_transfer_bin_add (bin, factory);
-  opencl::forward_bindings (bin, part, [] (GParamSpec *) { return true; });
+  opencl::forward_bindings (bin, part);
   return private_of (bin)->part = part;
 }
 
@@ -68,10 +68,11 @@ gst_opencl_transfer_bin_class_forward (gpointer klass, GType of, guint first,
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
 
-  if (!object_class->set_property) { /* GObject does not inherit it */
+  /* GObject does not inherit them. */
+  if (!object_class->set_property)
     object_class->set_property = gst_opencl_transfer_bin_set_property;
+  if (!object_class->get_property)
     object_class->get_property = gst_opencl_transfer_bin_get_property;
-  }
   opencl::install_properties_of (object_class, of, first, is_wanted);
 }
 

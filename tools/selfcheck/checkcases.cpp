@@ -7,6 +7,7 @@
  */
 #include "checkcases.hpp"
 
+#include <gst/common/text.hpp>
 #include <gst/opencl/libraries.h>
 
 #include <algorithm>
@@ -37,18 +38,6 @@ bytes_of (const std::vector<T> &values)
   Bytes bytes (values.size () * sizeof (T));
   memcpy (bytes.data (), values.data (), bytes.size ());
   return bytes;
-}
-
-std::string
-text (const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  gchar *result = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  const std::string copy = result;
-  g_free (result);
-  return copy;
 }
 
 /* --- fused depth: octwindowinterp with octfft --- */
@@ -171,13 +160,13 @@ depth_cases ()
   for (guint samples : {2048, 512}) {
     const std::vector<guint16> spectra = make_spectra (samples);
     Case result;
-    result.label = text ("%u samples", samples);
+    result.label = text_of ("%u samples", samples);
     result.elements =
-        text ("openclupload ! octwindowinterp wavelength-min=%g wavelength-max=%g "
-              "background=frame ! octfft db-min=%g db-max=%g ! "
-              "video/x-raw(ANY),format=GRAY8 ! opencldownload",
+        text_of ("openclupload ! octwindowinterp wavelength-min=%g wavelength-max=%g "
+                 "background=frame ! octfft db-min=%g db-max=%g ! "
+                 "video/x-raw(ANY),format=GRAY8 ! opencldownload",
             shortest_wave, longest_wave, black, white);
-    result.caps = text (
+    result.caps = text_of (
         "video/x-raw,format=GRAY16_LE,width=%u,height=%u,framerate=25/1", samples, lines);
     result.input = bytes_of (spectra);
     result.expected =
@@ -201,13 +190,13 @@ library_cases (const char *library, std::initializer_list<guint> lengths)
     for (double difference : differences)
       spectra.push_back (float (difference / samples));
     Case result;
-    result.label = text ("%u samples", samples);
+    result.label = text_of ("%u samples", samples);
     result.elements =
-        text ("openclupload ! octfft fused=never fft-library=%s db-min=%g db-max=%g ! "
-              "video/x-raw(ANY),format=GRAY8 ! opencldownload",
+        text_of ("openclupload ! octfft fused=never fft-library=%s db-min=%g db-max=%g ! "
+                 "video/x-raw(ANY),format=GRAY8 ! opencldownload",
             library, black, white);
-    result.caps = text ("application/x-oct,domain=wavenumber,format=F32LE,samples=%u,"
-                        "lines=%u,framerate=25/1",
+    result.caps = text_of ("application/x-oct,domain=wavenumber,format=F32LE,samples=%u,"
+                           "lines=%u,framerate=25/1",
         samples, lines);
     result.input = bytes_of (spectra);
     result.expected = image_of (Values (spectra.begin (), spectra.end ()), samples);
@@ -260,8 +249,8 @@ range_cases ()
   result.elements =
       "openclupload ! octdisplay db-auto=true ! video/x-raw(ANY),format=GRAY8 ! "
       "opencldownload";
-  result.caps = text ("application/x-oct,domain=depth,format=F32LE,quantity=decibels,"
-                      "samples=%u,lines=%u,framerate=25/1",
+  result.caps = text_of ("application/x-oct,domain=depth,format=F32LE,quantity=decibels,"
+                         "samples=%u,lines=%u,framerate=25/1",
       depths, lines);
   result.input = bytes_of (levels);
   result.expected = image;
@@ -303,11 +292,11 @@ rendering_cases ()
     Case result;
     result.label = mode;
     result.elements =
-        text ("openclupload ! octrender mode=%s opacity=%g zoom=%.17g ! "
-              "video/x-raw(ANY),format=GRAY8,width=%u,height=%u ! opencldownload",
+        text_of ("openclupload ! octrender mode=%s opacity=%g zoom=%.17g ! "
+                 "video/x-raw(ANY),format=GRAY8,width=%u,height=%u ! opencldownload",
             mode, opacity, std::sqrt (3.0), side, side);
-    result.caps = text ("other/tensors,format=static,num_tensors=1,types=uint8,"
-                        "dimensions=(string)%u:%u:%u,framerate=25/1",
+    result.caps = text_of ("other/tensors,format=static,num_tensors=1,types=uint8,"
+                           "dimensions=(string)%u:%u:%u,framerate=25/1",
         side, side, side);
     result.input = volume;
     result.expected.assign (side * 20, nothing); /* a row has padding */
@@ -405,8 +394,8 @@ run_cases ()
   result.label = "hard key";
   result.elements = "openclupload ! chromakey tolerance=0.1 ! noisereduce iterations=2 ! "
                     "flowkey iterations=3 tolerance=0.05 ! opencldownload";
-  result.caps =
-      text ("video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
+  result.caps = text_of (
+      "video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
   result.input = make_screen ();
   result.expected.assign (result.input.begin (), result.input.end ());
   const std::vector<bool> keyed = keyed_pixels (result.input);
@@ -434,7 +423,7 @@ make_taps (int taps, double &sum)
     numbers += y ? ",<" : "<";
     for (int x = 0; x < taps; x++) {
       const int tap = tap_at (y, taps) * tap_at (x, taps);
-      numbers += text (x ? ",%d.0" : "%d.0", tap);
+      numbers += text_of (x ? ",%d.0" : "%d.0", tap);
       sum += tap;
     }
     numbers += ">";
@@ -482,11 +471,11 @@ image_cases (const char *method)
   result.label = method;
   const std::string numbers = make_taps (taps, sum);
   result.elements =
-      text ("openclupload ! openclconvolve method=%s kernel=%s scale=%.17g ! "
-            "opencldownload",
+      text_of ("openclupload ! openclconvolve method=%s kernel=%s scale=%.17g ! "
+               "opencldownload",
           method, numbers.c_str (), 1 / sum);
-  result.caps =
-      text ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", columns, rows);
+  result.caps = text_of (
+      "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", columns, rows);
   result.input = make_noise ();
   result.expected = convolved (result.input, taps);
   for (double &value : result.expected)
@@ -516,11 +505,11 @@ winograd_cases ()
   Case result;
   result.label = "winograd";
   result.elements =
-      text ("openclupload ! openclconvolve method=winograd flip=true kernel=%s ! "
-            "opencldownload",
+      text_of ("openclupload ! openclconvolve method=winograd flip=true kernel=%s ! "
+               "opencldownload",
           numbers.c_str ());
-  result.caps = text ("other/tensors,format=static,num_tensors=1,types=float32,"
-                      "dimensions=(string)%d:%d,framerate=25/1",
+  result.caps = text_of ("other/tensors,format=static,num_tensors=1,types=float32,"
+                         "dimensions=(string)%d:%d,framerate=25/1",
       columns, rows);
   result.input = bytes_of (std::vector<float> (image.begin (), image.end ()));
   result.expected = convolved (image, 3);
@@ -582,13 +571,13 @@ soft_cases ()
   for (const char *refine : {"false", "true"}) {
     const bool refines = g_str_equal (refine, "true");
     Case result;
-    result.label = text ("refine=%s", refine);
-    result.elements =
-        text ("openclupload ! chromakey method=chroma plate=none refine=%s similarity=%g "
-              "smoothness=%g ! opencldownload",
-            refine, similarity, smoothness);
-    result.caps =
-        text ("video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
+    result.label = text_of ("refine=%s", refine);
+    result.elements = text_of (
+        "openclupload ! chromakey method=chroma plate=none refine=%s similarity=%g "
+        "smoothness=%g ! opencldownload",
+        refine, similarity, smoothness);
+    result.caps = text_of (
+        "video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
     result.input = refines ? make_areas () : make_screen ();
     result.expected.assign (result.input.begin (), result.input.end ());
     for (int n = 0; n < columns * rows; n++)
@@ -641,7 +630,7 @@ difference_of (const Case &checked, const Bytes &output)
 {
   const gsize size = checked.expected.size () * (checked.floats ? sizeof (float) : 1);
   if (output.size () != size)
-    return text ("%zu bytes instead of %zu", output.size (), size);
+    return text_of ("%zu bytes instead of %zu", output.size (), size);
   gsize compared = 0, different = 0;
   double largest = 0;
   for (gsize n = 0; n < checked.expected.size (); n++) {
@@ -655,7 +644,7 @@ difference_of (const Case &checked, const Bytes &output)
   }
   if (different == 0)
     return "";
-  return text ("%zu of %zu values differ, by up to %.3g (allowed: %.3g)", different,
+  return text_of ("%zu of %zu values differ, by up to %.3g (allowed: %.3g)", different,
       compared, largest, checked.tolerance);
 }
 

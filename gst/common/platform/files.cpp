@@ -4,6 +4,8 @@
  */
 #include "files.hpp"
 
+#include "../text.hpp"
+
 namespace fs = std::filesystem;
 
 namespace opencl {
@@ -121,10 +123,8 @@ name_of_file (const std::string &path)
 std::string
 cache_folder (const char *name)
 {
-  gchar *folder = g_build_filename (g_get_user_cache_dir (), "gst-opencl", name, nullptr);
-  const std::string text = folder;
-  g_free (folder);
-  return text;
+  return take_text (
+      g_build_filename (g_get_user_cache_dir (), "gst-opencl", name, nullptr));
 }
 
 static std::string
@@ -170,10 +170,7 @@ write_private_file (const std::string &path, const std::string &contents)
 std::string
 checksum_of (const void *bytes, gsize size)
 {
-  gchar *text = g_compute_checksum_for_data (
-      G_CHECKSUM_SHA256, static_cast<const guchar *> (bytes), size);
-  const std::string checksum = text;
-  g_free (text);
-  return checksum;
+  return take_text (g_compute_checksum_for_data (
+      G_CHECKSUM_SHA256, static_cast<const guchar *> (bytes), size));
 }
 } // namespace opencl

@@ -233,10 +233,8 @@ find_helper_program (const char *name)
 std::string
 name_of_system ()
 {
-  gchar *name = g_get_os_info (G_OS_INFO_KEY_PRETTY_NAME);
-  const std::string copy = name ? name : "Windows";
-  g_free (name);
-  return copy;
+  const std::string name = take_text (g_get_os_info (G_OS_INFO_KEY_PRETTY_NAME));
+  return name.empty () ? "Windows" : name;
 }
 
 char **

@@ -12,7 +12,7 @@
 #endif
 #include <windows.h>
 
-#include <glib.h>
+#include "../text.hpp"
 
 #include <string>
 
@@ -31,19 +31,13 @@ wide (const std::string &text)
 inline std::string
 narrow (const std::wstring &text)
 {
-  gchar *narrow = g_utf16_to_utf8 (
-      reinterpret_cast<const gunichar2 *> (text.c_str ()), -1, nullptr, nullptr, nullptr);
-  const std::string copy = narrow ? narrow : "";
-  g_free (narrow);
-  return copy;
+  return take_text (g_utf16_to_utf8 (reinterpret_cast<const gunichar2 *> (text.c_str ()),
+      -1, nullptr, nullptr, nullptr));
 }
 
 inline std::string
 message_of (DWORD error)
 {
-  gchar *message = g_win32_error_message (gint (error));
-  const std::string copy = message;
-  g_free (message);
-  return copy;
+  return take_text (g_win32_error_message (gint (error)));
 }
 } // namespace opencl

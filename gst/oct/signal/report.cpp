@@ -6,11 +6,15 @@
 
 #include "../shared/arrayfield.hpp"
 
+#include <gst/common/text.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace oct {
+using opencl::text_of;
+
 const double least_span = 40; /* dB of the vertical axis */
 
 /* Leaves out unknown values. */
@@ -33,19 +37,6 @@ new_message (const SignalWork &work, const Measurement &of)
       of.running_time, "duration", G_TYPE_UINT64, of.duration, "domain", G_TYPE_STRING,
       work.domain.c_str (), "line", G_TYPE_INT, of.settings.line, "lines", G_TYPE_INT,
       gint (work.lines), nullptr);
-}
-
-G_GNUC_PRINTF (1, 2)
-static std::string
-text_of (const char *format, ...)
-{
-  va_list arguments;
-  va_start (arguments, format);
-  gchar *made = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
-  const std::string text = made;
-  g_free (made);
-  return text;
 }
 
 static TextLine
