@@ -189,10 +189,13 @@ append_sample (
                             + std::to_string (samples) + " depths");
   if (!gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ))
     return fail (error, "a frame cannot be mapped");
-  append_bins (reinterpret_cast<const float *> (map.data), gsize (lines), gsize (samples),
-      options.first, recording.surfaces);
+  /* A size of 0 means a failed transfer, which an element reports. */
+  const bool is_whole = map.size >= gsize (lines) * gsize (samples) * sizeof (float);
+  if (is_whole)
+    append_bins (reinterpret_cast<const float *> (map.data), gsize (lines),
+        gsize (samples), options.first, recording.surfaces);
   gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
-  return true;
+  return is_whole || fail (error, "a frame has no contents");
 }
 
 /* Moves the error of an element to `error`, if there is one. */

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/core/devicechoice.hpp>
 #include <gst/opencl/device/selfcheck.hpp>
 
@@ -92,13 +93,17 @@ print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &devi
   std::cout << device.index << "  " << device.name << (is_selected ? "  (selected)" : "")
             << "\n";
   line ("kind") << kind_of (device) << ", "
-                << handle.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS> () << " compute units\n";
+                << opencl::device_info<cl_uint> (handle, CL_DEVICE_MAX_COMPUTE_UNITS)
+                << " compute units\n";
   line ("version") << handle.getInfo<CL_DEVICE_VERSION> ().c_str () << ", driver "
                    << handle.getInfo<CL_DRIVER_VERSION> ().c_str () << "\n";
   line ("memory") << bytes_of (device.memory) << ", largest buffer "
-                  << bytes_of (handle.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE> ())
+                  << bytes_of (opencl::device_info<cl_ulong> (
+                         handle, CL_DEVICE_MAX_MEM_ALLOC_SIZE))
                   << ", local memory "
-                  << bytes_of (handle.getInfo<CL_DEVICE_LOCAL_MEM_SIZE> ()) << "\n";
+                  << bytes_of (
+                         opencl::device_info<cl_ulong> (handle, CL_DEVICE_LOCAL_MEM_SIZE))
+                  << "\n";
   line ("features") << features_of (handle) << "\n";
   if (device.fault.empty () && device.has_compiler)
     return print_verdicts (handle, checks);

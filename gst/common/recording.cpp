@@ -195,6 +195,14 @@ Recording::write_frame (const guint8 *data, gsize size, GError **error)
   return !each || file.finish (error);
 }
 
+/* A memory whose transfer failed may map with a size of 0, after its owner has posted the
+ * error. Then this returns false without another. */
+static bool
+has_contents (const GstMapInfo &map)
+{
+  return map.size > 0;
+}
+
 bool
 Recording::write_video (GstBuffer *buffer, GError **error)
 {
@@ -218,7 +226,8 @@ Recording::write_video (GstBuffer *buffer, GError **error)
       std::copy_n (data + y * stride, line, rows.data () + y * line);
     data = rows.data ();
   }
-  const bool written = write_frame (data, line * lines, error);
+  const bool written =
+      has_contents (frame.map[0]) && write_frame (data, line * lines, error);
   gst_video_frame_unmap (&frame);
   return written;
 }
@@ -234,7 +243,7 @@ Recording::write_array (GstBuffer *buffer, GError **error)
         "Cannot map an array of %" G_GSIZE_FORMAT " bytes", gst_buffer_get_size (buffer));
     return false;
   }
-  const bool written = write_frame (map.data, bytes, error);
+  const bool written = has_contents (map) && write_frame (map.data, bytes, error);
   gst_buffer_unmap (buffer, &map);
   return written;
 }
@@ -259,7 +268,8 @@ Recording::fail (GError *error, const Place &place)
 {
   failed = true;
   file.abandon ();
-  post_element_error (sink, error->domain, error->code, error, place);
+  if (error)
+    post_element_error (sink, error->domain, error->code, error, place);
   return GST_FLOW_ERROR;
 }
 

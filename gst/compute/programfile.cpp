@@ -50,21 +50,12 @@ in_host_order (std::string words)
 }
 
 std::string
-platform_text (GstOpenCLContext *context, cl_platform_info what)
-{
-  const cl::Platform platform (
-      opencl::device_info<cl_platform_id> (context, CL_DEVICE_PLATFORM), true);
-  std::string text;
-  platform.getInfo (what, &text);
-  return text.c_str ();
-}
-
-std::string
 driver_of (GstOpenCLContext *context)
 {
+  const cl::Device device (gst_opencl_context_get_device (context), true);
   return std::string (gst_opencl_context_get_device_name (context)) + " ("
-         + platform_text (context, CL_PLATFORM_NAME) + ", "
-         + platform_text (context, CL_PLATFORM_VERSION) + ")";
+         + opencl::platform_text (device, CL_PLATFORM_NAME) + ", "
+         + opencl::platform_text (device, CL_PLATFORM_VERSION) + ")";
 }
 
 /* Returns the function of cl_khr_il_program, or else of OpenCL 2.1, or NULL. */
@@ -76,9 +67,7 @@ find_create_with_il (GstOpenCLContext *context)
   device.getInfo (CL_DEVICE_IL_VERSION_KHR, &versions);
   if (versions.find ("SPIR-V") == std::string::npos)
     return nullptr;
-  const auto platform = opencl::device_info<cl_platform_id> (context, CL_DEVICE_PLATFORM);
-  void *call =
-      clGetExtensionFunctionAddressForPlatform (platform, "clCreateProgramWithILKHR");
+  void *call = opencl::find_platform_function (device, "clCreateProgramWithILKHR");
   if (!call)
     call = opencl::find_loaded_function ("clCreateProgramWithIL");
   return reinterpret_cast<clCreateProgramWithILKHR_fn> (call);

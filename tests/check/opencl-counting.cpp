@@ -183,6 +183,8 @@ clGetDeviceInfo (
   if (found == overrides.end ())
     return REAL (clGetDeviceInfo) (device, name, room, value, size);
   const std::vector<char> &bytes = found->second;
+  if (bytes.empty ())
+    return CL_OUT_OF_HOST_MEMORY;
   if (value && room < bytes.size ())
     return CL_INVALID_VALUE;
   if (value)

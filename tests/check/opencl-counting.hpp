@@ -56,7 +56,8 @@ void fail_buffers_after (int n);
 /* Fills new buffers without contents with `byte`; -1 ends that. */
 void fill_new_buffers (int byte);
 
-/* Makes every device report `value` for `name`, until the true values are restored. */
+/* Makes every device report `value` for `name`, or fail to if `size` is 0, until the true
+ * values are restored. */
 void override_device_info (cl_device_info name, const void *value, size_t size);
 void restore_device_info ();
 

@@ -41,7 +41,8 @@ TISSUE = "octtestsrc num-buffers=5 ! video/x-raw(memory:OpenCLMemory),width=512,
 CHAIN = "octwindowinterp wavelength-min=1187 wavelength-max=1433"
 PICTURE = "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=RGBA,width=96,height=64"
 CAMERA = PICTURE.replace("RGBA", "NV12") + " ! openclupload"
-SCREEN = "solid-color foreground-color=0xff209038"
+# Moves, as videotestsrc copies a picture that stays the same, and crashes where it cannot map.
+SCREEN = "ball background-color=0xff209038"
 MATTE = "videotestsrc num-buffers=5 ! video/x-raw,format=GRAY8,width=48,height=40"
 KEYS = "chromakey ! noisereduce ! flowkey"
 ON_DEVICE = "(memory:OpenCLMemory)"

@@ -17,13 +17,39 @@ read_device_info (GstOpenCLContext *context, cl_device_info name, gsize size, vo
   return gst_opencl_check (code, "clGetDeviceInfo", nullptr);
 }
 
+/* NULL if the driver does not tell it */
+static cl_platform_id
+platform_of (const cl::Device &device)
+{
+  cl_platform_id platform = nullptr;
+  const cl_int code = clGetDeviceInfo (
+      device (), CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+  return gst_opencl_check (code, "clGetDeviceInfo", nullptr) ? platform : nullptr;
+}
+
+std::string
+platform_text (const cl::Device &device, cl_platform_info name)
+{
+  const cl::Platform platform (platform_of (device), true);
+  std::string text;
+  if (platform ())
+    platform.getInfo (name, &text);
+  return text.c_str ();
+}
+
+void *
+find_platform_function (const cl::Device &device, const char *name)
+{
+  const cl_platform_id platform = platform_of (device);
+  return platform ? clGetExtensionFunctionAddressForPlatform (platform, name) : nullptr;
+}
+
 std::string
 identity_of (const cl::Device &device)
 {
-  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
   std::string identity;
-  for (const std::string &text : {platform.getInfo<CL_PLATFORM_NAME> (),
-           platform.getInfo<CL_PLATFORM_VERSION> (), device.getInfo<CL_DEVICE_NAME> (),
+  for (const std::string &text : {platform_text (device, CL_PLATFORM_NAME),
+           platform_text (device, CL_PLATFORM_VERSION), device.getInfo<CL_DEVICE_NAME> (),
            device.getInfo<CL_DEVICE_VERSION> (), device.getInfo<CL_DRIVER_VERSION> ()})
     identity += text + '\n';
   return identity;

@@ -24,6 +24,16 @@ device_info (GstOpenCLContext *context, cl_device_info name)
   return read_device_info (context, name, sizeof value, &value) ? value : T{};
 }
 
+/* The same without a context. getInfo<>() of opencl.hpp returns an uninitialized number if
+ * the query fails. */
+template <typename T>
+T
+device_info (const cl::Device &device, cl_device_info name)
+{
+  T value{};
+  return device.getInfo (name, &value) == CL_SUCCESS ? value : T{};
+}
+
 /* Returns the number of compute units, or 1 if the device does not report it. */
 inline cl_uint
 compute_units (GstOpenCLContext *context)
@@ -71,6 +81,13 @@ is_cpu (GstOpenCLContext *context)
 {
   return device_info<cl_device_type> (context, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
 }
+
+/* Returns a text of the device's platform, or "" if the driver does not tell it. The loader
+ * crashes at a query of no platform. */
+std::string platform_text (const cl::Device &device, cl_platform_info name);
+
+/* Returns a function of an extension of the device's platform, or NULL. */
+void *find_platform_function (const cl::Device &device, const char *name);
 
 /* Returns the names and versions of platform, device and driver, as lines of text. */
 std::string identity_of (const cl::Device &device);

@@ -4,6 +4,7 @@
  */
 #include "devicechoice.hpp"
 
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
@@ -40,7 +41,7 @@ fault_of (const cl::Device &device)
   unsigned major = 0, minor = 0;
   std::string version = device.getInfo<CL_DEVICE_VERSION> ().c_str ();
 
-  if (!device.getInfo<CL_DEVICE_AVAILABLE> ())
+  if (!device_info<cl_bool> (device, CL_DEVICE_AVAILABLE))
     return "is not available";
   if (sscanf (version.c_str (), "OpenCL %u.%u", &major, &minor) != 2
       || major * 100 + minor < 102)
@@ -178,11 +179,12 @@ describe_device (const cl::Device &device, const std::string &index)
 
   description.index = index;
   description.name = name;
-  description.type = device.getInfo<CL_DEVICE_TYPE> ();
-  description.shares_host_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ();
-  description.memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE> ();
+  description.type = device_info<cl_device_type> (device, CL_DEVICE_TYPE);
+  description.shares_host_memory =
+      device_info<cl_bool> (device, CL_DEVICE_HOST_UNIFIED_MEMORY);
+  description.memory = device_info<cl_ulong> (device, CL_DEVICE_GLOBAL_MEM_SIZE);
   description.fault = fault_of (device);
-  description.has_compiler = device.getInfo<CL_DEVICE_COMPILER_AVAILABLE> ();
+  description.has_compiler = device_info<cl_bool> (device, CL_DEVICE_COMPILER_AVAILABLE);
   g_free (name);
   return description;
 }

@@ -23,6 +23,7 @@
 #include "staging.hpp"
 
 #include <gst/common/debugswitch.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/profile.hpp>
@@ -96,24 +97,33 @@ gst_opencl_context_init (GstOpenCLContext *self)
   self->state = new ContextState;
 }
 
-/* Pinned memory is unmapped without waiting. If the process ended during that, Intel's
- * driver would abort. */
+/* The last memory is unmapped without waiting, on the queue that mapped it, and pinned memory
+ * on its own. If the process ended during that, Intel's driver would abort. */
 static void
-finish_unmapping (ContextState &state)
+finish (ContextState &state, const std::vector<cl_command_queue> &queues)
 {
-  if (state.pinning_queue () && !state.lost && !state.given_up)
-    opencl::finish_with_timeout (state.pinning_queue ());
+  for (cl_command_queue queue : queues) {
+    if (queue && !state.lost && !state.given_up)
+      opencl::finish_with_timeout (queue);
+  }
 }
 
 static void
 gst_opencl_context_finalize (GObject *object)
 {
   GstOpenCLContext *self = GST_OPENCL_CONTEXT (object);
+  ContextState &state = *self->state;
+  std::vector<cl_command_queue> queues;
 
-  self->state->reapers.clear ();
-  self->state->thread_queues.reset ();
-  self->state->application_queues.reset ();
-  finish_unmapping (*self->state);
+  state.reapers.clear ();
+  if (state.thread_queues)
+    state.thread_queues->append_created (queues);
+  if (state.application_queues)
+    state.application_queues->append_created (queues);
+  finish (state, queues);
+  state.thread_queues.reset ();
+  state.application_queues.reset ();
+  finish (state, {state.pinning_queue ()});
   delete self->state;
   G_OBJECT_CLASS (gst_opencl_context_parent_class)->finalize (object);
 }
@@ -253,8 +263,9 @@ maps_in_place (const cl::Context &context, const cl::CommandQueue &queue)
 void
 choose_host_memory_access (ContextState &state)
 {
-  const bool can_share = state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ()
-                         && maps_in_place (state.handle, state.pinning_queue);
+  const bool can_share =
+      opencl::device_info<cl_bool> (state.device, CL_DEVICE_HOST_UNIFIED_MEMORY)
+      && maps_in_place (state.handle, state.pinning_queue);
   state.shares_host_memory = opencl::debug_switch ("share-memory").value_or (can_share);
   state.stages_uploads =
       opencl::debug_switch ("stage-uploads").value_or (!state.shares_host_memory);

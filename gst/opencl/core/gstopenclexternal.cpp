@@ -77,10 +77,9 @@ private:
 bool
 ExternalCalls::find (GstOpenCLContext *context, ExternalCalls &calls, GError **error)
 {
-  const auto platform = device_info<cl_platform_id> (context, CL_DEVICE_PLATFORM);
-  const auto of_driver = [platform] (const char *name) {
-    return reinterpret_cast<EnqueueExternal> (
-        clGetExtensionFunctionAddressForPlatform (platform, name));
+  const cl::Device device (gst_opencl_context_get_device (context), true);
+  const auto of_driver = [&device] (const char *name) {
+    return reinterpret_cast<EnqueueExternal> (find_platform_function (device, name));
   };
 
   calls.create_buffer = reinterpret_cast<CreateBuffer> (

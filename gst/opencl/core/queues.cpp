@@ -64,6 +64,15 @@ ThreadQueues::contains (cl_command_queue queue) const
 }
 
 void
+ThreadQueues::append_created (std::vector<cl_command_queue> &queues) const
+{
+  for (const cl_command_queue handle : handles) {
+    if (handle)
+      queues.push_back (handle);
+  }
+}
+
+void
 ThreadQueues::set_staging_ring (std::unique_ptr<StagingRing> a_ring)
 {
   ring = std::move (a_ring);
@@ -159,6 +168,14 @@ ThreadQueuePool::assign ()
     return *least;
   all.push_back (make (context));
   return all.back ();
+}
+
+void
+ThreadQueuePool::append_created (std::vector<cl_command_queue> &queues)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  for (const auto &of_thread : all)
+    of_thread->append_created (queues);
 }
 
 gsize

@@ -35,6 +35,7 @@ public:
   cl_command_queue get (GstOpenCLQueue which);
   bool has_created (GstOpenCLQueue which) const { return handles[which] != nullptr; }
   bool contains (cl_command_queue queue) const;
+  void append_created (std::vector<cl_command_queue> &queues) const;
 
   /* The ring is destroyed before the queues, and waits for its transfers. */
   void set_staging_ring (std::unique_ptr<StagingRing> ring);
@@ -71,6 +72,7 @@ public:
 
   ThreadQueues &of_this_thread ();
   gsize size ();
+  void append_created (std::vector<cl_command_queue> &queues);
 
 private:
   std::shared_ptr<ThreadQueues> assign ();

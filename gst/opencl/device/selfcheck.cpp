@@ -4,6 +4,7 @@
  */
 #include "selfcheck.hpp"
 
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/core/hooks.hpp>
 #include <gst/opencl/gstopenclcontext.h>
@@ -33,9 +34,8 @@ std::string
 fault_text (GstOpenCLContext *context, const char *engine, const Verdict &verdict)
 {
   const cl::Device device (gst_opencl_context_get_device (context), true);
-  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
   return "engine \"" + std::string (engine) + "\" fails on "
-         + platform.getInfo<CL_PLATFORM_NAME> () + ", driver "
+         + platform_text (device, CL_PLATFORM_NAME) + ", driver "
          + device.getInfo<CL_DRIVER_VERSION> () + ", "
          + gst_opencl_context_get_device_name (context) + ": " + verdict.difference;
 }

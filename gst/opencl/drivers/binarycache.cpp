@@ -150,9 +150,7 @@ files_in (const std::string &folder)
 }
 BinaryCache::BinaryCache (const cl::Device &device) : device (device)
 {
-  /* a handle or a cl::Platform, depending on the version of opencl.hpp */
-  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
-  folder = folder_for (platform.getInfo<CL_PLATFORM_NAME> ());
+  folder = folder_for (platform_text (device, CL_PLATFORM_NAME));
   if (!is_private_folder (folder))
     folder.clear ();
   if (!folder.empty ())

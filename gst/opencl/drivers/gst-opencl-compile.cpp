@@ -71,7 +71,9 @@ launch (const cl::Context &context, const cl::Device &device, cl::Kernel &kernel
       const_cast<char *> (zeros.data ()), &code);
   if (code != CL_SUCCESS)
     return false;
-  const cl_uint arguments = kernel.getInfo<CL_KERNEL_NUM_ARGS> ();
+  cl_uint arguments = 0;
+  if (kernel.getInfo (CL_KERNEL_NUM_ARGS, &arguments) != CL_SUCCESS)
+    return false;
   for (cl_uint index = 0; index < arguments; index++) {
     if (!set_argument (kernel, index, memory))
       return false;

@@ -347,6 +347,18 @@ TEST (test_context_that_cannot_be_made_names_the_call)
   Owned<GstOpenCLContext> context = new_context ();
 }
 
+/* The loader would crash at a platform that was not told. */
+TEST (test_context_is_made_where_the_driver_does_not_tell_the_platform)
+{
+  for (cl_device_info name : {CL_DEVICE_PLATFORM, CL_DEVICE_HOST_UNIFIED_MEMORY})
+    counting::override_device_info (name, nullptr, 0);
+  {
+    Owned<GstOpenCLContext> context = new_context ();
+    clReleaseKernel (make_kernel (context, change_source, "add"));
+  }
+  counting::restore_device_info ();
+}
+
 /* --- sharing --- */
 
 TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
@@ -621,13 +633,25 @@ TEST (test_program_that_does_not_build_gives_the_log)
   clReleaseKernel (make_kernel (context, change_source, "add"));
 }
 
+static cl_command_queue
+compute_queue_of (GstOpenCLContext *context)
+{
+  return gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+}
+
+static const struct {
+  const char *label;
+  cl_command_queue (*of) (GstOpenCLContext *context);
+} mapping_queues[] = {
+    {"pinned", gst_opencl_context_get_pinning_queue}, {"compute", compute_queue_of}};
+
 /* Driver threads that unmap memory while the process exits use freed data: Intel's
  * abort. */
-TEST (test_context_ends_after_its_pinned_memory_is_unmapped)
+TEST_ROWS (test_context_ends_after_its_memory_is_unmapped, mapping_queues)
 {
   Owned<GstOpenCLContext> context = new_context ();
   Gate gate (context);
-  gate.put_into (gst_opencl_context_get_pinning_queue (context));
+  gate.put_into (row.of (context));
   std::atomic<bool> ended{false};
   std::thread last_user ([&] {
     context = nullptr;

@@ -8,6 +8,7 @@
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include "../opencl-counting.hpp"
+#include "../folder.hpp"
 #include "../slowness.hpp"
 #include "../harness.hpp"
 
@@ -259,6 +260,39 @@ TEST_ROWS (test_out_of_memory_error_and_next_pipeline_works, pipelines)
 }
 
 /* The driver refuses what exceeds the device's memory; PoCL's size is configurable. */
+static GstPadProbeReturn
+lose_events (GstPad *, GstPadProbeInfo *, gpointer)
+{
+  for (counting::Call call : {counting::GET_EVENT_INFO, counting::WAIT_FOR_EVENTS})
+    counting::fail_always (call, CL_OUT_OF_RESOURCES);
+  return GST_PAD_PROBE_OK;
+}
+
+static const struct {
+  const char *label, *caps;
+} written[] = {{"arrays", "application/x-oct(ANY),format=F32LE"},
+    {"pictures", "video/x-raw(ANY),format=GRAY8"}};
+
+/* What could not be read is not written as zeros. */
+TEST_ROWS (test_a_file_gets_no_frame_whose_transfer_fails, written)
+{
+  Folder folder;
+  GstElement *pipeline =
+      launch (std::string ("octtestsrc num-buffers=3 ! "
+                           "video/x-raw(memory:OpenCLMemory),width=512,height=16 ! "
+                           "octwindowinterp ! octfft scale=log ! ")
+              + row.caps + " ! opencldownload ! octfilesink name=out location="
+              + folder.file ("all.nrrd"));
+  Owned<GstElement> out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  Owned<GstPad> pad = gst_element_get_static_pad (out, "sink");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, lose_events, nullptr, nullptr);
+  const Outcome outcome = play (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  fail_unless (errors_of_elements (outcome) >= 1);
+  fail_unless (folder.names ().empty ());
+}
+
 TEST (test_a_frame_too_large_for_the_device_is_one_error)
 {
   g_setenv ("POCL_MEMORY_LIMIT", "1", TRUE); /* GiB, of which a quarter for a buffer */

@@ -68,7 +68,9 @@ const Case pipelines[] = {
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp ! octfft ! application/x-oct(ANY) ! octsignal interval=0 ! "
         "video/x-raw(ANY),width=96,height=64 ! opencldownload",
-        0},
+        /* Two buffers for each measurement on its way to the host, of which there are up
+         * to four at a time */
+        2},
     {"flat depths and their attenuation",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp ! octfft ! octflatten coefficients=<0,0,0,5> ! octattenuation "
