@@ -9,6 +9,7 @@
  */
 #include "colorconversion.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace opencl {
@@ -150,6 +151,25 @@ color_matrix_between (const GstVideoInfo &input, const GstVideoInfo &output)
       color_matrix_from_rgb (output), multiply (to_rgb (input), normalising (input)));
 }
 
+/* Returns true if samples only move by the difference in bits, as they do between limited
+ * ranges of the same matrix. */
+static bool
+is_shift (const ColorConversion &conversion, const GstVideoInfo &input,
+    const GstVideoInfo &output)
+{
+  const int bits = int (GST_VIDEO_INFO_COMP_DEPTH (&output, 0))
+                   - int (GST_VIDEO_INFO_COMP_DEPTH (&input, 0));
+  for (int row = 0; row < 3; row++) {
+    double scale[4] = {};
+    scale[row] = std::ldexp (1.0, bits);
+    const FixedPointRow wanted = in_fixed_point (scale, input, output);
+    if (!std::equal (std::begin (wanted.values), std::end (wanted.values),
+            conversion.rows[row].values))
+      return false;
+  }
+  return bits != 0;
+}
+
 ColorConversion
 choose_color_conversion (const GstVideoInfo &input, const GstVideoInfo &output)
 {
@@ -158,6 +178,8 @@ choose_color_conversion (const GstVideoInfo &input, const GstVideoInfo &output)
   ColorConversion conversion = {copies ? "COLORS_COPY" : "COLORS_MATRIX", {}};
   for (int row = 0; row < 3; row++)
     conversion.rows[row] = in_fixed_point (matrix.m[row], input, output);
+  if (!copies && is_shift (conversion, input, output))
+    conversion.arithmetic = "COLORS_SHIFT";
   return conversion;
 }
 

@@ -126,51 +126,6 @@ transposed_caps (GstCaps *caps)
   return result;
 }
 
-static const gdouble lobes = 3;
-
-static gdouble
-sinc (gdouble x)
-{
-  return x == 0 ? 1 : std::sin (G_PI * x) / (G_PI * x);
-}
-
-static gdouble
-widening (gint in_size, gint out_size)
-{
-  return std::max (1.0, gdouble (in_size) / out_size);
-}
-
-gint
-lanczos_taps (gint in_size, gint out_size)
-{
-  return int (std::ceil (2 * lobes * widening (in_size, out_size)));
-}
-
-std::vector<cl_float>
-lanczos_table (gint in_size, gint out_size, gint fields)
-{
-  const gint taps = lanczos_taps (in_size, out_size);
-  const gdouble wide = widening (in_size, out_size);
-  std::vector<cl_float> table;
-
-  for (gint at = 0; at < out_size; at++) {
-    const gint field = std::min (at % fields, in_size - 1);
-    const gdouble middle = ((at + 0.5) * in_size / out_size - 0.5 - field) / fields;
-    const gdouble first = std::floor (middle - lobes * wide) + 1;
-    std::vector<gdouble> weights;
-    gdouble sum = 0;
-    for (gint n = 0; n < taps; n++) {
-      const gdouble off = (first + n - middle) / wide;
-      weights.push_back (std::fabs (off) < lobes ? sinc (off) * sinc (off / lobes) : 0);
-      sum += weights.back ();
-    }
-    table.push_back (cl_float (first));
-    for (gdouble weight : weights)
-      table.push_back (cl_float (weight / sum));
-  }
-  return table;
-}
-
 /* --- the image-orientation tags of a stream --- */
 
 namespace {

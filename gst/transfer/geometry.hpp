@@ -55,12 +55,6 @@ GstVideoRectangle to_output (const GstVideoInfo &input, const TargetRectangle &t
 /* Returns caps with width and height swapped. (transfer full) */
 GstCaps *transposed_caps (GstCaps *caps);
 
-/* Returns Lanczos weights with three lobes, widened when the size decreases. Each of
- * `out_size` positions has the index of its first input sample and lanczos_taps ()
- * weights. `fields`: number of interleaved fields. */
-std::vector<cl_float> lanczos_table (gint in_size, gint out_size, gint fields);
-gint lanczos_taps (gint in_size, gint out_size);
-
 /* --- the image-orientation tags of a stream --- */
 
 struct EventUnref {

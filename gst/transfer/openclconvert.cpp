@@ -56,6 +56,7 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 #include "geometry.hpp"
+#include "scaling.hpp"
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
@@ -76,18 +77,12 @@
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_convert_debug);
 #define GST_CAT_DEFAULT gst_opencl_convert_debug
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/convert.cl"
+#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/"
 
 using transfer::Colormap;
+using transfer::ScaleMethod;
 
 namespace {
-enum class ScaleMethod {
-  nearest,
-  bilinear,
-  area,
-  lanczos,
-};
-
 enum class ChromaResampler {
   nearest,
   linear,
@@ -117,6 +112,18 @@ struct ConvertSettings {
   }
 };
 
+/* How a frame is computed: a work-item for each block of pixels, or on a CPU for each row
+ * of blocks, or for a band of scaled rows */
+enum class Form { blocks, rows, bands };
+
+/* Tables and working memory of Form::bands */
+struct Bands {
+  gsize number = 0;
+  cl_int blocks = 0; /* rows of blocks in each */
+  cl_ulong bytes = 0;
+  opencl::WorkBuffer memory;
+};
+
 /* State of the streaming thread for one pair of caps and one set of settings */
 struct ConvertWork {
   ConvertSettings settings;
@@ -125,10 +132,11 @@ struct ConvertWork {
   cl_int4 border; /* samples of the border */
   opencl::ColorConversion colors;
   opencl::FrameKernel kernels[2]; /* progressive, two fields */
-  bool wide = false;              /* the first is convert_cpu */
+  Form form = Form::blocks;       /* of the first */
   cl::Buffer color_table;         /* for colormap */
-  cl::Buffer across, down;        /* scale-method=lanczos: weights, and their number */
+  cl::Buffer across, down; /* scale-method=lanczos or bands: weights, their number */
   cl_int2 taps = {{0, 0}};
+  Bands bands;
 };
 } // namespace
 
@@ -378,23 +386,38 @@ build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoIn
   return options;
 }
 
-/* Returns true if convert_cpu is used, which converts sixteen pixels at a time. */
-static bool
-is_wide (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
+/* Working memory grows with the reduction. */
+static const gint most_reduction = 10;
+
+/* CPUs compute sixteen pixels at a time where they can. */
+static Form
+form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
     const GstVideoInfo &out, bool mapped)
 {
-  return opencl::is_cpu (context) && !mapped && is_plain (work, out)
-         && !is_scaled (work, in) && GST_VIDEO_INFO_COMP_DEPTH (&in, 0) == 8
-         && GST_VIDEO_INFO_COMP_DEPTH (&out, 0) == 8;
+  const bool is_deep =
+      GST_VIDEO_INFO_COMP_DEPTH (&in, 0) > 8 || GST_VIDEO_INFO_COMP_DEPTH (&out, 0) > 8;
+  const bool has_matrix = strcmp (work.colors.arithmetic, "COLORS_MATRIX") == 0;
+  if (!opencl::is_cpu (context) || mapped || !is_plain (work, out)
+      || dithers (work.settings, in, out) || opencl::is_v210 (in) || opencl::is_v210 (out)
+      || (is_deep && has_matrix && !opencl::has_double (context)))
+    return Form::blocks;
+  if (!is_scaled (work, in))
+    return Form::rows;
+  const bool is_small =
+      in.width > most_reduction * out.width || in.height > most_reduction * out.height;
+  return is_small || GST_VIDEO_INFO_IS_INTERLACED (&in) ? Form::blocks : Form::bands;
 }
 
 static std::string
-wide_options (const GstVideoInfo &in, const GstVideoInfo &out)
+wide_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out)
 {
   const GstOpenCLFrame anywhere = {};
-  std::string options = " -DWIDE=1";
+  std::string options;
+  opencl::define (options, "WIDE", "", "1");
   opencl::define_steps (options, "IN", opencl::layout_of (in, anywhere));
   opencl::define_steps (options, "OUT", opencl::layout_of_output (out, anywhere));
+  opencl::define (options, "TAPS", "_X", std::to_string (work.taps.s[0]));
+  opencl::define (options, "TAPS", "_Y", std::to_string (work.taps.s[1]));
   return options;
 }
 
@@ -429,36 +452,79 @@ border_of (const GstVideoInfo &output)
 }
 
 static bool
-make_taps (
+make_lanczos_tables (
     GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in, GError **error)
 {
-  if (work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in))
-    return true;
   cl_int2 size = size_before_rotation (work);
   gint fields = GST_VIDEO_INFO_IS_INTERLACED (&in) && !work.orientation.turns () ? 2 : 1;
-  auto make = [&] (gint from, gint to, gint n_fields) {
-    std::vector<cl_float> table = transfer::lanczos_table (from, to, n_fields);
-    return opencl::make_table (
-        context, table.data (), table.size () * sizeof (cl_float), error);
-  };
   work.taps = {{transfer::lanczos_taps (in.width, size.s[0]),
       transfer::lanczos_taps (in.height, size.s[1])}};
-  work.across = make (in.width, size.s[0], 1);
-  work.down = make (in.height, size.s[1], fields);
-  return work.across () && work.down ();
+  return opencl::make_table (context, transfer::lanczos_table (in.width, size.s[0], 1),
+             work.across, error)
+         && opencl::make_table (context,
+             transfer::lanczos_table (in.height, size.s[1], fields), work.down, error);
+}
+
+static bool
+make_band_tables (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
+    const GstVideoInfo &out, GError **error)
+{
+  const ScaleMethod method = work.settings.scale_method;
+  const transfer::ScaleTable across = transfer::scale_table (method, in.width, out.width);
+  const transfer::ScaleTable down = transfer::scale_table (method, in.height, out.height);
+  work.taps = {{across.taps, down.taps}};
+  return opencl::make_table (context, across.values, work.across, error)
+         && opencl::make_table (context, down.values, work.down, error);
+}
+
+/* Divides the rows among the processors, and makes memory as scale_cpu.cl lays it out. */
+static bool
+make_bands (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
+    const GstVideoInfo &out, GError **error)
+{
+  const gsize components = 4, vector = 16;
+  const gsize rows = gsize (1) << out.finfo->h_sub[2];
+  const gsize blocks = (gsize (out.height) + rows - 1) / rows;
+  const gsize wanted = std::min (blocks, 2 * gsize (opencl::compute_units (context)));
+  const auto row = [] (gint width) {
+    return components * (gsize (width) + vector - 1) / vector * vector;
+  };
+  Bands &bands = work.bands;
+
+  bands.blocks = cl_int ((blocks + wanted - 1) / wanted);
+  bands.number = (blocks + gsize (bands.blocks) - 1) / gsize (bands.blocks);
+  bands.bytes = (row (in.width) + rows * row (out.width)) * sizeof (cl_float)
+                + gsize (work.taps.s[1]) * row (in.width) * sizeof (cl_ushort);
+  bands.bytes = (bands.bytes + 63) / 64 * 64;
+  return bands.memory.resize (context, bands.number * bands.bytes, error);
+}
+
+/* Fields are scaled by blocks. */
+static bool
+make_taps (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
+    const GstVideoInfo &out, GError **error)
+{
+  if (work.form == Form::bands)
+    return make_band_tables (context, work, in, out, error)
+           && make_bands (context, work, in, out, error);
+  return work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in)
+         || make_lanczos_tables (context, work, in, error);
 }
 
 static void
 prepare_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out, bool mapped)
+    const GstVideoInfo &out)
 {
-  work.wide = is_wide (context, work, in, out, mapped);
-  for (bool fields : {false, true})
-    work.kernels[fields].prepare (context, KERNELS,
-        work.wide && !fields ? "convert_cpu" : "convert",
-        build_options (work, in, out, fields)
-            + (work.wide && !fields ? wide_options (in, out) : ""),
-        {4, 1});
+  const bool scales = work.form == Form::bands;
+  const std::string wide = work.form == Form::blocks ? "" : wide_options (work, in, out);
+  work.kernels[0].prepare (context,
+      scales ? KERNELS "scale_cpu.cl" : KERNELS "convert.cl",
+      scales                    ? "scale_cpu"
+      : work.form == Form::rows ? "convert_cpu"
+                                : "convert",
+      build_options (work, in, out, false) + wide, {4, 1});
+  work.kernels[1].prepare (context, KERNELS "convert.cl", "convert",
+      build_options (work, in, out, true), {4, 1});
 }
 
 /* Rotated frames are not processed by field. */
@@ -487,9 +553,11 @@ make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **err
                  : outputs_alpha (settings, in, out)
                      ? opencl::ColorConversion{"COLORS_COPY", {}}
                      : opencl::choose_color_conversion (in, out);
-  prepare_kernels (context, *work, in, out, mapped);
-  if (!work->kernels[has_fields (*work, in)].variant ({}, error)
-      || !make_taps (context, *work, in, error))
+  work->form = form_of (context, *work, in, out, mapped);
+  if (!make_taps (context, *work, in, out, error))
+    return FALSE;
+  prepare_kernels (context, *work, in, out);
+  if (!work->kernels[has_fields (*work, in)].variant ({}, error))
     return FALSE;
   if (mapped
       && !make_color_table (context, settings.colormap, out, work->color_table, error))
@@ -612,52 +680,99 @@ gst_opencl_convert_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   sync_sent_tags (self, self->settings->current ());
 }
 
+/* Layouts of both frames. To output alpha, it is read as the first component. */
+struct Layouts {
+  opencl::VideoLayout in, out;
+};
+
+static Layouts
+layouts_of (GstOpenCLFilter *filter, const ConvertWork &work, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output)
+{
+  const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  Layouts layouts = {
+      opencl::layout_of (in, *input), opencl::layout_of_output (out, *output)};
+
+  if (outputs_alpha (work.settings, in, out)) {
+    layouts.in.start.s[0] = layouts.in.start.s[3];
+    layouts.in.stride.s[0] = layouts.in.stride.s[3];
+  }
+  return layouts;
+}
+
+static bool
+enqueue_bands (const ConvertWork &work, opencl::Kernel &kernel, cl_command_queue queue,
+    cl_mem from, cl_mem to, const Layouts &layouts, GError **error)
+{
+  const auto &[in, out] = layouts;
+  const opencl::FixedPointRow *rows = work.colors.rows;
+  const Bands &bands = work.bands;
+  return kernel.set_all (error, from, in.size, in.start, in.stride, in.step, to, out.size,
+             out.start, out.stride, out.step, rows[0], rows[1], rows[2], work.across (),
+             work.down (), bands.memory (), bands.blocks, bands.bytes)
+         && kernel.enqueue_groups (queue, {bands.number, 1, 1}, error);
+}
+
+static bool
+enqueue_blocks (const ConvertWork &work, opencl::Kernel &kernel, cl_command_queue queue,
+    cl_mem from, cl_mem to, const Layouts &layouts, GError **error)
+{
+  const auto &[in, out] = layouts;
+  const opencl::FixedPointRow *rows = work.colors.rows;
+  const cl_mem colors = work.color_table () ? work.color_table () : from; /* a dummy */
+  const cl_mem across = work.across () ? work.across () : from;
+  const cl_mem down = work.down () ? work.down () : from;
+  const transfer::TargetRectangle &at = work.target;
+  const cl_int4 target = {{at.left, at.top, at.width, at.height}};
+  const cl_int4 orientation = {{work.orientation.transposed, work.orientation.mirrored_x,
+      work.orientation.mirrored_y, 0}};
+  return kernel.set_all (error, from, in.size, in.start, in.stride, in.step, to, out.size,
+      out.start, out.stride, out.step, rows[0], rows[1], rows[2], colors, target,
+      orientation, work.border, across, down, work.taps);
+}
+
+static bool
+enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  const bool fields =
+      opencl::has_two_fields (in, input->buffer) && !work.orientation.turns ();
+  const Form form = fields ? Form::blocks : work.form;
+  const Layouts layouts = layouts_of (filter, work, input, output);
+  /* Alignment only matters for pixels of four bytes. */
+  opencl::Kernel *kernel = work.kernels[fields].variant (
+      {opencl::has_pixels_of_four_bytes (in) ? input : nullptr,
+          opencl::has_pixels_of_four_bytes (out) ? output : nullptr},
+      error);
+  const gsize columns = opencl::is_v210 (out) ? (gsize (out.width) + 5) / 6
+                                              : blocks (out.width, out.finfo->w_sub[2]);
+  const gsize lines = blocks (out.height, out.finfo->h_sub[2], fields ? 2 : 1);
+
+  if (!kernel)
+    return false;
+  if (form == Form::bands)
+    return enqueue_bands (
+        work, *kernel, queue, input->data, output->data, layouts, error);
+  return enqueue_blocks (work, *kernel, queue, input->data, output->data, layouts, error)
+         && (form == Form::rows ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
+                                : kernel->enqueue (queue, columns, lines, error));
+}
+
 static gboolean
 gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
-  const GstVideoInfo &in_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  const GstVideoInfo &out_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  ConvertSettings settings = self->settings->current ();
+  const ConvertSettings settings = self->settings->current ();
 
   if (!(self->work && settings == self->work->settings
           && orientation_of (self, settings) == self->work->orientation)
       && !make_work (self, settings, error))
     return FALSE;
-  ConvertWork &work = *self->work;
-  opencl::VideoLayout in = opencl::layout_of (in_info, *input);
-  opencl::VideoLayout out = opencl::layout_of_output (out_info, *output);
-  if (outputs_alpha (settings, in_info, out_info)) {
-    in.start.s[0] = in.start.s[3];
-    in.stride.s[0] = in.stride.s[3];
-  }
-  const opencl::FixedPointRow *rows = work.colors.rows;
-  cl_mem colors = work.color_table () ? work.color_table () : input->data; /* a dummy */
-  bool fields =
-      opencl::has_two_fields (in_info, input->buffer) && !work.orientation.turns ();
-  const transfer::TargetRectangle &at = work.target;
-  const cl_int4 target = {{at.left, at.top, at.width, at.height}};
-  const cl_int4 orientation = {{work.orientation.transposed, work.orientation.mirrored_x,
-      work.orientation.mirrored_y, 0}};
-  cl_mem across = work.across () ? work.across () : input->data; /* a dummy */
-  cl_mem down = work.down () ? work.down () : input->data;
-  /* Alignment only matters for pixels of four bytes. */
-  opencl::Kernel *kernel = work.kernels[fields].variant (
-      {opencl::has_pixels_of_four_bytes (in_info) ? input : nullptr,
-          opencl::has_pixels_of_four_bytes (out_info) ? output : nullptr},
-      error);
-  gsize columns = opencl::is_v210 (out_info)
-                      ? (gsize (out_info.width) + 5) / 6
-                      : blocks (out_info.width, out_info.finfo->w_sub[2]);
-  gsize lines = blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1);
-  if (!kernel
-      || !kernel->set_all (error, input->data, in.size, in.start, in.stride, in.step,
-          output->data, out.size, out.start, out.stride, out.step, rows[0], rows[1],
-          rows[2], colors, target, orientation, work.border, across, down, work.taps))
-    return FALSE;
-  return work.wide && !fields ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
-                              : kernel->enqueue (queue, columns, lines, error);
+  return enqueue (filter, *self->work, input, output, queue, error);
 }
 
 /* --- metas --- */

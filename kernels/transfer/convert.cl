@@ -10,7 +10,7 @@
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA,
  *                              SCALE_LANCZOS
  *   ORIENTED                   1 for rotation, mirroring or borders
- *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP
+ *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP, COLORS_SHIFT
  *   DITHER                     1 for Bayer dithering
  *   WIDE                       1 for convert_cpu, which also needs
  *   IN_STEPS, OUT_STEPS        values of in_step and out_step
@@ -21,26 +21,13 @@
 #define COLUMNS 16 /* pixels that fit a CPU's registers */
 #include <videoframe.clh>
 
-#define COLORS_COPY 0
-#define COLORS_MATRIX 1
-#define COLORS_MAP 2
-
 #define SCALE_NONE 0
 #define SCALE_NEAREST 1
 #define SCALE_BILINEAR 2
 #define SCALE_AREA 3
 #define SCALE_LANCZOS 4
 
-#define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
-#define OUT_FIELDS FIELDS
-
-/* SCALE_LANCZOS: for each output column and row, the index of the first of `count` input
- * samples, then their weights */
-typedef struct
-{
-  __global const float *across, *down;
-  int2 count;
-} Taps;
+#include "convertoutput.clh"
 
 /* Samples the input at the position of an output pixel. */
 #if SCALING == SCALE_NONE
@@ -146,110 +133,6 @@ sample (const VideoFrame *in, const Taps *taps, int2 out_size, int x, int y)
 }
 #endif
 
-/* Returns the offset, in 1/128, that is added before a level is rounded down. The 8 × 8
- * Bayer matrix has each odd number once, so that the mean is right. */
-int
-rounding (int2 at)
-{
-#if DITHER
-  int both = at.x ^ at.y;
-  return (both & 1) << 6 | (at.y & 1) << 5 | (both & 2) << 3 | (at.y & 2) << 2
-         | (both & 4) | (at.y & 4) >> 1 | 1;
-#else
-  return 64;
-#endif
-}
-
-/* Converts the bit depth. The largest level becomes the largest level of the output. */
-int4
-with_depth_of_output (int4 values, int part)
-{
-#if IN_BITS == OUT_BITS
-  return values;
-#else
-  uint4 scaled = convert_uint4 (values) * (uint) MAXIMUM (OUT_BITS);
-  uint full = MAXIMUM (IN_BITS);
-  return convert_int4 ((scaled + full * part / 128) / full);
-#endif
-}
-
-/* Returns the nearest level, or with DITHER one of the two nearest. */
-int
-color (int4 pixel, long4 row, int part)
-{
-  FIXED sum = weighted_sum (pixel, row) + ((FIXED) part << (FRACTION - 7));
-  return clamp ((int) (sum >> FRACTION), 0, MAXIMUM (OUT_BITS));
-}
-
-/* Colour matrix, and the colours of a colormap */
-typedef struct
-{
-  long4 row0, row1, row2;
-  __global const float *map;
-} Colors;
-
-int4
-convert_pixel (int4 pixel, const Colors *colors, int2 at)
-{
-  int part = rounding (at);
-#if COLORS == COLORS_COPY
-  return with_depth_of_output (pixel, part);
-#elif COLORS == COLORS_MAP
-  float level = clamp (
-      (float) weighted_sum (pixel, colors->row0) / (1L << FRACTION), 0.0f, 255.0f);
-  int first = min ((int) level, 254);
-  float4 color =
-      mix (vload4 (first, colors->map), vload4 (first + 1, colors->map), level - first);
-  int4 mapped = convert_int4_rte (color);
-  mapped.w = with_depth_of_output (pixel, part).w;
-  return mapped;
-#else
-  return (int4) (color (pixel, colors->row0, part), color (pixel, colors->row1, part),
-      color (pixel, colors->row2, part), with_depth_of_output (pixel, part).w);
-#endif
-}
-
-/* Output frame, the counterpart of VideoFrame for writing */
-typedef struct
-{
-  __global uchar *data;
-  int2 size;
-  ulong4 start;
-  int4 stride;
-  int4 step;
-  uint4 *words;     /* OUT_V210: words of the current six pixels */
-  int4 target;      /* ORIENTED: left, top, width and height of the image */
-  int4 orientation; /* swap columns and rows, reverse columns, reverse rows */
-  int4 border;      /* samples of the border */
-  Taps taps;
-} Canvas;
-
-void
-store_sample (__global uchar *at, int value)
-{
-#if OUT_BITS > 8
-  at[OUT_BIG_ENDIAN] = (uchar) (value << OUT_SHIFT);
-  at[1 - OUT_BIG_ENDIAN] = (uchar) (value << OUT_SHIFT >> 8);
-#else
-  at[0] = (uchar) value;
-#endif
-}
-
-#if OUT_V210
-void
-store_v210 (uint4 *words, int value, int at, int first, int step, int count)
-{
-  int sample = v210_sample (at, first, step, count);
-  *words |= select ((uint4) (0), (uint4) ((uint) value << sample % 3 * 10),
-      (int4) (sample / 3) == (int4) (0, 1, 2, 3));
-}
-
-#define STORE(component, x, y, value) store_v210 (out->words, value, x, V210_##component)
-#else
-#define STORE(component, x, y, value)                                                    \
-  store_sample (ADDRESS (out, component, x, y), value)
-#endif
-
 /* Returns the pixel of the output at `at`. */
 int4
 pixel_at (const VideoFrame *in, const Canvas *out, const Colors *colors, int2 at)
@@ -334,22 +217,8 @@ convert (PARAMETERS)
 }
 
 #if WIDE
-/* For a CPU, for 8-bit formats without scaling and fields: a work-item converts the rows
- * of a block, sixteen columns at a time, and pixel by pixel near the left and right
- * edges. */
-INLINED Pixels
-converted_wide (const VideoFrame *in, const Colors *colors, int x, int y)
-{
-  Pixels pixels = read_pixels (in, x, y);
-#if COLORS == COLORS_MATRIX
-  Pixels made = {color_wide (pixels, colors->row0), color_wide (pixels, colors->row1),
-      color_wide (pixels, colors->row2), pixels.w};
-  return made;
-#else
-  return pixels;
-#endif
-}
-
+/* For a CPU, without scaling, fields and dithering: a work-item converts the rows of a
+ * block, sixteen columns at a time, and pixel by pixel near the left and right edges. */
 /* Replaces `before` by the chroma to the left of the next sixteen columns. */
 INLINED void
 convert_wide_block (const VideoFrame *in, const Canvas *out, const Colors *colors, int x,
@@ -357,7 +226,7 @@ convert_wide_block (const VideoFrame *in, const Canvas *out, const Colors *color
 {
   int y = block << OUT_H_SUB;
 #if OUT_PACKED
-  Pixels pixels = converted_wide (in, colors, x, y);
+  Pixels pixels = converted_wide (read_pixels (in, x, y), colors);
   uint4 bits = convert_uint4 (out->start & 3) << 3;
   __global uchar *line = out->data + (out->start.x & ~3UL) + (ulong) y * out->stride.x;
   STORE_UNALIGNED (
@@ -366,8 +235,8 @@ convert_wide_block (const VideoFrame *in, const Canvas *out, const Colors *color
   int16 first, second;
   for (int j = 0; j < OUT_BLOCK_H; j++) {
     int line = line_of_block (y, j, out->size.y);
-    store_wide_row (
-        out, x, line, j, converted_wide (in, colors, x, line), &first, &second);
+    store_wide_row (out, x, line, j, converted_wide (read_pixels (in, x, line), colors),
+        &first, &second);
   }
 #if !OUT_GRAY
   store_wide_chroma (out, x, block, first, second, before);

