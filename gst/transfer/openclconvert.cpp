@@ -77,7 +77,7 @@
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_convert_debug);
 #define GST_CAT_DEFAULT gst_opencl_convert_debug
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/"
+#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/convert.cl"
 
 using transfer::Colormap;
 using transfer::ScaleMethod;
@@ -116,14 +116,6 @@ struct ConvertSettings {
  * of blocks, or for a band of scaled rows */
 enum class Form { blocks, rows, bands };
 
-/* Tables and working memory of Form::bands */
-struct Bands {
-  gsize number = 0;
-  cl_int blocks = 0; /* rows of blocks in each */
-  cl_ulong bytes = 0;
-  opencl::WorkBuffer memory;
-};
-
 /* State of the streaming thread for one pair of caps and one set of settings */
 struct ConvertWork {
   ConvertSettings settings;
@@ -134,9 +126,9 @@ struct ConvertWork {
   opencl::FrameKernel kernels[2]; /* progressive, two fields */
   Form form = Form::blocks;       /* of the first */
   cl::Buffer color_table;         /* for colormap */
-  cl::Buffer across, down; /* scale-method=lanczos or bands: weights, their number */
+  cl::Buffer across, down;        /* scale-method=lanczos: weights, and their number */
   cl_int2 taps = {{0, 0}};
-  Bands bands;
+  transfer::RowScaler scaler;
 };
 } // namespace
 
@@ -386,9 +378,6 @@ build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoIn
   return options;
 }
 
-/* Working memory grows with the reduction. */
-static const gint most_reduction = 10;
-
 /* CPUs compute sixteen pixels at a time where they can. */
 static Form
 form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
@@ -403,22 +392,9 @@ form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo 
     return Form::blocks;
   if (!is_scaled (work, in))
     return Form::rows;
-  const bool is_small =
-      in.width > most_reduction * out.width || in.height > most_reduction * out.height;
-  return is_small || GST_VIDEO_INFO_IS_INTERLACED (&in) ? Form::blocks : Form::bands;
-}
-
-static std::string
-wide_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out)
-{
-  const GstOpenCLFrame anywhere = {};
-  std::string options;
-  opencl::define (options, "WIDE", "", "1");
-  opencl::define_steps (options, "IN", opencl::layout_of (in, anywhere));
-  opencl::define_steps (options, "OUT", opencl::layout_of_output (out, anywhere));
-  opencl::define (options, "TAPS", "_X", std::to_string (work.taps.s[0]));
-  opencl::define (options, "TAPS", "_Y", std::to_string (work.taps.s[1]));
-  return options;
+  return transfer::RowScaler::can_scale (in, out) && !GST_VIDEO_INFO_IS_INTERLACED (&in)
+             ? Form::bands
+             : Form::blocks;
 }
 
 /* Makes a table of the map's colours as samples of the output, four floats per level. */
@@ -452,9 +428,11 @@ border_of (const GstVideoInfo &output)
 }
 
 static bool
-make_lanczos_tables (
+make_taps (
     GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in, GError **error)
 {
+  if (work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in))
+    return true;
   cl_int2 size = size_before_rotation (work);
   gint fields = GST_VIDEO_INFO_IS_INTERLACED (&in) && !work.orientation.turns () ? 2 : 1;
   work.taps = {{transfer::lanczos_taps (in.width, size.s[0]),
@@ -465,66 +443,18 @@ make_lanczos_tables (
              transfer::lanczos_table (in.height, size.s[1], fields), work.down, error);
 }
 
-static bool
-make_band_tables (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out, GError **error)
-{
-  const ScaleMethod method = work.settings.scale_method;
-  const transfer::ScaleTable across = transfer::scale_table (method, in.width, out.width);
-  const transfer::ScaleTable down = transfer::scale_table (method, in.height, out.height);
-  work.taps = {{across.taps, down.taps}};
-  return opencl::make_table (context, across.values, work.across, error)
-         && opencl::make_table (context, down.values, work.down, error);
-}
-
-/* Divides the rows among the processors, and makes memory as scale_cpu.cl lays it out. */
-static bool
-make_bands (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out, GError **error)
-{
-  const gsize components = 4, vector = 16;
-  const gsize rows = gsize (1) << out.finfo->h_sub[2];
-  const gsize blocks = (gsize (out.height) + rows - 1) / rows;
-  const gsize wanted = std::min (blocks, 2 * gsize (opencl::compute_units (context)));
-  const auto row = [] (gint width) {
-    return components * (gsize (width) + vector - 1) / vector * vector;
-  };
-  Bands &bands = work.bands;
-
-  bands.blocks = cl_int ((blocks + wanted - 1) / wanted);
-  bands.number = (blocks + gsize (bands.blocks) - 1) / gsize (bands.blocks);
-  bands.bytes = (row (in.width) + rows * row (out.width)) * sizeof (cl_float)
-                + gsize (work.taps.s[1]) * row (in.width) * sizeof (cl_ushort);
-  bands.bytes = (bands.bytes + 63) / 64 * 64;
-  return bands.memory.resize (context, bands.number * bands.bytes, error);
-}
-
-/* Fields are scaled by blocks. */
-static bool
-make_taps (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
-    const GstVideoInfo &out, GError **error)
-{
-  if (work.form == Form::bands)
-    return make_band_tables (context, work, in, out, error)
-           && make_bands (context, work, in, out, error);
-  return work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in)
-         || make_lanczos_tables (context, work, in, error);
-}
-
 static void
 prepare_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
     const GstVideoInfo &out)
 {
-  const bool scales = work.form == Form::bands;
-  const std::string wide = work.form == Form::blocks ? "" : wide_options (work, in, out);
-  work.kernels[0].prepare (context,
-      scales ? KERNELS "scale_cpu.cl" : KERNELS "convert.cl",
-      scales                    ? "scale_cpu"
-      : work.form == Form::rows ? "convert_cpu"
-                                : "convert",
-      build_options (work, in, out, false) + wide, {4, 1});
-  work.kernels[1].prepare (context, KERNELS "convert.cl", "convert",
-      build_options (work, in, out, true), {4, 1});
+  for (bool fields : {false, true}) {
+    const bool wide = work.form == Form::rows && !fields;
+    std::string options = build_options (work, in, out, fields);
+    if (wide)
+      transfer::define_wide (options, in, out);
+    work.kernels[fields].prepare (
+        context, KERNELS, wide ? "convert_cpu" : "convert", options, {4, 1});
+  }
 }
 
 /* Rotated frames are not processed by field. */
@@ -535,6 +465,18 @@ has_fields (const ConvertWork &work, const GstVideoInfo &info)
 }
 
 /* Builds the kernel for aligned frames. Other variants are built with the first frame. */
+static bool
+make_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
+    const GstVideoInfo &out, GError **error)
+{
+  if (work.form == Form::bands)
+    return work.scaler.prepare (context, work.settings.scale_method, in, out,
+        build_options (work, in, out, false), error);
+  prepare_kernels (context, work, in, out);
+  return work.kernels[has_fields (work, in)].variant ({}, error)
+         && make_taps (context, work, in, error);
+}
+
 static gboolean
 make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **error)
 {
@@ -554,10 +496,7 @@ make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **err
                      ? opencl::ColorConversion{"COLORS_COPY", {}}
                      : opencl::choose_color_conversion (in, out);
   work->form = form_of (context, *work, in, out, mapped);
-  if (!make_taps (context, *work, in, out, error))
-    return FALSE;
-  prepare_kernels (context, *work, in, out);
-  if (!work->kernels[has_fields (*work, in)].variant ({}, error))
+  if (!make_kernels (context, *work, in, out, error))
     return FALSE;
   if (mapped
       && !make_color_table (context, settings.colormap, out, work->color_table, error))
@@ -702,19 +641,6 @@ layouts_of (GstOpenCLFilter *filter, const ConvertWork &work, const GstOpenCLFra
 }
 
 static bool
-enqueue_bands (const ConvertWork &work, opencl::Kernel &kernel, cl_command_queue queue,
-    cl_mem from, cl_mem to, const Layouts &layouts, GError **error)
-{
-  const auto &[in, out] = layouts;
-  const opencl::FixedPointRow *rows = work.colors.rows;
-  const Bands &bands = work.bands;
-  return kernel.set_all (error, from, in.size, in.start, in.stride, in.step, to, out.size,
-             out.start, out.stride, out.step, rows[0], rows[1], rows[2], work.across (),
-             work.down (), bands.memory (), bands.blocks, bands.bytes)
-         && kernel.enqueue_groups (queue, {bands.number, 1, 1}, error);
-}
-
-static bool
 enqueue_blocks (const ConvertWork &work, opencl::Kernel &kernel, cl_command_queue queue,
     cl_mem from, cl_mem to, const Layouts &layouts, GError **error)
 {
@@ -740,8 +666,10 @@ enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   const bool fields =
       opencl::has_two_fields (in, input->buffer) && !work.orientation.turns ();
-  const Form form = fields ? Form::blocks : work.form;
   const Layouts layouts = layouts_of (filter, work, input, output);
+  if (work.form == Form::bands)
+    return work.scaler.enqueue (
+        queue, *input, *output, layouts.in, layouts.out, work.colors.rows, error);
   /* Alignment only matters for pixels of four bytes. */
   opencl::Kernel *kernel = work.kernels[fields].variant (
       {opencl::has_pixels_of_four_bytes (in) ? input : nullptr,
@@ -751,14 +679,12 @@ enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input
                                               : blocks (out.width, out.finfo->w_sub[2]);
   const gsize lines = blocks (out.height, out.finfo->h_sub[2], fields ? 2 : 1);
 
-  if (!kernel)
-    return false;
-  if (form == Form::bands)
-    return enqueue_bands (
-        work, *kernel, queue, input->data, output->data, layouts, error);
-  return enqueue_blocks (work, *kernel, queue, input->data, output->data, layouts, error)
-         && (form == Form::rows ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
-                                : kernel->enqueue (queue, columns, lines, error));
+  return kernel
+         && enqueue_blocks (
+             work, *kernel, queue, input->data, output->data, layouts, error)
+         && (work.form == Form::rows && !fields
+                 ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
+                 : kernel->enqueue (queue, columns, lines, error));
 }
 
 static gboolean

@@ -7,6 +7,8 @@
  */
 #include "scaling.hpp"
 
+#include <gst/opencl/base/deviceinfo.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -150,5 +152,83 @@ scale_table (ScaleMethod method, gint in_size, gint out_size)
     table.values.insert (table.values.end (), row.begin (), row.end ());
   }
   return table;
+}
+
+/* --- on a CPU --- */
+
+void
+define_wide (std::string &options, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  const GstOpenCLFrame anywhere = {};
+  opencl::define (options, "WIDE", "", "1");
+  opencl::define_steps (options, "IN", opencl::layout_of (in, anywhere));
+  opencl::define_steps (options, "OUT", opencl::layout_of_output (out, anywhere));
+}
+
+bool
+RowScaler::can_scale (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  static const gint most_reduction = 10;
+  return in.width <= most_reduction * out.width
+         && in.height <= most_reduction * out.height;
+}
+
+bool
+RowScaler::prepare (GstOpenCLContext *context, ScaleMethod method, const GstVideoInfo &in,
+    const GstVideoInfo &out, const std::string &options, GError **error)
+{
+  const ScaleTable columns = scale_table (method, in.width, out.width);
+  const ScaleTable rows = scale_table (method, in.height, out.height);
+  std::string all = options;
+
+  taps = {{columns.taps, rows.taps}};
+  define_wide (all, in, out);
+  opencl::define (all, "TAPS", "_X", std::to_string (columns.taps));
+  opencl::define (all, "TAPS", "_Y", std::to_string (rows.taps));
+  has_words_in = opencl::has_pixels_of_four_bytes (in);
+  has_words_out = opencl::has_pixels_of_four_bytes (out);
+  kernel.prepare (context, "/org/freedesktop/gstreamer/opencl/transfer/scale_cpu.cl",
+      "scale_cpu", all, {4, 1});
+  return kernel.variant ({}, error)
+         && opencl::make_table (context, columns.values, across, error)
+         && opencl::make_table (context, rows.values, down, error)
+         && make_memory (context, in, out, error);
+}
+
+/* Divides the rows among the processors, and makes memory as scale_cpu.cl lays it out. */
+bool
+RowScaler::make_memory (GstOpenCLContext *context, const GstVideoInfo &in,
+    const GstVideoInfo &out, GError **error)
+{
+  const gsize components = 4, vector = 16;
+  const gsize rows = gsize (1) << out.finfo->h_sub[2];
+  const gsize blocks = (gsize (out.height) + rows - 1) / rows;
+  const gsize wanted = std::min (blocks, 2 * gsize (opencl::compute_units (context)));
+  const auto row = [] (gint width) {
+    return components * ((gsize (width) + vector - 1) / vector * vector);
+  };
+
+  band_blocks = cl_int ((blocks + wanted - 1) / wanted);
+  bands = (blocks + gsize (band_blocks) - 1) / gsize (band_blocks);
+  band_bytes = (row (in.width) + rows * row (out.width)) * sizeof (cl_float)
+               + gsize (taps.s[1]) * row (in.width) * sizeof (cl_ushort);
+  band_bytes = (band_bytes + 63) / 64 * 64;
+  return memory.resize (context, bands * band_bytes, error);
+}
+
+bool
+RowScaler::enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+    const GstOpenCLFrame &output, const opencl::VideoLayout &in,
+    const opencl::VideoLayout &out, const opencl::FixedPointRow (&colors)[3],
+    GError **error)
+{
+  /* Alignment only matters for pixels of four bytes. */
+  opencl::Kernel *variant = kernel.variant (
+      {has_words_in ? &input : nullptr, has_words_out ? &output : nullptr}, error);
+  return variant
+         && variant->set_all (error, input.data, in.size, in.start, in.stride, in.step,
+             output.data, out.size, out.start, out.stride, out.step, colors[0], colors[1],
+             colors[2], across (), down (), memory (), band_blocks, band_bytes)
+         && variant->enqueue_groups (queue, {bands, 1, 1}, error);
 }
 } // namespace transfer

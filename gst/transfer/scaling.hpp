@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
-#include <gst/gst.h>
+#include <gst/common/colorconversion.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/videoarguments.hpp>
 
 #include <vector>
 
@@ -31,4 +33,39 @@ struct ScaleTable {
 };
 
 ScaleTable scale_table (ScaleMethod method, gint in_size, gint out_size);
+
+/* Options of scale_cpu.cl and convert_cpu for both layouts, whose steps become constants */
+void define_wide (std::string &options, const GstVideoInfo &in, const GstVideoInfo &out);
+
+/* Scales and converts progressive video on a CPU, by scale_cpu.cl. The context must outlive
+ * it. */
+class RowScaler {
+public:
+  /* Whether the kernel scales between these sizes. Working memory grows with the
+   * reduction. */
+  static bool can_scale (const GstVideoInfo &in, const GstVideoInfo &out);
+
+  /* `options`: formats, chroma and colours, as of convert.cl */
+  bool prepare (GstOpenCLContext *context, ScaleMethod method, const GstVideoInfo &in,
+      const GstVideoInfo &out, const std::string &options, GError **error);
+
+  /* Uses one working memory: the launches of a scaler are on one in-order queue. */
+  bool enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+      const GstOpenCLFrame &output, const opencl::VideoLayout &in,
+      const opencl::VideoLayout &out, const opencl::FixedPointRow (&colors)[3],
+      GError **error);
+
+private:
+  bool make_memory (GstOpenCLContext *context, const GstVideoInfo &in,
+      const GstVideoInfo &out, GError **error);
+
+  opencl::FrameKernel kernel;
+  bool has_words_in = false, has_words_out = false;
+  cl::Buffer across, down;
+  cl_int2 taps = {{0, 0}};
+  gsize bands = 0;
+  cl_int band_blocks = 0; /* rows of blocks in each */
+  cl_ulong band_bytes = 0;
+  opencl::WorkBuffer memory;
+};
 } // namespace transfer

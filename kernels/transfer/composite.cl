@@ -158,10 +158,16 @@ picture_of (Layer layer)
 }
 
 int4
-sampled_pixel (Layer layer, int x, int y)
+raw_pixel (Layer layer, int x, int y)
 {
   VideoFrame picture = picture_of (layer);
-  int4 pixel = read_pixel (&picture, x, y);
+  return read_pixel (&picture, x, y);
+}
+
+int4
+sampled_pixel (Layer layer, int x, int y)
+{
+  int4 pixel = raw_pixel (layer, x, y);
   return layer.format->kind == BY_MATRIX ? by_matrix (pixel, layer.format) : pixel;
 }
 #endif
@@ -177,13 +183,45 @@ levels_of_pixel (Layer layer, int x, int y)
   return convert_int4 ((uint4) (word) >> convert_uint4 (layer.order) & 255);
 }
 
+#define WITH_ALPHA_OF_ONE (float4) (1.0f, 1.0f, 1.0f, 1.0f / 255.0f)
+
 /* Returns red, green and blue in 0 … 255, and alpha in 0 … 1. */
 float4
 load_pixel (Layer layer, int x, int y)
 {
-  float4 pixel = convert_float4 (levels_of_pixel (layer, x, y))
-                 * (float4) (1.0f, 1.0f, 1.0f, 1.0f / 255.0f);
+  float4 pixel = convert_float4 (levels_of_pixel (layer, x, y)) * WITH_ALPHA_OF_ONE;
   return light_of_pixel (pixel, layer.curve);
+}
+
+/* A pixel that is mixed with others: light, or samples before the colour matrix */
+float4
+load_mixable (Layer layer, int x, int y)
+{
+#if SAMPLED && !LINEAR
+  if (layer.format->kind != AS_WORDS)
+    return convert_float4 (raw_pixel (layer, x, y)) * WITH_ALPHA_OF_ONE;
+#endif
+  return load_pixel (layer, x, y);
+}
+
+float
+float_color (float4 pixel, long4 row)
+{
+  float4 of = convert_float4 (row) / (float) (1 << FRACTION);
+  return clamp (dot (of.xyz, pixel.xyz) + of.w, 0.0f, 255.0f);
+}
+
+/* Applies the colour matrix to mixed samples. */
+float4
+color_of_mixed (Layer layer, float4 pixel)
+{
+#if SAMPLED && !LINEAR
+  __constant const FrameFormat *format = layer.format;
+  if (format->kind == BY_MATRIX)
+    return (float4) (float_color (pixel, format->row0), float_color (pixel, format->row1),
+        float_color (pixel, format->row2), pixel.w);
+#endif
+  return pixel;
 }
 
 float
@@ -243,12 +281,13 @@ float4
 sample_scaled (Layer layer, int x, int y)
 {
   Corners at = corners_of (layer.place, layer.fields, x, y);
-#define CORNER(column, row) load_pixel (layer, at.columns.column, at.rows.row)
+#define CORNER(column, row) load_mixable (layer, at.columns.column, at.rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
   float4 mean = MIXED (at, weighted (corners[0]), weighted (corners[1]),
       weighted (corners[2]), weighted (corners[3]));
   float4 plain = MIXED (at, corners[0], corners[1], corners[2], corners[3]);
-  return mean.w > 0.0f ? (float4) (mean.xyz / mean.w, mean.w) : plain;
+  return color_of_mixed (
+      layer, mean.w > 0.0f ? (float4) (mean.xyz / mean.w, mean.w) : plain);
 }
 
 float4
@@ -646,11 +685,18 @@ by_matrix_wide (Pixels pixels, __constant const FrameFormat *format)
 }
 
 #if SAMPLED
+/* Samples before the colour matrix */
+INLINED Pixels
+wide_raw_samples (Layer layer, int x, int y)
+{
+  VideoFrame picture = picture_of (layer);
+  return read_pixels (&picture, x, y);
+}
+
 INLINED Pixels
 wide_samples (Layer layer, int x, int y)
 {
-  VideoFrame picture = picture_of (layer);
-  Pixels pixels = read_pixels (&picture, x, y);
+  Pixels pixels = wide_raw_samples (layer, x, y);
   return layer.format->kind == BY_MATRIX ? by_matrix_wide (pixels, layer.format) : pixels;
 }
 #endif
@@ -749,7 +795,8 @@ wide_corners_of (int8 place, int x)
   return at;
 }
 
-/* Loads the pixels of a row from column `from` to `to`, in the order of `layer`. */
+/* Loads the samples of a row from column `from` to `to`, in the order of `layer`, before the
+ * colour matrix. */
 INLINED void
 load_strip (Layer layer, int from, int to, int line, uint *strip)
 {
@@ -759,17 +806,21 @@ load_strip (Layer layer, int from, int to, int line, uint *strip)
     for (int x = from; x <= to;) {
       if (!(x & 1) && x >= CHROMA_REACH
           && x + COLUMNS + CHROMA_REACH <= layer.format->size.x) {
-        vstore16 (words_of_pixels (wide_samples (layer, x, line), bits), 0, strip + x - from);
+        vstore16 (
+            words_of_pixels (wide_raw_samples (layer, x, line), bits), 0, strip + x - from);
         x += COLUMNS;
       } else {
-        uint4 bytes = convert_uint4 (sampled_pixel (layer, x, line)) << bits;
+        uint4 bytes = convert_uint4 (raw_pixel (layer, x, line)) << bits;
         strip[x++ - from] = bytes.x | bytes.y | bytes.z | bytes.w;
       }
     }
     return;
   }
 #endif
-  for (int x = from; x <= to; x++)
+  int x = from;
+  for (; x + COLUMNS <= to; x += COLUMNS)
+    vstore16 (load_words (address_in (layer, x, line)), 0, strip + x - from);
+  for (; x <= to; x++)
     strip[x - from] = load_word (address_in (layer, x, line));
 }
 
@@ -784,35 +835,113 @@ gathered (const uint *strip, int16 columns)
   return vload16 (0, words);
 }
 
+/* Two rows of the input that lie around a row of the layer */
+typedef struct
+{
+  uint rows[2][STRIP + COLUMNS]; /* and what is stored beyond */
+  int count;                     /* of pixels in a row */
+  float share;                   /* weight of the second */
+} Strips;
+
+INLINED Strips
+load_strips (Layer layer, WideCorners at, int y)
+{
+  int8 place = layer.place;
+  Strips strips;
+  int2 lines = place.s5 + neighbours (place_of (y, place.s7, place.s3, 1, 0), &strips.share);
+  int from = place.s4 + at.left.s0, to = place.s4 + at.right.sf;
+  strips.count = to - from + 1;
+  load_strip (layer, from, to, lines.x, strips.rows[0]);
+  load_strip (layer, from, to, lines.y, strips.rows[1]);
+  return strips;
+}
+
+INLINED bool
+is_opaque_strip (const Strips *strips, uint alpha)
+{
+  uint all = alpha;
+  for (int n = 0; n < strips->count; n++)
+    all &= strips->rows[0][n] & strips->rows[1][n];
+  return all == alpha;
+}
+
+/* Mixes both rows, then the columns around each of sixteen positions. The members are the
+ * bytes of a word. */
+INLINED WidePixels
+mixed_strips (const Strips *strips, WideCorners at)
+{
+  float rows[4 * (STRIP + COLUMNS)], mixed[4 * COLUMNS];
+  int left[COLUMNS], right[COLUMNS];
+  float share[COLUMNS];
+  for (int n = 0; n < strips->count; n += 4) {
+    float16 first = convert_float16 (as_uchar16 (vload4 (0, strips->rows[0] + n)));
+    float16 second = convert_float16 (as_uchar16 (vload4 (0, strips->rows[1] + n)));
+    vstore16 (mix (first, second, strips->share), 0, rows + 4 * n);
+  }
+  vstore16 (at.left - at.left.s0, 0, left);
+  vstore16 (at.right - at.left.s0, 0, right);
+  vstore16 (at.share, 0, share);
+  for (int n = 0; n < COLUMNS; n++)
+    vstore4 (mix (vload4 (left[n], rows), vload4 (right[n], rows), share[n]), n, mixed);
+  float16 first = vload16 (0, mixed), second = vload16 (1, mixed);
+  float16 third = vload16 (2, mixed), fourth = vload16 (3, mixed);
+#define BYTES(n) (float16) (first.n, second.n, third.n, fourth.n)
+  WidePixels bytes = {BYTES (s048c), BYTES (s159d), BYTES (s26ae), BYTES (s37bf)};
+  return bytes;
+}
+
+INLINED float16
+float_color_wide (WidePixels pixels, long4 row)
+{
+  float4 of = convert_float4 (row) / (float) (1 << FRACTION);
+  float16 sum =
+      of.x * pixels.red + of.y * pixels.green + of.z * pixels.blue + (float16) (of.w);
+  return min (max (sum, (float16) (0.0f)), (float16) (255.0f));
+}
+
+INLINED WidePixels
+color_of_mixed_wide (Layer layer, WidePixels pixels)
+{
+#if SAMPLED
+  __constant const FrameFormat *format = layer.format;
+  if (format->kind == BY_MATRIX) {
+    WidePixels made = {float_color_wide (pixels, format->row0),
+        float_color_wide (pixels, format->row1), float_color_wide (pixels, format->row2),
+        pixels.alpha};
+    return made;
+  }
+#endif
+  return pixels;
+}
+
 /* sample_scaled() for sixteen columns */
 INLINED WidePixels
 sample_wide (Layer layer, int x, int y)
 {
-  int8 place = layer.place;
-  WideCorners at = wide_corners_of (place, x);
-  float share;
-  int2 rows = place.s5 + neighbours (place_of (y, place.s7, place.s3, 1, 0), &share);
+  WideCorners at = wide_corners_of (layer.place, x);
   int from = at.left.s0;
-  uint strips[2][STRIP + COLUMNS]; /* and what is stored beyond */
-  load_strip (layer, place.s4 + from, place.s4 + at.right.sf, rows.x, strips[0]);
-  load_strip (layer, place.s4 + from, place.s4 + at.right.sf, rows.y, strips[1]);
-  uint16 words[4] = {gathered (strips[0], at.left - from),
-      gathered (strips[0], at.right - from), gathered (strips[1], at.left - from),
-      gathered (strips[1], at.right - from)};
+  Strips strips = load_strips (layer, at, y);
   uint4 bits = convert_uint4 (layer.order);
+  if (is_opaque_strip (&strips, 255u << bits.w)) {
+    WidePixels mixed = mixed_strips (&strips, at);
+    const float16 bytes[4] = {mixed.red, mixed.green, mixed.blue, mixed.alpha};
+    WidePixels opaque = {bytes[bits.x / 8], bytes[bits.y / 8], bytes[bits.z / 8],
+        (float16) (1.0f)};
+    return color_of_mixed_wide (layer, opaque);
+  }
+  uint16 words[4] = {gathered (strips.rows[0], at.left - from),
+      gathered (strips.rows[0], at.right - from), gathered (strips.rows[1], at.left - from),
+      gathered (strips.rows[1], at.right - from)};
 #define LEVELS(n, component) convert_float16 (words[n] >> bits.component & 255)
 #define MIXED_WIDE(first, second, third, fourth)                                         \
-  mix (mix (first, second, at.share), mix (third, fourth, at.share), share)
+  mix (mix (first, second, at.share), mix (third, fourth, at.share), strips.share)
 #define PLAIN(component)                                                                 \
   MIXED_WIDE (LEVELS (0, component), LEVELS (1, component), LEVELS (2, component),       \
       LEVELS (3, component))
-  WidePixels pixels = {PLAIN (x), PLAIN (y), PLAIN (z), (float16) (1.0f)};
-  uint alpha = 255u << bits.w;
-  if ((bits_of_all (words[0] & words[1] & words[2] & words[3]) & alpha) == alpha)
-    return pixels;
 #define ALPHA_WIDE(n) (LEVELS (n, w) * (1.0f / 255.0f))
   float16 alphas[4] = {ALPHA_WIDE (0), ALPHA_WIDE (1), ALPHA_WIDE (2), ALPHA_WIDE (3)};
-  pixels.alpha = MIXED_WIDE (alphas[0], alphas[1], alphas[2], alphas[3]);
+  WidePixels pixels = {PLAIN (x), PLAIN (y), PLAIN (z),
+      MIXED_WIDE (alphas[0], alphas[1], alphas[2], alphas[3])};
   int16 is_visible = pixels.alpha > 0.0f;
 #define WEIGHTED(n, component) LEVELS (n, component) * alphas[n]
 #define UNWEIGHTED(component)                                                            \
@@ -822,7 +951,7 @@ sample_wide (Layer layer, int x, int y)
   pixels.red = select (pixels.red, UNWEIGHTED (x), is_visible);
   pixels.green = select (pixels.green, UNWEIGHTED (y), is_visible);
   pixels.blue = select (pixels.blue, UNWEIGHTED (z), is_visible);
-  return pixels;
+  return color_of_mixed_wide (layer, pixels);
 }
 
 /* Sets the component order in which the words of sampled layers are built. */

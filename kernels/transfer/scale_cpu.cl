@@ -5,8 +5,8 @@
  *   IN_STEPS, OUT_STEPS        values of in_step and out_step
  *
  * A work-item computes a band of output rows. It keeps the last TAPS_Y input rows, so that
- * it reads each of them once. For each output row it adds these up, then the columns of the
- * sum, and stores the result as convert_cpu does.
+ * it reads each of them once, unless they are words. For each output row it adds these up,
+ * then the columns of the sum, and stores the result as convert_cpu does.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,6 +22,9 @@
 /* Rounds a row to whole vectors. */
 #define PITCH(width) (((width) + COLUMNS - 1) / COLUMNS * COLUMNS)
 
+/* Drivers do not unroll short loops by themselves. */
+#define UNROLLED __attribute__ ((opencl_unroll_hint (8)))
+
 /* Working memory of a band: input rows, their weighted sum, and the rows of a block of the
  * output, pixel by pixel */
 typedef struct
@@ -32,6 +35,7 @@ typedef struct
   int next; /* the first input row that is not read yet */
 } Band;
 
+#if !IN_PACKED
 INLINED void
 keep_pixels (const VideoFrame *in, const Canvas *out, __global ushort *row, int x,
     Pixels pixels)
@@ -75,15 +79,38 @@ add_rows (const VideoFrame *in, const Canvas *out, Band *band, __global const fl
   for (band->next = max (band->next, first); band->next < first + TAPS_Y; band->next++)
     read_row (in, out, band->next, band->rows + band->next % TAPS_Y * pitch);
   __global const ushort *rows[TAPS_Y];
-  for (int n = 0; n < TAPS_Y; n++)
+  UNROLLED for (int n = 0; n < TAPS_Y; n++)
     rows[n] = band->rows + (first + n) % TAPS_Y * pitch;
   for (int x = 0; x < pitch; x += COLUMNS) {
     float16 sum = 0;
-    for (int n = 0; n < TAPS_Y; n++)
+    UNROLLED for (int n = 0; n < TAPS_Y; n++)
       sum += entry[1 + n] * convert_float16 (*(__global const ushort16 *) (rows[n] + x));
     *(__global float16 *) (band->sum + x) = sum;
   }
 }
+#else
+/* The same, of pixels of four bytes as they are in memory */
+INLINED void
+add_rows (const VideoFrame *in, const Canvas *out, Band *band, __global const float *entry)
+{
+  const int bytes = 4 * in->size.x;
+  __global const uchar *rows = in->data + (in->start.x & ~3UL);
+  rows += (ulong) entry[0] * in->stride.x;
+  for (int x = 0; x < bytes; x += COLUMNS) {
+    float16 sum = 0;
+    if (x + COLUMNS <= bytes)
+      UNROLLED for (int n = 0; n < TAPS_Y; n++)
+        sum += entry[1 + n]
+               * convert_float16 (LOAD_UNALIGNED (Bytes, rows + n * in->stride.x + x));
+    else
+      for (int at = x; at < bytes; at += 4)
+        UNROLLED for (int n = 0; n < TAPS_Y; n++)
+          ((float4 *) &sum)[(at - x) / 4] +=
+              entry[1 + n] * convert_float4 (vload4 (0, rows + n * in->stride.x + at));
+    *(__global float16 *) (band->sum + x) = sum;
+  }
+}
+#endif
 
 /* Scales the sum of rows to row `j` of the block. */
 INLINED void
@@ -96,12 +123,12 @@ scale_row (const VideoFrame *in, const Canvas *out, const Band *band, int j)
     const int first = (int) entry[0];
     if (COMPONENTS == 1) {
       float sum = 0;
-      for (int n = 0; n < TAPS_X; n++)
+      UNROLLED for (int n = 0; n < TAPS_X; n++)
         sum += entry[1 + n] * from[first + n];
       to[x] = sum;
     } else {
       float4 sum = 0;
-      for (int n = 0; n < TAPS_X; n++)
+      UNROLLED for (int n = 0; n < TAPS_X; n++)
         sum += entry[1 + n] * ((__global const float4 *) from)[first + n];
       ((__global float4 *) to)[x] = sum;
     }
@@ -130,12 +157,13 @@ scaled_pixels (const VideoFrame *in, const Canvas *out, const Band *band, int x,
     pixels.w = MAXIMUM (IN_BITS);
     return pixels;
   }
-#define COMPONENT(name)                                                                  \
-  levels ((float16) (from[0].name, from[1].name, from[2].name, from[3].name))
-  pixels.x = COMPONENT (s048c);
-  pixels.y = COMPONENT (s159d);
-  pixels.z = COMPONENT (s26ae);
-  pixels.w = HAS_ALPHA ? COMPONENT (s37bf) : (int16) (MAXIMUM (IN_BITS));
+#define VALUES(name) (float16) (from[0].name, from[1].name, from[2].name, from[3].name)
+  float16 values[4] = {VALUES (s048c), VALUES (s159d), VALUES (s26ae), VALUES (s37bf)};
+  const int4 order = IN_PACKED ? convert_int4 (in->start & 3) : (int4) (0, 1, 2, 3);
+  pixels.x = levels (values[order.x]);
+  pixels.y = levels (values[order.y]);
+  pixels.z = levels (values[order.z]);
+  pixels.w = HAS_ALPHA ? levels (values[order.w]) : (int16) (MAXIMUM (IN_BITS));
   return pixels;
 }
 

@@ -645,13 +645,124 @@ Composition::copy (const Frame &frame, gsize first, gsize end, GError **error)
   return true;
 }
 
+/* --- scaled layers on a CPU --- */
+
+/* Opaque layers of which all is visible are scaled in their own format, in two passes. With
+ * alpha, colours would need weights. */
+static bool
+is_scaled_before (const Layer &layer, const GstVideoInfo &output)
+{
+  const GstOpenCLCompositorPlace &place = layer.place;
+  const GstVideoRectangle &visible = place.visible;
+  GstVideoInfo size = *layer.info;
+  size.width = place.width, size.height = place.height;
+  return (visible.w != place.width || visible.h != place.height) && !layer.interlaced
+         && !GST_VIDEO_INFO_HAS_ALPHA (layer.info) && visible.x == 0 && visible.y == 0
+         && visible.w == layer.info->width && visible.h == layer.info->height
+         && place.width <= output.width && place.height <= output.height
+         && RowScaler::can_scale (*layer.info, size);
+}
+
+static std::string
+scaling_options (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  std::string options = " -DCOLORS=COLORS_COPY -DFIELDS=1 -DDITHER=0";
+  opencl::define_samples (options, "IN", in, GST_VIDEO_INFO_IS_GRAY (&in));
+  opencl::define_samples (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
+  opencl::define_chroma (options, "IN", in, true);
+  opencl::define_chroma (options, "OUT", out, true);
+  return options;
+}
+
+/* Returns the scaled layer without its frame. Its chroma stays subsampled only if it will
+ * be copied, as blending it would blur it. */
+static GstVideoInfo
+scaled_info (const Layer &layer, const GstVideoInfo &output)
+{
+  const GstVideoInfo &from = *layer.info;
+  const guint width = guint (layer.place.width), height = guint (layer.place.height);
+  const auto of_format = [&] (GstVideoFormat format) {
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, format, width, height);
+    info.colorimetry = from.colorimetry;
+    info.chroma_site = from.chroma_site;
+    return info;
+  };
+  const GstVideoInfo same = of_format (GST_VIDEO_INFO_FORMAT (&from));
+  Layer scaled = layer;
+  scaled.info = &same;
+  scaled.place.visible = {0, 0, same.width, same.height};
+  return !GST_VIDEO_INFO_IS_YUV (&from) || is_copied (scaled, output)
+             ? same
+             : of_format (GST_VIDEO_FORMAT_Y444);
+}
+
+bool
+ScaledLayer::adapt (GstOpenCLContext *context, const Layer &layer,
+    const GstVideoInfo &wanted, GError **error)
+{
+  if (in.finfo && gst_video_info_is_equal (&in, layer.info)
+      && gst_video_info_is_equal (&out, &wanted))
+    return true;
+  in = {};
+  out = wanted;
+  if (!scaler.prepare (context, ScaleMethod::bilinear, *layer.info, out,
+          scaling_options (*layer.info, out), error)
+      || !memory.resize (context, out.size, error))
+    return false;
+  frame.info = out;
+  frame.data = memory ();
+  frame.size = out.size;
+  frame.n_planes = GST_VIDEO_INFO_N_PLANES (&out);
+  std::copy_n (out.offset, GST_VIDEO_MAX_PLANES, frame.offset);
+  std::copy_n (out.stride, GST_VIDEO_MAX_PLANES, frame.stride);
+  in = *layer.info;
+  return true;
+}
+
+bool
+ScaledLayer::scale (GstOpenCLContext *context, cl_command_queue queue, Layer &layer,
+    const GstVideoInfo &output, GError **error)
+{
+  if (!adapt (context, layer, scaled_info (layer, output), error)
+      || !scaler.enqueue (queue, *layer.frame, frame,
+          opencl::layout_of (in, *layer.frame), opencl::layout_of_output (out, frame),
+          colors, error))
+    return false;
+  frame.buffer = layer.frame->buffer;
+  layer.frame = &frame;
+  layer.info = &out;
+  layer.place.visible = {0, 0, out.width, out.height};
+  return true;
+}
+
+bool
+Composition::scale_layers (std::vector<Layer> &layers, const GstVideoInfo &info,
+    cl_command_queue queue, GError **error)
+{
+  scaled.resize (std::max (scaled.size (), layers.size ()));
+  for (gsize i = 0; i < layers.size (); i++) {
+    if (!is_scaled_before (layers[i], info))
+      continue;
+    if (!scaled[i])
+      scaled[i] = std::make_unique<ScaledLayer> ();
+    if (!scaled[i]->scale (context, queue, layers[i], info, error))
+      return false;
+  }
+  return true;
+}
+
+/* --- a frame --- */
+
 /* Copies the highest layers if their samples can be copied, and blends the others. If
  * copied layers are also below all others, only the area of the others is blended. */
 bool
-Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
+Composition::blend (std::vector<Layer> layers, const GstVideoInfo &info,
     const GstOpenCLFrame &output, CompositorBackground background, bool linear,
     GError **error)
 {
+  if (is_cpu && !linear && !scale_layers (layers, info, output.queue, error))
+    return false;
   const GstVideoInfo blended = blended_info (info);
   const GstVideoRectangle whole = {0, 0, info.width, info.height};
   Frame frame = {layers, info, blended, output, abilities_for (layers, blended, linear),

@@ -10,7 +10,9 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/transfer/scaling.hpp>
 
+#include <memory>
 #include <vector>
 
 namespace transfer {
@@ -48,6 +50,24 @@ bool are_transfer_functions_known (
 /* Removes layers that cannot be seen: an opaque layer above covers them completely. */
 void remove_hidden_layers (std::vector<Layer> &layers, const GstVideoInfo &output);
 
+/* A layer that is scaled before it is blended */
+class ScaledLayer {
+public:
+  /* Replaces the frame of `layer` by a scaled one, which this owns. */
+  bool scale (GstOpenCLContext *context, cl_command_queue queue, Layer &layer,
+      const GstVideoInfo &output, GError **error);
+
+private:
+  bool adapt (GstOpenCLContext *context, const Layer &layer, const GstVideoInfo &wanted,
+      GError **error);
+
+  GstVideoInfo in = {}, out = {};
+  opencl::FixedPointRow colors[3] = {};
+  RowScaler scaler;
+  opencl::WorkBuffer memory;
+  GstOpenCLFrame frame = {};
+};
+
 /* Blends up to eight layers in one launch. Further launches blend more layers, and get
  * the previous result in floats. A layer with light wrap is the first of its launch.
  * Opaque layers that have the samples of a YUV output are copied instead. */
@@ -56,7 +76,7 @@ public:
   bool open (GstOpenCLContext *context, GError **error);
 
   /* From the lowest layer to the highest */
-  bool blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
+  bool blend (std::vector<Layer> layers, const GstVideoInfo &info,
       const GstOpenCLFrame &output, CompositorBackground background, bool linear,
       GError **error);
 
@@ -77,6 +97,8 @@ private:
 
   static guint abilities_for (
       const std::vector<Layer> &layers, const GstVideoInfo &blended, bool linear);
+  bool scale_layers (std::vector<Layer> &layers, const GstVideoInfo &info,
+      cl_command_queue queue, GError **error);
   bool is_wide (guint abilities) const;
   opencl::Kernel *choose_kernel (const Frame &frame, guint abilities, GError **error);
   bool launch (const Frame &frame, const Launch &what, GError **error);
@@ -97,7 +119,8 @@ private:
   GstOpenCLContext *context = nullptr;
   bool is_cpu = false;
   opencl::FrameKernel blending[ALL + 1], copying;
-  cl::Buffer carried; /* between launches */
+  std::vector<std::unique_ptr<ScaledLayer>> scaled; /* by the layer's index */
+  cl::Buffer carried;                               /* between launches */
   gsize carried_pixels = 0;
 
   /* Kernels that blur the light for a layer with WRAP: along rows, and on a CPU also
