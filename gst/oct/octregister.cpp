@@ -362,9 +362,16 @@ post_shifts (GstOctRegister *self, bool waits)
   if (!work.found.is_under_way () || !(waits || work.found.has_ended ()))
     return;
   const gsize rows = work.found.bytes () / sizeof (Shift);
-  const cl_uint *words = work.found.wait (nullptr);
-  if (!words)
-    return; /* the error is that of the volume, too */
+  GError *error = nullptr;
+  const cl_uint *words = work.found.wait (&error);
+  if (!words) {
+    GST_ELEMENT_WARNING (self, RESOURCE, READ,
+        ("The shifts of volume %" G_GUINT64_FORMAT " were not read: %s",
+            work.found_volume, error->message),
+        (nullptr));
+    g_error_free (error);
+    return;
+  }
   std::vector<Shift> shifts (rows);
   memcpy (shifts.data (), words, work.found.bytes ());
   GstStructure *structure = gst_structure_new (

@@ -323,21 +323,19 @@ finish_oldest (GstOctSignal *self, GError **error)
   return true;
 }
 
-/* Finishes the measurements whose numbers have arrived. A failing device also fails the
- * frames, which report it. */
-static void
-finish_arrived (GstOctSignal *self)
+/* Finishes the measurements whose numbers have arrived, or all. Posts an error if the
+ * device failed. */
+static bool
+finish_measurements (GstOctSignal *self, bool all)
 {
   SignalWork &work = *self->work;
-  while (!work.waiting.empty () && work.waiting.front ()->read.has_ended ())
-    finish_oldest (self, nullptr);
-}
-
-static void
-finish_all (GstOctSignal *self)
-{
-  while (!self->work->waiting.empty ())
-    finish_oldest (self, nullptr);
+  GError *error = nullptr;
+  while (!error && !work.waiting.empty ()
+         && (all || work.waiting.front ()->read.has_ended ()))
+    finish_oldest (self, &error);
+  if (error)
+    gst_opencl_post_error (GST_ELEMENT (self), error);
+  return !error;
 }
 
 /* Drops measurements after a flush. */
@@ -548,7 +546,7 @@ gst_oct_signal_set_formats (
   GstOctSignal *self = GST_OCT_SIGNAL (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   const GstVideoInfo *plot = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  finish_all (self);
+  finish_measurements (self, true);
   const SignalWork before = std::exchange (*self->work, SignalWork ());
   SignalWork &work = *self->work;
   work.roll_offs = before.roll_offs;
@@ -612,8 +610,10 @@ gst_oct_signal_submit_input_buffer (
     GstBaseTransform *base, gboolean discont, GstBuffer *input)
 {
   GstOctSignal *self = GST_OCT_SIGNAL (base);
-  if (self->work)
-    finish_arrived (self);
+  if (self->work && !finish_measurements (self, false)) {
+    gst_buffer_unref (input);
+    return GST_FLOW_ERROR;
+  }
   if (!GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP)
       && self->schedule->is_due (input, self->settings->committed ().interval))
     return GST_BASE_TRANSFORM_CLASS (gst_oct_signal_parent_class)
@@ -627,7 +627,7 @@ gst_oct_signal_sink_event (GstBaseTransform *base, GstEvent *event)
 {
   GstOctSignal *self = GST_OCT_SIGNAL (base);
   if (self->work && GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-    finish_all (self);
+    finish_measurements (self, true);
   if (self->work && GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP) {
     drop_waiting (*self->work);
     *self->schedule = Schedule ();
