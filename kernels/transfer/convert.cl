@@ -244,6 +244,27 @@ convert_wide_block (const VideoFrame *in, const Canvas *out, const Colors *color
 #endif
 }
 
+/* Converts sixteen columns from x on, or fewer, next to an edge: those without neighbours
+ * one by one. The others also belong to sixteen columns that have neighbours, but for the
+ * chroma to the left of these. Returns the chroma of the last column. */
+INLINED int2
+convert_edge (const VideoFrame *in, const Canvas *out, const Colors *colors, int x,
+    int block, int2 before)
+{
+  const int end = min (x + COLUMNS, out->size.x), reach = CHROMA_REACH;
+  const int last = (out->size.x - COLUMNS - reach) & ~1, inside = max (min (x, last), reach);
+  int at = x;
+  if (inside <= last && CHROMA_OUT_H != CHROMA_COSITED) {
+    for (; at < inside; at += OUT_BLOCK_W)
+      convert_block (in, out, colors, at, block);
+    convert_wide_block (in, out, colors, inside, block, &before);
+    at = inside + COLUMNS;
+  }
+  for (; at < end; at += OUT_BLOCK_W)
+    before = convert_block (in, out, colors, at, block);
+  return before;
+}
+
 __kernel void
 convert_cpu (PARAMETERS)
 {
@@ -259,8 +280,7 @@ convert_cpu (PARAMETERS)
       convert_wide_block (&in, &out, &colors, x, block, &before);
       continue;
     }
-    for (int end = min (x + COLUMNS, out_size.x), at = x; at < end; at += OUT_BLOCK_W)
-      before = convert_block (&in, &out, &colors, at, block);
+    before = convert_edge (&in, &out, &colors, x, block, before);
   }
 }
 #endif

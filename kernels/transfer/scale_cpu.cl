@@ -36,38 +36,51 @@ typedef struct
 } Band;
 
 #if !IN_PACKED
+DECLARE_UNALIGNED (ushort16)
+DECLARE_UNALIGNED (ulong16)
+
 INLINED void
 keep_pixels (const VideoFrame *in, const Canvas *out, __global ushort *row, int x,
     Pixels pixels)
 {
   const ushort16 first = convert_ushort16 (pixels.x);
   if (COMPONENTS == 1) {
-    *(__global ushort16 *) (row + x) = first;
+    STORE_UNALIGNED (ushort16, row + x, first);
     return;
   }
   const uint16 low = upsample (convert_ushort16 (pixels.y), first);
   const uint16 high = upsample (
       HAS_ALPHA ? convert_ushort16 (pixels.w) : (ushort16) (0), convert_ushort16 (pixels.z));
-  *(__global ulong16 *) (row + 4 * x) = upsample (high, low);
+  STORE_UNALIGNED (ulong16, row + 4 * x, upsample (high, low));
 }
 
-/* Reads row `y`, with chroma for each column. */
+INLINED void
+keep_pixel (
+    const VideoFrame *in, const Canvas *out, __global ushort *row, int x, int4 pixel)
+{
+  if (COMPONENTS == 1)
+    row[x] = pixel.x;
+  else
+    ((__global ushort4 *) row)[x] = convert_ushort4 (pixel);
+}
+
+/* Reads row `y`, with chroma for each column: columns without neighbours one by one, the
+ * others sixteen at a time, of which the last may overlap. */
 INLINED void
 read_row (const VideoFrame *in, const Canvas *out, int y, __global ushort *row)
 {
-  for (int x = 0; x < in->size.x; x += COLUMNS) {
-    if (x >= CHROMA_REACH && x + COLUMNS + CHROMA_REACH <= in->size.x) {
-      keep_pixels (in, out, row, x, read_pixels (in, x, y));
-      continue;
-    }
-    for (int at = x; at < min (x + COLUMNS, in->size.x); at++) {
-      const ushort4 pixel = convert_ushort4 (read_pixel (in, at, y));
-      if (COMPONENTS == 1)
-        row[at] = pixel.x;
-      else
-        ((__global ushort4 *) row)[at] = pixel;
-    }
+  const int last = (in->size.x - COLUMNS - CHROMA_REACH) & ~1;
+  int x = 0;
+  for (; x < min (CHROMA_REACH, in->size.x); x++)
+    keep_pixel (in, out, row, x, read_pixel (in, x, y));
+  for (; x <= last; x += COLUMNS)
+    keep_pixels (in, out, row, x, read_pixels (in, x, y));
+  if (last >= CHROMA_REACH && x < last + COLUMNS) {
+    keep_pixels (in, out, row, last, read_pixels (in, last, y));
+    x = last + COLUMNS;
   }
+  for (; x < in->size.x; x++)
+    keep_pixel (in, out, row, x, read_pixel (in, x, y));
 }
 
 /* Adds up the input rows of an output row. */
