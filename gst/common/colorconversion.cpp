@@ -9,6 +9,8 @@
  */
 #include "colorconversion.hpp"
 
+#include "videoformats.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -37,9 +39,11 @@ normalising (const GstVideoInfo &info)
   ColorMatrix matrix = {};
 
   gst_video_color_range_offsets (info.colorimetry.range, info.finfo, offset, scale);
+  if (GST_VIDEO_INFO_COMP_DEPTH (&info, 0) < sample_bits (info)) /* RGB16 */
+    std::fill_n (scale, 3, (1 << sample_bits (info)) - 1);
   if (GST_VIDEO_INFO_IS_GRAY (&info)) {
     /* The kernel reads gray as luma with neutral chroma, which is half of the levels. */
-    int levels = 1 << GST_VIDEO_INFO_COMP_DEPTH (&info, 0);
+    int levels = 1 << sample_bits (info);
     offset[1] = offset[2] = levels / 2;
     scale[1] = scale[2] = levels - 1;
   }
@@ -105,7 +109,7 @@ is_gray_and_color (const GstVideoInfo &input, const GstVideoInfo &output)
 bool
 is_of_one_depth (const GstVideoInfo &input, const GstVideoInfo &output)
 {
-  return GST_VIDEO_INFO_COMP_DEPTH (&input, 0) == GST_VIDEO_INFO_COMP_DEPTH (&output, 0);
+  return sample_bits (input) == sample_bits (output);
 }
 
 /* Converts a row to the fixed point of convert.cl. A sum of products must fit into 32
@@ -114,8 +118,7 @@ FixedPointRow
 in_fixed_point (
     const double (&row)[4], const GstVideoInfo &input, const GstVideoInfo &output)
 {
-  const bool wide = GST_VIDEO_INFO_COMP_DEPTH (&input, 0) > 8
-                    || GST_VIDEO_INFO_COMP_DEPTH (&output, 0) > 8;
+  const bool wide = sample_bits (input) > 8 || sample_bits (output) > 8;
   FixedPointRow fixed;
   for (int i = 0; i < 4; i++)
     fixed.values[i] = std::llrint (std::ldexp (row[i], wide ? 40 : 20));
@@ -157,8 +160,7 @@ static bool
 is_shift (const ColorConversion &conversion, const GstVideoInfo &input,
     const GstVideoInfo &output)
 {
-  const int bits = int (GST_VIDEO_INFO_COMP_DEPTH (&output, 0))
-                   - int (GST_VIDEO_INFO_COMP_DEPTH (&input, 0));
+  const int bits = int (sample_bits (output)) - int (sample_bits (input));
   for (int row = 0; row < 3; row++) {
     double scale[4] = {};
     scale[row] = std::ldexp (1.0, bits);

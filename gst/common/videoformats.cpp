@@ -25,7 +25,35 @@ const struct {
     {GST_VIDEO_FORMAT_Y412_LE, 4, {2, 0, 4, 6}},
     {GST_VIDEO_FORMAT_VYUY, 0, {1, 2, 0}},
 };
+
+const BitFormat bit_formats[] = {
+    {GST_VIDEO_FORMAT_RGB16, {{11, 16, 5}, {5, 16, 6}, {0, 16, 5}}, false},
+    {GST_VIDEO_FORMAT_RGB10A2_LE, {{0, 32, 10}, {10, 32, 10}, {20, 32, 10}, {30, 32, 2}},
+        false},
+    {GST_VIDEO_FORMAT_BGR10A2_LE, {{20, 32, 10}, {10, 32, 10}, {0, 32, 10}, {30, 32, 2}},
+        false},
+    {GST_VIDEO_FORMAT_Y410, {{10, 32, 10}, {0, 32, 10}, {20, 32, 10}, {30, 32, 2}},
+        false},
+    {GST_VIDEO_FORMAT_NV12_10LE40, {{0, 10, 10}, {0, 20, 10}, {10, 20, 10}}, false},
+    {GST_VIDEO_FORMAT_NV12_10LE32, {{0, 1, 10}, {0, 2, 10}, {1, 2, 10}}, true},
+};
 } // namespace
+
+const BitFormat *
+bit_format_of (const GstVideoInfo &info)
+{
+  for (const BitFormat &each : bit_formats) {
+    if (each.format == GST_VIDEO_INFO_FORMAT (&info))
+      return &each;
+  }
+  return nullptr;
+}
+
+guint
+sample_bits (const GstVideoInfo &info)
+{
+  return std::max<guint> (GST_VIDEO_INFO_COMP_DEPTH (&info, 0), 8);
+}
 
 guint
 sample_offset (const GstVideoInfo &info, guint component)
@@ -34,6 +62,8 @@ sample_offset (const GstVideoInfo &info, guint component)
     if (entry.format == GST_VIDEO_INFO_FORMAT (&info))
       return entry.offsets[component];
   }
+  if (bit_format_of (info))
+    return 0;
   return GST_VIDEO_INFO_COMP_POFFSET (&info, component);
 }
 
@@ -50,8 +80,7 @@ sample_shift (const GstVideoInfo &info)
 bool
 is_big_endian (const GstVideoInfo &info)
 {
-  return GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8
-         && !GST_VIDEO_FORMAT_INFO_IS_LE (info.finfo)
+  return sample_bits (info) > 8 && !GST_VIDEO_FORMAT_INFO_IS_LE (info.finfo)
          && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_Y210
          && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_v210;
 }

@@ -21,6 +21,26 @@ guint sample_offset (const GstVideoInfo &info, guint component);
 /* Returns the number of padding bits below a sample, such as 6 in P010_10LE */
 guint sample_shift (const GstVideoInfo &info);
 
+/* Returns the bits of the samples that kernels compute with: those of the first component,
+ * or 8 for RGB16 */
+guint sample_bits (const GstVideoInfo &info);
+
+/* Bits of a component in a row: its first bit, the bits from sample to sample, and its
+ * number of bits. Bits are counted from the lowest of each byte. */
+struct BitField {
+  guint first, step, bits;
+};
+
+/* Formats whose samples are not whole bytes, except v210 */
+struct BitFormat {
+  GstVideoFormat format;
+  BitField fields[4]; /* without bits: the component is absent */
+  bool threes; /* three samples of 10 bits for each 32; first and step count samples */
+};
+
+/* (nullable) */
+const BitFormat *bit_format_of (const GstVideoInfo &info);
+
 /* Returns true if samples have two bytes and the high byte comes first */
 bool is_big_endian (const GstVideoInfo &info);
 
@@ -80,7 +100,8 @@ inline constexpr DrmFormat drm_formats[] = {{"NV12", "NV12"}, {"NV21", "NV21"},
     {"XR24", "BGRx"}, {"BX24", "xRGB"}, {"RX24", "xBGR"}, {"AB24", "RGBA"},
     {"AR24", "BGRA"}, {"BA24", "ARGB"}, {"RA24", "ABGR"}, {"BG24", "RGB"},
     {"RG24", "BGR"}, {"RG16", "RGB16"}, {"BG16", "BGR16"}, {"XR15", "RGB15"},
-    {"AR30", "BGR10A2_LE"}, {"R8  ", "GRAY8"}, {"R16 ", "GRAY16_LE"}};
+    {"AR30", "BGR10A2_LE"}, {"AB30", "RGB10A2_LE"}, {"NV15", "NV12_10LE40"},
+    {"R8  ", "GRAY8"}, {"R16 ", "GRAY16_LE"}};
 
 inline constexpr char linear_modifier[] = ":0x0000000000000000";
 

@@ -75,13 +75,13 @@ has_separate_fields (const GstStructure *structure)
 }
 
 GstStructure *
-with_formats (GstStructure *structure, bool without_gray)
+with_formats (GstStructure *structure, const char *formats, bool without_gray)
 {
   GValue all = G_VALUE_INIT, kept = G_VALUE_INIT;
 
   g_value_init (&all, GST_TYPE_LIST);
   g_value_init (&kept, GST_TYPE_LIST);
-  gst_value_deserialize (&all, "{" CONVERT_FORMATS "}");
+  gst_value_deserialize (&all, formats);
   for (guint i = 0; i < gst_value_list_get_size (&all); i++) {
     const GValue *name = gst_value_list_get_value (&all, i);
     if (!without_gray
@@ -95,9 +95,10 @@ with_formats (GstStructure *structure, bool without_gray)
 
 /* Allows any format and size. Other fields stay. */
 GstStructure *
-widened (const GstStructure *structure, bool without_gray)
+widened (const GstStructure *structure, const char *formats, bool without_gray)
 {
-  GstStructure *wide = with_formats (gst_structure_copy (structure), without_gray);
+  GstStructure *wide =
+      with_formats (gst_structure_copy (structure), formats, without_gray);
 
   gst_structure_set (wide, "width", GST_TYPE_INT_RANGE, 1, largest_side, "height",
       GST_TYPE_INT_RANGE, 1, largest_side, nullptr);
@@ -327,6 +328,8 @@ GstCaps *
 convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
 {
   GstCaps *result = gst_caps_new_empty ();
+  const char *formats =
+      direction == GST_PAD_SINK ? "{" CONVERT_FORMATS "}" : "{" CONVERT_INPUT_FORMATS "}";
 
   /* Caps that pass through come first, for all structures. */
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
@@ -339,7 +342,8 @@ convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
     bool from_gray = direction == GST_PAD_SINK && is_gray_only (structure);
     bool to_gray = direction == GST_PAD_SRC && is_gray_only (structure);
     if (!has_separate_fields (structure))
-      append_if_new (result, widened (structure, coloring && (from_gray || to_gray)));
+      append_if_new (
+          result, widened (structure, formats, coloring && (from_gray || to_gray)));
   }
   return result;
 }
@@ -372,7 +376,7 @@ unsupported_reason (GstCaps *caps)
   const GstCapsFeatures *features = gst_caps_get_features (caps, 0);
   const gchar *format = gst_structure_get_string (structure, "format");
   Format info = format_named (format);
-  GstCaps *supported = gst_caps_from_string (CONVERT_CAPS);
+  GstCaps *supported = gst_caps_from_string (CONVERT_CAPS_OF (CONVERT_INPUT_FORMATS));
   bool fits =
       gst_caps_can_intersect (caps, supported) && !has_separate_fields (structure);
   gst_caps_unref (supported);
@@ -389,10 +393,10 @@ unsupported_reason (GstCaps *caps)
   Shape shape = {0, 0, 1, 1};
   gst_structure_get_int (structure, "width", &shape.width);
   gst_structure_get_int (structure, "height", &shape.height);
-  std::string names = "{" CONVERT_FORMATS "}";
+  std::string names = "{" CONVERT_INPUT_FORMATS "}";
   if (info && names.find (format) == std::string::npos)
-    return g_strdup_printf ("format %s, expected one of " CONVERT_FORMATS, format);
-  return g_strdup_printf ("format %s, size %dx%d: expected one of " CONVERT_FORMATS
+    return g_strdup_printf ("format %s, expected one of " CONVERT_INPUT_FORMATS, format);
+  return g_strdup_printf ("format %s, size %dx%d: expected one of " CONVERT_INPUT_FORMATS
                           " from 1x1 to %dx%d",
       format ? format : "(none)", shape.width, shape.height, largest_side, largest_side);
 }

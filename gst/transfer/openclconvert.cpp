@@ -354,7 +354,7 @@ static bool
 dithers (const ConvertSettings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
 {
   return settings.dither == Dither::bayer
-         && GST_VIDEO_INFO_COMP_DEPTH (&out, 0) < GST_VIDEO_INFO_COMP_DEPTH (&in, 0);
+         && opencl::sample_bits (out) < opencl::sample_bits (in);
 }
 
 static std::string
@@ -383,11 +383,11 @@ static Form
 form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
     const GstVideoInfo &out, bool mapped)
 {
-  const bool is_deep =
-      GST_VIDEO_INFO_COMP_DEPTH (&in, 0) > 8 || GST_VIDEO_INFO_COMP_DEPTH (&out, 0) > 8;
+  const bool is_deep = opencl::sample_bits (in) > 8 || opencl::sample_bits (out) > 8;
   const bool has_matrix = strcmp (work.colors.arithmetic, "COLORS_MATRIX") == 0;
   if (!opencl::is_cpu (context) || mapped || !is_plain (work, out)
       || dithers (work.settings, in, out) || opencl::is_v210 (in) || opencl::is_v210 (out)
+      || opencl::bit_format_of (in) || opencl::bit_format_of (out)
       || (is_deep && has_matrix && !opencl::has_double (context)))
     return Form::blocks;
   if (!is_scaled (work, in))
@@ -421,7 +421,7 @@ static cl_int4
 border_of (const GstVideoInfo &output)
 {
   const opencl::ColorMatrix matrix = opencl::color_matrix_from_rgb (output);
-  cl_int4 border = {{0, 0, 0, (1 << GST_VIDEO_INFO_COMP_DEPTH (&output, 0)) - 1}};
+  cl_int4 border = {{0, 0, 0, (1 << opencl::sample_bits (output)) - 1}};
   for (int i = 0; i < 3; i++)
     border.s[i] = cl_int (std::lround (matrix.m[i][3]));
   return border;
@@ -801,7 +801,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   opencl::describe_element (klass, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
       "Converts format, size and orientation of video in device memory",
-      {CONVERT_CAPS, CONVERT_CAPS});
+      {CONVERT_CAPS_OF (CONVERT_INPUT_FORMATS), CONVERT_CAPS_OF (CONVERT_FORMATS)});
 
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;

@@ -59,8 +59,7 @@ bool
 has_pixels_of_four_bytes (const GstVideoInfo &info)
 {
   return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4
-         && GST_VIDEO_INFO_COMP_DEPTH (&info, 0) == 8;
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4 && sample_bits (info) == 8;
 }
 
 bool
@@ -76,15 +75,34 @@ define (
   options += std::string (" -D") + side + name + "=" + value;
 }
 
+/* Formats of whole bytes have none. */
+static void
+define_bit_fields (std::string &options, const char *side, const GstVideoInfo &info)
+{
+  static const char *const names[] = {"_FIELD_x", "_FIELD_y", "_FIELD_z", "_FIELD_w"};
+  const BitFormat *format = bit_format_of (info);
+  define (options, side, "_BIT_FIELDS", format ? "1" : "0");
+  if (!format)
+    return;
+  define (options, side, "_THREES", format->threes ? "1" : "0");
+  for (int c = 0; c < 4; c++) {
+    const BitField &field = format->fields[c];
+    define (options, side, names[c],
+        std::to_string (field.first) + "," + std::to_string (field.step) + ","
+            + std::to_string (MAX (field.bits, 1)));
+  }
+}
+
 void
 define_samples (
     std::string &options, const char *side, const GstVideoInfo &info, bool gray)
 {
   define (options, side, "_GRAY", gray ? "1" : "0");
-  define (options, side, "_BITS", std::to_string (GST_VIDEO_INFO_COMP_DEPTH (&info, 0)));
+  define (options, side, "_BITS", std::to_string (sample_bits (info)));
   define (options, side, "_SHIFT", std::to_string (sample_shift (info)));
   define (options, side, "_BIG_ENDIAN", is_big_endian (info) ? "1" : "0");
   define (options, side, "_V210", is_v210 (info) ? "1" : "0");
+  define_bit_fields (options, side, info);
   define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
   define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
   define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");

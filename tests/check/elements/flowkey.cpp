@@ -149,9 +149,9 @@ TEST (test_flowkey_a_converged_flow_does_not_change)
 TEST (test_flowkey_keeps_its_value_and_warns_of_one_out_of_range)
 {
   Owned<GstElement> flowkey = gst_element_factory_make ("flowkey", nullptr);
-  for (const char *value : {"7", "-1"}) {
+  for (const gdouble value : {7.0, -1.0}) {
     gdouble tolerance = 0;
-    ASSERT_WARNING (gst_util_set_object_arg (G_OBJECT (flowkey), "tolerance", value));
+    ASSERT_WARNING (g_object_set (flowkey, "tolerance", value, nullptr));
     g_object_get (flowkey, "tolerance", &tolerance, nullptr);
     expect_equal (tolerance, 0.025);
   }

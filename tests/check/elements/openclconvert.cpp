@@ -411,6 +411,32 @@ TEST (test_convert_is_right_for_further_formats)
       }
 }
 
+/* Red in the upper five bits of a word of two bytes, green in six, blue in the lower five */
+TEST (test_convert_rgb16_is_the_nearest_level)
+{
+  const Picture picture = random_picture (info_of ("RGBA", 37, 5), 3);
+  const Picture made = converted ("openclconvert", picture, info_of ("RGB16", 37, 5));
+  const Picture back = converted ("openclconvert", made, info_of ("RGBA", 37, 5));
+  const View from (picture), again (back);
+  GstVideoFrame frame;
+  GstVideoInfo info = made.info;
+  fail_unless (gst_video_frame_map (&frame, &info, made.buffer, GST_MAP_READ));
+  const auto *bytes =
+      static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0));
+  const int bits[3] = {5, 6, 5}, shifts[3] = {11, 5, 0};
+  for (int y = 0; y < 5; y++)
+    for (int x = 0; x < 37; x++) {
+      const guint8 *pixel = bytes + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0) + 2 * x;
+      for (int c = 0; c < 3; c++) {
+        const int full = (1 << bits[c]) - 1;
+        const int level = (pixel[0] | pixel[1] << 8) >> shifts[c] & full;
+        fail_unless (std::fabs (from.at (c, x, y) * full / 255.0 - level) <= 0.501);
+        fail_unless (std::fabs (level * 255.0 / full - again.at (c, x, y)) <= 0.501);
+      }
+    }
+  gst_video_frame_unmap (&frame);
+}
+
 /* Formats with the same components in another order give the same output, except in the
  * last column. */
 TEST (test_convert_is_the_same_for_formats_that_differ_in_order)
@@ -435,10 +461,10 @@ TEST (test_convert_is_the_same_for_formats_that_differ_in_order)
 
 /* Every format of the pad template */
 static std::vector<std::string>
-supported_formats ()
+supported_formats (const char *pad_name)
 {
   const Owned<GstElement> element = gst_element_factory_make ("openclconvert", nullptr);
-  const Owned<GstPad> pad = gst_element_get_static_pad (element, "sink");
+  const Owned<GstPad> pad = gst_element_get_static_pad (element, pad_name);
   const Owned<GstCaps> caps = gst_pad_get_pad_template_caps (pad);
   const GValue *names =
       gst_structure_get_value (gst_caps_get_structure (caps, 0), "format");
@@ -448,21 +474,40 @@ supported_formats ()
   return formats;
 }
 
+/* RGB to compare with. videoconvert makes three quarters of opaque alpha of two bits. */
+static GstVideoInfo
+rgb_for (const GstVideoInfo &info)
+{
+  const std::string name = GST_VIDEO_INFO_NAME (&info);
+  const bool has_two_bits =
+      name == "Y410" || name == "RGB10A2_LE" || name == "BGR10A2_LE";
+  return info_of (has_two_bits     ? "RGB"
+                  : name == "RGBA" ? "BGRA"
+                                   : "RGBA",
+      info.width, info.height);
+}
+
 /* No two components of red or blue have the same level, so a swap is detected. */
 TEST (test_openclconvert_channel_order_of_every_format)
 {
-  const std::vector<std::string> all = supported_formats ();
-  fail_unless (all.size () >= 57, "%zu formats", all.size ());
+  const std::vector<std::string> all = supported_formats ("sink");
+  fail_unless (all.size () >= 63, "%zu formats", all.size ());
   for (const std::string &format : all) {
-    const GstVideoInfo info = info_of (format.c_str (), 12, 4);
-    const GstVideoInfo rgb = info_of (format == "RGBA" ? "BGRA" : "RGBA", 12, 4);
-    Run read ("openclconvert", info, rgb), write ("openclconvert", rgb, info);
+    const GstVideoInfo info = info_of (format.c_str (), 12, 4), rgb = rgb_for (info);
+    Run read ("openclconvert", info, rgb);
     for (guint color : {0xff0000u, 0x0000ffu}) {
       const Picture picture = video::solid_color (info, color);
-      const Picture expected = videoconverted (picture, rgb);
-      const Picture written = write (video::solid_color (rgb, color));
-      fail_unless (video::largest_difference (read (picture), expected) <= 6,
+      fail_unless (
+          video::largest_difference (read (picture), videoconverted (picture, rgb)) <= 6,
           "0x%06x read as %s", color, format.c_str ());
+    }
+  }
+  for (const std::string &format : supported_formats ("src")) {
+    const GstVideoInfo info = info_of (format.c_str (), 12, 4), rgb = rgb_for (info);
+    Run write ("openclconvert", rgb, info);
+    for (guint color : {0xff0000u, 0x0000ffu}) {
+      const Picture written = write (video::solid_color (rgb, color));
+      const Picture expected = videoconverted (video::solid_color (info, color), rgb);
       fail_unless (
           video::largest_difference (videoconverted (written, rgb), expected) <= 6,
           "0x%06x written as %s", color, format.c_str ());
@@ -1151,7 +1196,7 @@ check_refused (const char *caps_string, const char *reason)
 TEST (test_convert_says_why_it_refuses)
 {
   check_refused (
-      DEVICE ",format=NV12_10LE32,width=16,height=16,framerate=25/1", "NV12_10LE32");
+      DEVICE ",format=NV12_64Z32,width=16,height=16,framerate=25/1", "NV12_64Z32");
   check_refused (DEVICE ",format=I420,width=0,height=16,framerate=25/1", "0x16");
   check_refused ("video/x-raw,format=I420,width=16,height=16,framerate=25/1", "memory");
   check_refused (DEVICE
