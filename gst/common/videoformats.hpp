@@ -12,6 +12,13 @@
 #include <utility>
 #include <vector>
 
+/* Feature of caps whose overlays, such as subtitles, are drawn downstream */
+#define OVERLAY_FEATURE "meta:GstVideoOverlayComposition"
+/* Video in device memory, also with such overlays, which pass through */
+#define VIDEO_ON_DEVICE(fields)                                                          \
+  "video/x-raw(memory:OpenCLMemory), " fields                                            \
+  "; video/x-raw(memory:OpenCLMemory, " OVERLAY_FEATURE "), " fields
+
 namespace opencl {
 /* --- components --- */
 

@@ -93,16 +93,20 @@ with_formats (GstStructure *structure, const char *formats, bool without_gray)
   return structure;
 }
 
-/* Allows any format and size. Other fields stay. */
+/* Allows any format and size. Other fields stay. Overlays are placed in pixels, so that
+ * frames with them keep their size. */
 GstStructure *
-widened (const GstStructure *structure, const char *formats, bool without_gray)
+widened (const GstStructure *structure, const char *formats, bool without_gray,
+    bool has_overlays)
 {
   GstStructure *wide =
       with_formats (gst_structure_copy (structure), formats, without_gray);
 
+  gst_structure_remove_fields (wide, "colorimetry", "chroma-site", nullptr);
+  if (has_overlays)
+    return wide;
   gst_structure_set (wide, "width", GST_TYPE_INT_RANGE, 1, largest_side, "height",
       GST_TYPE_INT_RANGE, 1, largest_side, nullptr);
-  gst_structure_remove_fields (wide, "colorimetry", "chroma-site", nullptr);
   if (gst_structure_has_field (wide, "pixel-aspect-ratio"))
     gst_structure_set (wide, "pixel-aspect-ratio", GST_TYPE_FRACTION_RANGE, 1, G_MAXINT,
         G_MAXINT, 1, nullptr);
@@ -110,16 +114,24 @@ widened (const GstStructure *structure, const char *formats, bool without_gray)
 }
 
 void
-append_if_new (GstCaps *caps, GstStructure *structure)
+append_if_new (GstCaps *caps, GstStructure *structure, bool has_overlays)
 {
   GstCapsFeatures *features =
-      gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr);
+      gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY,
+          has_overlays ? OVERLAY_FEATURE : nullptr, nullptr);
   if (gst_caps_is_subset_structure_full (caps, structure, features)) {
     gst_structure_free (structure);
     gst_caps_features_free (features);
     return;
   }
   gst_caps_append_structure_full (caps, structure, features);
+}
+
+bool
+has_overlays (const GstCaps *caps, guint index)
+{
+  return gst_caps_features_contains (
+      gst_caps_get_features (caps, index), OVERLAY_FEATURE);
 }
 
 /* --- formats --- */
@@ -335,17 +347,30 @@ convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
     if (!has_separate_fields (structure) && (!coloring || !is_gray_only (structure)))
-      append_if_new (result, gst_structure_copy (structure));
+      append_if_new (result, gst_structure_copy (structure), has_overlays (caps, i));
   }
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
     bool from_gray = direction == GST_PAD_SINK && is_gray_only (structure);
     bool to_gray = direction == GST_PAD_SRC && is_gray_only (structure);
     if (!has_separate_fields (structure))
-      append_if_new (
-          result, widened (structure, formats, coloring && (from_gray || to_gray)));
+      append_if_new (result,
+          widened (structure, formats, coloring && (from_gray || to_gray),
+              has_overlays (caps, i)),
+          has_overlays (caps, i));
   }
   return result;
+}
+
+GstCaps *
+without_overlays (GstCaps *caps)
+{
+  caps = gst_caps_make_writable (caps);
+  for (guint i = gst_caps_get_size (caps); i > 0; i--) {
+    if (has_overlays (caps, i - 1))
+      gst_caps_remove_structure (caps, i - 1);
+  }
+  return caps;
 }
 
 GstCaps *

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
 #define CONVERT_FORMATS                                                                  \
@@ -18,15 +19,17 @@
 #define CONVERT_INPUT_FORMATS CONVERT_FORMATS ", NV12_10LE40, NV12_10LE32"
 
 #define CONVERT_CAPS_OF(formats)                                                         \
-  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
-  "format=(string){" formats "}, "                                                       \
-  "width=(int)[1, 32767], height=(int)[1, 32767], "                                      \
-  "framerate=(fraction)[0/1, 2147483647/1]"
+  VIDEO_ON_DEVICE ("format=(string){" formats "}, width=(int)[1, 32767], "               \
+                   "height=(int)[1, 32767], framerate=(fraction)[0/1, 2147483647/1]")
 
 namespace transfer {
 /* Returns the caps for the other pad, given `caps` on the pad of `direction`, the same
  * format and size first. With `coloring`, gray input becomes colour. (transfer full) */
 GstCaps *convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring);
+
+/* Returns the structures of `caps` (transfer full) whose frames have no overlays. (transfer
+ * full) */
+GstCaps *without_overlays (GstCaps *caps);
 
 /* Fixates `others` (transfer full) to the best caps for `caps`: the format that loses
  * least, the size and pixel-aspect-ratio that keep the display aspect ratio, and the

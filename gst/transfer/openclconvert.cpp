@@ -241,12 +241,15 @@ sync_sent_tags (GstOpenCLConvert *self, const ConvertSettings &settings)
   }
 }
 
-/* Returns `caps` after rotation, before any conversion. (transfer full) */
+/* Returns `caps` after rotation, before any conversion. Overlays are not turned. (transfer
+ * full) */
 static GstCaps *
 rotated_caps (GstOpenCLConvert *self, const ConvertSettings &settings, GstCaps *caps)
 {
-  return orientation_of (self, settings).transposed ? transfer::transposed_caps (caps)
-                                                    : gst_caps_ref (caps);
+  const transfer::Orientation orientation = orientation_of (self, settings);
+  GstCaps *rotated =
+      orientation.transposed ? transfer::transposed_caps (caps) : gst_caps_ref (caps);
+  return orientation.turns () ? transfer::without_overlays (rotated) : rotated;
 }
 
 static GstCaps *

@@ -6,6 +6,7 @@
 
 #include <gst/common/colorconversion.hpp>
 #include <gst/common/filteredcaps.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 
@@ -13,9 +14,8 @@
 
 /* Width and height are at most 2^15, so that the number of pixels fits 31 bits. */
 #define CAPS(formats)                                                                    \
-  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), format=(string)" formats      \
-  ", width=(int)[1, 32768], height=(int)[1, 32768], "                                    \
-  "framerate=(fraction)[0/1, 2147483647/1]"
+  VIDEO_ON_DEVICE ("format=(string)" formats ", width=(int)[1, 32768], "                 \
+                   "height=(int)[1, 32768], framerate=(fraction)[0/1, 2147483647/1]")
 #define KEYED "{RGBA, BGRA, ARGB, ABGR}"
 #define DEEP "RGBA64_LE"
 #define CAMERA "{NV12, NV21, I420, YV12, YUY2, UYVY}"

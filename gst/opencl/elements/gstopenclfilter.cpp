@@ -311,6 +311,15 @@ gst_opencl_filter_propose_allocation (
   return TRUE;
 }
 
+/* Tells upstream that downstream draws overlays, which caps with their feature then have.
+ * The base class tells it of no meta. */
+static gboolean
+gst_opencl_filter_filter_meta (
+    GstBaseTransform *, GstQuery *, GType api, const GstStructure *)
+{
+  return api == GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE;
+}
+
 static gboolean
 gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *query)
 {
@@ -813,6 +822,7 @@ gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
   transform_class->get_unit_size = gst_opencl_filter_get_unit_size;
   transform_class->propose_allocation = gst_opencl_filter_propose_allocation;
   transform_class->decide_allocation = gst_opencl_filter_decide_allocation;
+  transform_class->filter_meta = gst_opencl_filter_filter_meta;
   transform_class->transform_meta = gst_opencl_filter_transform_meta;
   transform_class->submit_input_buffer = gst_opencl_filter_submit_input_buffer;
   transform_class->prepare_output_buffer = gst_opencl_filter_prepare_output_buffer;

@@ -233,3 +233,92 @@ TEST_ROWS (test_scenario_fast_forward, files)
 /* The files are made in each process, because threads of GStreamer do not survive a
  * fork. */
 static const bool with_files = around_each_test (make_folder, remove_folder);
+
+/* --- overlays that downstream draws --- */
+
+namespace {
+/* The frame of a gray picture with text behind `chain` */
+struct Captioned {
+  explicit Captioned (const std::string &chain)
+      : pipeline (
+          "videotestsrc num-buffers=1 pattern=white foreground-color=0xff808080 ! "
+          "video/x-raw,format=RGBA,width=160,height=120 ! textoverlay text=text ! "
+          + chain + " ! appsink name=out sync=false")
+  {
+    Owned<GstElement> out =
+        gst_bin_get_by_name (GST_BIN (pipeline.operator GstElement * ()), "out");
+    Owned<GstPad> pad = gst_element_get_static_pad (out, "sink");
+    gst_pad_add_probe (
+        pad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, draw_overlays, nullptr, nullptr);
+    pipeline.start ();
+    sample = pipeline.pull ();
+    fail_unless (sample != nullptr, "%s", chain.c_str ());
+  }
+
+  static GstPadProbeReturn draw_overlays (GstPad *, GstPadProbeInfo *info, gpointer)
+  {
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+    if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+      return GST_PAD_PROBE_OK;
+    gst_query_add_allocation_meta (
+        query, GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE, nullptr);
+    return GST_PAD_PROBE_HANDLED;
+  }
+
+  GstBuffer *buffer () const { return gst_sample_get_buffer (sample); }
+
+  /* Left, top, width and height of the overlay, or nothing */
+  std::vector<int> overlay () const
+  {
+    GstVideoOverlayCompositionMeta *meta =
+        gst_buffer_get_video_overlay_composition_meta (buffer ());
+    gint x, y;
+    guint width, height;
+    if (!meta)
+      return {};
+    gst_video_overlay_rectangle_get_render_rectangle (
+        gst_video_overlay_composition_get_rectangle (meta->overlay, 0), &x, &y, &width,
+        &height);
+    return {x, y, int (width), int (height)};
+  }
+
+  /* Whether all pixels of the frame are equal */
+  bool is_even () const
+  {
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (buffer (), &map, GST_MAP_READ));
+    const bool even = std::equal (map.data + 4, map.data + map.size, map.data);
+    gst_buffer_unmap (buffer (), &map);
+    return even;
+  }
+
+  Pipeline pipeline;
+  Owned<GstSample> sample;
+};
+
+#define CONVERT "openclupload ! openclconvert "
+} // namespace
+
+TEST_ROWS (test_overlays_pass_to_the_element_that_draws_them,
+    std::vector<std::string>{"openclupload ! opencldownload",
+        CONVERT "! video/x-raw(ANY),format=BGRA ! opencldownload",
+        "openclupload ! noisereduce ! flowkey ! opencldownload",
+        "openclconvertbin ! video/x-raw(ANY),format=BGRA"})
+{
+  const Captioned plain ("identity"), passed (row);
+  fail_unless (plain.overlay ().size () == 4);
+  fail_unless (passed.overlay () == plain.overlay (), "%s: %zu numbers", row.c_str (),
+      passed.overlay ().size ());
+  fail_unless (passed.is_even ());
+}
+
+/* Their place is in pixels of the frame. */
+TEST_ROWS (test_overlays_are_drawn_before_the_frame_changes_its_shape,
+    std::vector<std::string>{CONVERT
+        "! video/x-raw(ANY),width=320,height=240 ! opencldownload",
+        CONVERT "video-direction=180 ! opencldownload"})
+{
+  const Captioned drawn (row);
+  fail_unless (drawn.overlay ().empty ());
+  fail_if (drawn.is_even ());
+}
