@@ -29,6 +29,9 @@
  * Formats of ten bits and more keep their precision. If the output has fewer bits,
  * `dither=bayer` mixes the two nearest levels, so that slow gradients show no steps.
  *
+ * Overlays that downstream draws (#GstVideoOverlayCompositionMeta) pass through if the frame
+ * keeps its size and is not turned. Otherwise upstream draws them.
+ *
  * Interlaced and mixed video stays interlaced. Chroma belongs to the rows of its field.
  * Each field is scaled separately, at its position in the frame. (`videoscale` shifts the
  * fields against each other, so that still images show combing.) Fields in separate

@@ -149,7 +149,8 @@ read_private_file (const std::string &path, std::string &contents)
 }
 
 /* GLib writes a temporary file and renames it, so that no process sees an incomplete
- * file. Its usual mode may let a group write. */
+ * file. Its usual mode may let a group write. Since 2.80 or so it keeps the mode of a file
+ * that it replaces. */
 bool
 write_private_file (const std::string &path, const std::string &contents)
 {
@@ -159,6 +160,9 @@ write_private_file (const std::string &path, const std::string &contents)
   g_mkdir_with_parents (folder.c_str (), 0700);
   if (!is_private_folder (folder))
     return false;
+  std::error_code none; /* to remove */
+  std::error_code none; /* to remove */
+  fs::remove (fs::u8path (path), none);
   if (g_file_set_contents_full (path.c_str (), contents.data (),
           gssize (contents.size ()), G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
     return true;
