@@ -89,6 +89,8 @@ class Judge:
 
 
 SUMMARY = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.MULTILINE)
+# Without a fork the first fault ends the program.
+FIRST_FAULT = re.compile(r"^[^:\n]*:\d+: (test_[^:\n]*): (.*)$", re.MULTILINE)
 FAULT = re.compile(r"^[^:\n]*:\d+:[FE]:[^:\n]*:(.*?):\d+: (.*)$", re.MULTILINE)
 
 
@@ -100,7 +102,7 @@ def tests_of(said, failure):
     """
     summary = SUMMARY.search(said)
     if not summary:
-        return (0, {"": failure}) if failure else (1, {})
+        return (0, dict(FIRST_FAULT.findall(said)) or {"": failure}) if failure else (1, {})
     checks, failures, errors = map(int, summary.groups())
     faults = dict(FAULT.findall(said))
     if failure and not faults:

@@ -161,7 +161,6 @@ write_private_file (const std::string &path, const std::string &contents)
   if (!is_private_folder (folder))
     return false;
   std::error_code none; /* to remove */
-  std::error_code none; /* to remove */
   fs::remove (fs::u8path (path), none);
   if (g_file_set_contents_full (path.c_str (), contents.data (),
           gssize (contents.size ()), G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
