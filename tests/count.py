@@ -96,7 +96,8 @@ def main():
     for program in programs:
         if program["result"] != "SKIP":
             failure = None if program["result"] == "OK" else program["result"]
-            tests = knownfaults.tests_of(program.get("stdout", ""), failure)
+            said = program.get("stdout", "") + "\n" + program.get("stderr", "")
+            tests = knownfaults.tests_of(said, failure)
             judge.add_program(driver, "programs", program["name"], *tests)
     judge.add_stale()
     known = judge.total(knownfaults.KNOWN)
