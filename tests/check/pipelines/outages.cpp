@@ -273,7 +273,7 @@ static const struct {
 } written[] = {{"arrays", "application/x-oct(ANY),format=F32LE"},
     {"pictures", "video/x-raw(ANY),format=GRAY8"}};
 
-/* What could not be read is not written as zeros. */
+/* A frame that could not be read is not written. */
 TEST_ROWS (test_a_file_gets_no_frame_whose_transfer_fails, written)
 {
   Folder folder;
