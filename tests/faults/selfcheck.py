@@ -335,7 +335,7 @@ def uses_no_verdicts_that_others_may_write():
             assert run.launches("octwindowinterp0") > IN_ONE, (path, run.log)
             assert "other users may write" in run.log, run.log
             if path == file:  # it is replaced
-                wait_for(lambda: file.stat().st_mode & 0o777 == 0o600)
+                wait_for(lambda: file.exists() and file.stat().st_mode & 0o777 == 0o600)
 
 
 def leaves_out_an_engine_that_does_not_compile():

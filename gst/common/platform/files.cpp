@@ -148,9 +148,20 @@ read_private_file (const std::string &path, std::string &contents)
   return false;
 }
 
+/* Removes a file that others may write: since 2.80 or so GLib keeps the mode of a file that
+ * it replaces. */
+static void
+remove_shared_file (const std::string &path)
+{
+  std::error_code none;
+  const fs::path file = fs::u8path (path);
+  const fs::perms of_others = fs::perms::group_write | fs::perms::others_write;
+  if ((fs::symlink_status (file, none).permissions () & of_others) != fs::perms::none)
+    fs::remove (file, none);
+}
+
 /* GLib writes a temporary file and renames it, so that no process sees an incomplete
- * file. Its usual mode may let a group write. Since 2.80 or so it keeps the mode of a file
- * that it replaces. */
+ * file. Its usual mode may let a group write. */
 bool
 write_private_file (const std::string &path, const std::string &contents)
 {
@@ -160,8 +171,7 @@ write_private_file (const std::string &path, const std::string &contents)
   g_mkdir_with_parents (folder.c_str (), 0700);
   if (!is_private_folder (folder))
     return false;
-  std::error_code none; /* to remove */
-  fs::remove (fs::u8path (path), none);
+  remove_shared_file (path);
   if (g_file_set_contents_full (path.c_str (), contents.data (),
           gssize (contents.size ()), G_FILE_SET_CONTENTS_CONSISTENT, 0600, &error))
     return true;
