@@ -47,6 +47,7 @@ def connected(asked):
         with without_interrupts():
             folder = stack.enter_context(tempfile.TemporaryDirectory(
                 prefix="oct-process-", ignore_cleanup_errors=True))
+            stack.enter_context(config.set({"temporary-directory": folder}))  # of the scheduler
             # Pages of files that are mapped into memory must not count against a worker. Keys of
             # this run keep other users of this machine out, whose pickles could run any code.
             cluster = stack.enter_context(distributed.LocalCluster(
