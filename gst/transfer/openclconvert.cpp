@@ -398,7 +398,8 @@ form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo 
     return Form::blocks;
   if (!is_scaled (work, in))
     return Form::rows;
-  return transfer::RowScaler::can_scale (in, out) && !GST_VIDEO_INFO_IS_INTERLACED (&in)
+  return transfer::RowScaler::can_scale (in, out.width, out.height)
+                 && !GST_VIDEO_INFO_IS_INTERLACED (&in)
              ? Form::bands
              : Form::blocks;
 }

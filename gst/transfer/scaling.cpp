@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 namespace transfer {
 static const gdouble lobes = 3;
@@ -60,8 +59,11 @@ lanczos_table (gint in_size, gint out_size, gint fields)
 }
 
 namespace {
-/* Weights by the index of their input sample */
-using Weights = std::map<gint, gdouble>;
+struct Weight {
+  gint index; /* of the input sample, which may be beyond an edge */
+  gdouble value;
+};
+using Weights = std::vector<Weight>; /* of one position, ascending */
 
 Weights
 nearest_weights (gdouble middle, gdouble, gint)
@@ -72,10 +74,11 @@ nearest_weights (gdouble middle, gdouble, gint)
 Weights
 bilinear_weights (gdouble middle, gdouble, gint)
 {
-  const gdouble from = std::max (middle - 0.5, 0.0), first = std::floor (from);
-  Weights weights = {{gint (first), 1 - (from - first)}};
+  const gdouble from = std::max (middle - 0.5, 0.0);
+  const gint first = gint (from);
+  Weights weights = {{first, 1 - (from - first)}};
   if (from > first)
-    weights[gint (first) + 1] = from - first;
+    weights.push_back ({first + 1, from - first});
   return weights;
 }
 
@@ -87,8 +90,8 @@ area_weights (gdouble middle, gdouble width, gint in_size)
   const gdouble to = std::min (middle + width / 2, gdouble (in_size));
   Weights weights;
   for (gint index = gint (from); index < to; index++)
-    weights[index] =
-        (std::min (to, index + 1.0) - std::max (from, gdouble (index))) / (to - from);
+    weights.push_back ({index,
+        (std::min (to, index + 1.0) - std::max (from, gdouble (index))) / (to - from)});
   return weights;
 }
 
@@ -98,18 +101,8 @@ lanczos_weights (const cl_float *row, gint taps)
 {
   Weights weights;
   for (gint n = 0; n < taps; n++)
-    weights[gint (row[0]) + n] = row[1 + n];
+    weights.push_back ({gint (row[0]) + n, row[1 + n]});
   return weights;
-}
-
-/* Samples beyond an edge repeat the one at the edge. */
-Weights
-within (const Weights &weights, gint in_size)
-{
-  Weights inside;
-  for (const auto &[index, weight] : weights)
-    inside[std::clamp (index, 0, in_size - 1)] += weight;
-  return inside;
 }
 
 std::vector<Weights>
@@ -118,37 +111,37 @@ weights_of (ScaleMethod method, gint in_size, gint out_size)
   static constexpr decltype (&nearest_weights) functions[] = {
       nearest_weights, bilinear_weights, area_weights};
   const gdouble width = gdouble (in_size) / out_size;
+  const bool is_lanczos = method == ScaleMethod::lanczos;
+  const std::vector<cl_float> table =
+      is_lanczos ? lanczos_table (in_size, out_size, 1) : std::vector<cl_float> ();
+  const gint taps = lanczos_taps (in_size, out_size);
   std::vector<Weights> all;
-  if (method == ScaleMethod::lanczos) {
-    const std::vector<cl_float> table = lanczos_table (in_size, out_size, 1);
-    const gint taps = lanczos_taps (in_size, out_size);
-    for (gint at = 0; at < out_size; at++)
-      all.push_back (
-          within (lanczos_weights (&table[gsize (at * (taps + 1))], taps), in_size));
-    return all;
-  }
   for (gint at = 0; at < out_size; at++)
-    all.push_back (
-        within (functions[gint (method)]((at + 0.5) * width, width, in_size), in_size));
+    all.push_back (is_lanczos
+                       ? lanczos_weights (&table[gsize (at) * gsize (taps + 1)], taps)
+                       : functions[gint (method)]((at + 0.5) * width, width, in_size));
   return all;
 }
 } // namespace
 
+/* Samples beyond an edge repeat the one at the edge. */
 ScaleTable
 scale_table (ScaleMethod method, gint in_size, gint out_size)
 {
   const std::vector<Weights> all = weights_of (method, in_size, out_size);
+  const auto inside = [in_size] (
+                          gint index) { return std::clamp (index, 0, in_size - 1); };
   ScaleTable table;
 
   for (const Weights &weights : all)
-    table.taps =
-        std::max (table.taps, weights.rbegin ()->first - weights.begin ()->first + 1);
+    table.taps = std::max (
+        table.taps, inside (weights.back ().index) - inside (weights.front ().index) + 1);
   for (const Weights &weights : all) {
-    const gint first = std::min (weights.begin ()->first, in_size - table.taps);
-    std::vector<cl_float> row (gsize (table.taps) + 1);
-    row[0] = cl_float (first);
-    for (const auto &[index, weight] : weights)
-      row[gsize (1 + index - first)] = cl_float (weight);
+    const gint first = std::min (inside (weights.front ().index), in_size - table.taps);
+    std::vector<gdouble> row (gsize (table.taps));
+    for (const Weight &weight : weights)
+      row[gsize (inside (weight.index) - first)] += weight.value;
+    table.values.push_back (cl_float (first));
     table.values.insert (table.values.end (), row.begin (), row.end ());
   }
   return table;
@@ -166,11 +159,10 @@ define_wide (std::string &options, const GstVideoInfo &in, const GstVideoInfo &o
 }
 
 bool
-RowScaler::can_scale (const GstVideoInfo &in, const GstVideoInfo &out)
+RowScaler::can_scale (const GstVideoInfo &in, gint width, gint height)
 {
   static const gint most_reduction = 10;
-  return in.width <= most_reduction * out.width
-         && in.height <= most_reduction * out.height;
+  return in.width <= most_reduction * width && in.height <= most_reduction * height;
 }
 
 bool
@@ -226,8 +218,8 @@ RowScaler::enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
   opencl::Kernel *variant = kernel.variant (
       {has_words_in ? &input : nullptr, has_words_out ? &output : nullptr}, error);
   return variant
-         && variant->set_all (error, input.data, in.size, in.start, in.stride, in.step,
-             output.data, out.size, out.start, out.stride, out.step, colors[0], colors[1],
+         && variant->set_all (error, input.data, in.size, in.start, in.stride,
+             output.data, out.size, out.start, out.stride, colors[0], colors[1],
              colors[2], across (), down (), memory (), band_blocks, band_bytes)
          && variant->enqueue_groups (queue, {bands, 1, 1}, error);
 }

@@ -41,9 +41,8 @@ void define_wide (std::string &options, const GstVideoInfo &in, const GstVideoIn
  * it. */
 class RowScaler {
 public:
-  /* Whether the kernel scales between these sizes. Working memory grows with the
-   * reduction. */
-  static bool can_scale (const GstVideoInfo &in, const GstVideoInfo &out);
+  /* Whether the kernel scales to this size. Working memory grows with the reduction. */
+  static bool can_scale (const GstVideoInfo &in, gint width, gint height);
 
   /* `options`: formats, chroma and colours, as of convert.cl */
   bool prepare (GstOpenCLContext *context, ScaleMethod method, const GstVideoInfo &in,

@@ -603,6 +603,11 @@ typedef struct
   float16 red, green, blue, alpha;
 } WidePixels;
 
+/* Sixteen interleaved pixels, of which four vectors have four each */
+#define COMPONENT(n) (float16) (first.n, second.n, third.n, fourth.n)
+#define PIXELS_OF_FOUR                                                                   \
+  {COMPONENT (s048c), COMPONENT (s159d), COMPONENT (s26ae), COMPONENT (s37bf)}
+
 INLINED uint16
 load_words (__global const uchar *at)
 {
@@ -885,8 +890,7 @@ mixed_strips (const Strips *strips, WideCorners at)
     vstore4 (mix (vload4 (left[n], rows), vload4 (right[n], rows), share[n]), n, mixed);
   float16 first = vload16 (0, mixed), second = vload16 (1, mixed);
   float16 third = vload16 (2, mixed), fourth = vload16 (3, mixed);
-#define BYTES(n) (float16) (first.n, second.n, third.n, fourth.n)
-  WidePixels bytes = {BYTES (s048c), BYTES (s159d), BYTES (s26ae), BYTES (s37bf)};
+  WidePixels bytes = PIXELS_OF_FOUR;
   return bytes;
 }
 
@@ -1007,9 +1011,7 @@ load_carried (__global const float4 *at)
   __global const float *floats = (__global const float *) at;
   float16 first = vload16 (0, floats), second = vload16 (1, floats);
   float16 third = vload16 (2, floats), fourth = vload16 (3, floats);
-#define COMPONENT(n) (float16) (first.n, second.n, third.n, fourth.n)
-  WidePixels pixels = {
-      COMPONENT (s048c), COMPONENT (s159d), COMPONENT (s26ae), COMPONENT (s37bf)};
+  WidePixels pixels = PIXELS_OF_FOUR;
   return pixels;
 }
 

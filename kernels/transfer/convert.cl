@@ -217,9 +217,8 @@ convert (PARAMETERS)
 }
 
 #if WIDE
-/* For a CPU, without scaling, fields and dithering: a work-item converts the rows of a
- * block, sixteen columns at a time, and pixel by pixel near the left and right edges. */
-/* Replaces `before` by the chroma to the left of the next sixteen columns. */
+/* Converts sixteen columns. Replaces `before` by the chroma to the left of the next sixteen
+ * columns. */
 INLINED void
 convert_wide_block (const VideoFrame *in, const Canvas *out, const Colors *colors, int x,
     int block, int2 *before)
@@ -265,6 +264,8 @@ convert_edge (const VideoFrame *in, const Canvas *out, const Colors *colors, int
   return before;
 }
 
+/* For a CPU, without scaling, fields and dithering: a work-item converts the rows of a
+ * block, sixteen columns at a time. */
 __kernel void
 convert_cpu (PARAMETERS)
 {

@@ -255,10 +255,9 @@ store_rows (const VideoFrame *in, const Canvas *out, const Colors *colors,
 
 __kernel void
 scale_cpu (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,
-    int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,
-    int4 out_stride, int4 out_step, long4 row0, long4 row1, long4 row2,
-    __global const float *across, __global const float *down, __global uchar *memory,
-    int band_blocks, ulong band_bytes)
+    __global uchar *out_data, int2 out_size, ulong4 out_start, int4 out_stride, long4 row0,
+    long4 row1, long4 row2, __global const float *across, __global const float *down,
+    __global uchar *memory, int band_blocks, ulong band_bytes)
 {
   VideoFrame frame = {in_data, in_size, in_start, in_stride, (int4) (IN_STEPS), 1};
   Canvas canvas = {out_data, out_size, out_start, out_stride, (int4) (OUT_STEPS), 0, 0, 0,

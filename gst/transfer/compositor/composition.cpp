@@ -654,13 +654,11 @@ is_scaled_before (const Layer &layer, const GstVideoInfo &output)
 {
   const GstOpenCLCompositorPlace &place = layer.place;
   const GstVideoRectangle &visible = place.visible;
-  GstVideoInfo size = *layer.info;
-  size.width = place.width, size.height = place.height;
   return (visible.w != place.width || visible.h != place.height) && !layer.interlaced
          && !GST_VIDEO_INFO_HAS_ALPHA (layer.info) && visible.x == 0 && visible.y == 0
          && visible.w == layer.info->width && visible.h == layer.info->height
          && place.width <= output.width && place.height <= output.height
-         && RowScaler::can_scale (*layer.info, size);
+         && RowScaler::can_scale (*layer.info, place.width, place.height);
 }
 
 static std::string
@@ -679,22 +677,17 @@ scaling_options (const GstVideoInfo &in, const GstVideoInfo &out)
 static GstVideoInfo
 scaled_info (const Layer &layer, const GstVideoInfo &output)
 {
-  const GstVideoInfo &from = *layer.info;
-  const guint width = guint (layer.place.width), height = guint (layer.place.height);
-  const auto of_format = [&] (GstVideoFormat format) {
-    GstVideoInfo info;
-    gst_video_info_set_format (&info, format, width, height);
-    info.colorimetry = from.colorimetry;
-    info.chroma_site = from.chroma_site;
-    return info;
-  };
-  const GstVideoInfo same = of_format (GST_VIDEO_INFO_FORMAT (&from));
+  const GstOpenCLCompositorPlace &place = layer.place;
   Layer scaled = layer;
-  scaled.info = &same;
-  scaled.place.visible = {0, 0, same.width, same.height};
-  return !GST_VIDEO_INFO_IS_YUV (&from) || is_copied (scaled, output)
-             ? same
-             : of_format (GST_VIDEO_FORMAT_Y444);
+  GstVideoInfo info;
+  scaled.place.visible = {0, 0, place.width, place.height};
+  const bool stays = !GST_VIDEO_INFO_IS_YUV (layer.info) || is_copied (scaled, output);
+  gst_video_info_set_format (&info,
+      stays ? GST_VIDEO_INFO_FORMAT (layer.info) : GST_VIDEO_FORMAT_Y444,
+      guint (place.width), guint (place.height));
+  info.colorimetry = layer.info->colorimetry;
+  info.chroma_site = layer.info->chroma_site;
+  return info;
 }
 
 bool
