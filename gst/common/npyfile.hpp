@@ -8,7 +8,7 @@
 #pragma once
 
 #include <gst/gst.h>
-#include <gst/common/numbertype.hpp>
+#include <gst/common/arrayformat.hpp>
 #include <memory>
 #include <string>
 #include <vector>

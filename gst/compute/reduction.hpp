@@ -6,7 +6,7 @@
 
 #include "macro.hpp"
 
-#include <gst/common/numbertype.hpp>
+#include <gst/common/arrayformat.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
 #include <vector>

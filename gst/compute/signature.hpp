@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/common/numbertype.hpp>
+#include <gst/common/arrayformat.hpp>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/gst.h>
 

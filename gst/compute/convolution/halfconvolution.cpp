@@ -5,7 +5,7 @@
 #include "convolvestages.hpp"
 #include "../macro.hpp"
 
-#include <gst/common/numbertype.hpp>
+#include <gst/common/arrayformat.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/base/devicebuffer.hpp>

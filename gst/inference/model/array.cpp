@@ -4,7 +4,7 @@
  */
 #include "array.hpp"
 
-#include <gst/common/numbertype.hpp>
+#include <gst/common/arrayformat.hpp>
 
 #include <algorithm>
 #include <cmath>
