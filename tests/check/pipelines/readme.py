@@ -37,6 +37,7 @@ ENTER = r"meson devenv -C build[^`#\n]*"
 NOT_RUN = {
     "tests/run.sh  ": "is the suite, of which this is a test",
     "tests/benchmark/table.py  ": "takes half an hour", # that with arguments is run
+    "tests/benchmark/processortime.py  ": "takes two minutes", # that with arguments is run
     "tests/benchmark/fifteen.py": "compares two builds",
     "tests/benchmark/mattes.py": "needs pictures with an exact matte, and ffmpeg",
     "meson install": "changes /usr/local; pipelines_examples installs into a folder",
