@@ -16,6 +16,7 @@
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclexternal.h>
 #include <gst/opencl/gstopenclfilter.h>
@@ -226,13 +227,14 @@ gst_opencl_transfer_propose_allocation (
   return TRUE;
 }
 
-/* Memory of such a pool is no better than our own, which is pinned. */
+/* Returns true for pools whose memory is no better than our own, which is pinned. */
 static bool
 has_plain_memory (GstBufferPool *pool, GstAllocator *allocator)
 {
   const GType type = G_OBJECT_TYPE (pool);
-  return (type == GST_TYPE_VIDEO_BUFFER_POOL || type == GST_TYPE_BUFFER_POOL)
-         && (!allocator || g_str_equal (allocator->mem_type, GST_ALLOCATOR_SYSMEM));
+  return GST_IS_OPENCL_BUFFER_POOL (pool)
+         || ((type == GST_TYPE_VIDEO_BUFFER_POOL || type == GST_TYPE_BUFFER_POOL)
+             && (!allocator || g_str_equal (allocator->mem_type, GST_ALLOCATOR_SYSMEM)));
 }
 
 /* Configures a pool of the query for the base class, and keeps the pool's own allocator. */
