@@ -33,10 +33,10 @@ typedef struct {
   gboolean can_import;  /* the device imports dma_bufs and has not failed yet */
   gboolean is_imported; /* the current frame */
   Memory from, to;
-  gboolean takes_pool;  /* output buffers are downstream's */
-  gboolean can_bridge;  /* device and OpenGL share memory, or it was not tried yet */
-  GLBridge *bridge;     /* nullptr until the first frame of textures */
-  gchar *refused;       /* last posted warning about caps; object lock */
+  gboolean takes_pool; /* output buffers are downstream's */
+  gboolean can_bridge; /* device and OpenGL share memory, or it was not tried yet */
+  GLBridge *bridge;    /* nullptr until the first frame of textures */
+  gchar *refused;      /* last posted warning about caps; object lock */
 } GstOpenCLTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstOpenCLTransfer, gst_opencl_transfer,
@@ -115,12 +115,11 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
 /* Prefers textures if an element of OpenGL takes them, and the device shares memory with
  * it. Elements that accept any caps would have to map them. */
 static GstCaps *
-gst_opencl_transfer_fixate_caps (
-    GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+gst_opencl_transfer_fixate_caps (GstBaseTransform *transform, GstPadDirection direction,
+    GstCaps *caps, GstCaps *others)
 {
-  const bool prefers_gl =
-      direction == GST_PAD_SINK && can_share_with_gl (transform)
-      && has_gl_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  const bool prefers_gl = direction == GST_PAD_SINK && can_share_with_gl (transform)
+                          && has_gl_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform));
   for (guint i = 0; direction == GST_PAD_SINK && i < gst_caps_get_size (others); i++) {
     if ((memory_of (gst_caps_get_features (others, i)) == Memory::GL) != prefers_gl)
       continue;
@@ -310,7 +309,8 @@ gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *qu
   priv->takes_pool = offer_pool_of_downstream (transform, query);
   if (priv->to == Memory::GL && !priv->takes_pool) {
     GST_ELEMENT_ERROR (transform, RESOURCE, NOT_FOUND,
-        ("No element downstream has an OpenGL context for textures: let an element of OpenGL "
+        ("No element downstream has an OpenGL context for textures: let an element of "
+         "OpenGL "
          "follow, such as glimagesink."),
         (nullptr));
     return FALSE;
@@ -324,8 +324,8 @@ static gboolean
 is_usable_as_output (GstOpenCLFilter *filter, GstBuffer *input)
 {
   return !private_of (filter)->takes_pool
-         && gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter), input,
-             gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+         && gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter),
+             input, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
              private_of (filter)->any_layout);
 }
 
@@ -387,7 +387,8 @@ import_input (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
 
 /* Copies to memory that neither is the context's nor can be shared with it. */
 static bool
-copy_on_host (const GstVideoInfo *info, GstBuffer *input, GstBuffer *output, GError **error)
+copy_on_host (
+    const GstVideoInfo *info, GstBuffer *input, GstBuffer *output, GError **error)
 {
   GstVideoFrame from, to;
   bool copied = false;
@@ -420,8 +421,8 @@ copy_to_downstream (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer *output
       return TRUE;
     stop_sharing (self, &priv->can_bridge, reason);
   } else if (priv->can_import && is_dma_buf (output)) {
-    if (copy_to_dma_buf (gst_opencl_filter_get_context (filter), output, input, info, event,
-            &reason))
+    if (copy_to_dma_buf (
+            gst_opencl_filter_get_context (filter), output, input, info, event, &reason))
       return TRUE;
     stop_sharing (self, &priv->can_import, reason);
   }

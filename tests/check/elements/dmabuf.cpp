@@ -675,9 +675,8 @@ display_pool_alloc (GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquir
 {
   auto *self = reinterpret_cast<DisplayPool *> (pool);
   *buffer = gst_buffer_new ();
-  gst_buffer_append_memory (*buffer,
-      gst_dmabuf_allocator_alloc (
-          self->allocator, dup (self->pages->fd ()), shown_layout ().size));
+  gst_buffer_append_memory (*buffer, gst_dmabuf_allocator_alloc (self->allocator,
+                                         dup (self->pages->fd ()), shown_layout ().size));
   add_layout (*buffer, shown_info (), shown_layout ());
   return GST_FLOW_OK;
 }
