@@ -34,6 +34,7 @@ struct Options {
   std::string map_file;
   oct::Calibration imported; /* maps of other programs */
   gsize samples = 0;         /* of an A-line of --sharpen, or --samples */
+  gsize frame_lines = 0;     /* of a B-scan of --sharpen */
   bool opposite = true;
   std::string output = ".";
 };
@@ -115,6 +116,7 @@ load_lines (Options &options, const char *path, GError **error)
     return false;
   options.lines = std::move (file.lines);
   options.samples = file.samples;
+  options.frame_lines = file.frame_lines;
   options.map_of_lines = std::move (file.calibration.resample_map);
   return true;
 }
@@ -246,6 +248,19 @@ write_map_of_lines (
   return oct::write_calibration (options.output, found, false, settings, error);
 }
 
+void
+print_dispersion (const oct::SampleDispersion &found, double half)
+{
+  printf (
+      "# at the ends of the spectrum: a2 %.2f rad within %.2f, a3 %.2f rad within %.2f\n",
+      found.a2 * half * half, found.square_error, found.a3 * half * half * half,
+      found.cube_error);
+  if (found.a2 == 0 && found.a3 == 0)
+    printf ("# no dispersion that this sample tells from none\n");
+  else
+    printf ("# sharpness %.4g, before %.4g\n", found.sharpness, found.sharpness_before);
+}
+
 bool
 sharpen (const Options &options, Values map, std::string &settings, GError **error)
 {
@@ -267,7 +282,12 @@ sharpen (const Options &options, Values map, std::string &settings, GError **err
         error, "--resample-map " + file + ": no line of settings.txt can name it");
   if (!file.empty ())
     settings += "resample-map=" + file + "\n";
-  const oct::SharpestDispersion found = oct::sharpest_dispersion (options.lines, map);
+  oct::SampleDispersion found;
+  if (!oct::sample_dispersion (options.lines, options.frame_lines, map, found, error)) {
+    g_prefix_error (error, "--sharpen: ");
+    return false;
+  }
+  print_dispersion (found, double (map.size ()) / 2);
   for (const auto &[name, value] :
       {std::pair ("dispersion-a2=", found.a2), std::pair ("dispersion-a3=", found.a3)})
     settings += std::string (name) + g_ascii_dtostr (text, sizeof text, value) + "\n";

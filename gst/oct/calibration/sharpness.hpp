@@ -24,15 +24,21 @@ void transform_from (
 /* DFT of any length, with `sign` in the exponent. */
 Line transform (const Line &line, int sign);
 
-/* Dispersion as in octwindowinterp's dispersion-a2 and dispersion-a3, in rad */
-struct SharpestDispersion {
-  double a2 = 0, a3 = 0;
+/* Dispersion of a sample. The errors are what the result may be off, in rad at the ends of
+ * the spectrum. */
+struct SampleDispersion {
+  double a2 = 0,
+         a3 = 0; /* as octwindowinterp's dispersion-a2 and dispersion-a3, in rad */
+  double square_error = 0, cube_error = 0;
+  double sharpness_before = 0,
+         sharpness = 0; /* mean squared power / squared mean power */
 };
 
-/* Returns the dispersion with which the power is in the fewest depths. `lines` are
- * contiguous raw A-lines, each with as many samples as `map` has entries. The mean of all
- * A-lines is subtracted. The quadratic part may reach 180 rad at the ends of the
- * spectrum. At most 192 A-lines are used. */
-SharpestDispersion sharpest_dispersion (
-    const std::vector<double> &lines, const std::vector<double> &map);
+/* Finds the dispersion with which all parts of the spectrum show structures at the same
+ * depths. `lines` are contiguous raw A-lines, each with as many samples as `map` has
+ * entries; `frame_lines` of them are a B-scan. The quadratic part may reach 180 rad at the
+ * ends of the spectrum. Returns zero if the sample does not tell the dispersion from none.
+ * Fails if A-lines disagree, or if the image does not get sharper. */
+bool sample_dispersion (const std::vector<double> &lines, gsize frame_lines,
+    const std::vector<double> &map, SampleDispersion &found, GError **error);
 } // namespace oct

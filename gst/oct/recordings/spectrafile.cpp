@@ -18,6 +18,7 @@ namespace {
 using Values = std::vector<double>;
 
 const guint most_lines_at_once = 256;
+const guint64 most_frames = 16; /* whose A-lines are kept */
 
 bool
 begins_as (ByteSource &source, const void *magic, gsize size)
@@ -59,6 +60,7 @@ load_npy (const char *path, SpectraFile &file, GError **error)
   if (shape.empty () || shape.back () == 0 || file.lines.size () % shape.back ())
     return fail (error, std::string (path) + ": expected A-lines of real numbers");
   file.samples = guint (shape.back ());
+  file.frame_lines = shape.size () > 1 ? shape[shape.size () - 2] : 1;
   file.mean.assign (file.samples, 0);
   add_lines (file.lines, file.mean);
   divide (file.mean, double (file.lines.size () / file.samples));
@@ -72,7 +74,9 @@ load_frames (Recording &recording, SpectraFile &file, GError **error)
   const RawFormat &format = recording.format ();
   const gsize line = format.line_bytes (recording.samples ());
   Values lines (gsize (recording.samples ()) * recording.lines ());
+  const guint64 kept = std::min (recording.frames (), most_frames);
   file.samples = recording.samples ();
+  file.frame_lines = recording.lines ();
   file.mean.assign (file.samples, 0);
   for (guint64 frame = 0; frame < recording.frames (); frame++) {
     if (!recording.read (frame, bytes.data (), error))
@@ -80,8 +84,8 @@ load_frames (Recording &recording, SpectraFile &file, GError **error)
     for (gsize n = 0; n < lines.size (); n++)
       lines[n] = format.read (&bytes[n / file.samples * line], n % file.samples);
     add_lines (lines, file.mean);
-    if (frame == 0)
-      file.lines = lines;
+    if (frame == file.lines.size () / lines.size () * recording.frames () / kept)
+      file.lines.insert (file.lines.end (), lines.begin (), lines.end ());
   }
   divide (file.mean, double (recording.frames ()) * recording.lines ());
   file.calibration = recording.calibration ();

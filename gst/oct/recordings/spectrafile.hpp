@@ -14,7 +14,8 @@ namespace oct {
 struct SpectraFile {
   guint samples = 0;
   std::vector<double> mean;      /* of all A-lines */
-  std::vector<double> lines;     /* of the first frame, contiguous */
+  std::vector<double> lines;     /* of some frames, contiguous */
+  gsize frame_lines = 0;         /* A-lines of a frame, as far as the file tells */
   StreamCalibration calibration; /* of a .oct recording */
 };
 
