@@ -14,8 +14,8 @@
  * unless its properties set them. No options are needed to show a recording.
  *
  * The apodization A-lines, which the instrument records without the sample, are removed
- * from each frame. The mean of those of the first frame is the background, including the
- * dark level of the camera. A recording without apodization A-lines has a reference
+ * from each frame. Their mean is the background of the frame, including the dark level of
+ * the camera, in a meta (#GstOctCalibration). A recording without apodization A-lines has a reference
  * spectrum instead (`ApodizationSpectrum.data`) or only the dark level
  * (`OffsetErrors.data`).
  *
@@ -43,6 +43,7 @@
 #include <gst/common/settings.hpp>
 
 #include "elements.h"
+#include "octcalibration.h"
 #include "octscanmeta.h"
 #include "recordings/octrecording.hpp"
 
@@ -102,6 +103,9 @@ public:
   void describe (GstBuffer *buffer, guint64 frame) const override
   {
     const guint repeats = recording.repeats ();
+    const std::vector<double> &background = recording.background ();
+    if (!background.empty ())
+      gst_buffer_set_oct_background (buffer, background.data (), background.size ());
     if (repeats == 0)
       return;
     const GstOctScan scan = {frame, 0, guint (frame / repeats), guint (frame % repeats),

@@ -9,6 +9,10 @@
  * `samples` samples each. Each A-line begins at a byte. The first `header-bytes` bytes are
  * skipped. Blocks of the input may have any size.
  *
+ * If each frame begins with A-lines that were recorded without the sample, such as those of
+ * an apodization, `background-lines` is their number. They are removed, and `octwindowinterp`
+ * subtracts their mean from the frame.
+ *
  * A stream that ends within a frame is an error. Its whole frames are output before.
  *
  * If the source supports random access, as `filesrc` does, one frame is read at a time,
@@ -29,8 +33,12 @@
 #include <gst/common/frameparser.hpp>
 #include <gst/common/settings.hpp>
 
+#include "calibration/streamcalibration.hpp"
 #include "elements.h"
+#include "octcalibration.h"
 #include "recordings/rawrecording.hpp"
+
+#include <cstring>
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS ("application/octet-stream"));
@@ -50,6 +58,7 @@ enum class Format : gint {};
 struct RawParseSettings {
   guint samples = 0;
   guint lines = 0;
+  guint background_lines = 0;
   Format format = Format (0);
   guint64 header_bytes = 0;
   opencl::Fraction framerate = {25, 1};
@@ -76,8 +85,12 @@ format_get_type (void)
 const opencl::PropertyTable<RawParseSettings> properties = {
     {"samples", "Samples", "Number of samples of an A-line (required)",
         &RawParseSettings::samples, {0, G_MAXINT}, opencl::ready},
-    {"lines", "Lines", "Number of A-lines of a frame (required)",
+    {"lines", "Lines",
+        "Number of A-lines of a frame, without those of background-lines (required)",
         &RawParseSettings::lines, {0, G_MAXINT}, opencl::ready},
+    {"background-lines", "Background lines",
+        "Number of A-lines before those of each frame whose mean is the background",
+        &RawParseSettings::background_lines, {0, 65536}, opencl::ready},
     {"format", "Format", "Format of a sample", &RawParseSettings::format, format_get_type,
         opencl::ready},
     {"header-bytes", "Header bytes",
@@ -108,7 +121,8 @@ public:
   RawRun (const oct::RawLayout &layout, guint64 size) : layout (layout)
   {
     header_bytes = layout.header_bytes;
-    frame_bytes = output_bytes = layout.frame_bytes ();
+    frame_bytes = layout.frame_bytes ();
+    output_bytes = layout.output_bytes ();
     frames = size > header_bytes ? layout.frame_at (size) : 0;
     bytes = header_bytes + frames * frame_bytes;
   }
@@ -119,8 +133,26 @@ public:
 
   GstCaps *make_caps () const override { return layout.make_caps (); }
 
+  void convert (const guint8 *from, guint8 *to) override
+  {
+    if (layout.background_lines == 0)
+      return;
+    oct::MeanSpectrum mean (layout.samples);
+    for (guint line = 0; line < layout.background_lines; line++)
+      mean.add (*layout.format, from + line * layout.format->line_bytes (layout.samples));
+    background = mean.get ();
+    memcpy (to, from + layout.background_bytes (), output_bytes);
+  }
+
+  void describe (GstBuffer *buffer, guint64) const override
+  {
+    if (!background.empty ())
+      gst_buffer_set_oct_background (buffer, background.data (), background.size ());
+  }
+
 private:
   const oct::RawLayout layout;
+  std::vector<double> background; /* of the last frame */
 };
 } // namespace
 
@@ -132,8 +164,8 @@ get_layout (GstFrameParser *self, oct::RawLayout *layout)
       reinterpret_cast<GstOctRawParse *> (self)->settings->committed ();
 
   *layout = {&oct::raw_formats[gsize (settings.format)], settings.samples, settings.lines,
-      settings.header_bytes};
-  if (layout->frame_bytes () > 0 && layout->frame_bytes () <= most_frame_bytes)
+      settings.header_bytes, settings.background_lines};
+  if (layout->output_bytes () > 0 && layout->frame_bytes () <= most_frame_bytes)
     return true;
   gst_frame_parser_fail (self,
       g_error_new (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -151,6 +183,12 @@ oct_raw_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsize
 
   if (!get_layout (self, &layout))
     return nullptr;
+  if (layout.background_lines > 0) {
+    oct::StreamCalibration
+        each_frame; /* octwindowinterp subtracts what the frames bring */
+    each_frame.background.resize (layout.samples);
+    gst_pad_push_event (self->srcpad, oct::stream_calibration_event (each_frame));
+  }
   return source ? std::make_shared<RawRun> (layout, source->size ())
                 : std::make_shared<RawRun> (layout);
 }

@@ -88,8 +88,8 @@
  *
  * `octfileparse` sends the calibration of a recording with the stream, in a
  * #GstOctCalibration event. The element uses its resample map, background, dispersion and
- * wavenumber step where no property sets them. `background=none` ignores the background
- * of the stream.
+ * wavenumber step where no property sets them. A frame that has a background of its own
+ * (#GstOctCalibration) uses that. `background=none` ignores the background of the stream.
  *
  * Files contain one value for each sample of an A-line, as .npy or as text with one
  * number per line. In text, `#` begins a comment. Files are read when the caps are known.
@@ -124,6 +124,7 @@
 
 #include "depth/depthcaps.hpp"
 #include "elements.h"
+#include "octcalibration.h"
 #include "shared/settingsfile.hpp"
 #include "spectra/backgroundmean.hpp"
 #include "spectra/clockedspectra.hpp"
@@ -753,6 +754,34 @@ calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
       sample_format (work, settings), spectra, request, queue, error);
 }
 
+/* Takes the background that the frame was recorded with, instead of that of the stream. */
+static bool
+take_frame_background (GstOctWindowInterp *self, GstBuffer *frame,
+    oct::PendingSpectra &spectra, GError **error)
+{
+  const WindowInterpWork &work = *self->work;
+  gsize n = 0;
+  const gdouble *values = work.settings.subtracts_stream_background ()
+                              ? gst_buffer_get_oct_background (frame, &n)
+                              : nullptr;
+  if (!values)
+    return true;
+  if (n != work.samples) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "The background of a frame has %" G_GSIZE_FORMAT " values, expected %u", n,
+        work.samples);
+    return false;
+  }
+  const oct::Samples used = work.settings.spectrum.used_of (work.samples);
+  std::vector<cl_float> background;
+  for (gsize j = 0; j < used.used; j++)
+    background.push_back (
+        cl_float (std::ldexp (values[used.first + j], -gint (work.settings.bit_shift))));
+  spectra.mean = std::make_shared<cl::Buffer> ();
+  return opencl::make_table (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      background, *spectra.mean, error);
+}
+
 /* Enqueues the work that follows the order of the frames: calibration and means. */
 static bool
 find_background (GstOctWindowInterp *self, oct::PendingSpectra &spectra,
@@ -774,6 +803,7 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   oct::PendingSpectra spectra = {work.stage, {}, nullptr};
   return oct::check_frame_alignment (output, point, error)
          && read_spectra (work, input, queue, spectra.raw, error)
+         && take_frame_background (self, input->buffer, spectra, error)
          && find_background (self, spectra, queue, error)
          && spectra.make (queue, output->data, output->offset[0], error);
 }
@@ -820,7 +850,8 @@ defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *
   auto spectra = std::make_shared<oct::PendingSpectra> ();
   spectra->stage = work.stage;
 
-  if (!gst_opencl_frame_map (&raw,
+  if (!take_frame_background (self, input, *spectra, error)
+      || !gst_opencl_frame_map (&raw,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
           work.input->line_bytes (work.samples) * work.lines, input, queue, GST_MAP_READ,
           error)

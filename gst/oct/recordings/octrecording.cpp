@@ -339,8 +339,11 @@ bool
 OctRecording::find_background (GError **error)
 {
   for (gsize n = 0; n < entries.size (); n++) {
-    if (!file_of (entries[n]).apodization.empty ())
-      return read_mean (n, found.background, error);
+    if (file_of (entries[n]).apodization.empty ())
+      continue;
+    const bool read = read_ranges (n, 0, nullptr, error);
+    found.background = last_background;
+    return read;
   }
   const double scale = header.electrons_per_count > 0 ? header.electrons_per_count : 1;
   for (const char *name : {"data/ApodizationSpectrum.data", "data/OffsetErrors.data"}) {
@@ -351,28 +354,6 @@ OctRecording::find_background (GError **error)
     if (!found.background.empty ())
       return true;
   }
-  return true;
-}
-
-/* Computes the mean of the apodization A-lines of an entry's first frame. */
-bool
-OctRecording::read_mean (gsize entry, std::vector<double> &mean, GError **error)
-{
-  const DataFile &file = file_of (entries[entry]);
-  std::vector<guint8> line (raw->line_bytes (n_samples));
-  const guint count = line_count (file.apodization);
-  mean.assign (n_samples, 0);
-  for (const LineRange &range : file.apodization) {
-    for (guint n = range.begin; n < range.end; n++) {
-      if (!move_to (entry, guint64 (n) * line.size (), error)
-          || !reader.read (line.data (), line.size (), error))
-        return false;
-      for (gsize j = 0; j < n_samples; j++)
-        mean[j] += raw->read (line.data (), j);
-    }
-  }
-  for (double &value : mean)
-    value /= count;
   return true;
 }
 
@@ -397,23 +378,48 @@ OctRecording::move_to (gsize entry, guint64 offset, GError **error)
   return reader.skip (offset - reader.position (), error);
 }
 
+/* Reads the A-lines of a frame in their order: those of the scan to `bytes` (nullable),
+ * those of the apodization for their mean. */
+bool
+OctRecording::read_ranges (gsize entry, guint64 first_line, guint8 *bytes, GError **error)
+{
+  const DataFile &file = file_of (entries[entry]);
+  const gsize line = raw->line_bytes (n_samples);
+  std::vector<guint8> apodization (line);
+  MeanSpectrum mean (n_samples);
+  auto scan = file.scan.begin (), apo = file.apodization.begin ();
+
+  while ((bytes && scan != file.scan.end ()) || apo != file.apodization.end ()) {
+    const bool is_scan = bytes && scan != file.scan.end ()
+                         && (apo == file.apodization.end () || scan->begin < apo->begin);
+    const LineRange &range = is_scan ? *scan++ : *apo++;
+    if (!move_to (entry, (first_line + range.begin) * line, error))
+      return false;
+    for (guint n = range.begin; n < range.end; n++) {
+      guint8 *to = is_scan ? bytes : apodization.data ();
+      if (!reader.read (to, line, error))
+        return false;
+      if (is_scan)
+        bytes += line;
+      else
+        mean.add (*raw, to);
+    }
+  }
+  last_background = mean.get ();
+  return true;
+}
+
 bool
 OctRecording::read (guint64 frame, guint8 *bytes, GError **error)
 {
   const gsize n = entry_of (frame);
-  const DataFile &file = file_of (entries[n]);
   const gsize line = raw->line_bytes (n_samples);
+  const guint64 lines = file_of (entries[n]).size_x;
   const guint64 first_frame = n == 0 ? 0 : entries[n - 1].end_frame;
-  const guint64 begin = (frame - first_frame) * file.size_x;
-  bool good = true;
-  for (const LineRange &range : file.scan) {
-    const gsize size = line * (range.end - range.begin);
-    good = good && move_to (n, (begin + range.begin) * line, error)
-           && reader.read (bytes, size, error);
-    bytes += size;
-  }
+  const guint64 begin = (frame - first_frame) * lines;
   /* Reads to the end of the frame, so that the checksum is compared. */
-  good = good && move_to (n, (begin + file.size_x) * line, error);
+  const bool good =
+      read_ranges (n, begin, bytes, error) && move_to (n, (begin + lines) * line, error);
   if (!good)
     reader.close ();
   return good;

@@ -25,7 +25,7 @@ public:
   /* Reads the header, the directory and the calibration. Fails for any inconsistency. */
   bool open (std::shared_ptr<ByteSource> source, GError **error) override;
 
-  /* Leaves out the A-lines of the apodization. */
+  /* The mean of the A-lines of the apodization is the frame's background. */
   bool read (guint64 frame, guint8 *bytes, GError **error) override;
 
 private:
@@ -45,7 +45,7 @@ private:
   bool find_calibration (GError **error);
   bool find_background (GError **error);
   bool find_map (GError **error);
-  bool read_mean (gsize entry, std::vector<double> &mean, GError **error);
+  bool read_ranges (gsize entry, guint64 first_line, guint8 *bytes, GError **error);
   bool read_values (const char *name, std::vector<double> &values, GError **error);
 
   const DataFile &file_of (const Entry &entry) const { return header.files[entry.file]; }

@@ -30,8 +30,8 @@ check_raw_size (const RawLayout &layout, guint64 bytes, GError **error)
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
       "the recording ends in frame %" G_GUINT64_FORMAT ": only %" G_GUINT64_FORMAT
       " bytes available, expected %" G_GUINT64_FORMAT " (%u A-lines of %u samples, %s)",
-      samples / frame + 1, samples % frame, frame, layout.lines, layout.samples,
-      layout.format->name);
+      samples / frame + 1, samples % frame, frame, layout.background_lines + layout.lines,
+      layout.samples, layout.format->name);
   return false;
 }
 

@@ -20,14 +20,45 @@ struct RawLayout {
   const RawFormat *format;
   guint samples, lines;
   guint64 header_bytes;
+  guint background_lines = 0; /* A-lines before those of each frame */
 
-  gsize frame_bytes () const { return format->line_bytes (samples) * lines; }
+  gsize background_bytes () const
+  {
+    return format->line_bytes (samples) * background_lines;
+  }
+  gsize output_bytes () const { return format->line_bytes (samples) * lines; }
+  gsize frame_bytes () const { return background_bytes () + output_bytes (); }
   guint64 frame_at (guint64 offset) const
   {
     return (offset - header_bytes) / frame_bytes ();
   }
   /* Returns caps without a framerate. (transfer full) */
   GstCaps *make_caps () const;
+};
+
+/* Mean of A-lines that are added one by one */
+class MeanSpectrum {
+public:
+  explicit MeanSpectrum (gsize samples) : sums (samples) {}
+
+  void add (const RawFormat &format, const guint8 *line)
+  {
+    for (gsize j = 0; j < sums.size (); j++)
+      sums[j] += format.read (line, j);
+    lines++;
+  }
+  /* Empty without A-lines */
+  std::vector<double> get () const
+  {
+    std::vector<double> mean;
+    for (gsize j = 0; j < sums.size () && lines > 0; j++)
+      mean.push_back (sums[j] / lines);
+    return mean;
+  }
+
+private:
+  std::vector<double> sums;
+  guint lines = 0;
 };
 
 class Recording {
@@ -42,6 +73,9 @@ public:
 
   /* Fails if the recording does not end with its last frame. */
   virtual bool check_end (GError **) { return true; }
+
+  /* Background of the frame that was read last, or empty */
+  const std::vector<double> &background () const { return last_background; }
 
   const RawFormat &format () const { return *raw; }
   guint samples () const { return n_samples; }
@@ -65,6 +99,7 @@ protected:
   guint64 n_frames = 0;
   double line_micrometres = 0, b_scan_micrometres = 0;
   StreamCalibration found;
+  std::vector<double> last_background;
   std::string warning_text;
 };
 } // namespace oct

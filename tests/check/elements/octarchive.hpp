@@ -87,6 +87,7 @@ struct OctArchive {
   guint bytes = 2;
   bool is_signed = false;
   guint per_entry = 1;
+  bool is_steady = false; /* all frames have the apodization of the first */
   std::string attributes; /* further ones of each spectrum */
   std::string real = "<SizeZ>1.5</SizeZ><SizeX>0.3</SizeX><SizeY>0.8</SizeY>";
   std::string pixels = "<SizeZ>16</SizeZ><SizeX>3</SizeX>";
@@ -117,7 +118,8 @@ struct OctArchive {
     std::string all;
     for (guint line = begin; line < end; line++) {
       for (guint n = 0; n < samples; n++) {
-        const guint32 value = sample (frame, line, n);
+        const bool of_first = is_steady && line < apodization_lines;
+        const guint32 value = sample (of_first ? 0 : frame, line, n);
         all.append (reinterpret_cast<const char *> (&value), bytes);
       }
     }

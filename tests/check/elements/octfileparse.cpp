@@ -742,6 +742,7 @@ struct Recorded {
   Recorded ()
   {
     archive.acquisition = "<RefractiveIndex>1.25</RefractiveIndex>";
+    archive.is_steady = true;
     oct = folder.write ("a.oct", archive.written ());
     std::string samples, numbers;
     for (const std::string &frame : archive.all_frames ())

@@ -64,6 +64,9 @@ def fringes(count, chirp, dark):
     waves = 1 + 0.4 * np.cos(2 * np.pi * np.outer(depth, chirp) / SAMPLES)
     frames = np.round(light * waves + random.normal(0, 2, (count, LINES, SAMPLES))).astype("<u2")
     apodization = np.round(light + random.normal(0, 2, (count, 25, SAMPLES))).astype("<u2")
+    for n in range(count):  # the source drifts
+        frames[n] += np.round(0.01 * n * light).astype("<u2")
+        apodization[n] += np.round(0.01 * n * light).astype("<u2")
     return frames, apodization
 
 
@@ -79,7 +82,7 @@ def check_samples():
 
 
 def depths_of(path, *settings, element="octfileparse"):
-    output, _ = play("filesrc", f"location={path}", "!", element, "!", "openclupload", "!",
+    output, _ = play("filesrc", f"location={path}", "!", *element.split(), "!", "openclupload", "!",
                      "octwindowinterp", *settings, "!", "octfft", "scale=linear", "!",
                      "application/x-oct(ANY),domain=depth,format=F32LE", "!", "opencldownload", "!",
                      "npysink", "location=depths.npy")  # fmt: skip
@@ -91,7 +94,7 @@ def expected_depths(frames, chirp, background):
     """By linear interpolation at the samples of even wavenumbers, in double precision"""
     fine = np.interp(np.arange(SAMPLES), chirp.astype(float), np.arange(SAMPLES))
     window = np.hanning(SAMPLES) * 2 / np.hanning(SAMPLES).sum()
-    lines = frames.reshape(-1, SAMPLES) - background
+    lines = (frames - background).reshape(-1, SAMPLES)
     even = np.stack([np.interp(fine, np.arange(SAMPLES), line) for line in lines])
     return np.abs(np.fft.fft(even * window))[:, :SAMPLES // 2].reshape(*frames.shape[:2], -1)
 
@@ -103,7 +106,7 @@ def check_depths():
     scaling = 2.5
     for recording, background in (
         (Recording(frames, apodization, chirp=chirp, scaling=scaling, offset=dark * scaling),
-         apodization[0].mean(0)),
+         apodization.mean(1, keepdims=True)),
         (Recording(frames, chirp=chirp, scaling=scaling, offset=dark * scaling,
                    reference=apodization[0].mean(0) * scaling), apodization[0].mean(0)),
         (Recording(frames, chirp=chirp, scaling=scaling, offset=dark * scaling), dark),
@@ -119,10 +122,22 @@ def check_depths():
         # The same values as files: bit by bit
         np.save("frames.npy", frames)
         chirp.tofile("Chirp.data")
+        if background.ndim > 1:
+            check_raw_background(frames, apodization, found)
+            continue
         np.save("background.npy", background)
         by_files = depths_of("frames.npy", "chirp=Chirp.data", "background=file",
                              "background-file=background.npy", element="npyparse")
         assert np.abs(found - by_files).max() <= 1e-6 * found.max()
+
+
+def check_raw_background(frames, apodization, expected):
+    """The same A-lines in a raw file, from a file and pushed"""
+    np.concatenate([apodization, frames], axis=1).tofile("frames.raw")
+    parser = f"octrawparse samples={SAMPLES} lines={LINES} background-lines=25"
+    for element in parser, "queue ! " + parser:
+        found = depths_of("frames.raw", "chirp=Chirp.data", element=element)
+        assert np.abs(found - expected).max() <= 1e-6 * expected.max(), element
 
 
 def expect_error(path, *parts):
