@@ -281,6 +281,8 @@ gst_oct_fft_fixate_caps (
 {
   GstOctFFT *self = GST_OCT_FFT (base);
   self->caps_settings = self->settings->current ();
+  if (direction == GST_PAD_SINK)
+    others = oct::choose_kept_depths (GST_BASE_TRANSFORM_SRC_PAD (base), others);
   others = GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
                ->fixate_caps (base, direction, caps, others);
   if (direction == GST_PAD_SINK && gst_caps_is_fixed (others)) {

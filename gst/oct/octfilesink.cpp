@@ -55,6 +55,7 @@
 #include <algorithm>
 
 #include "elements.h"
+#include "spectra/elementqueries.hpp"
 #include "volume/volumeheader.hpp"
 
 #define FILE_CAPS(features)                                                              \
@@ -117,15 +118,20 @@ public:
       : Recording (sink, settings.location, kind.ending,
           [this, &kind] (const opencl::FrameFormat &format, bool growing, guint64 frames,
               std::string &header, GError **error) {
-            return kind.make_header (
-                oct::axes_of (format, growing, frames, spacing), header, error);
+            const oct::FileAxes axes = oct::axes_of (format, growing, frames, spacing);
+            warn_of_lengths (axes, kind);
+            return kind.make_header (axes, header, error);
           }),
-        settings (settings)
+        element (sink), settings (settings)
   {
   }
   bool set_caps (GstCaps *caps) override;
 
 private:
+  void warn_of_lengths (const oct::FileAxes &axes, const FileKind &kind);
+
+  GstElement *element;
+  bool has_warned = false;
   const FileSinkSettings settings;
   oct::Spacing spacing;
 };
@@ -150,6 +156,25 @@ spacing_of (const FileSinkSettings &settings, GstCaps *caps)
       && numerator > 0)
     spacing.seconds = double (denominator) / numerator;
   return spacing;
+}
+
+/* NIfTI has one unit for all lengths. */
+void
+SpacedRecording::warn_of_lengths (const oct::FileAxes &axes, const FileKind &kind)
+{
+  const char *const names[] = {"depth-step", "line-step", "b-scan-step"};
+  std::string unknown;
+  for (const oct::FileAxis &axis : axes.axes) {
+    if (axis.along < oct::Along::time && !axis.has_step)
+      unknown += (unknown.empty () ? "" : ", ") + std::string (names[gsize (axis.along)]);
+  }
+  if (has_warned || !axes.lacks_some || kind.make_header != oct::make_nifti_header)
+    return;
+  has_warned = true;
+  GST_ELEMENT_WARNING (element, STREAM, FORMAT,
+      ("Unknown lengths: %s. The file has no unit, and 1 in their place.",
+          unknown.c_str ()),
+      ("Set these properties, or those of octscan and octfft."));
 }
 
 bool
@@ -193,6 +218,16 @@ make_recording (GstOctFileSink *self)
 
 /* --- the class --- */
 
+static gboolean
+gst_oct_file_sink_query (GstBaseSink *sink, GstQuery *query)
+{
+  if (oct::KeptDepths *depths = oct::asked_by<oct::KeptDepths> (query)) {
+    depths->are_kept = true;
+    return TRUE;
+  }
+  return GST_BASE_SINK_CLASS (gst_oct_file_sink_parent_class)->query (sink, query);
+}
+
 static void
 gst_oct_file_sink_init (GstOctFileSink *self)
 {
@@ -211,4 +246,5 @@ gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
       {FILE_CAPS ("") "; " FILE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")});
 
   opencl::RecordingSink<GstOctFileSink, make_recording>::install (klass);
+  GST_BASE_SINK_CLASS (klass)->query = gst_oct_file_sink_query;
 }

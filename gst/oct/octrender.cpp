@@ -53,6 +53,7 @@
 #include <gst/opencl/gstopenclframe.h>
 
 #include "elements.h"
+#include "spectra/elementqueries.hpp"
 #include "volume/volumecaps.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octrender.cl"
@@ -457,6 +458,19 @@ gst_oct_render_init (GstOctRender *self)
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 
+/* The default range is that of the levels of an image. */
+static gboolean
+gst_oct_render_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
+{
+  oct::KeptDepths *depths =
+      direction == GST_PAD_SINK ? oct::asked_by<oct::KeptDepths> (query) : nullptr;
+  if (!depths)
+    return GST_BASE_TRANSFORM_CLASS (gst_oct_render_parent_class)
+        ->query (base, direction, query);
+  depths->are_shown = true;
+  return TRUE;
+}
+
 static void
 gst_oct_render_class_init (GstOctRenderClass *klass)
 {
@@ -470,6 +484,7 @@ gst_oct_render_class_init (GstOctRenderClass *klass)
       {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_oct_render_transform_caps;
+  transform_class->query = gst_oct_render_query;
   transform_class->fixate_caps = gst_oct_render_fixate_caps;
   filter_class->open = gst_oct_render_open;
   filter_class->close = gst_oct_render_close;

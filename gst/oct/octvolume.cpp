@@ -70,6 +70,7 @@
 #include "depth/structuremeta.hpp"
 #include "elements.h"
 #include "octscanmeta.h"
+#include "spectra/elementqueries.hpp"
 #include "volume/readyvolumes.hpp"
 #include "volume/volumecaps.hpp"
 #include "volume/volumestore.hpp"
@@ -774,6 +775,36 @@ gst_oct_volume_init (GstOctVolume *self)
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 
+/* Elements that keep depths get volumes. */
+static GstCaps *
+gst_oct_volume_fixate_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  if (direction == GST_PAD_SINK)
+    others = oct::choose_kept_depths (GST_BASE_TRANSFORM_SRC_PAD (base), others);
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
+      ->fixate_caps (base, direction, caps, others);
+}
+
+/* A volume keeps depths, a projection shows them. */
+static gboolean
+gst_oct_volume_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
+{
+  oct::KeptDepths *depths =
+      direction == GST_PAD_SINK ? oct::asked_by<oct::KeptDepths> (query) : nullptr;
+  if (!depths)
+    return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
+        ->query (base, direction, query);
+  oct::ask_peer (GST_BASE_TRANSFORM_SRC_PAD (base), *depths);
+  GstCaps *video = gst_caps_from_string ("video/x-raw(ANY)");
+  GstCaps *taken = gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (base), nullptr);
+  if (!depths->are_shown && !gst_caps_can_intersect (taken, video))
+    depths->are_kept = true;
+  gst_caps_unref (taken);
+  gst_caps_unref (video);
+  return TRUE;
+}
+
 static void
 gst_oct_volume_class_init (GstOctVolumeClass *klass)
 {
@@ -787,6 +818,8 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
       {&sink_template, &src_template});
 
   transform_class->transform_caps = gst_oct_volume_transform_caps;
+  transform_class->fixate_caps = gst_oct_volume_fixate_caps;
+  transform_class->query = gst_oct_volume_query;
   transform_class->prepare_output_buffer = gst_oct_volume_prepare_output_buffer;
   transform_class->copy_metadata = gst_oct_volume_copy_metadata;
   transform_class->sink_event = gst_oct_volume_sink_event;

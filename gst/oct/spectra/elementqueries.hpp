@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "../shared/octcaps.hpp"
 #include "spectrumstage.hpp"
 
 #include <limits>
@@ -31,6 +32,15 @@ struct PeakWidths {
   double spectrum = std::numeric_limits<double>::quiet_NaN (); /* with the spectrum */
 };
 
+/* Sent downstream by octfft and octvolume, which prefer depths as numbers to levels of an
+ * image for elements that keep them, such as octfilesink, but not for those that show
+ * them, such as octrender. */
+struct KeptDepths {
+  static constexpr const char *query = "GstOctKeptDepths";
+
+  bool are_kept = false, are_shown = false;
+};
+
 /* Sends the query from a pad to its peer. */
 template <typename Asked>
 void
@@ -41,6 +51,23 @@ ask_peer (GstPad *pad, Asked &asked)
                             static_cast<gpointer> (&asked), nullptr));
   gst_pad_peer_query (pad, query);
   gst_query_unref (query);
+}
+
+/* Returns the first of `others` that are numbers if an element behind `src` keeps depths,
+ * else all of `others`. (transfer full) */
+inline GstCaps *
+choose_kept_depths (GstPad *src, GstCaps *others)
+{
+  KeptDepths depths;
+  ask_peer (src, depths);
+  for (guint n = 0; depths.are_kept && n < gst_caps_get_size (others); n++) {
+    if (is_video (gst_caps_get_structure (others, n)))
+      continue;
+    GstCaps *chosen = gst_caps_copy_nth (others, n);
+    gst_caps_unref (others);
+    return chosen;
+  }
+  return others;
 }
 
 /* (nullable): null for other queries */

@@ -140,9 +140,9 @@ FileAxes
 axes_of (const opencl::FrameFormat &format, bool growing, guint64 frames,
     const Spacing &spacing)
 {
-  const double unknown = 1e-3; /* 1 µm in mm, if other lengths are known */
-  FileAxes made = {&opencl::info_of (format.type), format.complex, false, 0, {}};
+  FileAxes made = {&opencl::info_of (format.type), format.complex, false, false, 0, {}};
   std::vector<guint64> sizes (format.shape.rbegin (), format.shape.rend ());
+  gsize known = 0, spatial = 0;
 
   if (growing)
     sizes.push_back (frames);
@@ -152,16 +152,51 @@ axes_of (const opencl::FrameFormat &format, bool growing, guint64 frames,
     const double step = turned < 3             ? spacing.micrometres[turned] / 1000
                         : along == Along::time ? spacing.seconds
                                                : 0;
-    made.axes.push_back ({sizes[n], along, step > 0, step});
-    made.has_lengths = made.has_lengths || (turned < 3 && step > 0);
+    made.axes.push_back ({sizes[n], along, step > 0, step > 0 ? step : 1});
+    spatial += turned < 3;
+    known += turned < 3 && step > 0;
   }
-  for (FileAxis &axis : made.axes) {
-    if (!axis.has_step)
-      axis.step = made.has_lengths && is_in_space (axis) ? unknown : 1;
-  }
+  made.has_lengths = known > 0 && known == spatial;
+  made.lacks_some = known > 0 && known < spatial;
   made.first_depth = spacing.first_depth;
   return made;
 }
+
+namespace {
+/* Fields with the step of each axis, or NaN. NRRD's directions in space, which are better,
+ * need all lengths. */
+std::string
+spacings_of (const FileAxes &file)
+{
+  std::string spacings, mins, units;
+  for (const FileAxis &axis : file.axes) {
+    const bool is_depth = axis.has_step && axis.along == Along::depth;
+    spacings += " " + (axis.has_step ? number_text (axis.step) : "nan");
+    mins += " " + (is_depth ? number_text (axis.step * file.first_depth) : "nan");
+    units += !axis.has_step ? " \"\"" : is_in_space (axis) ? " \"mm\"" : " \"s\"";
+  }
+  const std::string real = file.complex ? " nan" : "", none = file.complex ? " \"\"" : "";
+  return "\nspacings:" + real + spacings + "\naxis mins:" + real + mins
+         + "\nunits:" + none + units;
+}
+
+/* Fields with the direction of each axis, and the place of the first voxel */
+std::string
+directions_of (const FileAxes &file)
+{
+  const gsize dimension = file.axes.size ();
+  std::string directions = file.complex ? " none" : "";
+  std::vector<double> origin (dimension);
+  for (gsize n = 0; n < dimension; n++) {
+    const FileAxis &axis = file.axes[n];
+    directions += " " + vector_text (vector_in_space (file, n, axis.step));
+    if (axis.along == Along::depth)
+      origin = vector_in_space (file, n, axis.step * file.first_depth);
+  }
+  return "\n" + name_of_space (dimension) + "\nspace directions:" + directions
+         + "\nspace origin: " + vector_text (origin) + units_of (file);
+}
+} // namespace
 
 bool
 make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
@@ -169,8 +204,6 @@ make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
   const FileType &type = file_type_of (file);
   const gsize digits = 20, dimension = file.axes.size (); /* digits: maximum per size */
   std::string sizes = file.complex ? " 2" : "", kinds = file.complex ? " complex" : "";
-  std::string directions = file.complex ? " none" : "";
-  std::vector<double> origin (dimension);
   gsize of_sizes = 0;
 
   if (!type.nrrd)
@@ -179,19 +212,13 @@ make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
     const FileAxis &axis = file.axes[n];
     sizes += " " + std::to_string (axis.size);
     kinds += axis.along == Along::time ? " time" : " domain";
-    directions += " " + vector_text (vector_in_space (file, n, axis.step));
     of_sizes += std::to_string (axis.size).size ();
-    if (axis.along == Along::depth)
-      origin = vector_in_space (file, n, axis.step * file.first_depth);
   }
   header = "NRRD0004\n# An OCT volume: depth, A-lines, B-scans\ntype: ";
   header += type.nrrd;
   header += "\ndimension: " + std::to_string (dimension + file.complex);
   header += "\nsizes:" + sizes;
-  header += "\n" + name_of_space (dimension);
-  header += "\nspace directions:" + directions;
-  header += "\nspace origin: " + vector_text (origin);
-  header += units_of (file);
+  header += file.lacks_some ? spacings_of (file) : directions_of (file);
   header += "\nkinds:" + kinds;
   header += is_little_endian () ? "\nendian: little" : "\nendian: big";
   header += "\nencoding: raw\n#";

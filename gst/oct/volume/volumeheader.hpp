@@ -30,14 +30,15 @@ struct FileAxis {
   guint64 size;
   Along along;
   bool has_step;
-  double step; /* in mm, or s for time; unknown: 1, or 1 µm if other lengths are known */
+  double step; /* in mm, or s for time; unknown: 1 */
 };
 
 /* Number format and axes of a file, fastest axis first. */
 struct FileAxes {
   const opencl::NumberInfo *number;
   bool complex;
-  bool has_lengths;  /* of any spatial axis; otherwise spacings are 1, without a unit */
+  bool has_lengths;  /* of all spatial axes; otherwise there is no unit for all */
+  bool lacks_some;   /* of the spatial axes, but not all */
   guint first_depth; /* bin of the first voxel */
   std::vector<FileAxis> axes;
 };

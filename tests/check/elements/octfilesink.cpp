@@ -206,18 +206,78 @@ TEST (test_octfilesink_says_in_nrrd_how_far_apart_voxels_are)
 {
   Folder folder;
   const std::string file = folder.file ("a.nrrd");
-  Writer writer (depth_caps, file);
+  Writer writer (depth_caps, file, "b-scan-step=11");
   writer.push (96, 2);
   fail_unless (writer.end ().eos);
   const std::string header = read_file (file).header;
   expect_contains (
       header, {"\nspace: left-posterior-superior\nspace directions: "
-               "(0,0,-0.0025) (0.007,0,0) (0,-0.001,0)\nspace origin: (0,0,0)\n"
+               "(0,0,-0.0025) (0.007,0,0) (0,-0.011,0)\nspace origin: (0,0,0)\n"
                "space units: \"mm\" \"mm\" \"mm\"\n",
                   "\nkinds: domain domain domain\n"});
   /* NRRD does not allow these for an axis with a direction. */
   for (const char *field : {"spacings", "\nunits"})
     fail_unless (header.find (field) == std::string::npos, "%s", header.c_str ());
+}
+
+/* The distance between B-scans is unknown. */
+TEST (test_octfilesink_guesses_no_length)
+{
+  Folder folder;
+  for (const char *name : {"a.nrrd", "a.nii"}) {
+    Writer writer (depth_caps, folder.file (name));
+    std::vector<std::string> warnings;
+    writer.push (96, 2);
+    gst_app_src_end_of_stream (GST_APP_SRC (writer.pipeline["in"]));
+    fail_unless (soon ([&] {
+      const Outcome now = writer.pipeline.messages ();
+      warnings.insert (warnings.end (), now.warnings.begin (), now.warnings.end ());
+      return now.eos;
+    }));
+    const bool is_nifti = g_str_has_suffix (name, "nii");
+    expect_equal (warnings.size (), gsize (is_nifti));
+    if (is_nifti)
+      expect_contains (warnings[0], {"Unknown lengths: b-scan-step."});
+  }
+  const std::string nrrd = read_file (folder.file ("a.nrrd")).header;
+  expect_contains (nrrd, {"\nspacings: 0.0025 0.007 nan\naxis mins: 0 nan nan\n"
+                          "units: \"mm\" \"mm\" \"\"\n"});
+  fail_unless (nrrd.find ("space ") == std::string::npos, "%s", nrrd.c_str ());
+  const std::string nifti = read_file (folder.file ("a.nii")).header;
+  expect_nifti (nifti, {8, 3, 2}, 16, 32, {0.0025f, 0.007f, 1}, volume);
+  expect_equal (int (nifti[123]), 0);
+}
+
+/* Depths as numbers for elements that keep them; levels of an image for those that show
+ * them, and where they are asked for */
+TEST (test_octfft_gives_numbers_to_elements_that_keep_depths)
+{
+  const std::string depths = "application/x-oct", levels = "video/x-raw";
+  Folder folder;
+  const std::string file =
+      "opencldownload ! octfilesink location=" + folder.file ("v%d.nii");
+  const struct {
+    std::string behind;
+    std::string expected;
+  } rows[] = {
+      {"octvolume b-scans=2 ! " + file, depths},
+      {"octvolume b-scans=2 ! queue ! " + file, depths},
+      {"octvolume b-scans=2 ! other/tensors(ANY),num_tensors=1 ! fakesink", depths},
+      {file, depths},
+      {"video/x-raw(ANY) ! octvolume b-scans=2 ! " + file, levels},
+      {"octvolume b-scans=2 ! octrender frames=1 ! fakesink", levels},
+      {"octvolume b-scans=2 ! fakesink", levels},
+      {"fakesink", levels},
+  };
+  for (const auto &row : rows) {
+    Pipeline pipeline ("octtestsrc num-buffers=2 ! video/x-raw(ANY),width=64,height=8 ! "
+                       "octwindowinterp ! octfft name=fft ! "
+                       + row.behind);
+    pipeline.play_to_eos ();
+    Owned<GstCaps> caps = gst_pad_get_current_caps (pipeline.pad ("fft", "src"));
+    expect_equal (std::string (gst_structure_get_name (gst_caps_get_structure (caps, 0))),
+        row.expected, row.behind);
+  }
 }
 
 /* The time between volumes in seconds, at 5/2 volumes a second; unknown without a rate */
@@ -259,7 +319,8 @@ TEST (test_octfilesink_says_where_the_first_depth_is)
 {
   Folder folder;
   for (const char *name : {"a.nii", "a.nrrd"}) {
-    Writer writer (std::string (depth_caps) + ",depth-start=(int)40", folder.file (name));
+    Writer writer (std::string (depth_caps) + ",depth-start=(int)40", folder.file (name),
+        "b-scan-step=11");
     writer.push (96, 2);
     fail_unless (writer.end ().eos);
   }
@@ -317,7 +378,7 @@ TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_on_a_full_disk,
   const Read read = read_file (folder.file (names[0]));
   assert_same (read.values, patterns (96, 3), "what was written before");
   if (row == "nii")
-    expect_nifti (read.header, {8, 3, 3}, 16, 32, {0.0025f, 0.007f, 0.001f}, volume);
+    expect_nifti (read.header, {8, 3, 3}, 16, 32, {0.0025f, 0.007f, 1}, volume);
   else
     expect_contains (read.header, {"\nsizes: 8 3 3\n"});
 }
