@@ -10,6 +10,7 @@
 #include "gst/oct/calibration/sharpness.hpp"
 #include "gst/oct/recordings/spectrafile.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <glib/gstdio.h>
@@ -36,13 +37,16 @@ struct Options {
   gsize samples = 0;         /* of an A-line of --sharpen, or --samples */
   gsize frame_lines = 0;     /* of a B-scan of --sharpen */
   bool opposite = true;
+  Values positions; /* of the mirrors, in µm */
   std::string output = ".";
 };
 
 const char *const help =
     "Usage: oct-calibrate [--raw LAYOUT] --mirror FILE\n"
     "                     [--subtract FILE | --add FILE]... [--mirror FILE ...]\n"
-    "                     [--same-side] [--sharpen FILE] [--output FOLDER]\n"
+    "                     [--same-side] [--distance MICROMETRES | --positions "
+    "P1,P2,...]\n"
+    "                     [--sharpen FILE] [--output FOLDER]\n"
     "       oct-calibrate --sharpen FILE [--resample-map FILE] [--output FOLDER]\n"
     "       oct-calibrate --chirp FILE | --polynomial C0,C1,... --samples N\n"
     "                     [--output FOLDER]\n"
@@ -62,6 +66,11 @@ const char *const help =
     "  --add FILE            spectrum added to the preceding mirror\n"
     "  --same-side           both mirrors are on the same side of zero delay\n"
     "                        (default: on opposite sides)\n"
+    "  --distance MICROMETRES\n"
+    "                        distance between both mirrors, which gives the depth step\n"
+    "  --positions P1,P2,... positions of all mirrors in micrometres, of which there "
+    "may\n"
+    "                        then be more than two; the first two also calibrate\n"
     "  --sharpen FILE        A-lines of any sample: finds dispersion-a2 and -a3\n"
     "  --resample-map FILE   map for --sharpen without a mirror (default: that of a\n"
     "                        .oct recording, else samples are even in wavenumber)\n"
@@ -152,6 +161,56 @@ spectrum_of (const Mirror &mirror)
   return spectrum;
 }
 
+/* Reads numbers that commas separate. */
+bool
+parse_positions (
+    const std::string &option, const char *text, Values &positions, GError **error)
+{
+  gchar **words = g_strsplit (text, ",", -1);
+  bool good = true;
+  positions.clear ();
+  for (gchar **word = words; *word && good; word++) {
+    gchar *end = nullptr;
+    positions.push_back (g_ascii_strtod (*word, &end));
+    good = end != *word && *end == '\0' && std::isfinite (positions.back ());
+  }
+  g_strfreev (words);
+  return good
+         || fail (error, option + " " + std::string (text).substr (0, 80)
+                             + ": expected numbers, in micrometres");
+}
+
+bool
+parse_distance (const char *text, Values &positions, GError **error)
+{
+  if (!parse_positions ("--distance", text, positions, error))
+    return false;
+  if (positions.size () != 1 || !(positions[0] > 0))
+    return fail (error, "--distance " + std::string (text).substr (0, 80)
+                            + ": expected a number above 0, in micrometres");
+  positions.insert (positions.begin (), 0);
+  return true;
+}
+
+/* Checks the number of mirrors, and what is given beside them. */
+bool
+check_mirrors (const Options &options, GError **error)
+{
+  const gsize mirrors = options.mirrors.size (), positions = options.positions.size ();
+  if (mirrors > 2 && positions == 0)
+    return fail (
+        error, "expected one or two --mirror, or --positions of all (see --help)");
+  if (positions > 0 && (positions != mirrors || mirrors < 2))
+    return fail (error, "--positions and --distance: " + std::to_string (positions)
+                            + " positions of " + std::to_string (mirrors)
+                            + " mirrors, expected one of each of two or more");
+  for (const Mirror &mirror : options.mirrors) {
+    if (mirror.spectrum.size () != options.mirrors[0].spectrum.size ())
+      return fail (error, "expected the same number of samples of all mirrors");
+  }
+  return true;
+}
+
 bool
 parse (int count, char **words, Options &options, GError **error)
 {
@@ -166,6 +225,12 @@ parse (int count, char **words, Options &options, GError **error)
     const char *value = words[++n];
     if (word == "--mirror") {
       if (!add_mirror (options, value, error))
+        return false;
+    } else if (word == "--distance") {
+      if (!parse_distance (value, options.positions, error))
+        return false;
+    } else if (word == "--positions") {
+      if (!parse_positions (word, value, options.positions, error))
         return false;
     } else if (word == "--raw") {
       if (!oct::parse_spectra_layout (value, options.raw, error))
@@ -195,12 +260,33 @@ parse (int count, char **words, Options &options, GError **error)
     }
   }
   const bool imported = options.imported.given (), data = !options.mirrors.empty ();
-  if (options.mirrors.size () > 2 || (data && imported)
-      || (!data && !imported && options.lines.empty ()))
+  if ((data && imported) || (!data && !imported && options.lines.empty ()))
     return fail (error, "expected one or two --mirror, --sharpen, or one of --chirp and "
                         "--polynomial (see --help)");
   if (imported && options.samples == 0)
     return fail (error, "--chirp and --polynomial: expected --samples of 16 to 65536");
+  return check_mirrors (options, error);
+}
+
+/* Prints the depth step in air and what the positions differ from it. */
+bool
+find_depth_step (const Options &options, const oct::MirrorCalibration &calibration,
+    std::string &settings, GError **error)
+{
+  std::vector<Values> spectra;
+  oct::DepthScale found;
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  for (const Mirror &mirror : options.mirrors)
+    spectra.push_back (spectrum_of (mirror));
+  if (!oct::depth_scale_of_mirrors (
+          spectra, options.positions, options.opposite, calibration, found, error))
+    return false;
+  printf ("# depth step in air: %.6g um", found.step);
+  for (gsize n = 0; n < found.residuals.size () && found.residuals.size () > 2; n++)
+    printf ("%s %.3g", n == 0 ? "; residuals:" : "", found.residuals[n]);
+  printf (found.residuals.size () > 2 ? " um\n" : "\n");
+  settings +=
+      std::string ("depth-step=") + g_ascii_dtostr (text, sizeof text, found.step) + "\n";
   return true;
 }
 
@@ -214,7 +300,9 @@ calibrate_by_mirrors (
       options.mirrors.size () > 1 ? spectrum_of (options.mirrors[1]) : Values ();
   const bool phase = !second.empty () && options.lines.empty ();
   if (!oct::calibration_of_mirrors (first, second, options.opposite, found, error)
-      || !oct::write_calibration (options.output, found, phase, settings, error))
+      || !oct::write_calibration (options.output, found, phase, settings, error)
+      || (!options.positions.empty ()
+          && !find_depth_step (options, found, settings, error)))
     return false;
   map = found.map;
   printf ("# width of the first mirror's peak: %.2f depths, calibrated %.2f\n",

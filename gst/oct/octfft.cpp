@@ -238,6 +238,10 @@ const opencl::PropertyTable<FftSettings> properties = {
         "Refractive index of the sample, by which depth-step of the caps is divided (0 = "
         "that of the stream, else 1; otherwise at least 0.1)",
         &FftSettings::refractive_index, {0, 10}, opencl::playing},
+    {"depth-step", "Depth step",
+        "Distance between depth bins in air in micrometres (0 = from the input caps); "
+        "depth-step of the caps is this divided by the refractive index",
+        &FftSettings::depth_step, {0, 1e9}, opencl::playing},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
         "the input caps, if present)",
@@ -336,6 +340,7 @@ matches_caps (GstOctFFT *self, const FftSettings &settings)
       settings.fitted (samples).depth_start == before.fitted (samples).depth_start;
   return settings.depths_of (samples) == self->work->depths ()
          && settings.refractive_index == before.refractive_index
+         && settings.depth_step == before.depth_step
          && settings.line_step == before.line_step
          && settings.true_scale == before.true_scale
          && (self->work->output.image || (settings.scale == before.scale && same_depths));

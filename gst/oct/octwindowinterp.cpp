@@ -17,8 +17,8 @@
  * `resample-polynomial`) or the index of the wavenumber at each sample (`chirp`). Without
  * any of these, samples are taken as already even in wavenumber.
  *
- * If `wavelength-unit` is set, the caps contain the wavenumber step (`wavenumber-step`,
- * in rad/µm), and the caps of octfft contain the depth step.
+ * If `wavelength-unit` or `depth-step` is set, the caps contain the wavenumber step
+ * (`wavenumber-step`, in rad/µm), and the caps of octfft contain the depth step.
  *
  * Interpolation between samples attenuates deep structures, and produces artefacts
  * (images) at other depths. `interpolation=nufft` has the least of both. It

@@ -593,6 +593,79 @@ calibration_of_mirrors (const Values &first, const Values &second, bool opposite
   return true;
 }
 
+namespace {
+/* Returns the depth of a mirror with the calibration, in depth bins with fractions: the
+ * vertex of a parabola through the logarithms of the peak. */
+double
+depth_of (const Values &spectrum, const MirrorCalibration &calibration, double sign)
+{
+  const gsize n = spectrum.size ();
+  Line line;
+  for (gsize m = 0; m < n; m++) {
+    const double window = 0.5 - 0.5 * std::cos (2 * G_PI * double (m) / double (n - 1));
+    const double phase =
+        calibration.dispersion.empty () ? 0 : sign * calibration.dispersion[m];
+    line.push_back (
+        std::polar (window * value_between (spectrum, calibration.map[m]), -phase));
+  }
+  const Line bins = transform (line, -1);
+  const gsize peak = std::max<gsize> (peak_of (bins, least_depth), 1);
+  const auto level = [&] (gsize b) {
+    return std::log (std::norm (bins[b]) + G_MINDOUBLE);
+  };
+  const double before = level (peak - 1), at = level (peak), behind = level (peak + 1);
+  const double curve = before - 2 * at + behind;
+  return double (peak) + (curve < 0 ? (before - behind) / (2 * curve) : 0);
+}
+
+/* Fits position = zero + step * depth, by least squares. */
+void
+fit_line (const Values &depths, const Values &positions, double &zero, double &step)
+{
+  const double n = double (depths.size ());
+  const double depth = std::accumulate (depths.begin (), depths.end (), 0.0) / n;
+  const double position = std::accumulate (positions.begin (), positions.end (), 0.0) / n;
+  double product = 0, square = 0;
+  for (gsize i = 0; i < depths.size (); i++) {
+    product += (depths[i] - depth) * (positions[i] - position);
+    square += (depths[i] - depth) * (depths[i] - depth);
+  }
+  step = product / square;
+  zero = position - step * depth;
+}
+} // namespace
+
+bool
+depth_scale_of_mirrors (const std::vector<Values> &spectra, const Values &positions,
+    bool opposite, const MirrorCalibration &calibration, DepthScale &found,
+    GError **error)
+{
+  Values depths, known;
+  double zero = 0, step = 0;
+  for (gsize n = 0; n < spectra.size (); n++) {
+    const double side = n == 1 && opposite ? -1 : 1;
+    double depth = side * depth_of (spectra[n], calibration, side);
+    const double other = -depth_of (spectra[n], calibration, -1);
+    if (n > 1
+        && std::fabs (zero + step * other - positions[n])
+               < std::fabs (zero + step * depth - positions[n]))
+      depth = other;
+    depths.push_back (depth);
+    known.push_back (positions[n]);
+    if (n == 0)
+      continue;
+    if (n == 1 && !(std::fabs (depths[0] - depth) >= 1 && known[0] != known[1]))
+      return fail ("the first two mirrors have the same depth or position, expected a "
+                   "distance",
+          error);
+    fit_line (depths, known, zero, step);
+  }
+  for (gsize n = 0; n < depths.size (); n++)
+    found.residuals.push_back (positions[n] - zero - step * depths[n]);
+  found.step = std::fabs (step);
+  return true;
+}
+
 bool
 write_npy (const std::string &path, const std::vector<double> &values, GError **error)
 {

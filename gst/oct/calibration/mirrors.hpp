@@ -36,6 +36,19 @@ bool calibration_of_mirrors (const std::vector<double> &first,
 double peak_width (
     const std::vector<double> &spectrum, const std::vector<double> &phase = {});
 
+/* Depth scale from mirrors at known positions */
+struct DepthScale {
+  double step = 0;               /* depth step in air, in µm */
+  std::vector<double> residuals; /* of the positions, in µm */
+};
+
+/* Fits the depth step to the positions of mirrors, in µm. The calibration is that of the
+ * first two mirrors. Each further mirror may be on either side of zero delay. Fails if the
+ * first two have the same depth or position. */
+bool depth_scale_of_mirrors (const std::vector<std::vector<double>> &spectra,
+    const std::vector<double> &positions, bool opposite,
+    const MirrorCalibration &calibration, DepthScale &found, GError **error);
+
 bool write_npy (
     const std::string &path, const std::vector<double> &values, GError **error);
 

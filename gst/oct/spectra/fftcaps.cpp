@@ -100,12 +100,13 @@ depth_step_of (const GstStructure *input, const FftSettings &settings)
   const double step = double_field (input, "wavenumber-step");
   gint samples = 0;
   gst_structure_get_int (input, "samples", &samples);
-  if (!(step > 0) || samples <= 0)
-    return 0;
   double index = settings.refractive_index;
   if (index == 0 && !gst_structure_get_double (input, "refractive-index", &index))
     index = 1;
-  return G_PI / (samples * step * std::max (index, 0.1));
+  const double in_air = settings.depth_step > 0   ? settings.depth_step
+                        : step > 0 && samples > 0 ? G_PI / (samples * step)
+                                                  : 0;
+  return in_air / std::max (index, 0.1);
 }
 
 /* Sets the known steps. */

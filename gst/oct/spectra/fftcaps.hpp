@@ -22,6 +22,7 @@ struct FftSettings {
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
   Fused fused = Fused::automatic;
   double refractive_index = 0; /* 0: that of the stream */
+  double depth_step = 0;       /* µm in air; 0: that of the caps */
   double line_step = 0;        /* µm; 0: that of the caps */
   bool true_scale = false;
 

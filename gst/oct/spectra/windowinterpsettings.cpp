@@ -98,6 +98,10 @@ const opencl::PropertyTable<WindowInterpSettings> window_interp_properties = {
         "Unit of wavelengths, wavelength-min and wavelength-max, from which octfft "
         "computes depth-step of its caps",
         &WindowInterpSettings::unit, unit_type, opencl::playing},
+    {"depth-step", "Depth step",
+        "Distance between depth bins in air without padding, in micrometres, such as "
+        "oct-calibrate finds it (0 = from the wavelengths or the stream)",
+        &WindowInterpSettings::depth_step, {0, 1e9}, opencl::playing},
     {"resample-map", "Resample map",
         "File with the fractional sample at which each even wavenumber lies",
         of_spectrum (
@@ -230,10 +234,11 @@ double
 WindowInterpSettings::step_of (guint samples) const
 {
   const double micrometres[] = {0, 1e-3, 1, 1e6};
-  const double step = unit == Unit::none
-                          ? spectrum.stream_step (samples)
-                          : calibration_step (spectrum.calibration,
-                              spectrum.used_of (samples), micrometres[gsize (unit)]);
+  const Samples used = spectrum.used_of (samples);
+  const double step = depth_step > 0       ? G_PI / (double (used.used) * depth_step)
+                      : unit == Unit::none ? spectrum.stream_step (samples)
+                                           : calibration_step (spectrum.calibration, used,
+                                               micrometres[gsize (unit)]);
   return step / spectrum.oversampling ();
 }
 

@@ -41,6 +41,7 @@ struct SpectrumShape {
 struct WindowInterpSettings {
   SpectrumSettings spectrum;
   Unit unit = Unit::none;
+  double depth_step = 0; /* µm in air, without padding; 0: from the wavelengths */
   BackgroundMethod background = BackgroundMethod::automatic;
   guint background_frames = 16;
   guint bit_shift = 0;

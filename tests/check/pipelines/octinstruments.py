@@ -118,6 +118,51 @@ def check_instruments(kind, light):
     print(f"40 instruments, {kind}: map within {worst[0]:.4f} samples, phase within {worst[1]:.4f} rad")
 
 
+def depth_step_of(*settings, index=""):
+    """depth-step in the caps of octfft, or None"""
+    line = f"octtestsrc num-buffers=1 ! video/x-raw(ANY),width=2048,height=16 ! octwindowinterp {' '.join(settings)} ! octfft {index} ! application/x-oct(ANY),domain=depth ! fakesink"
+    played = subprocess.run(f"gst-launch-1.0 -v {line}".split(), check=True, timeout=300, capture_output=True, text=True)
+    found = re.findall(r"depth-step=\(double\)([\d.e-]+)", played.stdout)
+    return float(found[-1]) if found else None
+
+
+def check_positions():
+    """The distance between mirrors gives the depth step; more mirrors are fitted together."""
+    random = np.random.default_rng(4)
+    step, zero = 3.2, -50.0
+    of = Spectrometer(2048, 0.2, 60, 5, np.exp(-0.5 * ((np.linspace(0, 1, 2048) - 0.5) / 0.22) ** 2) + 0.06)
+    depths, sides = (150, 320, 220, 90), (1, -1, -1, 1)
+    positions = [zero + step * side * depth for depth, side in zip(depths, sides)]
+    words = []
+    for n, (depth, side) in enumerate(zip(depths, sides)):
+        np.save(f"mirror{n}.npy", of.mirror(random, depth, side))
+        words += ["--mirror", f"mirror{n}.npy"]
+    distance = str(abs(positions[1] - positions[0]))
+    for given in (words[:4], "--distance", distance), (words, "--positions", ",".join(map(str, positions))):
+        done = calibrate(*given[0], *given[1:])
+        assert done.returncode == 0, done.stderr
+        found = float(re.search(r"depth-step=([\d.]+)", done.stdout)[1])
+        assert abs(found / step - 1) < 1e-4, (given, found)
+        residuals = [float(text) for text in re.findall(r"-?[\d.]+(?:e-\d+)?", done.stdout.partition("residuals:")[2].partition("um")[0])]
+        assert len(residuals) == (4 if len(given[0]) > 4 else 0), done.stdout
+        assert np.abs(residuals).max(initial=0) < 0.05, residuals
+        assert abs(depth_step_of("settings=settings.txt") / found - 1) < 1e-6
+        assert abs(depth_step_of("settings=settings.txt", index="refractive-index=1.38") * 1.38 / found - 1) < 1e-6
+        assert abs(depth_step_of("settings=settings.txt padded-samples=4096") * 2 / found - 1) < 1e-6
+    # A mirror that is not where it should be is seen in the residuals.
+    positions[3] += 20
+    done = calibrate(*words, "--positions", ",".join(map(str, positions)))
+    assert re.search(r"residuals:.* 1\d\.\d", done.stdout), done.stdout
+    # The property of an element wins over that of the spectra and over wavelengths.
+    wavelengths = "wavelength-min=1187 wavelength-max=1433 wavelength-unit=nm"
+    assert abs(depth_step_of(wavelengths, "depth-step=5") - 5) < 1e-9
+    assert abs(depth_step_of(wavelengths, index="depth-step=6") - 6) < 1e-9
+    for given, said in ((("--distance", "0"), "above 0"), (("--distance", "2um"), "expected numbers"),
+                        (("--positions", "1,2,3"), "3 positions of 2"), (("--positions", "7,7"), "same depth or position")):
+        done = calibrate(*words[:4], *given)
+        assert done.returncode == 1 and said in done.stderr, done
+
+
 def lights(random, t):
     """Spectra of light sources: symmetrical, skewed, two bumps, an etalon's fringes, flat, narrow"""
     middle = random.uniform(0.4, 0.6)
@@ -305,7 +350,7 @@ def check_recording():
 
 
 CHECKS = {
-    "mirrors": [check_mirrors],
+    "mirrors": [check_mirrors, check_positions],
     "spectra": [check_spectra, check_equal_depths],
     "tissue": [check_tissue],
     "retina": [check_retina, check_refusal],
