@@ -30,7 +30,7 @@ from .frames import start_gstreamer, view_of  # noqa: E402
 from .groups import Unsplittable, group_of  # noqa: E402
 from .notices import collected, warn  # noqa: E402
 from .recordings import Options, RecordingError, open_recording, read_text, states_of  # noqa: E402
-from .results import FORMATS, write_frames_to_disk, write_to_disk  # noqa: E402
+from .results import FORMATS, steps_of, write_frames_to_disk, write_to_disk  # noqa: E402
 from .system import claim_device  # noqa: E402
 
 PACKAGE = pathlib.Path(__file__).parent
@@ -212,6 +212,7 @@ class Plan:
     count: int
     shape: tuple
     dtype: str
+    steps: dict  # µm, as of steps_of
     parts: tuple
 
 
@@ -325,9 +326,9 @@ def plan_parts(job, recording, chain, deadline):
     step, count = split(job, recording, group), recording.count
     if step >= count:
         return None
-    shape, dtype, per_group = probe(chain, recording, 0, group, deadline)
+    shape, dtype, steps, per_group = probe(chain, recording, 0, group, deadline)
     rest = count % group
-    of_rest = probe(chain, recording, count - rest, count, deadline)[2] if rest else 0
+    of_rest = probe(chain, recording, count - rest, count, deadline)[3] if rest else 0
     if not per_group:
         return None
     total = count // group * per_group + of_rest
@@ -336,16 +337,17 @@ def plan_parts(job, recording, chain, deadline):
         stop = min(start + step, count)
         end = total if stop == count else stop // group * per_group
         parts.append((start, stop, start // group * per_group, end))
-    return Plan(job.temporary(), job.made_of(), total, shape, dtype, tuple(parts))
+    return Plan(job.temporary(), job.made_of(), total, shape, dtype, steps, tuple(parts))
 
 
 def probe(chain, recording, start, stop, deadline):
-    """Returns the shape, type and number of frames that the chain outputs."""
-    shape, dtype, count = None, None, 0
+    """Returns the shape, type, steps and number of frames that the chain outputs."""
+    shape, dtype, steps, count = None, None, {}, 0
     for sample in chain.samples(recording, start, stop, deadline):
         frame = view_of(sample)
         shape, dtype, count = frame.shape, frame.dtype.str, count + 1
-    return shape, dtype, count
+        steps = steps_of(sample)
+    return shape, dtype, steps, count
 
 
 def begin(job):
@@ -395,7 +397,7 @@ def create_slots(job, plan):
     created = plan.unfinished.with_suffix(f".new.{job.to}")
     remove(created)
     try:
-        FORMATS[job.to][1](created, (plan.count, *plan.shape), plan.dtype)
+        FORMATS[job.to][1](created, (plan.count, *plan.shape), plan.dtype, plan.steps)
         os.replace(created, plan.unfinished)
     finally:
         remove(created)  # makes room for the other recordings

@@ -13,12 +13,34 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from gi.repository import Gst
 
-from .frames import view_of
+from .frames import structure_of, view_of
 from .recordings import library
 from .system import take_room, write_file_to_disk
 
 POLL, QUEUED = 10 * Gst.MSECOND, 64 << 20  # bytes that octfilesink has not written yet
 CLASSIC_TIFF = 4_000_000_000  # bytes; larger files need BigTIFF
+
+
+def steps_of(sample):
+    """Returns the known ones of depth-step, line-step and b-scan-step in the caps, in µm."""
+    structure = structure_of(sample.get_caps(), 0)
+    found = {name: structure.get_double(name) for name in ("depth-step", "line-step", "b-scan-step")}
+    return {name: step for name, (known, step) in found.items() if known}
+
+
+def sizes_for_imagej(steps, count):
+    """Returns the arguments of tifffile with which ImageJ knows the sizes of pixels: columns are
+    depths and rows are A-lines. An unknown size is left out. The number of pages has always the same
+    width, so that it can be written again."""
+    if not steps:
+        return {}
+    lines = ["ImageJ=1.11a", f"images={count:010d}", f"slices={count:010d}", "unit=um"]
+    if "b-scan-step" in steps:
+        lines.append(f"spacing={steps['b-scan-step']!r}")
+    sizes = {"description": "\n".join(lines) + "\n"}
+    if "depth-step" in steps and "line-step" in steps:
+        sizes.update(resolution=(1 / steps["depth-step"], 1 / steps["line-step"]), resolutionunit="NONE")
+    return sizes
 
 
 class Stream:
@@ -27,12 +49,12 @@ class Stream:
 
     def __init__(self, path, limit):
         self.path, self.limit, self.count, self.shape, self.dtype = path, limit, 0, None, None
-        self.file = None
+        self.file, self.steps = None, {}
 
     def write(self, sample):
         frame = view_of(sample)
         if self.shape is None:
-            self.shape, self.dtype = frame.shape, frame.dtype
+            self.shape, self.dtype, self.steps = frame.shape, frame.dtype, steps_of(sample)
             self.start(frame)
         elif (frame.shape, frame.dtype) != (self.shape, self.dtype):
             raise ValueError(f"the chain changes its frames from {self.shape} {self.dtype} to "
@@ -90,10 +112,14 @@ class TiffStream(Stream):
         self.photometric = photometric_of(frame.shape)
 
     def put(self, frame):
-        self.file.write(frame, photometric=self.photometric, contiguous=True)
+        sizes = sizes_for_imagej(self.steps, 0) if self.count == 0 else {}
+        self.file.write(frame, photometric=self.photometric, contiguous=True, **sizes)
 
     def close(self):
         self.file.close()
+        sizes = sizes_for_imagej(self.steps, self.count)
+        if sizes:  # now that the number of frames is known
+            library("tifffile", "python3-tifffile").tiffcomment(self.path, sizes["description"])
 
 
 class VolumeStream(Stream):
@@ -147,7 +173,7 @@ def allocate(path):
         take_room(file)
 
 
-def create_npy(path, shape, dtype):
+def create_npy(path, shape, dtype, _steps=None):
     np.lib.format.open_memmap(path, "w+", dtype, shape)
     allocate(path)
 
@@ -156,7 +182,7 @@ def open_npy(path):
     return np.load(path, mmap_mode="r+")
 
 
-def create_zarr(path, shape, dtype):
+def create_zarr(path, shape, dtype, _steps=None):
     """Returns an array of which each chunk is a B-scan, or a picture."""
     zarr = library("zarr", "python3-zarr")
     inner = shape[1:] if len(shape) < 4 else (1, *shape[2:])
@@ -167,11 +193,11 @@ def open_zarr(path):
     return library("zarr", "python3-zarr").open(str(path), mode="r+")
 
 
-def create_tiff(path, shape, dtype):
+def create_tiff(path, shape, dtype, steps):
     size = np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
     library("tifffile", "python3-tifffile").memmap(
         path, shape=shape, dtype=dtype, photometric=photometric_of(shape[1:]),
-        bigtiff=size > CLASSIC_TIFF)
+        bigtiff=size > CLASSIC_TIFF, **sizes_for_imagej(steps, shape[0]))
     allocate(path)
 
 

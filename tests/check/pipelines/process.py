@@ -797,6 +797,29 @@ def on_small_disk(size, place, *words):
     return run.returncode, run.stdout, run.stderr, listed.read_text().split("\n")[:-1]
 
 
+def check_sizes(folder):
+    """TIFF files have ImageJ's sizes of pixels, in µm; an unknown size is left out."""
+    spectra = noise(6, 34, 8, 256)
+    np.save(folder / "sized.npy", spectra)
+    scan = "octscan line-step=12.5 b-scan-step=47 ! octwindowinterp depth-step=3.2 ! octfft"
+    depths = f"{scan} refractive-index=1.25 ! {WIDE}"
+    for frames in 34, 5:
+        job = job_of(folder / "sized.npy", "tiff", depths, task_bytes=frames * spectra[0].nbytes)
+        run_job(job)
+        with tifffile.TiffFile(job.result) as file:
+            found, tags = file.imagej_metadata, file.pages[0].tags
+            assert (found["images"], found["unit"], found["spacing"]) == (34, "um", 47), (frames, found)
+            sizes = [tags[name].value[1] / tags[name].value[0] for name in ("XResolution", "YResolution")]
+            assert np.allclose(sizes, (3.2 / 1.25, 12.5)), sizes
+            assert np.array_equal(file.asarray(), gstopencl.process(spectra, depths))
+        tasks.remove(job.result)
+    job = job_of(folder / "sized.npy", "tiff", DEPTHS)
+    run_job(job)
+    with tifffile.TiffFile(job.result) as file:
+        assert not file.is_imagej, file.imagej_metadata
+    tasks.remove(job.result)
+
+
 def check_full_disk(folder, aside):
     """On a full disk, each recording without room is one line, the others are processed, and no
     unfinished file stays."""
@@ -969,7 +992,7 @@ def check_large(folder, aside, shared):
 
 CHECKS = (check_arrays, check_threads, check_memory_is_shared, check_settings,
           check_settings_name_files, check_inputs, check_hostile, check_pickles, check_parts,
-          check_not_split, check_progress, check_zarr_on_disk, check_formats, check_choice,
+          check_sizes, check_not_split, check_progress, check_zarr_on_disk, check_formats, check_choice,
           check_special_files, check_said, check_alone, check_verdicts,
           check_full_disk, check_window_recordings, check_interrupt, check_large, check_folders,
           check_nothing_overwritten, check_failures_keep_results, check_one_context, check_plugins)
