@@ -28,8 +28,10 @@
  * repeat. All A-lines of a recording with averaging are output.
  *
  * The source must support random access, as `filesrc` does. One frame is read at a time.
- * Seeks and reverse playback are supported. If a recording has two cameras, spectra of
- * the first one are output.
+ * Seeks and reverse playback are supported. If a recording has two cameras, `camera`
+ * chooses one; a warning says that there is another one. One-dimensional recordings have
+ * float32 spectra. If the instrument averages adjacent A-lines for its display, the caps
+ * have their number as `averaged-lines`; all A-lines are output.
  *
  * ## Example launch line
  * |[
@@ -50,19 +52,22 @@
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS ("application/x-thorlabs-oct"));
 
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS ("application/x-oct, domain = (string) wavelength, "
-                         "format = (string) { U16LE, U8, S8, S16LE, S32LE, U32LE }, "
-                         "samples = (int) [ 16, 65536 ], lines = (int) [ 1, max ], "
-                         "framerate = (fraction) [ 0, max ]"));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
+    GST_PAD_ALWAYS,
+    GST_STATIC_CAPS ("application/x-oct, domain = (string) wavelength, "
+                     "format = (string) { U16LE, U8, S8, S16LE, S32LE, U32LE, F32LE }, "
+                     "samples = (int) [ 16, 65536 ], lines = (int) [ 1, max ], "
+                     "framerate = (fraction) [ 0, max ]"));
 
 namespace {
 struct FileParseSettings {
+  guint camera = 0;
   opencl::Fraction framerate = {25, 1};
 };
 
 const opencl::PropertyTable<FileParseSettings> properties = {
+    {"camera", "Camera", "Camera whose spectra are output, of a recording of two cameras",
+        &FileParseSettings::camera, {0, 1}, opencl::ready},
     {"framerate", "Frame rate", "Frame rate for timestamps (0/1 = no timestamps)",
         &FileParseSettings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
 };
@@ -70,6 +75,8 @@ const opencl::PropertyTable<FileParseSettings> properties = {
 /* All frames of a recording */
 class RecordingRun : public opencl::FrameRun {
 public:
+  explicit RecordingRun (guint camera) : recording (camera) {}
+
   bool open (const std::shared_ptr<opencl::ByteSource> &source, GError **error)
   {
     if (!recording.open (source, error))
@@ -90,6 +97,9 @@ public:
       if (step > 0)
         gst_caps_set_simple (caps, field, G_TYPE_DOUBLE, step, nullptr);
     }
+    if (recording.averaged_lines () > 1)
+      gst_caps_set_simple (caps, "averaged-lines", G_TYPE_INT,
+          gint (recording.averaged_lines ()), nullptr);
     return caps;
   }
 
@@ -146,7 +156,8 @@ static opencl::SharedRun
 oct_file_parse_parse_header (GstFrameParser *self, guint64, const guint8 *, gsize,
     const std::shared_ptr<opencl::ByteSource> &source)
 {
-  const auto run = std::make_shared<RecordingRun> ();
+  const auto run = std::make_shared<RecordingRun> (
+      reinterpret_cast<GstOctFileParse *> (self)->settings->committed ().camera);
   const oct::OctRecording &recording = run->recording;
   GError *error = nullptr;
 

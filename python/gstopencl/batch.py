@@ -94,6 +94,8 @@ def add_reading(parser):
                        help="of raw files, as octrawparse has it (%(default)s)")
     group.add_argument("--header-bytes", metavar="N", type=int, default=0,
                        help="before the first frame of raw files")
+    group.add_argument("--camera", metavar="N", type=int, choices=(0, 1), default=0,
+                       help="of a .oct recording of two cameras (%(default)s)")
     group.add_argument("--dataset", metavar="NAME", help="array in a file of several arrays")
     group.add_argument("--task-bytes", metavar="SIZE", type=size, default=size("256M"),
                        help="split larger recordings into tasks of this size (256M; 0 = never)")
@@ -236,7 +238,8 @@ def jobs_of(root, asked):
     found = [root] if is_one else recordings_of(
         folder, asked.names, asked.samples, files_of_settings(*common))
     output = (asked.output or folder / "processed").resolve()
-    options = Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset)
+    options = Options(asked.samples, asked.lines, asked.format, asked.header_bytes, asked.dataset,
+                      asked.camera)
     jobs = []
     for recording in found:
         settings, said = common if common[0] else settings_beside(asked, recording)

@@ -33,12 +33,14 @@ class RecordingError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """Sizes and format of raw files, and the name of the array in a file of several arrays"""
+    """Sizes and format of raw files, the name of the array in a file of several arrays, and the
+    camera of a .oct recording of two"""
     samples: int = None
     lines: int = None
     format: str = "U16LE"
     header_bytes: int = 0
     dataset: str = None
+    camera: int = 0
 
     def given(self):
         """Returns those that differ from the default, by name."""
@@ -140,8 +142,8 @@ def open_npy(path, _):
     return Recording(path, np.load(path, mmap_mode=mode, allow_pickle=False))
 
 
-def open_oct(path, _):
-    return Recording(path, parser="octfileparse")
+def open_oct(path, options):
+    return Recording(path, parser=f"octfileparse camera={options.camera}")
 
 
 def frames_of_file(path, options):

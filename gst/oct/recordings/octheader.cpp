@@ -56,6 +56,8 @@ const struct {
     {"Ocity/Image/SizeReal/SizeX", &OctHeader::size_x},
     {"Ocity/Image/SizeReal/SizeY", &OctHeader::size_y},
     {"Ocity/Acquisition/IntensityAveraging/BScans", &OctHeader::repeats_intensity},
+    {"Ocity/Acquisition/IntensityAveraging/AScans", &OctHeader::lines_intensity},
+    {"Ocity/Acquisition/SpeckleAveraging/FastAxis", &OctHeader::lines_speckle},
     {"Ocity/Acquisition/SpeckleAveraging/SlowAxis", &OctHeader::repeats_speckle},
     {"Ocity/Acquisition/RefractiveIndex", &OctHeader::refractive_index},
     {"Ocity/Instrument/CentralWavelength", &OctHeader::central_wavelength},
@@ -132,6 +134,36 @@ read_attribute (const char *name, const char *text, DataFile &file, GError **err
   return read_range (name, text, file, error);
 }
 
+/* Returns 0 for a unit that is no length, such as "px". */
+double
+millimetres_of (const gchar **names, const gchar **values)
+{
+  static const std::pair<const char *, double> units[] = {
+      {"mm", 1}, {"um", 1e-3}, {"\xc2\xb5m", 1e-3}, {"m", 1e3}};
+  for (gsize n = 0; names[n]; n++) {
+    for (const auto &[unit, millimetres] : units) {
+      if (g_str_equal (names[n], "Unit") && g_str_equal (values[n], unit))
+        return millimetres;
+    }
+  }
+  return 0;
+}
+
+/* Some recordings have the size of a pixel in place of the number of pixels. */
+void
+count_pixels (OctHeader &header)
+{
+  const std::pair<double OctHeader::*, double OctHeader::*> axes[] = {
+      {&OctHeader::pixels_z, &OctHeader::size_z},
+      {&OctHeader::pixels_x, &OctHeader::size_x},
+      {&OctHeader::pixels_y, &OctHeader::size_y}};
+  for (const auto &[pixels, size] : axes) {
+    const double length = header.*pixels * header.pixel_millimetres;
+    if (length > 0)
+      header.*pixels = std::round (std::fabs (header.*size) / length);
+  }
+}
+
 /* Attributes of an element are read when it begins, its text when it ends. */
 void
 begin_element (GMarkupParseContext *, const gchar *name, const gchar **names,
@@ -147,6 +179,8 @@ begin_element (GMarkupParseContext *, const gchar *name, const gchar **names,
   parser.parents.push_back (parser.path.size ());
   parser.path += (parser.path.empty () ? "" : "/") + std::string (name);
   parser.text.clear ();
+  if (parser.path == "Ocity/Image/SizePixel")
+    parser.header->pixel_millimetres = millimetres_of (names, values);
   if (parser.path != "Ocity/DataFiles/DataFile")
     return;
   if (parser.header->files.size () == most_files)
@@ -246,6 +280,7 @@ oct_header_read (const ReadHeader &read, OctHeader &header, GError **error)
   } else if (!parsed) {
     g_propagate_error (error, reason);
   }
+  count_pixels (header);
   return parsed;
 }
 } // namespace oct

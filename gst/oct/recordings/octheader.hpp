@@ -31,7 +31,9 @@ struct OctHeader {
   std::vector<DataFile> files;
   double pixels_z = 0, pixels_x = 0, pixels_y = 0;
   double size_z = 0, size_x = 0, size_y = 0; /* mm */
+  double pixel_millimetres = 0; /* unit of `pixels` if these are lengths, not numbers */
   double repeats_intensity = 0, repeats_speckle = 0;
+  double lines_intensity = 0, lines_speckle = 0; /* A-lines that are averaged */
   double refractive_index = 0;
   double central_wavelength = 0; /* nm */
   double electrons_per_count = 0;

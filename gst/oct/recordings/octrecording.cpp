@@ -14,7 +14,8 @@
 namespace oct {
 namespace {
 const gsize most_frame_bytes = 256 << 20;
-const char spectra_name[] = "data/Spectral0.data";
+const char spectra_name[] = "data/Spectral0.data",
+           float_name[] = "data/SpectralFloat.data";
 
 bool
 fail (GError **error, const std::string &what)
@@ -29,15 +30,16 @@ text (guint64 number)
   return std::to_string (number);
 }
 
-/* Returns whether the name is that of the spectra of a B-scan. Those of a second camera,
- * SpectralN_Cam1.data, are not. */
+/* Returns whether the name is that of the spectra of a B-scan: SpectralN.data, or
+ * SpectralN_Cam1.data of a second camera. */
 bool
-is_spectra (const std::string &name, guint &number)
+is_spectra (const std::string &name, guint camera, guint &number)
 {
+  const char *const formats[] = {"Spectral%9u.data%n", "Spectral%9u_Cam1.data%n"};
   int end = 0;
   const gsize base = name.rfind ('/');
   const std::string last = base == std::string::npos ? name : name.substr (base + 1);
-  return sscanf (last.c_str (), "Spectral%9u.data%n", &number, &end) == 1 && end > 0
+  return sscanf (last.c_str (), formats[camera], &number, &end) == 1 && end > 0
          && last[gsize (end)] == '\0';
 }
 
@@ -146,19 +148,37 @@ OctRecording::read_header (GError **error)
   return bytes.open ("Header.xml", error) && oct_header_read (read, header, error);
 }
 
+/* One-dimensional mode has float32 spectra in one entry. */
+void
+OctRecording::find_entries ()
+{
+  bool has_other = false;
+  for (gsize n = 0; n < header.files.size (); n++) {
+    guint number;
+    if (is_spectra (header.files[n].name, camera, number))
+      entries.push_back ({number, n});
+    has_other = has_other || is_spectra (header.files[n].name, 1 - camera, number);
+  }
+  if (camera == 0 && has_other)
+    warning_text =
+        "the recording has spectra of two cameras, of which those of the first "
+        "are output; camera=1 chooses the second";
+  for (gsize n = 0; n < header.files.size () && entries.empty () && camera == 0; n++) {
+    if (header.files[n].name == float_name)
+      entries.push_back ({0, n});
+  }
+}
+
 bool
 OctRecording::list_spectra (GError **error)
 {
-  for (gsize n = 0; n < header.files.size (); n++) {
-    guint number;
-    if (is_spectra (header.files[n].name, number))
-      entries.push_back ({number, n});
-  }
+  find_entries ();
   if (entries.empty ()) {
     const bool processed = std::any_of (header.files.begin (), header.files.end (),
         [] (const DataFile &file) { return file.type == "Real" && file.size_x > 1; });
     return fail (error,
-        std::string ("Header.xml lists no spectra such as ") + spectra_name
+        std::string ("Header.xml lists no spectra such as ")
+            + (camera == 0 ? spectra_name : "data/Spectral0_Cam1.data of a second camera")
             + (processed ? ", only processed data: record it with raw spectra" : ""));
   }
   std::sort (entries.begin (), entries.end (),
@@ -183,8 +203,11 @@ OctRecording::check_format (GError **error)
     const char *format;
   } formats[] = {{1, false, "U8"}, {1, true, "S8"}, {2, false, "U16LE"},
       {2, true, "S16LE"}, {4, false, "U32LE"}, {4, true, "S32LE"}};
+  if (first.name == float_name && first.bytes_per_pixel == sizeof (gfloat))
+    raw = find_raw_format ("F32LE");
   for (const auto &known : formats) {
-    if (first.bytes_per_pixel == known.bytes && header.is_signed == known.is_signed)
+    if (!raw && first.bytes_per_pixel == known.bytes
+        && header.is_signed == known.is_signed)
       raw = find_raw_format (known.format);
   }
   if (!raw)
@@ -260,6 +283,10 @@ OctRecording::find_repeats ()
     n_repeats = guint (repeats);
   else
     n_repeats = 1;
+  const double lines =
+      std::max (1.0, header.lines_intensity) * std::max (1.0, header.lines_speckle);
+  if (is_count (lines) && lines == std::floor (lines) && n_lines % guint (lines) == 0)
+    n_averaged_lines = guint (lines);
 }
 
 void
@@ -328,8 +355,9 @@ OctRecording::find_map (GError **error)
   if (!read_values (name, chirp, error))
     return false;
   if (chirp.empty ())
-    warning_text = std::string ("the recording has no ") + name
-                   + ": samples are taken as even in wavenumber";
+    warning_text += (warning_text.empty () ? "" : "; ")
+                    + std::string ("the recording has no ") + name
+                    + ": samples are taken as even in wavenumber";
   return chirp.empty () || map_of_chirp (name, chirp, found.resample_map, error);
 }
 

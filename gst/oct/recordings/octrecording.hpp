@@ -22,6 +22,9 @@
 namespace oct {
 class OctRecording : public Recording {
 public:
+  /* `camera`: 0 or 1, whose spectra are read */
+  explicit OctRecording (guint camera = 0) : camera (camera) {}
+
   /* Reads the header, the directory and the calibration. Fails for any inconsistency. */
   bool open (std::shared_ptr<ByteSource> source, GError **error) override;
 
@@ -40,6 +43,7 @@ private:
   bool list_spectra (GError **error);
   bool check_entry (Entry &entry, guint64 first_frame, GError **error);
   bool check_format (GError **error);
+  void find_entries ();
   void find_repeats ();
   void find_steps ();
   bool find_calibration (GError **error);
@@ -52,6 +56,7 @@ private:
   gsize entry_of (guint64 frame) const;
   bool move_to (gsize entry, guint64 offset, GError **error);
 
+  const guint camera;
   ZipArchive archive;
   OctHeader header;
   std::vector<Entry> entries;

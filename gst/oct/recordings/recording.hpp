@@ -86,6 +86,8 @@ public:
   /* Frames n * repeats to (n + 1) * repeats - 1 show the same B-scan. 0: the position of
    * frames is unknown. */
   guint repeats () const { return n_repeats; }
+  /* Number of adjacent A-lines that the instrument averages for its display */
+  guint averaged_lines () const { return n_averaged_lines; }
   /* Distances in µm, or 0 if unknown */
   double line_step () const { return line_micrometres; }
   double b_scan_step () const { return b_scan_micrometres; }
@@ -95,7 +97,7 @@ public:
 
 protected:
   const RawFormat *raw = nullptr;
-  guint n_samples = 0, n_lines = 0, n_repeats = 0;
+  guint n_samples = 0, n_lines = 0, n_repeats = 0, n_averaged_lines = 1;
   guint64 n_frames = 0;
   double line_micrometres = 0, b_scan_micrometres = 0;
   StreamCalibration found;

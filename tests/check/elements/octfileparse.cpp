@@ -123,8 +123,6 @@ TEST_ROWS (test_octfileparse_frames,
             [] (OctArchive &a) {
               a.further_files = "<DataFile Type=\"Colored\" SizeZ=\"2\" "
                                 "SizeX=\"2\">data\\VideoImage.data"
-                                "</DataFile><DataFile Type=\"Raw\" "
-                                "SizeZ=\"9\">data\\Spectral0_Cam1.data"
                                 "</DataFile>";
               a.further = {{"data\\VideoImage.data", "abcdefgh"}, {"../etc/passwd", "x"},
                   {"/absolute", "y"}, {"empty", ""}};

@@ -131,6 +131,72 @@ def check_depths():
         assert np.abs(found - by_files).max() <= 1e-6 * found.max()
 
 
+def told(*words):
+    """Output with warnings and caps, which -q leaves out"""
+    return subprocess.run(["gst-launch-1.0", "-v", *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=SECONDS, check=False).stdout
+
+
+def changed(recording, changes):
+    """Entries of a recording, with texts of its header replaced"""
+    entries = dict(recording.entries())
+    header = entries["Header.xml"].decode()
+    for old, new in changes:
+        assert re.search(old, header), old
+        header = re.sub(old, new, header)
+    entries["Header.xml"] = header.encode()
+    return entries
+
+
+def check_two_cameras():
+    """`camera` chooses one. A warning says that there is another."""
+    first, apodization = fringes(2, chirp_of(SAMPLES), 100)
+    second = np.ascontiguousarray(first[:, ::-1])
+    entries = changed(Recording(first, apodization, chirp=chirp_of(SAMPLES)),
+                      [(r"(<DataFile.*Spectral\d)(\.data</DataFile>)", r"\1\2\n\1_Cam1\2")])
+    for n in range(2):
+        entries[f"data\\Spectral{n}_Cam1.data"] = np.concatenate([apodization[n], second[n]]).tobytes()
+    write_zip("two.oct", entries.items())
+    for camera, expected in ((), first), (("camera=0",), first), (("camera=1",), second):
+        output = told("filesrc", "location=two.oct", "!", "octfileparse", *camera, "!",
+                      "npysink", "location=out.npy")  # fmt: skip
+        assert np.array_equal(np.load("out.npy"), expected), camera
+        assert ("two cameras" in output) == (camera != ("camera=1",)), output
+    small().write("small.oct")
+    output, _ = play("filesrc", "location=small.oct", "!", "octfileparse", "camera=1", "!", "fakesink")
+    assert "no spectra such as data/Spectral0_Cam1.data" in output, output
+
+
+def caps_of(entries):
+    write_zip("variant.oct", entries.items())
+    output = told("filesrc", "location=variant.oct", "!", "octfileparse", "!", "openclupload", "!",
+                  "octwindowinterp", "!", "octfft", "!", "application/x-oct(ANY),domain=depth", "!",
+                  "fakesink")  # fmt: skip
+    assert "ERROR" not in output, output
+    return output
+
+
+def check_variants():
+    """Float32 spectra of one-dimensional mode, averaged A-lines, and lengths in place of pixels"""
+    frames, _ = fringes(1, chirp_of(SAMPLES), 100)
+    entries = changed(Recording(frames.astype("<f4"), chirp=chirp_of(SAMPLES)),
+                      [("Spectral0", "SpectralFloat"), ('Type="Raw"', 'Type="Real"')])
+    entries["data\\SpectralFloat.data"] = entries.pop("data\\Spectral0.data")
+    write_zip("float.oct", entries.items())
+    found = parsed("float.oct")
+    assert found.dtype == "<f4" and np.array_equal(found, frames), found.dtype
+    recording = Recording(frames, chirp=chirp_of(SAMPLES), millimetres=(1.5, 0.8, 0.6))
+    said = caps_of(changed(recording, []))
+    assert "averaged-lines" not in said
+    step = re.search(r"depth-step=\(double\)([\d.]+)", said)[1]
+    assert abs(float(step) - 1500 / (SAMPLES // 2)) < 1e-6, step
+    said = caps_of(changed(recording, [("<FastAxis>1", "<FastAxis>2"), ("<AScans>1", "<AScans>2")]))
+    assert "averaged-lines=(int)4" in said, said
+    lengths = f"<SizePixel Unit=\"mm\"><SizeZ>{1.5 / (SAMPLES // 2)}</SizeZ><SizeX>0.1</SizeX></SizePixel>"
+    said = caps_of(changed(recording, [("<SizePixel.*</SizePixel>", lengths)]))
+    assert f"depth-step=(double){step}" in said, (step, said)
+
+
 def check_raw_background(frames, apodization, expected):
     """The same A-lines in a raw file, from a file and pushed"""
     np.concatenate([apodization, frames], axis=1).tofile("frames.raw")
@@ -286,6 +352,8 @@ with tempfile.TemporaryDirectory() as folder:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     check_samples()
     check_depths()
+    check_two_cameras()
+    check_variants()
     check_bombs()
     check_headers()
     check_directories()
