@@ -91,6 +91,12 @@
  * wavenumber step where no property sets them. A frame that has a background of its own
  * (#GstOctCalibration) uses that. `background=none` ignores the background of the stream.
  *
+ * `window=shape` divides spectra by the background, which is the spectrum of the source,
+ * and applies a Hann window: the peak of a mirror then has the form of that window,
+ * whatever the source. Where the source has less than 1/20 of its maximum, it is taken as
+ * that. Noise grows where the source is weak: relative to a mirror's peak by 0.7 dB with a
+ * Gaussian source that falls to e^-3 at the ends of the spectrum, by 3 dB with e^-4.5.
+ *
  * Files contain one value for each sample of an A-line, as .npy or as text with one
  * number per line. In text, `#` begins a comment. Files are read when the caps are known.
  * They are read again when a property of the resampling, window, dispersion or background

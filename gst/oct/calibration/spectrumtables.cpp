@@ -256,6 +256,24 @@ background_load (const SpectrumSettings &settings, gsize samples,
   return true;
 }
 
+/* The background is the spectrum of the source. */
+static bool
+load_shape (Window &window, const std::vector<double> &background,
+    const std::vector<double> &map, GError **error)
+{
+  std::vector<double> spectrum;
+  if (!window.is_shape ())
+    return true;
+  if (background.empty ())
+    return REFUSE_SETTINGS (error,
+        "window=shape, but the spectrum of the source is unknown: expected "
+        "background=file, or a recording with a background, and no k-clock");
+  for (gsize m = 0; m < background.size (); m++)
+    spectrum.push_back (value_between (background, map.empty () ? double (m) : map[m]));
+  shape_window (window, spectrum);
+  return true;
+}
+
 bool
 spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool complex,
     SpectrumTables &tables, GError **error)
@@ -272,7 +290,10 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
       || !(settings.uses_stream_phase ()
                ? load_stream_phase (settings, used, phase, error)
                : dispersion_load (settings.dispersion, used.used, phase, error))
-      || !background_load (settings, samples, background, error))
+      || !background_load (settings, samples, background, error)
+      || !load_shape (window,
+          settings.clock == Clock::none ? background : std::vector<double> (), map,
+          error))
     return false;
 
   tables = SpectrumTables ();

@@ -78,7 +78,7 @@ flattop (double u)
       u, {0.21557895, -0.41663158, 0.277263158, -0.083578947, 0.006947368});
 }
 
-/* In the order of WindowFunction, without `file`. */
+/* In the order of WindowFunction, without `file`. The last one is divided by the spectrum. */
 double (*const functions[]) (double) = {
     rectangular,
     hann,
@@ -87,6 +87,8 @@ double (*const functions[]) (double) = {
     gaussian,
     tukey,
     flattop,
+    nullptr,
+    hann,
 };
 } // namespace
 
@@ -96,8 +98,12 @@ Window::at (double share) const
   const double u = (share - centre) / width + 0.5;
   if (!covers (share))
     return 0;
-  return is_file () ? value_between (values, u * double (values.size () - 1))
-                    : functions[static_cast<int> (function)](u);
+  if (is_file ())
+    return value_between (values, u * double (values.size () - 1));
+  const double weight = functions[static_cast<int> (function)](u);
+  return values.empty ()
+             ? weight
+             : weight / value_between (values, share * double (values.size () - 1));
 }
 
 bool
@@ -120,6 +126,16 @@ static double
 sum_of (const std::vector<double> &values)
 {
   return std::accumulate (values.begin (), values.end (), 0.0);
+}
+
+void
+shape_window (Window &window, const std::vector<double> &spectrum)
+{
+  const double floor = 0.05;
+  const double most = *std::max_element (spectrum.begin (), spectrum.end ());
+  window.values.clear ();
+  for (double value : spectrum)
+    window.values.push_back (most > 0 ? std::max (value / most, floor) : 1);
 }
 
 bool
@@ -186,7 +202,10 @@ window_function (WindowFunction function, gsize samples)
 std::vector<double>
 scaled_window_function (const Window &window, gsize samples, guint oversampling)
 {
-  const double sum = sum_of (values_of (window, samples));
+  Window undivided = window;
+  if (window.is_shape ())
+    undivided.values.clear ();
+  const double sum = sum_of (values_of (undivided, samples));
   std::vector<double> weights = values_of (window, oversampling * (samples - 1) + 1);
   for (double &weight : weights)
     weight *= 2 / (sum * oversampling);

@@ -18,7 +18,8 @@ enum class WindowFunction {
   gaussian,
   tukey,
   flattop,
-  file, /* values of Window::file */
+  file,  /* values of Window::file */
+  shape, /* hann, divided by the spectrum of the source */
 };
 
 /* The symmetric window of `samples` points, u = m / (samples - 1) from 0 to 1:
@@ -42,8 +43,10 @@ struct Window {
   double centre = 0.5;
   double width = 1;
   ValuesFile file{"window-file", ""};
-  std::vector<double> values; /* of the file, after window_load() */
+  std::vector<double>
+      values; /* of the file or shape, after window_load() or shape_window() */
 
+  bool is_shape () const { return function == WindowFunction::shape; }
   bool is_file () const { return function == WindowFunction::file; }
   /* Returns the window at a position in the spectrum, from 0 to 1. */
   double at (double share) const;
@@ -55,6 +58,11 @@ bool window_file_check (const Window &window, GError **error);
 
 /* Reads the file, if the window is one. It must have `samples` values. */
 bool window_load (Window &window, gsize samples, GError **error);
+
+/* Divides the window by the source's spectrum at each even wavenumber, relative to its maximum
+ * and with a floor. So the peak of a mirror has the form of the window alone. The fringe that
+ * keeps its amplitude is that at the maximum. */
+void shape_window (Window &window, const std::vector<double> &spectrum);
 
 /* Fails if the window covers so few samples that its sum may be 0 or negative, or that
  * too few depths are left. Fails if the values of a file have the sum 0. */

@@ -34,6 +34,8 @@ const opencl::EnumTypeOf<WindowFunction> window_type = {"GstOctWindowFunction",
         {WindowFunction::flattop, "Five cosine terms; exact peak heights, widest peak",
             "flattop"},
         {WindowFunction::file, "Values in window-file", "file"},
+        {WindowFunction::shape,
+            "hann, divided by the background as the spectrum of the source", "shape"},
     }};
 
 const opencl::EnumTypeOf<Clock> clock_type = {"GstOctClock",
@@ -270,7 +272,8 @@ WindowInterpSettings::widths_of (guint samples) const
   const Samples used = spectrum.used_of (samples);
   const gsize points = spectrum.points_of (samples) / spectrum.oversampling ();
   const std::vector<double> window = scaled_window_function (spectrum.window, used.used);
-  const std::vector<double> measured = windowed_spectrum (*this, used, window);
+  const std::vector<double> measured =
+      spectrum.window.is_shape () ? window : windowed_spectrum (*this, used, window);
   PeakWidths widths;
   widths.window = transform_width (window, points);
   if (!measured.empty ())

@@ -206,6 +206,35 @@ def check_raw_background(frames, apodization, expected):
         assert np.abs(found - expected).max() <= 1e-6 * expected.max(), element
 
 
+def check_shaped_window():
+    """window=shape gives the peak of a mirror the form of a Hann window, whatever the source."""
+    x = np.linspace(-1, 1, SAMPLES)
+    chirp = chirp_of(SAMPLES)
+    for name, light in (("gaussian", np.exp(-3 * x**2)), ("bumps", np.exp(-(((x - 0.45) / 0.4) ** 2)) + 0.8 * np.exp(-(((x + 0.45) / 0.4) ** 2))),
+                        ("skewed", np.exp(-3 * np.where(x < 0.2, 1, 2) * (x - 0.2) ** 2))):  # fmt: skip
+        light = 20000 * light
+        waves = 1 + 0.3 * np.cos(2 * np.pi * 60 * chirp.astype(float) / SAMPLES + np.arange(LINES)[:, None])
+        np.save("light.npy", light)
+        np.save("frames.npy", (light * waves).astype("<f4")[None])
+        chirp.tofile("Chirp.data")
+        given = "chirp=Chirp.data", "interpolation=nufft", "background=file", "background-file=light.npy"
+        found = depths_of("frames.npy", *given, "window=shape", element="npyparse")[0].mean(0)
+        plain = depths_of("frames.npy", *given, element="npyparse")[0].mean(0)
+        # The same fringe of an even source, in numpy
+        fringe = np.hanning(SAMPLES) * 2 / np.hanning(SAMPLES).sum() * 0.3 * light.max()
+        even = np.cos(2 * np.pi * 60 * np.arange(SAMPLES) / SAMPLES + np.arange(LINES)[:, None])
+        expected = np.abs(np.fft.fft(fringe * even))[:, : SAMPLES // 2].mean(0)
+        off = np.abs(found - expected).max() / expected.max()
+        off_plain = np.abs(plain / plain.max() - expected / expected.max()).max()
+        assert off < 0.01 and off_plain > 3 * off, (name, off, off_plain)
+    for fall in 3, 4.5:
+        source, hann = np.exp(-fall * x**2), np.hanning(SAMPLES)
+        ratios = [(window * source).sum() / np.sqrt((window**2).sum()) for window in (hann, hann / np.maximum(source, 0.05))]
+        print(f"window=shape: {20 * np.log10(ratios[0] / ratios[1]):.1f} dB more noise with a source that falls to e^-{fall}")
+    output = told("octtestsrc", "num-buffers=1", "!", "octwindowinterp", "window=shape", "!", "octfft", "!", "fakesink")
+    assert "the spectrum of the source is unknown" in output, output
+
+
 def expect_error(path, *parts):
     """Exactly one error. The peak of the memory includes that of this process before exec()."""
     output, kib = play("filesrc", f"location={path}", "!", "octfileparse", "!", "fakesink")
@@ -354,6 +383,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_depths()
     check_two_cameras()
     check_variants()
+    check_shaped_window()
     check_bombs()
     check_headers()
     check_directories()
