@@ -30,6 +30,7 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (octrender, plugin);
   registered |= GST_ELEMENT_REGISTER (octscan, plugin);
   registered |= GST_ELEMENT_REGISTER (octsignal, plugin);
+  registered |= GST_ELEMENT_REGISTER (octsurface, plugin);
   registered |= GST_ELEMENT_REGISTER (octtestsrc, plugin);
   registered |= GST_ELEMENT_REGISTER (octvolume, plugin);
   registered |= GST_ELEMENT_REGISTER (octwindowinterp, plugin);

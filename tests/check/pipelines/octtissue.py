@@ -430,6 +430,49 @@ def test_scanner():
         check(f"line {line} of a sinusoidal scan", same, 0.8 * expected, 1.0001)
 
 
+def surfaces(depths, level, smooth, lines, first):
+    """The surface by its definition, in double precision: crossing of the level, then the median"""
+    found = np.full(depths.shape[:2], np.nan)
+    for place in np.ndindex(*found.shape):
+        line, reach = depths[place].astype(float), smooth // 2
+        means = np.array([line[max(d - reach, 0) : d + reach + 1].mean() for d in range(line.size)])
+        above = np.flatnonzero(means[first:] > level)
+        if above.size:
+            d = above[0] + first
+            part = (means[d] - level) / (means[d] - means[d - 1]) if d else 0
+            found[place] = d - (part if 0 <= part <= 1 else 0)
+    reach = lines // 2
+    return np.array([[np.nanmedian(scan[max(n - reach, 0) : n + reach + 1]) if np.isfinite(scan[max(n - reach, 0) : n + reach + 1]).any()
+                      else np.nan for n in range(scan.size)] for scan in found])  # fmt: skip
+
+
+def test_surface():
+    """octsurface gives numbers as its definition says, and the phantom's surface within 1.5 depths."""
+    chain = ("octwindowinterp wavelength-min=1187 wavelength-max=1433 wavelength-unit=nm ! octfft depth-start=16 "
+             "refractive-index=1.38 ! tee name=t")
+    depth = "application/x-oct(ANY),domain=depth,format=F32LE"
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in 31, 32, 33:
+            subprocess.run(
+                f"gst-launch-1.0 -q octtestsrc pattern=tissue seed={seed} b-scans=3 num-buffers=3 truth-folder={folder} ! "
+                f"video/x-raw(ANY),width=1024,height=256 ! {chain} "
+                f"t. ! queue ! {depth} ! opencldownload ! npysink location={folder}/depths.npy "
+                f"t. ! queue ! {depth} ! octsurface level=41 ! opencldownload ! npysink location={folder}/surface.npy "
+                f"t. ! queue ! {depth} ! octsurface level=52 depth-smooth=3 line-smooth=1 ! opencldownload ! npysink location={folder}/bright.npy".split(),
+                check=True, timeout=300)  # fmt: skip
+            depths, truth = np.load(f"{folder}/depths.npy"), np.load(f"{folder}/boundaries.npy")[:, 0]
+            found, bright = np.load(f"{folder}/surface.npy"), np.load(f"{folder}/bright.npy")
+            for got, settings in (found, (41, 5, 9, 0)), (bright, (52, 3, 1, 0)):
+                expected = surfaces(depths, *settings) + 16
+                assert np.array_equal(np.isnan(got[:, 0]), np.isnan(expected))
+                assert np.nanmax(np.abs(got[:, 0] - expected)) < 1e-3
+                step = Scan("pattern=tissue", lines=8).depth_step() * 1000
+                assert np.nanmax(np.abs(got[:, 1] / got[:, 0] / step - 1)) < 1e-5
+            off = np.abs(found[:, 0] - truth)
+            check(f"surface of seed {seed}, share within 1.5 depths", (off < 1.5).mean(), 0.97, 1)
+            check("and its rms error", np.sqrt((off**2).mean()), 0, 0.8)
+
+
 if __name__ == "__main__":
     for name, test in list(globals().items()):
         if name.startswith("test_"):
