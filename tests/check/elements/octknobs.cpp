@@ -89,6 +89,9 @@ const std::map<std::string, std::string> chains = {
     {"en face", "octscan name=octscan b-scans=4 ! octwindowinterp name=octwindowinterp ! "
                 "octfft name=octfft ! application/x-oct(ANY),format=CF32LE ! "
                 "octvolume name=octvolume ! video/x-raw(ANY)"},
+    {"surface", spectra
+                    + "application/x-oct(ANY),format=F32LE ! octaverage frames=4 ! "
+                      "octsurface name=octsurface"},
     {"registered", "octscan name=octscan b-scans=2 ! octwindowinterp "
                    "name=octwindowinterp ! octfft name=octfft ! "
                    "application/x-oct(ANY),format=F32LE ! octvolume ! "
@@ -105,7 +108,7 @@ const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogr
     {"octattenuation", "attenuation"}, {"octflatten", "flat"},
     {"octbackground", "angiogram"}, {"octangio", "angiogram"}, {"octaverage", "mean"},
     {"octdoppler", "flow"}, {"octdisplay", "display"}, {"octvolume", "en face"},
-    {"octregister", "registered"}, {"octrender", "rendered"}};
+    {"octregister", "registered"}, {"octrender", "rendered"}, {"octsurface", "surface"}};
 
 /* Files of 64 numbers, and placeholders for their names in settings */
 class NumberFiles {
@@ -207,6 +210,7 @@ make_knobs ()
       {"octfft", "depth-count", "depth-count=0", "depth-count=20"},
       {"octfft", "refractive-index", "refractive-index=1", "refractive-index=1.4", 0,
           "measured"},
+      {"octfft", "depth-step", "depth-step=0", "depth-step=5", 0, "measured"},
       {"octfft", "line-step", "line-step=0", "line-step=5"},
       {"octscan", "b-scans-per-buffer", "b-scans-per-buffer=1", "b-scans-per-buffer=2"},
       {"octscan", "flyback", "flyback=0", "flyback=2"},
@@ -277,6 +281,10 @@ make_knobs ()
       {"octregister", "lateral-shift", "lateral-shift=0", "lateral-shift=3"},
       {"octregister", "b-scan-shift", "b-scan-shift=0", "b-scan-shift=1"},
       {"octregister", "min-correlation", "min-correlation=-1", "min-correlation=1"},
+      {"octsurface", "level", "level=10", "level=20"},
+      {"octsurface", "depth-smooth", "level=10 depth-smooth=1", "depth-smooth=5"},
+      {"octsurface", "line-smooth", "level=10 line-smooth=1", "line-smooth=5"},
+      {"octsurface", "depth-from", "level=10 depth-from=0", "depth-from=9"},
       {"octrender", "mode", "max=100 mode=maximum", "mode=alpha"},
       {"octrender", "azimuth", "azimuth=0", "azimuth=30"},
       {"octrender", "elevation", "elevation=0", "elevation=30"},
@@ -295,6 +303,7 @@ make_knobs ()
       {"octrender", "frames", "frames=1", "frames=2"},
       {"octwindowinterp", "wavelengths", calibrated + " wavelengths=",
           "wavelength-min=0 wavelength-max=0 wavelengths=@wavelengths"},
+      {"octwindowinterp", "depth-step", calibrated + " depth-step=0", "depth-step=3"},
       {"octwindowinterp", "wavelength-min", calibrated, "wavelength-min=1100"},
       {"octwindowinterp", "wavelength-max", calibrated, "wavelength-max=1500"},
       {"octwindowinterp", "wavelength-unit", calibrated + " wavelength-unit=none",
