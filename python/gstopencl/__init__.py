@@ -5,7 +5,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 PUBLIC = {"Chain": "chain", "ChainError": "chain", "process": "chain",
-          "RecordingError": "recordings"}
+          "RecordingError": "recordings", "Source": "source"}
 
 
 def __getattr__(name):
