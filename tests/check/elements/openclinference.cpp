@@ -135,6 +135,93 @@ TEST (test_inference_normalizes_and_swaps_colours)
           < 1e-5);
 }
 
+namespace {
+void
+set_array (GObject *element, const char *property, const std::vector<double> &numbers)
+{
+  GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
+  g_value_init (&array, GST_TYPE_ARRAY);
+  for (double number : numbers) {
+    g_value_init (&value, G_TYPE_DOUBLE);
+    g_value_set_double (&value, number);
+    gst_value_array_append_and_take_value (&array, &value);
+  }
+  g_object_set_property (element, property, &array);
+  g_value_unset (&array);
+}
+
+void
+set_number (GObject *element, const char *property, double number)
+{
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, G_TYPE_DOUBLE);
+  g_value_set_double (&value, number);
+  g_object_set_property (element, property, &value);
+  g_value_unset (&value);
+}
+} // namespace
+
+/* Each row sets mean 0.5 and deviation 0.25 of all channels, or other means of each. */
+TEST (test_inference_takes_a_number_a_text_and_an_array_as_mean)
+{
+  const struct {
+    const char *how;
+    void (*set) (GObject *element);
+    double mean[3] = {0.5, 0.5, 0.5};
+  } rows[] = {
+      {"launch line, a number",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "0.5");
+            gst_util_set_object_arg (net, "deviation", "0.25");
+          }},
+      {"launch line, an array of one",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "<0.5>");
+            gst_util_set_object_arg (net, "deviation", "< (double)0.25 >");
+          }},
+      {"launch line, an array",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "<0.48, 0.45, 0.4>");
+            gst_util_set_object_arg (net, "deviation", "<0.25,1/4,0.25>");
+          },
+          {0.48, 0.45, 0.4}},
+      {"GstValueArray",
+          [] (GObject *net) {
+            set_array (net, "mean", {0.48, 0.45, 0.4});
+            set_array (net, "deviation", {0.25});
+          },
+          {0.48, 0.45, 0.4}},
+      {"empty GstValueArray",
+          [] (GObject *net) {
+            set_array (net, "mean", {});
+            set_number (net, "deviation", 0.25);
+          },
+          {0, 0, 0}},
+      {"gdouble",
+          [] (GObject *net) {
+            set_number (net, "mean", 0.5);
+            set_number (net, "deviation", 0.25);
+          }},
+  };
+  const WithModel model (identity_model ());
+  const Bytes frame = ramps (8, 8);
+  for (const auto &row : rows) {
+    GstElement *net = gst_element_factory_make ("openclinference", nullptr);
+    g_object_set (net, "model-file", model.file.c_str (), nullptr);
+    row.set (G_OBJECT (net));
+    Harness harness (net, caps_of ("RGBA", 8, 8));
+    const Bytes bytes = read_buffer (harness.pass (buffer_of (frame)));
+    fail_unless_equals_int (bytes.size (), 192 * sizeof (float));
+    const auto *got = reinterpret_cast<const float *> (bytes.data ());
+    for (int n = 0; n < 192; n++) {
+      const double expected =
+          (level (frame, 8, n % 8, n / 8 % 8, n / 64) - row.mean[n / 64]) / 0.25;
+      fail_unless (std::fabs (double (got[gsize (n)]) - expected) < 1e-5,
+          "%s: %g, not %g", row.how, double (got[gsize (n)]), expected);
+    }
+  }
+}
+
 TEST (test_inference_takes_ranges_of_modelinfo)
 {
   Folder folder;
@@ -510,6 +597,8 @@ TEST (test_inference_errors_name_the_value)
       {identity_model (), "colors=gray", "RGBA", {"colors=gray", "3 channels"}},
       {identity_model (), "mean=<1,2>", "RGBA", {"mean has 2 numbers"}},
       {identity_model (), "deviation=<0>", "RGBA", {"deviation has a 0"}},
+      {identity_model (), "mean=<a>", "RGBA", {"mean=<a> is not an array"}},
+      {identity_model (), "deviation=half", "RGBA", {"deviation", "half"}},
       {identity_model (), "state=before=after", "RGBA", {"state"}},
       {identity_model (), "state=nothing", "RGBA", {"state", "nothing"}},
       {identity_model (), "batch-size=4", "RGBA", {"batch-size 4", "1x3x8x8"}},
