@@ -42,6 +42,7 @@ struct BitField {
 struct BitFormat {
   GstVideoFormat format;
   BitField fields[4]; /* without bits: the component is absent */
+  guint columns;      /* that a group of whole bytes has, in each plane */
   bool threes; /* three samples of 10 bits for each 32; first and step count samples */
 };
 
