@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+/* RGB with alpha and 16 bits of each component */
+#define RGB64_FORMATS "ARGB64, RGBA64_LE, BGRA64_LE, ARGB64_LE, ABGR64_LE"
 /* Feature of caps whose overlays, such as subtitles, are drawn downstream */
 #define OVERLAY_FEATURE "meta:GstVideoOverlayComposition"
 /* Video in device memory, also with such overlays, which pass through */

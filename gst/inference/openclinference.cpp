@@ -77,7 +77,7 @@ using inference::Precision;
 #define INPUT_FORMATS                                                                    \
   "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, NV12, NV21, I420, YV12, " \
   "YUY2, UYVY, YVYU, VYUY, Y42B, Y444, NV16, NV61, NV24, AYUV, VUYA, A420, GBR, GBRA, "  \
-  "P010_10LE, I420_10LE, GRAY8, GRAY16_LE }"
+  "P010_10LE, I420_10LE, GRAY8, GRAY16_LE, " RGB64_FORMATS " }"
 #define MATTE_FORMATS "{ RGBA, BGRA, ARGB, ABGR }"
 #ifdef HAVE_TENSOR_META
 #define OUTPUT_FORMATS INPUT_FORMATS

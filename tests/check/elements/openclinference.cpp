@@ -119,6 +119,34 @@ TEST (test_inference_scales_frames_by_their_mean)
       }
 }
 
+/* Alpha comes first in memory in two of the formats, red or blue in the others. */
+TEST (test_inference_takes_sixty_four_bit_frames)
+{
+  const struct {
+    const char *format;
+    int red, green, blue;
+  } rows[] = {{"RGBA64_LE", 0, 1, 2}, {"BGRA64_LE", 2, 1, 0}, {"ARGB64_LE", 1, 2, 3},
+      {"ABGR64_LE", 3, 2, 1}, {"ARGB64", 1, 2, 3}};
+  for (const auto &row : rows) {
+    std::vector<guint16> frame (8 * 8 * 4);
+    for (size_t n = 0; n < frame.size (); n++)
+      frame[n] = guint16 (n * 40503);
+    const auto *bytes = reinterpret_cast<const guint8 *> (frame.data ());
+    Inference net (identity_model (), "", caps_of (row.format, 8, 8));
+    const std::vector<float> got =
+        net.floats_of (Bytes (bytes, bytes + frame.size () * sizeof frame[0]));
+    fail_unless_equals_int (got.size (), 3 * 64);
+    for (int n = 0; n < 64; n++) {
+      const int places[] = {row.red, row.green, row.blue};
+      for (int c = 0; c < 3; c++)
+        fail_unless (std::fabs (double (got[gsize (c * 64 + n)])
+                                - frame[gsize (n * 4 + places[c])] / 65535.0)
+                         < 1e-6,
+            "%s: channel %d of pixel %d", row.format, c, n);
+    }
+  }
+}
+
 /* (level - mean) / deviation of each channel, blue first */
 TEST (test_inference_normalizes_and_swaps_colours)
 {
@@ -301,7 +329,7 @@ card (const char *format, int width, int height, const std::string &chain)
 static const std::string to_rgba = "openclconvert ! video/x-raw" DEVICE ",format=RGBA";
 #define CAMERA_FORMATS                                                                   \
   {                                                                                      \
-    "NV12", "I420", "YUY2", "GRAY8", "BGRx", "RGB", "P010_10LE"                          \
+    "NV12", "I420", "YUY2", "GRAY8", "BGRx", "RGB", "P010_10LE", "RGBA64_LE"             \
   }
 
 /* Camera formats give what openclconvert makes of them, also where frames are scaled and a
