@@ -14,6 +14,11 @@
  * only if downstream needs another layout. System memory passes through, and so does
  * device memory if downstream accepts nothing else.
  *
+ * If downstream offers a pool of other memory than plain system memory, such as that of a
+ * display, it fills buffers of that pool, and waits until it has. A dma_buf is written by
+ * the device if it can import it. Textures (`memory:GLMemory`) are written on the device if
+ * it shares memory with OpenGL, and then they are preferred for elements of OpenGL.
+ *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !
  * opencldownload ! autovideosink
@@ -39,7 +44,8 @@ gst_opencl_download_class_init (GstOpenCLDownloadClass *klass)
 {
   opencl::describe_element (klass, "OpenCL downloader", "Filter/Video/Downloader",
       "Copies buffers from OpenCL device memory",
-      {DEVICE_CAPS HOST_CAPS, HOST_CAPS DEVICE_CAPS});
+      {DEVICE_CAPS HOST_CAPS,
+          HOST_CAPS TRANSFER_VIDEO ("(memory:GLMemory)") DEVICE_CAPS});
   GST_OPENCL_TRANSFER_CLASS (klass)->uploads = FALSE;
 }
 

@@ -50,6 +50,7 @@ TEST (test_templates_of_uploads_and_downloads_name_video)
       {"openclupload", "Uploader", "memory:DMABuf", "memory:OpenCLMemory"},
       {"openclupload", "Uploader", "memory:GLMemory", "memory:OpenCLMemory"},
       {"opencldownload", "Downloader", "memory:OpenCLMemory", "memory:SystemMemory"},
+      {"opencldownload", "Downloader", "memory:OpenCLMemory", "memory:GLMemory"},
   };
   for (const auto &row : rows) {
     const Owned<GstElementFactory> factory = gst_element_factory_find (row.name);
