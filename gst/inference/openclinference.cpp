@@ -276,14 +276,15 @@ apply_ranges (
   }
 }
 
-/* GStreamer's text of an empty array is "<  >". */
+/* Reads "0.5", "0.5,0.4,0.3" or an array. GStreamer's text of an empty one is "<  >". */
 static bool
 read_levels (const char *property, const std::string &text, std::vector<double> &levels,
     GError **error)
 {
+  const std::string array = text[0] == '<' ? text : "<" + text + ">";
   compute::TapsSource source;
-  return text.find_first_not_of ("<> ") == std::string::npos
-         || (compute::open_taps (property, text, 0, source, error)
+  return array.find_first_not_of ("<> ") == std::string::npos
+         || (compute::open_taps (property, array, 0, source, error)
              && compute::read_taps (property, source, levels, error));
 }
 

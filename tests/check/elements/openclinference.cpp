@@ -213,6 +213,12 @@ TEST (test_inference_takes_a_number_a_text_and_an_array_as_mean)
             gst_util_set_object_arg (net, "deviation", "<0.25,1/4,0.25>");
           },
           {0.48, 0.45, 0.4}},
+      {"launch line, numbers with commas",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "0.48, 0.45,0.4");
+            gst_util_set_object_arg (net, "deviation", "0.25");
+          },
+          {0.48, 0.45, 0.4}},
       {"GstValueArray",
           [] (GObject *net) {
             set_array (net, "mean", {0.48, 0.45, 0.4});
@@ -626,7 +632,7 @@ TEST (test_inference_errors_name_the_value)
       {identity_model (), "mean=<1,2>", "RGBA", {"mean has 2 numbers"}},
       {identity_model (), "deviation=<0>", "RGBA", {"deviation has a 0"}},
       {identity_model (), "mean=<a>", "RGBA", {"mean=<a> is not an array"}},
-      {identity_model (), "deviation=half", "RGBA", {"deviation", "half"}},
+      {identity_model (), "deviation=half", "RGBA", {"deviation=<half> is not an array"}},
       {identity_model (), "state=before=after", "RGBA", {"state"}},
       {identity_model (), "state=nothing", "RGBA", {"state", "nothing"}},
       {identity_model (), "batch-size=4", "RGBA", {"batch-size 4", "1x3x8x8"}},
