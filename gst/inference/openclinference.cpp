@@ -205,9 +205,8 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         "(\"<0.485,0.456,0.406>\") (video; empty = by the .modelinfo file, else 0)",
         &InferenceSettings::mean, opencl::ready},
     {"deviation", "Deviation",
-        "Level that all channels (0.5), or each (\"<0.229,0.224,0.225>\"), are divided "
-        "by "
-        "after that (video; empty = by the .modelinfo file, else 1)",
+        "Divisor after that of all channels (0.5), or of each "
+        "(\"<0.229,0.224,0.225>\") (video; empty = by the .modelinfo file, else 1)",
         &InferenceSettings::deviation, opencl::ready},
     {"batch-size", "Batch size", "Number of frames that the network takes together",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},
