@@ -1,18 +1,20 @@
-/* Imports the dma_buf of a camera or decoder as device memory, without a copy
+/* Imports dma_bufs as device memory: those of a camera or decoder, or of a display
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "dmabufimport.hpp"
 
+#include "externalframe.hpp"
+
 #include <gst/allocators/gstdmabuf.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclexternal.h>
-#include <gst/video/gstvideometa.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -157,31 +159,42 @@ is_dma_buf (GstBuffer *buffer)
          && gst_is_dmabuf_memory (gst_buffer_peek_memory (buffer, 0));
 }
 
+/* Returns the bytes of `buffer`, which `import` keeps. */
+static std::optional<ExternalBytes>
+bytes_of (GstOpenCLContext *context, GstBuffer *buffer, std::shared_ptr<Import> &import,
+    GError **error)
+{
+  GstMemory *part = gst_buffer_peek_memory (buffer, 0);
+  GstMemory *whole = part->parent ? part->parent : part;
+  import = Imports::of (context)->find_or_import (context, whole, error);
+  if (!import)
+    return std::nullopt;
+  return ExternalBytes{import->buffer (), import->size, part->offset, part->size};
+}
+
 GstBuffer *
 import_dma_buf (
     GstOpenCLContext *context, GstBuffer *input, GstVideoFormat format, GError **error)
 {
-  GstMemory *part = gst_buffer_peek_memory (input, 0);
-  GstMemory *whole = part->parent ? part->parent : part;
-  const std::shared_ptr<Import> import =
-      Imports::of (context)->find_or_import (context, whole, error);
-  if (!import)
+  std::shared_ptr<Import> import;
+  const std::optional<ExternalBytes> bytes = bytes_of (context, input, import, error);
+  if (!bytes)
     return nullptr;
-  GstMemory *memory = gst_opencl_memory_new_acquired (
-      context, import->buffer (), import->size, gst_buffer_ref (input),
+  GstBuffer *output = acquire_external (
+      context, *bytes, input, format, gst_buffer_ref (input),
       [] (gpointer buffer) { gst_buffer_unref (GST_BUFFER (buffer)); }, error);
-  if (!memory) {
+  if (output)
+    GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (output, 0), GST_MEMORY_FLAG_READONLY);
+  else
     gst_buffer_unref (input);
-    return nullptr;
-  }
-  gst_memory_resize (memory, part->offset, part->size);
-  GST_MINI_OBJECT_FLAG_SET (memory, GST_MEMORY_FLAG_READONLY);
-
-  GstBuffer *output = gst_buffer_new ();
-  gst_buffer_append_memory (output, memory);
-  if (GstVideoMeta *meta = gst_buffer_get_video_meta (input))
-    gst_buffer_add_video_meta_full (output, meta->flags,
-        format == GST_VIDEO_FORMAT_UNKNOWN ? meta->format : format, meta->width,
-        meta->height, meta->n_planes, meta->offset, meta->stride);
   return output;
+}
+
+bool
+copy_to_dma_buf (GstOpenCLContext *context, GstBuffer *output, GstBuffer *frame,
+    const GstVideoInfo *info, cl_event *event, GError **error)
+{
+  std::shared_ptr<Import> import;
+  const std::optional<ExternalBytes> bytes = bytes_of (context, output, import, error);
+  return bytes && copy_to_external (context, *bytes, output, frame, info, event, error);
 }

@@ -1,4 +1,4 @@
-/* Imports the dma_buf of a camera or decoder as device memory, without a copy
+/* Imports dma_bufs as device memory: those of a camera or decoder, or of a display
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,3 +19,8 @@ bool is_dma_buf (GstBuffer *buffer);
  * (nullable) */
 GstBuffer *import_dma_buf (
     GstOpenCLContext *context, GstBuffer *input, GstVideoFormat format, GError **error);
+
+/* Copies a frame to the dma_buf `output` on the device, in the layout of its GstVideoMeta,
+ * and waits until others may read it. `event` is as for gst_opencl_buffer_copy_async(). */
+bool copy_to_dma_buf (GstOpenCLContext *context, GstBuffer *output, GstBuffer *frame,
+    const GstVideoInfo *info, cl_event *event, GError **error);

@@ -8,6 +8,7 @@
 #include "opencltransfer.h"
 
 #include "dmabufimport.hpp"
+#include "glbridge.hpp"
 #include "transfercaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>
@@ -26,11 +27,14 @@ typedef struct {
   /* For caps without a buffer size: grows to the largest buffer seen */
   GstBufferPool *pool;
   gsize capacity;
-  gboolean to_device;
   gboolean any_layout;  /* downstream supports GstVideoMeta */
-  gint device_imports;  /* atomic: any thread may query caps while it is open */
+  gint import_types;    /* GstOpenCLHandleTypes; atomic: any thread may query caps */
   gboolean can_import;  /* the device imports dma_bufs and has not failed yet */
   gboolean is_imported; /* the current frame */
+  Memory from, to;
+  gboolean takes_pool;  /* output buffers are downstream's */
+  gboolean can_bridge;  /* device and OpenGL share memory, or it was not tried yet */
+  GLBridge *bridge;     /* nullptr until the first frame of textures */
   gchar *refused;       /* last posted warning about caps; object lock */
 } GstOpenCLTransferPrivate;
 
@@ -52,17 +56,22 @@ private_of (gpointer transfer)
 static gboolean
 gst_opencl_transfer_open (GstOpenCLFilter *filter, GError **error)
 {
-  const guint types =
-      gst_opencl_context_get_import_types (gst_opencl_filter_get_context (filter));
-  g_atomic_int_set (
-      &private_of (filter)->device_imports, (types & GST_OPENCL_HANDLE_DMA_BUF) != 0);
+  g_atomic_int_set (&private_of (filter)->import_types,
+      gst_opencl_context_get_import_types (gst_opencl_filter_get_context (filter)));
   return TRUE;
 }
 
 static bool
-imports_dma_bufs (gpointer transfer)
+can_import (gpointer transfer, GstOpenCLHandleTypes type)
 {
-  return g_atomic_int_get (&private_of (transfer)->device_imports) != 0;
+  return (g_atomic_int_get (&private_of (transfer)->import_types) & type) != 0;
+}
+
+/* Memory of Vulkan, which OpenGL imports, too */
+static bool
+can_share_with_gl (gpointer transfer)
+{
+  return GLBridge::is_built && can_import (transfer, GST_OPENCL_HANDLE_OPAQUE_FD);
 }
 
 /* Posts a warning with the reason. A source that queries caps first fails without sending
@@ -88,9 +97,11 @@ static GstCaps *
 gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  TransferMode mode = TransferMode::DOWNLOAD;
+  TransferMode mode =
+      GLBridge::is_built ? TransferMode::DOWNLOAD_OR_GL : TransferMode::DOWNLOAD;
   if (GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads)
-    mode = imports_dma_bufs (transform) ? TransferMode::IMPORT : TransferMode::UPLOAD;
+    mode = can_import (transform, GST_OPENCL_HANDLE_DMA_BUF) ? TransferMode::IMPORT
+                                                             : TransferMode::UPLOAD;
   GstCaps *result = gst_caps_is_any (caps)
                         ? gst_caps_ref (caps)
                         : convert_transfer_caps (mode, direction, caps);
@@ -98,6 +109,26 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
   if (direction == GST_PAD_SINK && gst_caps_is_empty (result))
     warn_refused_caps (transform, caps);
   return opencl::filtered_caps (result, filter);
+}
+
+/* Prefers textures if an element of OpenGL takes them, and the device shares memory with
+ * it. Elements that accept any caps would have to map them. */
+static GstCaps *
+gst_opencl_transfer_fixate_caps (
+    GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  const bool prefers_gl =
+      direction == GST_PAD_SINK && can_share_with_gl (transform)
+      && has_gl_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  for (guint i = 0; direction == GST_PAD_SINK && i < gst_caps_get_size (others); i++) {
+    if ((memory_of (gst_caps_get_features (others, i)) == Memory::GL) != prefers_gl)
+      continue;
+    GstCaps *preferred = gst_caps_copy_nth (others, i);
+    gst_caps_unref (others);
+    others = preferred;
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_transfer_parent_class)
+      ->fixate_caps (transform, direction, caps, others);
 }
 
 /* Posts an error with the reason, which GStreamer's own error lacks. */
@@ -121,16 +152,18 @@ gst_opencl_transfer_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOpenCLTransferPrivate *priv = private_of (filter);
-  Memory from = memory_of (gst_caps_get_features (input, 0));
-  Memory to = memory_of (gst_caps_get_features (output, 0));
+  const Memory from = memory_of (gst_caps_get_features (input, 0));
+  const Memory to = memory_of (gst_caps_get_features (output, 0));
 
   gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (filter), from == to);
-  if (priv->pool && priv->to_device != (to == Memory::DEVICE)) {
+  if (priv->pool && priv->to != to) {
     gst_buffer_pool_set_active (priv->pool, FALSE);
     gst_clear_object (&priv->pool);
   }
-  priv->to_device = to == Memory::DEVICE;
-  priv->can_import = priv->to_device && from != to && imports_dma_bufs (filter);
+  priv->from = from;
+  priv->to = to;
+  priv->can_import = from != to && can_import (filter, GST_OPENCL_HANDLE_DMA_BUF);
+  priv->can_bridge = can_share_with_gl (filter);
   return TRUE;
 }
 
@@ -156,7 +189,7 @@ ensure_capacity (GstOpenCLTransfer *self, gsize size)
   gst_clear_object (&priv->pool);
   priv->capacity = MAX (size, 1);
   priv->pool = gst_opencl_filter_new_pool (
-      GST_OPENCL_FILTER (self), !priv->to_device, priv->capacity);
+      GST_OPENCL_FILTER (self), priv->to != Memory::DEVICE, priv->capacity);
   return priv->pool && gst_buffer_pool_set_active (priv->pool, TRUE);
 }
 
@@ -193,46 +226,205 @@ gst_opencl_transfer_propose_allocation (
   return TRUE;
 }
 
+/* Memory of such a pool is no better than our own, which is pinned. */
+static bool
+has_plain_memory (GstBufferPool *pool, GstAllocator *allocator)
+{
+  const GType type = G_OBJECT_TYPE (pool);
+  return (type == GST_TYPE_VIDEO_BUFFER_POOL || type == GST_TYPE_BUFFER_POOL)
+         && (!allocator || g_str_equal (allocator->mem_type, GST_ALLOCATOR_SYSMEM));
+}
+
+/* Configures a pool of the query for the base class, and keeps the pool's own allocator. */
+static bool
+offer_pool (GstQuery *query, GstCaps *caps, guint index, bool textures)
+{
+  GstBufferPool *pool;
+  GstAllocator *allocator = nullptr;
+  GstAllocationParams params;
+  guint size, min, max;
+
+  gst_query_parse_nth_allocation_pool (query, index, &pool, &size, &min, &max);
+  if (!pool)
+    return false;
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_get_allocator (config, &allocator, &params);
+  const bool suits = textures ? is_gl_pool (pool) : !has_plain_memory (pool, allocator);
+  if (suits && gst_query_get_n_allocation_params (query) == 0)
+    gst_query_add_allocation_param (query, allocator, &params);
+  gst_buffer_pool_config_set_params (config, caps, size, min, max);
+  if (gst_buffer_pool_has_option (pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (suits) {
+    gst_buffer_pool_set_config (pool, config);
+    gst_query_set_nth_allocation_pool (query, 0, pool, size, min, max);
+  } else {
+    gst_structure_free (config);
+  }
+  gst_object_unref (pool);
+  return suits;
+}
+
+/* Not all elements of OpenGL offer a pool. */
+static void
+add_pool_of_textures (GstBaseTransform *transform, GstQuery *query, gsize size)
+{
+  if (GstBufferPool *pool = new_gl_pool (GST_BASE_TRANSFORM_SRC_PAD (transform))) {
+    gst_query_add_allocation_pool (query, pool, size, 0, 0);
+    gst_object_unref (pool);
+  }
+}
+
+/* Video goes to memory that downstream needs: textures, dma_bufs, memory of a display or of
+ * another process. */
+static bool
+offer_pool_of_downstream (GstBaseTransform *transform, GstQuery *query)
+{
+  GstOpenCLTransferPrivate *priv = private_of (transform);
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  const GstVideoInfo *info =
+      gst_opencl_filter_get_video_info (GST_OPENCL_FILTER (transform), GST_PAD_SRC);
+  if (priv->to == Memory::DEVICE || !caps || !info)
+    return false;
+  if (priv->to == Memory::GL)
+    add_pool_of_textures (transform, query, GST_VIDEO_INFO_SIZE (info));
+  for (guint i = 0; i < gst_query_get_n_allocation_pools (query); i++) {
+    if (offer_pool (query, caps, i, priv->to == Memory::GL))
+      return true;
+  }
+  return false;
+}
+
 /* Device memory carries its layout. System memory needs GstVideoMeta downstream. */
 static gboolean
 gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *query)
 {
-  private_of (transform)->any_layout =
+  GstOpenCLTransferPrivate *priv = private_of (transform);
+  priv->any_layout =
       GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads
       || gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_transfer_parent_class)
-      ->decide_allocation (transform, query);
+  priv->takes_pool = offer_pool_of_downstream (transform, query);
+  if (priv->to == Memory::GL && !priv->takes_pool) {
+    GST_ELEMENT_ERROR (transform, RESOURCE, NOT_FOUND,
+        ("No element downstream has an OpenGL context for textures: let an element of OpenGL "
+         "follow, such as glimagesink."),
+        (nullptr));
+    return FALSE;
+  }
+  gpointer klass = priv->takes_pool ? g_type_class_peek (GST_TYPE_BASE_TRANSFORM)
+                                    : gst_opencl_transfer_parent_class;
+  return GST_BASE_TRANSFORM_CLASS (klass)->decide_allocation (transform, query);
 }
 
 static gboolean
 is_usable_as_output (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  return gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter), input,
-      gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
-      private_of (filter)->any_layout);
+  return !private_of (filter)->takes_pool
+         && gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter), input,
+             gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+             private_of (filter)->any_layout);
 }
 
-/* Imports the input if it is a dma_buf that the device can read. Then process () has
- * nothing to do. */
+/* Says why memory is not shared. The frame, and all that follow, are copied. */
+static void
+stop_sharing (GstOpenCLTransfer *self, gboolean *can_share, GError *error)
+{
+  *can_share = FALSE;
+  GST_WARNING_OBJECT (self, "cannot share memory, copying from now on: %s",
+      error ? error->message : "no reason given");
+  g_clear_error (&error);
+}
+
+/* Returns the bridge for `textures`, or nullptr if there is none. */
+static GLBridge *
+bridge_for (GstOpenCLTransfer *self, GstBuffer *textures)
+{
+  GstOpenCLTransferPrivate *priv = private_of (self);
+  GError *error = nullptr;
+
+  if (!priv->can_bridge || (priv->bridge && priv->bridge->fits (textures)))
+    return priv->can_bridge ? priv->bridge : nullptr;
+  delete priv->bridge;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  priv->bridge = GLBridge::create (context, textures, &error).release ();
+  if (!priv->bridge)
+    stop_sharing (self, &priv->can_bridge, error);
+  return priv->bridge;
+}
+
+/* Returns the input as device memory if it is a dma_buf that the device can read, or
+ * textures that it can copy. Then process () has nothing to do. */
 static bool
 import_input (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
 {
   GstOpenCLTransferPrivate *priv = private_of (self);
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   GError *error = nullptr;
+  gboolean *can_share = priv->from == Memory::GL ? &priv->can_bridge : &priv->can_import;
 
-  priv->is_imported = false;
-  if (!priv->to_device || !priv->can_import || !is_dma_buf (input))
+  priv->is_imported = FALSE;
+  if (priv->to != Memory::DEVICE || priv->from == priv->to)
     return false;
-  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  *output = import_dma_buf (gst_opencl_filter_get_context (filter), input,
-      info ? GST_VIDEO_INFO_FORMAT (info) : GST_VIDEO_FORMAT_UNKNOWN, &error);
-  priv->is_imported = priv->can_import = *output != nullptr;
+  if (priv->from == Memory::GL) {
+    GLBridge *bridge = bridge_for (self, input);
+    *output = bridge ? bridge->read (input, &error) : nullptr;
+  } else if (priv->can_import && is_dma_buf (input)) {
+    const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+    *output = import_dma_buf (gst_opencl_filter_get_context (filter), input,
+        info ? GST_VIDEO_INFO_FORMAT (info) : GST_VIDEO_FORMAT_UNKNOWN, &error);
+  } else {
+    return false;
+  }
+  priv->is_imported = *output != nullptr;
   if (error)
-    GST_WARNING_OBJECT (
-        self, "cannot import the dma_buf, copying from now on: %s", error->message);
-  g_clear_error (&error);
+    stop_sharing (self, can_share, error);
   return priv->is_imported;
+}
+
+/* Copies to memory that neither is the context's nor can be shared with it. */
+static bool
+copy_on_host (const GstVideoInfo *info, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  GstVideoFrame from, to;
+  bool copied = false;
+
+  if (gst_video_frame_map (&from, info, input, GST_MAP_READ)) {
+    if (gst_video_frame_map (&to, info, output, GST_MAP_WRITE)) {
+      copied = gst_video_frame_copy (&to, &from);
+      gst_video_frame_unmap (&to);
+    }
+    gst_video_frame_unmap (&from);
+  }
+  if (!copied)
+    g_set_error_literal (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
+        "Cannot copy a frame to memory of downstream");
+  return copied;
+}
+
+/* Copies a frame to a buffer of downstream's pool, on the device if that can be. */
+static gboolean
+copy_to_downstream (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  GstOpenCLTransferPrivate *priv = private_of (self);
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  GError *reason = nullptr;
+
+  if (GLBridge *bridge = priv->to == Memory::GL ? bridge_for (self, output) : nullptr) {
+    if (bridge->write (output, input, info, event, &reason))
+      return TRUE;
+    stop_sharing (self, &priv->can_bridge, reason);
+  } else if (priv->can_import && is_dma_buf (output)) {
+    if (copy_to_dma_buf (gst_opencl_filter_get_context (filter), output, input, info, event,
+            &reason))
+      return TRUE;
+    stop_sharing (self, &priv->can_import, reason);
+  }
+  g_clear_pointer (event, clReleaseEvent);
+  return copy_on_host (info, input, output, error);
 }
 
 static GstFlowReturn
@@ -276,8 +468,10 @@ gst_opencl_transfer_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffe
 {
   if (private_of (filter)->is_imported)
     return TRUE;
+  if (private_of (filter)->takes_pool)
+    return copy_to_downstream (GST_OPENCL_TRANSFER (filter), input, output, event, error);
   if (output == input) /* the same memory on both sides */
-    return private_of (filter)->to_device
+    return private_of (filter)->to == Memory::DEVICE
            || gst_opencl_memory_prepare_map (
                gst_buffer_peek_memory (input, 0), event, error);
   return gst_opencl_buffer_copy_async (gst_opencl_filter_get_context (filter), output,
@@ -289,7 +483,9 @@ gst_opencl_transfer_close (GstOpenCLFilter *filter)
 {
   GstOpenCLTransferPrivate *priv = private_of (filter);
 
-  g_atomic_int_set (&priv->device_imports, FALSE);
+  g_atomic_int_set (&priv->import_types, 0);
+  delete priv->bridge;
+  priv->bridge = nullptr;
   if (priv->pool)
     gst_buffer_pool_set_active (priv->pool, FALSE);
   gst_clear_object (&priv->pool);
@@ -317,6 +513,7 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
   for (GstStaticPadTemplate *pad : {&sink_template, &src_template})
     gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), pad);
   transform_class->transform_caps = gst_opencl_transfer_transform_caps;
+  transform_class->fixate_caps = gst_opencl_transfer_fixate_caps;
   transform_class->propose_allocation = gst_opencl_transfer_propose_allocation;
   transform_class->decide_allocation = gst_opencl_transfer_decide_allocation;
   transform_class->prepare_output_buffer = gst_opencl_transfer_prepare_output_buffer;

@@ -144,21 +144,27 @@ const Conversion conversions[] = {
     {TransferMode::DOWNLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::SYSTEM}},
     {TransferMode::DOWNLOAD, GST_PAD_SINK, Memory::DEVICE,
         {Memory::SYSTEM, Memory::DEVICE}},
+    {TransferMode::DOWNLOAD_OR_GL, GST_PAD_SINK, Memory::DEVICE,
+        {Memory::SYSTEM, Memory::DEVICE, Memory::GL}},
+    {TransferMode::DOWNLOAD_OR_GL, GST_PAD_SRC, Memory::GL, {Memory::DEVICE}},
     {TransferMode::DOWNLOAD, GST_PAD_SRC, Memory::SYSTEM,
         {Memory::DEVICE, Memory::SYSTEM}},
     {TransferMode::DOWNLOAD, GST_PAD_SRC, Memory::DEVICE, {Memory::DEVICE}},
 };
 
+/* A mode without a row of its own has that of the simpler mode. */
 const Conversion *
 find_conversion (TransferMode mode, GstPadDirection known, Memory memory)
 {
-  if (mode == TransferMode::IMPORT && known == GST_PAD_SINK)
-    mode = TransferMode::UPLOAD;
   for (const Conversion &conversion : conversions) {
     if (conversion.mode == mode && conversion.known == known
         && conversion.memory == memory)
       return &conversion;
   }
+  if (mode == TransferMode::IMPORT)
+    return find_conversion (TransferMode::UPLOAD, known, memory);
+  if (mode == TransferMode::DOWNLOAD_OR_GL)
+    return find_conversion (TransferMode::DOWNLOAD, known, memory);
   return nullptr;
 }
 } // namespace

@@ -33,6 +33,7 @@ enum class TransferMode {
   UPLOAD,
   IMPORT, /* upload that prefers to import dma_bufs */
   DOWNLOAD,
+  DOWNLOAD_OR_GL, /* also to textures */
 };
 
 /* Returns the caps for the other pad, given `caps` on the pad of direction `known`.

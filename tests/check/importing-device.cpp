@@ -108,6 +108,18 @@ is_of_this_device (const cl_ulong *properties, int &fd)
          && properties[2] == 0x2051 /* CL_MEM_DEVICE_HANDLE_LIST_KHR */ && properties[3]
          && properties[4] == 0 && properties[5] == 0;
 }
+
+/* Memory of Mesa's Vulkan on a CPU begins with the size of its file and the offset of its
+ * contents. */
+off_t
+start_of (int fd)
+{
+  size_t header[2] = {};
+  const ssize_t read = pread (fd, header, sizeof header, 0);
+  return read == sizeof header && off_t (header[0]) == lseek (fd, 0, SEEK_END)
+             ? off_t (header[1])
+             : 0;
+}
 } // namespace
 
 extern "C" {
@@ -122,8 +134,9 @@ clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
     *code = CL_INVALID_PROPERTY;
   if (*code != CL_SUCCESS)
     return nullptr;
-  const Mapping mapping{
-      mmap (nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), size};
+  const Mapping mapping{mmap (nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                            start_of (fd)),
+      size};
   if (mapping.bytes == MAP_FAILED) {
     *code = CL_INVALID_VALUE;
     return nullptr;

@@ -5,6 +5,7 @@
 #include "frameaccess.h"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/events.hpp>
 #include <gst/opencl/core/frame.hpp>
@@ -26,6 +27,17 @@ gst_opencl_memory_prepare_map (GstMemory *memory, cl_event *event, GError **erro
     return TRUE;
   *event = nullptr; /* no reference for the caller, so wait here */
   return gst_opencl_check (enqueued.wait (), "clEnqueueMapBuffer", error);
+}
+
+gboolean
+gst_opencl_context_wait (GstOpenCLContext *context, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
+
+  gst_opencl_count_host_wait ();
+  return gst_opencl_check (opencl::finish_with_timeout (gst_opencl_context_get_thread_queue (
+                               context, GST_OPENCL_QUEUE_COMPUTE)),
+      "clFinish", error);
 }
 
 gboolean

@@ -26,6 +26,18 @@ GST_OPENCL_API gboolean gst_opencl_memory_prepare_map (
     GstMemory *memory, cl_event *event, GError **error);
 
 /**
+ * gst_opencl_context_wait:
+ * @context: a context
+ * @error: (nullable): set when a command failed, or after the timeout
+ *
+ * Waits for all commands in the calling thread's compute queue, such as the release of
+ * memory that another API reads next.
+ *
+ * Returns: %TRUE on success
+ */
+GST_OPENCL_API gboolean gst_opencl_context_wait (GstOpenCLContext *context, GError **error);
+
+/**
  * gst_opencl_frames_unmap:
  * @queue: (type gpointer): the in-order queue that both were mapped for
  * @input: (nullable): a mapped frame
