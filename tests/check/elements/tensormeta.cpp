@@ -1,5 +1,5 @@
-/* Tests of openclinference output=meta, which needs GStreamer 1.26, and of decoders, which
- * need 1.28
+/* Tests of metas of gst-analytics, which needs GStreamer 1.26: openclinference output=meta,
+ * its decoders (GStreamer 1.28), and detections in converted frames
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -229,4 +229,50 @@ TEST_ROWS (test_inference_boxes_are_decoded,
     fail_unless (x == box[0] && y == box[1] && w == box[2] && h == box[3],
         "%d,%d %dx%d, expected %d,%d %dx%d", x, y, w, h, box[0], box[1], box[2], box[3]);
   }
+}
+
+/* --- detections in frames that are scaled, turned and letterboxed --- */
+
+struct Moved {
+  const char *label;  /* the element */
+  gint width, height; /* of the output */
+  gint x, y, w, h;    /* of an object at 8,4 of 16x8 in 64x32, by hand */
+};
+
+/* A frame of 64x32 in 64x64 has 16 rows of border above it. */
+TEST_ROWS (test_convert_moves_detections_with_the_frame,
+    (std::vector<Moved>{
+        {"openclconvert", 32, 16, 4, 2, 8, 4},
+        {"openclconvert video-direction=90r", 32, 64, 20, 8, 8, 16},
+        {"openclconvert video-direction=180", 64, 32, 40, 20, 16, 8},
+        {"openclconvert video-direction=90l", 32, 64, 4, 40, 8, 16},
+        {"openclconvert video-direction=horiz", 64, 32, 40, 4, 16, 8},
+        {"openclconvert video-direction=vert", 64, 32, 8, 20, 16, 8},
+        {"openclconvert video-direction=ul-lr", 32, 64, 4, 8, 8, 16},
+        {"openclconvert video-direction=ur-ll", 32, 64, 20, 40, 8, 16},
+        {"openclconvert add-borders=true", 64, 64, 8, 20, 16, 8},
+        {"openclconvert video-direction=90r add-borders=true", 64, 32, 34, 4, 4, 8},
+    }))
+{
+  if (std::string (row.label) != "openclconvert" && !GST_CHECK_VERSION (1, 28, 0))
+    return report_skip ("no GStreamer 1.28");
+  const std::string caps = "video/x-raw(memory:OpenCLMemory),format=RGBA,"
+                           "pixel-aspect-ratio=1/1,framerate=25/1,";
+  Harness convert (row.label);
+  gst_harness_set_caps_str (convert, (caps + "width=64,height=32").c_str (),
+      (caps + text ("width=%d,height=%d", row.width, row.height)).c_str ());
+  GstBuffer *input = gst_buffer_new_allocate (nullptr, 64 * 32 * 4, nullptr);
+  gst_analytics_relation_meta_add_od_mtd (gst_buffer_add_analytics_relation_meta (input),
+      g_quark_from_static_string ("cat"), 8, 4, 16, 8, 0.5f, nullptr);
+  const Owned<GstBuffer> output = convert.pass (input);
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (output);
+  GstAnalyticsMtd found;
+  gpointer state = nullptr;
+  gint x, y, w, h;
+  fail_unless (relations
+               && gst_analytics_relation_meta_iterate (
+                   relations, &state, gst_analytics_od_mtd_get_mtd_type (), &found));
+  fail_unless (gst_analytics_od_mtd_get_location (&found, &x, &y, &w, &h, nullptr));
+  fail_unless (x == row.x && y == row.y && w == row.w && h == row.h,
+      "%d,%d %dx%d, expected %d,%d %dx%d", x, y, w, h, row.x, row.y, row.w, row.h);
 }
