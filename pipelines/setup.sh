@@ -25,6 +25,8 @@ packages=(
   libclblast-dev pocl-opencl-icd
   # recordings in zip archives, and earlier results of opencl-bench
   libzip-dev libjson-glib-dev
+  # memory that the device and OpenGL share
+  libvulkan-dev
   # windows of opencl-view and oct-live.sh, and cameras in these
   python3-gi python3-gi-cairo gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3
   libaravis-0.8-0
@@ -34,8 +36,9 @@ packages=(
 # the tests
 # shellcheck disable=SC2034  # used by those that source this
 test_packages=(
-  # the checkout's list of files, a screen for windows, and OpenGL for a machine without a GPU
-  git xvfb x11-utils libgl1-mesa-dri
+  # the checkout's list of files, a screen for windows, and OpenGL and Vulkan for a machine
+  # without a GPU
+  git xvfb x11-utils libgl1-mesa-dri mesa-vulkan-drivers
   # checks of the files with which a desktop lists opencl-view
   appstream desktop-file-utils
   # libraries that opencl-bench compares with; ffmpeg too, if it is installed

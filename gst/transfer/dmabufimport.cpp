@@ -184,7 +184,8 @@ import_dma_buf (
       context, *bytes, input, format, gst_buffer_ref (input),
       [] (gpointer buffer) { gst_buffer_unref (GST_BUFFER (buffer)); }, error);
   if (output)
-    GST_MINI_OBJECT_FLAG_SET (gst_buffer_peek_memory (output, 0), GST_MEMORY_FLAG_READONLY);
+    GST_MINI_OBJECT_FLAG_SET (
+        gst_buffer_peek_memory (output, 0), GST_MEMORY_FLAG_READONLY);
   else
     gst_buffer_unref (input);
   return output;

@@ -21,7 +21,7 @@
 
 #include <array>
 #include <mutex>
-#include <unistd.h>
+#include <glib/gstdio.h>
 #include <vector>
 
 namespace {
@@ -58,7 +58,8 @@ public:
 
 private:
   bool find (const Uuid &uuid, GError **error);
-  bool allocate_for (VkBuffer buffer, VkDeviceMemory &memory, gsize &size, GError **error);
+  bool allocate_for (
+      VkBuffer buffer, VkDeviceMemory &memory, gsize &size, GError **error);
 
   VkInstance instance = VK_NULL_HANDLE;
   VkPhysicalDevice physical = VK_NULL_HANDLE;
@@ -76,9 +77,8 @@ VulkanDevice::~VulkanDevice ()
 bool
 VulkanDevice::open (const Uuid &uuid, GError **error)
 {
-  const VkApplicationInfo application = {
-      VK_STRUCTURE_TYPE_APPLICATION_INFO, nullptr, "gst-opencl", 0, nullptr, 0,
-      VK_API_VERSION_1_1};
+  const VkApplicationInfo application = {VK_STRUCTURE_TYPE_APPLICATION_INFO, nullptr,
+      "gst-opencl", 0, nullptr, 0, VK_API_VERSION_1_1};
   VkInstanceCreateInfo wanted = {VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO};
   wanted.pApplicationInfo = &application;
   if (!check (vkCreateInstance (&wanted, nullptr, &instance), "vkCreateInstance", error)
@@ -95,7 +95,8 @@ VulkanDevice::open (const Uuid &uuid, GError **error)
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = 1;
   info.ppEnabledExtensionNames = &extension;
-  return check (vkCreateDevice (physical, &info, nullptr, &device), "vkCreateDevice", error);
+  return check (
+      vkCreateDevice (physical, &info, nullptr, &device), "vkCreateDevice", error);
 }
 
 bool
@@ -129,7 +130,8 @@ VulkanDevice::allocate_for (
   guint32 type = 0;
   while (type < has.memoryTypeCount
          && !((needs.memoryTypeBits >> type & 1)
-              && (has.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)))
+              && (has.memoryTypes[type].propertyFlags
+                  & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)))
     type++;
   if (type == has.memoryTypeCount)
     return refuse (error, "Vulkan has no device memory for buffers");
@@ -162,8 +164,8 @@ VulkanDevice::allocate (gsize &size, GError **error)
       && allocate_for (buffer, memory, size, error)) {
     const auto get_fd = reinterpret_cast<PFN_vkGetMemoryFdKHR> (
         vkGetDeviceProcAddr (device, "vkGetMemoryFdKHR"));
-    const VkMemoryGetFdInfoKHR wanted = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, nullptr,
-        memory, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkMemoryGetFdInfoKHR wanted = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+        nullptr, memory, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     check (get_fd (device, &wanted, &fd), "vkGetMemoryFdKHR", error);
   }
   vkFreeMemory (device, memory, nullptr);
@@ -376,7 +378,7 @@ Bridge::take (GError **error)
   shared->buffer = cl::Buffer (gst_opencl_context_import_fd (
       context, GST_OPENCL_HANDLE_OPAQUE_FD, fd, size, error));
   if (!shared->buffer ()) {
-    close (fd);
+    g_close (fd, nullptr);
     return nullptr;
   }
   return shared->import (allocated, size, fd, error) ? std::move (shared) : nullptr;
@@ -430,8 +432,9 @@ Bridge::read (GstBuffer *textures, GError **error)
     return nullptr;
   const ExternalBytes bytes = bytes_of (*shared);
   auto *use = new Use{unused, std::move (shared)};
-  GstBuffer *frame = acquire_external (context, bytes, textures, GST_VIDEO_FORMAT_UNKNOWN,
-      use, [] (gpointer use) { delete static_cast<Use *> (use); }, error);
+  GstBuffer *frame = acquire_external (
+      context, bytes, textures, GST_VIDEO_FORMAT_UNKNOWN, use,
+      [] (gpointer use) { delete static_cast<Use *> (use); }, error);
   if (!frame)
     delete use;
   return frame;

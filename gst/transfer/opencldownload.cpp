@@ -14,6 +14,11 @@
  * only if downstream needs another layout. System memory passes through, and so does
  * device memory if downstream accepts nothing else.
  *
+ * If downstream offers a pool of other memory than plain system memory, such as that of a
+ * display, it fills buffers of that pool, and waits until it has. A dma_buf is written by
+ * the device if it can import it. Textures (`memory:GLMemory`) are written on the device if
+ * it shares memory with OpenGL, and then they are preferred for elements of OpenGL.
+ *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !
  * opencldownload ! autovideosink

@@ -16,6 +16,7 @@
 #include <gst/opencl/device/frameaccess.h>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclexternal.h>
 #include <gst/opencl/gstopenclfilter.h>
@@ -32,10 +33,10 @@ typedef struct {
   gboolean can_import;  /* the device imports dma_bufs and has not failed yet */
   gboolean is_imported; /* the current frame */
   Memory from, to;
-  gboolean takes_pool;  /* output buffers are downstream's */
-  gboolean can_bridge;  /* device and OpenGL share memory, or it was not tried yet */
-  GLBridge *bridge;     /* nullptr until the first frame of textures */
-  gchar *refused;       /* last posted warning about caps; object lock */
+  gboolean takes_pool; /* output buffers are downstream's */
+  gboolean can_bridge; /* device and OpenGL share memory, or it was not tried yet */
+  GLBridge *bridge;    /* nullptr until the first frame of textures */
+  gchar *refused;      /* last posted warning about caps; object lock */
 } GstOpenCLTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstOpenCLTransfer, gst_opencl_transfer,
@@ -114,12 +115,11 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
 /* Prefers textures if an element of OpenGL takes them, and the device shares memory with
  * it. Elements that accept any caps would have to map them. */
 static GstCaps *
-gst_opencl_transfer_fixate_caps (
-    GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+gst_opencl_transfer_fixate_caps (GstBaseTransform *transform, GstPadDirection direction,
+    GstCaps *caps, GstCaps *others)
 {
-  const bool prefers_gl =
-      direction == GST_PAD_SINK && can_share_with_gl (transform)
-      && has_gl_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  const bool prefers_gl = direction == GST_PAD_SINK && can_share_with_gl (transform)
+                          && has_gl_downstream (GST_BASE_TRANSFORM_SRC_PAD (transform));
   for (guint i = 0; direction == GST_PAD_SINK && i < gst_caps_get_size (others); i++) {
     if ((memory_of (gst_caps_get_features (others, i)) == Memory::GL) != prefers_gl)
       continue;
@@ -226,13 +226,14 @@ gst_opencl_transfer_propose_allocation (
   return TRUE;
 }
 
-/* Memory of such a pool is no better than our own, which is pinned. */
+/* Returns true for pools whose memory is no better than our own, which is pinned. */
 static bool
 has_plain_memory (GstBufferPool *pool, GstAllocator *allocator)
 {
   const GType type = G_OBJECT_TYPE (pool);
-  return (type == GST_TYPE_VIDEO_BUFFER_POOL || type == GST_TYPE_BUFFER_POOL)
-         && (!allocator || g_str_equal (allocator->mem_type, GST_ALLOCATOR_SYSMEM));
+  return GST_IS_OPENCL_BUFFER_POOL (pool)
+         || ((type == GST_TYPE_VIDEO_BUFFER_POOL || type == GST_TYPE_BUFFER_POOL)
+             && (!allocator || g_str_equal (allocator->mem_type, GST_ALLOCATOR_SYSMEM)));
 }
 
 /* Configures a pool of the query for the base class, and keeps the pool's own allocator. */
@@ -308,7 +309,8 @@ gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *qu
   priv->takes_pool = offer_pool_of_downstream (transform, query);
   if (priv->to == Memory::GL && !priv->takes_pool) {
     GST_ELEMENT_ERROR (transform, RESOURCE, NOT_FOUND,
-        ("No element downstream has an OpenGL context for textures: let an element of OpenGL "
+        ("No element downstream has an OpenGL context for textures: let an element of "
+         "OpenGL "
          "follow, such as glimagesink."),
         (nullptr));
     return FALSE;
@@ -322,8 +324,8 @@ static gboolean
 is_usable_as_output (GstOpenCLFilter *filter, GstBuffer *input)
 {
   return !private_of (filter)->takes_pool
-         && gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter), input,
-             gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+         && gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter),
+             input, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
              private_of (filter)->any_layout);
 }
 
@@ -385,7 +387,8 @@ import_input (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
 
 /* Copies to memory that neither is the context's nor can be shared with it. */
 static bool
-copy_on_host (const GstVideoInfo *info, GstBuffer *input, GstBuffer *output, GError **error)
+copy_on_host (
+    const GstVideoInfo *info, GstBuffer *input, GstBuffer *output, GError **error)
 {
   GstVideoFrame from, to;
   bool copied = false;
@@ -418,8 +421,8 @@ copy_to_downstream (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer *output
       return TRUE;
     stop_sharing (self, &priv->can_bridge, reason);
   } else if (priv->can_import && is_dma_buf (output)) {
-    if (copy_to_dma_buf (gst_opencl_filter_get_context (filter), output, input, info, event,
-            &reason))
+    if (copy_to_dma_buf (
+            gst_opencl_filter_get_context (filter), output, input, info, event, &reason))
       return TRUE;
     stop_sharing (self, &priv->can_import, reason);
   }

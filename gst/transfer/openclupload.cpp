@@ -16,7 +16,8 @@
  *
  * Video may also come as `memory:DMABuf`, or in a dma_buf with other caps. A device that
  * can import such memory reads it in place, and no filter writes to it. Otherwise it is
- * copied. The host reads the textures of `memory:GLMemory`. DMABuf with `format=DMA_DRM`
+ * copied. Textures of `memory:GLMemory` are copied on the device if it shares memory with
+ * OpenGL, else by the host. DMABuf with `format=DMA_DRM`
  * (GStreamer 1.24 and newer) must be linear: `drm-format=NV12` becomes `format=NV12`.
  *
  * |[

@@ -134,9 +134,8 @@ clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
     *code = CL_INVALID_PROPERTY;
   if (*code != CL_SUCCESS)
     return nullptr;
-  const Mapping mapping{mmap (nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-                            start_of (fd)),
-      size};
+  const Mapping mapping{
+      mmap (nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, start_of (fd)), size};
   if (mapping.bytes == MAP_FAILED) {
     *code = CL_INVALID_VALUE;
     return nullptr;

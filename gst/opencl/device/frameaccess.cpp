@@ -35,8 +35,9 @@ gst_opencl_context_wait (GstOpenCLContext *context, GError **error)
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
 
   gst_opencl_count_host_wait ();
-  return gst_opencl_check (opencl::finish_with_timeout (gst_opencl_context_get_thread_queue (
-                               context, GST_OPENCL_QUEUE_COMPUTE)),
+  return gst_opencl_check (
+      opencl::finish_with_timeout (
+          gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE)),
       "clFinish", error);
 }
 

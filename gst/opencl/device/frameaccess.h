@@ -35,7 +35,8 @@ GST_OPENCL_API gboolean gst_opencl_memory_prepare_map (
  *
  * Returns: %TRUE on success
  */
-GST_OPENCL_API gboolean gst_opencl_context_wait (GstOpenCLContext *context, GError **error);
+GST_OPENCL_API gboolean gst_opencl_context_wait (
+    GstOpenCLContext *context, GError **error);
 
 /**
  * gst_opencl_frames_unmap:

@@ -640,3 +640,125 @@ TEST (test_dma_drm_in_the_meta_is_the_format_of_the_caps)
   }
 }
 #endif
+
+/* --- pools of downstream --- */
+
+namespace {
+/* A pool as of a display: memory with a file descriptor, and rows and planes that lie
+ * apart */
+struct DisplayPool {
+  GstBufferPool parent;
+  SharedPages *pages;
+  GstAllocator *allocator;
+};
+using DisplayPoolClass = GstBufferPoolClass;
+GType display_pool_get_type ();
+G_DEFINE_TYPE (DisplayPool, display_pool, GST_TYPE_BUFFER_POOL)
+
+const GstVideoInfo &
+shown_info ()
+{
+  static GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
+  return info;
+}
+
+const PaddedLayout &
+shown_layout ()
+{
+  static const PaddedLayout layout (shown_info (), 7, 5);
+  return layout;
+}
+
+GstFlowReturn
+display_pool_alloc (GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *)
+{
+  auto *self = reinterpret_cast<DisplayPool *> (pool);
+  *buffer = gst_buffer_new ();
+  gst_buffer_append_memory (*buffer, gst_dmabuf_allocator_alloc (self->allocator,
+                                         dup (self->pages->fd ()), shown_layout ().size));
+  add_layout (*buffer, shown_info (), shown_layout ());
+  return GST_FLOW_OK;
+}
+
+void
+display_pool_class_init (DisplayPoolClass *klass)
+{
+  klass->alloc_buffer = display_pool_alloc;
+}
+
+void
+display_pool_init (DisplayPool *self)
+{
+  self->pages = new SharedPages (Bytes (shown_layout ().size));
+  self->allocator = gst_dmabuf_allocator_new ();
+}
+
+/* Frames of NV12 from opencldownload, with `pool` offered by downstream */
+struct Shown {
+  Chain chain{"openclupload ! opencldownload name=down"};
+  const PaddedLayout dense{shown_info (), 0, 0};
+
+  explicit Shown (GstBufferPool *pool)
+  {
+    offer_pool (chain, pool, guint (shown_layout ().size));
+    chain.set_caps ("video/x-raw, format=NV12, width=37, height=11, framerate=30/1");
+  }
+
+  /* Passes a frame, and checks the result. Returns whether it is of `pool`. */
+  bool passes_to (GstBufferPool *pool, guint seed)
+  {
+    Owned<GstBuffer> output = chain.pass (padded_buffer (shown_info (), dense, seed));
+    check_lines (output, shown_info (), dense, seed);
+    return output->pool == pool;
+  }
+};
+} // namespace
+
+TEST (test_downloads_go_to_the_memory_that_downstream_needs)
+{
+  ImportingDevice device ("cl_khr_fp64");
+  Owned<GstBufferPool> pool =
+      GST_BUFFER_POOL (g_object_new (display_pool_get_type (), nullptr));
+  Shown shown (pool);
+  for (guint seed = 0; seed < 5; seed++)
+    fail_unless (shown.passes_to (pool, seed));
+  expect_equal (device.imported (), 0u);
+}
+
+TEST (test_downloads_to_a_dma_buf_are_copies_on_the_device)
+{
+  ImportingDevice device;
+  Owned<GstBufferPool> pool =
+      GST_BUFFER_POOL (g_object_new (display_pool_get_type (), nullptr));
+  Shown shown (pool);
+  for (guint seed = 0; seed < 5; seed++)
+    fail_unless (shown.passes_to (pool, seed));
+  expect_equal (device.imported (), 1u);
+  expect_equal (device.released (), 5u);
+  expect_equal (counts_of (shown.chain.find ("opencldownload")).downloads, 0u);
+}
+
+TEST (test_downloads_to_a_dma_buf_that_the_device_refuses_are_copied)
+{
+  ImportingDevice device;
+  Owned<GstBufferPool> pool =
+      GST_BUFFER_POOL (g_object_new (display_pool_get_type (), nullptr));
+  Shown shown (pool);
+  device.fail_import (CL_INVALID_OPERATION);
+  for (guint seed = 0; seed < 3; seed++)
+    fail_unless (shown.passes_to (pool, seed));
+  fail_unless (shown.chain.messages ().is_clean ());
+}
+
+/* The device's own memory needs no copy, or one less. */
+TEST (test_downloads_do_not_go_to_plain_memory)
+{
+  Owned<GstBufferPool> pool = gst_video_buffer_pool_new ();
+  Owned<GstCaps> caps = gst_video_info_to_caps (&shown_info ());
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, guint (shown_info ().size), 0, 0);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  Shown shown (pool);
+  fail_if (shown.passes_to (pool, 1));
+}

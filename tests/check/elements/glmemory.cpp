@@ -52,7 +52,8 @@ struct SharingDevice : ImportingDevice {
 
   static void identify (const std::array<guint8, VK_UUID_SIZE> &uuid)
   {
-    counting::override_device_info (0x106A /* CL_DEVICE_UUID_KHR */, uuid.data (), uuid.size ());
+    counting::override_device_info (
+        0x106A /* CL_DEVICE_UUID_KHR */, uuid.data (), uuid.size ());
   }
 };
 
@@ -123,7 +124,8 @@ writing (const std::string &format)
   return source (format)
          + "! queue ! appsink name=expected sync=false"
            " t. ! queue ! openclupload ! opencldownload name=down ! "
-         + textures (format) + " ! glcolorconvert ! gldownload ! appsink name=out sync=false";
+         + textures (format)
+         + " ! glcolorconvert ! gldownload ! appsink name=out sync=false";
 }
 } // namespace
 
@@ -172,17 +174,20 @@ TEST (test_textures_are_for_elements_of_opengl)
 {
   SharingDevice device;
   {
-    Pipeline pipeline (
-        "videotestsrc num-buffers=1 ! openclupload ! opencldownload ! identity ! fakesink name=end");
+    Pipeline pipeline ("videotestsrc num-buffers=1 ! openclupload ! opencldownload ! "
+                       "identity ! fakesink name=end");
     pipeline.play_to_eos ();
     Owned<GstCaps> caps = gst_pad_get_current_caps (pipeline.pad ("end", "sink"));
-    fail_unless (!gst_caps_features_contains (gst_caps_get_features (caps, 0), "memory:GLMemory"));
+    fail_unless (
+        !gst_caps_features_contains (gst_caps_get_features (caps, 0), "memory:GLMemory"));
   }
-  Pipeline pipeline ("videotestsrc num-buffers=1 ! openclupload ! opencldownload ! identity"
-                     " name=end ! gleffects_blur ! fakesink");
+  Pipeline pipeline (
+      "videotestsrc num-buffers=1 ! openclupload ! opencldownload ! identity"
+      " name=end ! gleffects_blur ! fakesink");
   pipeline.play_to_eos ();
   Owned<GstCaps> caps = gst_pad_get_current_caps (pipeline.pad ("end", "sink"));
-  fail_unless (gst_caps_features_contains (gst_caps_get_features (caps, 0), "memory:GLMemory"));
+  fail_unless (
+      gst_caps_features_contains (gst_caps_get_features (caps, 0), "memory:GLMemory"));
 }
 
 /* The frames are then copied by the host. */
