@@ -856,6 +856,9 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
   filter_class->transform = gst_opencl_inference_transform;
 #ifdef HAVE_TENSOR_META
   transform_class->prepare_output_buffer = gst_opencl_inference_prepare_output_buffer;
+  /* Not that of GstOpenCLFilter, which keeps the tensors of the input */
+  transform_class->fixate_caps =
+      GST_BASE_TRANSFORM_CLASS (g_type_class_peek (GST_TYPE_BASE_TRANSFORM))->fixate_caps;
   filter_class->process = gst_opencl_inference_process;
 #endif
 }

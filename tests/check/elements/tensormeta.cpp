@@ -150,6 +150,26 @@ decoded (const Folder &folder, const OnnxModel &model, const std::string &info,
   return sample;
 }
 
+/* Two networks one behind the other: caps list the tensors of both. */
+TEST (test_inference_keeps_tensors_of_another)
+{
+  if (!GST_CHECK_VERSION (1, 28, 0))
+    return report_skip ("no GStreamer 1.28");
+  Folder folder;
+  const std::string first = folder.write ("faces.onnx", face_model ().bytes ());
+  const std::string second = folder.write ("colors.onnx", color_model ().bytes ());
+  folder.write ("faces.onnx.modelinfo", "[modelinfo]\ngroup-id=faces\n");
+  folder.write ("colors.onnx.modelinfo", "[modelinfo]\ngroup-id=colors\n");
+  Harness nets ("openclinference output=meta model-file=" + first
+                    + " ! openclinference output=meta model-file=" + second,
+      frames);
+  nets.pass (buffer_of (frame_of (10)));
+  const Owned<gchar> caps = gst_caps_to_string (nets.caps ());
+  for (const char *id : {"faces=", "colors=", "tensor-id\\=\\(string\\)boxes",
+           "tensor-id\\=\\(string\\)scores", "tensor-id\\=\\(string\\)colors"})
+    fail_unless (strstr (caps, id), "no %s in %s", id, static_cast<gchar *> (caps));
+}
+
 struct Classes {
   const char *label; /* the decoder */
   const char *id;
