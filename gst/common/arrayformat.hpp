@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include <gst/video/video.h>
+#include <gst/common/videoformats.hpp>
 
 #include <cmath>
 #include <limits>
@@ -87,7 +87,8 @@ half_of_float (float value)
 
 /* Video formats with one plane and components of whole bytes */
 #define ARRAY_VIDEO_FORMATS                                                              \
-  "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GRAY8, GRAY16_LE }"
+  "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GRAY8, "                  \
+  "GRAY16_LE, " RGB64_FORMATS " }"
 
 struct ArrayFormat {
   NumberType type = NumberType::f32;

@@ -27,15 +27,15 @@ const struct {
 };
 
 const BitFormat bit_formats[] = {
-    {GST_VIDEO_FORMAT_RGB16, {{11, 16, 5}, {5, 16, 6}, {0, 16, 5}}, false},
+    {GST_VIDEO_FORMAT_RGB16, {{11, 16, 5}, {5, 16, 6}, {0, 16, 5}}, 1, false},
     {GST_VIDEO_FORMAT_RGB10A2_LE, {{0, 32, 10}, {10, 32, 10}, {20, 32, 10}, {30, 32, 2}},
-        false},
+        1, false},
     {GST_VIDEO_FORMAT_BGR10A2_LE, {{20, 32, 10}, {10, 32, 10}, {0, 32, 10}, {30, 32, 2}},
+        1, false},
+    {GST_VIDEO_FORMAT_Y410, {{10, 32, 10}, {0, 32, 10}, {20, 32, 10}, {30, 32, 2}}, 1,
         false},
-    {GST_VIDEO_FORMAT_Y410, {{10, 32, 10}, {0, 32, 10}, {20, 32, 10}, {30, 32, 2}},
-        false},
-    {GST_VIDEO_FORMAT_NV12_10LE40, {{0, 10, 10}, {0, 20, 10}, {10, 20, 10}}, false},
-    {GST_VIDEO_FORMAT_NV12_10LE32, {{0, 1, 10}, {0, 2, 10}, {1, 2, 10}}, true},
+    {GST_VIDEO_FORMAT_NV12_10LE40, {{0, 10, 10}, {0, 20, 10}, {10, 20, 10}}, 4, false},
+    {GST_VIDEO_FORMAT_NV12_10LE32, {{0, 1, 10}, {0, 2, 10}, {1, 2, 10}}, 6, true},
 };
 } // namespace
 

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+/* RGB with alpha and 16 bits of each component */
+#define RGB64_FORMATS "ARGB64, RGBA64_LE, BGRA64_LE, ARGB64_LE, ABGR64_LE"
 /* Feature of caps whose overlays, such as subtitles, are drawn downstream */
 #define OVERLAY_FEATURE "meta:GstVideoOverlayComposition"
 /* Video in device memory, also with such overlays, which pass through */
@@ -42,6 +44,7 @@ struct BitField {
 struct BitFormat {
   GstVideoFormat format;
   BitField fields[4]; /* without bits: the component is absent */
+  guint columns;      /* that a group of whole bytes has, in each plane */
   bool threes; /* three samples of 10 bits for each 32; first and step count samples */
 };
 

@@ -288,7 +288,7 @@ append_video (
   static constexpr struct {
     gsize components;
     const char *formats[8];
-  } kinds[] = {{1, {"GRAY8", "GRAY16_LE"}}, {3, {"RGB"}}, {4, {"RGBA"}}};
+  } kinds[] = {{1, {"GRAY8", "GRAY16_LE"}}, {3, {"RGB"}}, {4, {"RGBA", "RGBA64_LE"}}};
   const gsize components = shape.size () == 2 ? 1 : shape.size () == 3 ? shape[2] : 0;
 
   for (const auto &kind : kinds) {

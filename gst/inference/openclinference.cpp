@@ -52,6 +52,7 @@
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
+#include <gst/compute/convolution/taps.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclframe.h>
@@ -77,7 +78,7 @@ using inference::Precision;
 #define INPUT_FORMATS                                                                    \
   "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, NV12, NV21, I420, YV12, " \
   "YUY2, UYVY, YVYU, VYUY, Y42B, Y444, NV16, NV61, NV24, AYUV, VUYA, A420, GBR, GBRA, "  \
-  "P010_10LE, I420_10LE, GRAY8, GRAY16_LE }"
+  "P010_10LE, I420_10LE, GRAY8, GRAY16_LE, " RGB64_FORMATS " }"
 #define MATTE_FORMATS "{ RGBA, BGRA, ARGB, ABGR }"
 #ifdef HAVE_TENSOR_META
 #define OUTPUT_FORMATS INPUT_FORMATS
@@ -105,7 +106,7 @@ struct InferenceSettings {
   guint output_index = 0, channel = 0, batch_size = 1;
   Fit fit = Fit::stretch;
   Colors colors = Colors::rgb;
-  std::vector<double> mean, deviation;
+  std::string mean, deviation; /* a number or an array, as text */
 };
 
 /* The model, which caps are asked for before the element starts */
@@ -201,12 +202,12 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
     {"colors", "Colours", "Channels of the network's input (video)",
         &InferenceSettings::colors, colors_type, opencl::ready},
     {"mean", "Mean",
-        "Level, 0 to 1, that is subtracted from each channel, or from all "
-        "(video; empty = by the .modelinfo file, else 0)",
+        "Level, 0 to 1, that is subtracted from all channels (0.5), or from each "
+        "(\"<0.485,0.456,0.406>\") (video; empty = by the .modelinfo file, else 0)",
         &InferenceSettings::mean, opencl::ready},
     {"deviation", "Deviation",
-        "Level that each channel, or all, are divided by after that "
-        "(video; empty = by the .modelinfo file, else 1)",
+        "Divisor after that of all channels (0.5), or of each "
+        "(\"<0.229,0.224,0.225>\") (video; empty = by the .modelinfo file, else 1)",
         &InferenceSettings::deviation, opencl::ready},
     {"batch-size", "Batch size", "Number of frames that the network takes together",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},
@@ -273,6 +274,18 @@ apply_ranges (const inference::ModelInfo &model, inference::VideoMapping &mappin
   }
 }
 
+/* Reads "0.5", "0.5,0.4,0.3" or an array. GStreamer's text of an empty one is "<  >". */
+static bool
+read_levels (const char *property, const std::string &text, std::vector<double> &levels,
+    GError **error)
+{
+  const std::string array = text[0] == '<' ? text : "<" + text + ">";
+  compute::TapsSource source;
+  return array.find_first_not_of ("<> ") == std::string::npos
+         || (compute::open_taps (property, array, 0, source, error)
+             && compute::read_taps (property, source, levels, error));
+}
+
 static bool
 options_of (GstOpenCLInference *self, const InferenceSettings &settings,
     std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error)
@@ -282,7 +295,10 @@ options_of (GstOpenCLInference *self, const InferenceSettings &settings,
     return false;
   options.precision = settings.precision;
   options.batch = settings.batch_size;
-  options.mapping = {settings.fit, settings.colors, settings.mean, settings.deviation};
+  options.mapping = {settings.fit, settings.colors, {}, {}};
+  if (!read_levels ("mean", settings.mean, options.mapping.mean, error)
+      || !read_levels ("deviation", settings.deviation, options.mapping.deviation, error))
+    return false;
   apply_ranges (options.info, options.mapping);
   return true;
 }

@@ -208,7 +208,8 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         "Key colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
         &ChromaKeySettings::key_color, {0, G_MAXUINT}, opencl::controllable},
     {"key-colors", "Key colors",
-        "Up to 8 further key colours, 0xAARRGGBB (alpha is ignored)",
+        "Up to 8 further key colours, 0xAARRGGBB, as \"<0xff1e3cbe, 0xff00c000>\" "
+        "(alpha is ignored)",
         &ChromaKeySettings::key_colors, opencl::playing},
     {"tolerance", "Tolerance",
         "Maximum distance from the key colour (1 = distance of black and white; "

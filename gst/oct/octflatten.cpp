@@ -219,7 +219,7 @@ Flattening::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
 const opencl::PropertyTable<FlattenSettings> properties = {
     {"coefficients", "Coefficients",
         "Coefficients of the optical path z(x, y) in depths: of 1, x, y, x^2, xy, y^2, "
-        "x^3, x^2 y, … up to degree 6 (missing ones are 0)",
+        "x^3, x^2 y, … up to degree 6 (missing ones are 0), \"<0,0,0,40>\"",
         &FlattenSettings::coefficients, opencl::playing},
     {"settings", "Settings file",
         "Set properties of this element from a file with one NAME=VALUE per line, as "

@@ -201,7 +201,7 @@ const opencl::PropertyTable<OctTestSettings> properties = {
     {"curvature", "Curvature",
         "Displacement of A-lines by the scanner's optical path in depth bins: "
         "coefficients of x, y, x^2, x y, y^2, x^3 ... where x and y are -1 to 1 over the "
-        "A-lines and B-scans (pattern=tissue, flat)",
+        "A-lines and B-scans, \"<5, -3, 8>\" (pattern=tissue, flat)",
         &OctTestSettings::curvature, opencl::ready, tables},
     {"roll-off", "Roll-off",
         "Loss of sensitivity over the depth range in dB (pattern=tissue, flat)",

@@ -75,13 +75,13 @@ has_separate_fields (const GstStructure *structure)
 }
 
 GstStructure *
-with_formats (GstStructure *structure, const char *formats, bool without_gray)
+with_formats (GstStructure *structure, bool without_gray)
 {
   GValue all = G_VALUE_INIT, kept = G_VALUE_INIT;
 
   g_value_init (&all, GST_TYPE_LIST);
   g_value_init (&kept, GST_TYPE_LIST);
-  gst_value_deserialize (&all, formats);
+  gst_value_deserialize (&all, "{" CONVERT_FORMATS "}");
   for (guint i = 0; i < gst_value_list_get_size (&all); i++) {
     const GValue *name = gst_value_list_get_value (&all, i);
     if (!without_gray
@@ -96,11 +96,9 @@ with_formats (GstStructure *structure, const char *formats, bool without_gray)
 /* Allows any format and size. Other fields stay. Overlays are placed in pixels, so that
  * frames with them keep their size. */
 GstStructure *
-widened (const GstStructure *structure, const char *formats, bool without_gray,
-    bool has_overlays)
+widened (const GstStructure *structure, bool without_gray, bool has_overlays)
 {
-  GstStructure *wide =
-      with_formats (gst_structure_copy (structure), formats, without_gray);
+  GstStructure *wide = with_formats (gst_structure_copy (structure), without_gray);
 
   gst_structure_remove_fields (wide, "colorimetry", "chroma-site", nullptr);
   if (has_overlays)
@@ -340,8 +338,6 @@ GstCaps *
 convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
 {
   GstCaps *result = gst_caps_new_empty ();
-  const char *formats =
-      direction == GST_PAD_SINK ? "{" CONVERT_FORMATS "}" : "{" CONVERT_INPUT_FORMATS "}";
 
   /* Caps that pass through come first, for all structures. */
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
@@ -355,8 +351,7 @@ convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
     bool to_gray = direction == GST_PAD_SRC && is_gray_only (structure);
     if (!has_separate_fields (structure))
       append_if_new (result,
-          widened (structure, formats, coloring && (from_gray || to_gray),
-              has_overlays (caps, i)),
+          widened (structure, coloring && (from_gray || to_gray), has_overlays (caps, i)),
           has_overlays (caps, i));
   }
   return result;
@@ -401,7 +396,7 @@ unsupported_reason (GstCaps *caps)
   const GstCapsFeatures *features = gst_caps_get_features (caps, 0);
   const gchar *format = gst_structure_get_string (structure, "format");
   Format info = format_named (format);
-  GstCaps *supported = gst_caps_from_string (CONVERT_CAPS_OF (CONVERT_INPUT_FORMATS));
+  GstCaps *supported = gst_caps_from_string (CONVERT_CAPS);
   bool fits =
       gst_caps_can_intersect (caps, supported) && !has_separate_fields (structure);
   gst_caps_unref (supported);
@@ -418,10 +413,10 @@ unsupported_reason (GstCaps *caps)
   Shape shape = {0, 0, 1, 1};
   gst_structure_get_int (structure, "width", &shape.width);
   gst_structure_get_int (structure, "height", &shape.height);
-  std::string names = "{" CONVERT_INPUT_FORMATS "}";
+  std::string names = "{" CONVERT_FORMATS "}";
   if (info && names.find (format) == std::string::npos)
-    return g_strdup_printf ("format %s, expected one of " CONVERT_INPUT_FORMATS, format);
-  return g_strdup_printf ("format %s, size %dx%d: expected one of " CONVERT_INPUT_FORMATS
+    return g_strdup_printf ("format %s, expected one of " CONVERT_FORMATS, format);
+  return g_strdup_printf ("format %s, size %dx%d: expected one of " CONVERT_FORMATS
                           " from 1x1 to %dx%d",
       format ? format : "(none)", shape.width, shape.height, largest_side, largest_side);
 }

@@ -13,13 +13,11 @@
   "VUYA, GBR, GBRA, "                                                                    \
   "P010_10LE, P012_LE, P016_LE, I420_10LE, I420_12LE, I422_10LE, I422_12LE, "            \
   "Y444_10LE, Y444_12LE, Y444_16LE, A420_10LE, A422_10LE, A444_10LE, GBR_10LE, "         \
-  "GBR_12LE, GBRA_10LE, v210, Y210, Y212_LE, Y412_LE, AYUV64, ARGB64, RGBA64_LE, "       \
-  "BGRA64_LE, ARGB64_LE, ABGR64_LE, GRAY16_BE, RGB16, RGB10A2_LE, BGR10A2_LE, Y410"
-/* The rows of the last two have samples of several pixels in a byte, and are only read. */
-#define CONVERT_INPUT_FORMATS CONVERT_FORMATS ", NV12_10LE40, NV12_10LE32"
+  "GBR_12LE, GBRA_10LE, v210, Y210, Y212_LE, Y412_LE, AYUV64, " RGB64_FORMATS            \
+  ", GRAY16_BE, RGB16, RGB10A2_LE, BGR10A2_LE, Y410, NV12_10LE40, NV12_10LE32"
 
-#define CONVERT_CAPS_OF(formats)                                                         \
-  VIDEO_ON_DEVICE ("format=(string){" formats "}, width=(int)[1, 32767], "               \
+#define CONVERT_CAPS                                                                     \
+  VIDEO_ON_DEVICE ("format=(string){" CONVERT_FORMATS "}, width=(int)[1, 32767], "       \
                    "height=(int)[1, 32767], framerate=(fraction)[0/1, 2147483647/1]")
 
 namespace transfer {

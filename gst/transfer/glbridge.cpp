@@ -20,8 +20,8 @@
 #include <vulkan/vulkan.h>
 
 #include <array>
-#include <mutex>
 #include <glib/gstdio.h>
+#include <mutex>
 #include <vector>
 
 namespace {

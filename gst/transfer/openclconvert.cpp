@@ -364,6 +364,16 @@ dithers (const ConvertSettings &settings, const GstVideoInfo &in, const GstVideo
          && opencl::sample_bits (out) < opencl::sample_bits (in);
 }
 
+/* Returns the number of columns that a work-item computes, since they share chroma or bytes. */
+static guint
+columns_together (const GstVideoInfo &out)
+{
+  const opencl::BitFormat *bits = opencl::bit_format_of (out);
+  if (opencl::is_v210 (out))
+    return 6;
+  return bits ? bits->columns : 1u << out.finfo->w_sub[2];
+}
+
 static std::string
 build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out,
     bool interlaced)
@@ -375,6 +385,7 @@ build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoIn
   opencl::define_samples (options, "IN", in,
       GST_VIDEO_INFO_IS_GRAY (&in) || outputs_alpha (settings, in, out));
   opencl::define_samples (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
+  opencl::define (options, "OUT", "_COLUMNS", std::to_string (columns_together (out)));
   opencl::define_chroma (options, "IN", in, resampled);
   opencl::define_chroma (options, "OUT", out, resampled);
   opencl::define (options, "SCALING", "", scaling (work, in));
@@ -586,7 +597,7 @@ gst_opencl_convert_close (GstOpenCLFilter *filter)
 /* Returns the number of blocks of pixels that share chroma. Blocks of two fields
  * alternate. */
 static gsize
-blocks (gint side, guint subsampling, guint fields = 1)
+blocks (gint side, guint subsampling, guint fields)
 {
   gsize of_block = fields << subsampling;
   return subsampling == 0 ? gsize (side)
@@ -683,8 +694,8 @@ enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input
       {opencl::has_pixels_of_four_bytes (in) ? input : nullptr,
           opencl::has_pixels_of_four_bytes (out) ? output : nullptr},
       error);
-  const gsize columns = opencl::is_v210 (out) ? (gsize (out.width) + 5) / 6
-                                              : blocks (out.width, out.finfo->w_sub[2]);
+  const guint together = columns_together (out);
+  const gsize columns = (gsize (out.width) + together - 1) / together;
   const gsize lines = blocks (out.height, out.finfo->h_sub[2], fields ? 2 : 1);
 
   return kernel
@@ -814,7 +825,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   opencl::describe_element (klass, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
       "Converts format, size and orientation of video in device memory",
-      {CONVERT_CAPS_OF (CONVERT_INPUT_FORMATS), CONVERT_CAPS_OF (CONVERT_FORMATS)});
+      {CONVERT_CAPS, CONVERT_CAPS});
 
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;

@@ -43,7 +43,9 @@ static void
 gst_opencl_download_class_init (GstOpenCLDownloadClass *klass)
 {
   opencl::describe_element (klass, "OpenCL downloader", "Filter/Video/Downloader",
-      "Copies buffers from OpenCL device memory");
+      "Copies buffers from OpenCL device memory",
+      {DEVICE_CAPS HOST_CAPS,
+          HOST_CAPS TRANSFER_VIDEO ("(memory:GLMemory)") DEVICE_CAPS});
   GST_OPENCL_TRANSFER_CLASS (klass)->uploads = FALSE;
 }
 

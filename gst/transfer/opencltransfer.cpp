@@ -501,9 +501,10 @@ gst_opencl_transfer_finalize (GObject *object)
   G_OBJECT_CLASS (gst_opencl_transfer_parent_class)->finalize (object);
 }
 
-static GstStaticPadTemplate sink_template =
+/* Templates of the pads: those of the class, which name caps, do not restrict them. */
+static GstStaticPadTemplate any_sink =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
-static GstStaticPadTemplate src_template =
+static GstStaticPadTemplate any_source =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
 
 static void
@@ -513,8 +514,6 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->finalize = gst_opencl_transfer_finalize;
-  for (GstStaticPadTemplate *pad : {&sink_template, &src_template})
-    gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), pad);
   transform_class->transform_caps = gst_opencl_transfer_transform_caps;
   transform_class->fixate_caps = gst_opencl_transfer_fixate_caps;
   transform_class->propose_allocation = gst_opencl_transfer_propose_allocation;
@@ -533,6 +532,13 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
 static void
 gst_opencl_transfer_init (GstOpenCLTransfer *self)
 {
+  for (GstPad *pad :
+      {GST_BASE_TRANSFORM_SINK_PAD (self), GST_BASE_TRANSFORM_SRC_PAD (self)}) {
+    GstPadTemplate *any =
+        gst_static_pad_template_get (GST_PAD_IS_SINK (pad) ? &any_sink : &any_source);
+    g_object_set (pad, "template", any, nullptr);
+    gst_object_unref (any);
+  }
   /* Late frames are not dropped here: downstream decides. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
   gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),

@@ -43,11 +43,17 @@ G_DEFINE_FINAL_TYPE (GstOpenCLUpload, gst_opencl_upload, GST_TYPE_OPENCL_TRANSFE
 GST_ELEMENT_REGISTER_DEFINE (
     openclupload, "openclupload", GST_RANK_NONE, GST_TYPE_OPENCL_UPLOAD)
 
+#define IMPORTED_CAPS                                                                    \
+  TRANSFER_VIDEO ("(memory:DMABuf)")                                                     \
+  "video/x-raw(memory:DMABuf)" TRANSFER_FIELDS ("DMA_DRM")                               \
+      TRANSFER_VIDEO ("(memory:GLMemory)")
+
 static void
 gst_opencl_upload_class_init (GstOpenCLUploadClass *klass)
 {
   opencl::describe_element (klass, "OpenCL uploader", "Filter/Video/Uploader",
-      "Copies buffers to OpenCL device memory");
+      "Copies buffers to OpenCL device memory",
+      {HOST_CAPS IMPORTED_CAPS DEVICE_CAPS, DEVICE_CAPS});
   GST_OPENCL_TRANSFER_CLASS (klass)->uploads = TRUE;
 }
 

@@ -6,6 +6,7 @@
  *
  *   IN_..., CHROMA_IN_...      as in videoframe.clh
  *   OUT_..., CHROMA_OUT_...    the same for the output
+ *   OUT_COLUMNS                columns that share a block of chroma, or bytes
  *   FIELDS                     2 to convert the two fields separately, else 1
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA,
  *                              SCALE_LANCZOS
@@ -194,25 +195,26 @@ __kernel void
 convert (PARAMETERS)
 {
   DECLARE_FRAMES;
-  int block = get_global_id (1);
-#if OUT_V210
-  int x = get_global_id (0) * 6;
-  uint4 words = 0;
-  if (x >= out_size.x || block >= out_size.y)
+  int x = get_global_id (0) * OUT_COLUMNS, block = get_global_id (1);
+  if (x >= out_size.x || first_line (block) >= out_size.y)
     return;
+#if OUT_COLUMNS == OUT_BLOCK_W
+  convert_block (&in, &out, &colors, x, block);
+#else
+#if OUT_V210
+  uint4 words = 0;
   out.words = &words;
-  for (int column = x; column < min (x + 6, out_size.x); column += OUT_BLOCK_W)
+#endif
+  for (int column = x; column < min (x + OUT_COLUMNS, out_size.x); column += OUT_BLOCK_W)
     convert_block (&in, &out, &colors, column, block);
+#endif
+#if OUT_V210
   __global uchar *line = out.data + out.start.x + (ulong) block * out.stride.x;
 #ifdef __ENDIAN_LITTLE__
   vstore16 (as_uchar16 (words), x / 6, line);
 #else
   vstore16 (as_uchar16 (words).s32107654ba98fedc, x / 6, line);
 #endif
-#else
-  int x = get_global_id (0) << OUT_W_SUB;
-  if (x < out_size.x && first_line (block) < out_size.y)
-    convert_block (&in, &out, &colors, x, block);
 #endif
 }
 

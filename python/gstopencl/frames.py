@@ -22,7 +22,6 @@ TENSORS = {"u1": "uint8", "i1": "int8", "u2": "uint16", "i2": "int16", "u4": "ui
            "i4": "int32", "u8": "uint64", "i8": "int64", "f2": "float16", "f4": "float32",
            "f8": "float64"}
 TYPES_OF_TENSORS = {name: f"<{kind}" for kind, name in TENSORS.items()}
-TYPES_OF_VIDEO = {"GRAY16_LE": "<u2", "GRAY16_BE": ">u2", "RGBA64_LE": "<u2"}
 
 
 starting = threading.Lock()
@@ -84,8 +83,9 @@ def tensors_view(data, _, structure):
 
 def video_view(data, sample, structure):
     """Returns (height, width) or (height, width, components). Rows may have padding between."""
-    kind = np.dtype(TYPES_OF_VIDEO.get(structure.get_value("format"), "u1"))
     info = GstVideo.VideoInfo.new_from_caps(sample.get_caps())
+    order = "<" if info.finfo.flags & GstVideo.VideoFormatFlags.LE else ">"
+    kind = np.dtype(f"{order}u2" if info.finfo.depth[0] == 16 else "u1")
     if info.finfo.n_planes != 1:
         raise ValueError(f"frames of {structure.get_value('format')} have several planes: add "
                          "openclconvert to the chain")

@@ -256,6 +256,9 @@ PIPELINES = {
     "packed": (converted("YUY2", "ARGB", "chroma-resampler=nearest"), ROUNDED, PICTURES),
     "ten-bits": (converted("P010_10LE", "RGBA", f"dither=bayer ! video/x-raw{ON_DEVICE},format=v210"
                            " ! openclconvert"), ROUNDED, PICTURES),
+    "bit-fields": (converted("P010_10LE", "RGBA", f"! video/x-raw{ON_DEVICE},format=NV12_10LE40"
+                             f" ! openclconvert ! video/x-raw{ON_DEVICE},format=NV12_10LE32"
+                             " ! openclconvert"), ROUNDED, PICTURES),
     "three-bytes": (converted("RGB", "YV12", "scale-method=area", size="width=19,height=11"), ROUNDED,
                     PICTURES),
     "enlarged": (converted("NV21", "RGBx", size="width=139,height=77"), ROUNDED, PICTURES),

@@ -1,9 +1,9 @@
 #!/bin/bash
-# what GStreamer's own tests of compositor find in openclcompositor; [TEST…]
+# what GStreamer's own tests of compositor, videoconvert and videoscale find in ours; [TEST…]
 #
 # Their source is Debian's source package of the installed version, fetched into the build
 # folder by an apt of its own: neither /etc nor the system's lists are touched, and nothing
-# of it is kept in the project. tests/upstream/compositor.txt names what need not pass.
+# of it is kept in the project. tests/upstream/PROGRAM.txt names what need not pass.
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
@@ -13,9 +13,12 @@ need apt-get apt
 need dpkg-source dpkg-dev
 build_or_refuse all
 folder=$build/upstream
-modules=(gstreamer-check-1.0 gstreamer-video-1.0)
-shim=$root/tests/upstream/compositor.cpp
-not_ours=$root/tests/upstream/compositor.txt
+modules=(gstreamer-check-1.0 gstreamer-video-1.0 gstreamer-rtp-1.0)
+# program, shim, options of the compiler: upstream builds videoscale.c seven times
+programs=("compositor compositor" "videoconvert videoconvertscale" "videoscale videoconvertscale")
+for group in 1 2 3 4 5 6; do
+  programs+=("videoscale videoconvertscale -DVSCALE_TEST_GROUP=$group")
+done
 
 # with_own_lists PROGRAM ARGUMENT…: of apt's, which knows of sources alone
 with_own_lists () {
@@ -56,42 +59,58 @@ deb-src [signed-by=$keys] $mirror/debian-security $suite-security main" >"$folde
   refuse "$package $installed is not to be had from $mirror"
 }
 
-# Upstream's test as it is, and each call that the shim has a __wrap_ of goes there.
+# build_test PROGRAM SHIM [OPTION…]: upstream's test as it is, as the program `at`; each call that
+# the shim has a __wrap_ of goes there
 build_test () {
-  local flags libraries wraps
+  local source=$tests/$1.c shim=$root/tests/upstream/$2.cpp flags libraries wraps
+  at=$folder/$1${3:+-${3#*=}}
+  [ -e "$source" ] || refuse "Upstream's source has no tests/check/elements/$1.c."
   read -ra flags < <(pkg-config --cflags "${modules[@]}")
   read -ra libraries < <(pkg-config --libs "${modules[@]}")
-  mapfile -t wraps < <(grep -o '__wrap_gst[a-z_]*' "$shim" | sort -u | sed 's/__wrap_/-Wl,--wrap=/')
-  { cc -w -O1 -g "${flags[@]}" -c "$source" -o "$folder/compositor.o" \
-    && c++ -std=c++17 -Wall -Wextra -Werror -O1 -g "${flags[@]}" -c "$shim" -o "$folder/shim.o" \
-    && c++ "$folder/compositor.o" "$folder/shim.o" "${wraps[@]}" "${libraries[@]}" \
-      -o "$folder/compositor"; } || refuse "Upstream's test does not build."
+  mapfile -t wraps < <(grep -o '__wrap_g[a-z_]*' "$shim" | sort -u | sed 's/__wrap_/-Wl,--wrap=/')
+  { cc -w -O1 -g "${@:3}" "${flags[@]}" -c "$source" -o "$at.o" \
+    && c++ -std=c++17 -Wall -Wextra -Werror -O1 -g "${flags[@]}" -c "$shim" -o "$at-shim.o" \
+    && c++ "$at.o" "$at-shim.o" "${wraps[@]}" "${libraries[@]}" -o "$at"; } \
+    || refuse "Upstream's test does not build."
+}
+
+# tests_in PROGRAM: those of its source that the program `at` has
+tests_in () {
+  comm -12 <(nm "$at.o" | sed -n 's/.* t \(test_[a-z0-9_]*\)$/\1/p' | sort -u) \
+    <(sed -n 's/.*tcase_add_test (.*, \(test_[a-z0-9_]*\)).*/\1/p' "$tests/$1.c" | sort -u)
 }
 
 run_test () {
-  GST_CHECKS=$1 CK_DEFAULT_TIMEOUT=120 in_build "$folder/compositor" >"$folder/$1.log" 2>&1
+  GST_CHECKS=$1 CK_DEFAULT_TIMEOUT=600 in_build "$at" >"$at-$1.log" 2>&1
 }
 
-fetch_source
-source=$folder/source-$release/tests/check/elements/compositor.c
-[ -e "$source" ] || refuse "upstream's source has no tests/check/elements/compositor.c"
-build_test
-[ $# -gt 0 ] \
-  || mapfile -t -O 1 all < <(sed -n 's/.*tcase_add_test (.*, \(test_[a-z0-9_]*\)).*/\1/p' "$source")
-[ $# -gt 0 ] || set -- "${all[@]}"
-passed=0 failed=0 needless=0
-for name in "$@"; do
-  reason=$(sed -n "s/^$name: //p" "$not_ours")
-  if run_test "$name"; then
+# check_test PROGRAM TEST: counts it
+check_test () {
+  local reason
+  reason=$(sed -n "s/^$2: //p" "$root/tests/upstream/$1.txt")
+  if run_test "$2"; then
     passed=$((passed + 1))
-    [ -z "$reason" ] || { echo "$name passes: delete its line"; failed=$((failed + 1)); }
+    [ -z "$reason" ] || { echo "$1 $2 passes: delete its line"; failed=$((failed + 1)); }
   elif [ -n "$reason" ]; then
     needless=$((needless + 1))
   else
-    grep -E ':[EF]:|CRITICAL' "$folder/$name.log"
-    echo "$name: see $folder/$name.log"
+    grep -aE ':[EF]:|CRITICAL' "$at-$2.log"
+    echo "$1 $2: see $at-$2.log"
     failed=$((failed + 1))
   fi
+}
+
+fetch_source
+tests=$folder/source-$release/tests/check/elements
+passed=0 failed=0 needless=0
+for row in "${programs[@]}"; do
+  read -ra of <<<"$row"
+  build_test "${of[@]}"
+  for name in $(tests_in "${of[0]}"); do
+    if [ $# -eq 0 ] || [[ " $* " == *" $name "* ]]; then
+      check_test "${of[0]}" "$name"
+    fi
+  done
 done
-echo "$needless need not pass: ${not_ours#"$root/"}"
+echo "$needless need not pass: tests/upstream/*.txt"
 conclude "$passed" "$failed"

@@ -40,6 +40,11 @@ constexpr Components orders[] = {
     {GST_VIDEO_FORMAT_ABGR, 1, 3, 4, 0},
     {GST_VIDEO_FORMAT_xRGB, 1, 3, 4, 0},
     {GST_VIDEO_FORMAT_xBGR, 1, 3, 4, 0},
+    {GST_VIDEO_FORMAT_RGBA64_LE, 0, 3, 4, 3},
+    {GST_VIDEO_FORMAT_BGRA64_LE, 0, 3, 4, 3},
+    {GST_VIDEO_FORMAT_ARGB64_LE, 1, 3, 4, 0},
+    {GST_VIDEO_FORMAT_ABGR64_LE, 1, 3, 4, 0},
+    {GST_VIDEO_FORMAT_ARGB64, 1, 3, 4, 0},
 };
 
 bool

@@ -83,10 +83,8 @@ class Keying:
                 *self.options("linear")]
 
     def network(self):
-        levels = [Value(value.property, f"<{value.text}>")
-                  for value in self.options("mean", "deviation")]
-        return [NETWORK, Value("model-file", self.asked.model), *levels, *self.options(
-            "output-index", "channel", "state", "precision"), "! matterefine"]
+        return [NETWORK, Value("model-file", self.asked.model), *self.options(
+            "mean", "deviation", "output-index", "channel", "state", "precision"), "! matterefine"]
 
     # The key
 

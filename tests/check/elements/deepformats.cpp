@@ -233,11 +233,44 @@ TEST (test_convert_of_deep_rgb_makes_the_nearest_level)
 
 TEST (test_convert_of_bit_fields_makes_the_nearest_level)
 {
-  check_formats ({"RGB10A2_LE", "BGR10A2_LE", "Y410"});
+  check_formats ({"RGB10A2_LE", "BGR10A2_LE", "Y410", "NV12_10LE32", "NV12_10LE40"});
   for (const char *format : {"NV12_10LE32", "NV12_10LE40"})
-    for (const char *to : {"RGBA", "NV12", "P010_10LE"})
-      for (int width : {37, 48})
-        check_pair (format, to, width, 0);
+    for (const char *other : {"RGBA", "NV12", "P010_10LE"})
+      for (int width : {1, 6, 37, 48}) {
+        check_pair (format, other, width, 0);
+        check_pair (other, format, width, 0);
+      }
+}
+
+/* Also the two bits above three samples, which are 0, in a buffer that was used before */
+TEST (test_convert_keeps_each_byte_of_bit_fields)
+{
+  const std::pair<const char *, int> formats[] = {
+      {"NV12_10LE32", 48 / 3 * 4}, {"NV12_10LE40", 48 / 4 * 5}};
+  for (const auto &[format, bytes] : formats) {
+    const GstVideoInfo info = info_of (format, 48, 11),
+                       other = info_of ("P010_10LE", 48, 11);
+    Run there ("openclconvert", info, other), back ("openclconvert", other, info);
+    Picture picture (info);
+    fill (picture, true);
+    for (int use = 0; use < 8; use++) {
+      const check::Owned<GstBuffer> used = back.pass (there (picture));
+      gst_buffer_memset (used, 0, 0xff, gst_buffer_get_size (used));
+    }
+    const Picture made = back (there (picture));
+    GstVideoFrame a = map (picture, GST_MAP_READ), b = map (made, GST_MAP_READ);
+    for (int plane = 0; plane < 2; plane++)
+      for (int y = 0; y < (plane ? 6 : 11); y++)
+        fail_unless (memcmp (static_cast<guint8 *> (a.data[plane])
+                                 + y * GST_VIDEO_FRAME_PLANE_STRIDE (&a, plane),
+                         static_cast<guint8 *> (b.data[plane])
+                             + y * GST_VIDEO_FRAME_PLANE_STRIDE (&b, plane),
+                         gsize (bytes))
+                         == 0,
+            "%s: row %d of plane %d", format, y, plane);
+    gst_video_frame_unmap (&a);
+    gst_video_frame_unmap (&b);
+  }
 }
 
 /* 16 and 235 of 8 bits are 64 and 940 of 10 bits, whether bits are cut off or

@@ -1056,6 +1056,33 @@ TEST (test_generic_pads_that_stop_answer_for_no_allocation)
   check_each (check_stopping_pad);
 }
 
+/* A launch line takes only "<1>" for an array of one number, and GStreamer does not say so. */
+TEST (test_generic_blurbs_of_arrays_have_an_example)
+{
+  guint arrays = 0;
+  for (const std::string &name : element_names ()) {
+    Owned<GstElement> element = gst_element_factory_make (name.c_str (), nullptr);
+    guint n_specs;
+    GParamSpec **specs = g_object_class_list_properties (
+        G_OBJECT_GET_CLASS (element.operator->()), &n_specs);
+    for (guint n = 0; n < n_specs; n++) {
+      GValue value = G_VALUE_INIT;
+      std::cmatch example;
+      if (specs[n]->value_type != GST_TYPE_ARRAY)
+        continue;
+      fail_unless (std::regex_search (g_param_spec_get_blurb (specs[n]), example,
+                       std::regex ("\"(<.*>)\"")),
+          "%s %s", name.c_str (), specs[n]->name);
+      g_value_init (&value, GST_TYPE_ARRAY);
+      fail_unless (gst_value_deserialize (&value, example[1].str ().c_str ()));
+      g_value_unset (&value);
+      arrays++;
+    }
+    g_free (specs);
+  }
+  fail_unless (arrays > 0);
+}
+
 TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_names ())
 {
   if (is_in (std::begin (without_frames), std::end (without_frames), row))

@@ -143,6 +143,8 @@ const Kind kinds[] = {
         "(2, 4, 3)", 24},
     {"video/x-raw,format=BGRA,width=5,height=2,framerate=9/1", "|u1", "(3, 2, 5, 4)",
         "(2, 5, 4)", 40},
+    {"video/x-raw,format=RGBA64_LE,width=5,height=2,framerate=9/1", "<u2", "(3, 2, 5, 4)",
+        "(2, 5, 4)", 80},
 };
 } // namespace
 

@@ -716,18 +716,22 @@ picture (int width, int height, int components)
 }
 
 /* Result of FFmpeg's filter of the same name for GRAY8 and RGBA, within a level */
+template <typename Sample>
 static void
 check_video (const char *format, int components, int first, int colors,
     const std::string &more, double scale, double offset, bool alpha = false)
 {
   const int width = 76, height = 33;
-  const Bytes input = picture (width, height, components);
+  const int most = std::numeric_limits<Sample>::max ();
+  const Bytes bytes = picture (width, height, components);
+  const std::vector<Sample> input = filled<Sample> (bytes.size (),
+      [&] (gsize n) { return Sample (bytes[n] * (most / 255) + n % (most / 255)); });
   const std::vector<double> kernel = {1, 2, 1, 0, 3, 0, -1, -2, -1};
   const std::vector<double> turned (kernel.rbegin (), kernel.rend ());
   Chain chain (
       "openclconvolve kernel=\"<<1,2,1>,<0,3,0>,<-1,-2,-1>>\" border=mirror " + more,
       video (format, width, height));
-  const Bytes got = chain.run (input).bytes;
+  const std::vector<Sample> got = values_of<Sample> (chain.run (bytes_of (input)).bytes);
   fail_unless_equals_uint64 (got.size (), input.size ());
   Case of = plane (height, width, 3, 3);
   of.border = "mirror";
@@ -739,7 +743,7 @@ check_video (const char *format, int components, int first, int colors,
     const std::vector<double> sums = reference::convolve (of, one, turned, {0});
     for (gsize n = 0; n < one.size (); n++) {
       const double value =
-          kept ? one[n] : CLAMP (nearbyint (sums[n] * scale + offset), 0, 255);
+          kept ? one[n] : CLAMP (nearbyint (sums[n] * scale + offset), 0, most);
       if (fabs (got[n * components + c] - value) > 1e-3)
         ck_abort_msg ("%s: component %d of pixel %d is %d, expected %g", format, c,
             int (n), got[n * components + c], value);
@@ -749,11 +753,22 @@ check_video (const char *format, int components, int first, int colors,
 
 TEST (test_each_colour_of_video_is_convolved_and_alpha_kept)
 {
-  check_video ("GRAY8", 1, 0, 1, "scale=0.5 offset=10", 0.5, 10);
-  check_video ("RGBA", 4, 0, 3, "scale=0.5", 0.5, 0);
-  check_video ("BGRx", 4, 0, 3, "offset=100", 1, 100);
-  check_video ("ARGB", 4, 1, 3, "scale=0.25 offset=60", 0.25, 60);
-  check_video ("ABGR", 4, 0, 4, "scale=0.25 alpha=true", 0.25, 0, true);
+  check_video<guint8> ("GRAY8", 1, 0, 1, "scale=0.5 offset=10", 0.5, 10);
+  check_video<guint8> ("RGBA", 4, 0, 3, "scale=0.5", 0.5, 0);
+  check_video<guint8> ("BGRx", 4, 0, 3, "offset=100", 1, 100);
+  check_video<guint8> ("ARGB", 4, 1, 3, "scale=0.25 offset=60", 0.25, 60);
+  check_video<guint8> ("ABGR", 4, 0, 4, "scale=0.25 alpha=true", 0.25, 0, true);
+}
+
+/* By the kernels for CPUs and those for GPUs */
+TEST_ROWS (test_sixty_four_bit_video_is_convolved, {"0", "1"})
+{
+  check::set_debug_switch ("convolve-groups", row);
+  check_video<guint16> ("RGBA64_LE", 4, 0, 3, "scale=0.5", 0.5, 0);
+  check_video<guint16> ("BGRA64_LE", 4, 0, 3, "method=direct scale=0.25", 0.25, 0);
+  check_video<guint16> ("ARGB64_LE", 4, 1, 3, "scale=0.25 offset=600", 0.25, 600);
+  check_video<guint16> ("ABGR64_LE", 4, 0, 4, "scale=0.25 alpha=true", 0.25, 0, true);
+  check_video<guint16> ("ARGB64", 4, 1, 3, "scale=0.25", 0.25, 0);
 }
 
 /* Text of a kernel of zeros, with a one at (line, column) */

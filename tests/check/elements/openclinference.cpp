@@ -119,6 +119,34 @@ TEST (test_inference_scales_frames_by_their_mean)
       }
 }
 
+/* Alpha comes first in memory in two of the formats, red or blue in the others. */
+TEST (test_inference_takes_sixty_four_bit_frames)
+{
+  const struct {
+    const char *format;
+    int red, green, blue;
+  } rows[] = {{"RGBA64_LE", 0, 1, 2}, {"BGRA64_LE", 2, 1, 0}, {"ARGB64_LE", 1, 2, 3},
+      {"ABGR64_LE", 3, 2, 1}, {"ARGB64", 1, 2, 3}};
+  for (const auto &row : rows) {
+    std::vector<guint16> frame (8 * 8 * 4);
+    for (size_t n = 0; n < frame.size (); n++)
+      frame[n] = guint16 (n * 40503);
+    const auto *bytes = reinterpret_cast<const guint8 *> (frame.data ());
+    Inference net (identity_model (), "", caps_of (row.format, 8, 8));
+    const std::vector<float> got =
+        net.floats_of (Bytes (bytes, bytes + frame.size () * sizeof frame[0]));
+    fail_unless_equals_int (got.size (), 3 * 64);
+    for (int n = 0; n < 64; n++) {
+      const int places[] = {row.red, row.green, row.blue};
+      for (int c = 0; c < 3; c++)
+        fail_unless (std::fabs (double (got[gsize (c * 64 + n)])
+                                - frame[gsize (n * 4 + places[c])] / 65535.0)
+                         < 1e-6,
+            "%s: channel %d of pixel %d", row.format, c, n);
+    }
+  }
+}
+
 /* (level - mean) / deviation of each channel, blue first */
 TEST (test_inference_normalizes_and_swaps_colours)
 {
@@ -133,6 +161,99 @@ TEST (test_inference_normalizes_and_swaps_colours)
           std::fabs (double (got[gsize (c * 64 + n)])
                      - (level (frame, 8, n % 8, n / 8, 2 - c) - mean[c]) / deviation[c])
           < 1e-5);
+}
+
+namespace {
+void
+set_array (GObject *element, const char *property, const std::vector<double> &numbers)
+{
+  GValue array = G_VALUE_INIT, value = G_VALUE_INIT;
+  g_value_init (&array, GST_TYPE_ARRAY);
+  for (double number : numbers) {
+    g_value_init (&value, G_TYPE_DOUBLE);
+    g_value_set_double (&value, number);
+    gst_value_array_append_and_take_value (&array, &value);
+  }
+  g_object_set_property (element, property, &array);
+  g_value_unset (&array);
+}
+
+void
+set_number (GObject *element, const char *property, double number)
+{
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, G_TYPE_DOUBLE);
+  g_value_set_double (&value, number);
+  g_object_set_property (element, property, &value);
+  g_value_unset (&value);
+}
+} // namespace
+
+/* Each row sets mean 0.5 and deviation 0.25 of all channels, or other means of each. */
+TEST (test_inference_takes_a_number_a_text_and_an_array_as_mean)
+{
+  const struct {
+    const char *how;
+    void (*set) (GObject *element);
+    double mean[3] = {0.5, 0.5, 0.5};
+  } rows[] = {
+      {"launch line, a number",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "0.5");
+            gst_util_set_object_arg (net, "deviation", "0.25");
+          }},
+      {"launch line, an array of one",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "<0.5>");
+            gst_util_set_object_arg (net, "deviation", "< (double)0.25 >");
+          }},
+      {"launch line, an array",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "<0.48, 0.45, 0.4>");
+            gst_util_set_object_arg (net, "deviation", "<0.25,1/4,0.25>");
+          },
+          {0.48, 0.45, 0.4}},
+      {"launch line, numbers with commas",
+          [] (GObject *net) {
+            gst_util_set_object_arg (net, "mean", "0.48, 0.45,0.4");
+            gst_util_set_object_arg (net, "deviation", "0.25");
+          },
+          {0.48, 0.45, 0.4}},
+      {"GstValueArray",
+          [] (GObject *net) {
+            set_array (net, "mean", {0.48, 0.45, 0.4});
+            set_array (net, "deviation", {0.25});
+          },
+          {0.48, 0.45, 0.4}},
+      {"empty GstValueArray",
+          [] (GObject *net) {
+            set_array (net, "mean", {});
+            set_number (net, "deviation", 0.25);
+          },
+          {0, 0, 0}},
+      {"gdouble",
+          [] (GObject *net) {
+            set_number (net, "mean", 0.5);
+            set_number (net, "deviation", 0.25);
+          }},
+  };
+  const WithModel model (identity_model ());
+  const Bytes frame = ramps (8, 8);
+  for (const auto &row : rows) {
+    GstElement *net = gst_element_factory_make ("openclinference", nullptr);
+    g_object_set (net, "model-file", model.file.c_str (), nullptr);
+    row.set (G_OBJECT (net));
+    Harness harness (net, caps_of ("RGBA", 8, 8));
+    const Bytes bytes = read_buffer (harness.pass (buffer_of (frame)));
+    fail_unless_equals_int (bytes.size (), 192 * sizeof (float));
+    const auto *got = reinterpret_cast<const float *> (bytes.data ());
+    for (int n = 0; n < 192; n++) {
+      const double expected =
+          (level (frame, 8, n % 8, n / 8 % 8, n / 64) - row.mean[n / 64]) / 0.25;
+      fail_unless (std::fabs (double (got[gsize (n)]) - expected) < 1e-5,
+          "%s: %g, not %g", row.how, double (got[gsize (n)]), expected);
+    }
+  }
 }
 
 TEST (test_inference_takes_ranges_of_modelinfo)
@@ -215,7 +336,7 @@ card (const char *format, int width, int height, const std::string &chain)
 static const std::string to_rgba = "openclconvert ! video/x-raw" DEVICE ",format=RGBA";
 #define CAMERA_FORMATS                                                                   \
   {                                                                                      \
-    "NV12", "I420", "YUY2", "GRAY8", "BGRx", "RGB", "P010_10LE"                          \
+    "NV12", "I420", "YUY2", "GRAY8", "BGRx", "RGB", "P010_10LE", "RGBA64_LE"             \
   }
 
 /* Camera formats give what openclconvert makes of them, also where frames are scaled and a
@@ -511,6 +632,8 @@ TEST (test_inference_errors_name_the_value)
       {identity_model (), "colors=gray", "RGBA", {"colors=gray", "3 channels"}},
       {identity_model (), "mean=<1,2>", "RGBA", {"mean has 2 numbers"}},
       {identity_model (), "deviation=<0>", "RGBA", {"deviation has a 0"}},
+      {identity_model (), "mean=<a>", "RGBA", {"mean=<a> is not an array"}},
+      {identity_model (), "deviation=half", "RGBA", {"deviation=<half> is not an array"}},
       {identity_model (), "state=before=after", "RGBA", {"state"}},
       {identity_model (), "state=nothing", "RGBA", {"state", "nothing"}},
       {identity_model (), "batch-size=4", "RGBA", {"batch-size 4", "1x3x8x8"}},

@@ -141,7 +141,7 @@ TEST (test_a_kernel_takes_frames_of_any_layout)
 
 TEST (test_a_kernel_has_a_work_item_for_each_pixel_of_every_format)
 {
-  for (const char *format : {"RGBA", "BGRx", "RGB", "GRAY8", "GRAY16_LE"}) {
+  for (const char *format : {"RGBA", "BGRx", "RGB", "GRAY8", "GRAY16_LE", "ARGB64"}) {
     GstVideoInfo info;
     gst_video_info_set_format (&info, gst_video_format_from_string (format), 33, 7);
     const gsize pixel = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
@@ -696,13 +696,38 @@ TEST (test_expressions_over_video_are_of_each_component)
 
 TEST (test_an_expression_that_is_its_input_changes_no_bit)
 {
-  for (const char *format : {"GRAY8", "GRAY16_LE", "RGBA"}) {
+  for (const char *format : {"GRAY8", "GRAY16_LE", "RGBA", "RGBA64_LE"}) {
     Chain chain ("openclkernel name=k expression=x", video (format, 256, 256));
     GstVideoInfo info;
     gst_video_info_set_format (&info, gst_video_format_from_string (format), 256, 256);
     const Bytes input = filled<guint8> (GST_VIDEO_INFO_SIZE (&info),
         [] (gsize n) { return guint8 (n % 2 ? n >> 9 : n >> 1); });
     fail_unless (chain.run (input).bytes == input, "%s", format);
+  }
+}
+
+/* Components of 16 bits are ushort in a kernel, and 0 … 1 in an expression. */
+TEST (test_components_of_sixty_four_bit_pixels)
+{
+  const std::vector<guint16> input =
+      filled<guint16> (37 * 5 * 4, [] (gsize n) { return guint16 (n * 40503); });
+  const std::string reversed = with_source (
+      "kernel void k (global const ushort4 *input, global ushort4 *output, int width) { "
+      "size_t n = get_global_id (1) * width + get_global_id (0); output[n] = "
+      "input[n].wzyx; }");
+  for (const char *format :
+      {"RGBA64_LE", "BGRA64_LE", "ARGB64_LE", "ABGR64_LE", "ARGB64"}) {
+    Chain kernel (reversed, video (format, 37, 5));
+    Chain expression (
+        "openclkernel name=k expression=\"0.25 + x * 0.5\"", video (format, 37, 5));
+    const auto swapped = values_of<guint16> (kernel.run (bytes_of (input)).bytes);
+    const auto made = values_of<guint16> (expression.run (bytes_of (input)).bytes);
+    fail_unless_equals_uint64 (made.size (), input.size ());
+    for (gsize n = 0; n < input.size (); n++) {
+      fail_unless_equals_int (swapped[n], input[n / 4 * 4 + 3 - n % 4]);
+      fail_unless (std::abs (made[n] - (16383.75 + input[n] * 0.5)) <= 0.501, "%s: %d",
+          format, made[n]);
+    }
   }
 }
 

@@ -76,6 +76,22 @@ TEST (test_video_is_mixed_with_arrays)
     fail_unless_equals_int (output.bytes[n], (Numbers{0, 128, 255})[n / 4 % 3]);
 }
 
+/* Four components of 16 bits; what is downstream decides whether an array is such video. */
+TEST (test_sixty_four_bit_video_is_mixed)
+{
+  Mix mix (mixer ("expression=\"picture * mask\"")
+           + " openclkernelsrc expression=\"1 / 4\" output-caps=video/x-raw,"
+             "format=RGBA64_LE,width=3,height=2 ! m.picture "
+             "openclkernelsrc num-buffers=1 expression=\"i1 / 2\" "
+             "output-caps=other/tensors,types=float32,dimensions=(string)1:3 ! m.mask");
+  const Output output = mix.pull ();
+  fail_unless (output.caps.find ("format=(string)RGBA64_LE") != std::string::npos);
+  const auto levels = values_of<guint16> (output.bytes);
+  fail_unless_equals_uint64 (levels.size (), 24);
+  for (gsize n = 0; n < 24; n++)
+    fail_unless_equals_int (levels[n], (Numbers{0, 8192, 16384})[n / 4 % 3]);
+}
+
 TEST (test_mixer_counts_frames_from_each_start)
 {
   Mix mix (mixer ("source=\"kernel void k (global const int *a, global int *output, "

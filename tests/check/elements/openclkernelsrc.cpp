@@ -60,6 +60,8 @@ TEST (test_what_is_made_downstream_or_the_property_says)
       {"", " ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=10,height=2",
           "format=(string)RGBA", 80},
       {"", " ! video/x-raw,format=RGB,width=4,height=2", "format=(string)RGB", 24},
+      {"", " ! video/x-raw,format=ABGR64_LE,width=3,height=2", "format=(string)ABGR64_LE",
+          48},
       {"", " ! other/tensors,types=float64,dimensions=(string)5:2:1:1", "5:2:1:1", 80},
       {"output-caps=other/tensors,types=uint8,dimensions=(string)7", "",
           "types=(string)uint8", 7},

@@ -14,6 +14,82 @@
 
 using namespace check;
 
+/* --- pad templates --- */
+
+namespace {
+/* Editors choose a family of elements by these, as GES's GESVideoElementSelector does. */
+bool
+has_video (GstElementFactory *factory, GstPadDirection direction, const char *memory)
+{
+  const GList *item = gst_element_factory_get_static_pad_templates (factory);
+  for (; item; item = item->next) {
+    auto *pad = static_cast<GstStaticPadTemplate *> (item->data);
+    const Owned<GstCaps> caps = gst_static_pad_template_get_caps (pad);
+    for (guint n = 0; pad->direction == direction && n < gst_caps_get_size (caps); n++) {
+      const GstStructure *structure = gst_caps_get_structure (caps, n);
+      const GstCapsFeatures *features = gst_caps_get_features (caps, n);
+      if (gst_structure_has_name (structure, "video/x-raw")
+          && !gst_caps_features_is_any (features)
+          && gst_caps_features_contains (features, memory)
+          && gst_structure_has_field (structure, "format")
+          && gst_structure_has_field (structure, "width")
+          && gst_structure_has_field (structure, "framerate"))
+        return true;
+    }
+  }
+  return false;
+}
+} // namespace
+
+TEST (test_templates_of_uploads_and_downloads_name_video)
+{
+  const struct {
+    const char *name, *klass, *sink, *source;
+  } rows[] = {
+      {"openclupload", "Uploader", "memory:SystemMemory", "memory:OpenCLMemory"},
+      {"openclupload", "Uploader", "memory:DMABuf", "memory:OpenCLMemory"},
+      {"openclupload", "Uploader", "memory:GLMemory", "memory:OpenCLMemory"},
+      {"opencldownload", "Downloader", "memory:OpenCLMemory", "memory:SystemMemory"},
+      {"opencldownload", "Downloader", "memory:OpenCLMemory", "memory:GLMemory"},
+  };
+  for (const auto &row : rows) {
+    const Owned<GstElementFactory> factory = gst_element_factory_find (row.name);
+    const gchar *klass =
+        gst_element_factory_get_metadata (factory, GST_ELEMENT_METADATA_KLASS);
+    fail_unless (strstr (klass, row.klass) && strstr (klass, "Video"), "%s", klass);
+    fail_unless (
+        has_video (factory, GST_PAD_SINK, row.sink), "%s: %s", row.name, row.sink);
+    fail_unless (
+        has_video (factory, GST_PAD_SRC, row.source), "%s: %s", row.name, row.source);
+    for (const char *format : {"NV12", "GRAY8", "RGBA64_LE"}) {
+      const Owned<GstCaps> sink = gst_caps_from_string (text (
+          "video/x-raw(%s),format=%s,width=64,height=48,framerate=25/1", row.sink, format)
+                                                            .c_str ());
+      const Owned<GstCaps> source = gst_caps_from_string (
+          text ("video/x-raw(%s),format=%s,width=64,height=48,framerate=25/1", row.source,
+              format)
+              .c_str ());
+      fail_unless (gst_element_factory_can_sink_all_caps (factory, sink));
+      fail_unless (gst_element_factory_can_sink_any_caps (factory, sink));
+      fail_unless (gst_element_factory_can_src_all_caps (factory, source));
+      fail_unless (gst_element_factory_can_src_any_caps (factory, source));
+    }
+  }
+}
+
+/* Uploads of other caps link as they did. */
+TEST (test_pads_take_caps_that_the_templates_do_not_name)
+{
+  for (const char *name : {"openclupload", "opencldownload"}) {
+    const Owned<GstElement> element = gst_element_factory_make (name, nullptr);
+    for (const char *pad_name : {"sink", "src"}) {
+      const Owned<GstPad> pad = gst_element_get_static_pad (element, pad_name);
+      const Owned<GstCaps> caps = gst_pad_query_caps (pad, nullptr);
+      fail_unless (gst_caps_is_any (caps), "%s %s", name, pad_name);
+    }
+  }
+}
+
 /* --- bytes --- */
 
 TEST (test_every_video_format_comes_back_as_it_was)

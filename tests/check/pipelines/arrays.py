@@ -209,13 +209,14 @@ def check_video():
             "t. ! queue ! appsink name=raw sync=false")  # fmt: skip
     for format_, components, operation, axes in (
             ("RGB", 3, "sum", (0, 1)), ("GRAY8", 1, "mean", (1,)), ("GRAY8", 1, "maximum", (0,)),
-            ("RGB", 3, "cumulative-sum", (1,)), ("GRAY16_LE", 1, "sum", (0, 1))):  # fmt: skip
+            ("RGB", 3, "cumulative-sum", (1,)), ("GRAY16_LE", 1, "sum", (0, 1)),
+            ("RGBA64_LE", 4, "maximum", (0,))):  # fmt: skip
         pipeline = Gst.parse_launch(line.format(format_, operation, ",".join(map(str, axes))))
         pipeline.set_state(Gst.State.PLAYING)
         got = array_of(pipeline.get_by_name("out").emit("try-pull-sample", TIMEOUT))
         raw = pipeline.get_by_name("raw").emit("try-pull-sample", TIMEOUT).get_buffer()
         pipeline.set_state(Gst.State.NULL)
-        name = "uint16" if "16" in format_ else "uint8"
+        name = "uint8" if format_ in ("RGB", "GRAY8") else "uint16"
         rows = np.frombuffer(raw.extract_dup(0, raw.get_size()), name).reshape(17, -1)
         picture = rows[:, : 31 * components].reshape((17, 31, components)[: 2 + (components > 1)])
         want, name = expected(operation, picture, axes, False)

@@ -105,6 +105,13 @@ def check_arrays(folder):
     wait_for(lambda: not gstopencl.memory.lent)  # released after an upload, by another thread
     pictures = gstopencl.process(spectra[0, :, :5], "octwindowinterp ! octfft")
     assert pictures.shape == (4, 128, 5) and pictures.dtype == "u1"  # rows of 8 bytes in memory
+    for place, name in enumerate(("ARGB64", "BGRA64_LE")):
+        colours = gstopencl.process(
+            spectra[0, 0], "octwindowinterp ! octfft ! openclconvert ! "
+            f"video/x-raw(memory:OpenCLMemory),format={name}")
+        assert colours.dtype == np.uint16 and colours.shape[-1] == 4, (name, colours.shape)
+        assert (colours[..., 3 * place] == 65535).all(), name
+        assert (colours[..., 1] == colours[..., 2]).all() and colours[..., 1].max() > 0, name
     doubled = gstopencl.process(np.float32(spectra[0]), "openclkernel expression=2*x")
     assert np.array_equal(doubled, 2 * spectra[0])
     with warnings.catch_warnings(record=True) as caught:
