@@ -7,10 +7,11 @@
  * SECTION:element-openclconvert
  * @title: openclconvert
  *
- * Converts between raw video formats and sizes in device memory, in one launch per frame,
- * as `videoconvert` and `videoscale` do on the CPU. It respects the colorimetry and
- * chroma siting of the caps. Gray video can be shown in the colours of a `colormap`. If
- * the caps are equal, frames pass through.
+ * Converts between raw video formats and sizes in device memory, as `videoconvert` and
+ * `videoscale` do on the CPU, in one launch per frame. A GPU needs two to convert what it
+ * scales with a Lanczos filter, or subsampled chroma by area. It respects the colorimetry
+ * and chroma siting of the caps. Gray video can be shown in the colours of a `colormap`.
+ * If the caps are equal, frames pass through.
  *
  * Colours are the nearest levels to the result in double precision. `videoconvert`
  * computes in eight bits and deviates by up to 6 levels; its white is 253 of 255. Chroma
@@ -74,6 +75,7 @@
 #include <gst/video/navigation.h>
 #include <gst/opencl/gstopenclframe.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -117,8 +119,9 @@ struct ConvertSettings {
 };
 
 /* How a frame is computed: a work-item for each block of pixels, or on a CPU for each row
- * of blocks, or for a band of scaled rows */
-enum class Form { blocks, rows, bands };
+ * of blocks, or for a band of scaled rows; on a GPU, by
+ * scaling planes, alone or before the blocks */
+enum class Form { blocks, rows, bands, planes, planes_and_blocks };
 
 /* State of the streaming thread for one pair of caps and one set of settings */
 struct ConvertWork {
@@ -133,6 +136,9 @@ struct ConvertWork {
   cl::Buffer across, down;        /* scale-method=lanczos: weights, and their number */
   cl_int2 taps = {{0, 0}};
   transfer::RowScaler scaler;
+  GstVideoInfo source; /* input, or what `planes` makes of it, which is then converted */
+  transfer::PlaneScaler planes;
+  opencl::WorkBuffer scaled; /* their output, unless that is the element's */
 };
 } // namespace
 
@@ -396,6 +402,36 @@ build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoIn
   return options;
 }
 
+/* On a GPU, scales the planes first, if the kernel would read many samples for each pixel:
+ * Lanczos, or interpolated chroma. */
+static void
+plan_scaling (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
+    const GstVideoInfo &out)
+{
+  const cl_int2 size = size_before_rotation (work);
+  const ScaleMethod method = work.settings.scale_method;
+  GstVideoInfo scaled;
+
+  work.source = in;
+  gst_video_info_set_format (
+      &scaled, GST_VIDEO_INFO_FORMAT (&in), guint (size.s[0]), guint (size.s[1]));
+  scaled.colorimetry = in.colorimetry;
+  scaled.chroma_site = in.chroma_site;
+  const bool alone = is_plain (work, out)
+                     && strcmp (work.colors.arithmetic, "COLORS_COPY") == 0
+                     && GST_VIDEO_INFO_FORMAT (&in) == GST_VIDEO_INFO_FORMAT (&out)
+                     && !is_chroma_resampled (work, scaled, out);
+  const bool reads_many =
+      method == ScaleMethod::lanczos
+      || (in.finfo->w_sub[2] > 0 && (alone || method == ScaleMethod::area));
+  if (opencl::is_cpu (context) || !is_scaled (work, in)
+      || GST_VIDEO_INFO_IS_INTERLACED (&in) || !reads_many
+      || !work.planes.plan (context, method, in, scaled))
+    return;
+  work.source = scaled;
+  work.form = alone ? Form::planes : Form::planes_and_blocks;
+}
+
 /* CPUs compute sixteen pixels at a time where they can. */
 static Form
 form_of (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
@@ -488,6 +524,12 @@ static bool
 make_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
     const GstVideoInfo &out, GError **error)
 {
+  if (work.form == Form::planes)
+    return work.planes.prepare (context, error);
+  if (work.form == Form::planes_and_blocks
+      && (!work.planes.prepare (context, error)
+          || !work.scaled.resize (context, GST_VIDEO_INFO_SIZE (&in), error)))
+    return false;
   if (work.form == Form::bands)
     return work.scaler.prepare (context, work.settings.scale_method, in, out,
         build_options (work, in, out, false), error);
@@ -515,7 +557,8 @@ make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **err
                      ? opencl::ColorConversion{"COLORS_COPY", {}}
                      : opencl::choose_color_conversion (in, out);
   work->form = form_of (context, *work, in, out, mapped);
-  if (!make_kernels (context, *work, in, out, error))
+  plan_scaling (context, *work, in, out);
+  if (!make_kernels (context, *work, work->source, out, error))
     return FALSE;
   if (mapped
       && !make_color_table (context, settings.colormap, out, work->color_table, error))
@@ -647,7 +690,7 @@ static Layouts
 layouts_of (GstOpenCLFilter *filter, const ConvertWork &work, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output)
 {
-  const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo &in = work.source;
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   Layouts layouts = {
       opencl::layout_of (in, *input), opencl::layout_of_output (out, *output)};
@@ -678,10 +721,11 @@ enqueue_blocks (const ConvertWork &work, opencl::Kernel &kernel, cl_command_queu
 }
 
 static bool
-enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+enqueue_conversion (GstOpenCLFilter *filter, ConvertWork &work,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
 {
-  const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo &in = work.source;
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   const bool fields =
       opencl::has_two_fields (in, input->buffer) && !work.orientation.turns ();
@@ -704,6 +748,24 @@ enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input
          && (work.form == Form::rows && !fields
                  ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
                  : kernel->enqueue (queue, columns, lines, error));
+}
+
+/* Launches are on one in-order queue, so that frames share the memory of scaled ones. */
+static bool
+enqueue (GstOpenCLFilter *filter, ConvertWork &work, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOpenCLFrame scaled = *output;
+
+  if (work.form == Form::planes)
+    return work.planes.enqueue (queue, *input, *output, error);
+  if (work.form != Form::planes_and_blocks)
+    return enqueue_conversion (filter, work, input, output, queue, error);
+  scaled.data = work.scaled ();
+  std::copy_n (work.source.offset, GST_VIDEO_MAX_PLANES, scaled.offset);
+  std::copy_n (work.source.stride, GST_VIDEO_MAX_PLANES, scaled.stride);
+  return work.planes.enqueue (queue, *input, scaled, error)
+         && enqueue_conversion (filter, work, &scaled, output, queue, error);
 }
 
 static gboolean

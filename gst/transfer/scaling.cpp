@@ -7,6 +7,7 @@
  */
 #include "scaling.hpp"
 
+#include <gst/common/videoformats.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 
 #include <algorithm>
@@ -33,31 +34,6 @@ lanczos_taps (gint in_size, gint out_size)
   return int (std::ceil (2 * lobes * widening (in_size, out_size)));
 }
 
-std::vector<cl_float>
-lanczos_table (gint in_size, gint out_size, gint fields)
-{
-  const gint taps = lanczos_taps (in_size, out_size);
-  const gdouble wide = widening (in_size, out_size);
-  std::vector<cl_float> table;
-
-  for (gint at = 0; at < out_size; at++) {
-    const gint field = std::min (at % fields, in_size - 1);
-    const gdouble middle = ((at + 0.5) * in_size / out_size - 0.5 - field) / fields;
-    const gdouble first = std::floor (middle - lobes * wide) + 1;
-    std::vector<gdouble> weights;
-    gdouble sum = 0;
-    for (gint n = 0; n < taps; n++) {
-      const gdouble off = (first + n - middle) / wide;
-      weights.push_back (std::fabs (off) < lobes ? sinc (off) * sinc (off / lobes) : 0);
-      sum += weights.back ();
-    }
-    table.push_back (cl_float (first));
-    for (gdouble weight : weights)
-      table.push_back (cl_float (weight / sum));
-  }
-  return table;
-}
-
 namespace {
 struct Weight {
   gint index; /* of the input sample, which may be beyond an edge */
@@ -66,16 +42,16 @@ struct Weight {
 using Weights = std::vector<Weight>; /* of one position, ascending */
 
 Weights
-nearest_weights (gdouble middle, gdouble, gint)
+nearest_weights (gdouble middle, gdouble)
 {
   return {{gint (std::floor (middle)), 1}};
 }
 
 Weights
-bilinear_weights (gdouble middle, gdouble, gint)
+bilinear_weights (gdouble middle, gdouble)
 {
-  const gdouble from = std::max (middle - 0.5, 0.0);
-  const gint first = gint (from);
+  const gdouble from = middle - 0.5;
+  const gint first = gint (std::floor (from));
   Weights weights = {{first, 1 - (from - first)}};
   if (from > first)
     weights.push_back ({first + 1, from - first});
@@ -84,55 +60,74 @@ bilinear_weights (gdouble middle, gdouble, gint)
 
 /* The part of each sample that the output sample covers */
 Weights
-area_weights (gdouble middle, gdouble width, gint in_size)
+area_weights (gdouble middle, gdouble width)
 {
-  const gdouble from = std::max (middle - width / 2, 0.0);
-  const gdouble to = std::min (middle + width / 2, gdouble (in_size));
+  const gdouble from = middle - width / 2, to = middle + width / 2;
   Weights weights;
-  for (gint index = gint (from); index < to; index++)
-    weights.push_back ({index,
-        (std::min (to, index + 1.0) - std::max (from, gdouble (index))) / (to - from)});
+  for (gint index = gint (std::floor (from)); index < to; index++)
+    weights.push_back (
+        {index, (std::min (to, index + 1.0) - std::max (from, gdouble (index))) / width});
   return weights;
 }
 
-/* From a row of lanczos_table() */
 Weights
-lanczos_weights (const cl_float *row, gint taps)
+lanczos_weights (gdouble middle, gdouble width)
 {
+  const gdouble wide = std::max (1.0, width);
+  const gint first = gint (std::floor (middle - 0.5 - lobes * wide)) + 1;
   Weights weights;
-  for (gint n = 0; n < taps; n++)
-    weights.push_back ({gint (row[0]) + n, row[1 + n]});
+  gdouble sum = 0;
+  for (gint n = 0; n < std::ceil (2 * lobes * wide); n++) {
+    const gdouble off = (first + n - (middle - 0.5)) / wide;
+    weights.push_back (
+        {first + n, std::fabs (off) < lobes ? sinc (off) * sinc (off / lobes) : 0});
+    sum += weights.back ().value;
+  }
+  for (Weight &weight : weights)
+    weight.value /= sum;
   return weights;
 }
 
-std::vector<Weights>
-weights_of (ScaleMethod method, gint in_size, gint out_size)
+/* Adds weights of `count` positions that are `width` input samples apart, moved by
+ * `offset`. */
+void
+add_weights (std::vector<Weights> &all, ScaleMethod method, gint count, gdouble width,
+    gdouble offset = 0)
 {
   static constexpr decltype (&nearest_weights) functions[] = {
-      nearest_weights, bilinear_weights, area_weights};
-  const gdouble width = gdouble (in_size) / out_size;
-  const bool is_lanczos = method == ScaleMethod::lanczos;
-  const std::vector<cl_float> table =
-      is_lanczos ? lanczos_table (in_size, out_size, 1) : std::vector<cl_float> ();
-  const gint taps = lanczos_taps (in_size, out_size);
-  std::vector<Weights> all;
-  for (gint at = 0; at < out_size; at++)
-    all.push_back (is_lanczos
-                       ? lanczos_weights (&table[gsize (at) * gsize (taps + 1)], taps)
-                       : functions[gint (method)]((at + 0.5) * width, width, in_size));
-  return all;
+      nearest_weights, bilinear_weights, area_weights, lanczos_weights};
+  for (gint at = 0; at < count; at++)
+    all.push_back (functions[gint (method)]((at + 0.5) * width + offset, width));
 }
 } // namespace
+
+std::vector<cl_float>
+lanczos_table (gint in_size, gint out_size, gint fields)
+{
+  const gdouble width = gdouble (in_size) / out_size;
+  std::vector<cl_float> table;
+
+  for (gint at = 0; at < out_size; at++) {
+    const gint field = std::min (at % fields, in_size - 1);
+    const Weights weights =
+        lanczos_weights (((at + 0.5) * width - 0.5 - field) / fields + 0.5, width);
+    table.push_back (cl_float (weights[0].index));
+    for (const Weight &weight : weights)
+      table.push_back (cl_float (weight.value));
+  }
+  return table;
+}
 
 /* Samples beyond an edge repeat the one at the edge. */
 ScaleTable
 scale_table (ScaleMethod method, gint in_size, gint out_size)
 {
-  const std::vector<Weights> all = weights_of (method, in_size, out_size);
+  std::vector<Weights> all;
   const auto inside = [in_size] (
                           gint index) { return std::clamp (index, 0, in_size - 1); };
   ScaleTable table;
 
+  add_weights (all, method, out_size, gdouble (in_size) / out_size);
   for (const Weights &weights : all)
     table.taps = std::max (
         table.taps, inside (weights.back ().index) - inside (weights.front ().index) + 1);
@@ -222,5 +217,111 @@ RowScaler::enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
              output.data, out.size, out.start, out.stride, colors[0], colors[1],
              colors[2], across (), down (), memory (), band_blocks, band_bytes)
          && variant->enqueue_groups (queue, {bands, 1, 1}, error);
+}
+
+/* --- on a GPU --- */
+
+static const gint tile_height = 16; /* as in scale_planes.cl */
+
+/* Chroma is at the positions that its siting gives. A cosited sample is at the first of the
+ * luma samples that share it. */
+PlaneScaler::Direction
+PlaneScaler::direction (ScaleMethod method, gint in_size, gint out_size,
+    guint subsampling, opencl::ChromaSamples site)
+{
+  static const gint most_unrolled = 24;
+  const gdouble width = gdouble (in_size) / out_size;
+  const gint shared = 1 << subsampling;
+  const gdouble offset = (1 - width) * (shared - 1) / (2.0 * shared);
+  std::vector<Weights> all;
+  Direction made;
+
+  add_weights (all, method, out_size, width);
+  add_weights (all, method, GST_VIDEO_SUB_SCALE (gint (subsampling), out_size), width,
+      site == opencl::ChromaSamples::cosited ? offset : 0);
+  for (const Weights &weights : all)
+    made.taps = std::max (made.taps, gint (weights.size ()));
+  for (const Weights &weights : all) {
+    made.values.push_back (cl_float (weights[0].index));
+    for (gsize n = 0; n < gsize (made.taps); n++)
+      made.values.push_back (n < weights.size () ? cl_float (weights[n].value) : 0);
+  }
+  if (made.taps <= most_unrolled && in_size % out_size == 0)
+    made.step = in_size / out_size;
+  return made;
+}
+
+bool
+PlaneScaler::plan (GstOpenCLContext *context, ScaleMethod method, const GstVideoInfo &in,
+    const GstVideoInfo &out)
+{
+  const opencl::ChromaFilter sites = opencl::chroma_filter (in, true);
+  const gint bytes = opencl::sample_bits (in) > 8 ? 2 : 1;
+  gint of_planes[GST_VIDEO_MAX_PLANES] = {};
+
+  if (opencl::is_v210 (in) || opencl::bit_format_of (in) || opencl::is_big_endian (in))
+    return false;
+  n_planes = GST_VIDEO_INFO_N_PLANES (&in);
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&in); c++) {
+    const guint plane = GST_VIDEO_INFO_COMP_PLANE (&in, c);
+    const gint count = GST_VIDEO_INFO_COMP_PSTRIDE (&in, c) / bytes;
+    if (of_planes[plane] > 0 && of_planes[plane] != count)
+      return false; /* 4:2:2 in one plane */
+    of_planes[plane] = count;
+    const gint sides[] = {GST_VIDEO_INFO_COMP_WIDTH (&in, c),
+        GST_VIDEO_INFO_COMP_HEIGHT (&in, c), GST_VIDEO_INFO_COMP_WIDTH (&out, c),
+        GST_VIDEO_INFO_COMP_HEIGHT (&out, c)};
+    std::copy_n (sides, 4, sizes.s + 4 * plane);
+  }
+  samples = std::max (of_planes[0], of_planes[n_planes - 1]);
+  columns = direction (method, in.width, out.width, in.finfo->w_sub[2], sites.across);
+  rows = direction (method, in.height, out.height, in.finfo->h_sub[2], sites.down);
+  opencl::define_samples (options, "IN", in, false);
+  opencl::define (options, "COMPONENTS", "",
+      "(plane==0?" + std::to_string (of_planes[0]) + ":"
+          + std::to_string (of_planes[n_planes - 1]) + ")");
+
+  /* A tile of wide pixels is larger, as it reads columns beside it, too. */
+  const gint room = 256 * std::min (samples, 2);
+  const gdouble width = gdouble (in.width) / out.width;
+  const gint fitting = gint ((room / samples - columns.taps) / width) + 1;
+  tile_width = std::min (fitting, room / 2 / samples) / 8 * 8;
+  reach = gint (std::ceil ((tile_width - 1) * width)) + columns.taps;
+  items = gsize (room) / 4;
+  const gsize words =
+      gsize ((tile_height + 1) * (room + 6) + tile_height * (room / 4 + 1));
+  return tile_width >= 16 && 4 * words <= opencl::local_memory (context);
+}
+
+bool
+PlaneScaler::prepare (GstOpenCLContext *context, GError **error)
+{
+  for (const auto &[name, value] : {std::pair ("MOST_COMPONENTS", samples),
+           {"TAPS_X", columns.taps}, {"TAPS_Y", rows.taps}, {"STEP_X", columns.step},
+           {"STEP_Y", rows.step}, {"TILE_W", tile_width}, {"REACH", reach}})
+    opencl::define (options, name, "", std::to_string (value));
+  return opencl::make_table (context, columns.values, columns.table, error)
+         && opencl::make_table (context, rows.values, rows.table, error)
+         && kernel.create (context,
+             "/org/freedesktop/gstreamer/opencl/transfer/scale_planes.cl", "scale_planes",
+             options, error);
+}
+
+bool
+PlaneScaler::enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+    const GstOpenCLFrame &output, GError **error)
+{
+  cl_ulong16 layouts = {};
+  gsize tile_rows = 0;
+
+  for (guint plane = 0; plane < n_planes; plane++) {
+    const cl_ulong layout[] = {input.offset[plane], cl_ulong (input.stride[plane]),
+        output.offset[plane], cl_ulong (output.stride[plane])};
+    std::copy_n (layout, 4, layouts.s + 4 * plane);
+    tile_rows += gsize ((sizes.s[4 * plane + 3] + tile_height - 1) / tile_height);
+  }
+  return kernel.launch_groups (queue,
+      {gsize ((sizes.s[2] + tile_width - 1) / tile_width), tile_rows, items}, error,
+      input.data, output.data, sizes, layouts, columns.table (), rows.table ());
 }
 } // namespace transfer

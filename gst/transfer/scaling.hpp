@@ -67,4 +67,37 @@ private:
   cl_ulong band_bytes = 0;
   opencl::WorkBuffer memory;
 };
+
+/* Scales the planes of progressive video on a GPU, by scale_planes.cl, to a frame of the
+ * same format. The context must outlive it. */
+class PlaneScaler {
+public:
+  /* Returns false if the kernel does not support the format, or the reduction needs more
+   * local memory than the device has. `out`: the input's format in another size */
+  bool plan (GstOpenCLContext *context, ScaleMethod method, const GstVideoInfo &in,
+      const GstVideoInfo &out);
+  bool prepare (GstOpenCLContext *context, GError **error);
+  bool enqueue (cl_command_queue queue, const GstOpenCLFrame &input,
+      const GstOpenCLFrame &output, GError **error);
+
+private:
+  /* Weights of columns or rows, as in the kernel */
+  struct Direction {
+    gint taps = 0, step = 0;
+    std::vector<cl_float> values;
+    cl::Buffer table;
+  };
+
+  static Direction direction (ScaleMethod method, gint in_size, gint out_size,
+      guint subsampling, opencl::ChromaSamples site);
+
+  guint n_planes = 0;
+  gint samples = 0; /* of a pixel, in the plane that has most */
+  cl_int16 sizes = {};
+  Direction columns, rows;
+  gint tile_width = 0, reach = 0; /* output and input columns of a tile */
+  gsize items = 0;                /* of a work-group */
+  std::string options;
+  opencl::Kernel kernel;
+};
 } // namespace transfer

@@ -10,10 +10,16 @@
 
 #include <cstdlib>
 
+static bool
+runs_as_gpu ()
+{
+  return std::getenv ("GST_OPENCL_TEST_AS_GPU") != nullptr;
+}
+
 static const bool reports_gpu = check::around_each_test (
     [] {
       const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-      if (std::getenv ("GST_OPENCL_TEST_AS_GPU"))
+      if (runs_as_gpu ())
         counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);
     },
     nullptr);

@@ -33,8 +33,7 @@ struct RegisteredTest {
 /* Filled before main(), by the TEST macros */
 struct Program {
   std::vector<RegisteredTest> tests;
-  void (*before) () = nullptr;
-  void (*after) () = nullptr;
+  std::vector<std::pair<void (*) (), void (*) ()>> around; /* before, after a test */
   double seconds = 0;
   bool forks = false;
   std::string beginning; /* of the names of tests that need measured data */
@@ -210,8 +209,7 @@ register_test (const char *name, void (*run) (int), Labels labels)
 bool
 around_each_test (void (*before) (), void (*after) ())
 {
-  program ().before = before;
-  program ().after = after;
+  program ().around.emplace_back (before, after);
   return true;
 }
 
@@ -293,8 +291,8 @@ main (int argc, char **argv)
   Suite *suite = suite_create (name);
   TCase *tcase = tcase_create ("general");
   suite_add_tcase (suite, tcase);
-  if (program ().before || program ().after)
-    tcase_add_checked_fixture (tcase, program ().before, program ().after);
+  for (const auto &[before, after] : program ().around)
+    tcase_add_checked_fixture (tcase, before, after);
   if (program ().seconds > 0)
     tcase_set_timeout (tcase, program ().seconds);
   for (const RegisteredTest &test : program ().tests)

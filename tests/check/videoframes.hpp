@@ -139,12 +139,14 @@ public:
 
 private:
   /* VYUY begins with V. GstVideoFormatInfo of GStreamer 1.22 has the offsets of UYVY for
-   * it. */
+   * it, and for P010 the second byte as that of V. */
   int offset_in_pixel (int component) const
   {
     const int vyuy[GST_VIDEO_MAX_COMPONENTS] = {1, 2, 0};
-    return GST_VIDEO_FRAME_FORMAT (&frame) == GST_VIDEO_FORMAT_VYUY
-               ? vyuy[component]
+    const GstVideoFormat format = GST_VIDEO_FRAME_FORMAT (&frame);
+    return format == GST_VIDEO_FORMAT_VYUY ? vyuy[component]
+           : format == GST_VIDEO_FORMAT_P010_10LE
+               ? component / 2 * 2
                : GST_VIDEO_FRAME_COMP_POFFSET (&frame, component);
   }
 

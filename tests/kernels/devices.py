@@ -261,6 +261,10 @@ PIPELINES = {
                              " ! openclconvert"), ROUNDED, PICTURES),
     "three-bytes": (converted("RGB", "YV12", "scale-method=area", size="width=19,height=11"), ROUNDED,
                     PICTURES),
+    "scaled-planes": (converted("RGBA", "RGBA", "scale-method=lanczos", size="width=139,height=77"), ROUNDED,
+                      PICTURES),
+    "scaled-rows": (converted("RGB", "RGB", "scale-method=lanczos", size="width=WIDTH,height=75"), ROUNDED,
+                    PICTURES),
     "enlarged": (converted("NV21", "RGBx", size="width=139,height=77"), ROUNDED, PICTURES),
     "nearest": (converted("UYVY", "GRAY16_LE", "scale-method=nearest", size="width=41,height=90"),
                 ROUNDED, PICTURES),
@@ -553,7 +557,8 @@ TREES = [f"Kernel: {name}_regions" for name in ("find", "join", "key")]
 # vectors. It takes memory that clEnqueueCopyBuffer has written for uninitialized.
 OF_HALVES = ["key-run*", "chroma*", "difference", "plate", "soft-core", "fill", "shape", "packed",
              "to-planes", "composed*", "speckle-variance", "doppler*", "display",
-             "background-shown", "linear", "mattes", "soft-deep", "shape-deep", "filmed-*"]
+             "background-shown", "linear", "mattes", "soft-deep", "shape-deep", "filmed-*",
+             "three-bytes", "scaled-*"]
 UNACCOUNTED = [(name, "cpu-*") for name in OF_HALVES] + [
     ("filmed-yuy2", "*"), ("filmed-uyvy", "*"), ("filmed-quiet", "*"),
     ("oct-two-steps*", "*"), ("oct*", "gpu-64"), ("display", "gpu-64"), ("nufft", "gpu-64"),
