@@ -1,4 +1,5 @@
-/* Description of a model's inputs in a file beside it, as GStreamer's onnxinference reads it
+/* Description of a model's inputs and outputs in a file beside it, as GStreamer's
+ * onnxinference reads it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -82,7 +83,8 @@ read_tensor (GKeyFile *file, const char *group, TensorInfo &info, GError **error
 {
   const std::string dims = text_of (file, group, "dims"),
                     dir = text_of (file, group, "dir"),
-                    ranges = text_of (file, group, "ranges");
+                    ranges = text_of (file, group, "ranges"),
+                    order = text_of (file, group, "dims-order");
   const bool is_unused = dir.empty () && ranges.empty ();
   const struct {
     bool good;
@@ -95,8 +97,12 @@ read_tensor (GKeyFile *file, const char *group, TensorInfo &info, GError **error
           "lengths with commas"},
       {ranges.empty () || parse_ranges (ranges, info.ranges), "ranges", ranges,
           "minimum,maximum"},
+      {order == "row-major" || order == "col-major" || order.empty (), "dims-order",
+          order, "row-major or col-major"},
   };
   info.name = group;
+  info.id = text_of (file, group, "id");
+  info.order = order.empty () ? info.order : order;
   info.is_input = dir == "input";
   info.type = text_of (file, group, "type");
   warn_of_unknown_keys (file, group);
@@ -112,9 +118,19 @@ read_tensor (GKeyFile *file, const char *group, TensorInfo &info, GError **error
 }
 } // namespace
 
+TensorInfo
+ModelInfo::named (const std::string &name) const
+{
+  TensorInfo unnamed;
+  for (const TensorInfo &tensor : tensors)
+    if (tensor.name == name && !tensor.id.empty ())
+      return tensor;
+  unnamed.id = name;
+  return unnamed;
+}
+
 bool
-load_model_info (
-    const std::string &file, std::vector<TensorInfo> &entries, GError **error)
+load_model_info (const std::string &file, ModelInfo &info, GError **error)
 {
   std::string text;
   GError *reason = nullptr;
@@ -131,11 +147,13 @@ load_model_info (
       contents, text.data (), text.size (), G_KEY_FILE_NONE, error);
   gchar **groups = read ? g_key_file_get_groups (contents, nullptr) : nullptr;
   for (gchar **group = groups; read && group && *group; group++) {
-    TensorInfo info;
-    if (g_str_equal (*group, "modelinfo"))
+    TensorInfo tensor;
+    if (g_str_equal (*group, "modelinfo")) {
+      info.group = text_of (contents, *group, "group-id");
       continue;
-    read = read_tensor (contents, *group, info, error);
-    entries.push_back (info);
+    }
+    read = read_tensor (contents, *group, tensor, error);
+    info.tensors.push_back (tensor);
   }
   g_strfreev (groups);
   g_key_file_free (contents);

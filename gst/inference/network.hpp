@@ -5,6 +5,7 @@
 #pragma once
 
 #include "matteoutput.hpp"
+#include "modelinfo.hpp"
 #include "plan/plan.hpp"
 #include "videoinput.hpp"
 
@@ -25,6 +26,7 @@ struct NetworkOptions {
   std::vector<StatePair> state;
   gint64 batch = 1;
   VideoMapping mapping;
+  ModelInfo info;
 };
 
 /* Format of the incoming frames: one of the two */

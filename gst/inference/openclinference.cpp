@@ -21,7 +21,9 @@
  *
  * With `output=meta`, the frame comes out unchanged, and the outputs are a GstTensorMeta of
  * it, whose buffers are in device memory. This value exists where the plugin was built with
- * GStreamer 1.26 or newer.
+ * GStreamer 1.26 or newer. Names of the outputs come from `id` and `group-id` of the
+ * modelinfo file. With GStreamer 1.28 the field `tensors` of the caps lists them, by which
+ * decoders such as `ssdtensordec` negotiate behind opencldownload.
  *
  * Inputs and outputs in `state` are the memory of a recurrent network. It is cleared at the
  * start, after a flush and at a DISCONT buffer.
@@ -42,7 +44,6 @@
  * Since: 0.3
  */
 #include "elements.h"
-#include "modelinfo.hpp"
 #include "network.hpp"
 #ifdef HAVE_TENSOR_META
 #include "tensormeta.hpp"
@@ -113,7 +114,7 @@ struct LoadedModel {
   std::mutex lock;
   std::string file;
   std::shared_ptr<const Model> model;
-  std::vector<inference::TensorInfo> info;
+  inference::ModelInfo info;
   std::string
       asked; /* input caps of `outputs`, which are empty if it does not take them */
   std::vector<inference::NetworkOutput> outputs;
@@ -220,8 +221,7 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
 
 static bool
 load_model (GstOpenCLInference *self, const InferenceSettings &settings,
-    std::shared_ptr<const Model> &model, std::vector<inference::TensorInfo> &info,
-    GError **error)
+    std::shared_ptr<const Model> &model, inference::ModelInfo &info, GError **error)
 {
   LoadedModel *loaded = self->loaded;
   std::lock_guard<std::mutex> guard (loaded->lock);
@@ -231,7 +231,7 @@ load_model (GstOpenCLInference *self, const InferenceSettings &settings,
     return false;
   }
   if (!loaded->model || loaded->file != settings.model_file) {
-    loaded->info.clear ();
+    loaded->info = {};
     loaded->asked.clear ();
     loaded->model = Model::load (settings.model_file, error);
     loaded->file = settings.model_file;
@@ -252,18 +252,17 @@ forget_model (GstOpenCLInference *self)
 {
   std::lock_guard<std::mutex> guard (self->loaded->lock);
   self->loaded->model = nullptr;
-  self->loaded->info.clear ();
+  self->loaded->info = {};
   self->loaded->asked.clear ();
 }
 
 /* Ranges of the modelinfo file say what the levels 0 and 255 become. */
 static void
-apply_ranges (
-    const std::vector<inference::TensorInfo> &infos, inference::VideoMapping &mapping)
+apply_ranges (const inference::ModelInfo &model, inference::VideoMapping &mapping)
 {
   if (!mapping.mean.empty () || !mapping.deviation.empty ())
     return;
-  for (const inference::TensorInfo &info : infos) {
+  for (const inference::TensorInfo &info : model.tensors) {
     if (!info.is_input)
       continue;
     for (const auto &range : info.ranges) {
@@ -291,8 +290,7 @@ static bool
 options_of (GstOpenCLInference *self, const InferenceSettings &settings,
     std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error)
 {
-  std::vector<inference::TensorInfo> info;
-  if (!load_model (self, settings, model, info, error)
+  if (!load_model (self, settings, model, options.info, error)
       || !inference::parse_state (settings.state, options.state, error))
     return false;
   options.precision = settings.precision;
@@ -301,7 +299,7 @@ options_of (GstOpenCLInference *self, const InferenceSettings &settings,
   if (!read_levels ("mean", settings.mean, options.mapping.mean, error)
       || !read_levels ("deviation", settings.deviation, options.mapping.deviation, error))
     return false;
-  apply_ranges (info, options.mapping);
+  apply_ranges (options.info, options.mapping);
   return true;
 }
 
@@ -441,6 +439,20 @@ matte_of (const GstStructure *input)
   return matte;
 }
 
+static GstStructure *
+frame_with_meta (GstOpenCLInference *self, const InferenceSettings &settings,
+    const GstStructure *input)
+{
+  GstStructure *frame = gst_structure_copy (input);
+#ifdef HAVE_TENSOR_META
+  std::shared_ptr<const Model> model;
+  NetworkOptions options;
+  if (options_of (self, settings, model, options, nullptr))
+    inference::add_tensor_group (frame, *model, options);
+#endif
+  return frame;
+}
+
 static GstCapsFeatures *
 device_memory (void)
 {
@@ -458,7 +470,8 @@ outputs_of (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps
           result, tensors_of (self, settings, input), device_memory ());
     else if (gst_structure_has_name (input, "video/x-raw"))
       gst_caps_append_structure_full (result,
-          settings.output == Output::meta ? gst_structure_copy (input) : matte_of (input),
+          settings.output == Output::meta ? frame_with_meta (self, settings, input)
+                                          : matte_of (input),
           device_memory ());
   }
   return result;
@@ -474,6 +487,7 @@ inputs_of (const InferenceSettings &settings, GstCaps *outputs)
   GstCaps *sized = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
     GstStructure *input = gst_structure_copy (gst_caps_get_structure (outputs, n));
+    gst_structure_remove_field (input, "tensors");
     if (settings.output == Output::alpha)
       gst_structure_remove_fields (
           input, "format", "colorimetry", "chroma-site", "types", nullptr);
@@ -542,6 +556,9 @@ gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
   forget_model (self);
   gst_base_transform_set_qos_enabled (
       GST_BASE_TRANSFORM (self), settings.output == Output::alpha);
+  /* It would ask upstream for the tensors that downstream wants. */
+  gst_base_transform_set_prefer_passthrough (
+      GST_BASE_TRANSFORM (self), settings.output != Output::meta);
   return options_of (self, settings, model, options, error);
 }
 
@@ -618,7 +635,8 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
           "output=meta: expected video and batch-size=1");
       return false;
     }
-    work.meta = inference::TensorMeta::create (context, work.network->outputs (), error);
+    work.meta = inference::TensorMeta::create (
+        context, work.network->outputs (), options.info, error);
     if (!work.meta)
       return false;
   }
@@ -854,6 +872,9 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
   filter_class->transform = gst_opencl_inference_transform;
 #ifdef HAVE_TENSOR_META
   transform_class->prepare_output_buffer = gst_opencl_inference_prepare_output_buffer;
+  /* Not that of GstOpenCLFilter, which keeps the tensors of the input */
+  transform_class->fixate_caps =
+      GST_BASE_TRANSFORM_CLASS (g_type_class_peek (GST_TYPE_BASE_TRANSFORM))->fixate_caps;
   filter_class->process = gst_opencl_inference_process;
 #endif
 }

@@ -4,6 +4,7 @@
  */
 #include "tensormeta.hpp"
 
+#include <algorithm>
 #include <gst/analytics/analytics.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclbufferpool.h>
@@ -11,35 +12,18 @@
 
 namespace inference {
 namespace {
-GstTensorDataType
-data_type_of (ElementType type)
-{
-  switch (type) {
-  case ElementType::f64:
-    return GST_TENSOR_DATA_TYPE_FLOAT64;
-  case ElementType::f16:
-    return GST_TENSOR_DATA_TYPE_FLOAT16;
-  case ElementType::i8:
-    return GST_TENSOR_DATA_TYPE_INT8;
-  case ElementType::i16:
-    return GST_TENSOR_DATA_TYPE_INT16;
-  case ElementType::i32:
-    return GST_TENSOR_DATA_TYPE_INT32;
-  case ElementType::i64:
-    return GST_TENSOR_DATA_TYPE_INT64;
-  case ElementType::boolean: /* a byte, 0 or 1 */
-  case ElementType::u8:
-    return GST_TENSOR_DATA_TYPE_UINT8;
-  case ElementType::u16:
-    return GST_TENSOR_DATA_TYPE_UINT16;
-  case ElementType::u32:
-    return GST_TENSOR_DATA_TYPE_UINT32;
-  case ElementType::u64:
-    return GST_TENSOR_DATA_TYPE_UINT64;
-  default:
-    return GST_TENSOR_DATA_TYPE_FLOAT32;
-  }
-}
+#if GST_CHECK_VERSION(1, 28, 0)
+#define BOOLEAN GST_TENSOR_DATA_TYPE_BOOL
+#else
+#define BOOLEAN GST_TENSOR_DATA_TYPE_UINT8
+#endif
+
+/* In the order of ElementType */
+const GstTensorDataType data_types[] = {GST_TENSOR_DATA_TYPE_FLOAT32,
+    GST_TENSOR_DATA_TYPE_FLOAT64, GST_TENSOR_DATA_TYPE_FLOAT16, GST_TENSOR_DATA_TYPE_INT8,
+    GST_TENSOR_DATA_TYPE_INT16, GST_TENSOR_DATA_TYPE_INT32, GST_TENSOR_DATA_TYPE_INT64,
+    GST_TENSOR_DATA_TYPE_UINT8, GST_TENSOR_DATA_TYPE_UINT16, GST_TENSOR_DATA_TYPE_UINT32,
+    GST_TENSOR_DATA_TYPE_UINT64, BOOLEAN};
 
 GstBufferPool *
 make_pool (GstOpenCLContext *context, gsize size)
@@ -54,20 +38,70 @@ make_pool (GstOpenCLContext *context, gsize size)
 }
 
 GstTensor *
-tensor_of (const Plan::Port &port, GstBuffer *buffer)
+tensor_of (const Plan::Port &port, const TensorInfo &info, GstBuffer *buffer)
 {
   std::vector<gsize> lengths (port.tensor.shape.begin (), port.tensor.shape.end ());
   if (lengths.empty ())
     lengths.push_back (1);
-  return gst_tensor_new_simple (g_quark_from_string (port.name.c_str ()),
-      data_type_of (port.type), buffer, GST_TENSOR_DIM_ORDER_ROW_MAJOR, lengths.size (),
-      lengths.data ());
+  return gst_tensor_new_simple (g_quark_from_string (info.id.c_str ()),
+      data_types[int (port.type)], buffer,
+      info.order == "col-major" ? GST_TENSOR_DIM_ORDER_COL_MAJOR
+                                : GST_TENSOR_DIM_ORDER_ROW_MAJOR,
+      lengths.size (), lengths.data ());
 }
+
+#if GST_CHECK_VERSION(1, 28, 0)
+/* A length that the model leaves open is 0, as from onnxinference. */
+GstCaps *
+tensor_caps (const Port &port, const TensorInfo &info)
+{
+  GValue lengths = G_VALUE_INIT, value = G_VALUE_INIT;
+  gst_value_array_init (&lengths, guint (port.shape.size ()));
+  g_value_init (&value, G_TYPE_INT);
+  for (const gint64 length : port.shape) {
+    g_value_set_int (&value, gint (std::max<gint64> (length, 0)));
+    gst_value_array_append_value (&lengths, &value);
+  }
+  GstStructure *tensor =
+      gst_structure_new ("tensor/strided", "tensor-id", G_TYPE_STRING, info.id.c_str (),
+          "dims-order", G_TYPE_STRING, info.order.c_str (), "type", G_TYPE_STRING,
+          gst_tensor_data_type_get_name (data_types[int (port.type)]), nullptr);
+  gst_structure_take_value (tensor, "dims", &lengths);
+  return gst_caps_new_full (tensor, nullptr);
+}
+#endif
 } // namespace
 
+void
+add_tensor_group (GstStructure *frame, const Model &model, const NetworkOptions &options)
+{
+#if GST_CHECK_VERSION(1, 28, 0)
+  GValue tensors = G_VALUE_INIT;
+  GstStructure *groups = nullptr;
+  if (options.info.group.empty ())
+    return;
+  g_value_init (&tensors, GST_TYPE_UNIQUE_LIST);
+  for (const Port &port : model.outputs) {
+    GValue caps = G_VALUE_INIT;
+    auto is_output = [&] (const StatePair &pair) { return pair.output == port.name; };
+    if (std::any_of (options.state.begin (), options.state.end (), is_output))
+      continue;
+    g_value_init (&caps, GST_TYPE_CAPS);
+    g_value_take_boxed (&caps, tensor_caps (port, options.info.named (port.name)));
+    gst_value_unique_list_append_and_take_value (&tensors, &caps);
+  }
+  /* Another inference may be before this one. */
+  if (!gst_structure_get (frame, "tensors", GST_TYPE_STRUCTURE, &groups, nullptr))
+    groups = gst_structure_new_empty ("tensorgroups");
+  gst_structure_take_value (groups, options.info.group.c_str (), &tensors);
+  gst_structure_set (frame, "tensors", GST_TYPE_STRUCTURE, groups, nullptr);
+  gst_structure_free (groups);
+#endif
+}
+
 std::unique_ptr<TensorMeta>
-TensorMeta::create (
-    GstOpenCLContext *context, const std::vector<Plan::Port> &outputs, GError **error)
+TensorMeta::create (GstOpenCLContext *context, const std::vector<Plan::Port> &outputs,
+    const ModelInfo &info, GError **error)
 {
   auto meta = std::make_unique<TensorMeta> ();
   for (const Plan::Port &port : outputs) {
@@ -80,7 +114,7 @@ TensorMeta::create (
           port.name.c_str ());
       return nullptr;
     }
-    meta->outputs.push_back ({port, pool, nullptr});
+    meta->outputs.push_back ({port, info.named (port.name), pool, nullptr});
   }
   return meta;
 }
@@ -146,7 +180,8 @@ TensorMeta::attach (GstBuffer *frame)
 {
   GstTensor **tensors = g_new0 (GstTensor *, outputs.size ());
   for (gsize n = 0; n < outputs.size (); n++)
-    tensors[n] = tensor_of (outputs[n].port, std::exchange (outputs[n].buffer, nullptr));
+    tensors[n] = tensor_of (
+        outputs[n].port, outputs[n].info, std::exchange (outputs[n].buffer, nullptr));
   gst_tensor_meta_set (
       gst_buffer_add_tensor_meta (frame), guint (outputs.size ()), tensors);
 }

@@ -9,12 +9,17 @@
 #include <memory>
 
 namespace inference {
+/* Adds the outputs, but for those of the state, to the field "tensors" of caps, by which
+ * decoders negotiate (GStreamer 1.28). Does nothing without a group-id. */
+void add_tensor_group (
+    GstStructure *frame, const Model &model, const NetworkOptions &options);
+
 class TensorMeta {
 public:
   ~TensorMeta ();
 
-  static std::unique_ptr<TensorMeta> create (
-      GstOpenCLContext *context, const std::vector<Plan::Port> &outputs, GError **error);
+  static std::unique_ptr<TensorMeta> create (GstOpenCLContext *context,
+      const std::vector<Plan::Port> &outputs, const ModelInfo &info, GError **error);
 
   /* Runs the network into buffers of the pools. They stay here until attach (). */
   bool run (Network &network, cl_command_queue queue, GError **error);
@@ -23,6 +28,7 @@ public:
 private:
   struct Output {
     Plan::Port port;
+    TensorInfo info;
     GstBufferPool *pool;
     GstBuffer *buffer; /* of the current frame, or NULL */
   };

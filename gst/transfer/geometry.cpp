@@ -197,7 +197,7 @@ OrientationTags::events () const
   return result;
 }
 
-/* --- metas that mark a region of a frame --- */
+/* --- metas with positions in a frame --- */
 
 namespace {
 /* Region of a meta. Its values are unsigned and may exceed the range of gint. */
@@ -264,5 +264,32 @@ add_region_meta (GstBuffer *buffer, const GstMeta *meta, const Placement &placem
     add_crop (buffer, at);
   else
     add_region (buffer, *region, at);
+}
+
+void
+place_meta (GstBuffer *to, GstMeta *meta, GstBuffer *from, const GstVideoInfo &output,
+    const Placement &placement)
+{
+#if GST_CHECK_VERSION(1, 28, 0)
+  const auto &[input, orientation, target] = placement;
+  const GstVideoRectangle all = {0, 0, input.width, input.height};
+  const GstVideoRectangle at = {target.left, target.top, target.width, target.height};
+  const bool mirrored[] = {orientation.mirrored_x, orientation.mirrored_y};
+  const float lengths[] = {float (all.w), float (all.h)},
+              sides[] = {float (at.w), float (at.h)};
+  GstVideoMetaTransformMatrix data;
+  gst_video_meta_transform_matrix_init (&data, &input, &all, &output, &at);
+  for (int row = 0; row < 2; row++) {
+    const int column = orientation.transposed ? 1 - row : row;
+    const float scale = sides[row] / lengths[column];
+    data.matrix[row][row] = 0;
+    data.matrix[row][column] = mirrored[column] ? -scale : scale;
+    /* Positions are edges of pixels. */
+    data.matrix[row][2] = mirrored[column] ? sides[row] : 0;
+  }
+  if (meta->info->transform_func)
+    meta->info->transform_func (
+        to, meta, from, gst_video_meta_transform_matrix_get_quark (), &data);
+#endif
 }
 } // namespace transfer

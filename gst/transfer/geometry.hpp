@@ -87,7 +87,7 @@ private:
  * rotate-0. Returns any other event as it is. */
 OwnedEvent with_upright_orientation (OwnedEvent event);
 
-/* --- metas that mark a region of a frame --- */
+/* --- metas with positions in a frame --- */
 
 /* How a converter places the input in the output */
 struct Placement {
@@ -103,4 +103,9 @@ bool marks_region (const GstMeta *meta);
  * marks_region() must be true for @meta. Clips the region to the input, and drops it if
  * nothing is left. */
 void add_region_meta (GstBuffer *buffer, const GstMeta *meta, const Placement &placement);
+
+/* Adds another meta at its position in the output, if it has the transform of GStreamer
+ * 1.28 for that. */
+void place_meta (GstBuffer *to, GstMeta *meta, GstBuffer *from,
+    const GstVideoInfo &output, const Placement &placement);
 } // namespace transfer

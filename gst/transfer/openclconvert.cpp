@@ -25,7 +25,8 @@
  * takes precedence over a global one, and a new stream starts without tags.
  *
  * Regions of interest (#GstVideoRegionOfInterestMeta) are rotated, scaled and moved with
- * the image. They are clipped at its edges, and dropped if they lie outside.
+ * the image. They are clipped at its edges, and dropped if they lie outside. With GStreamer
+ * 1.28 detections of gst-analytics move, too; before, they are only scaled.
  *
  * Formats of ten bits and more keep their precision. If the output has fewer bits,
  * `dither=bayer` mixes the two nearest levels, so that slow gradients show no steps.
@@ -792,7 +793,8 @@ has_position (const GstMeta *meta)
 }
 
 /* The base class only scales positions. If the frame is rotated or has borders, metas
- * with a position are dropped, except regions. */
+ * with a position are dropped, except regions and those that GStreamer 1.28 moves. It would
+ * not rotate an overlay itself. */
 static gboolean
 gst_opencl_convert_transform_meta (
     GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
@@ -805,13 +807,17 @@ gst_opencl_convert_transform_meta (
   const transfer::Orientation orientation = orientation_of (self, settings);
   const transfer::TargetRectangle target =
       transfer::target_of (in, out, orientation, settings.borders);
+  const transfer::Placement placement = {in, orientation, target};
 
   if (transfer::marks_region (meta)) {
-    transfer::add_region_meta (output, meta, {in, orientation, target});
+    transfer::add_region_meta (output, meta, placement);
     return FALSE;
   }
-  if (has_position (meta) && (orientation.turns () || !target.covers (out)))
+  if (has_position (meta) && (orientation.turns () || !target.covers (out))) {
+    if (meta->info->api != GST_VIDEO_OVERLAY_COMPOSITION_META_API_TYPE)
+      transfer::place_meta (output, meta, input, out, placement);
     return FALSE;
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
       ->transform_meta (transform, output, meta, input);
 }

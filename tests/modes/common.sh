@@ -160,6 +160,8 @@ new_debian () {
   { rm -rf "$folder" && cp -a "$base" "$folder" \
     && cp /etc/resolv.conf "$folder/etc/resolv.conf" \
     && { [ ! -d "$trusted" ] || cp -r "$trusted" "$folder/usr/local/share"; } \
+    && { [ "$suite" != sid ] \
+      || echo 'Acquire::Check-Valid-Until "false";' >"$folder/etc/apt/apt.conf.d/mirror"; } \
     && cp -r "$cache/debian/packages/." "$folder/var/cache/apt/archives" \
     && mkdir -p "$folder/root/.cache/ccache" \
     && git clone --quiet "$root" "$folder/checkout"; } || refuse "No room for $folder?"

@@ -24,20 +24,20 @@ check () {
   fi
 }
 
-# shellcheck disable=SC2317 # check () calls it
+# shellcheck disable=SC2317,SC2329 # check () calls it
 check_hardening () {
   "$root/tests/static/hardening.sh" true "$build"/gst/*/lib*.so "$build/tests/benchmark/opencl-bench"
 }
 
 # As Debian's packages are built, with the flags that they give to every program
-# shellcheck disable=SC2317
+# shellcheck disable=SC2317,SC2329
 check_package () (
   eval "$(dpkg-buildflags --export=sh)"
   build_beside package runtime --buildtype=plain --prefix=/usr --wrap-mode=nodownload -Dtests=false
   check_hardening
 )
 
-# shellcheck disable=SC2317
+# shellcheck disable=SC2317,SC2329
 check_matrix () {
   CC=$1 CXX=$2 "$root/tests/static/matrix.sh" "$root" "${GST_OPENCL_BUILD:-$root/build}-matrix-$1"
 }

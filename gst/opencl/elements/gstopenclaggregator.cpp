@@ -286,9 +286,10 @@ gst_opencl_aggregator_sink_query (
   }
 }
 
-/* GstVideoAggregator aborts at a segment that is not in time. */
-static gboolean
-gst_opencl_aggregator_sink_event (
+/* GstVideoAggregator aborts at a segment that is not in time. Since GStreamer 1.28 it refuses
+ * the segment before it queues it, without a message. */
+static GstFlowReturn
+gst_opencl_aggregator_sink_event_pre_queue (
     GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
 {
   const GstSegment *segment = nullptr;
@@ -296,14 +297,14 @@ gst_opencl_aggregator_sink_event (
   if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
     gst_event_parse_segment (event, &segment);
   if (!segment || segment->format == GST_FORMAT_TIME)
-    return parent_of_all ()->sink_event (aggregator, pad, event);
+    return parent_of_all ()->sink_event_pre_queue (aggregator, pad, event);
   core_of (aggregator)
       .report_lost_frame (g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
           "pad %s has a segment in %s, expected one in time, as of appsrc with "
           "format=time or after a parser",
           GST_OBJECT_NAME (pad), gst_format_get_name (segment->format)));
   gst_event_unref (event);
-  return FALSE;
+  return GST_FLOW_ERROR;
 }
 
 /* Waits for all frames in flight before EOS. */
@@ -525,7 +526,7 @@ gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
   element_class->request_new_pad = gst_opencl_aggregator_request_new_pad;
   element_class->release_pad = gst_opencl_aggregator_release_pad;
   aggregator_class->aggregate = gst_opencl_aggregator_aggregate;
-  aggregator_class->sink_event = gst_opencl_aggregator_sink_event;
+  aggregator_class->sink_event_pre_queue = gst_opencl_aggregator_sink_event_pre_queue;
   aggregator_class->sink_query = gst_opencl_aggregator_sink_query;
   aggregator_class->update_src_caps = gst_opencl_aggregator_update_src_caps;
   aggregator_class->negotiated_src_caps = gst_opencl_aggregator_negotiated_src_caps;

@@ -195,6 +195,24 @@ find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
   return TRUE;
 }
 
+/* Decoders ask for groups of tensors in the field "tensors" (GStreamer 1.28). Structures
+ * intersect without a common field, so that `others` also have groups that are only asked
+ * for. The stream has those of its input. */
+static GstCaps *
+gst_opencl_filter_fixate_caps (GstBaseTransform *transform, GstPadDirection direction,
+    GstCaps *caps, GstCaps *others)
+{
+  GstCaps *fixed = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+                       ->fixate_caps (transform, direction, caps, others);
+  const GValue *tensors =
+      gst_structure_get_value (gst_caps_get_structure (caps, 0), "tensors");
+  if (direction == GST_PAD_SINK && tensors && !gst_caps_is_empty (fixed)) {
+    fixed = gst_caps_make_writable (fixed);
+    gst_caps_set_value (fixed, "tensors", tensors);
+  }
+  return fixed;
+}
+
 static gboolean
 gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps *output)
 {
@@ -818,6 +836,7 @@ gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
   transform_class->query = gst_opencl_filter_query;
   transform_class->start = gst_opencl_filter_start;
   transform_class->stop = gst_opencl_filter_stop;
+  transform_class->fixate_caps = gst_opencl_filter_fixate_caps;
   transform_class->set_caps = gst_opencl_filter_set_caps;
   transform_class->get_unit_size = gst_opencl_filter_get_unit_size;
   transform_class->propose_allocation = gst_opencl_filter_propose_allocation;

@@ -282,6 +282,7 @@ TEST (test_inference_refuses_invalid_values_of_modelinfo)
       {"dir=inptu\nranges=0,1", "dir=inptu"},
       {"ranges=0,1", "dir="},
       {"dir=input\ndims=1,3,8.5,8", "dims=1,3,8.5,8"},
+      {"dir=input\ndims-order=rows", "dims-order=rows"},
   };
   Folder folder;
   const std::string file = folder.write ("net.onnx", identity_model ().bytes ());
