@@ -15,8 +15,8 @@
  *
  * The apodization A-lines, which the instrument records without the sample, are removed
  * from each frame. Their mean is the background of the frame, including the dark level of
- * the camera, in a meta (#GstOctCalibration). A recording without apodization A-lines has a reference
- * spectrum instead (`ApodizationSpectrum.data`) or only the dark level
+ * the camera, in a meta (#GstOctCalibration). A recording without apodization A-lines has a
+ * reference spectrum instead (`ApodizationSpectrum.data`) or only the dark level
  * (`OffsetErrors.data`).
  *
  * The caps contain `line-step` and `b-scan-step` in µm if the header has ranges. The

@@ -90,8 +90,8 @@ typedef uchar4 Samples;
       to[n * OUT_PITCH * 4 / SAMPLE_BYTES + (j + k) * components] =                      \
       clamp (convert_int_rte (PART (sums[k], n)), 0, MAXIMUM) << IN_SHIFT
 
-/* Of each plane, `sizes` has width and height of the input and of the output, and `layouts`
- * start and stride of both. */
+/* For each plane, `sizes` has the width and height of the input and of the output, and
+ * `layouts` has the start and stride of both. */
 __kernel void
 scale_planes (__global const uchar *in_data, __global uchar *out_data, int16 sizes,
     ulong16 layouts, __global const float *across, __global const float *down)
