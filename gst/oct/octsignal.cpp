@@ -46,7 +46,9 @@
  * - `level`: double, dB
  * - `width`: double, full width at half of the amplitude (6 dB below the peak) in bins;
  *   `width-um`: the same in µm; `intensity-width`: full width at half of the intensity (3
- *   dB) in bins
+ *   dB) in bins. They are absent unless one peak stands out: from 1.5 to 3 widths (8 to
+ *   16 bins of narrow peaks) on both sides, all intensities are 10 dB below it or noise.
+ *   Layers and speckle of a sample have no width
  * - `window-width`: double, `width` of a source with a constant spectrum: the half width of
  *   the Fourier transform of octwindowinterp's window. `spectrum-width`: `width` with the
  *   source's spectrum, if that is known from `background=file` of octwindowinterp: of the

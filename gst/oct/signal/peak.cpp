@@ -17,6 +17,10 @@ const double search_step = 0.05; /* bins */
 /* Side lobes and skirts of a peak, in bins and in widths of the peak, are not noise. */
 const double least_guard = 16, guard_widths = 4;
 const gsize least_noise_bins = 8;
+/* A peak stands out if, on both sides of it and at these distances in bins and in widths,
+ * no intensity is above a tenth (10 dB) of its own or beyond what noise alone reaches. */
+const double beside_bins = 8, beside_widths = 1.5, beside_level = 0.1,
+             noise_deviations = 7;
 /* Magnitudes alone do not show narrower peaks. */
 const double least_width_of_magnitudes = 1.6;
 /* Side lobes begin below this fraction of a peak. */
@@ -250,6 +254,22 @@ noise_beside (const AScan &scan, double place, double width)
   }
   return unknown;
 }
+
+/* Whether the width is that of one peak, and not of layers or speckle of a sample */
+bool
+stands_out (const AScan &scan, double place, double width, double level, double noise)
+{
+  const double near = std::max (beside_bins, beside_widths * width);
+  const double reached = noise * (1 + noise_deviations / std::sqrt (scan.lines));
+  const double most = std::max (beside_level * level, std::isnan (noise) ? 0 : reached);
+  for (gsize n = 0; n < scan.intensities.size (); n++) {
+    const double distance = std::abs (double (n) - place);
+    if (scan.first_bin + n >= scan.least_bin && distance >= near && distance <= 2 * near
+        && scan.intensities[n] > most)
+      return false;
+  }
+  return true;
+}
 } // namespace
 
 Peak
@@ -272,9 +292,13 @@ measure_peak (const AScan &scan, double least_snr)
   peak.level = level;
   peak.width = width_at (scan, curve, place, 0.25);
   peak.intensity_width = width_at (scan, curve, place, 0.5);
-  peak.noise_floor =
-      decibels (noise_beside (scan, place, std::isnan (peak.width) ? 0 : peak.width));
+  const double width = std::isnan (peak.width) ? 0 : peak.width;
+  const double noise = noise_beside (scan, place, width);
+  peak.noise_floor = decibels (noise);
   peak.snr = level - peak.noise_floor;
+  peak.stands_out = stands_out (scan, place, width, curve.at (place), noise);
+  if (!peak.stands_out)
+    peak.width = peak.intensity_width = unknown;
   return peak;
 }
 

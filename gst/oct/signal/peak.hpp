@@ -25,6 +25,7 @@ struct AScan {
 /* All levels are in dB, all positions and widths in bins. Unknown values are NaN. */
 struct Peak {
   bool found = false;
+  bool stands_out = false; /* if not, the widths are unknown */
   double bin = 0;
   double level = 0;
   double width = 0;           /* full width at half of the amplitude (-6 dB) */

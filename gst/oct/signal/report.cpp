@@ -226,6 +226,17 @@ length_text (const SignalWork &work, double bins)
   return text_of ("%.2f bins", bins);
 }
 
+static std::string
+width_text (const SignalWork &work, const Peak &peak, const PeakWidths &widths)
+{
+  const double theory = std::isfinite (widths.spectrum) ? widths.spectrum : widths.window;
+  if (!peak.stands_out)
+    return "no single peak: FWHM unknown";
+  return (std::isfinite (peak.width) ? "FWHM " + length_text (work, peak.width)
+                                     : std::string ("FWHM unknown"))
+         + (std::isfinite (theory) ? text_of (", theory %.2f", theory) : "");
+}
+
 static std::vector<TextLine>
 texts_of (const SignalWork &work, const Measurement &of, const Peak &peak,
     const PeakWidths &widths)
@@ -239,10 +250,7 @@ texts_of (const SignalWork &work, const Measurement &of, const Peak &peak,
   texts.push_back (
       {"peak at " + length_text (work, peak.bin) + text_of (", %.1f dB", peak.level),
           Colour::mark});
-  const double theory = std::isfinite (widths.spectrum) ? widths.spectrum : widths.window;
-  texts.push_back ({(std::isfinite (peak.width) ? "FWHM " + length_text (work, peak.width)
-                                                : std::string ("FWHM unknown"))
-                    + (std::isfinite (theory) ? text_of (", theory %.2f", theory) : "")});
+  texts.push_back ({width_text (work, peak, widths)});
   std::string noise = std::isfinite (peak.snr) ? text_of (
                           "SNR %.1f dB, noise %.1f dB", peak.snr, peak.noise_floor)
                                                : "SNR unknown";

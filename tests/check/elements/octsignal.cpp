@@ -366,6 +366,45 @@ TEST (test_octsignal_width_with_dispersion)
   assert_close (found.at ("width"), expected.width, "width");
 }
 
+namespace {
+struct Sample {
+  const char *label, *source, *line;
+  bool is_peak;
+};
+} // namespace
+
+TEST_ROWS (test_octsignal_only_single_peaks_have_a_width,
+    std::vector<Sample>{
+        {"tissue", "pattern=tissue", "-1", false},
+        {"speckle", "pattern=tissue", "7", false},
+        {"mirrors far apart", "pattern=mirrors depths=<100,300> amplitudes=<1000,900>",
+            "-1", true},
+        {"mirrors side by side", "pattern=mirrors depths=<100,112> amplitudes=<1000,900>",
+            "-1", false},
+        {"weak mirror", "pattern=mirrors depths=<300> amplitudes=<40> noise=100", "3",
+            true},
+    })
+{
+  Pipeline pipeline (text (
+      "octtestsrc %s num-buffers=1 ! video/x-raw(ANY),width=1024,height=32 ! "
+      "octwindowinterp wavelength-min=1187 wavelength-max=1433 wavelength-unit=nm ! "
+      "octfft depth-start=8 ! application/x-oct(ANY),format=CF32LE ! "
+      "octsignal interval=0 line=%s ! opencldownload ! appsink name=out sync=false",
+      row.source, row.line));
+  pipeline.start ();
+  while (pipeline.pull ())
+    continue;
+  std::vector<Signal> found;
+  fail_unless (soon ([&] {
+    for (const Signal &signal : signals_on (pipeline.bus))
+      found.push_back (signal);
+    return !found.empty ();
+  }));
+  fail_unless (found[0].peak ());
+  fail_unless_equals_int (found[0].has ("width"), row.is_peak);
+  fail_unless_equals_int (found[0].has ("intensity-width"), row.is_peak);
+}
+
 TEST (test_octsignal_measures_octtestsrc_mirrors)
 {
   Pipeline pipeline (
