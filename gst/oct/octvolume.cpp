@@ -26,8 +26,9 @@
  * The #GstOctScanMeta from `octscan` determines the row of a B-scan. The last repeat
  * replaces the others. Without the meta the element counts B-scans, and computes the
  * number of lost ones (DISCONT, GAP) from timestamps. A lost B-scan leaves zeros in the
- * volume and black in the projection, and does not move other rows. Such buffers have the
- * flag CORRUPTED. An incomplete volume, or its projection with `emit=volume`, is output
+ * volume and black in the projection, and does not move other rows. With
+ * `lost-rows=repeat`, its row of a projection that is output with each B-scan is that
+ * before it, with a white mark at the start. Such buffers have the flag CORRUPTED. An incomplete volume, or its projection with `emit=volume`, is output
  * with the first B-scan of the next one, or at EOS. A volume is dropped if a device error
  * interrupts it. A change of `b-scans`, `emit`, `live`, the size of the B-scans or their
  * depths (`depth-start`, `depth-count` of octfft) drops the present volume. The next one
@@ -90,10 +91,17 @@ enum class Emit {
   volume, /* once per volume */
 };
 
+/* What the projection after each B-scan has in the rows of lost ones */
+enum class LostRows {
+  black,
+  repeat,
+};
+
 struct VolumeSettings {
   guint b_scans = 0; /* 0: from the meta of the buffers, or the default */
   Emit emit = Emit::row;
   bool live = false;
+  LostRows lost_rows = LostRows::black;
   oct::Slab slab;
   oct::DisplayRange range;
   bool true_scale = false;
@@ -564,8 +572,11 @@ put_into_image (GstOctVolume *self, const GstOpenCLFrame *input,
   if (!work.cleared && !work.en_face.clear (queue, error))
     return false;
   work.cleared = true;
+  const bool repeats =
+      work.in_force.lost_rows == LostRows::repeat && work.in_force.emit == Emit::row;
   for (guint row : step.lost) {
-    if (!work.en_face.clear_row (row, queue, error))
+    if (!(repeats ? work.en_face.repeat_row (row, queue, error)
+                  : work.en_face.clear_row (row, queue, error)))
       return false;
   }
   GstBuffer *structure =
@@ -709,6 +720,12 @@ const opencl::EnumTypeOf<Emit> emit_type = {"GstOctVolumeEmit",
             "volume"},
     }};
 
+const opencl::EnumTypeOf<LostRows> lost_rows_type = {"GstOctVolumeLostRows",
+    {
+        {LostRows::black, "Black", "black"},
+        {LostRows::repeat, "The row before, with a white mark at its start", "repeat"},
+    }};
+
 const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSettings> (
     {
         {"b-scans", "B-scans",
@@ -722,6 +739,10 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
             "Output the volume in its present state after each B-scan, instead of only "
             "after its last one (ignored for en face projections, see emit)",
             &VolumeSettings::live, opencl::playing},
+        {"lost-rows", "Lost rows",
+            "Rows of lost B-scans in an en face projection that is output after each "
+            "B-scan",
+            &VolumeSettings::lost_rows, lost_rows_type, opencl::ready},
         {"projection", "Projection",
             "Projection over the depths of the slab for each en face pixel",
             opencl::nested (&VolumeSettings::slab, &oct::Slab::projection),

@@ -8,6 +8,7 @@
 #include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace oct {
@@ -16,6 +17,9 @@ const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl"
 
 /* Value of pixels without data. Display shows it as black in any range. */
 const cl_float missing_value = -FLT_MAX;
+/* White in any range. Its square, a power, is finite. */
+const cl_float mark_value = 1e18f;
+const guint mark_share = 64; /* of the A-lines of a row */
 } // namespace
 
 const opencl::EnumTypeOf<Projection> projection_type = {
@@ -86,6 +90,8 @@ EnFace::create (GstOpenCLContext *context, const DepthLayout &of, guint b_scans,
   return create_project (context, error)
          && clear_one.create (
              context, kernels, "clear_row", options_of (input).c_str (), error)
+         && repeat_one.create (
+             context, kernels, "repeat_row", options_of (input).c_str (), error)
          && display.create (context, quantity.value_type,
              pixel_bytes == 1 ? DepthFormat::gray8 : DepthFormat::gray16, error)
          && opencl::make_buffer (
@@ -98,6 +104,14 @@ EnFace::clear_row (guint row, cl_command_queue queue, GError **error)
   return clear_one.launch (queue, input.lines, 1, error, plane (), cl_uint (rows),
       cl_uint (row), cl_uint (input.lines),
       quantity.value_type == ValueType::values ? missing_value : 0.0f);
+}
+
+bool
+EnFace::repeat_row (guint row, cl_command_queue queue, GError **error)
+{
+  return repeat_one.launch (queue, input.lines, 1, error, plane (), cl_uint (rows),
+      cl_uint (row), cl_uint (input.lines),
+      cl_uint (std::max (gsize (1), gsize (input.lines) / mark_share)), mark_value);
 }
 
 bool

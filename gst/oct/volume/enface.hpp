@@ -54,6 +54,8 @@ public:
   /* Sets all rows to black. */
   bool clear (cl_command_queue queue, GError **error);
   bool clear_row (guint row, cl_command_queue queue, GError **error);
+  /* Fills a row with that before, and with a white mark at its start. */
+  bool repeat_row (guint row, cl_command_queue queue, GError **error);
   /* `structure` (nullable): mean powers in which the surface is found, instead of the
    * frame. The slab is in bins. */
   bool put_row (const GstOpenCLFrame *frame, const GstOpenCLFrame *structure, guint row,
@@ -64,7 +66,7 @@ public:
 private:
   bool create_project (GstOpenCLContext *context, GError **error);
 
-  opencl::Kernel project, clear_one;
+  opencl::Kernel project, clear_one, repeat_one;
   Display display;
   DepthLayout input;
   Quantity quantity = {};

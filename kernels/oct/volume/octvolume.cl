@@ -162,4 +162,16 @@ clear_row (
   if (line < lines)
     plane[line * (size_t)rows + row] = empty_value;
 }
+
+/* Fills a row without data with the row before. The first row remains. The first `marked`
+ * lines get `mark`. */
+kernel void
+repeat_row (global float *restrict plane, uint rows, uint row, uint lines, uint marked,
+    float mark)
+{
+  const uint line = get_global_id (0);
+  const size_t to = line * (size_t)rows + row;
+  if (line < lines)
+    plane[to] = line < marked ? mark : plane[to - min (row, 1u)];
+}
 #endif

@@ -156,7 +156,7 @@ def words_of(options):
         "mean=linear", "!", "tee", "name=averaged",
         "averaged.", "!", "octdisplay", "name=display", *shown, "!", *SHOW, "name=b_scan",
         *levels(),
-        "depths.", "!", *DROP, "!", "octvolume", "name=above", "projection=maximum", *above, "!",
-        *SHOW, "name=en_face",
+        "depths.", "!", *DROP, "!", "octvolume", "name=above", "projection=maximum",
+        "lost-rows=repeat", *above, "!", *SHOW, "name=en_face",
         *(plots(options) if options.signal else []),
     ]

@@ -426,6 +426,30 @@ TEST_ROWS (test_octvolume_blackens_lost_rows_of_the_picture, losses)
   }
 }
 
+/* A row that follows a repeated one repeats the same. */
+TEST_ROWS (test_octvolume_repeats_rows_before_lost_ones, losses)
+{
+  Harness harness ("octvolume b-scans=5 lost-rows=repeat ! capsfilter "
+                   "caps=\"video/x-raw(memory:OpenCLMemory)\"",
+      frame_caps ("F32LE", n_lines, n_depths, "50/1", "velocity"));
+  std::vector<Values> rows, shown (n_rows);
+  std::vector<bool> marked (n_rows);
+  for (guint n = 0; n < 3 * n_rows; n++) {
+    push_with_losses (harness, row, rows, n);
+    const guint at = n % n_rows;
+    marked[at] = is_lost (n);
+    shown[at] = is_lost (n) ? shown[at - 1] : rows[n];
+    if (waiting (harness) == 0)
+      continue;
+    Owned<GstBuffer> out = harness.pull ();
+    Values expected = picture_from (shown, mean_between (0, n_depths),
+        [] (double value) { return (value + 10) / 20; });
+    for (guint of = 0; of < n_rows; of++)
+      expected[of * n_lines] = marked[of] ? 255 : expected[of * n_lines];
+    expect_picture (out, expected, text ("after %u", n));
+  }
+}
+
 TEST (test_octvolume_forgets_a_row_that_was_lost_twice)
 {
   Harness harness ("octvolume ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"",
