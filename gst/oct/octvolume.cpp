@@ -28,11 +28,12 @@
  * number of lost ones (DISCONT, GAP) from timestamps. A lost B-scan leaves zeros in the
  * volume and black in the projection, and does not move other rows. With
  * `lost-rows=repeat`, its row of a projection that is output with each B-scan is that
- * before it, with a white mark at the start. Such buffers have the flag CORRUPTED. An incomplete volume, or its projection with `emit=volume`, is output
- * with the first B-scan of the next one, or at EOS. A volume is dropped if a device error
- * interrupts it. A change of `b-scans`, `emit`, `live`, the size of the B-scans or their
- * depths (`depth-start`, `depth-count` of octfft) drops the present volume. The next one
- * has the flag DISCONT. B-scans keep their numbers.
+ * before it, with a white mark at the start. Such buffers have the flag CORRUPTED. An
+ * incomplete volume, or its projection with `emit=volume`, is output with the first
+ * B-scan of the next one, or at EOS. A volume is dropped if a device error interrupts
+ * it. A change of `b-scans`, `emit`, `live`, the size of the B-scans or their depths
+ * (`depth-start`, `depth-count` of octfft) drops the present volume. The next one has
+ * the flag DISCONT. B-scans keep their numbers.
  *
  * ## Example launch lines
  * |[
@@ -91,7 +92,7 @@ enum class Emit {
   volume, /* once per volume */
 };
 
-/* What the projection after each B-scan has in the rows of lost ones */
+/* Rows of lost B-scans in the projection after each B-scan */
 enum class LostRows {
   black,
   repeat,
