@@ -359,8 +359,8 @@ PIPELINES = {
         OUT, f" ! {TENSORS}{OUT}"), ROUNDED, SOME_LINES),
     "volume-complex": (volume("live=true", "", f"{depths('CF32LE')}").replace(
         OUT, f" ! {TENSORS}{OUT}"), ROUNDED, SOME_LINES),
-    "volume-pictures": (volume("", "depth-count=29").replace(OUT, f" ! {TENSORS}{OUT}"), ROUNDED,
-                        SOME_LINES),
+    "volume-pictures": (volume("", "depth-count=29", f"video/x-raw{ON_DEVICE}").replace(
+        OUT, f" ! {TENSORS}{OUT}"), ROUNDED, SOME_LINES),
     "above": (volume("projection=maximum slab-start=2 slab-depths=21"), ROUNDED, SOME_LINES),
     "above-surface": (volume("surface=true surface-level=60 surface-smooth=5 slab-start=-2 slab-depths=9",
                              "", f"{depths('CF32LE')}"), ROUNDED, SOME_LINES),

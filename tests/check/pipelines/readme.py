@@ -74,6 +74,8 @@ SOURCES = {"build", "data", "docs", "gst", "kernels", "pipelines", "python", "te
 OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|process)\b"
 SHOWS = re.compile(r"opencl-view|oct-live|autovideosink")
 
+LANGUAGES = "sh", "c", "text", "python"
+
 
 def matching(table, text):
     """Returns the entry of a table that is the beginning of the text."""
@@ -83,7 +85,9 @@ def matching(table, text):
 def commands(text):
     """Yields each shell command, with its position in the text."""
     for block in re.finditer(r"^```(.*)\n((?s:.*?))^```", text, re.M):
-        assert block[1] in ("sh", "c", "text"), f"a block of language '{block[1]}': {block[0]}"
+        assert block[1] in LANGUAGES, f"a block of language '{block[1]}': {block[0]}"
+        if block[1] == "python":
+            compile(block[2], "a block of Python", "exec")
         if block[1] == "sh":
             for command in re.finditer(r"(?:.*\\\n)*.+", block[2]):
                 yield block.start(2) + command.start(), command[0]
