@@ -86,9 +86,10 @@ def write_film(path, frames, sound=""):
 
 def pixels(path, width=WIDTH):
     """Returns the frames of a file as RGBA."""
+    # Without "caps", decodebin of GStreamer 1.22 at times hangs on a stream that is not linked.
     launched(
-        f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=RGBA"
-        f" ! filesink location={path}.rgba"
+        f"filesrc location={path} ! decodebin caps=video/x-raw expose-all-streams=false"
+        f" ! videoconvert ! video/x-raw,format=RGBA ! filesink location={path}.rgba"
     )
     frames = np.fromfile(path + ".rgba", np.uint8).astype(int)
     return frames.reshape(-1, HEIGHT // 2 * 2 if width % 2 == 0 else HEIGHT, width, 4)
@@ -310,7 +311,6 @@ def check_sound():
         assert len(frames) == 25, (name, len(frames))
         for frame in frames[0], frames[-1]:
             assert near(frame[FAR], BLUE, 16) and near(frame[INSIDE], GREY, 16), (name, frame[48])
-        # Without "caps", decodebin of GStreamer 1.22 at times hangs on video that is not linked.
         launched(f"filesrc location=heard.{name} ! decodebin caps=audio/x-raw expose-all-streams=false"
                  " ! audioconvert ! audioresample ! audio/x-raw,format=S16LE,rate=44100,channels=1"
                  " ! filesink location=heard.s16")  # fmt: skip
