@@ -45,6 +45,9 @@ def grab():
     source.end()
 
 
+# The first frame starts the pipeline, which takes longer than a frame.
+source.push(spectra[0])
+pipeline.get_by_name("sink").get_state(Gst.CLOCK_TIME_NONE)
 threading.Thread(target=grab, daemon=True).start()
 message = pipeline.get_bus().timed_pop_filtered(Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
 pipeline.set_state(Gst.State.NULL)

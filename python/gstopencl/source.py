@@ -31,8 +31,9 @@ class Source:
     frames: number of frames that may wait for the pipeline
 
     Memory of 8 and 16 bits a sample comes from the pool of openclupload: pinned, so that the device
-    fetches it without a copy. A program either fills it, or pushes arrays, which are copied. `lost` counts the frames for which
-    there was no room. Their numbers are left out, so that elements that group frames notice.
+    fetches it without a copy. A program either fills it, or pushes arrays, which are copied. `lost`
+    counts the frames for which there was no room. Their numbers are left out, so that elements that
+    group frames notice. The first frame starts the pipeline, and takes longer than others.
     """
 
     def __init__(self, appsrc, shape, dtype="<u2", framerate=25, frames=8):
