@@ -88,39 +88,43 @@ EnFace::create (GstOpenCLContext *context, const DepthLayout &of, guint b_scans,
     quantity.decibels = true;
   }
   return create_project (context, error)
-         && clear_one.create (
-             context, kernels, "clear_row", options_of (input).c_str (), error)
-         && repeat_one.create (
-             context, kernels, "repeat_row", options_of (input).c_str (), error)
+         && fill.create (context, kernels, "fill_row", options_of (input).c_str (), error)
          && display.create (context, quantity.value_type,
              pixel_bytes == 1 ? DepthFormat::gray8 : DepthFormat::gray16, error)
          && opencl::make_buffer (
              context, input.lines * rows * sizeof (cl_float), plane, error);
 }
 
+/* Value of an empty pixel */
+static cl_float
+empty_value (const Quantity &quantity)
+{
+  return quantity.value_type == ValueType::values ? missing_value : 0.0f;
+}
+
 bool
 EnFace::clear_row (guint row, cl_command_queue queue, GError **error)
 {
-  return clear_one.launch (queue, input.lines, 1, error, plane (), cl_uint (rows),
-      cl_uint (row), cl_uint (input.lines),
-      quantity.value_type == ValueType::values ? missing_value : 0.0f);
+  const cl_uint lines = cl_uint (input.lines);
+  return fill.launch (queue, lines, 1, error, plane (), cl_uint (rows), cl_uint (row),
+      lines, lines, empty_value (quantity));
 }
 
 bool
 EnFace::repeat_row (guint row, cl_command_queue queue, GError **error)
 {
-  return repeat_one.launch (queue, input.lines, 1, error, plane (), cl_uint (rows),
-      cl_uint (row), cl_uint (input.lines),
-      cl_uint (std::max (gsize (1), gsize (input.lines) / mark_share)), mark_value);
+  const cl_uint lines = cl_uint (input.lines);
+  return fill.launch (queue, lines, 1, error, plane (), cl_uint (rows), cl_uint (row),
+      lines, std::max (1u, lines / mark_share), mark_value);
 }
 
 bool
 EnFace::clear (cl_command_queue queue, GError **error)
 {
   /* All rows together are cleared as one long row. */
-  const gsize values = input.lines * rows;
-  return clear_one.launch (queue, values, 1, error, plane (), cl_uint (1), cl_uint (0),
-      cl_uint (values), quantity.value_type == ValueType::values ? missing_value : 0.0f);
+  const cl_uint values = cl_uint (input.lines * rows);
+  return fill.launch (queue, values, 1, error, plane (), cl_uint (1), cl_uint (0), values,
+      values, empty_value (quantity));
 }
 
 bool
@@ -138,9 +142,8 @@ EnFace::put_row (const GstOpenCLFrame *frame, const GstOpenCLFrame *structure, g
              structure ? power_of_threshold (slab.threshold) : cl_float (slab.threshold),
              cl_uint ((slab.smooth - 1) / 2), cl_uint (slab.surface_from),
              cl_uint (structure != nullptr), structure ? structure->data : from.data,
-             cl_ulong (structure ? structure->offset[0] : 0),
-             quantity.value_type == ValueType::values ? missing_value : 0.0f, plane (),
-             cl_uint (rows), cl_uint (row));
+             cl_ulong (structure ? structure->offset[0] : 0), empty_value (quantity),
+             plane (), cl_uint (rows), cl_uint (row));
 }
 
 bool

@@ -66,7 +66,7 @@ public:
 private:
   bool create_project (GstOpenCLContext *context, GError **error);
 
-  opencl::Kernel project, clear_one, repeat_one;
+  opencl::Kernel project, fill;
   Display display;
   DepthLayout input;
   Quantity quantity = {};

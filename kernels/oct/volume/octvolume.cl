@@ -1,21 +1,8 @@
 /* octvolume: collects B-scans in a volume and in rows of an en face projection
  *
- * INPUT is the type of an input value; float2 with COMPLEX. The value of A-line l and
- * depth d is at offset + l * line_step + d * depth_step.
- *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#ifdef COMPLEX
-#define NUMBER float
-#define NUMBER_OF(value) hypot ((value).x, (value).y)
-#else
-#define NUMBER INPUT
-#define NUMBER_OF(value) (value)
-#endif
-
-#define B_SCAN                                                                           \
-  global const INPUT *restrict input, ulong offset, uint line_step, uint depth_step,     \
-      uint depths, uint lines
+#include "bscan.clh"
 
 #ifdef PARTS
 /* A work-group processes LINES A-lines with PARTS work-items each. Adjacent work-items
@@ -29,19 +16,7 @@
 #define PART_OF(item) ((item) / LINES)
 #endif
 
-/* Returns the mean of the depths within `reach` of `depth`, as far as they exist. */
-float
-level_around (
-    global const INPUT *line, uint depth_step, uint depths, uint depth, uint reach)
-{
-  const uint from = max (depth, reach) - reach, last = min (depth + reach, depths - 1);
-  float sum = 0.0f;
-  for (uint n = from; n <= last; n++)
-    sum += (float)NUMBER_OF (line[n * (size_t)depth_step]);
-  return sum / (float)(last - from + 1);
-}
-
-/* The same of `powers`, whose A-lines are contiguous */
+/* As level_around (), of `powers`, whose A-lines are contiguous */
 float
 power_around (global const float *powers, uint depths, uint depth, uint reach)
 {
@@ -153,25 +128,15 @@ store (B_SCAN, global NUMBER *restrict volume, ulong place)
 #endif
 
 #ifndef TILE
-/* Fills a row without data with `empty_value`. */
+/* Fills a row without data: the first `filled` lines with `value`, the others with the row
+ * before. The first row has none before, and remains. */
 kernel void
-clear_row (
-    global float *restrict plane, uint rows, uint row, uint lines, float empty_value)
-{
-  const uint line = get_global_id (0);
-  if (line < lines)
-    plane[line * (size_t)rows + row] = empty_value;
-}
-
-/* Fills a row without data with the row before. The first row remains. The first `marked`
- * lines get `mark`. */
-kernel void
-repeat_row (global float *restrict plane, uint rows, uint row, uint lines, uint marked,
-    float mark)
+fill_row (global float *restrict plane, uint rows, uint row, uint lines, uint filled,
+    float value)
 {
   const uint line = get_global_id (0);
   const size_t to = line * (size_t)rows + row;
   if (line < lines)
-    plane[to] = line < marked ? mark : plane[to - min (row, 1u)];
+    plane[to] = line < filled ? value : plane[to - min (row, 1u)];
 }
 #endif

@@ -1,41 +1,23 @@
 /* octsurface: depth of the surface of each A-line
  *
- * INPUT is the type of an input value; float2 with COMPLEX. The value of A-line l and
- * depth d is at offset + l * line_step + d * depth_step.
- *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#ifdef COMPLEX
-#define NUMBER_OF(value) hypot ((value).x, (value).y)
-#else
-#define NUMBER_OF(value) (float)(value)
-#endif
-#define MOST_LINES 31
+#include "bscan.clh"
 
-/* Returns the mean of the depths within `reach` of `depth`, as far as they exist. */
-float
-level_around (
-    global const INPUT *line, uint depth_step, uint depths, uint depth, uint reach)
-{
-  const uint from = max (depth, reach) - reach, last = min (depth + reach, depths - 1);
-  float sum = 0.0f;
-  for (uint n = from; n <= last; n++)
-    sum += NUMBER_OF (line[n * (size_t)depth_step]);
-  return sum / (float)(last - from + 1);
-}
+#define MOST_LINES 31
 
 /* Finds where the level of each A-line first exceeds `threshold`, not before depth `first`,
  * by linear interpolation between depths. NaN: nowhere */
 kernel void
-find_surface (global const INPUT *restrict input, ulong offset, uint line_step,
-    uint depth_step, uint depths, uint lines, uint first, float threshold, uint reach,
-    global float *restrict found)
+find_surface (
+    B_SCAN, uint first, float threshold, uint reach, global float *restrict found)
 {
   const uint line = get_global_id (0);
   if (line >= lines)
     return;
   global const INPUT *from = input + offset + line * (size_t)line_step;
-  float before = first > 0 ? level_around (from, depth_step, depths, first - 1, reach) : NAN;
+  float before =
+      first > 0 ? level_around (from, depth_step, depths, first - 1, reach) : NAN;
   found[line] = NAN;
   for (uint depth = first; depth < depths; depth++) {
     const float level = level_around (from, depth_step, depths, depth, reach);
@@ -51,8 +33,8 @@ find_surface (global const INPUT *restrict input, ulong offset, uint line_step,
 /* Median over the A-lines within `reach`, without NaN. The second row of the output is in
  * micrometres, or NaN if `step` is. */
 kernel void
-smooth_surface (global const float *restrict found, uint lines, uint reach, float first_depth,
-    float step, global float *restrict output)
+smooth_surface (global const float *restrict found, uint lines, uint reach,
+    float first_depth, float step, global float *restrict output)
 {
   const uint line = get_global_id (0);
   if (line >= lines)
@@ -71,7 +53,8 @@ smooth_surface (global const float *restrict found, uint lines, uint reach, floa
     count++;
   }
   const float middle =
-      count > 0 ? 0.5f * (sorted[(count - 1) / 2] + sorted[count / 2]) + first_depth : NAN;
+      count > 0 ? 0.5f * (sorted[(count - 1) / 2] + sorted[count / 2]) + first_depth
+                : NAN;
   output[line] = middle;
   output[lines + line] = middle * step;
 }
