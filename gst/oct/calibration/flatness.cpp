@@ -5,6 +5,7 @@
 #include "flatness.hpp"
 
 #include "../shared/errors.hpp"
+#include "gridding.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -72,8 +73,7 @@ Surfaces::append (const Values &decibels, gsize samples, gsize first)
       continue;
     }
     const double before = values[peak - 1], after = values[peak + 1];
-    const double bend = before - 2 * values[peak] + after;
-    const double away = 0.5 * (before - after) / bend;
+    const double away = vertex_of (before, values[peak], after);
     depths.push_back (double (peak) + away);
     levels.push_back (values[peak] - 0.25 * (before - after) * away);
   }

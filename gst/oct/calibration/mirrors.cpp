@@ -5,6 +5,7 @@
 #include "mirrors.hpp"
 #include "gridding.hpp"
 #include "sharpness.hpp"
+#include "windowfunction.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -538,10 +539,10 @@ peak_width (const Values &spectrum, const Values &phase)
   double mean = 0;
   for (double value : spectrum)
     mean += value / double (n);
+  const Values window = window_function (WindowFunction::hann, n);
   Line padded (n * fine);
   for (gsize m = 0; m < n; m++)
-    padded[m] = (spectrum[m] - mean)
-                * (0.5 - 0.5 * std::cos (2 * G_PI * double (m) / double (n - 1)))
+    padded[m] = (spectrum[m] - mean) * window[m]
                 * std::polar (1.0, phase.empty () ? 0.0 : -phase[m]);
   const Line bins = transform (padded, -1);
   auto height = [&] (gsize b) { return std::abs (bins[b]); };
@@ -600,22 +601,20 @@ double
 depth_of (const Values &spectrum, const MirrorCalibration &calibration, double sign)
 {
   const gsize n = spectrum.size ();
+  const Values window = window_function (WindowFunction::hann, n);
   Line line;
   for (gsize m = 0; m < n; m++) {
-    const double window = 0.5 - 0.5 * std::cos (2 * G_PI * double (m) / double (n - 1));
     const double phase =
         calibration.dispersion.empty () ? 0 : sign * calibration.dispersion[m];
     line.push_back (
-        std::polar (window * value_between (spectrum, calibration.map[m]), -phase));
+        std::polar (window[m] * value_between (spectrum, calibration.map[m]), -phase));
   }
   const Line bins = transform (line, -1);
   const gsize peak = std::max<gsize> (peak_of (bins, least_depth), 1);
   const auto level = [&] (gsize b) {
     return std::log (std::norm (bins[b]) + G_MINDOUBLE);
   };
-  const double before = level (peak - 1), at = level (peak), behind = level (peak + 1);
-  const double curve = before - 2 * at + behind;
-  return double (peak) + (curve < 0 ? (before - behind) / (2 * curve) : 0);
+  return double (peak) + vertex_of (level (peak - 1), level (peak), level (peak + 1));
 }
 
 /* Fits position = zero + step * depth, by least squares. */

@@ -10,13 +10,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "sharpness.hpp"
+
+#include "../shared/errors.hpp"
 #include "gridding.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <gst/gst.h>
-#include <string>
 
 namespace oct {
 void
@@ -519,14 +519,6 @@ align_bands (const Sample &sample, Radians &phase)
       least + standard_errors * std::hypot (misfit.cube, spread.cube)};
 }
 
-bool
-refuse (GError **error, const std::string &why)
-{
-  g_set_error (
-      error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "%s", why.c_str ());
-  return false;
-}
-
 /* Noise gets a little sharper by chance. Speckle hides what little dispersion costs. */
 bool
 is_sharper (const SampleDispersion &found, const Radians &phase)
@@ -536,13 +528,6 @@ is_sharper (const SampleDispersion &found, const Radians &phase)
       std::fabs (phase.square) < little && std::fabs (phase.cube) < little;
   return found.sharpness > (1 + (is_little ? -chance : chance)) * found.sharpness_before;
 }
-
-std::string
-number (double value)
-{
-  gchar text[32];
-  return g_ascii_formatd (text, sizeof text, "%.2f", value);
-}
 } // namespace
 
 bool
@@ -551,9 +536,8 @@ sample_dispersion (const Values &lines, gsize frame_lines, const Values &map,
 {
   const double half = double (map.size ()) / 2, least_error = 1, share = 0.05;
   if (frame_lines < groups * block_lines)
-    return refuse (error, "a B-scan has " + std::to_string (frame_lines)
-                              + " A-lines, expected at least "
-                              + std::to_string (groups * block_lines));
+    return REFUSE_SETTINGS (error, "a B-scan has %zu A-lines, expected at least %zu",
+        frame_lines, groups * block_lines);
   const Sample sample (lines, frame_lines, map);
   Radians phase = first_estimate (sample);
   const Radians off = align_bands (sample, phase);
@@ -563,19 +547,18 @@ sample_dispersion (const Values &lines, gsize frame_lines, const Values &map,
   found.cube_error = off.cube;
   found.sharpness_before = found.sharpness = sample.sharpness ({});
   if (!(off.square <= std::max (least_error, share * std::fabs (phase.square))))
-    return refuse (error, "the A-lines do not agree on a dispersion ("
-                              + number (phase.square) + " +- " + number (off.square)
-                              + " rad at the ends of the spectrum): take a sample with "
-                                "layers, more B-scans, "
-                                "or two mirrors");
+    return REFUSE_SETTINGS (error,
+        "the A-lines do not agree on a dispersion (%.2f +- %.2f rad at the ends of the "
+        "spectrum): take a sample with layers, more B-scans, or two mirrors",
+        phase.square, off.square);
   if (std::fabs (phase.square) <= off.square && std::fabs (phase.cube) <= off.cube)
     return true;
   found.sharpness = sample.sharpness (phase);
   if (!is_sharper (found, phase))
-    return refuse (
-        error, "the dispersion that was found does not make the image sharper ("
-                   + number (found.sharpness_before) + ", then "
-                   + number (found.sharpness) + "): take another sample, or two mirrors");
+    return REFUSE_SETTINGS (error,
+        "the dispersion that was found does not make the image sharper (%.2f, then "
+        "%.2f): take another sample, or two mirrors",
+        found.sharpness_before, found.sharpness);
   found.a2 = phase.square / (half * half);
   found.a3 = phase.cube / (half * half * half);
   return true;
