@@ -83,6 +83,21 @@ signals_on (GstBus *bus)
   return found;
 }
 
+/* Takes the frames that remain, and returns the measurements, which are at least `least`. */
+std::vector<Signal>
+rest_of_signals (Pipeline &pipeline, gsize least)
+{
+  std::vector<Signal> found;
+  while (pipeline.pull ())
+    continue;
+  fail_unless (soon ([&] {
+    for (const Signal &signal : signals_on (pipeline.bus))
+      found.push_back (signal);
+    return found.size () >= least;
+  }));
+  return found;
+}
+
 /* Measurements of all frames so far, which EOS completes */
 std::vector<Signal>
 all_signals (Harness &harness)
@@ -392,14 +407,7 @@ TEST_ROWS (test_octsignal_only_single_peaks_have_a_width,
       "octsignal interval=0 line=%s ! opencldownload ! appsink name=out sync=false",
       row.source, row.line));
   pipeline.start ();
-  while (pipeline.pull ())
-    continue;
-  std::vector<Signal> found;
-  fail_unless (soon ([&] {
-    for (const Signal &signal : signals_on (pipeline.bus))
-      found.push_back (signal);
-    return !found.empty ();
-  }));
+  const std::vector<Signal> found = rest_of_signals (pipeline, 1);
   fail_unless (found[0].peak ());
   fail_unless_equals_int (found[0].has ("width"), row.is_peak);
   fail_unless_equals_int (found[0].has ("intensity-width"), row.is_peak);
@@ -421,14 +429,7 @@ TEST (test_octsignal_measures_octtestsrc_mirrors)
   pipeline.start ();
   Owned<GstSample> sample = pipeline.pull ();
   const Values frame = numbers_in<guint16> (read_buffer (gst_sample_get_buffer (sample)));
-  while (pipeline.pull ())
-    continue;
-  std::vector<Signal> found;
-  fail_unless (soon ([&] {
-    for (const Signal &signal : signals_on (pipeline.bus))
-      found.push_back (signal);
-    return found.size () >= 2;
-  }));
+  const std::vector<Signal> found = rest_of_signals (pipeline, 2);
   fail_unless_equals_int (found.size (), 2);
 
   Values wavelengths;
