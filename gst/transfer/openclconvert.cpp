@@ -119,8 +119,8 @@ struct ConvertSettings {
 };
 
 /* How a frame is computed: a work-item for each block of pixels, or on a CPU for each row
- * of blocks, or for a band of scaled rows; on a GPU, by
- * scaling planes, alone or before the blocks */
+ * of blocks, or for a band of scaled rows; on a GPU, by scaling planes, alone or before the
+ * blocks */
 enum class Form { blocks, rows, bands, planes, planes_and_blocks };
 
 /* State of the streaming thread for one pair of caps and one set of settings */

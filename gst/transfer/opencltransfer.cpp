@@ -7,8 +7,8 @@
  */
 #include "opencltransfer.h"
 
-#include "dmabufimport.hpp"
-#include "glbridge.hpp"
+#include "sharing/dmabufimport.hpp"
+#include "sharing/glbridge.hpp"
 #include "transfercaps.hpp"
 
 #include <gst/common/filteredcaps.hpp>

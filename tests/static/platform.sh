@@ -14,7 +14,7 @@ headers+='|netinet/[a-z]+|poll|pthread|pwd|regex|psapi|sched|semaphore|shellapi|
 headers+='|syslog|termios|unistd|utime|wait|windows|winsock2'
 included="^[[:space:]]*#[[:space:]]*include[[:space:]]*[<\"]($headers)\.h[>\"]"
 allowed='^(gst/common/platform/[a-z-]+\.[ch]pp|gst/opencl/core/gstopenclexternal\.cpp'
-allowed+='|gst/transfer/dmabufimport\.cpp):'
+allowed+='|gst/transfer/sharing/dmabufimport\.cpp):'
 all=$(grep -rnE "$included" gst tools --include='*.[ch]' --include='*.[ch]pp') || true
 [ "$(grep -cE "$allowed" <<< "$all")" -gt 5 ] || { echo "platform code was not found"; exit 1; }
 extensions='g_auto(free|ptr|list|slist)?[ (]|__attribute__|__typeof|__extension__'
