@@ -23,8 +23,8 @@ packages=(
   # a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
   libclblast-dev pocl-opencl-icd
-  # recordings in zip archives, and earlier results of opencl-bench
-  libzip-dev libjson-glib-dev
+  # recordings in zip archives, text of plots, and earlier results of opencl-bench
+  libzip-dev libcairo2-dev libjson-glib-dev
   # memory that the device and OpenGL share
   libvulkan-dev
   # windows of opencl-view and oct-live.sh, and cameras in these

@@ -16,7 +16,8 @@
  *
  * The element outputs plots only. To keep the frames, put a `tee` before it, and a leaky
  * `queue` into its branch. Frames between two measurements (`interval`) cost nothing: they
- * are dropped before anything is computed.
+ * are dropped before anything is computed. The text of a plot has the font of cairo's
+ * family `Sans`.
  *
  * ## Messages
  *
@@ -200,6 +201,9 @@ const opencl::PropertyTable<SignalSettings> properties = {
         "Collect the peaks of successive frames into a curve of sensitivity over depth. "
         "Setting it to TRUE starts a new curve (depths)",
         &SignalSettings::roll_off, opencl::playing, &SignalSettings::roll_offs},
+    {"text-size", "Text size",
+        "Size of the font of the plot in pixels (0 = by the size of the plot)",
+        &SignalSettings::text_size, {0, 1024}, opencl::playing},
 };
 
 /* Caps */
@@ -561,7 +565,7 @@ gst_oct_signal_set_formats (
   make_axes (work);
   keep_roll_off (work, before);
   work.overlay = std::make_unique<oct::Overlay> (
-      GST_VIDEO_INFO_WIDTH (plot), GST_VIDEO_INFO_HEIGHT (plot), oct::text_lines);
+      GST_VIDEO_INFO_WIDTH (plot), GST_VIDEO_INFO_HEIGHT (plot));
   return (work.is_depth () ? work.depth_statistics.create (context, work.depths, error)
                            : work.spectrum_statistics.create (
                                context, *work.format, work.points, work.lines, error))

@@ -30,8 +30,8 @@ ARM64_PACKAGES = [
     "libc6-dev", "libglib2.0-dev", "libgstreamer1.0-dev", "libgstreamer-plugins-base1.0-dev",
     "gstreamer1.0-tools", "gstreamer1.0-plugins-base", "gstreamer1.0-plugins-good",
     "ocl-icd-opencl-dev", "opencl-c-headers", "opencl-clhpp-headers", "libclfft-dev",
-    "libvkfft-dev", "libclblast-dev", "pocl-opencl-icd", "libzip-dev", "libjson-glib-dev",
-    "libfftw3-dev", "librandom123-dev"]
+    "libvkfft-dev", "libclblast-dev", "pocl-opencl-icd", "libzip-dev", "libcairo2-dev",
+    "libjson-glib-dev", "libfftw3-dev", "librandom123-dev"]
 FOLDER = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
                       "gst-opencl", "drivers")
 

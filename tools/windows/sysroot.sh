@@ -47,7 +47,7 @@ write_glibconfig () {
 copy_headers () {
   local include=$folder/include
   mkdir -p "$include"
-  cp -r /usr/include/{gstreamer-1.0,glib-2.0,CL} "$include"
+  cp -r /usr/include/{gstreamer-1.0,glib-2.0,CL,cairo} "$include"
   cp -r /usr/include/vkFFT* "$include"
   write_glibconfig "$(pkg-config --variable=libdir glib-2.0)/glib-2.0/include/glibconfig.h" \
     >"$include/glib-2.0/glibconfig.h"
@@ -104,6 +104,7 @@ describe_libraries () {
     describe gstreamer-$name-1.0 "-l:gst$name-1.0-0.dll" "$gstreamer" \
       "gstreamer-1.0$([ $name = base ] || echo ' gstreamer-base-1.0')"
   done
+  describe cairo -l:cairo-2.dll "-I$folder/include/cairo"
   describe OpenCL "-L$folder/lib -l:opencl.dll" ""
   describe libzip "-L$folder/lib -L/usr/$host/lib -lzip -lz" -DZIP_STATIC
 }

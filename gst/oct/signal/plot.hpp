@@ -1,4 +1,4 @@
-/* A plot: axes, marks and text as an image of palette indices, and curves of device memory
+/* A plot: axes, marks and text by cairo, and curves of device memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,13 +8,14 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
+#include <algorithm>
+#include <cairo.h>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace oct {
-/* Entries of the palette. Curves cover those below `axes`. */
-enum class Colour : guint8 {
+enum class Colour {
   background,
   grid,
   axes,
@@ -24,14 +25,7 @@ enum class Colour : guint8 {
   curve,
   reference, /* a curve to compare with */
   bound,     /* minimum and maximum */
-  entries,
 };
-
-struct PaletteEntry {
-  guint8 red, green, blue;
-  guint8 grey () const { return guint8 ((54 * red + 183 * green + 19 * blue) >> 8); }
-};
-const PaletteEntry &palette_entry (Colour colour);
 
 /* Range of values on an axis */
 struct Axis {
@@ -55,34 +49,45 @@ struct TextLine {
   Colour colour = Colour::text;
 };
 
-/* Axes, marks and text, as an image of palette indices */
+/* Axes, marks and text, as a transparent image above the curves */
 class Overlay {
 public:
-  /* `lines`: number of lines of text above the plot */
-  Overlay (gint width, gint height, guint lines);
+  Overlay (gint width, gint height);
 
   const PlotArea &area () const { return plot; }
-  const std::vector<guint8> &pixels () const { return indices; }
+  /* Width of a line, in pixels */
+  gint stroke () const { return std::max (gint (em / 16), 1); }
+  /* 0xAARRGGBB, multiplied by alpha; null without memory */
+  const guint8 *pixels ();
 
-  void clear ();
+  /* Begins a new image. `text_size`: of the font, in pixels; 0: by the size of the plot.
+   * `lines`: number of lines of text above the plot */
+  void begin (guint text_size, guint lines);
+  /* Sets the area, so that all labels are inside of the image. */
   void draw_axes (const Axis &x, const Axis &y);
   void write (guint line, const TextLine &text);
-  /* Vertical and horizontal lines through the plot, and a cross */
-  void mark_x (const Axis &x, double value, Colour colour);
+  /* A horizontal line through the plot, and a cross */
   void mark_y (const Axis &y, double value, Colour colour);
   void cross (const Axis &x, const Axis &y, double at_x, double at_y, Colour colour);
 
 private:
-  void set (gint x, gint y, Colour colour);
-  void write_at (gint x, gint y, const std::string &text, Colour colour);
+  struct Destroy {
+    void operator() (cairo_t *context) const { cairo_destroy (context); }
+  };
+
+  void fill (gint left, gint top, gint columns, gint rows, Colour colour);
+  /* Writes text at its left end (align=0), centre (0.5) or right end (1). */
+  void write_at (
+      double x, double baseline, double align, const std::string &text, Colour colour);
+  void label_x (const Axis &axis, double baseline, double from, double to);
   gint x_of (const Axis &axis, double value) const;
   gint y_of (const Axis &axis, double value) const;
-  gint text_width (const std::string &text) const;
+  double text_width (const std::string &text) const;
 
   const gint width, height;
-  gint zoom; /* pixels per dot of a character */
-  PlotArea plot;
-  std::vector<guint8> indices;
+  double em = 1; /* size of the font */
+  PlotArea plot = {};
+  std::unique_ptr<cairo_t, Destroy> context;
 };
 
 /* Smallest number of the form 1, 2 or 5 times a power of ten that is not below `value` */
@@ -109,16 +114,17 @@ public:
   bool create (
       GstOpenCLContext *context, gint width, gint height, bool colours, GError **error);
   /* Enqueues an upload of a new overlay. */
-  bool set_overlay (cl_command_queue queue, const Overlay &overlay, GError **error);
+  bool set_overlay (cl_command_queue queue, Overlay &overlay, GError **error);
   bool enqueue (cl_command_queue queue, const PlotCurves &curves,
       const GstOpenCLFrame *output, GError **error);
 
 private:
   opencl::Kernel find_spans, draw;
-  cl::Buffer palette, spans, overlay;
+  cl::Buffer spans, overlay;
   std::unique_ptr<opencl::PinnedBlock> staging;
   cl::Event uploaded; /* empty if `staging` is free */
   cl_uint width = 0, height = 0;
   PlotArea area = {};
+  gint stroke = 1;
 };
 } // namespace oct

@@ -50,9 +50,10 @@ title_of (const SignalWork &work, const Measurement &of)
 
 /* Draws axes and texts. The plot shows them from the next frame on. */
 static void
-begin_overlay (SignalWork &work, const std::vector<TextLine> &texts)
+begin_overlay (
+    SignalWork &work, const Measurement &of, const std::vector<TextLine> &texts)
 {
-  work.overlay->clear ();
+  work.overlay->begin (of.settings.text_size, text_lines);
   work.overlay->draw_axes (work.x, work.y);
   for (gsize n = 0; n < texts.size (); n++)
     work.overlay->write (guint (n), texts[n]);
@@ -152,7 +153,7 @@ plot_spectrum (SignalWork &work, const Measurement &of, const SpectrumNumbers &n
   if (numbers.valid < numbers.all)
     nonfinite = {text_of ("%.0f samples are not finite", numbers.all - numbers.valid),
         Colour::warning};
-  begin_overlay (work, {title_of (work, of), range, saturation, nonfinite});
+  begin_overlay (work, of, {title_of (work, of), range, saturation, nonfinite});
   if (numbers.full_scale > 0)
     work.overlay->mark_y (work.y, numbers.full_scale, Colour::warning);
 }
@@ -274,7 +275,7 @@ plot_depths (SignalWork &work, const Measurement &of, const AScan &scan, const P
   for (const RollOff::Point &point : work.roll_off.curve ())
     top = std::max (top, point.level);
   fit_axis (work, std::max (floor, -120.0) - 10, std::max (top, floor + least_span));
-  begin_overlay (work, texts_of (work, of, peak, widths));
+  begin_overlay (work, of, texts_of (work, of, peak, widths));
   const double first = scan.first_bin;
   if (std::isfinite (peak.noise_floor))
     work.overlay->mark_y (work.y, peak.noise_floor, Colour::reference);

@@ -27,6 +27,7 @@ struct SignalSettings {
   double min_snr = 14;
   bool roll_off = false;
   guint roll_offs = 0; /* counts how often it was set */
+  guint text_size = 0;
 };
 
 /* A frame whose numbers are on their way to the host */

@@ -1,6 +1,6 @@
 /* octsignal: draws curves and an overlay of axes and text
  *
- * Built for PIXEL: uchar (grey) or uchar4 (RGBA)
+ * Built for COLOURS: 1 (RGBA) or 0 (grey)
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,11 +24,11 @@ value_at (global const float *curve, uint points, float place, int decibels)
  * to its right edge: curves of many points are drawn as their range. Dimension 0:
  * columns, dimension 1: curves. Curve n begins at value starts[n]. Column c shows the
  * points around first + step c. Values from `low` to `high` are drawn from row `rows` - 1
- * to 0. */
+ * to 0, in lines of `stroke` pixels. */
 kernel void
 find_spans (global const float *restrict values, uint points, uint curves, uint8 starts,
     float first, float step, int decibels, float low, float high, uint columns, uint rows,
-    global float2 *restrict spans)
+    float stroke, global float2 *restrict spans)
 {
   const uint column = get_global_id (0), number = get_global_id (1);
   if (column >= columns || number >= curves)
@@ -36,7 +36,8 @@ find_spans (global const float *restrict values, uint points, uint curves, uint8
   const uint all_starts[8] = {starts.s0, starts.s1, starts.s2, starts.s3, starts.s4,
       starts.s5, starts.s6, starts.s7};
   global const float *curve = values + all_starts[number];
-  const float from = first + step * (column - 0.5f), to = first + step * (column + 0.5f);
+  const float from = first + step * (column - 0.5f * stroke),
+              to = first + step * (column + 0.5f * stroke);
   float least = value_at (curve, points, from, decibels), most = least;
   for (float place = ceil (fmax (from, 0.0f)); place <= to; place += 1.0f) {
     const float value = value_at (curve, points, place, decibels);
@@ -45,18 +46,18 @@ find_spans (global const float *restrict values, uint points, uint curves, uint8
   }
   const float last = value_at (curve, points, to, decibels);
   least = fmin (least, last), most = fmax (most, last);
-  const float scale = (rows - 1) / (high - low);
+  const float scale = (rows - 1) / (high - low), reach = 0.25f + 0.5f * stroke;
   spans[number * columns + column] =
-      (float2)(scale * (high - most) - 0.75f, scale * (high - least) + 0.75f);
+      (float2)(scale * (high - most) - reach, scale * (high - least) + reach);
 }
 
-/* Draws the curves where the overlay is below `curve_colour`: background and grid. The
- * last curve is on top. `plot`: left, top, width and height of the area of curves */
+/* Draws the curves, of which the last is on top, and the overlay above them. Colours are
+ * 0xRRGGBB. `plot`: left, top, width and height of the area of curves. `overlay`:
+ * 0xAARRGGBB, multiplied by alpha */
 kernel void
 draw (global const float2 *restrict spans, uint curves, uint8 colours, int4 plot,
-    global const uchar *restrict overlay, uint width, uint height,
-    constant PIXEL *palette, uint curve_colour, global uchar *restrict output,
-    ulong offset, int stride)
+    global const uint *restrict overlay, uint width, uint height, uint background,
+    global uchar *restrict output, ulong offset, int stride)
 {
   const uint x = get_global_id (0), y = get_global_id (1);
   if (x >= width || y >= height)
@@ -64,14 +65,21 @@ draw (global const float2 *restrict spans, uint curves, uint8 colours, int4 plot
   const uint all_colours[8] = {colours.s0, colours.s1, colours.s2, colours.s3, colours.s4,
       colours.s5, colours.s6, colours.s7};
   const int column = (int)x - plot.x, row = (int)y - plot.y;
-  uint colour = overlay[y * width + x];
-  if (colour < curve_colour && column >= 0 && column < plot.z && row >= 0
-      && row < plot.w) {
+  uint colour = background;
+  if (column >= 0 && column < plot.z && row >= 0 && row < plot.w) {
     for (uint n = 0; n < curves; n++) {
       const float2 span = spans[n * plot.z + column];
       if (row >= span.x && row <= span.y)
         colour = all_colours[n];
     }
   }
-  ((global PIXEL *)(output + offset + (long)y * stride))[x] = palette[colour];
+  const uint above = overlay[y * width + x], share = 256 - (above >> 24);
+  const uint seen = above + ((colour & 0xff00ff) * share >> 8 & 0xff00ff)
+                    + ((colour & 0xff00) * share >> 8 & 0xff00);
+  global uchar *line = output + offset + (long)y * stride;
+#if COLOURS
+  ((global uchar4 *)line)[x] = (uchar4)(seen >> 16, seen >> 8, seen, 255);
+#else
+  line[x] = (54 * (seen >> 16 & 255) + 183 * (seen >> 8 & 255) + 19 * (seen & 255)) >> 8;
+#endif
 }

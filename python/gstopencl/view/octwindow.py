@@ -114,15 +114,18 @@ class Live(BranchingView):
         follow()
 
     def fit_plot(self, name):
-        """Draws a plot with the pixels of its widget, once its size has settled."""
-        size, waiting = self.pipeline.get_by_name(f"{name}_size"), set()
-        widget = self.pipeline.get_by_name(f"{name}_plot").get_property("widget")
+        """Draws a plot with the pixels and the font of its widget, once its size has settled."""
+        signal, size = map(self.pipeline.get_by_name, (name, f"{name}_size"))
+        widget, waiting = self.pipeline.get_by_name(f"{name}_plot").get_property("widget"), set()
 
         def resize():
             waiting.clear()
+            scale, style = widget.get_scale_factor(), widget.get_style_context()
+            signal.set_property("text-size", round(
+                scale * style.get_property("font-size", Gtk.StateFlags.NORMAL)))
             caps = Gst.Caps.from_string(PLOT.format(
-                max(widget.get_allocated_width(), LEAST_PLOT),
-                max(widget.get_allocated_height(), LEAST_PLOT)))
+                max(scale * widget.get_allocated_width(), LEAST_PLOT),
+                max(scale * widget.get_allocated_height(), LEAST_PLOT)))
             if not self.stopped and not size.get_property("caps").is_equal(caps):
                 size.set_property("caps", caps)
             return GLib.SOURCE_REMOVE

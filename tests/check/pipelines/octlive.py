@@ -189,12 +189,25 @@ def check_plots():
     assert not a_scan.get_property("roll-off")
     before = shown.least()
     play_until(live, lambda: shown.least() > before + 5)
+    check_scale_of_plots(live, a_scan)
     end(live)
 
     live = live_of(*TISSUE, "--no-signal")
     shown = Shown(live)
     play_until(live, lambda: len(shown.counts) == 2 and shown.least() > 5)
     end(live)
+
+
+def check_scale_of_plots(live, a_scan):
+    """Plots have the pixels of the screen and the size of GTK's font: Sans 10 at 96 dpi."""
+    widget = live.sinks[3].get_property("widget")
+    for scale in 1, 2:
+        widget.get_scale_factor = lambda scale=scale: scale
+        widget.queue_resize()
+        play_until(live, lambda: a_scan.get_property("text-size") == round(scale * 10 * 96 / 72))
+        play_until(live, lambda: structure_of(live.sinks[3].get_static_pad(
+            "sink").get_current_caps(), 0).get_int("width").value
+            == scale * widget.get_allocated_width())
 
 
 def shows_curve(live, plot):
