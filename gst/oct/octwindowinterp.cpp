@@ -86,6 +86,20 @@
  * the first one. With `calibration-folder`, the results are also written as files for
  * `settings`. The command `oct-calibrate` does the same with files.
  *
+ * `sharpen=true` finds the dispersion of the sample in the next 4 B-scans, which may show
+ * the same place or others. A B-scan needs 64 A-lines. The search takes some seconds of
+ * another thread, and frames go on meanwhile. It sets `dispersion-a2` and `dispersion-a3`
+ * and clears `dispersion-phase`. The element message `octwindowinterp-dispersion` contains:
+ *
+ * - `dispersion-a2`, `dispersion-a3`: doubles, as the properties
+ * - `square`, `cube`: doubles, the same in rad at the ends of the spectrum; 0 if the sample
+ *   does not tell the dispersion from none
+ * - `square-error`, `cube-error`: doubles, what these may be off
+ *
+ * A WARNING message has the reason if A-lines disagree, if the image does not get sharper,
+ * or if caps, settings, a flush or the end of the stream come before the result. The
+ * command `oct-calibrate --sharpen` does the same with files.
+ *
  * `octfileparse` sends the calibration of a recording with the stream, in a
  * #GstOctCalibration event. The element uses its resample map, background, dispersion and
  * wavenumber step where no property sets them. A frame that has a background of its own
@@ -136,6 +150,7 @@
 #include "spectra/clockedspectra.hpp"
 #include "spectra/elementqueries.hpp"
 #include "spectra/livecalibration.hpp"
+#include "spectra/livesharpening.hpp"
 #include "spectra/pendingspectra.hpp"
 #include "spectra/unpacking.hpp"
 #include "spectra/windowinterpsettings.hpp"
@@ -223,7 +238,9 @@ struct _GstOctWindowInterp {
   PreparedStage *prepared; /* by `preparation`, used when that is done */
   oct::LiveCalibration *calibration;
   KnownWidths *widths;
+  oct::LiveSharpening *sharpening;
   guint calibrations; /* WindowInterpSettings::calibrations of the last calibration */
+  guint sharpenings;  /* WindowInterpSettings::sharpenings of the last search */
   bool is_saturated;  /* a warning was posted, and saturation has not ended since */
 };
 
@@ -515,6 +532,8 @@ apply_changes (GstOctWindowInterp *self, GError **error)
   if (!work.next)
     return TRUE;
   const bool other_tables = work.settings.tables_revision != work.next->tables_revision;
+  if (other_tables)
+    self->sharpening->cancel (GST_ELEMENT (self), "settings changed");
   if (other_tables
       && !(make_reader (self, work, *work.next, error)
            && set_stage (self, *work.next, work.next_tables, error)))
@@ -611,8 +630,13 @@ gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (transform);
   take_stream_calibration (self, event);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    self->sharpening->cancel (GST_ELEMENT (self), "the stream was flushed");
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     self->calibration->wait ();
+    if (self->sharpening->is_collecting ())
+      self->sharpening->cancel (GST_ELEMENT (self), "the stream ended before 4 B-scans");
+    self->sharpening->wait (GST_BASE_TRANSFORM_SINK_PAD (transform));
     report_last_counts (self);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
@@ -632,6 +656,7 @@ gst_oct_window_interp_close (GstOpenCLFilter *filter)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   self->preparation->stop ();
+  self->sharpening->cancel (GST_ELEMENT (self), nullptr);
   report_last_counts (self);
   delete self->work;
   self->work = nullptr;
@@ -679,6 +704,7 @@ gst_oct_window_interp_set_formats (
   delete self->work;
   self->work = new WindowInterpWork;
   self->calibration->forget ();
+  self->sharpening->cancel (GST_ELEMENT (self), "caps changed");
   WindowInterpWork &work = *self->work;
   work.input = oct::parse_spectra (input, &work.samples, &work.lines);
   const CapsFormat *made = oct::parse_spectra (output, &work.shape.points, &lines);
@@ -760,6 +786,37 @@ calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
       sample_format (work, settings), spectra, request, queue, error);
 }
 
+static bool
+wants_sharpening (const GstOctWindowInterp *self)
+{
+  return self->work->settings.sharpenings != self->sharpenings
+         || self->sharpening->is_collecting ();
+}
+
+/* Collects B-scans of raw spectra, or of those that a k-clock made even. */
+static bool
+sharpen_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
+    cl_command_queue queue, GError **error)
+{
+  const WindowInterpWork &work = *self->work;
+  const WindowInterpSettings &settings = work.settings;
+  if (self->sharpenings != settings.sharpenings) {
+    std::vector<double> map, places;
+    if (!oct::spectrum_map_load (settings.spectrum, work.samples, map, places, error))
+      return false;
+    for (gsize m = map.size (); m < spectra.samples; m++)
+      map.push_back (double (m));
+    self->sharpenings = settings.sharpenings;
+    self->sharpening->cancel (GST_ELEMENT (self), nullptr);
+    if (settings.sharpen)
+      self->sharpening->begin (std::move (map));
+  }
+  return !self->sharpening->is_collecting ()
+         || self->sharpening->add (GST_ELEMENT (self),
+             gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+             sample_format (work, settings), spectra, queue, error);
+}
+
 /* Takes the background that the frame was recorded with, instead of that of the stream. */
 static bool
 take_frame_background (GstOctWindowInterp *self, GstBuffer *frame,
@@ -795,6 +852,7 @@ find_background (GstOctWindowInterp *self, oct::PendingSpectra &spectra,
 {
   const WindowInterpWork &work = *self->work;
   return calibrate_if_wanted (self, spectra.raw, queue, error)
+         && sharpen_if_wanted (self, spectra.raw, queue, error)
          && (!work.mean || work.mean->update (spectra.raw, queue, spectra.mean, error));
 }
 
@@ -836,7 +894,8 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
   WindowInterpWork &work = *self->work;
   if (!read_spectra (work, raw, raw->queue, spectra.raw, error))
     return FALSE;
-  if (!work.mean && !spectra.raw.is_read && !wants_calibration (self))
+  if (!work.mean && !spectra.raw.is_read && !wants_calibration (self)
+      && !wants_sharpening (self))
     return TRUE;
   const bool enqueued = find_background (self, spectra, raw->queue, error);
   GstOpenCLFrame read = *raw;
@@ -895,6 +954,7 @@ gst_oct_window_interp_init (GstOctWindowInterp *self)
   self->preparation = new opencl::Preparation;
   self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;
+  self->sharpening = new oct::LiveSharpening;
   oct::settings_file_follow (GST_ELEMENT (self));
   self->widths = new KnownWidths;
   /* QoS of a slow display must not drop frames that another branch records. */
@@ -910,7 +970,8 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
   opencl::install_settings<&GstOctWindowInterp::settings,
       &GstOctWindowInterp::preparation, &GstOctWindowInterp::work,
       &GstOctWindowInterp::prepared, &GstOctWindowInterp::calibration,
-      &GstOctWindowInterp::widths> (klass, oct::window_interp_properties);
+      &GstOctWindowInterp::sharpening, &GstOctWindowInterp::widths> (
+      klass, oct::window_interp_properties);
 
   opencl::describe_element (klass, "OCT resampling and windowing", "Filter/Effect/Video",
       "Resamples raw OCT spectra to even wavenumbers and applies a window, on an OpenCL "

@@ -12,8 +12,8 @@
 #include <vector>
 
 namespace soak {
-/* A calibration needs frames that show a mirror. */
-inline const char *const left_alone[] = {"calibrate"};
+/* A calibration needs frames that show a mirror, and a search frames of 64 A-lines. */
+inline const char *const left_alone[] = {"calibrate", "sharpen"};
 /* Values stay near the default: the largest ones would allocate gigabytes. */
 constexpr gint reach_of_integers = 24;
 constexpr gdouble reach_of_numbers = 100;

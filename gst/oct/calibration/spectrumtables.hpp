@@ -118,6 +118,11 @@ bool spectrum_samples_check (
 bool background_load (const SpectrumSettings &settings, gsize samples,
     std::vector<double> &background, GError **error);
 
+/* Finds the resample map of the samples in use; both are empty without one. `places`:
+ * position of each sample in even wavenumbers */
+bool spectrum_map_load (const SpectrumSettings &settings, gsize samples,
+    std::vector<double> &map, std::vector<double> &places, GError **error);
+
 bool spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool complex,
     SpectrumTables &tables, GError **error);
 } // namespace oct

@@ -201,6 +201,11 @@ const opencl::PropertyTable<WindowInterpSettings> window_interp_properties = {
         "Folder where calibrate writes resample-map.npy, dispersion-phase.npy (after two "
         "mirrors) and settings.txt, a file for settings (empty = not written)",
         &WindowInterpSettings::calibration_folder, opencl::playing},
+    {"sharpen", "Sharpen",
+        "Find the dispersion of the sample in the next 4 B-scans, set dispersion-a2 and "
+        "dispersion-a3, and post them as a message. FALSE cancels this",
+        &WindowInterpSettings::sharpen, opencl::playing,
+        &WindowInterpSettings::sharpenings},
     {"bit-shift", "Bit shift",
         "Number of bits by which integer samples are first shifted right, for cameras "
         "that send 12 bits in the upper part of 16 (ignored for float samples)",

@@ -52,6 +52,8 @@ struct WindowInterpSettings {
   guint calibrations = 0; /* counts how often it was set */
   bool same_side = false;
   std::string calibration_folder;
+  bool sharpen = false;
+  guint sharpenings = 0; /* counts how often it was set */
 
   /* Returns the settings for tables and spectra. */
   SpectrumSettings tables_settings () const;

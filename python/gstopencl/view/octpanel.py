@@ -253,9 +253,13 @@ class Panel(Gtk.Box):
         reason = live.reason_not_to_calibrate()
         self.calibrate.set_sensitive(not reason)
         self.calibrate.set_tooltip_text(reason)
+        self.sharpen = Gtk.Button(
+            label="Sharpen", tooltip_text="Find the dispersion of the sample in its B-scans")
+        self.sharpen.connect("clicked", lambda _: live.sharpen())
+        calibration = in_row(self.calibrate, self.sharpen, expand=[self.calibrate], spacing=4)
         self.get_style_context().add_class("oct-panel")
         use_style(STYLE)
-        parts = [self.levels, self.scan, self.recorder, self.calibrate]
+        parts = [self.levels, self.scan, self.recorder, calibration]
         pack(self, *([self.signal] if live.signals else []), *parts)
         GLib.timeout_add(REFRESH, self.refresh)
 

@@ -210,6 +210,18 @@ class Live(BranchingView):
         self.wizard.connect("destroy", lambda _: setattr(self, "wizard", None))
         self.wizard.show_all()
 
+    def sharpen(self):
+        """Looks for the dispersion of the sample in the next B-scans."""
+        interp = self.pipeline.get_by_name("interp")
+        for on in False, True:
+            interp.set_property("sharpen", on)
+        self.tell("Looking for the dispersion of the sample…")
+
+    def tell_dispersion(self, found):
+        self.tell("Dispersion of the sample at the ends of the spectrum: " + " and ".join(
+            f"{found[name]:.2f} ± {found[name + '-error']:.2f} rad ({order})"
+            for name, order in (("square", "a2"), ("cube", "a3"))))
+
     # Recording
 
     def record(self):
@@ -272,6 +284,8 @@ class Live(BranchingView):
         structure = message.get_structure()
         if structure.get_name() == "octsignal":
             self.numbers[message.src.get_name()] = fields_of(structure)
+        if structure.get_name() == "octwindowinterp-dispersion":
+            self.tell_dispersion(fields_of(structure))
         if self.has_ended(self.recording, structure):
             self.end_of_recording()
         if self.wizard:

@@ -350,7 +350,7 @@ make_knobs ()
 const std::set<std::string> actions = {"octwindowinterp calibrate",
     "octwindowinterp calibrate-same-side", "octwindowinterp calibration-folder",
     "octwindowinterp settings", "octflatten settings", "octscan settings",
-    "octwindowinterp full-scale", "octtestsrc truth-folder"};
+    "octwindowinterp full-scale", "octwindowinterp sharpen", "octtestsrc truth-folder"};
 
 /* These affect only tissue that is brighter than that of these chains; angioflow.cpp
  * changes them within a group. */

@@ -3,10 +3,10 @@
 spectrum and the A-scan, of a phantom, a file and a camera. Keys and the handles of the histogram
 change the display, and a click chooses the A-line of the plots. A recording of spectra, of depths
 or of both has every frame, however slow the window is, and the settings in a file beside it. A
-recording that fails does not affect the window. The wizard finds the calibration of two mirrors.
-Each widget has a name for screen readers. gst-launch-1.0 runs what --print prints. Names have any
-characters. A size that does not fit a raw file is refused with those that fit, and a window says
-that a calibration is missing. oct-live.sh does the same.
+recording that fails does not affect the window. The wizard finds the calibration of two mirrors, and
+a button the dispersion of the sample. Each widget has a name for screen readers. gst-launch-1.0 runs
+what --print prints. Names have any characters. A size that does not fit a raw file is refused with
+those that fit, and a window says that a calibration is missing. oct-live.sh does the same.
 
 usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER [CHECK…]
 
@@ -335,6 +335,31 @@ def check_scan():
     end(live)
 
 
+def check_sharpen():
+    """Checks that the button finds the dispersion of a phantom, or says why it does not."""
+    live = live_of("--size", "1024x64", "--pattern", "tissue")
+    live.source().set_property("dispersion-a2", 30 / 512 ** 2)
+    shown, text = Shown(live), live.messages.text
+    play_until(live, lambda: shown.least() > 3)
+    live.side_panel.sharpen.clicked()
+    assert "Looking for" in text.get_text(), text.get_text()
+    play_until(live, lambda: "Looking for" not in text.get_text())
+    square, cube = map(float, re.findall(r"(\S+) ± ", text.get_text()))
+    assert abs(square - 30) < 0.3 and abs(cube) < 1, text.get_text()
+    found = live.pipeline.get_by_name("interp").get_property("dispersion-a2")
+    assert abs(found * 512 ** 2 - square) < 0.01, (found, square)
+    before = shown.least()
+    play_until(live, lambda: shown.least() > before + 3)
+    end(live)
+
+    live = live_of(*TISSUE)
+    shown, text = Shown(live), live.messages.text
+    play_until(live, lambda: shown.least() > 3)
+    live.side_panel.sharpen.clicked()
+    play_until(live, lambda: "expected at least 64" in text.get_text())
+    end(live)
+
+
 def check_depths():
     """Checks that recorded depths are those that the settings make of the recorded spectra."""
     live = live_of(*TISSUE, "--frames", 40, "--record", "--kind", "both", "--dispersion", "1e-5,0",
@@ -627,7 +652,7 @@ with screen(), tempfile.TemporaryDirectory() as work:
     gtk.need_display("octlive")
     checks = [globals()[f"check_{name}"] for name in sys.argv[3:]]
     for check in checks or (
-            check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_depths,
+            check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_sharpen, check_depths,
             check_wizard, check_printed_pipeline, check_failing_recordings, check_files, check_camera,
             check_hostile_names, check_sizes, check_script, check_ended_by_signal):
         began = time.monotonic()
