@@ -27,7 +27,7 @@
  *
  * Light of moving scatterers alone has a `liv` of 31 dB², the variance of the logarithm of
  * an exponential distribution. Noise fluctuates too, so dark parts have a high `liv`.
- * `swiftness` is from a tenth of the inverse duration of the repeats to 5 times the frame
+ * `swiftness` is from a tenth of the inverse duration of the repeats to 3 times the frame
  * rate. At the lower limit, `aliv` has no plateau within the repeats and is uncertain.
  *
  * The output is the quantity, as depths in float32, or an image in colour if downstream
@@ -106,7 +106,7 @@ const Traits all_traits[] = {
 
 /* Curves of different rates, from which the fit of aLIV and swiftness starts */
 const guint curves = 16;
-const double least_rise = 0.1, most_rise = 5; /* rates per duration and per frame */
+const double least_rise = 0.1, most_rise = 3; /* rates per duration and per frame */
 const guint early_frames = 5;                 /* default of early-delay */
 
 struct DynamicSettings {
