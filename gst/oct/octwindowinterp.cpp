@@ -91,14 +91,13 @@
  * another thread, and frames go on meanwhile. It sets `dispersion-a2` and `dispersion-a3`
  * and clears `dispersion-phase`. The element message `octwindowinterp-dispersion` contains:
  *
- * - `dispersion-a2`, `dispersion-a3`: doubles, as the properties
- * - `square`, `cube`: doubles, the same in rad at the ends of the spectrum; 0 if the sample
+ * - `square`, `cube`: doubles, both in rad at the ends of the spectrum; 0 if the sample
  *   does not tell the dispersion from none
  * - `square-error`, `cube-error`: doubles, what these may be off
  *
  * A WARNING message has the reason if A-lines disagree, if the image does not get sharper,
- * or if caps, settings, a flush or the end of the stream come before the result. The
- * command `oct-calibrate --sharpen` does the same with files.
+ * or if caps or settings change before the result. A flush changes nothing. The command
+ * `oct-calibrate --sharpen` does the same with files.
  *
  * `octfileparse` sends the calibration of a recording with the stream, in a
  * #GstOctCalibration event. The element uses its resample map, background, dispersion and
@@ -240,7 +239,6 @@ struct _GstOctWindowInterp {
   KnownWidths *widths;
   oct::LiveSharpening *sharpening;
   guint calibrations; /* WindowInterpSettings::calibrations of the last calibration */
-  guint sharpenings;  /* WindowInterpSettings::sharpenings of the last search */
   bool is_saturated;  /* a warning was posted, and saturation has not ended since */
 };
 
@@ -321,7 +319,7 @@ make_stage (GstOctWindowInterp *self, WindowInterpWork &work,
     GError **error)
 {
   const oct::Samples used = settings.spectrum.used_of (work.samples);
-  if (!tables.calibrated)
+  if (tables.map.empty ())
     GST_INFO_OBJECT (
         self, "no calibration is set, assuming samples evenly spaced in wavenumber");
 
@@ -630,13 +628,9 @@ gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (transform);
   take_stream_calibration (self, event);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    self->sharpening->cancel (GST_ELEMENT (self), "the stream was flushed");
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
     self->calibration->wait ();
-    if (self->sharpening->is_collecting ())
-      self->sharpening->cancel (GST_ELEMENT (self), "the stream ended before 4 B-scans");
-    self->sharpening->wait (GST_BASE_TRANSFORM_SINK_PAD (transform));
+    self->sharpening->finish (GST_ELEMENT (self));
     report_last_counts (self);
   }
   return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
@@ -786,37 +780,6 @@ calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
       sample_format (work, settings), spectra, request, queue, error);
 }
 
-static bool
-wants_sharpening (const GstOctWindowInterp *self)
-{
-  return self->work->settings.sharpenings != self->sharpenings
-         || self->sharpening->is_collecting ();
-}
-
-/* Collects B-scans of raw spectra, or of those that a k-clock made even. */
-static bool
-sharpen_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
-    cl_command_queue queue, GError **error)
-{
-  const WindowInterpWork &work = *self->work;
-  const WindowInterpSettings &settings = work.settings;
-  if (self->sharpenings != settings.sharpenings) {
-    std::vector<double> map, places;
-    if (!oct::spectrum_map_load (settings.spectrum, work.samples, map, places, error))
-      return false;
-    for (gsize m = map.size (); m < spectra.samples; m++)
-      map.push_back (double (m));
-    self->sharpenings = settings.sharpenings;
-    self->sharpening->cancel (GST_ELEMENT (self), nullptr);
-    if (settings.sharpen)
-      self->sharpening->begin (std::move (map));
-  }
-  return !self->sharpening->is_collecting ()
-         || self->sharpening->add (GST_ELEMENT (self),
-             gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-             sample_format (work, settings), spectra, queue, error);
-}
-
 /* Takes the background that the frame was recorded with, instead of that of the stream. */
 static bool
 take_frame_background (GstOctWindowInterp *self, GstBuffer *frame,
@@ -852,7 +815,9 @@ find_background (GstOctWindowInterp *self, oct::PendingSpectra &spectra,
 {
   const WindowInterpWork &work = *self->work;
   return calibrate_if_wanted (self, spectra.raw, queue, error)
-         && sharpen_if_wanted (self, spectra.raw, queue, error)
+         && self->sharpening->add (GST_ELEMENT (self),
+             gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.settings,
+             *work.stage, spectra.raw, queue, error)
          && (!work.mean || work.mean->update (spectra.raw, queue, spectra.mean, error));
 }
 
@@ -895,7 +860,7 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
   if (!read_spectra (work, raw, raw->queue, spectra.raw, error))
     return FALSE;
   if (!work.mean && !spectra.raw.is_read && !wants_calibration (self)
-      && !wants_sharpening (self))
+      && !self->sharpening->wants (work.settings))
     return TRUE;
   const bool enqueued = find_background (self, spectra, raw->queue, error);
   GstOpenCLFrame read = *raw;

@@ -275,16 +275,6 @@ load_shape (Window &window, const std::vector<double> &background,
 }
 
 bool
-spectrum_map_load (const SpectrumSettings &settings, gsize samples,
-    std::vector<double> &map, std::vector<double> &places, GError **error)
-{
-  const Samples used = settings.used_of (samples);
-  return settings.uses_stream_map ()
-             ? load_stream_map (settings, used, map, places, error)
-             : calibration_load (settings.calibration, used, map, error, &places);
-}
-
-bool
 spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool complex,
     SpectrumTables &tables, GError **error)
 {
@@ -294,7 +284,9 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
   if (!spectrum_samples_check (settings, samples, error) || !check_clock (settings, error)
       || !check_background (settings, error) || !window_load (window, used.used, error)
       || !window_check (window, used.used, error)
-      || !spectrum_map_load (settings, samples, map, places, error)
+      || !(settings.uses_stream_map ()
+               ? load_stream_map (settings, used, map, places, error)
+               : calibration_load (settings.calibration, used, map, error, &places))
       || !(settings.uses_stream_phase ()
                ? load_stream_phase (settings, used, phase, error)
                : dispersion_load (settings.dispersion, used.used, phase, error))
@@ -305,7 +297,7 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
     return false;
 
   tables = SpectrumTables ();
-  tables.calibrated = !map.empty ();
+  tables.map = map;
   append_spectrum (settings, window,
       settings.gridded () ? grid_taps (places)
                           : interpolation_taps (settings.interpolation, map, used.used),

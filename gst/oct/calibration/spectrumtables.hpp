@@ -100,8 +100,8 @@ constexpr gsize weight_gap = 16;
  *  - the background, if it is from a file */
 struct SpectrumTables {
   gsize taps = 0;
-  gsize points = 0; /* output points of an A-line */
-  bool calibrated = false;
+  gsize points = 0;            /* output points of an A-line */
+  std::vector<double> map;     /* empty if nothing calibrates */
   gsize background_offset = 0; /* in words */
   std::vector<guint32> words;  /* float32 or int32 */
 };
@@ -117,11 +117,6 @@ bool spectrum_samples_check (
  * neither is used. */
 bool background_load (const SpectrumSettings &settings, gsize samples,
     std::vector<double> &background, GError **error);
-
-/* Finds the resample map of the samples in use; both are empty without one. `places`:
- * position of each sample in even wavenumbers */
-bool spectrum_map_load (const SpectrumSettings &settings, gsize samples,
-    std::vector<double> &map, std::vector<double> &places, GError **error);
 
 bool spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool complex,
     SpectrumTables &tables, GError **error);

@@ -10,44 +10,9 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/base/profile.hpp>
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <utility>
 
 namespace oct {
-/* State shared with the calibration threads. Pending jobs keep it alive. */
-struct LiveCalibration::Mirrors {
-  std::mutex in_order; /* held by the calibrating thread, to calibrate frames in order */
-  std::mutex mutex;
-  std::condition_variable finished;
-  std::deque<std::unique_ptr<Job>> waiting;
-  guint unfinished = 0;
-  std::vector<double> before; /* previous mirror's spectrum, or empty */
-};
-
-/* Everything that the calibration thread needs, even after the element has stopped. */
-struct LiveCalibration::Job {
-  std::shared_ptr<Mirrors> mirrors;
-  cl::CommandQueue queue;
-  std::shared_ptr<BackgroundMean> owner;
-  std::shared_ptr<cl::Buffer> mean;
-  gsize samples = 0;
-  Request request;
-
-  explicit Job (std::shared_ptr<Mirrors> of) : mirrors (std::move (of))
-  {
-    std::lock_guard<std::mutex> lock (mirrors->mutex);
-    mirrors->unfinished++;
-  }
-  ~Job ()
-  {
-    std::lock_guard<std::mutex> lock (mirrors->mutex);
-    mirrors->unfinished--;
-    mirrors->finished.notify_all ();
-  }
-};
-
 namespace {
 using Values = std::vector<double>;
 
@@ -84,25 +49,19 @@ post (GstElement *element, const MirrorCalibration &found)
 } // namespace
 
 void
-LiveCalibration::calibrate (GstElement *element, gpointer data)
+LiveCalibration::calibrate (
+    GstElement *element, Mirrors &mirrors, const Mean &mean, const Request &request)
 {
-  auto *mirrors = static_cast<Mirrors *> (data);
-  const std::lock_guard<std::mutex> in_order (mirrors->in_order);
-  std::unique_lock<std::mutex> lock (mirrors->mutex);
-  const std::unique_ptr<Job> job = std::move (mirrors->waiting.front ());
-  mirrors->waiting.pop_front ();
-  lock.unlock ();
-
-  const Request &request = job->request;
+  std::unique_lock<std::mutex> lock (mirrors.mutex, std::defer_lock);
   GError *error = nullptr;
-  Values mirror (job->samples);
+  Values mirror (mean.samples);
   MirrorCalibration found;
   std::string settings;
   bool good =
-      read_mean (job->queue (), (*job->mean) (), request.background, mirror, &error);
+      read_mean (mean.queue (), (*mean.values) (), request.background, mirror, &error);
   if (good) {
     lock.lock ();
-    const Values before = std::exchange (mirrors->before, mirror);
+    const Values before = std::exchange (mirrors.before, mirror);
     lock.unlock ();
     good = calibration_of_mirrors (before.empty () ? mirror : before,
                before.empty () ? before : mirror, !request.same_side, found, &error)
@@ -115,19 +74,13 @@ LiveCalibration::calibrate (GstElement *element, gpointer data)
   else {
     /* Either mirror may be the wrong one. */
     lock.lock ();
-    mirrors->before.clear ();
+    mirrors.before.clear ();
     lock.unlock ();
     GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS,
         ("Calibration from this frame failed: %s", error->message), (nullptr));
   }
   g_clear_error (&error);
 }
-
-LiveCalibration::LiveCalibration () : mirrors (std::make_shared<Mirrors> ())
-{
-}
-
-LiveCalibration::~LiveCalibration () = default;
 
 void
 LiveCalibration::forget ()
@@ -136,33 +89,20 @@ LiveCalibration::forget ()
   mirrors->before.clear ();
 }
 
-void
-LiveCalibration::wait ()
-{
-  std::unique_lock<std::mutex> lock (mirrors->mutex);
-  mirrors->finished.wait (lock, [this] { return mirrors->unfinished == 0; });
-}
-
 bool
 LiveCalibration::enqueue (GstElement *element, GstOpenCLContext *context,
     SampleFormat input, const RawSpectra &spectra, const Request &request,
     cl_command_queue queue, GError **error)
 {
-  auto job = std::make_unique<Job> (mirrors);
-  job->owner = std::make_shared<BackgroundMean> ();
-  job->samples = spectra.samples;
-  job->request = request;
-  job->queue = opencl::retained<cl::CommandQueue> (queue, error);
-  if (!job->queue ()
-      || !job->owner->create (context, input, spectra.samples, spectra.lines, 0, error)
-      || !job->owner->update (spectra, queue, job->mean, error))
+  Mean mean = {opencl::retained<cl::CommandQueue> (queue, error),
+      std::make_shared<BackgroundMean> (), nullptr, spectra.samples};
+  if (!mean.queue ()
+      || !mean.owner->create (context, input, spectra.samples, spectra.lines, 0, error)
+      || !mean.owner->update (spectra, queue, mean.values, error))
     return false;
   clFlush (queue);
-  {
-    std::lock_guard<std::mutex> lock (mirrors->mutex);
-    mirrors->waiting.push_back (std::move (job));
-  }
-  gst_element_call_async (element, calibrate, mirrors.get (), nullptr);
+  jobs.run (element, [mirrors = mirrors, mean, request] (
+                         GstElement *of) { calibrate (of, *mirrors, mean, request); });
   return true;
 }
 } // namespace oct

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backgroundmean.hpp"
+#include "elementjobs.hpp"
 
 #include <string>
 
@@ -18,14 +19,11 @@ public:
     std::string folder;             /* folder for calibration files, or empty */
   };
 
-  LiveCalibration ();
-  ~LiveCalibration ();
-
   /* Forgets the previous mirror. Must be called when the format of spectra changes. */
   void forget ();
 
   /* Waits until all results are posted. */
-  void wait ();
+  void wait () { jobs.wait (); }
 
   /* Enqueues the mean of `spectra`. Another thread reads it, calibrates, and posts the
    * result as a message of `element`, or a WARNING if it fails. */
@@ -34,11 +32,21 @@ public:
       GError **error);
 
 private:
-  struct Job;
-  struct Mirrors;
+  struct Mirrors {
+    std::mutex mutex;
+    std::vector<double> before; /* previous mirror's spectrum, or empty */
+  };
+  struct Mean {
+    cl::CommandQueue queue;
+    std::shared_ptr<BackgroundMean> owner;
+    std::shared_ptr<cl::Buffer> values;
+    gsize samples;
+  };
 
-  static void calibrate (GstElement *element, gpointer mirrors);
+  static void calibrate (
+      GstElement *element, Mirrors &mirrors, const Mean &mean, const Request &request);
 
-  std::shared_ptr<Mirrors> mirrors;
+  ElementJobs jobs;
+  std::shared_ptr<Mirrors> mirrors = std::make_shared<Mirrors> ();
 };
 } // namespace oct

@@ -5,77 +5,64 @@
 #include "livesharpening.hpp"
 
 #include "../calibration/sharpness.hpp"
+#include "../recordings/rawformat.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/profile.hpp>
 
-#include <atomic>
-#include <chrono>
-#include <future>
 #include <utility>
 
 namespace oct {
+using Values = std::vector<double>;
+
 static const gsize needed = 4; /* B-scans */
 
-/* Shared with the searching thread */
-struct LiveSharpening::Search {
-  std::vector<double> map;
-  SampleFormat format;
-  gsize samples, lines, stride, collected = 0;
-  std::vector<cl::Buffer> frames; /* copies, until they are read */
+/* Copies of B-scans */
+struct LiveSharpening::Spectra {
+  Values map;
+  const RawFormat *format = nullptr;
+  gsize lines = 0, stride = 0;
+  std::vector<cl::Buffer> frames;
   cl::CommandQueue queue;
-  std::atomic<bool> is_over{false}; /* cancelled, or the result is being posted */
-  std::promise<void> end;
-  std::future<void> ended = end.get_future ();
 
-  bool read (std::vector<double> &values, GError **error);
-  static void run (GstElement *element, gpointer search);
+  bool copy (GstOpenCLContext *context, SampleFormat of, const RawSpectra &frame,
+      cl_command_queue enqueued, GError **error);
+  bool read (Values &values, GError **error) const;
+  void search (GstElement *element, std::atomic<bool> &is_over) const;
 };
 
-static double
-sample_at (const guint8 *at, SampleFormat format)
+bool
+LiveSharpening::Spectra::copy (GstOpenCLContext *context, SampleFormat of,
+    const RawSpectra &frame, cl_command_queue enqueued, GError **error)
 {
-  switch (format) {
-  case SampleFormat::u8:
-    return *at;
-  case SampleFormat::u16le:
-    return GST_READ_UINT16_LE (at);
-  case SampleFormat::u16be:
-    return GST_READ_UINT16_BE (at);
-  default:
-    return double (GST_READ_FLOAT_LE (at));
-  }
+  const char *const names[] = {"U8", "U16LE", "U16BE", "F32LE"};
+  format = find_raw_format (names[gsize (of)]);
+  lines = frame.lines;
+  stride = gsize (frame.stride);
+  queue = opencl::retained<cl::CommandQueue> (enqueued, error);
+  const gsize bytes = stride * (lines - 1) + format->line_bytes (frame.samples);
+  return queue () && opencl::make_buffer (context, bytes, frames.emplace_back (), error)
+         && gst_opencl_check (clEnqueueCopyBuffer (enqueued, frame.data,
+                                  frames.back () (), frame.offset, 0, bytes, 0, nullptr,
+                                  opencl::Profiled (enqueued, opencl::command::copy)),
+             "clEnqueueCopyBuffer", error)
+         && gst_opencl_check (clFlush (enqueued), "clFlush", error);
 }
 
 bool
-LiveSharpening::Search::read (std::vector<double> &values, GError **error)
+LiveSharpening::Spectra::read (Values &values, GError **error) const
 {
-  for (const cl::Buffer &frame : std::exchange (frames, {})) {
+  for (const cl::Buffer &frame : frames) {
     std::vector<guint8> bytes (frame.getInfo<CL_MEM_SIZE> ());
     if (!gst_opencl_check (clEnqueueReadBuffer (queue (), frame (), CL_TRUE, 0,
                                bytes.size (), bytes.data (), 0, nullptr,
                                opencl::Profiled (queue (), opencl::command::download)),
             "clEnqueueReadBuffer", error))
       return false;
-    for (gsize n = 0; n < lines * samples; n++)
-      values.push_back (sample_at (
-          &bytes[n / samples * stride + n % samples * sample_of (format).bytes], format));
+    for (gsize n = 0; n < lines * map.size (); n++)
+      values.push_back (format->read (&bytes[n / map.size () * stride], n % map.size ()));
   }
   return true;
-}
-
-static void
-apply (GstElement *element, const SampleDispersion &found, double half)
-{
-  g_object_set (element, "dispersion-phase", nullptr, "dispersion-a2", found.a2,
-      "dispersion-a3", found.a3, nullptr);
-  gst_element_post_message (element,
-      gst_message_new_element (GST_OBJECT (element),
-          gst_structure_new ("octwindowinterp-dispersion", "dispersion-a2", G_TYPE_DOUBLE,
-              found.a2, "dispersion-a3", G_TYPE_DOUBLE, found.a3, "square", G_TYPE_DOUBLE,
-              found.a2 * half * half, "square-error", G_TYPE_DOUBLE, found.square_error,
-              "cube", G_TYPE_DOUBLE, found.a3 * half * half * half, "cube-error",
-              G_TYPE_DOUBLE, found.cube_error, nullptr)));
 }
 
 static void
@@ -85,81 +72,71 @@ warn (GstElement *element, const char *why)
       ("The dispersion of the sample was not found: %s", why), (nullptr));
 }
 
-void
-LiveSharpening::Search::run (GstElement *element, gpointer data)
+static void
+use (GstElement *element, const SampleDispersion &found, double half)
 {
-  Search &search = **static_cast<std::shared_ptr<Search> *> (data);
-  std::vector<double> values;
+  g_object_set (element, "dispersion-phase", nullptr, "dispersion-a2", found.a2,
+      "dispersion-a3", found.a3, nullptr);
+  GstStructure *fields = gst_structure_new ("octwindowinterp-dispersion", "square",
+      G_TYPE_DOUBLE, found.a2 * half * half, "square-error", G_TYPE_DOUBLE,
+      found.square_error, "cube", G_TYPE_DOUBLE, found.a3 * half * half * half,
+      "cube-error", G_TYPE_DOUBLE, found.cube_error, nullptr);
+  gst_element_post_message (
+      element, gst_message_new_element (GST_OBJECT (element), fields));
+}
+
+void
+LiveSharpening::Spectra::search (GstElement *element, std::atomic<bool> &is_over) const
+{
+  Values values;
   SampleDispersion found;
   GError *error = nullptr;
   const bool good =
-      search.read (values, &error)
-      && sample_dispersion (values, search.lines, search.map, found, &error);
-  if (!search.is_over.exchange (true)) {
-    if (good)
-      apply (element, found, double (search.map.size ()) / 2);
-    else
-      warn (element, error->message);
-  }
+      read (values, &error) && sample_dispersion (values, lines, map, found, &error);
+  const bool is_late = is_over.exchange (true);
+  if (good && !is_late)
+    use (element, found, double (map.size ()) / 2);
+  else if (!is_late)
+    warn (element, error->message);
   g_clear_error (&error);
-  search.end.set_value ();
-}
-
-void
-LiveSharpening::begin (std::vector<double> map)
-{
-  search = std::make_shared<Search> ();
-  search->map = std::move (map);
-}
-
-bool
-LiveSharpening::is_collecting () const
-{
-  return search && search->collected < needed;
-}
-
-bool
-LiveSharpening::add (GstElement *element, GstOpenCLContext *context, SampleFormat format,
-    const RawSpectra &spectra, cl_command_queue queue, GError **error)
-{
-  const gsize stride = gsize (spectra.stride);
-  const gsize bytes =
-      stride * (spectra.lines - 1) + spectra.samples * sample_of (format).bytes;
-  cl::Buffer copy;
-  search->format = format;
-  search->samples = spectra.samples;
-  search->lines = spectra.lines;
-  search->stride = stride;
-  search->queue = opencl::retained<cl::CommandQueue> (queue, error);
-  if (!search->queue () || !opencl::make_buffer (context, bytes, copy, error)
-      || !gst_opencl_check (
-          clEnqueueCopyBuffer (queue, spectra.data, copy (), spectra.offset, 0, bytes, 0,
-              nullptr, opencl::Profiled (queue, opencl::command::copy)),
-          "clEnqueueCopyBuffer", error))
-    return false;
-  search->frames.push_back (std::move (copy));
-  if (++search->collected < needed)
-    return true;
-  clFlush (queue);
-  gst_element_call_async (element, Search::run, new std::shared_ptr<Search> (search),
-      [] (gpointer data) { delete static_cast<std::shared_ptr<Search> *> (data); });
-  return true;
 }
 
 void
 LiveSharpening::cancel (GstElement *element, const char *why)
 {
-  if (search && !search->is_over.exchange (true) && why)
+  if (is_over && !is_over->exchange (true) && why)
     warn (element, why);
-  search.reset ();
+  spectra.reset ();
 }
 
 void
-LiveSharpening::wait (GstPad *pad)
+LiveSharpening::finish (GstElement *element)
 {
-  const std::chrono::milliseconds each (10);
-  while (search && search->ended.wait_for (each) != std::future_status::ready
-         && !GST_PAD_IS_FLUSHING (pad))
-    continue;
+  if (spectra)
+    cancel (element, "the stream ended before 4 B-scans");
+  jobs.wait ();
+}
+
+bool
+LiveSharpening::add (GstElement *element, GstOpenCLContext *context,
+    const WindowInterpSettings &settings, const SpectrumStage &stage,
+    const RawSpectra &frame, cl_command_queue queue, GError **error)
+{
+  if (std::exchange (sharpenings, settings.sharpenings) != settings.sharpenings) {
+    cancel (element, nullptr);
+    is_over = std::make_shared<std::atomic<bool>> (!settings.sharpen);
+    spectra = settings.sharpen ? std::make_shared<Spectra> () : nullptr;
+  }
+  if (!spectra)
+    return true;
+  spectra->map = stage.map ();
+  for (gsize m = spectra->map.size (); m < frame.samples; m++)
+    spectra->map.push_back (double (m));
+  if (!spectra->copy (context, stage.format ().input, frame, queue, error))
+    return false;
+  if (spectra->frames.size () == needed)
+    jobs.run (element, [of = std::exchange (spectra, {}), over = is_over] (
+                           auto *self) { of->search (self, *over); });
+  return true;
 }
 } // namespace oct

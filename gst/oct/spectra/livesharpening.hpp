@@ -4,30 +4,36 @@
  */
 #pragma once
 
-#include "rawspectra.hpp"
+#include "elementjobs.hpp"
+#include "spectrumstage.hpp"
+#include "windowinterpsettings.hpp"
 
-#include <gst/gst.h>
-#include <vector>
+#include <atomic>
 
 namespace oct {
 /* Collects B-scans, in which another thread searches. It sets the dispersion of the element
- * and posts it as a message, or posts a WARNING. Methods are for the streaming thread. */
+ * and posts it as a message, or posts a WARNING. */
 class LiveSharpening {
 public:
-  /* Begins to collect spectra with this resample map. */
-  void begin (std::vector<double> map);
-  bool is_collecting () const;
-  /* Enqueues a copy of a B-scan. The last one starts the search. */
-  bool add (GstElement *element, GstOpenCLContext *context, SampleFormat format,
-      const RawSpectra &spectra, cl_command_queue queue, GError **error);
-  /* Forgets the search. A WARNING has the reason, unless it is null. */
+  bool wants (const WindowInterpSettings &settings) const
+  {
+    return spectra || settings.sharpenings != sharpenings;
+  }
+  /* Enqueues a copy of a B-scan, if wanted. The last one starts the search. */
+  bool add (GstElement *element, GstOpenCLContext *context,
+      const WindowInterpSettings &settings, const SpectrumStage &stage,
+      const RawSpectra &frame, cl_command_queue queue, GError **error);
+  /* Ends the search. A WARNING has the reason, unless it is null. */
   void cancel (GstElement *element, const char *why);
-  /* Waits until the result is posted, or `pad` is flushing. */
-  void wait (GstPad *pad);
+  /* At the end of the stream: waits until the result is posted. */
+  void finish (GstElement *element);
 
 private:
-  struct Search;
+  struct Spectra;
 
-  std::shared_ptr<Search> search; /* null if none was begun */
+  ElementJobs jobs;
+  guint sharpenings = 0;            /* WindowInterpSettings::sharpenings of the search */
+  std::shared_ptr<Spectra> spectra; /* while it collects, else null */
+  std::shared_ptr<std::atomic<bool>> is_over; /* cancelled or posted; null at first */
 };
 } // namespace oct

@@ -17,6 +17,7 @@ SpectrumStage::make (GstOpenCLContext *context, const SpectrumFormat &format,
   auto stage = std::make_shared<SpectrumStage> ();
   stage->context_.reset (GST_OPENCL_CONTEXT (gst_object_ref (context)));
   stage->format_ = format;
+  stage->map_ = tables.map;
   stage->taps_ = tables.taps;
   stage->points_ = tables.points;
   stage->background_offset_ = cl_uint (tables.background_offset);

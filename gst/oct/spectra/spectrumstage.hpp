@@ -43,6 +43,8 @@ public:
   const SpectrumFormat &format () const { return format_; }
   gsize taps () const { return taps_; }
   gsize points () const { return points_; }
+  /* Resample map; empty if samples are even in wavenumber */
+  const std::vector<double> &map () const { return map_; }
   cl_mem tables () const { return tables_ (); }
 
   /* Returns the background in the tables. Undefined if none is subtracted. */
@@ -66,6 +68,7 @@ private:
   std::unique_ptr<GstOpenCLContext, Unref> context_;
   SpectrumFormat format_;
   cl::Buffer tables_;
+  std::vector<double> map_;
   gsize taps_ = 0;
   gsize points_ = 0;              /* per output A-line */
   cl_uint background_offset_ = 0; /* of the background in the tables */

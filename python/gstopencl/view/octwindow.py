@@ -212,15 +212,9 @@ class Live(BranchingView):
 
     def sharpen(self):
         """Looks for the dispersion of the sample in the next B-scans."""
-        interp = self.pipeline.get_by_name("interp")
         for on in False, True:
-            interp.set_property("sharpen", on)
+            self.pipeline.get_by_name("interp").set_property("sharpen", on)
         self.tell("Looking for the dispersion of the sample…")
-
-    def tell_dispersion(self, found):
-        self.tell("Dispersion of the sample at the ends of the spectrum: " + " and ".join(
-            f"{found[name]:.2f} ± {found[name + '-error']:.2f} rad ({order})"
-            for name, order in (("square", "a2"), ("cube", "a3"))))
 
     # Recording
 
@@ -285,7 +279,8 @@ class Live(BranchingView):
         if structure.get_name() == "octsignal":
             self.numbers[message.src.get_name()] = fields_of(structure)
         if structure.get_name() == "octwindowinterp-dispersion":
-            self.tell_dispersion(fields_of(structure))
+            self.tell("Dispersion at the ends of the spectrum: {square:.2f} ± {square-error:.2f} rad "
+                      "(a2) and {cube:.2f} ± {cube-error:.2f} rad (a3)".format(**fields_of(structure)))
         if self.has_ended(self.recording, structure):
             self.end_of_recording()
         if self.wizard:

@@ -40,7 +40,7 @@ input_caps (const char *format = "GRAY16_LE", guint n_lines = lines)
 /* Result of a search: a message, or a warning */
 struct Found {
   bool has_message = false;
-  double a2 = 0, a3 = 0, square = 0, cube = 0, square_error = 0, cube_error = 0;
+  double square = 0, cube = 0, square_error = 0, cube_error = 0;
   std::vector<std::string> warnings;
 };
 
@@ -54,11 +54,9 @@ found_on (GstBus *bus)
         && gst_structure_has_name (fields, "octwindowinterp-dispersion")) {
       fail_if (found.has_message);
       found.has_message = true;
-      fail_unless (gst_structure_get (fields, "dispersion-a2", G_TYPE_DOUBLE, &found.a2,
-          "dispersion-a3", G_TYPE_DOUBLE, &found.a3, "square", G_TYPE_DOUBLE,
-          &found.square, "cube", G_TYPE_DOUBLE, &found.cube, "square-error",
-          G_TYPE_DOUBLE, &found.square_error, "cube-error", G_TYPE_DOUBLE,
-          &found.cube_error, nullptr));
+      fail_unless (gst_structure_get (fields, "square", G_TYPE_DOUBLE, &found.square,
+          "cube", G_TYPE_DOUBLE, &found.cube, "square-error", G_TYPE_DOUBLE,
+          &found.square_error, "cube-error", G_TYPE_DOUBLE, &found.cube_error, nullptr));
     } else if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING) {
       GError *error = nullptr;
       gst_message_parse_warning (message, &error, nullptr);
@@ -153,8 +151,6 @@ expect_truth (const Found &found, double square, double cube)
       std::abs (found.square - square) <= 0.3, "%g, expected %g", found.square, square);
   fail_unless (std::abs (found.cube - cube) <= std::min (found.cube_error, 1.0),
       "%g within %g, expected %g", found.cube, found.cube_error, cube);
-  fail_unless (std::abs (found.a2 * half * half - found.square) < 1e-9
-               && std::abs (found.a3 * half * half * half - found.cube) < 1e-9);
 }
 } // namespace
 
@@ -193,8 +189,10 @@ TEST_ROWS (test_sharpen_finds_dispersion,
   Phantom pipeline (phantom (row));
   const Found found = pipeline.result ();
   expect_truth (found, row.square, row.cube);
-  fail_unless (pipeline.property ("dispersion-a2") == found.a2);
-  fail_unless (pipeline.property ("dispersion-a3") == found.a3);
+  const double a2 = pipeline.property ("dispersion-a2"),
+               a3 = pipeline.property ("dispersion-a3");
+  fail_unless (std::abs (a2 * half * half - found.square) < 1e-9, "%g", a2);
+  fail_unless (std::abs (a3 * half * half * half - found.cube) < 1e-9, "%g", a3);
 }
 
 /* A dispersion that was set does not count, and is removed. */
@@ -268,13 +266,6 @@ TEST_ROWS (test_sharpen_is_cancelled, {2, 4})
     caps.pass (pattern_buffer (samples * lines, n));
   expect_refused (found_on (caps.bus), "caps changed");
 
-  Harness flushed = sharpening ();
-  push_scans (flushed, 0, guint (row));
-  flushed.flush ();
-  flushed.start_segment ();
-  push_scans (flushed, 4, 9);
-  expect_refused (end (flushed), "flushed");
-
   Harness changed = sharpening ();
   push_scans (changed, 0, guint (row));
   set_together (changed.find ("octwindowinterp"), "window=hamming");
@@ -304,6 +295,17 @@ TEST (test_sharpen_again)
   push_scans (harness, 0, 2);
   set_together (harness.find ("octwindowinterp"), "sharpen=false");
   set_together (harness.find ("octwindowinterp"), "sharpen=true");
+  push_scans (harness, 2, 6);
+  expect_truth (end (harness), -61, 5);
+}
+
+/* B-scans before and after a seek are of the same sample. */
+TEST_ROWS (test_sharpen_survives_flush, {2, 4})
+{
+  Harness harness = sharpening ();
+  push_scans (harness, 0, guint (row));
+  harness.flush ();
+  harness.start_segment ();
   push_scans (harness, 2, 6);
   expect_truth (end (harness), -61, 5);
 }
