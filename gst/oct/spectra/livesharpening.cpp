@@ -10,18 +10,20 @@
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/profile.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace oct {
 using Values = std::vector<double>;
 
-static const gsize needed = 4; /* B-scans */
+static const gsize needed = 4;        /* B-scans */
+static const gsize most_lines = 1024; /* first A-lines of each */
 
 /* Copies of B-scans */
 struct LiveSharpening::Spectra {
   Values map;
   const RawFormat *format = nullptr;
-  gsize lines = 0, stride = 0;
+  gsize lines = 0, stride = 0, bytes = 0;
   std::vector<cl::Buffer> frames;
   cl::CommandQueue queue;
 
@@ -37,10 +39,10 @@ LiveSharpening::Spectra::copy (GstOpenCLContext *context, SampleFormat of,
 {
   const char *const names[] = {"U8", "U16LE", "U16BE", "F32LE"};
   format = find_raw_format (names[gsize (of)]);
-  lines = frame.lines;
+  lines = std::min<gsize> (frame.lines, most_lines);
   stride = gsize (frame.stride);
   queue = opencl::retained<cl::CommandQueue> (enqueued, error);
-  const gsize bytes = stride * (lines - 1) + format->line_bytes (frame.samples);
+  bytes = stride * (lines - 1) + format->line_bytes (frame.samples);
   return queue () && opencl::make_buffer (context, bytes, frames.emplace_back (), error)
          && gst_opencl_check (clEnqueueCopyBuffer (enqueued, frame.data,
                                   frames.back () (), frame.offset, 0, bytes, 0, nullptr,
@@ -53,14 +55,14 @@ bool
 LiveSharpening::Spectra::read (Values &values, GError **error) const
 {
   for (const cl::Buffer &frame : frames) {
-    std::vector<guint8> bytes (frame.getInfo<CL_MEM_SIZE> ());
-    if (!gst_opencl_check (clEnqueueReadBuffer (queue (), frame (), CL_TRUE, 0,
-                               bytes.size (), bytes.data (), 0, nullptr,
-                               opencl::Profiled (queue (), opencl::command::download)),
+    std::vector<guint8> raw (bytes);
+    if (!gst_opencl_check (
+            clEnqueueReadBuffer (queue (), frame (), CL_TRUE, 0, bytes, raw.data (), 0,
+                nullptr, opencl::Profiled (queue (), opencl::command::download)),
             "clEnqueueReadBuffer", error))
       return false;
     for (gsize n = 0; n < lines * map.size (); n++)
-      values.push_back (format->read (&bytes[n / map.size () * stride], n % map.size ()));
+      values.push_back (format->read (&raw[n / map.size () * stride], n % map.size ()));
   }
   return true;
 }
