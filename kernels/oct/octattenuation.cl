@@ -1,7 +1,8 @@
 /* octattenuation: attenuation coefficients of A-lines, for any device
  *
  * GROUP is the work-group size of find_attenuation and measure_noise. See attenuation.clh
- * for COMPLEX and AVERAGED.
+ * for COMPLEX and AVERAGED. With WINDOWED, find_attenuation averages A-lines of DEPTHS
+ * depths itself, in local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -64,7 +65,9 @@ average_intensity (global const uchar *restrict input, ulong offset, uint depths
 
 /* A-line to read */
 typedef struct {
-#ifdef AVERAGED
+#if defined(WINDOWED)
+  local const float *values;
+#elif defined(AVERAGED)
   global const float *values;
 #else
   global const INPUT *values;
@@ -114,6 +117,39 @@ ends_of (Source from, Line of, local int *last)
       last[1] < 0 ? 0 : begin_of_block (of, last[1] + 1)};
 }
 
+#ifdef WINDOWED
+#define WINDOW_ARGUMENTS uint window_depths, uint window_lines,
+
+/* As average_intensity, for one A-line: sums over A-lines first, then over depths */
+void
+average_line (global const INPUT *input, uint line, uint depths, uint lines,
+    uint window_depths, uint window_lines, float noise, local float *columns,
+    local float *averaged)
+{
+  const uint above = (window_depths - 1) / 2, before = (window_lines - 1) / 2;
+  const uint first_line = max (line, before) - before;
+  const uint end_line = min (line + window_lines - before, lines);
+  for (uint depth = get_local_id (0); depth < depths; depth += GROUP) {
+    float sum = 0.0f;
+    for (uint row = first_line; row < end_line; row++)
+      sum += power_of (input[(size_t)row * depths + depth]);
+    columns[depth] = sum;
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  for (uint depth = get_local_id (0); depth < depths; depth += GROUP) {
+    const uint first = max (depth, above) - above;
+    const uint end = min (depth + window_depths - above, depths);
+    float sum = 0.0f;
+    for (uint at = first; at < end; at++)
+      sum += columns[at];
+    averaged[depth] = sum / ((end - first) * (end_line - first_line)) - noise;
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+}
+#else
+#define WINDOW_ARGUMENTS
+#endif
+
 #define EACH 4 /* adjacent depths of a work-item */
 #define TILE (GROUP * EACH)
 
@@ -139,8 +175,9 @@ sum_later_items (local float *sums, float *value)
 /* A work-group processes an A-line, from its end to its beginning. */
 kernel void
 find_attenuation (global const uchar *restrict input, ulong offset,
-    global const float *restrict noise, global const float *restrict gains,
-    LINE_ARGUMENTS, global uchar *restrict output, ulong output_offset)
+    WINDOW_ARGUMENTS global const float *restrict noise,
+    global const float *restrict gains, LINE_ARGUMENTS, global uchar *restrict output,
+    ulong output_offset)
 {
   local float sums[GROUP];
   local float groups[2];
@@ -150,7 +187,12 @@ find_attenuation (global const uchar *restrict input, ulong offset,
   if (line >= lines) /* true for the whole group, so the barriers are safe */
     return;
   global float *to = (global float *)(output + output_offset) + line * depths;
-#ifdef AVERAGED
+#if defined(WINDOWED)
+  local float columns[DEPTHS], averaged_line[DEPTHS];
+  average_line ((global const INPUT *)(input + offset), line, depths, lines,
+      window_depths, window_lines, noise[0], columns, averaged_line);
+  const Source from = {averaged_line, gains, noise[0]};
+#elif defined(AVERAGED)
   const Source from = {
       (global const float *)(input + offset) + line * depths, gains, noise[0]};
 #else
