@@ -93,8 +93,8 @@ LiveSharpening::Spectra::search (GstElement *element, std::atomic<bool> &is_over
   Values values;
   SampleDispersion found;
   GError *error = nullptr;
-  const bool good =
-      read (values, &error) && sample_dispersion (values, lines, map, found, &error);
+  const bool good = !is_over && read (values, &error)
+                    && sample_dispersion (values, lines, map, found, &error);
   const bool is_late = is_over.exchange (true);
   if (good && !is_late)
     use (element, found, double (map.size ()) / 2);

@@ -279,8 +279,9 @@ class Live(BranchingView):
         if structure.get_name() == "octsignal":
             self.numbers[message.src.get_name()] = fields_of(structure)
         if structure.get_name() == "octwindowinterp-dispersion":
-            self.tell("Dispersion at the ends of the spectrum: {square:.2f} ± {square-error:.2f} rad "
-                      "(a2) and {cube:.2f} ± {cube-error:.2f} rad (a3)".format(**fields_of(structure)))
+            self.tell("Dispersion in rad at the ends of the spectrum: a2 {square:.2f} ± "
+                      "{square-error:.2f}, a3 {cube:.2f} ± {cube-error:.2f}".format(
+                          **fields_of(structure)))
         if self.has_ended(self.recording, structure):
             self.end_of_recording()
         if self.wizard:

@@ -3,10 +3,10 @@
 spectrum and the A-scan, of a phantom, a file and a camera. Keys and the handles of the histogram
 change the display, and a click chooses the A-line of the plots. A recording of spectra, of depths
 or of both has every frame, however slow the window is, and the settings in a file beside it. A
-recording that fails does not affect the window. The wizard finds the calibration of two mirrors, and
-a button the dispersion of the sample. Each widget has a name for screen readers. gst-launch-1.0 runs
-what --print prints. Names have any characters. A size that does not fit a raw file is refused with
-those that fit, and a window says that a calibration is missing. oct-live.sh does the same.
+recording that fails does not affect the window. The wizard finds the calibration of two mirrors,
+and a button the dispersion of the sample. Each widget has a name for screen readers. gst-launch-1.0
+runs what --print prints. Names have any characters. A size that does not fit a raw file is refused
+with those that fit, and a window says that a calibration is missing. oct-live.sh does the same.
 
 usage: octlive.py PIPELINES-FOLDER BUILD-FOLDER [CHECK…]
 
@@ -652,9 +652,10 @@ with screen(), tempfile.TemporaryDirectory() as work:
     gtk.need_display("octlive")
     checks = [globals()[f"check_{name}"] for name in sys.argv[3:]]
     for check in checks or (
-            check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_sharpen, check_depths,
-            check_wizard, check_printed_pipeline, check_failing_recordings, check_files, check_camera,
-            check_hostile_names, check_sizes, check_script, check_ended_by_signal):
+            check_no_frame_lost, check_keys, check_plots, check_numbers, check_scan, check_sharpen,
+            check_depths, check_wizard, check_printed_pipeline, check_failing_recordings,
+            check_files, check_camera, check_hostile_names, check_sizes, check_script,
+            check_ended_by_signal):
         began = time.monotonic()
         check()
         print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
