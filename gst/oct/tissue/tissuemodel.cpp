@@ -17,17 +17,18 @@ struct Layer {
   double attenuation; /* 1/mm */
 };
 
-/* Bands as published B-scans of a macula show them. Thicknesses add up to those of Tick et
- * al. (Foveal shape and structure in a normal population, 2011). The four bright lines
- * below the outer nuclear layer are those of Spaide and Curcio (Anatomical correlates to
- * the bands seen in the outer retina, 2011). The last layer has no end. */
+/* Bands as published B-scans of a macula show them. All layers down to the choroid are as
+ * thick as Tick et al. measured (Foveal shape and structure in a normal population, 2011),
+ * within two standard deviations. The four bright lines below the outer nuclear layer are
+ * those of Spaide and Curcio (Anatomical correlates to the bands seen in the outer retina,
+ * 2011). The last layer has no end. */
 const Layer layers[tissue_layers] = {
     {28, 0.30, 0.97, 6.0},  /* nerve fibres */
-    {42, 0.12, 0.97, 2.4},  /* ganglion cells */
-    {38, 0.12, 0.95, 3.6},  /* inner plexiform */
-    {36, 0.10, 0.88, 0.9},  /* inner nuclear */
-    {26, 0.10, 0.60, 4.0},  /* outer plexiform */
-    {78, 0.08, -0.35, 0.3}, /* outer nuclear */
+    {40, 0.12, 0.97, 2.4},  /* ganglion cells */
+    {36, 0.12, 0.95, 3.6},  /* inner plexiform */
+    {34, 0.10, 0.88, 0.9},  /* inner nuclear */
+    {25, 0.10, 0.60, 4.0},  /* outer plexiform */
+    {74, 0.08, -0.35, 0.3}, /* outer nuclear */
     {6, 0, 0, 3.0},         /* external limiting membrane */
     {16, 0.05, -0.20, 0.5}, /* myoids */
     {14, 0.05, 0, 12.0},    /* ellipsoid zone */

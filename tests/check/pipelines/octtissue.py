@@ -220,7 +220,7 @@ def test_bands():
     """The bands of a macula: nuclear layers are the darkest ones, and four bright lines lie below
     (lexicon of the IN*OCT consensus, Staurenghi and others, Ophthalmology 121, 1572, 2014; Spaide
     and Curcio, Retina 31, 1609, 2011)."""
-    scan = Scan("pattern=tissue b-scans=24 noise=20", frames=24)
+    scan = Scan("pattern=tissue b-scans=12 noise=20", frames=12)
     intensity, boundaries = np.abs(scan.b_scans()) ** 2, scan["boundaries"]
     blood = scan["attenuation"] == BLOOD
     bins = np.arange(512)
@@ -244,14 +244,15 @@ def test_bands():
 
 def test_shadows():
     """Large vessels darken all below them (Girard and others, IOVS 52, 7738, 2011)."""
-    scan = Scan("pattern=tissue b-scans=64 noise=20", frames=64, lines=256)
+    scan = Scan("pattern=tissue b-scans=24 noise=20", frames=24, lines=256)
     intensity = np.abs(scan.b_scans(depths=np.arange(400))) ** 2
     path = (scan["attenuation"] == BLOOD).sum(axis=2) * scan.depth_step() * 1000
     along = np.rint(scan["boundaries"][:, CHOROID, :, None]).astype(int) + np.arange(-40, 40)
     level = np.take_along_axis(intensity, along, 2).mean(axis=2)
     large = path > 60
-    beside = around(large, 2, 12) & ~around(path > 0, 0, 1)
-    assert np.count_nonzero(large) > 100 and np.count_nonzero(beside) > 100
+    beside = around(large, 0, 12) & ~around(path > 0, 0, 1)
+    assert np.count_nonzero(large) > 30 and np.count_nonzero(beside) > 100
+    print(f"{np.count_nonzero(large)} A-lines below large vessels, {np.count_nonzero(beside)} beside")
     check("shadow below a large vessel, dB", decibels(level[beside].mean() / level[large].mean()), 3, 9)
 
 
@@ -338,7 +339,7 @@ def test_flow():
     rate = 50000
     for order in ("", "wavelength-min=1433 wavelength-max=1187 "):
         scan = Scan(f"pattern=tissue b-scans=10 line-step=2 line-rate={rate} noise=5 {order}",
-                    lines=400, frames=10)
+                    lines=800, frames=10)
         axial, total = (scan[name][:, :, :250] for name in ("velocity-axial", "velocity"))
         assert np.all(np.abs(axial) <= total) and np.all((total == 0) <= (axial == 0))
         field = scan.b_scans(depths=np.arange(250))
