@@ -93,11 +93,11 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
-#include "angio/alignment.hpp"
 #include "angio/flowfilter.hpp"
+#include "angio/repeatgroup.hpp"
 #include "angio/widekernels.hpp"
 #include "depth/depthfilter.hpp"
-#include "depth/structuremeta.hpp"
+#include "depth/displayrange.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octangio.cl"
@@ -111,8 +111,7 @@ enum class Method {
   complex_variance,
 };
 
-const guint least_repeats = 2, most_repeats = 64;
-const guint most_shifts = 32, most_lateral_shifts = 16, most_bands = 16;
+const guint most_bands = 16;
 
 struct AngioSettings {
   guint repeats = 4;
@@ -133,30 +132,32 @@ struct AngioKernels {
 
 struct AngioState {
   bool created = false;
-  guint built_for_held = 0;
+  guint built_for = 0;
   AngioKernels kernels;
-  oct::Alignment alignment;
+  oct::RepeatGroup group;
   oct::FlowFilter filter;
-  oct::HeldFrames held;
-  gsize group = 1;                /* work-items per work-group */
-  opencl::WorkBuffer kept;        /* all repeats but the last, if they are not held */
-  opencl::WorkBuffer phases;      /* of each A-line and pair of repeats */
-  opencl::WorkBuffer band;        /* all repeats in one band */
-  cl::Buffer taps;                /* band filters */
-  guint taps_bands = 0;           /* number of bands in `taps` */
-  oct::FramePool pool;            /* for the structure beside angiograms */
-  GstBuffer *structure = nullptr; /* of the present output, which owns it */
+  gsize items = 1;           /* work-items per work-group */
+  opencl::WorkBuffer phases; /* of each A-line and pair of repeats */
+  opencl::WorkBuffer band;   /* all repeats in one band */
+  cl::Buffer taps;           /* band filters */
+  guint taps_bands = 0;      /* number of bands in `taps` */
 };
 
 class Angiogram : public oct::DepthFilterOf<AngioSettings, AngioState> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
-  void forget () override { held.clear (); }
+  void forget () override { group.forget (); }
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
-      GError **error) override;
-  void describe (GstBuffer *output, guint index) override;
+      GError **error) override
+  {
+    return group.keep (frame, position, queue, error);
+  }
+  void describe (GstBuffer *buffer, guint) override
+  {
+    group.attach_structure (buffer, output.depths, output.lines);
+  }
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
 
@@ -180,9 +181,7 @@ private:
   };
 
   bool create_kernels (GstOpenCLContext *context, GError **error);
-  bool create_memory (GstOpenCLContext *context, GError **error);
   bool create_taps (GstOpenCLContext *context, GError **error);
-  oct::Repeats repeats_with (const GstOpenCLFrame *last) const;
   bool compare (const oct::Repeats &repeats, const Sum &sum, cl_command_queue queue,
       GError **error);
   bool compare_bands (
@@ -199,9 +198,11 @@ private:
         axial > 0 ? oct::Alignment::reach + axial : 0, guint (input.depths / 4));
   }
 
-  /* Whether input frames are held instead of copied */
-  bool holds () const { return oct::Repeats::are_listed (in_force.repeats); }
-  guint held_repeats () const { return holds () ? in_force.repeats : 0; }
+  /* Number of repeats for which kernels are built; 0: any number */
+  guint built_repeats () const
+  {
+    return oct::Repeats::are_listed (in_force.repeats) ? in_force.repeats : 0;
+  }
 };
 
 oct::DepthChange
@@ -219,9 +220,9 @@ bool
 Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
 {
   const oct::Widths widths = oct::Widths::of_device (context);
-  group = widths.group;
+  items = widths.group;
   const std::string options =
-      "-DGROUP=" + std::to_string (group) + oct::Repeats::options (in_force.repeats);
+      "-DGROUP=" + std::to_string (items) + oct::Repeats::options (in_force.repeats);
   for (auto [kernel, name] : {std::pair (&kernels.speckle_variance, "speckle_variance"),
            std::pair (&kernels.decorrelation, "decorrelation"),
            std::pair (&kernels.complex_variance, "complex_variance"),
@@ -229,26 +230,11 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
     if (!kernel->create (context, KERNELS, name, options, widths.width, error))
       return false;
   }
-  built_for_held = held_repeats ();
+  built_for = built_repeats ();
   return opencl::create_kernels (context, KERNELS, options + oct::width_option (1),
              {{kernels.bulk_phase, "bulk_phase"}, {kernels.filter_band, "filter_band"}},
              error)
-         && alignment.create (context, in_force.repeats, error)
          && filter.create (context, error);
-}
-
-bool
-Angiogram::create_memory (GstOpenCLContext *context, GError **error)
-{
-  const gsize repeats = in_force.repeats, pairs = repeats - 1;
-  return kept.resize (context, holds () ? 0 : pairs * input.size (), error)
-         && phases.resize (context, pairs * input.lines * sizeof (cl_float2), error)
-         && band.resize (context, in_force.bands > 1 ? repeats * input.size () : 0, error)
-         && alignment.resize (
-             context, in_force.repeats, input.depths, input.lines, in_force.shifts, error)
-         && filter.resize (
-             context, input.depths, input.lines, in_force.projection_resolved, error)
-         && pool.create (element (), "buffers", output.size (), error);
 }
 
 /* Band filters as convolutions along depth. Bands are Gaussians of the spectrum (0 to 1)
@@ -278,53 +264,22 @@ Angiogram::create_taps (GstOpenCLContext *context, GError **error)
 bool
 Angiogram::prepare (GstOpenCLContext *context, GError **error)
 {
-  if (built_for_held != held_repeats ())
-    created = false;
-  if (!created && !create_kernels (context, error))
+  const bool builds = !created || built_for != built_repeats ();
+  const gsize repeats = in_force.repeats, pairs = repeats - 1;
+  created = false;
+  if ((builds && !create_kernels (context, error))
+      || !group.prepare (
+          element (), in_force.repeats, input, in_force.shifts, builds, error)
+      || !phases.resize (context, pairs * input.lines * sizeof (cl_float2), error)
+      || !band.resize (context, in_force.bands > 1 ? repeats * input.size () : 0, error)
+      || !filter.resize (
+          context, input.depths, input.lines, in_force.projection_resolved, error))
     return false;
   created = true;
-  return create_memory (context, error) && create_taps (context, error);
-}
-
-bool
-Angiogram::keep (
-    const GstOpenCLFrame *frame, guint position, cl_command_queue queue, GError **error)
-{
-  if (holds ()) {
-    held.hold (frame, position);
-    return true;
-  }
-  cl_int code = clEnqueueCopyBuffer (queue, frame->data, kept (), frame->offset[0],
-      position * input.size (), input.size (), 0, nullptr,
-      opencl::Profiled (queue, opencl::command::copy));
-  return gst_opencl_check (code, "clEnqueueCopyBuffer", error);
-}
-
-/* Attaches the structure, which transform() computes. */
-void
-Angiogram::describe (GstBuffer *buffer, guint)
-{
-  structure = pool.acquire (nullptr);
-  if (structure)
-    oct::set_structure (buffer, structure, output.depths, output.lines);
+  return create_taps (context, error);
 }
 
 /* --- comparison of the repeats --- */
-
-/* Returns the repeats of a group whose last frame is `last`. Held frames are mapped. */
-oct::Repeats
-Angiogram::repeats_with (const GstOpenCLFrame *last) const
-{
-  oct::Repeats repeats (in_force.repeats, input.depths, input.lines);
-  for (guint n = 0; n + 1 < in_force.repeats; n++) {
-    if (holds ())
-      repeats.set_repeat (n, held.frames ()[n].data, held.frames ()[n].offset[0]);
-    else
-      repeats.set_repeat (n, kept (), n * input.size ());
-  }
-  repeats.set_repeat (in_force.repeats - 1, last->data, last->offset[0]);
-  return repeats;
-}
 
 bool
 Angiogram::compare (
@@ -342,7 +297,7 @@ Angiogram::compare (
     return run (kernels.speckle_variance);
   default:
     return kernels.bulk_phase.launch_groups (queue,
-               gsize (in_force.repeats - 1) * input.lines, group, error, of,
+               gsize (in_force.repeats - 1) * input.lines, items, error, of,
                cl_uint (margin ()), phases ())
            && run (kernels.complex_variance, phases ());
   }
@@ -392,9 +347,7 @@ Angiogram::make_angiogram (const oct::Repeats &repeats, const GstOpenCLFrame &po
   const bool resolves = in_force.projection_resolved;
   const Sum sum = {resolves ? filter.flow () : to->data,
       resolves ? 0 : cl_ulong (to->offset[0]), &powers, true, 1, false};
-  oct::Repeats aligned = repeats;
-  return (!in_force.shifts.any () || alignment.align (repeats, aligned, queue, error))
-         && compare_bands (aligned, sum, queue, error)
+  return compare_bands (repeats, sum, queue, error)
          && filter.apply (limits (), powers, to, queue, error);
 }
 
@@ -402,15 +355,12 @@ bool
 Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!structure)
-    return pool.fail_without_memory (error);
-  return oct::with_mapped (structure, nullptr, pool.bytes (), GST_MAP_WRITE, queue, error,
-      [&] (const GstOpenCLFrame &powers) {
-        const bool made =
-            held.map (false, input.size (), queue, error)
-            && make_angiogram (repeats_with (from), powers, to, queue, error);
-        return held.release (queue, made ? error : nullptr) && made;
-      });
+  return group.compute (
+      from,
+      [&] (const oct::Repeats &repeats, const GstOpenCLFrame &powers) {
+        return make_angiogram (repeats, powers, to, queue, error);
+      },
+      queue, error);
 }
 } // namespace
 
@@ -423,40 +373,32 @@ const opencl::EnumTypeOf<Method> method_type = {"GstOctAngioMethod",
             "complex-variance"},
     }};
 
-const opencl::PropertyTable<AngioSettings> properties = {
-    {"repeats", "Repeats", "Number of B-scans at each position", &AngioSettings::repeats,
-        {least_repeats, most_repeats}, opencl::playing},
-    {"method", "Method", "Measure of the change between repeats", &AngioSettings::method,
-        method_type, opencl::playing},
-    {"axial-shift", "Axial shift",
-        "Maximum axial shift in depth bins by which a repeat is aligned with the first "
-        "one (0 = no alignment)",
-        opencl::nested (&AngioSettings::shifts, &oct::Alignment::Limits::axial),
-        {0, most_shifts}, opencl::playing},
-    {"lateral-shift", "Lateral shift",
-        "Maximum shift in A-lines by which a repeat is aligned with the first one (0 = "
-        "no alignment)",
-        opencl::nested (&AngioSettings::shifts, &oct::Alignment::Limits::lateral),
-        {0, most_lateral_shifts}, opencl::playing},
-    {"bands", "Bands",
-        "Number of bands into which the spectrum is split; their angiograms are averaged",
-        &AngioSettings::bands, {1, most_bands}, opencl::playing},
-    {"threshold", "Threshold",
-        "Mean level of the repeats in dB below which the angiogram is 0",
-        &AngioSettings::threshold, {oct::least_threshold, oct::most_threshold},
-        opencl::controllable},
-    {"threshold-snr", "Threshold above the noise",
-        "Mean level of the repeats in dB above the noise floor of the B-scan, below "
-        "which the angiogram is 0 (0 = no threshold)",
-        &AngioSettings::threshold_snr, {0, oct::most_threshold}, opencl::controllable},
-    {"projection-resolved", "Projection-resolved",
-        "Set the angiogram to 0 where it is the shadow of a vessel above",
-        &AngioSettings::projection_resolved, opencl::playing},
-    {"projection-ratio", "Projection ratio",
-        "Minimum normalised flow of a depth relative to the greatest one above it "
-        "(projection-resolved=true)",
-        &AngioSettings::projection_ratio, {0, 1}, opencl::controllable},
-};
+const opencl::PropertyTable<AngioSettings> properties = oct::joined<AngioSettings> (
+    oct::repeat_group_properties<AngioSettings> (),
+    {
+        {"method", "Method", "Measure of the change between repeats",
+            &AngioSettings::method, method_type, opencl::playing},
+        {"bands", "Bands",
+            "Number of bands into which the spectrum is split; their angiograms are "
+            "averaged",
+            &AngioSettings::bands, {1, most_bands}, opencl::playing},
+        {"threshold", "Threshold",
+            "Mean level of the repeats in dB below which the angiogram is 0",
+            &AngioSettings::threshold, {oct::least_threshold, oct::most_threshold},
+            opencl::controllable},
+        {"threshold-snr", "Threshold above the noise",
+            "Mean level of the repeats in dB above the noise floor of the B-scan, below "
+            "which the angiogram is 0 (0 = no threshold)",
+            &AngioSettings::threshold_snr, {0, oct::most_threshold},
+            opencl::controllable},
+        {"projection-resolved", "Projection-resolved",
+            "Set the angiogram to 0 where it is the shadow of a vessel above",
+            &AngioSettings::projection_resolved, opencl::playing},
+        {"projection-ratio", "Projection ratio",
+            "Minimum normalised flow of a depth relative to the greatest one above it "
+            "(projection-resolved=true)",
+            &AngioSettings::projection_ratio, {0, 1}, opencl::controllable},
+    });
 
 static const oct::DepthElement<Angiogram> element = {"GstOctAngio", &sink_template,
     &src_template, properties, "OCT angiography",

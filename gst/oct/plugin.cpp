@@ -21,6 +21,7 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (octbackground, plugin);
   registered |= GST_ELEMENT_REGISTER (octdisplay, plugin);
   registered |= GST_ELEMENT_REGISTER (octdoppler, plugin);
+  registered |= GST_ELEMENT_REGISTER (octdynamic, plugin);
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
   registered |= GST_ELEMENT_REGISTER (octfileparse, plugin);
   registered |= GST_ELEMENT_REGISTER (octfilesink, plugin);

@@ -74,6 +74,7 @@ GROUPING = {
     "octscan": Walk.scan,
     "octaverage": lambda walk, element: walk.groups(element, "frames"),
     "octangio": lambda walk, element: walk.groups(element, "repeats"),
+    "octdynamic": lambda walk, element: walk.groups(element, "repeats"),
     "octvolume": Walk.volumes,
 }
 

@@ -36,6 +36,11 @@ added_to (OctChain which, const std::string &range)
     return " ! octangio repeats=4 axial-shift=2 lateral-shift=2 threshold-snr=6"
            " projection-resolved=true ! octdisplay"
            + range + picture;
+  case OctChain::DYNAMICS:
+  case OctChain::SWIFTNESS:
+    return std::string (" ! octdynamic repeats=32 quantity=")
+           + (which == OctChain::DYNAMICS ? "liv" : "swiftness")
+           + " ! video/x-raw(memory:OpenCLMemory),format=RGBA";
   case OctChain::DOPPLER:
     return " ! octdoppler ! octdisplay" + picture;
   case OctChain::FLATTEN:
@@ -66,6 +71,8 @@ added_to (OctChain which, const std::string &range)
 unsigned
 frames_of (OctChain which)
 {
+  if (which == OctChain::DYNAMICS || which == OctChain::SWIFTNESS)
+    return 32;
   return which == OctChain::AVERAGE || which == OctChain::ANGIOGRAPHY
                  || which == OctChain::FULL_ANGIOGRAPHY
              ? 4

@@ -35,6 +35,8 @@ enum class OctChain {
   AVERAGE,          /* octaverage of four frames */
   ANGIOGRAPHY,      /* octangio of four repeats, with octdisplay */
   FULL_ANGIOGRAPHY, /* the same, aligned, with threshold, without projections */
+  DYNAMICS,         /* octdynamic of 32 repeats, liv in colour */
+  SWIFTNESS,        /* the same, swiftness */
   DOPPLER,          /* octdoppler, with octdisplay */
   SIGNAL,           /* octsignal for spectra and A-scans in their own branches */
   FLATTEN,          /* octflatten, with octdisplay */

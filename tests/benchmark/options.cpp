@@ -25,7 +25,8 @@ const char *const summary =
     "            openclinference, compared with onnxruntime and PyTorch (default: the\n"
     "            network of tools/fetch-selfie-model.py)\n"
     "  neighbours  a live pipeline while other threads run slow kernels\n"
-    "  stages [oct|nufft|average|angiography|doppler|fixed-pattern|keying|soft|refine|\n"
+    "  stages [oct|nufft|average|angiography|full-angiography|dynamics|doppler|\n"
+    "          flatten|attenuation|fixed-pattern|keying|soft|refine|\n"
     "          camera]\n"
     "            device time of each kernel and transfer\n"
     "  first-frame [oct|keying]\n"
@@ -125,7 +126,8 @@ fill_options (const Raw &raw, Options &options)
       "convolve", "inference", "neighbours", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
   static const gchar *const subjects[] = {"oct", "nufft", "average", "angiography",
-      "doppler", "fixed-pattern", "keying", "soft", "refine", "camera", nullptr};
+      "full-angiography", "dynamics", "doppler", "flatten", "attenuation",
+      "fixed-pattern", "keying", "soft", "refine", "camera", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
     return "expected a command: oct, keying, transfer, fft, compute, convolve, "
@@ -134,8 +136,7 @@ fill_options (const Raw &raw, Options &options)
   const bool of_field = options.command == "stages" || options.command == "first-frame";
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";
   if (options.command == "stages" && !is_one_of (options.of.c_str (), subjects))
-    return "expected oct, nufft, average, angiography, doppler, fixed-pattern, keying, "
-           "soft, refine or camera";
+    return "unknown subject of stages";
   if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";
   const bool takes_models = options.command == "inference";

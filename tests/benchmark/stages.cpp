@@ -124,7 +124,11 @@ run_stages (const Options &options)
       {"oct", oct_subject<OctChain::PLAIN>}, {"nufft", oct_subject<OctChain::NUFFT>},
       {"average", oct_subject<OctChain::AVERAGE>},
       {"angiography", oct_subject<OctChain::ANGIOGRAPHY>},
+      {"full-angiography", oct_subject<OctChain::FULL_ANGIOGRAPHY>},
+      {"dynamics", oct_subject<OctChain::DYNAMICS>},
       {"doppler", oct_subject<OctChain::DOPPLER>},
+      {"flatten", oct_subject<OctChain::FLATTEN>},
+      {"attenuation", oct_subject<OctChain::ATTENUATION>},
       {"fixed-pattern", oct_subject<OctChain::FIXED_PATTERN>}, {"keying", keying_subject},
       {"soft", soft_subject}, {"refine", refine_subject}, {"camera", camera_subject}};
   guint64 count = 0;

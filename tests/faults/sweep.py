@@ -73,6 +73,7 @@ PIPELINES = {
     "oct-flow": f"{TISSUE} ! {CHAIN} ! octfft ! octdoppler threshold=50 ! octdisplay{OUT}",
     "angiogram": f"{TISSUE} ! {CHAIN} ! octfft ! octangio repeats=2 axial-shift=2 lateral-shift=1 "
         f"threshold-snr=6 projection-resolved=true ! octvolume b-scans=3 surface=true{OUT}",
+    "dynamics": f"{TISSUE} ! {CHAIN} ! octfft ! octdynamic repeats=2 axial-shift=1{OUT}",
     "signal": f"{DEPTHS} ! octsignal interval=0 ! video/x-raw{ON_DEVICE},width=96,height=80{OUT}",
     "signal-spectra": f"{TISSUE} ! octsignal interval=0 line=1 ! "
         f"video/x-raw{ON_DEVICE},format=GRAY8,width=96,height=80{OUT}",

@@ -320,6 +320,9 @@ PIPELINES = {
                                  "projection-resolved=true"), LOOSELY, SOME_LINES),
     "angiogram-bands": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 bands=2 "
                               "method=complex-variance threshold=20"), LOOSELY, SOME_LINES),
+    "dynamics": (depth("", "", f"{depths('CF32LE')} ! octdynamic repeats=2"), LOOSELY, SOME_LINES),
+    "dynamics-bands": (depth("", "", f"{depths('CF32LE')} ! octdynamic repeats=2 quantity=high-band "
+                             "axial-shift=3"), LOOSELY, SOME_LINES),
     "attenuation": (depth("", "", f"{depths('CF32LE')} ! octattenuation depth-step=3 noise-floor=20 "
                           "roll-off=3 rayleigh-range=90 focus-depth=40"), LOOSELY, SOME_LINES),
     "attenuation-window": (depth("", "scale=linear", f"{depths('F32LE')} ! octattenuation depth-step=3 "

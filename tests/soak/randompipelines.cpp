@@ -117,6 +117,8 @@ const std::vector<Step> steps = {
     {"d", 'a', "octdoppler"},
     {"d", 'a', "octdoppler between=b-scans"},
     {"d", 'a', "octangio repeats=2 axial-shift=2 lateral-shift=1"},
+    {"d", 'a', "octdynamic repeats=8 quantity=aliv axial-shift=1"},
+    {"d", 'v', "octdynamic repeats=2 ! video/x-raw" DEVICE},
     {"da", 'a', "octattenuation depth-step=3 noise-depths=9"},
     {"da", 'v', "octdisplay"},
     {"d", 'v', "octsignal interval=0 ! video/x-raw" DEVICE ",width=96,height=80"},

@@ -14,11 +14,13 @@
 #include <string>
 
 namespace oct {
-/* REPEATS of repeats.clh. Up to eight repeats have a buffer each. Of more, all but the
- * last one are contiguous in one buffer. */
+/* REPEATS of repeats.clh. Up to 32 repeats have a buffer each. Of more, all but the last
+ * one are contiguous in one buffer. */
 class Repeats : public opencl::ArgumentGroup {
 public:
-  static bool are_listed (guint count) { return count <= HeldFrames::most; }
+  static constexpr guint most_listed = 32;
+
+  static bool are_listed (guint count) { return count <= most_listed; }
   /* Build options of kernels for this number of repeats */
   static std::string options (guint count)
   {
@@ -54,13 +56,13 @@ public:
   /* Without a list, the first repeats are at the start of one buffer. */
   void set_repeat (guint n, cl_mem buffer, gsize offset)
   {
-    if (n < HeldFrames::most)
+    if (n < most_listed)
       buffers[n] = buffer;
     last = buffer;
     last_offset = offset;
     if (are_listed (count))
       std::fill (buffers.begin () + n, buffers.end (), buffer);
-    for (guint k = n; are_listed (count) && k < HeldFrames::most; k++)
+    for (guint k = n; are_listed (count) && k < most_listed; k++)
       offsets[k] = offset;
   }
 
@@ -68,9 +70,11 @@ public:
   {
     bool set = true;
     if (are_listed (count)) {
-      for (cl_mem buffer : buffers)
-        set = set && kernel.set (index, buffer, error);
-      set = set && kernel.set (index, offsets, error);
+      const guint arguments = count <= 8 ? 8 : most_listed;
+      for (guint n = 0; n < arguments; n++)
+        set = set && kernel.set (index, buffers[n], error);
+      for (guint n = 0; n < arguments; n += 8)
+        set = set && kernel.set (index, ulong8_at (n), error);
     } else {
       set = kernel.set (index, buffers[0], error) && kernel.set (index, last, error)
             && kernel.set (index, cl_ulong (last_offset), error);
@@ -84,8 +88,15 @@ public:
   cl_uint depths, lines;
 
 private:
-  std::array<cl_mem, HeldFrames::most> buffers = {};
-  std::array<cl_ulong, HeldFrames::most> offsets = {}; /* a ulong8 */
+  cl_ulong8 ulong8_at (guint n) const
+  {
+    cl_ulong8 eight;
+    std::copy_n (offsets.begin () + n, 8, eight.s);
+    return eight;
+  }
+
+  std::array<cl_mem, most_listed> buffers = {};
+  std::array<cl_ulong, most_listed> offsets = {};
   cl_mem last = nullptr;
   gsize last_offset = 0;
 };

@@ -89,19 +89,23 @@ can_have_format (const GstStructure *structure, const char *format)
 
 /* Converts caps of depths to those of images, or back: (transfer full) (nullable) */
 GstStructure *
-image_caps_of (const GstStructure *from, bool true_scale, bool to_output)
+image_caps_of (const GstStructure *from, const DepthChange &change, bool to_output)
 {
   if (is_video (from) == to_output)
     return nullptr;
   GstStructure *to = gst_structure_from_string (
-      to_output
-          ? "video/x-raw, format=(string){GRAY8, GRAY16_LE}"
-          : "application/x-oct, domain=(string)depth, format=(string){F32LE, CF32LE}",
+      !to_output
+          ? "application/x-oct, domain=(string)depth, format=(string){F32LE, CF32LE}"
+      : change.colours ? "video/x-raw, format=(string)RGBA"
+                       : "video/x-raw, format=(string){GRAY8, GRAY16_LE}",
       nullptr);
+  if (!to_output && change.from)
+    gst_structure_set (to, "format", G_TYPE_STRING, change.from, nullptr);
   copy_field (to, lines_field (to), from, lines_field (from));
   copy_field (to, depths_field (to), from, depths_field (from));
   copy_field (to, "framerate", from, "framerate");
-  if (to_output && true_scale)
+  change_rate (to, change, to_output);
+  if (to_output && change.true_scale)
     set_true_scale (
         to, double_field (from, "line-step"), double_field (from, "depth-step"));
   return to;
@@ -115,8 +119,8 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
   const char *made = to_output ? change.to : change.from;
   const bool image = is_video (from);
 
-  if (change.makes_image)
-    return image_caps_of (from, change.true_scale, to_output);
+  if (change.makes_image || (image && change.colours))
+    return image_caps_of (from, change, to_output);
   if ((image && (change.from || change.to)) || !can_have_format (from, needed))
     return nullptr;
   GstStructure *to = gst_structure_copy (from);
@@ -161,6 +165,8 @@ other_side (
           append_any_format (result, structure);
         else if (structure)
           append_on_device (result, structure);
+        if (structure && to_output && change.colours)
+          append_on_device (result, image_caps_of (one, change, true));
       },
       filter);
 }
@@ -171,9 +177,9 @@ DepthChange::operator== (const DepthChange &other) const
   return frames == other.frames && lines == other.lines && parts == other.parts
          && dropped == other.dropped && wanted == other.wanted && rows == other.rows
          && line_step == other.line_step && b_scan_step == other.b_scan_step
-         && makes_image == other.makes_image && true_scale == other.true_scale
-         && g_strcmp0 (from, other.from) == 0 && g_strcmp0 (to, other.to) == 0
-         && g_strcmp0 (quantity, other.quantity) == 0;
+         && makes_image == other.makes_image && colours == other.colours
+         && true_scale == other.true_scale && g_strcmp0 (from, other.from) == 0
+         && g_strcmp0 (to, other.to) == 0 && g_strcmp0 (quantity, other.quantity) == 0;
 }
 
 namespace {
@@ -198,6 +204,7 @@ const StoredFormat stored_formats[] = {
     {"S16BE", 2, "short", true},
     {"U32LE", 4, "uint", false},
     {"S32LE", 4, "int", false},
+    {"RGBA", 4, "uchar4", false},
     {"F32LE", 4, "float", false},
     {"CF32LE", 8, "float2", false},
     {"MONO10P", 1, "uchar", false, 10},

@@ -53,6 +53,7 @@ struct DepthChange {
   double line_step = 0; /* µm; 0: that of the input */
   double b_scan_step = 0;
   bool makes_image = false;       /* the output is an image of the input values */
+  bool colours = false;           /* or an image in colour, if downstream wants that */
   bool true_scale = false;        /* set its pixel-aspect-ratio from the steps */
   const char *from = nullptr;     /* required input format; null: any of the template */
   const char *to = nullptr;       /* output format; null: that of the input */

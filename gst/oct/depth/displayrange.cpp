@@ -16,6 +16,10 @@ const Quantity quantities[] = {
     {"decorrelation", ValueType::values, false, 0, 1},
     {"phase", ValueType::values, false, -G_PI, G_PI},
     {"velocity", ValueType::values, false, -10, 10},
+    {"log-variance", ValueType::values, false, 0, 30},
+    {"decay-speed", ValueType::values, false, 0, 5},
+    {"swiftness", ValueType::values, false, 0, 10},
+    {"frequency", ValueType::values, false, 0, 15},
     {"decibels", ValueType::values, true, 0, 0},
 };
 

@@ -41,6 +41,7 @@ ORDINARY = {
     "octscan": "b-scans flyback delay reverse repeats",
     "octdoppler": "between quantity threshold angle line-rate",
     "octangio": "method repeats axial-shift threshold-snr bands",
+    "octdynamic": "quantity repeats frame-rate db-min db-max min max",
     "chromakey": "method key-color auto-key tolerance similarity smoothness spill shadow",
     "greenscreenbin": "background-location background-color light-wrap key-color auto-key "
                       "similarity smoothness spill",

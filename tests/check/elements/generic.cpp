@@ -77,6 +77,7 @@ const Need needs[] = {
     {"matterefine", "smoothing=0"}, /* frames before would count */
     {"octattenuation", "depth-step=3"},
     {"octsignal", "interval=0", nullptr, "video/x-raw(ANY),width=96,height=64"},
+    {"octdynamic", "repeats=4"}, /* fewer frames a group than by default */
     {"octtestsrc", "", nullptr, "video/x-raw(ANY),width=64,height=8"},
     {"octrender", "", nullptr, "video/x-raw(ANY),width=24,height=16"},
     {"openclfilterbin", "filter=openclconvert"},
@@ -86,7 +87,7 @@ const Need needs[] = {
  * from caps alone, have no output, or not one output per input. */
 const char *const without_frames[] = {"npyparse", "npysink", "octfileparse",
     "octfilesink", "octrawparse", "greenscreenbin", "octangio", "octaverage",
-    "octregister"};
+    "octdynamic", "octregister"};
 
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;
 
@@ -741,7 +742,7 @@ set_while_playing (Tested &element, gpointer object)
 /* --- properties that change while playing --- */
 
 /* Elements of the list without_frames that do give frames for some */
-const char *const with_groups[] = {"octangio", "octaverage"};
+const char *const with_groups[] = {"octangio", "octaverage", "octdynamic"};
 /* The output depends on the number of frames since the start. */
 const char *const without_repetition[] = {"octsignal", "octrender", "octvolume"};
 /* More than a group of any element has, and enough for a mean to settle */

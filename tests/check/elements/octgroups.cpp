@@ -19,6 +19,7 @@ struct Group {
 };
 const Group groups[] = {{"octaverage frames=4", "octaverage", 4, 3, 4},
     {"octangio repeats=3", "octangio", 3, 2, 3},
+    {"octdynamic repeats=4", "octdynamic", 4, 3, 4},
     {"octdoppler between=frames", "octdoppler", 2, 1, 2},
     {"octangio repeats=2 ! octaverage frames=2", "octaverage", 4, 1, 2}};
 

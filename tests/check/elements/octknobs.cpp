@@ -45,6 +45,9 @@ const std::string measured =
     "wavelength-max=1433 wavelength-unit=nm ! octfft name=octfft line-step=5 ! ";
 const std::map<std::string, std::string> chains = {
     {"angiogram", spectra + "octbackground name=octbackground ! octangio name=octangio"},
+    {"dynamics", spectra + "octdynamic name=octdynamic repeats=4"},
+    {"coloured dynamics",
+        measured + "octdynamic name=octdynamic repeats=4 ! video/x-raw(ANY)"},
     {"mean", spectra + "octaverage name=octaverage frames=4"},
     {"flow",
         spectra + "octdoppler name=octdoppler ! octaverage name=octaverage frames=4"},
@@ -107,7 +110,7 @@ const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogr
     {"octscan", "angiogram"}, {"octwindowinterp", "angiogram"}, {"octfft", "angiogram"},
     {"octattenuation", "attenuation"}, {"octflatten", "flat"},
     {"octbackground", "angiogram"}, {"octangio", "angiogram"}, {"octaverage", "mean"},
-    {"octdoppler", "flow"}, {"octdisplay", "display"}, {"octvolume", "en face"},
+    {"octdoppler", "flow"}, {"octdynamic", "dynamics"}, {"octdisplay", "display"}, {"octvolume", "en face"},
     {"octregister", "registered"}, {"octrender", "rendered"}, {"octsurface", "surface"}};
 
 /* Files of 64 numbers, and placeholders for their names in settings */
@@ -199,6 +202,20 @@ make_knobs ()
       {"octdoppler", "line-rate", "line-rate=0", "line-rate=50000"},
       {"octdoppler", "threshold", "threshold=-1000", "threshold=20"},
       {"octdoppler", "invert", "invert=false", "invert=true"},
+      {"octdynamic", "repeats", "repeats=4", "repeats=2"},
+      {"octdynamic", "quantity", "quantity=liv", "quantity=ocds-early"},
+      {"octdynamic", "axial-shift", "axial-shift=0", "axial-shift=2"},
+      {"octdynamic", "lateral-shift", "lateral-shift=0", "lateral-shift=2"},
+      {"octdynamic", "frame-rate", "quantity=mean-frequency frame-rate=0",
+          "frame-rate=50"},
+      {"octdynamic", "low-end", "quantity=low-band low-end=0", "low-end=4"},
+      {"octdynamic", "middle-end", "quantity=high-band middle-end=0", "middle-end=5"},
+      {"octdynamic", "db-min", "db-min=0", "db-min=20", 0, "coloured dynamics"},
+      {"octdynamic", "db-max", "db-max=60", "db-max=40", 0, "coloured dynamics"},
+      {"octdynamic", "min", "min=-3 max=30", "min=-1", 0, "coloured dynamics"},
+      {"octdynamic", "max", "min=-3 max=30", "max=5", 0, "coloured dynamics"},
+      {"octdynamic", "true-scale", "true-scale=false", "true-scale=true", 0,
+          "coloured dynamics"},
       {"octfft", "scale", "scale=log", "scale=linear", 0, "picture"},
       {"octfft", "db-min", "db-min=0", "db-min=20", 0, "picture"},
       {"octfft", "db-max", "db-max=80", "db-max=60", 0, "picture"},
@@ -356,6 +373,10 @@ const std::set<std::string> actions = {"octwindowinterp calibrate",
  * changes them within a group. */
 const std::set<std::string> need_bright_tissue = {
     "octangio projection-resolved", "octangio projection-ratio"};
+
+/* These need more repeats than the groups here have; octdynamic.py sets them. */
+const std::set<std::string> need_many_repeats = {
+    "octdynamic early-delay", "octdynamic late-delay"};
 
 struct Output {
   GstClockTime from, to;
@@ -557,6 +578,7 @@ TEST (test_oct_knobs_are_all_tested)
 {
   std::set<std::string> known = actions;
   known.insert (need_bright_tissue.begin (), need_bright_tissue.end ());
+  known.insert (need_many_repeats.begin (), need_many_repeats.end ());
   for (const Knob &knob : make_knobs ())
     known.insert (knob.element + " " + knob.name);
   for (const std::string &name : element_names ()) {

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Promises: octdynamic's numbers are those of the papers' definitions, here in double precision
+and without its formulas; its colours are those of colorsys; what it cannot measure it refuses with
+the reason.
+
+The series are of scatterers that move at random (Gaussian fields whose correlation decays
+exponentially), of others that do not, and of noise.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import colorsys
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+RATE = 25.0  # frames per second
+LINES, DEPTHS = 24, 64
+SLOWEST, FASTEST = 0.1, 3.0  # documented limits of the swiftness, per duration and per frame
+
+
+def fields(random, *shape):
+    return (random.normal(size=shape) + 1j * random.normal(size=shape)) / np.sqrt(2)
+
+
+def moving_scatterers(frames, seed, depths=DEPTHS):
+    """Returns complex depths (frames, lines, depths) in float32."""
+    random = np.random.default_rng(seed)
+    shape = (LINES, depths)
+    kept = np.exp(-1 / random.uniform(0.5, 20, shape))  # correlation from frame to frame
+    moving = [fields(random, *shape)]
+    for _ in range(frames - 1):
+        moving.append(kept * moving[-1] + np.sqrt(1 - kept**2) * fields(random, *shape))
+    share = random.uniform(0, 1, shape)
+    series = np.sqrt(share) * np.array(moving) + np.sqrt(1 - share) * fields(random, *shape)
+    return (100 * series + fields(random, frames, *shape)).astype(np.complex64)
+
+
+def run(series, settings, end="npysink location=OUT", rate="25/1", frames_caps=""):
+    """Returns what octdynamic makes of the series, and what the process wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = pathlib.Path(folder) / "series.raw", pathlib.Path(folder) / "out"
+        series.tofile(path)
+        done = subprocess.run(
+            ["gst-launch-1.0", *(
+                f"filesrc location={path} blocksize={series[0].nbytes} ! "
+                f"application/x-oct,domain=depth,format=CF32LE,samples={series.shape[2]},"
+                f"lines={series.shape[1]},framerate={rate} ! openclupload ! "
+                f"octdynamic repeats={len(series)} {settings} ! {frames_caps} opencldownload ! "
+                + end.replace("OUT", str(out))
+            ).split()],
+            capture_output=True, text=True, timeout=300)
+        if not out.exists() or done.returncode:
+            return None, done.stdout + done.stderr
+        if end.startswith("npysink"):
+            return np.load(out)[0], done.stderr
+        return np.fromfile(out, np.uint8), done.stderr
+
+
+# --- definitions ---
+
+def levels(series):
+    return 10 * np.log10(np.abs(series.astype(np.complex128)) ** 2)
+
+
+def decay_speed(series, delays):
+    """El-Sadek et al. 2020: negated slope of the correlation coefficient over the delay"""
+    level, coefficients = levels(series), []
+    for delay in delays:
+        early, late = level[:-delay], level[delay:]
+        covariance = np.mean((early - early.mean(0)) * (late - late.mean(0)), axis=0)
+        coefficients.append((covariance / (early.std(0) * late.std(0))).ravel())
+    slopes = np.polyfit(np.array(delays) / RATE, np.array(coefficients), 1)[0]
+    return -slopes.reshape(series.shape[1:])
+
+
+def variance_curve(series):
+    """Morishita et al. 2024: mean variance of all windows of 2, 3 ... frames"""
+    level, frames = levels(series), len(series)
+    return np.array([
+        np.mean([level[at:at + length].var(0) for at in range(frames - length + 1)], axis=0)
+        for length in range(2, frames + 1)])
+
+
+def fit(curves):
+    """Returns the height and rate of the least-squares fit, by a scan of the rates and then
+    bisection of the derivative."""
+    lags = np.arange(1, len(curves) + 1)[:, None]
+    curves = curves.reshape(len(curves), -1)
+
+    def model(log_rates):
+        shape = 1 - np.exp(-np.exp(log_rates) * lags)
+        heights = np.sum(curves * shape, axis=0) / np.sum(shape**2, axis=0)
+        return heights, curves - heights * shape
+
+    def descent(log_rates):
+        return np.sum(model(log_rates)[1] * lags * np.exp(-np.exp(log_rates) * lags), axis=0)
+
+    scan = np.linspace(np.log(SLOWEST / len(curves)), np.log(FASTEST), 400)
+    residuals = np.array([np.sum(model(np.full(curves.shape[1], at))[1] ** 2, axis=0)
+                          for at in scan])
+    best = np.argmin(residuals, axis=0)
+    low, high = scan[np.maximum(best - 1, 0)], scan[np.minimum(best + 1, len(scan) - 1)]
+    inside = np.sign(descent(low)) != np.sign(descent(high))
+    rises = np.sign(descent(low))
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = np.sign(descent(middle)) == rises
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    found = np.where(inside, (low + high) / 2, scan[best])
+    return model(found)[0], np.exp(found)
+
+
+def band_powers(series, edges):
+    """Returns the mean frequency and the variance of the amplitude in each band."""
+    amplitudes = np.abs(series.astype(np.complex128))
+    frames = len(series)
+    power = np.abs(np.fft.fft(amplitudes - amplitudes.mean(0), axis=0)) ** 2 / frames**2
+    frequencies = np.abs(np.fft.fftfreq(frames, 1 / RATE))[:, None, None]
+    mean = np.sum(power * frequencies, axis=0) / np.sum(power, axis=0)
+    limits = [-1, *(edge + 1e-9 for edge in edges), RATE]
+    return mean, [np.sum(power * ((low < frequencies) & (frequencies <= high)), axis=0)
+                  for low, high in zip(limits, limits[1:])]
+
+
+def expect_close(what, got, expected, unit=None, most=1e-5):
+    """Compares by the root mean square, relative to `unit` or to the values'."""
+    error = np.sqrt(np.mean((got - expected) ** 2))
+    relative = error / (unit or np.sqrt(np.mean(expected**2)))
+    print(f"{what}: {relative:.1e}")
+    assert got.shape == expected.shape and relative <= most, (what, relative)
+
+
+# --- promises ---
+
+def check_numbers():
+    # 36: more frames than a kernel takes as buffers. 61: depths that fill no vector
+    for frames, depths in ((8, DEPTHS), (12, 61), (32, DEPTHS), (36, 16)):
+        series = moving_scatterers(frames, frames, depths)
+        expect_close(f"liv of {frames}", run(series, "quantity=liv")[0], levels(series).var(0))
+        early = range(1, 6)
+        expect_close("ocds-early", run(series, "quantity=ocds-early")[0],
+                     decay_speed(series, early), RATE)
+        if frames >= 12:
+            expect_close("ocds-late", run(series, "quantity=ocds-late")[0],
+                         decay_speed(series, range(5, frames // 2 + 1)), RATE)
+        heights, rates = (values.reshape(LINES, depths) for values in fit(variance_curve(series)))
+        aliv, swiftness = (run(series, f"quantity={name}")[0] for name in ("aliv", "swiftness"))
+        # Where the curve still rises at its end, its plateau is not determined.
+        steady = (rates * (frames - 1) >= 1) & (rates < 0.9 * FASTEST)
+        assert steady.mean() > 0.6, steady.mean()
+        expect_close("aliv", aliv[steady], heights[steady])
+        expect_close("swiftness", swiftness[steady], rates[steady] * RATE)
+        assert np.all(swiftness >= 0.999 * SLOWEST / (frames - 1) * RATE)
+        assert np.all(swiftness <= 1.001 * FASTEST * RATE)
+
+
+def check_delays():
+    """Of the protocol of three dimensions: delays from 204.8 to 1228.8 ms"""
+    series = moving_scatterers(32, 9)
+    got = run(series, "quantity=ocds-late frame-rate=4.8828125 early-delay=204.8 "
+                      "late-delay=1228.8")[0]
+    expect_close("delays in ms", got * RATE / 4.8828125, decay_speed(series, range(1, 7)), RATE)
+
+
+def check_spectra():
+    for frames, edges in ((32, (RATE / 6, RATE / 3)), (15, (2, 8.5))):
+        series = moving_scatterers(frames, 40 + frames)
+        settings = "" if frames == 32 else f"low-end={edges[0]} middle-end={edges[1]} "
+        mean, powers = band_powers(series, edges)
+        expect_close("mean frequency", run(series, settings + "quantity=mean-frequency")[0], mean)
+        for name, power in zip(("low", "middle", "high"), powers):
+            expect_close(name, run(series, f"{settings}quantity={name}-band")[0], power)
+        amplitudes = np.abs(series.astype(np.complex128))
+        expect_close("all bands", sum(powers), amplitudes.var(0))
+
+
+def check_colours():
+    series = moving_scatterers(32, 5)
+    mean_level = 10 * np.log10(np.mean(np.abs(series.astype(np.complex128)) ** 2, axis=0))
+    for quantity, limits, hues in (("liv", (0, 30), (0, 120)), ("mean-frequency", (0, 12.5),
+                                                              (240, 0))):
+        expected = (levels(series).var(0) if quantity == "liv"
+                    else band_powers(series, (1, 2))[0])
+        part = np.clip((expected - limits[0]) / (limits[1] - limits[0]), 0, 1)
+        bright = np.clip((mean_level - 20) / 30, 0, 1)
+        pixels, _ = run(series, f"quantity={quantity} db-min=20 db-max=50",
+                        end="filesink location=OUT", frames_caps="video/x-raw(ANY),format=RGBA !")
+        pixels = pixels.reshape(DEPTHS, LINES, 4)
+        assert np.all(pixels[..., 3] == 255)
+        for line, depth in np.ndindex(LINES, DEPTHS):
+            hue = hues[0] + (hues[1] - hues[0]) * part[line, depth]
+            colour = colorsys.hsv_to_rgb(hue / 360, 1, bright[line, depth])
+            assert np.allclose(pixels[depth, line, :3], np.array(colour) * 255, atol=0.6), (
+                quantity, line, depth, pixels[depth, line], colour)
+    low, middle, high = band_powers(series, (RATE / 6, RATE / 3))[1]
+    pixels, _ = run(series, "quantity=middle-band db-min=10 db-max=40",
+                    end="filesink location=OUT", frames_caps="video/x-raw(ANY),format=RGBA !")
+    for channel, power in enumerate((high, middle, low)):
+        expected = np.clip((10 * np.log10(power) - 10) / 30, 0, 1) * 255
+        got = pixels.reshape(DEPTHS, LINES, 4)[..., channel].T
+        assert np.allclose(got, expected, atol=0.6), (channel, np.abs(got - expected).max())
+
+
+def smooth(series):
+    """Gives depths the resolution of a focus and of a window (Gaussian spectra)."""
+    spectrum = np.fft.fft2(series)
+    across, along = (np.fft.fftfreq(size)[(...,) + (None,) * (1 - axis)]
+                     for axis, size in enumerate(series.shape[1:]))
+    return np.fft.ifft2(spectrum * np.exp(-((across / 0.15) ** 2 + (along / 0.2) ** 2)))
+
+
+def check_alignment():
+    """Repeats that move by whole bins and A-lines: in the middle as if they did not"""
+    random = np.random.default_rng(11)
+    tissue = smooth(fields(random, 1, 64, 160))
+    still = (tissue + 0.2 * smooth(fields(random, 16, 64, 160))).astype(np.complex64)
+    moved = np.array([np.roll(one, (n % 3 - 1, n % 5 - 2) if n else (0, 0), (0, 1))
+                      for n, one in enumerate(still)])
+    inner = np.s_[12:-12, 20:-20]
+    expected = levels(still).var(0)[inner]
+    assert np.mean(run(moved, "quantity=liv")[0][inner]) > 3 * np.mean(expected)
+    got = run(moved, "quantity=liv axial-shift=4 lateral-shift=3")[0][inner]
+    expect_close("aligned", np.log(got), np.log(expected), 1, most=0.1)
+
+
+def check_silence():
+    """Zeros, NaN and infinite depths give finite numbers; depths that do not change give 0."""
+    for value in (0, 3 + 4j, np.nan, np.inf):
+        series = np.full((16, LINES, DEPTHS), value, np.complex64)
+        for quantity in ("liv", "ocds-early", "aliv", "swiftness", "mean-frequency", "low-band"):
+            got = run(series, f"quantity={quantity}")[0]
+            finite = np.isfinite(value) or quantity in ("liv", "ocds-early", "aliv", "swiftness")
+            assert not finite or np.all(got == 0), (value, quantity, got.ravel()[0])
+
+
+def check_refusals():
+    series = moving_scatterers(8, 2)
+    for settings, rate, words in (
+            ("quantity=swiftness", "0/1", ("frame-rate", "swiftness")),
+            ("quantity=ocds-late", "25/1", ("ocds-late", "8 repeats")),
+            ("quantity=ocds-early early-delay=50", "25/1", ("ocds-early", "50 ms", "one")),
+            ("quantity=mean-frequency low-end=9 middle-end=5", "25/1", ("low-end", "9 Hz")),
+            ("db-min=5 db-max=5", "25/1", ("db-min",))):
+        got, output = run(series, settings, rate=rate)
+        assert got is None and all(word in output for word in words), (settings, output)
+    got, output = run(series[:4], "quantity=aliv")
+    assert got is None and "8 or more" in output, output
+    assert run(series, "quantity=aliv", rate="0/1")[0] is not None
+    assert run(series, "quantity=swiftness frame-rate=25", rate="0/1")[0] is not None
+
+
+def main():
+    for name, check in list(globals().items()):
+        if name.startswith("check_") and (len(sys.argv) < 2 or name in sys.argv[1:]):
+            print(name, flush=True)
+            check()
+
+
+main()
