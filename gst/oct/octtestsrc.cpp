@@ -26,10 +26,13 @@
  *
  * `pattern=tissue` is a volume of `b-scans` B-scans, each repeated `repeats` times. Frame n
  * is repeat n % R of B-scan (n / R) % N, and has this position in its #GstOctScanMeta,
- * unless there is only one B-scan without repeats. The
- * tissue has nine layers that undulate in both directions, a fovea, and two plexuses of
- * branching vessels. It is 3 mm wide, and by default A-lines and B-scans cover it.
- * Wavelengths are in nm. The caps contain `line-step` and `b-scan-step`.
+ * unless there is only one B-scan without repeats. The tissue has a fovea, two plexuses of
+ * branching vessels with a mesh of capillaries between them, and fifteen layers that
+ * undulate in both directions: nerve fibres, ganglion cells, inner plexiform, inner nuclear,
+ * outer plexiform, outer nuclear, external limiting membrane, myoids, ellipsoid zone, outer
+ * segments, interdigitation zone, apical processes, pigment epithelium, choroid and sclera.
+ * It is 3 mm wide, and by default A-lines and B-scans cover it. Wavelengths are in nm. The
+ * caps contain `line-step` and `b-scan-step`.
  *
  * Static tissue does not change from frame to frame unless `motion` is set. The
  * intensity that a depth scatters back is proportional to its attenuation coefficient mu,
@@ -41,7 +44,7 @@
  *
  * `truth-folder` receives what a measurement should find, as float32 files of NumPy:
  *
- * - `boundaries.npy` (b-scans, 9, lines): upper end of each layer in depth bins,
+ * - `boundaries.npy` (b-scans, 15, lines): upper end of each layer in depth bins,
  * - `attenuation.npy` (b-scans, lines, depths): mu in 1/mm,
  * - `velocity.npy` and `velocity-axial.npy` (b-scans, lines, depths): velocity of the blood
  *   in mm/s, in total and along the beam, positive towards greater depth; 0 outside of

@@ -16,7 +16,7 @@
 #define STILL_STREAM 3u
 #define FLOW_STREAM 4u
 
-#define LAYERS 9
+#define LAYERS 15
 #define CHORDS 4
 #define BLOCK 64 /* cells whose fringes are summed up at once */
 
@@ -276,6 +276,8 @@ flowing_field (uint cell, uint column, uint row, float4 flow, ulong time, uint s
   philox (new, (uint2)(seed, FLOW_STREAM));
   const float2 field = cospi (0.5f * between) * noise_of_words (old[0], old[1])
                        + sinpi (0.5f * between) * noise_of_words (new[0], new[1]);
+  if (flow.z == 0.0f)
+    return field;
   const int turns = as_int ((uint)(cycles_in_time (flow.z, time) >> 20));
   const float half_turns = turns * 0x1p-31f;
   const float x = cospi (half_turns);

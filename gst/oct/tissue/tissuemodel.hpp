@@ -14,10 +14,10 @@
 #include <vector>
 
 namespace oct {
-constexpr guint tissue_layers = 9;      /* each begins at one of the boundaries */
-constexpr guint column_chords = 4;      /* maximum number of chords of a column */
-constexpr double tissue_width = 3000;   /* of the part that has vessels, µm */
-constexpr double blood_attenuation = 7; /* 1/mm */
+constexpr guint tissue_layers = 15;      /* each begins at one of the boundaries */
+constexpr guint column_chords = 4;       /* maximum number of chords of a column */
+constexpr double tissue_width = 3000;    /* of the part that has vessels, µm */
+constexpr double blood_attenuation = 10; /* 1/mm */
 
 /* Distance of nodes of speckle, µm. The resolution is 1.5 of it, 20 µm. */
 constexpr double node_distance = 40.0 / 3;
