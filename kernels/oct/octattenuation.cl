@@ -87,13 +87,31 @@ signal_at (Source from, int depth)
 #endif
 }
 
-float
-sum_of_light (Source from, int begin, int end)
+/* Sums the light of two groups of `count` depths, of which the first ends at `end` and the
+ * second before the first. Half of the work-items sum each. */
+void
+sum_of_light (Source from, int end, int count, local float *sums, local float *groups)
 {
-  float sum = 0.0f;
-  for (int depth = begin; depth < end; depth++)
-    sum += signal_at (from, depth) * from.gains[depth];
-  return sum;
+  const int parts = GROUP > 1 ? 2 : 1, step = GROUP / parts;
+  const int item = get_local_id (0), part = item / step;
+  for (int group = part; group < 2; group += parts) {
+    float sum = 0.0f;
+    for (int depth = end - (group + 1) * count + item % step; depth < end - group * count;
+         depth += step)
+      sum += signal_at (from, depth) * from.gains[depth];
+    if (GROUP == 1)
+      groups[group] = sum;
+    sums[item] = sum;
+  }
+  for (int apart = step / 2; apart > 0; apart /= 2) {
+    WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+    if (item % step < apart)
+      sums[item] += sums[item + apart];
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  if (GROUP > 1 && item % step == 0)
+    groups[part] = sums[item];
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
 }
 
 Ends
@@ -105,6 +123,7 @@ ends_of (Source from, Line of, local int *last)
   for (int block = get_local_id (0); block < blocks_of (of); block += GROUP) {
     const int begin = begin_of_block (of, block), end = begin_of_block (of, block + 1);
     float sum = 0.0f;
+#pragma unroll 8
     for (int depth = begin; depth < end; depth++)
       sum += signal_at (from, depth);
     if (has_light (of, sum, from.noise, end - begin))
@@ -202,9 +221,7 @@ find_attenuation (global const uchar *restrict input, ulong offset,
 
   const Ends ends = ends_of (from, of, last);
   const int end = ends.light, fitted = min ((int)end_depths, end / 2);
-  for (int n = get_local_id (0); n < 2; n += GROUP)
-    groups[n] = sum_of_light (from, end - (n + 1) * fitted, end - n * fitted);
-  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  sum_of_light (from, end, fitted, sums, groups);
   float below = light_below (
       of, fitted, groups[0], groups[1], from.noise * gains[max (end - 1, 0)]);
   for (int tile = (of.depths - 1) / TILE; tile >= 0; tile--) {

@@ -65,10 +65,14 @@ VALUE
 depth_at (Shift shift, global const VALUE *line, int depth, int depths)
 {
   VALUE sum = 0.0f;
-  for (int n = 0; n < TAPS; n++) {
-    const int at = depth + shift.first + n;
-    if (at >= 0 && at < depths)
-      sum += shift.weights[n] * line[at];
+  const int first = depth + shift.first;
+  if (first >= 0 && first + TAPS <= depths) {
+#pragma unroll
+    for (int n = 0; n < TAPS; n++)
+      sum += shift.weights[n] * line[first + n];
+  } else {
+    for (int n = max (-first, 0); n < min (TAPS, depths - first); n++)
+      sum += shift.weights[n] * line[first + n];
   }
   sum *= shift.sign;
 #ifdef POSITIVE
@@ -138,20 +142,23 @@ show_flat (global const uchar *restrict input, ulong input_offset, float8 curve,
     int output_stride)
 {
   local float tile[TILE][TILE + 1];
+  local Shift shifts[TILE]; /* of the A-lines */
   const Scale scale = {logarithmic, factor, zero, least};
   const size_t first_line = get_group_id (0) * TILE;
   const size_t first_depth = get_group_id (1) * TILE;
   if (first_line >= lines) /* true for the whole group, so the barrier is safe */
     return;
 
+  for (uint n = get_local_id (0); n < TILE; n += get_local_size (0))
+    shifts[n] = shift_of (curve, first_line + n, lines, depths, weights);
+  barrier (CLK_LOCAL_MEM_FENCE);
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
     const uint line = first_line + n / TILE, depth = first_depth + n % TILE;
     if (line >= lines || depth >= depths)
       continue;
     global const VALUE *from =
         (global const VALUE *)(input + input_offset) + (size_t)line * depths;
-    const VALUE value =
-        depth_at (shift_of (curve, line, lines, depths, weights), from, depth, depths);
+    const VALUE value = depth_at (shifts[n / TILE], from, depth, depths);
     tile[n / TILE][n % TILE] = level (REAL (value), IMAGINARY (value), scale);
   }
   barrier (CLK_LOCAL_MEM_FENCE);

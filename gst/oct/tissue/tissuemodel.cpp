@@ -15,25 +15,34 @@ struct Layer {
   double variation; /* relative */
   double pit;
   double attenuation; /* 1/mm */
+  MovingCells cells = {0, 0};
 };
 
-/* Nerve fibres, ganglion cells, inner nuclear, outer plexiform, outer nuclear, inner and
- * outer segments, pigment epithelium, choroid, sclera. The last layer has no end. */
+/* Bands as published B-scans of a macula show them. All layers down to the choroid are as
+ * thick as Tick et al. measured (Foveal shape and structure in a normal population, 2011),
+ * within two standard deviations. The four bright lines below the outer nuclear layer are
+ * those of Spaide and Curcio (Anatomical correlates to the bands seen in the outer retina,
+ * 2011). The last layer has no end. */
 const Layer layers[tissue_layers] = {
-    {60, 0.30, 0.96, 5.0},
-    {130, 0.15, 0.92, 3.0},
-    {60, 0.12, 0.85, 1.5},
-    {40, 0.12, 0.60, 4.0},
-    {110, 0.10, -0.25, 1.0},
-    {45, 0.05, -0.10, 6.0},
-    {35, 0.08, 0.0, 10.0},
-    {240, 0.20, 0.0, 4.0},
-    {0, 0, 0, 2.0},
+    {28, 0.30, 0.97, 6.0},              /* nerve fibres */
+    {40, 0.12, 0.97, 2.4, {1, 1}},      /* ganglion cells */
+    {36, 0.12, 0.95, 3.6, {0.6, 0.25}}, /* inner plexiform */
+    {34, 0.10, 0.88, 0.9, {0.8, 0.5}},  /* inner nuclear */
+    {25, 0.10, 0.60, 4.0, {0.4, 0.1}},  /* outer plexiform */
+    {74, 0.08, -0.35, 0.3},             /* outer nuclear */
+    {6, 0, 0, 3.0},                     /* external limiting membrane */
+    {16, 0.05, -0.20, 0.5},             /* myoids */
+    {14, 0.05, 0, 12.0},                /* ellipsoid zone */
+    {18, 0.05, -0.70, 1.5},             /* outer segments */
+    {9, 0.05, 0, 8.0},                  /* interdigitation zone */
+    {8, 0, 0, 2.5},                     /* apical processes */
+    {20, 0.05, 0, 18.0},                /* pigment epithelium and Bruch's membrane */
+    {250, 0.20, 0, 4.5},                /* choroid */
+    {0, 0, 0, 2.2},                     /* sclera */
 };
-constexpr guint epithelium = 6;          /* the depths of the others follow from it */
-constexpr double epithelium_depth = 625; /* µm from zero delay */
+constexpr guint epithelium = 12;         /* the depths of the others follow from it */
+constexpr double epithelium_depth = 520; /* µm from zero delay */
 constexpr double whole_undulation = 35;  /* amplitude, µm */
-constexpr double pit_radius = 330;       /* standard deviation, µm */
 
 /* The model is stretched to the depth range of the spectrometer, within limits. */
 constexpr double range_of_model = 1280; /* µm */
@@ -44,12 +53,17 @@ struct Plexus {
   guint layer;
   double position;
 };
-const Plexus plexuses[] = {{1, 0.30}, {2, 0.90}};
+const Plexus plexuses[] = {{1, 0.75}, {3, 0.90}};
 
+/* 1 in the fovea, below 0 at its rim: a difference of Gaussians (Dubis et al.,
+ * Reconstructing foveal pit morphology from optical coherence tomography imaging, 2009) */
 double
 pit_at (double x, double y)
 {
-  return std::exp (-(x * x + y * y) / (2 * pit_radius * pit_radius));
+  const auto gaussian = [&] (double deviation) {
+    return std::exp (-(x * x + y * y) / (2 * deviation * deviation));
+  };
+  return 1.2 * gaussian (330) - 0.2 * gaussian (900);
 }
 
 /* SplitMix64, for numbers that depend on nothing but `n`: 0 … 1 */
@@ -118,6 +132,12 @@ layer_attenuation (guint layer)
   return layers[layer].attenuation;
 }
 
+MovingCells
+layer_cells (guint layer)
+{
+  return layers[layer].cells;
+}
+
 const VesselChord *
 TissueColumn::chord_at (double bin) const
 {
@@ -128,15 +148,28 @@ TissueColumn::chord_at (double bin) const
   return nullptr;
 }
 
+/* Index of the layer at a depth; -1 above the tissue */
+int
+TissueColumn::layer_at (double bin) const
+{
+  const auto below = std::upper_bound (boundaries.begin (), boundaries.end (), bin);
+  return int (below - boundaries.begin ()) - 1;
+}
+
 double
 TissueColumn::attenuation_at (double bin) const
 {
   if (chord_at (bin))
     return blood_attenuation;
-  const auto above = std::upper_bound (boundaries.begin (), boundaries.end (), bin);
-  return above == boundaries.begin ()
-             ? 0
-             : layers[above - boundaries.begin () - 1].attenuation;
+  const int layer = layer_at (bin);
+  return layer < 0 ? 0 : layers[layer].attenuation;
+}
+
+MovingCells
+TissueColumn::cells_at (double bin) const
+{
+  const int layer = chord_at (bin) ? -1 : layer_at (bin);
+  return layer < 0 ? MovingCells{0, 0} : layers[layer].cells;
 }
 
 TissueModel::TissueModel (const TissueScan &scan, guint seed, double flow_velocity)

@@ -14,10 +14,10 @@
 #include <vector>
 
 namespace oct {
-constexpr guint tissue_layers = 9;      /* each begins at one of the boundaries */
-constexpr guint column_chords = 4;      /* maximum number of chords of a column */
-constexpr double tissue_width = 3000;   /* of the part that has vessels, µm */
-constexpr double blood_attenuation = 7; /* 1/mm */
+constexpr guint tissue_layers = 15;      /* each begins at one of the boundaries */
+constexpr guint column_chords = 4;       /* maximum number of chords of a column */
+constexpr double tissue_width = 3000;    /* of the part that has vessels, µm */
+constexpr double blood_attenuation = 10; /* 1/mm */
 
 /* Distance of nodes of speckle, µm. The resolution is 1.5 of it, 20 µm. */
 constexpr double node_distance = 40.0 / 3;
@@ -55,6 +55,12 @@ double largest_motion (double rms);
 
 /* Attenuation coefficient in 1/mm */
 double layer_attenuation (guint layer);
+/* Moving cells of a layer: their part of its intensity, and their rate relative to that of
+ * the most active layer */
+struct MovingCells {
+  double share, rate;
+};
+MovingCells layer_cells (guint layer);
 
 /* The tissue along one line parallel to the beam, in depth bins and mm/s */
 struct TissueColumn {
@@ -66,6 +72,8 @@ struct TissueColumn {
 
   /* Attenuation coefficient in 1/mm; 0 in front of the tissue */
   double attenuation_at (double bin) const;
+  MovingCells cells_at (double bin) const;
+  int layer_at (double bin) const;
 };
 
 class TissueModel {

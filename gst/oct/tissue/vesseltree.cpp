@@ -24,6 +24,7 @@ constexpr double widest_dive = 22;       /* radius of vessels that change the pl
 constexpr double crowded_radius = 25;    /* thinner vessels end among others */
 constexpr double patch_width = 45;       /* of the areas that count vessels, µm */
 constexpr guint vessels_of_patch = 2;
+constexpr double mesh_width = 150; /* distance of starts of capillaries, µm */
 
 /* A vessel that enters at an edge. Positions are relative to the half width. */
 struct Root {
@@ -33,17 +34,17 @@ struct Root {
 
 /* Arcades above and below the fovea, and smaller vessels from the other sides */
 const Root roots[] = {
-    {-1.00, -0.62, -0.15, 46, false},
-    {-1.00, 0.58, 0.15, 50, true},
+    {-1.00, -0.62, -0.15, 40, false},
+    {-1.00, 0.58, 0.15, 42, true},
     {-1.00, -0.05, 0.05, 18, true},
-    {1.00, -0.55, 3.20, 34, true},
-    {1.00, 0.50, 3.05, 32, false},
+    {1.00, -0.55, 3.20, 30, true},
+    {1.00, 0.50, 3.05, 28, false},
     {1.00, -0.02, 3.14, 18, false},
     {0.15, -1.00, 1.45, 26, false},
     {0.30, 1.00, -1.65, 28, true},
     {-0.45, 1.00, -1.35, 20, false},
 };
-constexpr double widest_root = 50;
+constexpr double widest_root = 42;
 
 struct Branch {
   double x, y, z;
@@ -77,9 +78,31 @@ public:
       if (extend (branch))
         fork (branch);
     }
+    fill_gaps ();
   }
 
 private:
+  /* Grows capillaries where the tree leaves gaps. */
+  void fill_gaps ()
+  {
+    const auto is_free = [&] (Branch at) {
+      bool found = std::hypot (at.x, at.y) > 1.3 * avascular_radius;
+      for (at.plexus = 0; at.plexus < 2; at.plexus++)
+        found = found && patches.count (patch_of (at)) == 0;
+      return found;
+    };
+    for (double y = -half_width; y < half_width; y += mesh_width) {
+      for (double x = -half_width; x < half_width; x += mesh_width) {
+        Branch capillary = {x + random.uniform (0, mesh_width),
+            y + random.uniform (0, mesh_width), 0, random.uniform (0, 2 * G_PI), thinnest,
+            random.uniform (-1, 1) < 0, random.uniform (-1, 1) < 0};
+        capillary.z = depth_of (capillary);
+        for (bool grows = is_free (capillary); grows;)
+          grows = extend (capillary);
+      }
+    }
+  }
+
   /* Vessels meander through their plexus, so that they slope. */
   double depth_of (const Branch &branch) const
   {
@@ -101,13 +124,15 @@ private:
         from.radius / widest_root});
   }
 
+  static std::tuple<guint, int, int> patch_of (const Branch &at)
+  {
+    return {at.plexus, int (std::floor (at.x / patch_width)),
+        int (std::floor (at.y / patch_width))};
+  }
+
   /* Counts each vessel once in a patch of its plexus. Returns whether it is crowded. */
   bool enter_patch (const Branch &from, const Branch &to)
   {
-    const auto patch_of = [] (const Branch &at) {
-      return std::make_tuple (at.plexus, int (std::floor (at.x / patch_width)),
-          int (std::floor (at.y / patch_width)));
-    };
     return patch_of (from) != patch_of (to)
            && patches[patch_of (to)]++ >= vessels_of_patch && to.radius < crowded_radius;
   }

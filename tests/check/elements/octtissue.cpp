@@ -390,7 +390,7 @@ TEST (test_octtissue_truth_follows_the_settings)
     SourceFrame frame;
     pipeline.start ();
     fail_unless (pipeline.pull (frame));
-    fail_unless (shape_of (path + "/boundaries.npy") == (Shape{2, 9, 5}));
+    fail_unless (shape_of (path + "/boundaries.npy") == (Shape{2, 15, 5}));
     for (const char *name : {"velocity", "velocity-axial", "attenuation"})
       fail_unless (shape_of (path + "/" + name + ".npy") == (Shape{2, 5, 64}));
     fail_unless (shape_of (path + "/curvature.npy") == (Shape{2, 5}));
@@ -398,7 +398,7 @@ TEST (test_octtissue_truth_follows_the_settings)
     g_object_set (pipeline.source, "b-scans", 3, nullptr);
     for (guint n = 0; n < 20; n++)
       fail_unless (pipeline.pull (frame));
-    fail_unless (shape_of (path + "/boundaries.npy") == (Shape{3, 9, 5}));
+    fail_unless (shape_of (path + "/boundaries.npy") == (Shape{3, 15, 5}));
     gst_element_set_state (pipeline.pipeline, GST_STATE_NULL);
     const Shape frames = shape_of (path + "/motion.npy");
     fail_unless (frames[0] > frame.offset && frames[1] == 3);
