@@ -8,7 +8,7 @@
 #include "../calibration/mirrors.hpp"
 
 #include <gst/opencl/base/opencl-hpp.hpp>
-#include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
 
 #include <utility>
 
@@ -21,11 +21,7 @@ read_mean (cl_command_queue queue, cl_mem mean, const Values &background, Values
     GError **error)
 {
   std::vector<cl_float> values (mirror.size ());
-  const gsize bytes = values.size () * sizeof values[0];
-  if (!gst_opencl_check (
-          clEnqueueReadBuffer (queue, mean, CL_TRUE, 0, bytes, values.data (), 0, nullptr,
-              opencl::Profiled (queue, opencl::command::download)),
-          "clEnqueueReadBuffer", error))
+  if (!opencl::read_values (queue, mean, values, error))
     return false;
   mirror.assign (values.begin (), values.end ());
   for (gsize j = 0; j < background.size (); j++)
@@ -94,15 +90,18 @@ LiveCalibration::enqueue (GstElement *element, GstOpenCLContext *context,
     SampleFormat input, const RawSpectra &spectra, const Request &request,
     cl_command_queue queue, GError **error)
 {
-  Mean mean = {opencl::retained<cl::CommandQueue> (queue, error),
-      std::make_shared<BackgroundMean> (), nullptr, spectra.samples};
-  if (!mean.queue ()
-      || !mean.owner->create (context, input, spectra.samples, spectra.lines, 0, error)
-      || !mean.owner->update (spectra, queue, mean.values, error))
+  /* Shared, as a copy of a queue may fail. */
+  const auto mean = std::make_shared<Mean> ();
+  mean->owner = std::make_shared<BackgroundMean> ();
+  mean->samples = spectra.samples;
+  mean->queue = opencl::retained<cl::CommandQueue> (queue, error);
+  if (!mean->queue ()
+      || !mean->owner->create (context, input, spectra.samples, spectra.lines, 0, error)
+      || !mean->owner->update (spectra, queue, mean->values, error))
     return false;
   clFlush (queue);
   jobs.run (element, [mirrors = mirrors, mean, request] (
-                         GstElement *of) { calibrate (of, *mirrors, mean, request); });
+                         GstElement *of) { calibrate (of, *mirrors, *mean, request); });
   return true;
 }
 } // namespace oct

@@ -9,6 +9,7 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/devicevalues.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -56,10 +57,7 @@ LiveSharpening::Spectra::read (Values &values, GError **error) const
 {
   for (const cl::Buffer &frame : frames) {
     std::vector<guint8> raw (bytes);
-    if (!gst_opencl_check (
-            clEnqueueReadBuffer (queue (), frame (), CL_TRUE, 0, bytes, raw.data (), 0,
-                nullptr, opencl::Profiled (queue (), opencl::command::download)),
-            "clEnqueueReadBuffer", error))
+    if (!opencl::read_values (queue (), frame (), raw, error))
       return false;
     for (gsize n = 0; n < lines * map.size (); n++)
       values.push_back (format->read (&raw[n / map.size () * stride], n % map.size ()));

@@ -10,7 +10,35 @@
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/gstopenclerror.h>
 
+#include <memory>
+#include <vector>
+
 namespace opencl {
+/* Reads as many values as there are, and waits for them alone. A blocking read waits for
+ * all commands of the queue, which another thread fills. */
+template <typename Value>
+bool
+read_values (
+    cl_command_queue queue, cl_mem from, std::vector<Value> &values, GError **error)
+{
+  auto block = std::make_unique<std::vector<Value>> (values.size ());
+  gboolean is_over = FALSE;
+  cl_event event;
+  if (!gst_opencl_check (
+          clEnqueueReadBuffer (queue, from, CL_FALSE, 0, values.size () * sizeof (Value),
+              block->data (), 0, nullptr, Profiled (queue, command::download, &event)),
+          "clEnqueueReadBuffer", error))
+    return false;
+  const cl::Event under_way (event);
+  const bool good = gst_opencl_check (clFlush (queue), "clFlush", error)
+                    && gst_opencl_wait (under_way (), &is_over, error);
+  if (is_over)
+    values.swap (*block);
+  else
+    (void)block.release (); /* the device may still write it */
+  return good;
+}
+
 /* Enqueues the read at once. The host waits only when it needs the values. They are read
  * into pinned memory: with other memory the driver blocks until the read ends, and the
  * device runs out of commands. */
