@@ -85,6 +85,9 @@ OCT_PADS (OCT_DEPTH_CAPS ("CF32LE") "; " OCT_DEPTH_CAPS (
 namespace {
 const guint most_window = 64, most_depths = 32768;
 const guint noise_lines = 256; /* A-lines in which the noise is measured */
+/* Maximum number of depths of an A-line that is averaged in local memory: two values each,
+ * of 16 KiB in all, which every device has */
+const gsize most_local_depths = 2048;
 /* A work-item of find_averaged_attenuation on a CPU processes as many A-lines as these
  * values allow, but not more than cpu_lines. */
 const gsize cpu_values = 32768, cpu_lines = 16;
@@ -135,6 +138,11 @@ private:
   double step_of (const AttenuationSettings &settings) const
   {
     return settings.depth_step > 0 ? settings.depth_step : input.depth_step;
+  }
+  /* On a GPU, find_kernel averages A-lines that fit into local memory. */
+  bool averages_apart () const
+  {
+    return in_force.averages () && !on_cpu && input.depths > most_local_depths;
   }
   bool load_losses (const AttenuationSettings &settings, std::vector<double> &losses,
       GError **error) const;
@@ -240,7 +248,9 @@ Attenuation::create_for_cpu (const std::string &options, GError **error)
 bool
 Attenuation::create_for_gpu (const std::string &options, GError **error)
 {
-  const std::string averages = in_force.averages () ? " -DAVERAGED" : "";
+  std::string averages = in_force.averages () ? " -DAVERAGED" : "";
+  if (in_force.averages () && !averages_apart ())
+    averages += " -DWINDOWED -DDEPTHS=" + std::to_string (input.depths);
   for (group = 256; group > opencl::largest_group (context);)
     group /= 2;
   for (;; group /= 2) {
@@ -250,8 +260,9 @@ Attenuation::create_for_gpu (const std::string &options, GError **error)
     if (group == 1 || find_kernel.allows (group))
       break;
   }
-  return average_kernel.create (
-      context, KERNELS, "average_intensity", options + group_option (group), error);
+  return !averages_apart ()
+         || average_kernel.create (context, KERNELS, "average_intensity",
+             options + group_option (group), error);
 }
 
 bool
@@ -291,9 +302,7 @@ Attenuation::prepare (GstOpenCLContext *of, GError **error)
 {
   return create (of, error) && make_tables (of, error)
          && averaged.resize (of,
-             in_force.averages () && !on_cpu
-                 ? sizeof (cl_float) * input.depths * input.lines
-                 : 0,
+             averages_apart () ? sizeof (cl_float) * input.depths * input.lines : 0,
              error);
 }
 
@@ -311,7 +320,7 @@ Attenuation::measure (const GstOpenCLFrame *from, cl_command_queue queue, GError
 bool
 Attenuation::average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
-  return on_cpu || !in_force.averages ()
+  return !averages_apart ()
          || average_kernel.launch (queue, input.depths, input.lines, error, from->data,
              cl_ulong (from->offset[0]), cl_uint (input.depths), cl_uint (input.lines),
              cl_uint (in_force.window_depths), cl_uint (in_force.window_lines), noise (),
@@ -322,7 +331,7 @@ bool
 Attenuation::find (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  const bool averages = in_force.averages (), is_averaged = averages && !on_cpu;
+  const bool averages = in_force.averages (), is_averaged = averages_apart ();
   const double step = step_of (in_force) / 1000; /* mm */
   cl_uint index = 0;
   auto set = [&] (const auto &...values) {
@@ -330,7 +339,7 @@ Attenuation::find (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   };
   if (!set (is_averaged ? averaged () : from->data,
           cl_ulong (is_averaged ? 0 : from->offset[0]))
-      || (averages && on_cpu
+      || (averages && !is_averaged
           && !set (cl_uint (in_force.window_depths), cl_uint (in_force.window_lines)))
       || !set (noise (), gains (), cl_uint (input.depths), cl_uint (input.lines),
           cl_uint (in_force.end_depths),

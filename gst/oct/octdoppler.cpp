@@ -37,7 +37,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <mutex>
 
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/devicebuffer.hpp>
@@ -47,6 +46,7 @@
 #include <gst/opencl/base/opencl-hpp.hpp>
 
 #include "depth/depthfilter.hpp"
+#include "depth/shownkernel.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octdoppler.cl"
@@ -86,16 +86,12 @@ struct DopplerSettings {
   bool invert = false;
 };
 
-/* Kernels for small windows, shared by the element and its deferred work. */
-struct FlowKernels {
-  std::mutex launching; /* protects the arguments of both kernels until the launch */
-  opencl::Kernel find, show;
+/* Kernels for small windows */
+struct FlowKernels : oct::ShownKernel {
   const char *source = KERNELS;
   gsize block = 1, block_lines = 1; /* depths and A-lines of a work-item of `find` */
-  std::string show_options; /* build options of `show`, empty if it is not built */
 
   bool create (GstOpenCLContext *context, GError **error);
-  bool create_show (const oct::Display &display, GError **error);
 };
 
 /* Deferred flow between neighbouring A-lines of a B-scan. */
@@ -112,11 +108,11 @@ public:
       GError **error) override;
 
 private:
-  template <typename... More>
-  bool set (opencl::Kernel &kernel, GError **error, const More &...more)
+  /* Calls `enqueue` with the kernels' arguments before those of the output. */
+  template <typename Enqueue> bool with_arguments (Enqueue enqueue) const
   {
-    return kernel.set_all (error, before, before_offset, after, after_offset, depths,
-        lines, pairs, window_depths, window_lines, least_power, unit, more...);
+    return enqueue (before, before_offset, after, after_offset, depths, lines, pairs,
+        window_depths, window_lines, least_power, unit);
   }
 };
 
@@ -139,27 +135,15 @@ FlowKernels::create (GstOpenCLContext *context, GError **error)
   return find.create (context, source, "find_flow", options.c_str (), error);
 }
 
-/* Builds the kernel for the pixels of `display`, unless it exists. */
-bool
-FlowKernels::create_show (const oct::Display &display, GError **error)
-{
-  const std::string wanted = display.options () + max_window_option ();
-  if (wanted == show_options)
-    return true;
-  show_options.clear ();
-  if (!show.create (display.get_context (), source, "show_flow", wanted.c_str (), error))
-    return false;
-  show_options = wanted;
-  return true;
-}
-
 bool
 PendingFlow::make (cl_command_queue queue, cl_mem data, gsize offset, GError **error)
 {
   std::lock_guard<std::mutex> guard (kernels->launching);
   const gsize columns = (depths + kernels->block - 1) / kernels->block;
   const gsize rows = (lines + kernels->block_lines - 1) / kernels->block_lines;
-  return set (kernels->find, error, data, cl_ulong (offset))
+  return with_arguments ([&] (const auto &...arguments) {
+    return kernels->find.set_all (error, arguments..., data, cl_ulong (offset));
+  })
          && (kernels->block > 1
                  ? kernels->find.enqueue_groups (queue, {columns, rows, 1}, error)
                  : kernels->find.enqueue (queue, columns, rows, error));
@@ -170,14 +154,12 @@ PendingFlow::show (oct::Display &display, cl_command_queue queue,
     const oct::DepthOutput &image, GError **error)
 {
   std::lock_guard<std::mutex> guard (kernels->launching);
-  const oct::DepthScaling scaling = display.scaling_of (image);
-  const gsize bytes = display.bytes_of_pixel ();
-  if (!oct::check_alignment (image, bytes, error)
-      || !kernels->create_show (display, error))
-    return false;
-  return set (kernels->show, error, scaling.factor, scaling.zero, scaling.least,
-             image.data, cl_ulong (image.offset / bytes), image.pitch (bytes))
-         && display.enqueue_image (queue, kernels->show, lines, depths, error);
+  return kernels->create_show (
+             display, kernels->source, "show_flow", max_window_option (), error)
+         && with_arguments ([&] (const auto &...arguments) {
+              return kernels->enqueue (
+                  display, queue, image, lines, depths, error, arguments...);
+            });
 }
 
 struct DopplerState {

@@ -51,6 +51,7 @@
 #include "calibration/flatness.hpp"
 #include "calibration/interpolation.hpp"
 #include "depth/depthfilter.hpp"
+#include "depth/shownkernel.hpp"
 #include "elements.h"
 #include "shared/settingsfile.hpp"
 
@@ -68,8 +69,38 @@ struct FlattenSettings {
   std::string file; /* path of property `settings` */
 };
 
+/* Deferred A-lines of a frame, on a GPU */
+class PendingFlat : public oct::PendingDepths {
+public:
+  std::shared_ptr<oct::ShownKernel> kernels;
+  std::string options;
+  cl::Buffer weights;
+  cl_mem data;
+  cl_ulong offset;
+  cl_float8 curve;
+  cl_uint depths, lines;
+
+  bool make (cl_command_queue queue, cl_mem to, gsize at, GError **error) override
+  {
+    std::lock_guard<std::mutex> guard (kernels->launching);
+    return kernels->find.set_all (
+               error, data, offset, curve, depths, lines, weights (), to, cl_ulong (at))
+           && kernels->find.enqueue (queue, depths, lines, error);
+  }
+  bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
+      GError **error) override
+  {
+    std::lock_guard<std::mutex> guard (kernels->launching);
+    return kernels->create_show (
+               display, KERNELS, "show_flat", options + display.input_option (), error)
+           && kernels->enqueue (display, queue, image, lines, depths, error, data, offset,
+               curve, depths, lines, weights (),
+               cl_uint (display.is_logarithmic (image)));
+  }
+};
+
 struct FlattenState {
-  opencl::Kernel kernel;
+  std::shared_ptr<oct::ShownKernel> kernels;
   cl::Buffer weights;
   std::string built; /* options of the kernel */
   bool on_cpu = false;
@@ -83,6 +114,13 @@ public:
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
+  bool can_defer () const override { return !on_cpu; }
+  std::shared_ptr<oct::PendingDepths> defer (const GstOpenCLFrame *from,
+      cl_command_queue queue, bool &reads, GError **error) override
+  {
+    reads = false;
+    return flat_in (from);
+  }
 
 protected:
   oct::DepthChange change_of (const FlattenSettings &wanted) const override { return {}; }
@@ -100,6 +138,7 @@ private:
   bool make_weights (GstOpenCLContext *context, const oct::Taps &taps, GError **error);
   double position_of_b_scan ();
   cl_float8 curve ();
+  std::shared_ptr<PendingFlat> flat_in (const GstOpenCLFrame *from);
 };
 
 bool
@@ -169,8 +208,9 @@ Flattening::prepare (GstOpenCLContext *context, GError **error)
   if (wanted == built)
     return true;
   built.clear ();
+  kernels = std::make_shared<oct::ShownKernel> ();
   if (!make_weights (context, taps, error)
-      || !kernel.create (context, KERNELS, "flatten", wanted, error))
+      || !kernels->find.create (context, KERNELS, "flatten", wanted, error))
     return false;
   built = wanted;
   return true;
@@ -203,16 +243,31 @@ Flattening::curve ()
   return curve;
 }
 
+std::shared_ptr<PendingFlat>
+Flattening::flat_in (const GstOpenCLFrame *from)
+{
+  auto flat = std::make_shared<PendingFlat> ();
+  flat->kernels = kernels;
+  flat->options = " " + built;
+  flat->weights = weights;
+  flat->data = from->data;
+  flat->offset = from->offset[0];
+  flat->curve = curve ();
+  flat->depths = cl_uint (input.depths);
+  flat->lines = cl_uint (input.lines);
+  return flat;
+}
+
 bool
 Flattening::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!kernel.set_all (error, from->data, cl_ulong (from->offset[0]), curve (),
-          cl_uint (input.depths), cl_uint (input.lines), weights (), to->data,
-          cl_ulong (to->offset[0])))
-    return false;
-  return on_cpu ? kernel.enqueue_groups (queue, {input.lines, 1, 1}, error)
-                : kernel.enqueue (queue, input.depths, input.lines, error);
+  if (!on_cpu)
+    return flat_in (from)->make (queue, to->data, to->offset[0], error);
+  return kernels->find.set_all (error, from->data, cl_ulong (from->offset[0]), curve (),
+             cl_uint (input.depths), cl_uint (input.lines), weights (), to->data,
+             cl_ulong (to->offset[0]))
+         && kernels->find.enqueue_groups (queue, {input.lines, 1, 1}, error);
 }
 } // namespace
 

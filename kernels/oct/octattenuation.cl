@@ -1,7 +1,8 @@
 /* octattenuation: attenuation coefficients of A-lines, for any device
  *
  * GROUP is the work-group size of find_attenuation and measure_noise. See attenuation.clh
- * for COMPLEX and AVERAGED.
+ * for COMPLEX and AVERAGED. With WINDOWED, find_attenuation averages A-lines of DEPTHS
+ * depths itself, in local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -64,7 +65,9 @@ average_intensity (global const uchar *restrict input, ulong offset, uint depths
 
 /* A-line to read */
 typedef struct {
-#ifdef AVERAGED
+#if defined(WINDOWED)
+  local const float *values;
+#elif defined(AVERAGED)
   global const float *values;
 #else
   global const INPUT *values;
@@ -84,13 +87,31 @@ signal_at (Source from, int depth)
 #endif
 }
 
-float
-sum_of_light (Source from, int begin, int end)
+/* Sums the light of two groups of `count` depths, of which the first ends at `end` and the
+ * second before the first. Half of the work-items sum each. */
+void
+sum_of_light (Source from, int end, int count, local float *sums, local float *groups)
 {
-  float sum = 0.0f;
-  for (int depth = begin; depth < end; depth++)
-    sum += signal_at (from, depth) * from.gains[depth];
-  return sum;
+  const int parts = GROUP > 1 ? 2 : 1, step = GROUP / parts;
+  const int item = get_local_id (0), part = item / step;
+  for (int group = part; group < 2; group += parts) {
+    float sum = 0.0f;
+    for (int depth = end - (group + 1) * count + item % step; depth < end - group * count;
+         depth += step)
+      sum += signal_at (from, depth) * from.gains[depth];
+    if (GROUP == 1)
+      groups[group] = sum;
+    sums[item] = sum;
+  }
+  for (int apart = step / 2; apart > 0; apart /= 2) {
+    WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+    if (item % step < apart)
+      sums[item] += sums[item + apart];
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  if (GROUP > 1 && item % step == 0)
+    groups[part] = sums[item];
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
 }
 
 Ends
@@ -102,6 +123,7 @@ ends_of (Source from, Line of, local int *last)
   for (int block = get_local_id (0); block < blocks_of (of); block += GROUP) {
     const int begin = begin_of_block (of, block), end = begin_of_block (of, block + 1);
     float sum = 0.0f;
+#pragma unroll 8
     for (int depth = begin; depth < end; depth++)
       sum += signal_at (from, depth);
     if (has_light (of, sum, from.noise, end - begin))
@@ -113,6 +135,39 @@ ends_of (Source from, Line of, local int *last)
   return (Ends){last[0] < 0 ? 0 : begin_of_block (of, last[0] + 1),
       last[1] < 0 ? 0 : begin_of_block (of, last[1] + 1)};
 }
+
+#ifdef WINDOWED
+#define WINDOW_ARGUMENTS uint window_depths, uint window_lines,
+
+/* As average_intensity, for one A-line: sums over A-lines first, then over depths */
+void
+average_line (global const INPUT *input, uint line, uint depths, uint lines,
+    uint window_depths, uint window_lines, float noise, local float *columns,
+    local float *averaged)
+{
+  const uint above = (window_depths - 1) / 2, before = (window_lines - 1) / 2;
+  const uint first_line = max (line, before) - before;
+  const uint end_line = min (line + window_lines - before, lines);
+  for (uint depth = get_local_id (0); depth < depths; depth += GROUP) {
+    float sum = 0.0f;
+    for (uint row = first_line; row < end_line; row++)
+      sum += power_of (input[(size_t)row * depths + depth]);
+    columns[depth] = sum;
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  for (uint depth = get_local_id (0); depth < depths; depth += GROUP) {
+    const uint first = max (depth, above) - above;
+    const uint end = min (depth + window_depths - above, depths);
+    float sum = 0.0f;
+    for (uint at = first; at < end; at++)
+      sum += columns[at];
+    averaged[depth] = sum / ((end - first) * (end_line - first_line)) - noise;
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+}
+#else
+#define WINDOW_ARGUMENTS
+#endif
 
 #define EACH 4 /* adjacent depths of a work-item */
 #define TILE (GROUP * EACH)
@@ -139,8 +194,9 @@ sum_later_items (local float *sums, float *value)
 /* A work-group processes an A-line, from its end to its beginning. */
 kernel void
 find_attenuation (global const uchar *restrict input, ulong offset,
-    global const float *restrict noise, global const float *restrict gains,
-    LINE_ARGUMENTS, global uchar *restrict output, ulong output_offset)
+    WINDOW_ARGUMENTS global const float *restrict noise,
+    global const float *restrict gains, LINE_ARGUMENTS, global uchar *restrict output,
+    ulong output_offset)
 {
   local float sums[GROUP];
   local float groups[2];
@@ -150,7 +206,12 @@ find_attenuation (global const uchar *restrict input, ulong offset,
   if (line >= lines) /* true for the whole group, so the barriers are safe */
     return;
   global float *to = (global float *)(output + output_offset) + line * depths;
-#ifdef AVERAGED
+#if defined(WINDOWED)
+  local float columns[DEPTHS], averaged_line[DEPTHS];
+  average_line ((global const INPUT *)(input + offset), line, depths, lines,
+      window_depths, window_lines, noise[0], columns, averaged_line);
+  const Source from = {averaged_line, gains, noise[0]};
+#elif defined(AVERAGED)
   const Source from = {
       (global const float *)(input + offset) + line * depths, gains, noise[0]};
 #else
@@ -160,9 +221,7 @@ find_attenuation (global const uchar *restrict input, ulong offset,
 
   const Ends ends = ends_of (from, of, last);
   const int end = ends.light, fitted = min ((int)end_depths, end / 2);
-  for (int n = get_local_id (0); n < 2; n += GROUP)
-    groups[n] = sum_of_light (from, end - (n + 1) * fitted, end - n * fitted);
-  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
+  sum_of_light (from, end, fitted, sums, groups);
   float below = light_below (
       of, fitted, groups[0], groups[1], from.noise * gains[max (end - 1, 0)]);
   for (int tile = (of.depths - 1) / TILE; tile >= 0; tile--) {

@@ -9,6 +9,7 @@
  *   FRACTIONS: number of steps between two depths
  *   POSITIVE: results below 0 become 0
  *   LANES: length of the vectors, for a CPU
+ *   PIXEL, FULL (see rows.clh) and a type of depthtypes.clh: show_flat writes an image
  *
  * `weights` has TAPS weights for each of FRACTIONS + 1 steps. For complex depths, every
  * second weight is negative: neighbouring bins of a structure have opposite phases, since
@@ -64,10 +65,14 @@ VALUE
 depth_at (Shift shift, global const VALUE *line, int depth, int depths)
 {
   VALUE sum = 0.0f;
-  for (int n = 0; n < TAPS; n++) {
-    const int at = depth + shift.first + n;
-    if (at >= 0 && at < depths)
-      sum += shift.weights[n] * line[at];
+  const int first = depth + shift.first;
+  if (first >= 0 && first + TAPS <= depths) {
+#pragma unroll
+    for (int n = 0; n < TAPS; n++)
+      sum += shift.weights[n] * line[first + n];
+  } else {
+    for (int n = max (-first, 0); n < min (TAPS, depths - first); n++)
+      sum += shift.weights[n] * line[first + n];
   }
   sum *= shift.sign;
 #ifdef POSITIVE
@@ -119,6 +124,47 @@ flatten (global const uchar *restrict input, ulong offset, float8 curve, uint de
   }
   for (int depth = end; depth < (int)depths; depth++)
     to[depth] = depth_at (shift, from, depth, depths);
+}
+#elif defined(FULL)
+#define INLINED
+#define COMPONENT float
+#define AS_WORDS as_uint
+#include "level.clh"
+#define LOG2(power) log2 (power)
+#include "depthtypes.clh"
+#include "rows.clh"
+
+/* The image of the depths that `flatten` would write */
+kernel void
+show_flat (global const uchar *restrict input, ulong input_offset, float8 curve,
+    uint depths, uint lines, global const float *restrict weights, uint logarithmic,
+    float factor, float zero, float least, global PIXEL *restrict output, ulong offset,
+    int output_stride)
+{
+  local float tile[TILE][TILE + 1];
+  local Shift shifts[TILE]; /* of the A-lines */
+  const Scale scale = {logarithmic, factor, zero, least};
+  const size_t first_line = get_group_id (0) * TILE;
+  const size_t first_depth = get_group_id (1) * TILE;
+  if (first_line >= lines) /* true for the whole group, so the barrier is safe */
+    return;
+
+  for (uint n = get_local_id (0); n < TILE; n += get_local_size (0))
+    shifts[n] = shift_of (curve, first_line + n, lines, depths, weights);
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
+    const uint line = first_line + n / TILE, depth = first_depth + n % TILE;
+    if (line >= lines || depth >= depths)
+      continue;
+    global const VALUE *from =
+        (global const VALUE *)(input + input_offset) + (size_t)line * depths;
+    const VALUE value = depth_at (shifts[n / TILE], from, depth, depths);
+    tile[n / TILE][n % TILE] = level (REAL (value), IMAGINARY (value), scale);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+
+  write_tile (
+      tile, first_line, first_depth, lines, depths, output + offset, output_stride);
 }
 #else
 /* A work-item computes a depth. */

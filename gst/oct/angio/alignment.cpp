@@ -57,6 +57,7 @@ Alignment::create (GstOpenCLContext *context, guint repeats, GError **error)
   const std::string options =
       "-DGROUP=" + std::to_string (widths.group) + " -DREACH=" + std::to_string (reach)
       + " -DFRACTIONS=" + std::to_string (fractions)
+      + " -DEACH=" + std::to_string (each ())
       + " -DWIDEST=" + std::to_string (widths.width) + Repeats::options (repeats);
   return opencl::create_kernels (context, kernels, options + width_option (widths.width),
              {{correlate_lags, "correlate"}, {align_depths, "align_depths"},
@@ -140,8 +141,9 @@ Alignment::align (
 {
   const cl_uint begin =
       Repeats::are_listed (from.count) ? 1 : 0; /* the first one stays */
-  const cl_uint rows = from.lines * (from.count - begin);
-  const gsize columns = (from.depths + widths.width - 1) / widths.width;
+  const gsize moved = from.count - begin, of_item = widths.width * each ();
+  const gsize columns = (from.depths + of_item - 1) / of_item;
+  const gsize rows = (from.lines + each () - 1) / each ();
   const Repeats *present = &from;
   const Repeats in_depth = from.moved_to (moved_in_depth ());
 
@@ -150,8 +152,8 @@ Alignment::align (
   if (in_force.axial > 0) {
     if (!refine (
             from, Stage::axial, std::min (in_force.axial, from.depths - 1), queue, error)
-        || !align_depths.launch (
-            queue, columns, rows, error, from, begin, shifts (), moved_in_depth ()))
+        || !align_depths.launch (queue, columns, from.lines * moved, error, from, begin,
+            shifts (), moved_in_depth ()))
       return false;
     present = &in_depth;
   }
@@ -160,8 +162,8 @@ Alignment::align (
     const guint most = std::min (in_force.lateral, from.lines - 1);
     if ((from.lines > 2 * (most + reach)
             && !refine (*present, Stage::lateral, most, queue, error))
-        || !align_lines.launch (
-            queue, columns, rows, error, *present, begin, shifts (), moved_aside ()))
+        || !align_lines.launch (queue, widths.width > 1 ? columns : gsize (from.depths),
+            rows * moved, error, *present, begin, shifts (), moved_aside ()))
       return false;
     aligned = from.moved_to (moved_aside ());
     return true;

@@ -44,6 +44,8 @@ private:
   };
 
   bool create_weights (GstOpenCLContext *context, GError **error);
+  /* Values that a work-item of a GPU interpolates */
+  guint each () const { return widths.width > 1 ? 1 : 4; }
   static Lines lines_of (Stage stage, guint lines, guint lateral);
   bool correlate (
       const Repeats &from, Stage stage, cl_command_queue queue, GError **error);

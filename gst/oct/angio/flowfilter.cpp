@@ -35,10 +35,16 @@ FlowFilter::create (GstOpenCLContext *context, GError **error)
 {
   const Widths widths = Widths::of_device (context);
   group = widths.group;
-  const std::string options =
-      "-DGROUP=" + std::to_string (group) + " -DWIDEST=" + std::to_string (widths.width);
+  for (tile_group = group > 1 ? 256 : 1; tile_group > opencl::largest_group (context);)
+    tile_group /= 2;
+  const std::string widest = " -DWIDEST=" + std::to_string (widths.width);
+  const std::string options = "-DGROUP=" + std::to_string (group) + widest;
   return opencl::create_kernels (context, kernels, options + width_option (widths.width),
-             {{tile_powers, "tile_powers"}, {resolve, "resolve_projections"}}, error)
+             {{resolve, "resolve_projections"}}, error)
+         && tile_powers.create (context, kernels, "tile_powers",
+             "-DGROUP=" + std::to_string (tile_group) + widest
+                 + width_option (widths.width),
+             error)
          && noise_floor.create (
              context, kernels, "noise_floor", options + width_option (1), error)
          && threshold.create (
@@ -64,7 +70,7 @@ FlowFilter::measure_noise (
 {
   const Tiles grid (depths, lines);
   const gsize count = grid.rows * grid.columns;
-  return tile_powers.launch_groups (queue, count, group, error, powers.data,
+  return tile_powers.launch_groups (queue, count, tile_group, error, powers.data,
              cl_ulong (powers.offset[0]), cl_uint (depths), cl_uint (grid.depths),
              cl_uint (grid.lines), cl_uint (grid.columns), tiles ())
          && noise_floor.launch_groups (

@@ -72,7 +72,7 @@ Display::create (
   strips = image && opencl::is_cpu (context);
   counts = range = cl::Buffer ();
   kernel_of_difference = opencl::Kernel ();
-  const std::string all = options () + value_type_options[gsize (value_type)];
+  const std::string all = options () + input_option ();
   const char *name = image ? image_kernel () : "make_lines";
   return kernel.create (context, display_source, name, all.c_str (), error);
 }
@@ -83,6 +83,12 @@ Display::options () const
   const std::string lanes =
       strips ? " -DLANES=" + std::to_string (opencl::float_lanes (context)) : "";
   return value_of (format).options + lanes;
+}
+
+std::string
+Display::input_option () const
+{
+  return value_type_options[gsize (value_type)];
 }
 
 gsize
@@ -105,7 +111,7 @@ Display::create_range (GError **error)
   if (!gst_opencl_context_require_engine (context, "display-range", error))
     return false;
   group = opencl::is_cpu (context) ? 1 : 64;
-  const std::string value_type_option = value_type_options[gsize (value_type)];
+  const std::string value_type_option = input_option ();
   gchar *text = g_strdup_printf ("-DGROUP=%u -DSTEPS=%u -DSTEPS_OF_DECIBEL=%u.0f "
                                  "-DLEAST_DECIBELS=-%u.0f -DLEAST_SPAN=%u.0f",
       guint (group), guint (steps), guint (steps_of_decibel), guint (-least_decibels),

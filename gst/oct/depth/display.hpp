@@ -75,6 +75,11 @@ public:
   /* For kernels of other classes that write an image: build options, scale, and launch
    * over depths and A-lines. The kernel's arguments must be set before the launch. */
   std::string options () const;
+  std::string input_option () const;
+  bool is_logarithmic (const DepthOutput &output) const
+  {
+    return output.logarithmic && value_type != ValueType::values;
+  }
   DepthScaling scaling_of (const DepthOutput &output) const;
   GstOpenCLContext *get_context () const { return context; }
   gsize bytes_of_pixel () const;
@@ -90,10 +95,6 @@ public:
       const DepthOutput &output, GError **error);
 
 private:
-  bool is_logarithmic (const DepthOutput &output) const
-  {
-    return output.logarithmic && value_type != ValueType::values;
-  }
   const char *image_kernel () const { return strips ? "make_image_cpu" : "make_image"; }
   bool launch (opencl::Kernel &kernel, cl_command_queue queue, const DisplayInput &values,
       const Difference &given, const DepthOutput &output, GError **error);

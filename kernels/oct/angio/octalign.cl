@@ -131,8 +131,7 @@ correlate (REPEATS, uint stage, uint axial_lags, uint lateral_lags, uint used,
   Correlation sum = {0.0f, 0.0f, 0.0f};
   if (other >= 0 && other < (int)lines) {
     global const float2 *a = repeat (&of, 0) + (size_t)line * depths;
-    global const float2 *b =
-        repeat (&of, number) + (size_t)other * depths + range.shift;
+    global const float2 *b = repeat (&of, number) + (size_t)other * depths + range.shift;
     Correlations middles = {0.0f, 0.0f, 0.0f};
     const int step = GROUP * WIDTH;
     int depth = from + ramp + (int)item * WIDTH;
@@ -164,6 +163,91 @@ correlate (REPEATS, uint stage, uint axial_lags, uint lateral_lags, uint used,
   to->energy = finite ? all.z : 0.0f;
 }
 
+#if WIDTH == 1
+/* Whole part of a repeat's shift. `is_whole`: it has no other part. */
+int
+whole_shift (uint number, int shift, bool *is_whole)
+{
+  *is_whole = number == 0 || (shift & (FRACTIONS - 1)) == 0;
+  return number == 0 ? 0 : whole_part (shift);
+}
+
+/* Moves each A-line up by the shift found, of all repeats from number `begin` on. Bins
+ * beyond the ends of the A-line count as 0. A work-item moves EACH bins that are far
+ * apart, with the same weights. */
+kernel void
+align_depths (REPEATS, uint begin, global const Shift *restrict shifts,
+    global float2 *restrict output)
+{
+  const Repeats of = REPEATS_OF_ARGUMENTS;
+  const int columns = (depths + EACH - 1) / EACH, end = (int)depths;
+  const int depth = get_global_id (0);
+  const uint row = get_global_id (1) + begin * lines, number = row / lines;
+  if (depth >= columns || number >= COUNT)
+    return;
+  global const float2 *bins = repeat (&of, number) + (size_t)(row % lines) * depths;
+  global float2 *moved = output + (size_t)row * depths;
+  bool is_whole;
+  const int moves = whole_shift (number, shifts[number].axial, &is_whole);
+  const int first = depth + moves - REACH + 1;
+  float2 sums[EACH] = {0.0f};
+  for (int n = 0; n < EACH && is_whole; n++) {
+    const int at = depth + n * columns + moves;
+    sums[n] = at >= 0 && at < end ? bins[at] : (float2)(0.0f);
+  }
+#pragma unroll
+  for (int tap = 0; tap < TAPS && !is_whole; tap++) {
+    const float2 weight = shifts[number].axial_taps[tap];
+#pragma unroll
+    for (int n = 0; n < EACH; n++) {
+      const int at = first + n * columns + tap;
+      sums[n] += at >= 0 && at < end ? product (bins[at], weight) : (float2)(0.0f);
+    }
+  }
+  for (int n = 0; n < EACH; n++) {
+    if (depth + n * columns < end)
+      moved[depth + n * columns] = sums[n];
+  }
+}
+
+/* Moves the A-lines aside by the shift found, of all repeats from number `begin` on.
+ * Positions beyond the B-scan have the values of its first or last A-line. A work-item
+ * moves EACH adjacent A-lines, whose values it reads once. */
+kernel void
+align_lines (REPEATS, uint begin, global const Shift *restrict shifts,
+    global float2 *restrict output)
+{
+  const Repeats of = REPEATS_OF_ARGUMENTS;
+  const uint rows = (lines + EACH - 1) / EACH, depth = get_global_id (0);
+  const uint number = get_global_id (1) / rows + begin;
+  if (depth >= depths || number >= COUNT)
+    return;
+  global const float2 *bins = repeat (&of, number) + depth;
+  const int line = get_global_id (1) % rows * EACH, last = (int)lines - 1;
+  global float2 *moved = output + ((size_t)number * lines + line) * depths + depth;
+  bool is_whole;
+  const int first = line + whole_shift (number, shifts[number].lateral, &is_whole);
+  for (int n = 0; n < EACH && line + n <= last && is_whole; n++)
+    moved[(size_t)n * depths] = bins[(size_t)clamp (first + n, 0, last) * depths];
+  if (is_whole)
+    return;
+  float2 weights[TAPS], sums[EACH] = {0.0f};
+#pragma unroll
+  for (int tap = 0; tap < TAPS; tap++)
+    weights[tap] = shifts[number].lateral_taps[tap];
+#pragma unroll
+  for (int n = 0; n < TAPS + EACH - 1; n++) {
+    const float2 bin = bins[(size_t)clamp (first - REACH + 1 + n, 0, last) * depths];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      if (n - k >= 0 && n - k < TAPS)
+        sums[k] += product (bin, weights[n - k]);
+    }
+  }
+  for (int n = 0; n < EACH && line + n <= last; n++)
+    moved[(size_t)n * depths] = sums[n];
+}
+#else
 /* Interpolates one bin from the TAPS bins from `first` on. Bins beyond the ends of the
  * A-line count as 0. */
 float2
@@ -222,9 +306,8 @@ align_depths (REPEATS, uint begin, global const Shift *restrict shifts,
     return;
   }
   for (int n = 0; n < WIDTH && depth + n < end; n++)
-    moved[n] = number == 0
-                   ? bins[depth + n]
-                   : moved_bin (bins, first + n, end, shift->axial_taps);
+    moved[n] = number == 0 ? bins[depth + n]
+                           : moved_bin (bins, first + n, end, shift->axial_taps);
 }
 
 /* Moves the A-lines aside by the shift found, of all repeats from number `begin` on.
@@ -253,12 +336,12 @@ align_lines (REPEATS, uint begin, global const Shift *restrict shifts,
   for (int n = 0; n < WIDTH && depth + n < end; n++) {
     float2 sum = 0.0f;
     for (int tap = 0; tap < TAPS && number > 0; tap++)
-      sum += product (
-          bins[(size_t)clamp (first + tap, 0, last) * depths + depth + n],
+      sum += product (bins[(size_t)clamp (first + tap, 0, last) * depths + depth + n],
           shift->lateral_taps[tap]);
     moved[n] = number > 0 ? sum : bins[(size_t)line * depths + depth + n];
   }
 }
+#endif
 #endif
 
 #if WIDTH == 1
@@ -396,8 +479,7 @@ refine_shift (global const Correlation *restrict sums, uint used, uint stage, ui
 {
   const uint item = get_local_id (0), number = get_group_id (0) + 1;
   global const Correlation *of = sums + (size_t)(number - 1) * used * LAGS;
-  global int *found =
-      stage == AXIAL ? &shifts[number].axial : &shifts[number].lateral;
+  global int *found = stage == AXIAL ? &shifts[number].axial : &shifts[number].lateral;
   global float2 *taps =
       stage == AXIAL ? shifts[number].axial_taps : shifts[number].lateral_taps;
   local float rows[GROUP * COLUMNS], energies[LAGS];
@@ -408,7 +490,8 @@ refine_shift (global const Correlation *restrict sums, uint used, uint stage, ui
   /* A flat spectrum has no defined centre. The second term then selects the middle of the
    * transform: stride a turn from bin to bin. Across A-lines the centre is near 0. */
   const float side = stage == AXIAL ? -1.0f : 1.0f;
-  const float2 centre = (float2)(rows[LAGS] + 0.5f * side * rows[LAGS + 2], rows[LAGS + 1]);
+  const float2 centre =
+      (float2)(rows[LAGS] + 0.5f * side * rows[LAGS + 2], rows[LAGS + 1]);
   /* Spectra fall to 0 at either end, so the middle needs not be exact. At that of the
    * transform all weights are real, which takes half of the time. */
   const bool is_real = side * centre.x > 3.0f * fabs (centre.y);

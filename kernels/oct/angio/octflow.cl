@@ -58,20 +58,24 @@ tile_powers (global const uchar *restrict bytes, ulong offset, uint depths,
   const uint first_line = tile / columns * tile_lines;
   const uint first_depth = tile % columns * tile_depths;
   local float parts[GROUP];
+  global const float *from = powers + (size_t)first_line * depths + first_depth;
   float sum = 0.0f;
-  for (uint row = 0; row < tile_lines; row++) {
-    global const float *from =
-        powers + (size_t)(first_line + row) * depths + first_depth;
+#if WIDTH == 1
+  /* Unrolled, so that several reads are under way */
+#pragma unroll 8
+  for (uint n = item; n < tile_lines * tile_depths; n += GROUP)
+    sum += finite_value (from[(size_t)(n / tile_depths) * depths + n % tile_depths]);
+#else
+  for (uint row = 0; row < tile_lines; row++, from += depths) {
     FLOATS middle = 0.0f;
     uint depth = item * WIDTH;
     for (; depth + WIDTH <= tile_depths; depth += GROUP * WIDTH)
       middle += finite_value (LOAD (from + depth));
     sum += SUM (middle);
-#if WIDTH > 1
     for (; depth < tile_depths; depth++)
       sum += fabs (from[depth]) <= FLT_MAX ? from[depth] : 0.0f;
-#endif
   }
+#endif
   parts[item] = sum;
   SUM_OF_GROUP (parts, item)
   if (item == 0)
@@ -80,26 +84,33 @@ tile_powers (global const uchar *restrict bytes, ulong offset, uint depths,
 #endif
 
 #if WIDTH == 1
+#define MOST_TILES 256 /* see flowfilter.cpp */
+
 /* Finds the noise floor: the value of rank `share` among the tiles that have any power.
  * One work-group. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 noise_floor (
     global const float *restrict tiles, uint count, float share, global float *noise)
 {
+  local float powers[MOST_TILES];
   local uint filled;
   if (get_local_id (0) == 0) {
     filled = 0;
-    for (uint n = 0; n < count; n++)
-      filled += tiles[n] > 0.0f ? 1 : 0;
     *noise = 0.0f;
   }
   WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < count; n += GROUP) {
+    powers[n] = tiles[n];
+    if (powers[n] > 0.0f)
+      atomic_inc (&filled);
+  }
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   const uint wanted = (uint)(share * filled);
   for (uint n = get_local_id (0); n < count; n += GROUP) {
-    const float power = tiles[n];
+    const float power = powers[n];
     uint rank = 0;
     for (uint other = 0; other < count; other++) {
-      const float its = tiles[other];
+      const float its = powers[other];
       rank += (its > 0.0f) & ((its < power) | ((its == power) & (other < n))) ? 1 : 0;
     }
     if (power > 0.0f && rank == wanted)
@@ -143,10 +154,10 @@ apply_threshold (global const uchar *restrict powers, ulong powers_offset, uint 
 #define CLEAR 16.0f
 
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-resolve_projections (global const float *restrict flow, global const uchar *restrict bytes,
-    ulong offset, uint depths, uint lines, global const float *restrict noise,
-    float least_power, float least_snr, float ratio, uint relative,
-    global uchar *restrict output, ulong output_offset)
+resolve_projections (global const float *restrict flow,
+    global const uchar *restrict bytes, ulong offset, uint depths, uint lines,
+    global const float *restrict noise, float least_power, float least_snr, float ratio,
+    uint relative, global uchar *restrict output, ulong output_offset)
 {
   global const float *powers = (global const float *)(bytes + offset);
   const uint item = get_local_id (0), line = get_group_id (0);

@@ -24,14 +24,13 @@
 #endif
 
 #include "level.clh"
-#include "depthtypes.clh"
-
 #ifdef LANES
 #include "logarithm_cpu.clh"
 #define LOG2(power) log2_of (at_least (power, LEAST_POWER))
 #else
 #define LOG2(power) log2 (power)
 #endif
+#include "depthtypes.clh"
 
 #define ARGUMENTS                                                                        \
   global const BIN *restrict bins, uint bin_stride, ulong first, uint depths,            \
@@ -49,18 +48,6 @@
     logarithmic, factor, zero, least                                                     \
   }
 #endif
-
-INLINED COMPONENT
-level (COMPONENT real, COMPONENT imaginary, Scale scale)
-{
-#ifdef VALUES
-  return at_least (real * scale.factor + scale.zero, scale.least);
-#else
-  COMPONENT power = finite_power (POWER (real, imaginary));
-  COMPONENT value = scale.logarithmic ? LOG2 (power) : AMPLITUDE (power);
-  return at_least (value * scale.factor + scale.zero, scale.least);
-#endif
-}
 
 #ifdef FULL
 #include "rows.clh"

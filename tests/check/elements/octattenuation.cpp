@@ -215,7 +215,7 @@ TEST_ROWS (test_octattenuation_is_that_of_the_definition, rows)
 {
   const struct {
     gsize lines, depths;
-  } sizes[] = {{1, 1}, {3, 7}, {5, 37}, {17, 700}, {33, 257}, {2, 1500}};
+  } sizes[] = {{1, 1}, {3, 7}, {5, 37}, {17, 700}, {33, 257}, {2, 1500}, {3, 2300}};
   for (const auto &size : sizes) {
     std::vector<Layer> layers = tissue;
     layers.back ().end = std::max<gsize> (size.depths, 700);

@@ -110,8 +110,9 @@ const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogr
     {"octscan", "angiogram"}, {"octwindowinterp", "angiogram"}, {"octfft", "angiogram"},
     {"octattenuation", "attenuation"}, {"octflatten", "flat"},
     {"octbackground", "angiogram"}, {"octangio", "angiogram"}, {"octaverage", "mean"},
-    {"octdoppler", "flow"}, {"octdynamic", "dynamics"}, {"octdisplay", "display"}, {"octvolume", "en face"},
-    {"octregister", "registered"}, {"octrender", "rendered"}, {"octsurface", "surface"}};
+    {"octdoppler", "flow"}, {"octdynamic", "dynamics"}, {"octdisplay", "display"},
+    {"octvolume", "en face"}, {"octregister", "registered"}, {"octrender", "rendered"},
+    {"octsurface", "surface"}};
 
 /* Files of 64 numbers, and placeholders for their names in settings */
 class NumberFiles {

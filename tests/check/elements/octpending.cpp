@@ -1,4 +1,4 @@
-/* Tests of work that octbackground and octdoppler defer to octdisplay: the image is the
+/* Tests of work that octbackground, octdoppler and octflatten defer to octdisplay: the image is the
  * same as from computed depths, and other readers get the same depths
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -33,6 +33,9 @@ const Left rows[] = {
     {"octdoppler line-rate=20000 window-depths=1 window-lines=1 invert=true", "", 1},
     {"octdoppler quantity=phase window-depths=9 window-lines=9", "",
         3}, /* the window sum takes two steps */
+    {"octflatten coefficients=<3,0,0,9>", "db-min=10 db-max=70",
+        2}, /* deferred on GPUs */
+    {"octflatten coefficients=<0,-4.5>", "scale=linear db-max=200 flip=true", 2},
 };
 
 struct Size {
