@@ -28,7 +28,8 @@ GUIDES = ("get-started", "oct", "keying", "programs", "inference", "interop", "s
 LIMIT = 600  # seconds for a picture, with the compilation of its kernels
 # Pictures of the guides that show what an element does
 OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",
-             "octangio": "oct-angiogram.png", "octdoppler": "oct-flow.png",
+             "octangio": "oct-angiogram.png", "octdynamic": "oct-aliv.png",
+             "octdoppler": "oct-flow.png",
              "octattenuation": "oct-attenuation.png", "octflatten": "oct-flat.png",
              "octsignal": "oct-ascan.png",
              "octbackground": "oct-background.png"}

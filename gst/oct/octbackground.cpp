@@ -88,6 +88,9 @@ struct BackgroundRemovalSettings {
 /* A-lines per work-item of kernel `subtract`. */
 const cl_uint lines_of_item = 16;
 
+/* Work-group of kernel `choose_segments` on a GPU: items of a slice, and slices */
+const gsize gpu_items = 32, gpu_slices = 8;
+
 /* Kernel that subtracts a pattern, shared by the element and its deferred work. */
 struct Subtraction {
   std::mutex launching; /* held from the first argument of the kernel to its launch */
@@ -139,6 +142,7 @@ PendingDifference::show (oct::Display &display, cl_command_queue queue,
 struct PatternState {
   GstOpenCLContext *context = nullptr;
   opencl::Kernel find, choose;
+  gsize items = 1, slices = 1; /* of a work-group of `choose` */
   std::shared_ptr<Subtraction> subtraction;
   cl::Buffer means, variances;
   oct::FrameBuffers patterns;
@@ -253,7 +257,13 @@ PatternRemoval::build (GstOpenCLContext *context, guint floats, GError **error)
     wanted /= 2;
   if (subtraction && subtraction->wide == wanted)
     return true;
-  const std::string options = "-DWIDE=" + std::to_string (wanted);
+  const bool shares = !opencl::is_cpu (context)
+                      && opencl::largest_group (context) >= gpu_items * gpu_slices;
+  items = shares ? gpu_items : 1;
+  slices = shares ? gpu_slices : 1;
+  const std::string options = "-DWIDE=" + std::to_string (wanted)
+                              + " -DITEMS=" + std::to_string (items)
+                              + " -DSLICES=" + std::to_string (slices);
   auto made = std::make_shared<Subtraction> ();
   made->wide = wanted;
   subtraction = nullptr;
@@ -315,17 +325,17 @@ bool
 PatternRemoval::find_pattern (
     const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
-  const gsize items = (columns + subtraction->wide - 1) / subtraction->wide;
+  const gsize wide = subtraction->wide, needed = (columns + wide - 1) / wide;
   pattern = nullptr;
   pattern = patterns.unused (context, sizeof (cl_float) * columns, error);
   recorded = pattern && in_force.method == Method::recorded;
   first_depth = input.first_depth;
   return pattern
-         && find.launch (queue, items, segments, error, from->data,
+         && find.launch (queue, needed, segments, error, from->data,
              cl_ulong (from->offset[0] / sizeof (cl_float)), cl_ulong (columns), columns,
              cl_uint (input.lines), segments, means (), variances ())
-         && choose.launch (queue, items, 1, error, means (), variances (), columns,
-             segments, (*pattern) ());
+         && choose.launch_groups (queue, (needed + items - 1) / items, items * slices,
+             error, means (), variances (), columns, segments, (*pattern) ());
 }
 
 std::shared_ptr<oct::PendingDepths>

@@ -42,6 +42,10 @@
  * resolution. Below a vessel a part 1 - exp (-s) of the intensity fluctuates too, where
  * s is the path through blood in mm, as forward scattering in blood does.
  *
+ * With `cell-rate` cells of the inner layers move, as those of living tissue do: a part of
+ * the light of a layer comes from them, and its speckle is replaced at the rate of the
+ * layer. This is a phantom for octdynamic. Published rates of the retina do not exist.
+ *
  * `truth-folder` receives what a measurement should find, as float32 files of NumPy:
  *
  * - `boundaries.npy` (b-scans, 15, lines): upper end of each layer in depth bins,
@@ -49,6 +53,8 @@
  * - `velocity.npy` and `velocity-axial.npy` (b-scans, lines, depths): velocity of the blood
  *   in mm/s, in total and along the beam, positive towards greater depth; 0 outside of
  *   vessels,
+ * - `cell-rate.npy` and `cell-share.npy` (b-scans, lines, depths), with `cell-rate`: rate
+ *   of the moving cells in Hz, and their part of the intensity; 0 in vessels,
  * - `curvature.npy` (b-scans, lines): `curvature` in depth bins,
  * - `motion.npy` (frames, 3): displacement of the tissue in lines, B-scans and depth bins.
  *
@@ -197,6 +203,10 @@ const opencl::PropertyTable<OctTestSettings> properties = {
         "Velocity of the blood at the centre of the widest vessel in mm/s "
         "(pattern=tissue)",
         &OctTestSettings::flow_velocity, {0, 10000}, opencl::playing, tables},
+    {"cell-rate", "Cell rate",
+        "Rate in Hz at which the speckle of the most active cells is replaced (0 = cells "
+        "do not move; pattern=tissue)",
+        &OctTestSettings::cell_rate, {0, 1e6}, opencl::playing, tables},
     {"motion", "Motion",
         "Motion of the eye along each axis in micrometres rms: drift and micro-saccades "
         "(pattern=tissue)",

@@ -54,19 +54,32 @@ choose_segments (global const float *restrict means,
     global const float *restrict variances, uint columns, uint segments,
     global float *restrict background)
 {
-  if (get_global_id (0) * WIDE >= columns)
-    return;
-  const uint column = first_column (columns);
-  FLOATS least = INFINITY, chosen = 0.0f;
+  local FLOATS least[SLICES][ITEMS], chosen[SLICES][ITEMS];
+  const uint item = get_local_id (0) % ITEMS, slice = get_local_id (0) / ITEMS;
+  const uint number = get_group_id (0) * ITEMS + item;
+  const uint column = min (number * WIDE, columns - WIDE);
+  const uint end = segments * (slice + 1) / SLICES;
+  FLOATS variance = INFINITY, mean = 0.0f;
 #pragma unroll 8
-  for (uint segment = 0; segment < segments; segment++) {
+  for (uint segment = segments * slice / SLICES; segment < end; segment++) {
     const size_t at = (size_t)segment * columns + column;
-    const FLOATS variance = LOAD (0, variances + at);
-    const INTS less = isless (variance, least);
-    least = select (least, variance, less);
-    chosen = select (chosen, LOAD (0, means + at), less);
+    const FLOATS other = LOAD (0, variances + at);
+    const INTS less = isless (other, variance);
+    variance = select (variance, other, less);
+    mean = select (mean, LOAD (0, means + at), less);
   }
-  STORE (chosen, 0, background + column);
+#if SLICES > 1
+  least[slice][item] = variance;
+  chosen[slice][item] = mean;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = 1; n < SLICES && slice == 0; n++) {
+    const INTS less = isless (least[n][item], variance);
+    variance = select (variance, least[n][item], less);
+    mean = select (mean, chosen[n][item], less);
+  }
+#endif
+  if (slice == 0 && number * WIDE < columns)
+    STORE (mean, 0, background + column);
 }
 
 /* Subtracts `weight` times the background, which is not read if `weight` is 0. Columns

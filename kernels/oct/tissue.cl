@@ -4,7 +4,7 @@
  * bin, seen through the lateral resolution. A node's column of tissue comes from the host
  * (oct::TissueModel). Each B-scan lies between three rows of nodes.
  *
- * A cell has a static and a flowing part. The static part is the same in each frame. The
+ * A cell has a static and a flowing part, of blood or of moving cells of the tissue. The static part is the same in each frame. The
  * field of the flowing part turns with the velocity along the beam, and is replaced by
  * new noise in the time in which blood crosses the resolution.
  *
@@ -30,6 +30,8 @@ typedef struct {
   float blood;          /* the same */
   float gain;           /* intensity of the light that is scattered back in total */
   float scattered;      /* part of the light scattered forward, per depth bin of blood */
+  float shares[LAYERS]; /* of moving cells in the intensity */
+  float rates[LAYERS];  /* noise cycles of these per second */
 } Tissue;
 
 /* Optical depth of the layers between the surface and a depth */
@@ -89,6 +91,19 @@ flow_in_cell (__global const Chord *chords, const Tissue *tissue, float bin)
   return flow;
 }
 
+/* The same with moving cells, where no blood makes the cell flow */
+float4
+movement_in_cell (__global const float *boundaries, __global const Chord *chords,
+    const Tissue *tissue, float bin)
+{
+  float4 moving = flow_in_cell (chords, tissue, bin);
+  for (int i = 0; i < LAYERS && moving.x == 0.0f; i++) {
+    if (bin >= boundaries[i] && (i + 1 == LAYERS || bin < boundaries[i + 1]))
+      return (float4)(tissue->shares[i], tissue->rates[i], 0.0f, 0.0f);
+  }
+  return moving;
+}
+
 /* Adds up the bytes of random words: nearly a normal distribution, of variance 1/2 */
 float2
 noise_of_words (uint real, uint imaginary)
@@ -121,6 +136,7 @@ typedef struct {
   uint lines;
   uint displacements; /* index of the first A-line in the table of displacements */
   uint seed;
+  uint cells_move; /* anywhere, not only in vessels and below them */
 } Place;
 
 /* Computes the cells of the three rows of nodes of a B-scan. A work-item computes two
@@ -151,7 +167,7 @@ tissue_nodes (__global const float *boundaries, __global const Chord *chords,
     const float intensity =
         bin < place.cells ? tissue.gain * exp (-2.0f * above) * -expm1 (-lost) : 0.0f;
     above = below;
-    float4 moving = flow_in_cell (chords, &tissue, bin);
+    float4 moving = movement_in_cell (boundaries, chords, &tissue, bin);
     fields[i] = sqrt (intensity * max (0.0f, 1.0f - moving.x))
                 * noise_of_words (bits[2 * i], bits[2 * i + 1]);
     moving.x = sqrt (intensity * moving.x);
@@ -242,7 +258,7 @@ tissue_cells (__global const float2 *still, __global const float *laterals,
 uint
 first_flow (Place place, __global const Chord *chords, Nodes nodes)
 {
-  float first = place.cells;
+  float first = place.cells_move ? 0.0f : place.cells;
   for (uint i = 0; i < 9; i++)
     first =
         min (first, chords[(place.columns + node_index (place, nodes, i)) * CHORDS].s0);

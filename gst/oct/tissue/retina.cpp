@@ -135,14 +135,15 @@ class RetinaPattern : public VolumePattern {
   /* The kernels' structures of these names */
   struct Tissue {
     cl_float layers[tissue_layers], blood, gain, scattered;
+    cl_float shares[tissue_layers], rates[tissue_layers];
   };
   struct Place {
     cl_float4 weights, loss;
     Displacement moved;
     cl_float shift;
     cl_int first, row;
-    cl_uint nodes, columns, cells, pitch, lines, displacements, seed;
-    cl_uint padding[2];
+    cl_uint nodes, columns, cells, pitch, lines, displacements, seed, cells_move;
+    cl_uint padding;
   };
   struct Clock {
     cl_ulong frame, line;
@@ -185,8 +186,12 @@ class RetinaPattern : public VolumePattern {
       return cl_float (per_mm * scan.depth_step / 1000);
     };
     const TissueModel model (scan, settings.seed, settings.flow_velocity);
-    for (guint n = 0; n < tissue_layers; n++)
+    for (guint n = 0; n < tissue_layers; n++) {
+      const MovingCells cells = layer_cells (n);
       tissue.layers[n] = per_bin (layer_attenuation (n));
+      tissue.shares[n] = settings.cell_rate > 0 ? cl_float (cells.share) : 0;
+      tissue.rates[n] = cl_float (cells.rate * settings.cell_rate);
+    }
     tissue.blood = per_bin (blood_attenuation);
     tissue.gain = cl_float (total_gain);
     tissue.scattered = per_bin (forward_scattering);
@@ -283,6 +288,7 @@ class RetinaPattern : public VolumePattern {
     place.lines = lines;
     place.displacements = b_scan * lines;
     place.seed = settings.seed;
+    place.cells_move = settings.cell_rate > 0;
     return place;
   }
 

@@ -39,6 +39,7 @@ struct OctTestSettings {
   guint b_scans = 1;             /* of a volume */
   guint repeats = 1;             /* of each B-scan */
   double flow_velocity = 20;     /* maximum in the widest vessel, in mm/s */
+  double cell_rate = 0;          /* of the most active cells, in Hz */
   double motion = 0;             /* of the eye along each axis, µm rms */
   std::vector<double> curvature; /* polynomial, see curvature_at() */
   double roll_off = 0;           /* over the depth range, in dB */
@@ -64,8 +65,8 @@ inline auto
 tissue_definition (const OctTestSettings &of)
 {
   return std::make_tuple (of.pattern, of.wavelength_min, of.wavelength_max, of.seed,
-      of.b_scans, of.flow_velocity, of.motion, of.curvature, of.line_step, of.b_scan_step,
-      of.refractive_index, of.depths, of.truth_folder);
+      of.b_scans, of.flow_velocity, of.cell_rate, of.motion, of.curvature, of.line_step,
+      of.b_scan_step, of.refractive_index, of.depths, of.truth_folder);
 }
 
 /* A frame's number, which selects the noise, and its time, which moves the tissue */

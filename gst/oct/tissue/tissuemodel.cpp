@@ -15,6 +15,7 @@ struct Layer {
   double variation; /* relative */
   double pit;
   double attenuation; /* 1/mm */
+  MovingCells cells = {0, 0};
 };
 
 /* Bands as published B-scans of a macula show them. All layers down to the choroid are as
@@ -23,21 +24,21 @@ struct Layer {
  * those of Spaide and Curcio (Anatomical correlates to the bands seen in the outer retina,
  * 2011). The last layer has no end. */
 const Layer layers[tissue_layers] = {
-    {28, 0.30, 0.97, 6.0},  /* nerve fibres */
-    {40, 0.12, 0.97, 2.4},  /* ganglion cells */
-    {36, 0.12, 0.95, 3.6},  /* inner plexiform */
-    {34, 0.10, 0.88, 0.9},  /* inner nuclear */
-    {25, 0.10, 0.60, 4.0},  /* outer plexiform */
-    {74, 0.08, -0.35, 0.3}, /* outer nuclear */
-    {6, 0, 0, 3.0},         /* external limiting membrane */
-    {16, 0.05, -0.20, 0.5}, /* myoids */
-    {14, 0.05, 0, 12.0},    /* ellipsoid zone */
-    {18, 0.05, -0.70, 1.5}, /* outer segments */
-    {9, 0.05, 0, 8.0},      /* interdigitation zone */
-    {8, 0, 0, 2.5},         /* apical processes */
-    {20, 0.05, 0, 18.0},    /* pigment epithelium and Bruch's membrane */
-    {250, 0.20, 0, 4.5},    /* choroid */
-    {0, 0, 0, 2.2},         /* sclera */
+    {28, 0.30, 0.97, 6.0},              /* nerve fibres */
+    {40, 0.12, 0.97, 2.4, {1, 1}},      /* ganglion cells */
+    {36, 0.12, 0.95, 3.6, {0.6, 0.25}}, /* inner plexiform */
+    {34, 0.10, 0.88, 0.9, {0.8, 0.5}},  /* inner nuclear */
+    {25, 0.10, 0.60, 4.0, {0.4, 0.1}},  /* outer plexiform */
+    {74, 0.08, -0.35, 0.3},             /* outer nuclear */
+    {6, 0, 0, 3.0},                     /* external limiting membrane */
+    {16, 0.05, -0.20, 0.5},             /* myoids */
+    {14, 0.05, 0, 12.0},                /* ellipsoid zone */
+    {18, 0.05, -0.70, 1.5},             /* outer segments */
+    {9, 0.05, 0, 8.0},                  /* interdigitation zone */
+    {8, 0, 0, 2.5},                     /* apical processes */
+    {20, 0.05, 0, 18.0},                /* pigment epithelium and Bruch's membrane */
+    {250, 0.20, 0, 4.5},                /* choroid */
+    {0, 0, 0, 2.2},                     /* sclera */
 };
 constexpr guint epithelium = 12;         /* the depths of the others follow from it */
 constexpr double epithelium_depth = 520; /* µm from zero delay */
@@ -131,6 +132,12 @@ layer_attenuation (guint layer)
   return layers[layer].attenuation;
 }
 
+MovingCells
+layer_cells (guint layer)
+{
+  return layers[layer].cells;
+}
+
 const VesselChord *
 TissueColumn::chord_at (double bin) const
 {
@@ -141,15 +148,28 @@ TissueColumn::chord_at (double bin) const
   return nullptr;
 }
 
+/* Index of the layer at a depth; -1 above the tissue */
+int
+TissueColumn::layer_at (double bin) const
+{
+  const auto below = std::upper_bound (boundaries.begin (), boundaries.end (), bin);
+  return int (below - boundaries.begin ()) - 1;
+}
+
 double
 TissueColumn::attenuation_at (double bin) const
 {
   if (chord_at (bin))
     return blood_attenuation;
-  const auto above = std::upper_bound (boundaries.begin (), boundaries.end (), bin);
-  return above == boundaries.begin ()
-             ? 0
-             : layers[above - boundaries.begin () - 1].attenuation;
+  const int layer = layer_at (bin);
+  return layer < 0 ? 0 : layers[layer].attenuation;
+}
+
+MovingCells
+TissueColumn::cells_at (double bin) const
+{
+  const int layer = chord_at (bin) ? -1 : layer_at (bin);
+  return layer < 0 ? MovingCells{0, 0} : layers[layer].cells;
 }
 
 TissueModel::TissueModel (const TissueScan &scan, guint seed, double flow_velocity)

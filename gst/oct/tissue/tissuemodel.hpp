@@ -55,6 +55,12 @@ double largest_motion (double rms);
 
 /* Attenuation coefficient in 1/mm */
 double layer_attenuation (guint layer);
+/* Moving cells of a layer: their part of its intensity, and their rate relative to that of
+ * the most active layer */
+struct MovingCells {
+  double share, rate;
+};
+MovingCells layer_cells (guint layer);
 
 /* The tissue along one line parallel to the beam, in depth bins and mm/s */
 struct TissueColumn {
@@ -66,6 +72,8 @@ struct TissueColumn {
 
   /* Attenuation coefficient in 1/mm; 0 in front of the tissue */
   double attenuation_at (double bin) const;
+  MovingCells cells_at (double bin) const;
+  int layer_at (double bin) const;
 };
 
 class TissueModel {

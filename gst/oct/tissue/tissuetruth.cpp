@@ -55,9 +55,10 @@ write_whole (const OctTestSettings &settings, const char *name,
 
 /* The tissue of a B-scan, as it is written */
 struct TruthOfBScan {
-  std::vector<float> boundaries, velocity, axial, attenuation;
+  std::vector<float> boundaries, velocity, axial, attenuation, cell_rate, cell_share;
 
-  TruthOfBScan (const TissueModel &model, const TissueScan &scan, guint b_scan)
+  TruthOfBScan (
+      const TissueModel &model, const TissueScan &scan, guint b_scan, double most_rate)
       : boundaries (gsize (tissue_layers) * scan.lines)
   {
     for (guint line = 0; line < scan.lines; line++) {
@@ -69,6 +70,9 @@ struct TruthOfBScan {
         velocity.push_back (chord ? float (chord->profile (bin) * chord->speed) : 0);
         axial.push_back (chord ? float (chord->profile (bin) * chord->axial) : 0);
         attenuation.push_back (float (column.attenuation_at (bin)));
+        const MovingCells cells = column.cells_at (bin);
+        cell_rate.push_back (float (cells.rate * most_rate));
+        cell_share.push_back (float (cells.share));
       }
     }
   }
@@ -89,19 +93,23 @@ write_volume (const OctTestSettings &settings, const TissueScan &scan, GError **
       {"velocity.npy", volume, &TruthOfBScan::velocity},
       {"velocity-axial.npy", volume, &TruthOfBScan::axial},
       {"attenuation.npy", volume, &TruthOfBScan::attenuation},
+      {"cell-rate.npy", volume, &TruthOfBScan::cell_rate},
+      {"cell-share.npy", volume, &TruthOfBScan::cell_share},
   };
+  /* The last two only if cells move */
+  const gsize n_parts = G_N_ELEMENTS (parts) - (settings.cell_rate > 0 ? 0 : 2);
   opencl::GrowingFile files[G_N_ELEMENTS (parts)];
   bool written = true;
-  for (gsize n = 0; written && n < G_N_ELEMENTS (parts); n++)
+  for (gsize n = 0; written && n < n_parts; n++)
     written = create (files[n], settings, parts[n].name, parts[n].shape, error);
   for (guint b_scan = 0; written && b_scan < scan.b_scans; b_scan++) {
-    const TruthOfBScan truth (model, scan, b_scan);
-    for (gsize n = 0; written && n < G_N_ELEMENTS (parts); n++)
+    const TruthOfBScan truth (model, scan, b_scan, settings.cell_rate);
+    for (gsize n = 0; written && n < n_parts; n++)
       written = append (files[n], truth.*parts[n].values, error);
   }
-  return written
-         && std::all_of (std::begin (files), std::end (files),
-             [&] (opencl::GrowingFile &file) { return file.finish (error); });
+  return written && std::all_of (files, files + n_parts, [&] (opencl::GrowingFile &file) {
+    return file.finish (error);
+  });
 }
 
 /* Names the property in an error about a file. */

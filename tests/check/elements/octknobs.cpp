@@ -258,6 +258,7 @@ make_knobs ()
       {"octtestsrc", "repeats", "pattern=tissue b-scans=8 repeats=1", "repeats=2"},
       {"octtestsrc", "flow-velocity", "pattern=tissue flow-velocity=20",
           "flow-velocity=1"},
+      {"octtestsrc", "cell-rate", "pattern=tissue cell-rate=0", "cell-rate=5"},
       {"octtestsrc", "motion", "pattern=tissue motion=0", "motion=10"},
       {"octtestsrc", "roll-off", "pattern=tissue roll-off=0", "roll-off=6"},
       {"octtestsrc", "focus-depth", "pattern=tissue rayleigh-range=20 focus-depth=0",

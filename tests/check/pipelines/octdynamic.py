@@ -236,6 +236,50 @@ def check_silence():
             assert not finite or np.all(got == 0), (value, quantity, got.ravel()[0])
 
 
+def of_phantom(folder, quantity, rate):
+    subprocess.run(
+        ["gst-launch-1.0", "-q", *(
+            f"octtestsrc pattern=tissue repeats=32 num-buffers=32 noise=5 flow-velocity=0 "
+            f"cell-rate={rate} truth-folder={folder} ! video/x-raw(ANY),width=1024,height=256,"
+            "framerate=25/1 ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft ! "
+            f"octdynamic repeats=32 quantity={quantity} ! opencldownload ! "
+            f"npysink location={folder}/out.npy").split()], check=True, timeout=300)
+    return np.load(f"{folder}/out.npy")[0]
+
+
+def inside(mask, margin=3):
+    """Depths whose neighbours are in the mask, too"""
+    return np.all([np.roll(mask, away, 1) for away in range(-margin, margin + 1)], axis=0)
+
+
+def check_phantom():
+    """Moving cells of octtestsrc: light of moving scatterers alone has a log variance of
+    (10 / ln 10)^2 pi^2 / 6 dB^2. Twice the rate is twice the swiftness. Static layers are dark."""
+    with tempfile.TemporaryDirectory() as folder:
+        aliv = of_phantom(folder, "aliv", 8)
+        rates, shares = (np.load(f"{folder}/cell-{name}.npy")[0] for name in ("rate", "share"))
+        boundaries = np.load(f"{folder}/boundaries.npy")[0]
+        assert set(np.unique(rates)) == {0, np.float32(0.8), 2, 4, 8}, np.unique(rates)
+        moving = inside((shares == 1) & (rates == 8))
+        depths = np.arange(rates.shape[1])
+        static = (depths > boundaries[12][:, None] + 2) & (depths < boundaries[12][:, None] + 6)
+        assert moving.sum() > 500 and static.sum() > 200, (moving.sum(), static.sum())
+        mean = np.mean(aliv[moving])
+        print(f"aliv of moving scatterers: {mean:.1f} dB^2")
+        assert abs(mean / ((10 / np.log(10)) ** 2 * np.pi**2 / 6) - 1) < 0.1, mean
+        fast, slow = (np.median(of_phantom(folder, "swiftness", rate)[moving]) for rate in (6, 3))
+        print(f"swiftness of twice the rate: {fast / slow:.2f} times")
+        assert abs(fast / slow - 2) < 0.3, (fast, slow)
+        liv = of_phantom(folder, "liv", 8)
+        print(f"liv of moving and static layers: {np.median(liv[moving]):.1f}, "
+              f"{np.median(liv[static]):.2f} dB^2")
+        assert np.median(liv[static]) < 0.05 * np.median(liv[moving])
+        # Slower layers of the same light have a lower swiftness.
+        swiftness = of_phantom(folder, "swiftness", 8)
+        medians = [np.median(swiftness[inside(rates == rate)]) for rate in (0.8, 2, 4, 8)]
+        assert medians == sorted(medians), medians
+
+
 def check_refusals():
     series = moving_scatterers(8, 2)
     for settings, rate, words in (
