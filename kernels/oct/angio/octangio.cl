@@ -35,8 +35,7 @@ filter_band (REPEATS, global const float2 *restrict taps, uint first_tap, uint r
   const uint depth = get_global_id (0), row = get_global_id (1);
   if (depth >= depths || row >= lines * COUNT)
     return;
-  global const float2 *bins =
-      repeat (&of, row / lines) + (size_t)(row % lines) * depths;
+  global const float2 *bins = repeat (&of, row / lines) + (size_t)(row % lines) * depths;
   /* Tap n belongs to the bin depth + reach - n. */
   const uint from = depth + reach >= depths ? depth + reach + 1 - depths : 0;
   const uint end = min (2 * reach, depth + reach);
@@ -53,7 +52,8 @@ kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
 {
   const Repeats of = REPEATS_OF_ARGUMENTS;
-  const uint line = get_group_id (0) % lines, pair = get_group_id (0) / lines;
+  /* Groups that run together read the same A-lines. */
+  const uint line = get_group_id (0) / (COUNT - 1), pair = get_group_id (0) % (COUNT - 1);
   const uint item = get_local_id (0);
   local float2 sums[GROUP];
 
