@@ -71,9 +71,7 @@
 
 #include "calibration/valuesfile.hpp"
 #include "depth/depthfilter.hpp"
-#include "depth/shownkernel.hpp"
 #include "elements.h"
-#include "spectra/framebuffers.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octattenuation.cl"
 #define KERNELS_CPU "/org/freedesktop/gstreamer/opencl/oct/octattenuation_cpu.cl"
@@ -113,72 +111,13 @@ struct AttenuationSettings {
   bool averages () const { return window_depths * window_lines > 1; }
 };
 
-/* Arguments of find_attenuation before those of the output */
-struct LineArguments {
-  cl_mem data;
-  cl_ulong offset;
-  bool windowed;
-  cl_uint window_depths, window_lines;
-  cl::Buffer noise, gains;
-  cl_uint depths, lines, end_depths;
-  cl_float averaged, least, end_decay, unit;
-
-  template <typename... Output>
-  bool set (opencl::Kernel &kernel, GError **error, const Output &...output) const
-  {
-    cl_uint index = 0;
-    const auto add = [&] (const auto &...values) {
-      return (kernel.set (index, values, error) && ...);
-    };
-    return add (data, offset) && (!windowed || add (window_depths, window_lines))
-           && add (noise (), gains (), depths, lines, end_depths, averaged, least,
-               end_decay, unit, output...);
-  }
-};
-
-/* Kernels of a GPU */
-struct AttenuationKernels : oct::ShownKernel {
-  std::string options; /* build options */
-  gsize group = 1;     /* work-group size */
-};
-
-class PendingAttenuation : public oct::PendingDepths {
-public:
-  std::shared_ptr<AttenuationKernels> kernels;
-  std::shared_ptr<cl::Buffer> noise; /* of the frame */
-  LineArguments arguments;
-
-  bool make (cl_command_queue queue, cl_mem data, gsize offset, GError **error) override
-  {
-    std::lock_guard<std::mutex> guard (kernels->launching);
-    return arguments.set (kernels->find, error, data, cl_ulong (offset))
-           && kernels->find.launch_groups (queue, arguments.lines, kernels->group, error);
-  }
-  bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
-      GError **error) override
-  {
-    std::lock_guard<std::mutex> guard (kernels->launching);
-    const oct::DepthScaling scaling = display.scaling_of (image);
-    const gsize bytes = display.bytes_of_pixel ();
-    return oct::check_alignment (image, bytes, error)
-           && kernels->create_show (
-               display, KERNELS, "find_attenuation", kernels->options, error)
-           && arguments.set (kernels->show, error, scaling.factor, scaling.zero,
-               scaling.least, image.data, cl_ulong (image.offset / bytes),
-               image.pitch (bytes))
-           && kernels->show.launch_groups (queue, arguments.lines, kernels->group, error);
-  }
-};
-
 struct AttenuationState {
   GstOpenCLContext *context = nullptr;
-  opencl::Kernel noise_kernel, average_kernel;
-  std::shared_ptr<AttenuationKernels> kernels;
-  cl::Buffer noise_floor, gains;
-  oct::FrameBuffers noises;          /* that are measured */
-  std::shared_ptr<cl::Buffer> noise; /* of the present frame */
+  opencl::Kernel noise_kernel, average_kernel, find_kernel;
+  cl::Buffer noise, gains;
   opencl::WorkBuffer averaged;
   bool on_cpu = false;
+  gsize group = 1; /* work-group size of the kernels */
   /* For which the kernels were built: complex input, averages, depths */
   std::optional<std::tuple<bool, bool, gsize>> created;
 };
@@ -190,14 +129,6 @@ public:
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
-  /* Memory for averages is that of the next frame, too. */
-  bool can_defer () const override { return !on_cpu && !averages_apart (); }
-  std::shared_ptr<oct::PendingDepths> defer (const GstOpenCLFrame *from,
-      cl_command_queue queue, bool &reads, GError **error) override
-  {
-    reads = in_force.noise_depths > 0;
-    return measure (from, queue, error) ? pending_in (from) : nullptr;
-  }
 
 protected:
   oct::DepthChange change_of (const AttenuationSettings &wanted) const override;
@@ -223,7 +154,8 @@ private:
   bool make_tables (GstOpenCLContext *context, GError **error);
   bool measure (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
   bool average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
-  std::shared_ptr<PendingAttenuation> pending_in (const GstOpenCLFrame *from) const;
+  bool find (const GstOpenCLFrame *from, const GstOpenCLFrame *to, cl_command_queue queue,
+      GError **error);
 };
 
 oct::DepthChange
@@ -307,9 +239,19 @@ Attenuation::create_for_cpu (const std::string &options, GError **error)
     all += " -DAVERAGED -DMAX_WINDOW=" + std::to_string (most_window)
            + " -DLINES=" + std::to_string (lines_of_item ())
            + " -DDEPTHS=" + std::to_string (input.depths);
-  return kernels->find.create (context, KERNELS_CPU,
+  return find_kernel.create (context, KERNELS_CPU,
       in_force.averages () ? "find_averaged_attenuation" : "find_attenuation", all,
       error);
+}
+
+/* Returns the least one that is not below `depths`, so that few kernels are built. */
+static gsize
+power_of_two (gsize depths)
+{
+  gsize power = 1;
+  while (power < depths)
+    power *= 2;
+  return power;
 }
 
 /* Builds the kernels for the largest work-groups that the device runs. */
@@ -318,16 +260,14 @@ Attenuation::create_for_gpu (const std::string &options, GError **error)
 {
   std::string averages = in_force.averages () ? " -DAVERAGED" : "";
   if (in_force.averages () && !averages_apart ())
-    averages += " -DWINDOWED -DDEPTHS=" + std::to_string (input.depths);
-  gsize &group = kernels->group;
+    averages += " -DWINDOWED -DDEPTHS=" + std::to_string (power_of_two (input.depths));
   for (group = 256; group > opencl::largest_group (context);)
     group /= 2;
   for (;; group /= 2) {
-    kernels->options = " " + options + averages + group_option (group);
-    if (!kernels->find.create (
-            context, KERNELS, "find_attenuation", kernels->options, error))
+    const std::string all = options + averages + group_option (group);
+    if (!find_kernel.create (context, KERNELS, "find_attenuation", all, error))
       return false;
-    if (group == 1 || kernels->find.allows (group))
+    if (group == 1 || find_kernel.allows (group))
       break;
   }
   return !averages_apart ()
@@ -345,10 +285,10 @@ Attenuation::create (GstOpenCLContext *of, GError **error)
   created.reset ();
   context = of;
   on_cpu = opencl::is_cpu (context);
-  kernels = std::make_shared<AttenuationKernels> ();
+  group = 1;
   if (!(on_cpu ? create_for_cpu (options, error) : create_for_gpu (options, error))
-      || !noise_kernel.create (context, KERNELS, "measure_noise",
-          options + group_option (kernels->group), error))
+      || !noise_kernel.create (
+          context, KERNELS, "measure_noise", options + group_option (group), error))
     return false;
   created = wanted;
   return true;
@@ -363,8 +303,8 @@ Attenuation::make_tables (GstOpenCLContext *context, GError **error)
   const cl_float level = in_force.noise_floor > oct::least_threshold
                              ? oct::power_of_threshold (in_force.noise_floor)
                              : 0;
-  noise_floor = opencl::make_filled_buffer (context, &level, sizeof level, error);
-  return noise_floor () && opencl::make_table (context, gains_of (losses), gains, error);
+  noise = opencl::make_filled_buffer (context, &level, sizeof level, error);
+  return noise () && opencl::make_table (context, gains_of (losses), gains, error);
 }
 
 bool
@@ -376,64 +316,61 @@ Attenuation::prepare (GstOpenCLContext *of, GError **error)
              error);
 }
 
-/* Measures the noise of the frame, if `noise-depths` is set. */
 bool
 Attenuation::measure (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
   const gsize every = (input.lines + noise_lines - 1) / noise_lines;
-  noise = nullptr;
-  if (in_force.noise_depths == 0)
-    return true;
-  noise = noises.unused (context, sizeof (cl_float), error);
-  return noise
-         && noise_kernel.launch_groups (queue, 1, kernels->group, error, from->data,
+  return in_force.noise_depths == 0
+         || noise_kernel.launch_groups (queue, 1, group, error, from->data,
              cl_ulong (from->offset[0]), cl_uint (input.depths), cl_uint (input.lines),
-             cl_uint (input.depths - in_force.noise_depths), cl_uint (every),
-             (*noise) ());
+             cl_uint (input.depths - in_force.noise_depths), cl_uint (every), noise ());
 }
 
-/* Averages the frame in memory, if its A-lines are too long for find_attenuation. */
+/* Averages the frame for find(), on a GPU. */
 bool
 Attenuation::average (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
   return !averages_apart ()
          || average_kernel.launch (queue, input.depths, input.lines, error, from->data,
              cl_ulong (from->offset[0]), cl_uint (input.depths), cl_uint (input.lines),
-             cl_uint (in_force.window_depths), cl_uint (in_force.window_lines),
-             noise ? (*noise) () : noise_floor (), averaged ());
+             cl_uint (in_force.window_depths), cl_uint (in_force.window_lines), noise (),
+             averaged ());
 }
 
-std::shared_ptr<PendingAttenuation>
-Attenuation::pending_in (const GstOpenCLFrame *from) const
+bool
+Attenuation::find (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
 {
-  const bool apart = averages_apart ();
+  const bool averages = in_force.averages (), is_averaged = averages_apart ();
   const double step = step_of (in_force) / 1000; /* mm */
-  auto pending = std::make_shared<PendingAttenuation> ();
-  pending->kernels = kernels;
-  pending->noise = noise;
-  pending->arguments = {apart ? averaged () : from->data,
-      apart ? 0 : cl_ulong (from->offset[0]), in_force.averages () && !apart,
-      in_force.window_depths, in_force.window_lines, noise ? *noise : noise_floor, gains,
-      cl_uint (input.depths), cl_uint (input.lines), in_force.end_depths,
-      cl_float (std::min<gsize> (in_force.window_lines, input.lines)),
-      cl_float (oct::power_of_threshold (in_force.min_snr)),
-      cl_float (2 * step * in_force.end_attenuation), cl_float (1 / (2 * step))};
-  return pending;
+  cl_uint index = 0;
+  auto set = [&] (const auto &...values) {
+    return (find_kernel.set (index, values, error) && ...);
+  };
+  if (!set (is_averaged ? averaged () : from->data,
+          cl_ulong (is_averaged ? 0 : from->offset[0]))
+      || (averages && !is_averaged
+          && !set (cl_uint (in_force.window_depths), cl_uint (in_force.window_lines)))
+      || !set (noise (), gains (), cl_uint (input.depths), cl_uint (input.lines),
+          cl_uint (in_force.end_depths),
+          cl_float (std::min<gsize> (in_force.window_lines, input.lines)),
+          cl_float (oct::power_of_threshold (in_force.min_snr)),
+          cl_float (2 * step * in_force.end_attenuation), cl_float (1 / (2 * step)),
+          to->data, cl_ulong (to->offset[0])))
+    return false;
+  if (!on_cpu)
+    return find_kernel.launch_groups (queue, input.lines, group, error);
+  const gsize every = averages ? lines_of_item () : 1;
+  return find_kernel.enqueue_groups (
+      queue, {(input.lines + every - 1) / every, 1, 1}, error);
 }
 
 bool
 Attenuation::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!measure (from, queue, error) || !average (from, queue, error))
-    return false;
-  const std::shared_ptr<PendingAttenuation> pending = pending_in (from);
-  if (!on_cpu)
-    return pending->make (queue, to->data, to->offset[0], error);
-  const gsize every = in_force.averages () ? lines_of_item () : 1;
-  return pending->arguments.set (kernels->find, error, to->data, cl_ulong (to->offset[0]))
-         && kernels->find.enqueue_groups (
-             queue, {(input.lines + every - 1) / every, 1, 1}, error);
+  return measure (from, queue, error) && average (from, queue, error)
+         && find (from, to, queue, error);
 }
 } // namespace
 

@@ -194,7 +194,7 @@ DynamicFilter::rate_of (const DynamicSettings &of) const
                            : double (input.rate.numerator) / input.rate.denominator;
 }
 
-/* Of ocds-late or of ocds-early */
+/* Returns the range of ocds-late, or that of ocds-early. */
 Delays
 DynamicFilter::delays_of (const DynamicSettings &of) const
 {

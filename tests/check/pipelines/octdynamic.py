@@ -158,7 +158,7 @@ def check_numbers():
 
 
 def check_delays():
-    """Of the protocol of three dimensions: delays from 204.8 to 1228.8 ms"""
+    """Delays of the protocol of three dimensions, from 204.8 to 1228.8 ms"""
     series = moving_scatterers(32, 9)
     got = run(series, "quantity=ocds-late frame-rate=4.8828125 early-delay=204.8 "
                       "late-delay=1228.8")[0]

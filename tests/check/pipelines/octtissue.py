@@ -245,9 +245,11 @@ def test_bands():
 def test_shadows():
     """Large vessels darken all below them (Girard and others, IOVS 52, 7738, 2011)."""
     scan = Scan("pattern=tissue b-scans=24 noise=20", frames=24, lines=256)
-    intensity = np.abs(scan.b_scans(depths=np.arange(400))) ** 2
+    first = int(scan["boundaries"][:, CHOROID].min()) - 41
+    depths = np.arange(first, int(scan["boundaries"][:, CHOROID].max()) + 42)
+    intensity = np.abs(scan.b_scans(depths=depths)) ** 2
     path = (scan["attenuation"] == BLOOD).sum(axis=2) * scan.depth_step() * 1000
-    along = np.rint(scan["boundaries"][:, CHOROID, :, None]).astype(int) + np.arange(-40, 40)
+    along = np.rint(scan["boundaries"][:, CHOROID, :, None]).astype(int) + np.arange(-40, 40) - first
     level = np.take_along_axis(intensity, along, 2).mean(axis=2)
     large = path > 60
     beside = around(large, 0, 12) & ~around(path > 0, 0, 1)
