@@ -87,7 +87,7 @@ const guint most_window = 64, most_depths = 32768;
 const guint noise_lines = 256; /* A-lines in which the noise is measured */
 /* Maximum number of depths of an A-line that is averaged in local memory: two values each,
  * of 16 KiB in all, which every device has */
-const gsize most_local_depths = 2048;
+const gsize most_local_depths = 2048, usual_depths = 1024;
 /* A work-item of find_averaged_attenuation on a CPU processes as many A-lines as these
  * values allow, but not more than cpu_lines. */
 const gsize cpu_values = 32768, cpu_lines = 16;
@@ -244,23 +244,15 @@ Attenuation::create_for_cpu (const std::string &options, GError **error)
       error);
 }
 
-/* Returns the least one that is not below `depths`, so that few kernels are built. */
-static gsize
-power_of_two (gsize depths)
-{
-  gsize power = 1;
-  while (power < depths)
-    power *= 2;
-  return power;
-}
-
 /* Builds the kernels for the largest work-groups that the device runs. */
 bool
 Attenuation::create_for_gpu (const std::string &options, GError **error)
 {
   std::string averages = in_force.averages () ? " -DAVERAGED" : "";
   if (in_force.averages () && !averages_apart ())
-    averages += " -DWINDOWED -DDEPTHS=" + std::to_string (power_of_two (input.depths));
+    averages +=
+        " -DWINDOWED -DDEPTHS="
+        + std::to_string (input.depths > usual_depths ? most_local_depths : usual_depths);
   for (group = 256; group > opencl::largest_group (context);)
     group /= 2;
   for (;; group /= 2) {

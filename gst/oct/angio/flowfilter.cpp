@@ -39,14 +39,12 @@ FlowFilter::create (GstOpenCLContext *context, GError **error)
     tile_group /= 2;
   const std::string widest = " -DWIDEST=" + std::to_string (widths.width);
   const std::string options = "-DGROUP=" + std::to_string (group) + widest;
-  return opencl::create_kernels (context, kernels, options + width_option (widths.width),
-             {{resolve, "resolve_projections"}}, error)
-         && tile_powers.create (context, kernels, "tile_powers",
-             "-DGROUP=" + std::to_string (tile_group) + widest
-                 + width_option (widths.width),
-             error)
+  const std::string of_tiles = "-DGROUP=" + std::to_string (tile_group) + widest;
+  const std::string wide = width_option (widths.width);
+  return resolve.create (context, kernels, "resolve_projections", options + wide, error)
+         && tile_powers.create (context, kernels, "tile_powers", of_tiles + wide, error)
          && noise_floor.create (
-             context, kernels, "noise_floor", options + width_option (1), error)
+             context, kernels, "noise_floor", of_tiles + width_option (1), error)
          && threshold.create (
              context, kernels, "apply_threshold", options, widths.width, error)
          && noise.resize (context, sizeof (cl_float), error);
@@ -73,8 +71,8 @@ FlowFilter::measure_noise (
   return tile_powers.launch_groups (queue, count, tile_group, error, powers.data,
              cl_ulong (powers.offset[0]), cl_uint (depths), cl_uint (grid.depths),
              cl_uint (grid.lines), cl_uint (grid.columns), tiles ())
-         && noise_floor.launch_groups (
-             queue, 1, group, error, tiles (), cl_uint (count), noise_share, noise ());
+         && noise_floor.launch_groups (queue, 1, tile_group, error, tiles (),
+             cl_uint (count), noise_share, noise ());
 }
 
 bool

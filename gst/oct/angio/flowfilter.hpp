@@ -38,7 +38,7 @@ private:
   bool measure_noise (
       const GstOpenCLFrame &powers, cl_command_queue queue, GError **error);
 
-  gsize group = 1, tile_group = 1; /* work-items per work-group, and of tile_powers */
+  gsize group = 1, tile_group = 1; /* work-items per work-group; those of tiles */
   gsize depths = 0, lines = 0;
   opencl::Kernel tile_powers, noise_floor, resolve;
   WideKernel threshold;
