@@ -80,6 +80,8 @@ RESULT = {
     "verbose": (None, "shows pipelines"),
 }
 INPUT = {"camera": ("DEVICE", "instead of FILE, such as /dev/video0"),
+         "interlaced": ("keep", "keys interlaced films as they are (they become progressive, with "
+                        "a frame for each field)"),
          "screen": ("auto|none", "whether there is a screen (auto)")}
 GROUPS = {"input": INPUT, "key": KEY, "network of --screen none": NETWORK, "result": RESULT}
 
@@ -102,6 +104,7 @@ VALUES = (
     ("mean deviation", f"{LEVELS}(,{LEVELS})*", "numbers with commas between them"),
     ("precision", "float|half", "float or half"),
     ("screen", "auto|none", "auto or none"),
+    ("interlaced", "keep", "keep"),
     ("size", "[1-9][0-9]{0,8}x[1-9][0-9]{0,8}", "WIDTHxHEIGHT, such as 640x360"),
     ("before", r"(?s:.)*\.png", ".png"),
 )

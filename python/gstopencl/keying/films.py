@@ -12,11 +12,21 @@ TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
 
 class Film(typing.NamedTuple):
     """A file with a picture. `is_still`: an image; `has_sound`: some that can be decoded; `size`:
-    width and height in pixels"""
+    width and height in pixels, as it is shown"""
     uri: str
     is_still: bool
     has_sound: bool
     size: tuple
+
+
+def shown_size(info, picture):
+    """Returns width and height of a picture after the rotation that its tags ask for."""
+    size = picture.get_width(), picture.get_height()
+    for tags in picture.get_tags(), info.get_tags():
+        has_one, way = tags.get_string(Gst.TAG_IMAGE_ORIENTATION) if tags else (False, None)
+        if has_one:
+            return size[::-1] if way.endswith(("rotate-90", "rotate-270")) else size
+    return size
 
 
 def film_of(place):
@@ -39,4 +49,4 @@ def film_of(place):
                    for missing in info.get_missing_elements_installer_details())
     return Film(file.get_uri(), pictures[0].is_image(),
                 bool(info.get_audio_streams()) and not no_sound,
-                (pictures[0].get_width(), pictures[0].get_height()))
+                shown_size(info, pictures[0]))

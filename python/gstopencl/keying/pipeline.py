@@ -20,9 +20,11 @@ REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
 
 
-def decoded(name, path):
+def decoded(name, path, interlaced=None):
+    """Returns the frames of a file. `interlaced`: "keep" or None"""
+    frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
-            f"! decodebin name={name}_frames ! videoconvert"]
+            f"! decodebin name={name}_frames ! videoconvert{frames}"]
 
 
 class Keying:
@@ -44,10 +46,12 @@ class Keying:
 
     def filmed(self):
         """Returns frames before keying. The decoder of a file is "file_frames"."""
-        source = decoded("file", self.asked.file) if self.asked.file else [
-            "v4l2src name=camera", Value("device", self.asked.camera), "! decodebin ! videoconvert"
+        asked = self.asked
+        source = decoded("file", asked.file, asked.interlaced) if asked.file else [
+            "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
-        return [*source, f"! openclupload ! openclconvert ! {self.caps}"]
+        # Telephones write films that are rotated or mirrored.
+        return [*source, f"! openclupload ! openclconvert video-direction=auto ! {self.caps}"]
 
     def background(self):
         colour = colour_of(self.asked.background)
@@ -71,7 +75,8 @@ class Keying:
                         Value("model-file", asked.network), MATTES]
         if asked.background != "none":
             keyer += ["! queue ! result.sink_1", *self.background(), "! openclupload !"
-                      f" openclconvert ! {self.caps} ! queue ! result.sink_0", *self.compositor()]
+                      f" openclconvert video-direction=auto ! {self.caps} ! queue ! result.sink_0",
+                      *self.compositor()]
         return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
 
     def compositor(self):

@@ -36,7 +36,7 @@ def source_of_film(film):
         words.append("source. ! audioconvert ! audioresample ! queue ! tee name=sound"
                      " ! autoaudiosink name=speaker source.")
     # Telephones write films that are rotated or mirrored.
-    words.append(f"! videoconvert ! {QUEUE} ! videoflip video-direction=auto")
+    words.append(f"! videoconvert ! deinterlace ! {QUEUE} ! videoflip video-direction=auto")
     if film.is_still:
         words.append(f"! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}")
     return Source(words, film.has_sound, film.is_still)

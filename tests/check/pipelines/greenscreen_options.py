@@ -13,6 +13,7 @@ import os
 import pathlib
 import shlex
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -360,6 +361,56 @@ def check_alpha_of_films():
     refused("no alpha; --background none needs", "--background", "none", "--output", "film.mp4")
     done = run("--background", "none", "moving.mov")
     assert done.returncode == 2 and "--background none: needs --output" in done.stderr, done.stderr
+
+
+def check_rotation():
+    """A film that lies on its side, with the tag of a telephone, is keyed as videoflip shows it."""
+    frame = picture()
+    frame[SQUARE[0], 20:48] = GREY  # on one side
+    write_film("phone.mov", [frame] * 3)
+    film = bytearray(open("phone.mov", "rb").read())
+    matrix = film.index(b"tkhd") + 44  # of the track: turned by 90 degrees
+    film[matrix:matrix + 36] = struct.pack(">9i", 0, 65536, 0, -65536, 0, 0, HEIGHT << 16, 0, 1 << 30)
+    open("phone.mov", "wb").write(film)
+    launched("filesrc location=phone.mov ! decodebin caps=video/x-raw expose-all-streams=false !"
+             " videoflip video-direction=auto ! videoconvert ! pngenc snapshot=true !"
+             " filesink location=upright.png")
+    for path, output in ("phone.mov", "phone-keyed.mov"), ("upright.png", "upright-keyed.png"):
+        made("--background", "none", "--output", output, path)
+        launched(f"filesrc location={output} ! decodebin caps=video/x-raw expose-all-streams=false"
+                 f" ! videoconvert ! video/x-raw,format=RGBA,width={HEIGHT},height={WIDTH}"
+                 f" ! filesink location={output}.rgba")
+    got, expected = (np.fromfile(f"{output}.rgba", np.uint8).astype(int).reshape(-1, WIDTH, HEIGHT, 4)
+                     for output in ("phone-keyed.mov", "upright-keyed.png"))
+    assert len(got) == 3 and np.abs(got[0] - expected[0])[..., 3].max() <= 2
+    assert expected[0, ..., 3].min() == 0 and expected[0, ..., 3].max() == 255
+
+
+def check_interlaced():
+    """A subject that moves by 16 pixels a field has no combs, unless these are kept."""
+    def field(n):
+        one = np.full((96, 160, 3), GREEN, np.uint8)
+        one[20:76, 20 + 16 * n:68 + 16 * n] = GREY
+        return one
+    frames = []
+    for n in range(3):
+        frames.append(field(2 * n))
+        frames[-1][1::2] = field(2 * n + 1)[1::2]
+    np.stack(frames).tofile("fields.raw")
+    launched("filesrc location=fields.raw ! rawvideoparse format=rgb width=160 height=96"
+             " framerate=25/1 interlaced=true top-field-first=true ! videoconvert !"
+             " video/x-raw,format=Y444 ! y4menc ! filesink location=fields.y4m")
+    for options, combs in ((), False), (("--interlaced", "keep"), True):
+        made("--background", "none", "--output", "fields.mov", *options, "fields.y4m")
+        launched("filesrc location=fields.mov ! decodebin ! videoconvert ! video/x-raw,format=RGBA"
+                 " ! filesink location=fields.rgba")
+        alpha = np.fromfile("fields.rgba", np.uint8).astype(int).reshape(-1, 96, 160, 4)[..., 3]
+        inner = alpha[:, 30:66]
+        different = np.abs(inner[:, 1:-1] - (inner[:, :-2] + inner[:, 2:]) / 2) > 100
+        assert different.any() == combs, (options, different.sum())
+        # A frame for each field: all of the movement
+        assert len(alpha) == (3 if combs else 6), len(alpha)
+    refused("expected keep", "--interlaced", "yes", "fields.y4m")
 
 
 CAMERA = """
