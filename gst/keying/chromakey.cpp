@@ -394,6 +394,12 @@ gst_chroma_key_set_formats (
   /* A source may change the framerate after a seek. The known screen stays valid. */
   if (self->work && self->work->keyer.format ().is_equivalent (format))
     return TRUE;
+  if (GST_VIDEO_INFO_IS_INTERLACED (info))
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+        ("The fields of interlaced frames are keyed together, so what moves has combs; "
+         "put "
+         "deinterlace before this element"),
+        (nullptr));
   drop_work (self);
   self->work = new ChromaKeyWork;
   self->member->set_format (context, format);

@@ -1999,3 +1999,19 @@ TEST_ROWS (test_chromakey_shadow_darkens_as_the_screen_and_noise_does_not,
   const Pixel &thing = result.at (80, 130);
   fail_unless (thing.alpha == 255 && thing.red > 180, "%s", text_of (thing).c_str ());
 }
+
+/* Fields become combs of the matte. Nothing is said of progressive frames. */
+TEST_ROWS (
+    test_chromakey_warns_of_interlaced_frames, {"progressive", "interleaved", "mixed"})
+{
+  Pipeline pipeline (
+      text ("videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=32,"
+            "height=16,interlace-mode=%s ! openclupload ! chromakey ! fakesink",
+          row));
+  const Outcome outcome = pipeline.play ();
+  fail_unless (outcome.errors.empty (), "%s", outcome.line ().c_str ());
+  const bool is_progressive = std::string (row) == "progressive";
+  expect_equal (outcome.warnings.size (), gsize (is_progressive ? 0 : 1));
+  if (!is_progressive)
+    expect_contains (outcome.warnings[0], {"interlaced", "deinterlace before"});
+}
