@@ -374,6 +374,25 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
   self->settings->stop ();
 }
 
+/* Warns of frames that are keyed, but not as one would expect. */
+static void
+warn_of_frames (GstChromaKey *self, const GstVideoInfo *input, const GstVideoInfo *output)
+{
+  const GstVideoTransferFunction transfer = input->colorimetry.transfer;
+  const bool is_hdr = transfer == GST_VIDEO_TRANSFER_SMPTE2084
+                      || transfer == GST_VIDEO_TRANSFER_ARIB_STD_B67;
+  if (GST_VIDEO_INFO_IS_INTERLACED (input))
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+        ("The fields of interlaced frames are keyed together, so what moves has combs; "
+         "put deinterlace before this element"),
+        (nullptr));
+  if (is_hdr && GST_VIDEO_INFO_COMP_DEPTH (output, 0) <= 8)
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+        ("The levels of HDR (PQ or HLG) become 8 bits here, and stay HDR; convert the "
+         "film to BT.709 first, or choose an output of 16 bits"),
+        (nullptr));
+}
+
 static gboolean
 gst_chroma_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
@@ -394,12 +413,7 @@ gst_chroma_key_set_formats (
   /* A source may change the framerate after a seek. The known screen stays valid. */
   if (self->work && self->work->keyer.format ().is_equivalent (format))
     return TRUE;
-  if (GST_VIDEO_INFO_IS_INTERLACED (info))
-    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
-        ("The fields of interlaced frames are keyed together, so what moves has combs; "
-         "put "
-         "deinterlace before this element"),
-        (nullptr));
+  warn_of_frames (self, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK), info);
   drop_work (self);
   self->work = new ChromaKeyWork;
   self->member->set_format (context, format);
