@@ -28,7 +28,7 @@ xvfb-run --auto-servernum --server-args="-screen 0 1200x800x24" bash -c '
     --rate $rate --b-scans 64 retina.npy & window=$!
   until [ "$(gst-launch-1.0 -q ximagesrc num-buffers=1 ! videoconvert ! pngenc ! fdsink | wc -c)" \
     -gt 200000 ]; do sleep 2; done
-  sleep 20
+  sleep 25
   gst-launch-1.0 -q ximagesrc num-buffers=$frames use-damage=false show-pointer=false \
     ! video/x-raw,framerate=$rate/1 ! videoconvert ! pngenc ! multifilesink location=window-%02d.png
   kill $window && wait $window || true' "$build/tools/opencl-view"
