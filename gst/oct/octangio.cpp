@@ -143,30 +143,16 @@ struct AngioState {
   guint taps_bands = 0;      /* number of bands in `taps` */
 };
 
-class Angiogram : public oct::DepthFilterOf<AngioSettings, AngioState> {
+class Angiogram : public oct::RepeatFilterOf<AngioSettings, AngioState> {
 public:
-  using DepthFilterOf::DepthFilterOf;
+  using RepeatFilterOf::RepeatFilterOf;
 
-  void forget () override { group.forget (); }
   bool prepare (GstOpenCLContext *context, GError **error) override;
-  bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
-      GError **error) override
-  {
-    return group.keep (frame, position, queue, error);
-  }
-  void describe (GstBuffer *buffer, guint) override
-  {
-    group.attach_structure (buffer, output.depths, output.lines);
-  }
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
 
 protected:
   oct::DepthChange change_of (const AngioSettings &wanted) const override;
-  bool breaks (const AngioSettings &wanted) const override
-  {
-    return wanted.repeats != in_force.repeats;
-  }
 
 private:
   /* Destination, weight, and whether to add to the present contents. `powers` receives

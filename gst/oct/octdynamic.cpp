@@ -138,31 +138,17 @@ struct Delays {
   gint first, last; /* in frames */
 };
 
-class DynamicFilter : public oct::DepthFilterOf<DynamicSettings, DynamicState> {
+class DynamicFilter : public oct::RepeatFilterOf<DynamicSettings, DynamicState> {
 public:
-  using DepthFilterOf::DepthFilterOf;
+  using RepeatFilterOf::RepeatFilterOf;
 
-  void forget () override { group.forget (); }
   bool prepare (GstOpenCLContext *context, GError **error) override;
-  bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
-      GError **error) override
-  {
-    return group.keep (frame, position, queue, error);
-  }
-  void describe (GstBuffer *buffer, guint) override
-  {
-    group.attach_structure (buffer, output.depths, output.lines);
-  }
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
 
 protected:
   oct::DepthChange change_of (const DynamicSettings &wanted) const override;
   bool check (const DynamicSettings &wanted, GError **error) const override;
-  bool breaks (const DynamicSettings &wanted) const override
-  {
-    return wanted.repeats != in_force.repeats;
-  }
 
 private:
   double rate_of (const DynamicSettings &of) const;

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "../depth/depthcaps.hpp"
+#include "../depth/depthfilter.hpp"
 #include "alignment.hpp"
 #include "repeats.hpp"
 
@@ -51,6 +51,31 @@ private:
   opencl::WorkBuffer kept;        /* all repeats but the last, if they are not held */
   FramePool pool;                 /* for the structure beside outputs */
   GstBuffer *structure = nullptr; /* of the present output, which owns it */
+};
+
+/* DepthFilterOf an element whose Values have `repeats`, and whose State has a RepeatGroup
+ * `group` */
+template <typename Values, typename State>
+class RepeatFilterOf : public DepthFilterOf<Values, State> {
+public:
+  using DepthFilterOf<Values, State>::DepthFilterOf;
+
+  void forget () override { this->group.forget (); }
+  bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
+      GError **error) override
+  {
+    return this->group.keep (frame, position, queue, error);
+  }
+  void describe (GstBuffer *buffer, guint) override
+  {
+    this->group.attach_structure (buffer, this->output.depths, this->output.lines);
+  }
+
+protected:
+  bool breaks (const Values &wanted) const override
+  {
+    return wanted.repeats != this->in_force.repeats;
+  }
 };
 
 /* Properties of an element whose Values have `repeats` and `shifts` */
