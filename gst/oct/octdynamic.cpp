@@ -82,7 +82,13 @@ enum class Dynamic {
   high_band,
 };
 
-/* `kernel`: QUANTITY of the kernel. `most`: upper end of the default range in colour; of a
+/* QUANTITY of the kernel. Those from `spectrum` on use the spectrum of the series. */
+namespace kernel_of {
+const guint variance = 0, authentic = 1, swiftness = 2, decay = 3, spectrum = 4,
+            bands = 5;
+}
+
+/* `kernel`: one of kernel_of. `most`: upper end of the default range in colour; of a
  * rate in units of the frame rate. Hues are in sixths of the colour circle. */
 struct Traits {
   guint kernel;
@@ -93,15 +99,15 @@ struct Traits {
 };
 
 const Traits all_traits[] = {
-    {0, "liv", "log-variance", 2, false, 30, 0, 2},
-    {3, "ocds-early", "decay-speed", 4, true, 1.0f / 16, 0, 2},
-    {3, "ocds-late", "decay-speed", 4, true, 1.0f / 16, 0, 2},
-    {1, "aliv", "log-variance", 8, false, 30, 0, 2},
-    {2, "swiftness", "swiftness", 8, true, 0.5f, 0, 2},
-    {4, "mean-frequency", "frequency", 2, true, 0.5f, 4, 0},
-    {5, "low-band", "variance", 2, true, 1, 0, 0},
-    {6, "middle-band", "variance", 2, true, 1, 0, 0},
-    {7, "high-band", "variance", 2, true, 1, 0, 0},
+    {kernel_of::variance, "liv", "log-variance", 2, false, 30, 0, 2},
+    {kernel_of::decay, "ocds-early", "decay-speed", 4, true, 1.0f / 16, 0, 2},
+    {kernel_of::decay, "ocds-late", "decay-speed", 4, true, 1.0f / 16, 0, 2},
+    {kernel_of::authentic, "aliv", "log-variance", 8, false, 30, 0, 2},
+    {kernel_of::swiftness, "swiftness", "swiftness", 8, true, 0.5f, 0, 2},
+    {kernel_of::spectrum, "mean-frequency", "frequency", 2, true, 0.5f, 4, 0},
+    {kernel_of::bands, "low-band", "variance", 2, true, 1, 0, 0},
+    {kernel_of::bands + 1, "middle-band", "variance", 2, true, 1, 0, 0},
+    {kernel_of::bands + 2, "high-band", "variance", 2, true, 1, 0, 0},
 };
 
 /* Curves of different rates, from which the fit of aLIV and swiftness starts */
@@ -215,7 +221,7 @@ DynamicFilter::check (const DynamicSettings &wanted, GError **error) const
     return REFUSE_SETTINGS (error, "low-end: %g Hz is above middle-end, %g Hz",
         wanted.low_end, wanted.middle_end);
   const auto [first, last] = delays_of (wanted);
-  if (of.kernel == 3 && first >= last)
+  if (of.kernel == kernel_of::decay && first >= last)
     return REFUSE_SETTINGS (error,
         "quantity=%s needs two delays or more, but %u repeats at %g Hz have %s between "
         "early-delay %g ms and late-delay %g ms (0 = default)",
@@ -259,7 +265,7 @@ DynamicFilter::table_values () const
   const Dynamics of = dynamics ();
   const guint frames = in_force.repeats;
   std::vector<cl_float> values;
-  if (in_force.traits ().kernel >= 4) {
+  if (in_force.traits ().kernel >= kernel_of::spectrum) {
     for (guint n = 0; n < frames; n++) {
       values.push_back (cl_float (std::cos (2 * G_PI * n / frames)));
       values.push_back (cl_float (std::sin (2 * G_PI * n / frames)));

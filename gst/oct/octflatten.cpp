@@ -69,7 +69,7 @@ struct FlattenSettings {
   std::string file; /* path of property `settings` */
 };
 
-/* Deferred A-lines of a frame, on a GPU */
+/* Deferred A-lines of a frame */
 class PendingFlat : public oct::PendingDepths {
 public:
   std::shared_ptr<oct::ShownKernel> kernels;
@@ -79,13 +79,15 @@ public:
   cl_ulong offset;
   cl_float8 curve;
   cl_uint depths, lines;
+  bool on_cpu; /* a work-item moves an A-line */
 
   bool make (cl_command_queue queue, cl_mem to, gsize at, GError **error) override
   {
     std::lock_guard<std::mutex> guard (kernels->launching);
     return kernels->find.set_all (
                error, data, offset, curve, depths, lines, weights (), to, cl_ulong (at))
-           && kernels->find.enqueue (queue, depths, lines, error);
+           && (on_cpu ? kernels->find.enqueue_groups (queue, {lines, 1, 1}, error)
+                      : kernels->find.enqueue (queue, depths, lines, error));
   }
   bool show (oct::Display &display, cl_command_queue queue, const oct::DepthOutput &image,
       GError **error) override
@@ -255,6 +257,7 @@ Flattening::flat_in (const GstOpenCLFrame *from)
   flat->curve = curve ();
   flat->depths = cl_uint (input.depths);
   flat->lines = cl_uint (input.lines);
+  flat->on_cpu = on_cpu;
   return flat;
 }
 
@@ -262,12 +265,7 @@ bool
 Flattening::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  if (!on_cpu)
-    return flat_in (from)->make (queue, to->data, to->offset[0], error);
-  return kernels->find.set_all (error, from->data, cl_ulong (from->offset[0]), curve (),
-             cl_uint (input.depths), cl_uint (input.lines), weights (), to->data,
-             cl_ulong (to->offset[0]))
-         && kernels->find.enqueue_groups (queue, {input.lines, 1, 1}, error);
+  return flat_in (from)->make (queue, to->data, to->offset[0], error);
 }
 } // namespace
 

@@ -37,7 +37,9 @@ FlowFilter::create (GstOpenCLContext *context, GError **error)
   group = widths.group;
   for (tile_group = group > 1 ? 256 : 1; tile_group > opencl::largest_group (context);)
     tile_group /= 2;
-  const std::string widest = " -DWIDEST=" + std::to_string (widths.width);
+  const std::string widest =
+      " -DWIDEST=" + std::to_string (widths.width)
+      + " -DMOST_TILES=" + std::to_string (most_rows * most_columns);
   const std::string options = "-DGROUP=" + std::to_string (group) + widest;
   const std::string of_tiles = "-DGROUP=" + std::to_string (tile_group) + widest;
   const std::string wide = width_option (widths.width);

@@ -84,10 +84,8 @@ tile_powers (global const uchar *restrict bytes, ulong offset, uint depths,
 #endif
 
 #if WIDTH == 1
-#define MOST_TILES 256 /* see flowfilter.cpp */
-
-/* Finds the noise floor: the value of rank `share` among the tiles that have any power.
- * One work-group. */
+/* Finds the noise floor: the value of rank `share` among the tiles that have any power, at
+ * most MOST_TILES. One work-group. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 noise_floor (
     global const float *restrict tiles, uint count, float share, global float *noise)
