@@ -202,7 +202,8 @@ const opencl::PropertyTable<SignalSettings> properties = {
         "Setting it to TRUE starts a new curve (depths)",
         &SignalSettings::roll_off, opencl::playing, &SignalSettings::roll_offs},
     {"text-size", "Text size",
-        "Size of the font of the plot in pixels (0 = by the size of the plot)",
+        "Size of the font of the plot in pixels, at most a side of the plot "
+        "(0 = by the size of the plot)",
         &SignalSettings::text_size, {0, 1024}, opencl::playing},
 };
 

@@ -102,7 +102,8 @@ void
 Overlay::begin (guint text_size, guint lines)
 {
   const double by_size = std::max (std::min (width / 32.0, height / 18.0), 1.0);
-  em = text_size > 0 ? text_size : by_size;
+  /* A line has room for its margins: a font of negative size would end all drawing. */
+  em = text_size > 0 ? double (std::min ({gint (text_size), width, height})) : by_size;
   plot.top = gint ((lines * line_height + 2 * gap) * em);
   plot.height = height - plot.top - gint ((line_height + 2 * gap) * em);
   cairo_set_font_size (context.get (), em);

@@ -1073,13 +1073,19 @@ TEST_ROWS (test_octsignal_plot,
 
 TEST_ROWS (test_octsignal_plot_of_any_size, {1, 2, 7, 31, 65, 100, 333, 2000})
 {
-  Harness harness (
-      text ("octsignal ! video/x-raw(ANY),width=%d,height=%d ! opencldownload", row, row),
-      depth_caps ("CF32LE", 64, 2));
-  const Owned<GstBuffer> plot =
-      harness.pass (depths::complex_frame (depths::speckle (1, 128), 0));
-  fail_unless_equals_int (gst_buffer_get_size (plot), gsize (row) * gsize (row) * 4);
-  fail_unless (harness.messages ().is_clean ());
+  for (guint text_size : {0, 1, 1024}) {
+    Harness harness (
+        text ("octsignal interval=0 text-size=%u ! video/x-raw(ANY),width=%d,height=%d "
+              "! opencldownload",
+            text_size, row, row),
+        spectrum_caps ("F32LE", 16, 1));
+    /* The text of a frame is drawn at the next one. */
+    for (guint n = 0; n < 5; n++) {
+      const Owned<GstBuffer> plot = harness.pass (floats (Values (16, 10), n));
+      fail_unless_equals_int (gst_buffer_get_size (plot), gsize (row) * gsize (row) * 4);
+    }
+    fail_unless (harness.messages ().is_clean ());
+  }
 }
 
 TEST_ROWS (test_octsignal_frames_of_any_size, {1, 2, 3, 17, 64, 1000})
