@@ -1995,7 +1995,8 @@ TEST_ROWS (test_chromakey_shadow_darkens_as_the_screen_and_noise_does_not,
       noise += result.at (x, y).alpha > 0;
   fail_unless (fabs (alpha - 255 * 0.8 * (1 - light)) < (linear ? 8 : 4) && dark > 1500,
       "alpha of the shadow is %g, %d of 1600 pixels are black", alpha, dark);
-  fail_unless (noise <= 16, "%s: %d of 16000 pixels of the screen are darkened", row, noise);
+  fail_unless (
+      noise <= 16, "%s: %d of 16000 pixels of the screen are darkened", row, noise);
   const Pixel &thing = result.at (80, 130);
   fail_unless (thing.alpha == 255 && thing.red > 180, "%s", text_of (thing).c_str ());
 }
