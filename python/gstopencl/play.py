@@ -134,6 +134,6 @@ def written_series(program, option, path):
                 raise PlayError("not one whole frame")
             for file in files:
                 os.replace(os.path.join(unfinished, file), os.path.join(folder, file))
-            print(path, flush=True)
+            print(os.path.join(folder, name), flush=True)
     except OSError as error:
         raise ValueError(f"--{option} {path}: {error.strerror}") from None
