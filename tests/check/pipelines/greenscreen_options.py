@@ -289,6 +289,10 @@ def check_network():
     for place, alpha in ((32, 114), 255), ((48, 53), 0), (FAR, 0), ((70, 52), 255):
         assert abs(plain[place][3] - alpha) < 10, (place, plain[place])
         assert abs(masked[place][3] - plain[place][3]) <= 1, (place, masked[place])
+    for options in ("--network", "red.onnx"), ("--screen", "none", "--model", "red.onnx"):
+        alpha = keyed(*options, "--matte", "network.png", path="studio.png")[..., 3]
+        levels = deep_levels("network.png")[0]
+        assert np.abs(levels / 257 - alpha).max() <= 0.51 and (levels % 257 != 0).sum() > 50, options
     refused("--network none.onnx: no such file", "--network", "none.onnx")
     for matte in "--garbage", "--holdout":
         refused(f"--network red.onnx: beside {matte}", "--network", "red.onnx", matte, "studio.png")
