@@ -36,7 +36,7 @@ check_polygon (const std::vector<double> &corners, GError **error)
     if (number >= 0 && number <= 1)
       continue;
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "garbage-polygon: %g is not in 0 to 1, a share of the width or height", number);
+        "garbage-polygon: %g, expected 0 to 1 of the width or height", number);
     return false;
   }
   if (count == 0 || (count >= 6 && count % 2 == 0))

@@ -38,8 +38,8 @@ SETTINGS = {
     "subject": (SWITCH, "compares edges with the colours of the subject beside them (true)"),
     "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
     "spill-method": ("unmix|limit|average|luminance-preserving", "how that is removed (unmix)"),
-    "spill-balance": ("VALUE", "0 … 1, whether red or blue limits green, with --spill-method average "
-                      "and luminance-preserving (0.5)"),
+    "spill-balance": ("VALUE", "0 … 1, whether red or blue limits green, with --spill-method "
+                      "average and luminance-preserving (0.5)"),
     "shadow": ("VALUE", "0 … 1, how much shadows on the screen darken the background (0)"),
     "key-colors": ("RRGGBB,…", "up to 8 further colours of the screen, such as that of tape"),
     "garbage-polygon": ("X,Y,X,Y,…", "corners of a polygon, 0 … 1 of width and height: what is "
@@ -86,8 +86,8 @@ RESULT = {
                "sound of FILE; .mov, without loss; \"window\" (default: a window for films and "
                "cameras, a .png for a picture); or a virtual camera /dev/videoN, made by \"sudo "
                "modprobe v4l2loopback exclusive_caps=1 video_nr=N\""),
-    "alpha": ("straight|premultiplied", "with --background none: colours as they are, or multiplied "
-              "by alpha (straight)"),
+    "alpha": ("straight|premultiplied", "with --background none: colours as they are, or "
+              "multiplied by alpha (straight)"),
     "matte": ("FILE", "also writes the matte in 16 bits: .png, .mov (PNG) or .mkv (FFV1); of a "
               "film, pictures with numbers, such as matte-%%05d.png"),
     "before": ("FILE.png", "also writes the first frame as it was filmed"),
@@ -112,7 +112,7 @@ VALUES = (
     ("light-wrap", UNIT, "a number from 0 to 1"),
     ("garbage-polygon", f"({UNIT}),({UNIT})(,({UNIT}),({UNIT})){{2,}}",
      "X,Y,X,Y,… from 0 to 1, of at least three corners"),
-    ("key-colors", f"{COLOUR}(,{COLOUR}){{0,7}}", "up to 8 colours RRGGBB with commas between them"),
+    ("key-colors", f"{COLOUR}(,{COLOUR}){{0,7}}", "up to 8 colours RRGGBB with commas"),
     ("spill-method", "unmix|limit|average|luminance-preserving",
      "unmix, limit, average or luminance-preserving"),
     ("alpha", "straight|premultiplied", "straight or premultiplied"),

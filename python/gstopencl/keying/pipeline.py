@@ -23,7 +23,8 @@ DEEP_MATTE = ("keyed. ! queue ! openclconvert alpha-only=true"
               f" ! {ON_DEVICE},format=GRAY16_LE ! opencldownload ! videoconvert"
               " ! video/x-raw,format={GRAY16_LE,GRAY16_BE} !")
 # The largest product is below 65536, and nothing lies between two levels.
-PREMULTIPLY = """kernel void premultiply (global const uchar4 *input, global uchar4 *output, int width)
+PREMULTIPLY = """
+kernel void premultiply (global const uchar4 *input, global uchar4 *output, int width)
 {
   const size_t at = get_global_id (1) * width + get_global_id (0);
   const ushort4 straight = convert_ushort4 (input[at]);
@@ -69,7 +70,8 @@ class Keying:
         # Networks take 8 bits.
         frames = DEEP_FRAMES if asked.matte and asked.screen != "none" else FRAMES
         # Telephones write films that are rotated or mirrored.
-        return [*source, f"! openclupload ! openclconvert video-direction=auto ! {frames},{self.size}"]
+        return [*source, "! openclupload ! openclconvert video-direction=auto !"
+                f" {frames},{self.size}"]
 
     def background(self):
         colour = colour_of(self.asked.background)

@@ -183,15 +183,16 @@ class Run:
                     for word in (*parts, Value("location", place(option)))] + [*shown]
 
         self.show(located(lambda option: getattr(self.asked, option)))
-        with contextlib.ExitStack() as unfinished:
-            parts = located(lambda option: unfinished.enter_context(
-                (written_series if self.is_series(option) else written)(
-                    PROGRAM, option, getattr(self.asked, option))))
+        with contextlib.ExitStack() as stack:
+            parts = located(lambda option: stack.enter_context(self.unfinished(option)))
             with played(parts, PROGRAM) as (_, messages):
                 check(messages)
 
-    def is_series(self, option):
-        return option == "matte" and is_series(self.asked.matte)
+    def unfinished(self, option):
+        """Returns the context in which the file of an option is written."""
+        path = getattr(self.asked, option)
+        write = written_series if option == "matte" and is_series(path) else written
+        return write(PROGRAM, option, path)
 
     def show(self, parts):
         if self.asked.verbose:

@@ -11,8 +11,8 @@ from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gdk, GLib, Gst, in_column, need_display
 from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
                            source_or_demo)
-from .keypanel import Panel
 from .keygarbage import Drawing
+from .keypanel import Panel
 from .keypictures import MODES, STEP, Comparison, mode_buttons
 from .branches import BranchingView
 from .window import reason_of, show

@@ -10,8 +10,8 @@ DIGITS = 4  # of a share of the width or height
 
 
 class Drawing:
-    """Corners that the user clicks, as shares of the width and height of the frame that a sink
-    shows. `corners` is None while nothing is drawn. They are shown on a widget of the same place."""
+    """Corners that the user clicks, as shares of the width and height of the frame of a sink.
+    `corners` is None while nothing is drawn. They are shown on a widget in the same place."""
 
     def __init__(self, sink, widget):
         self.sink, self.widget, self.corners = sink, widget, None
@@ -26,11 +26,11 @@ class Drawing:
 
     def click(self, event):
         """Adds a corner. Returns whether a double click closes the polygon."""
-        if event.type == Gdk.EventType.DOUBLE_BUTTON_PRESS:
+        if event.button == 1 and event.type == Gdk.EventType.DOUBLE_BUTTON_PRESS:
             del self.corners[-1:]  # Its second click was one, too.
             return True
         share = share_at(self.sink, event.x, event.y)
-        if share and event.type == Gdk.EventType.BUTTON_PRESS:
+        if share and event.button == 1 and event.type == Gdk.EventType.BUTTON_PRESS:
             self.corners.append([round(min(max(part, 0), 1), DIGITS) for part in share])
         self.widget.queue_draw()
         return False

@@ -21,8 +21,8 @@ def button_of(text, tooltip, act, kind=Gtk.Button):
 class Panel:
     """Rows of the panel, in `widget`.
 
-    `view` has use_background (URI or colour), pick_key (), find_key (), draw_garbage (), record (path,
-    microphone), end_recording (), feed_camera (on)."""
+    `view` has use_background (URI or colour), pick_key (), find_key (), draw_garbage (),
+    record (path, microphone), end_recording (), feed_camera (on)."""
 
     def __init__(self, view, has_sound):
         self.view = view

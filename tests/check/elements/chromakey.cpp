@@ -1905,9 +1905,9 @@ struct NoPolygon {
 };
 static const NoPolygon no_polygons[] = {{"<0.1, 0.2, 0.3, 0.4>", "4 numbers"},
     {"<0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7>", "7 numbers"},
-    {"<0.1, 0.2, 0.3, 0.4, 0.5, 1.5>", "1.5 "},
-    {"<0.1, 0.2, 0.3, 0.4, -0.1, 0.5>", "-0.1 "},
-    {"<0.1, 0.2, (double)nan, 0.4, 0.5, 0.5>", "nan "}};
+    {"<0.1, 0.2, 0.3, 0.4, 0.5, 1.5>", "1.5, expected 0 to 1"},
+    {"<0.1, 0.2, 0.3, 0.4, -0.1, 0.5>", "-0.1, expected 0 to 1"},
+    {"<0.1, 0.2, (double)nan, 0.4, 0.5, 0.5>", "nan, expected 0 to 1"}};
 
 TEST_ROWS (test_chromakey_refuses_what_is_no_garbage_polygon, no_polygons)
 {

@@ -23,7 +23,8 @@ NO_OPTIONS = {
 # Options of opencl-key for the key that are no properties of greenscreenbin
 NO_PROPERTIES = {
     "key": "key-color and auto-key", "pick": "auto-key-x and its like",
-    "fill": "of noisereduce", "noise": "of noisereduce", "flow": "of flowkey", "limit": "of flowkey",
+    "fill": "of noisereduce", "noise": "of noisereduce", "flow": "of flowkey",
+    "limit": "of flowkey",
     "garbage": "a pad, which a drawn polygon needs not", "holdout": "a pad",
     "network": "screen=auto and model-file",
 }
@@ -47,8 +48,9 @@ VALUES = {
 
 def values_of(element):
     """Returns the own properties of an element that are not deprecated, by name."""
+    deprecated = GObject.ParamFlags.DEPRECATED
     return {spec.name: properties.read_text(element, spec) for spec in element.list_properties()
-            if spec.owner_type == element.__gtype__ and not spec.flags & GObject.ParamFlags.DEPRECATED}
+            if spec.owner_type == element.__gtype__ and not spec.flags & deprecated}
 
 
 def made(name):
@@ -86,7 +88,7 @@ def value_in(made, name):
 
 
 def options_of(parser):
-    return {name[2:] for action in parser._actions for name in action.option_strings} - {"help", "h"}
+    return {name[2:] for action in parser._actions for name in action.option_strings}
 
 
 def check_names():
@@ -100,9 +102,9 @@ def check_names():
         options = options_of(parser)
         assert wanted <= options, (parser.prog, wanted - options)
         assert {"key", "key-color", "background", "light-wrap", "grow", "feather"} <= options
-    assert set(arguments.KEY) == (set(one) | set(NO_PROPERTIES)) & set(arguments.KEY)
     assert not set(NO_PROPERTIES) & set(one)
     assert set(arguments.KEY) - set(NO_PROPERTIES) == set(arguments.SETTINGS)
+    assert set(arguments.SETTINGS) <= set(one), set(arguments.SETTINGS) - set(one)
 
 
 def check_defaults():
@@ -121,7 +123,8 @@ def check_defaults():
 
 
 def check_values():
-    assert set(VALUES) | {"linear"} == set(arguments.SETTINGS), set(VALUES) ^ set(arguments.SETTINGS)
+    missing = set(VALUES) ^ set(arguments.SETTINGS)
+    assert missing == {"linear"}, missing
     for name, (text, value) in VALUES.items():
         words = [f"--{name}", text, *(["--method", "distance"] if name == "tolerance" else [])]
         for program in script, window:
