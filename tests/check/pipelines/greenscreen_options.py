@@ -546,8 +546,11 @@ main.main()
 def check_virtual_camera():
     """A file takes the place of v4l2sink, and /dev/null that of a device of v4l2loopback."""
     write_film("short.mov", [picture()] * 3)
-    subprocess.run(["/usr/bin/python3", "-c", CAMERA, "--background", "2040c0", "--output",
-                    "/dev/null", "short.mov"], check=True, timeout=100)  # fmt: skip
+    subprocess.run(["/usr/bin/python3", "-c", CAMERA, "--background", "2040c0", "--matte",
+                    "camera-matte.mov", "--output", "/dev/null", "short.mov"],
+                   check=True, timeout=100)  # fmt: skip
+    matte = deep_levels("camera-matte.mov")
+    assert len(matte) == 3 and not matte[:, 5, 5].any() and (matte[:, 48, 80] == 65535).all()
     # Rows of 161 pixels of YUY2 take 324 bytes. 32,64,192 by BT.601: Y = 16 + (65.738 * 32
     # + 129.057 * 64 + 25.064 * 192) / 256 = 75.3, Cb = 189.0, Cr = 104.8
     frames = np.fromfile("camera", np.uint8).reshape(3, HEIGHT, 324).astype(int)
@@ -602,8 +605,8 @@ def check_no_screen():
     with open("kept.png", "w") as file:
         file.write("old")
     for path in "brown.png", "brown.mov":
-        done = run("--background", "2040c0", "--output", "kept.png", path)
-        assert done.returncode == 1, done
+        done = run("--background", "2040c0", "--output", "kept.png", "--matte", "none.png", path)
+        assert done.returncode == 1 and not os.path.exists("none.png"), done
         assert f"{path}: no green or blue screen found" in done.stderr, done.stderr
         assert pathlib.Path("kept.png").read_text() == "old"
     for background in "none", "2040c0":
