@@ -3,11 +3,13 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
-from .arguments import PLATES, colour_of, given
+from .arguments import PLATES, colour_of, given, property_of
 
-FRAMES = "video/x-raw(memory:OpenCLMemory),format=RGBA"
+ON_DEVICE = "video/x-raw(memory:OpenCLMemory)"
+FRAMES = f"{ON_DEVICE},format=RGBA"
+DEEP_FRAMES = f"{ON_DEVICE},format=RGBA64_LE"
 NETWORK = "openclinference name=network output=alpha"
-TO_MATTE = ("openclconvert alpha-only=true ! video/x-raw(memory:OpenCLMemory),format=GRAY8"
+TO_MATTE = (f"openclconvert alpha-only=true ! {ON_DEVICE},format=GRAY8"
             " ! openclkernel expression=\"clamp(10*x-8.5,0,1)\"")
 SMALL = f"openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
 # Garbage begins a twentieth of the width outside of people, since a network does not see single
@@ -16,6 +18,20 @@ SMALL = f"openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
 MATTES = ("! tee name=people"
           f" people. ! queue ! matteshape grow=25 feather=8 invert=true ! {TO_MATTE} ! key.garbage"
           f" people. ! queue ! matteshape grow=-50 feather=8 ! {TO_MATTE} ! key.holdout")
+# The matte in 16 bits, of frames of the tee "keyed". Its file must not wait for that of the result.
+DEEP_MATTE = ("keyed. ! queue ! openclconvert alpha-only=true"
+              f" ! {ON_DEVICE},format=GRAY16_LE ! opencldownload ! videoconvert"
+              " ! video/x-raw,format={GRAY16_LE,GRAY16_BE} !")
+# The largest product is below 65536, and nothing lies between two levels.
+PREMULTIPLY = """
+kernel void premultiply (global const uchar4 *input, global uchar4 *output, int width)
+{
+  const size_t at = get_global_id (1) * width + get_global_id (0);
+  const ushort4 straight = convert_ushort4 (input[at]);
+  const ushort4 product = (straight * straight.w + (ushort) 127) / (ushort) 255;
+  output[at] = (uchar4)(convert_uchar3 (product.xyz), input[at].w);
+}"""
+SPILL = "spill", "spill-method", "spill-balance"
 REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
 
@@ -36,12 +52,13 @@ class Keying:
 
     def __init__(self, asked, size, is_still):
         self.asked, self.is_still = asked, is_still
-        self.caps = f"{FRAMES},width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
+        self.size = f"width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
+        self.caps = f"{FRAMES},{self.size}"
 
     def options(self, *names):
         """Returns the values of options that have the names of properties."""
         values = ((name, given(self.asked, name)) for name in names)
-        return [Value(name, "true" if value is True else value)
+        return [Value(name, property_of(name, value))
                 for name, value in values if value is not None]
 
     def filmed(self):
@@ -50,8 +67,11 @@ class Keying:
         source = decoded("file", asked.file, asked.interlaced) if asked.file else [
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
+        # Networks take 8 bits.
+        frames = DEEP_FRAMES if asked.matte and asked.screen != "none" else FRAMES
         # Telephones write films that are rotated or mirrored.
-        return [*source, f"! openclupload ! openclconvert video-direction=auto ! {self.caps}"]
+        return [*source, "! openclupload ! openclconvert video-direction=auto !"
+                f" {frames},{self.size}"]
 
     def background(self):
         colour = colour_of(self.asked.background)
@@ -73,6 +93,10 @@ class Keying:
             keyer = ["tee name=frames ! queue !", *keyer]
             branches = [f"frames. ! queue ! {SMALL} ! {NETWORK}",
                         Value("model-file", asked.network), MATTES]
+        if asked.matte:
+            keyer += [f"! tee name=keyed ! queue ! openclconvert ! {FRAMES}"]
+        if asked.alpha == "premultiplied":
+            keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY)]
         if asked.background != "none":
             keyer += ["! queue ! result.sink_1", *self.background(), "! openclupload !"
                       f" openclconvert video-direction=auto ! {self.caps} ! queue ! result.sink_0",
@@ -88,8 +112,10 @@ class Keying:
                 *self.options("linear")]
 
     def network(self):
+        deep = f"! openclconvert ! {DEEP_FRAMES} " if self.asked.matte else ""
         return [NETWORK, Value("model-file", self.asked.model), *self.options(
-            "mean", "deviation", "output-index", "channel", "state", "precision"), "! matterefine"]
+            "mean", "deviation", "output-index", "channel", "state", "precision"),
+            f"{deep}! matterefine"]
 
     # The key
 
@@ -110,13 +136,15 @@ class Keying:
         source = self.source_of_key()
         if self.asked.method == "distance":
             # The key flows over colours as they were filmed: spill comes last.
-            keyer = ["chromakey name=key method=distance relative=true", *source, self.tolerance(),
-                     *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *source,
-                     *self.options("spill")]
+            keys = [*source, *self.options("key-colors")]
+            keyer = ["chromakey name=key method=distance relative=true", *keys, self.tolerance(),
+                     *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
+                     *self.options(*SPILL, "garbage-polygon")]
         else:
             keyer = ["chromakey name=key core=true subject=true spill=1", *source, *self.plate(),
-                     *self.options("method", "similarity", "smoothness", "balance", "spill",
-                                   "quiet", "linear"), *self.repairs()]
+                     *self.options("key-colors", "method", "similarity", "smoothness", "balance",
+                                   "refine", "core", "subject", "quiet", "linear", *SPILL,
+                                   "shadow", "garbage-polygon"), *self.repairs()]
         shape = self.options("grow", "feather")
         return [*keyer, "! matteshape name=shape", *shape] if shape else keyer
 

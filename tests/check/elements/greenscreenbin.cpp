@@ -778,6 +778,16 @@ TEST (test_greenscreenbin_takes_garbage_and_holdout_mattes)
   expect_color (holdout, 90, 48, {255, 255, 255, 255});
 }
 
+TEST (test_greenscreenbin_keys_what_is_outside_of_the_garbage_polygon)
+{
+  Result result =
+      result_of (FOREGROUND "film. ! queue ! greenscreenbin background-color=0xff2040c0 "
+                            "garbage-polygon=<0.5,0,1,0,1,1,0.5,1>" END);
+  fail_unless (result.frames == 5, "%u frames", result.frames);
+  expect_color (result, 70, 48, blue);
+  expect_color (result, 90, 48, {255, 255, 255, 255});
+}
+
 /* The left half of the screen is too dark to be keyed without its plate. */
 TEST (test_greenscreenbin_takes_a_clean_plate_on_a_pad)
 {
