@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
+from .gst import GObject
 from .arguments import PLATES, colour_of, given, property_of
 
 ON_DEVICE = "video/x-raw(memory:OpenCLMemory)"
@@ -41,6 +42,13 @@ def decoded(name, path, interlaced=None):
     frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
             f"! decodebin name={name}_frames ! videoconvert{frames}"]
+
+
+def blend_alike(pipeline):
+    """Makes the compositor blend light while a soft key does."""
+    key, result = pipeline.get_by_name("key"), pipeline.get_by_name("result")
+    if key and result and key.get_property("auto-linear"):
+        key.bind_property("linear", result, "linear", GObject.BindingFlags.SYNC_CREATE)
 
 
 class Keying:
@@ -106,10 +114,13 @@ class Keying:
     def compositor(self):
         # Which of the two keeps its last frame until the other has ended: a picture before a film,
         # else the background. An aggregator of which all pads do so never ends.
+        # Light after a soft key, unless blend_alike () finds levels. Networks learn from pictures
+        # whose levels were mixed.
         wrap = float(self.asked.light_wrap or 0)
+        is_soft = self.asked.method != "distance" and self.asked.screen != "none"
         return ["openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1"
                 f" sink_{int(self.is_still)}::repeat-after-eos=true sink_1::light-wrap={wrap}",
-                *self.options("linear")]
+                Value("linear", self.asked.linear or str(is_soft).lower())]
 
     def network(self):
         deep = f"! openclconvert ! {DEEP_FRAMES} " if self.asked.matte else ""
@@ -141,9 +152,11 @@ class Keying:
                      *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
                      *self.options(*SPILL, "garbage-polygon")]
         else:
-            keyer = ["chromakey name=key core=true subject=true spill=1", *source, *self.plate(),
+            keyer = ["chromakey name=key core=true subject=true spill=1 linear=true"
+                     " auto-linear=true", *source, *self.plate(),
                      *self.options("key-colors", "method", "similarity", "smoothness", "balance",
-                                   "refine", "core", "subject", "quiet", "linear", *SPILL,
+                                   "refine", "core", "subject", "quiet", "linear",
+                                   "auto-linear", *SPILL,
                                    "shadow", "garbage-polygon"), *self.repairs()]
         shape = self.options("grow", "feather")
         return [*keyer, "! matteshape name=shape", *shape] if shape else keyer
