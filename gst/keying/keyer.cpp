@@ -86,6 +86,16 @@ extras_of (const ChromaKeySettings &settings)
          || (settings.spill > 0 && settings.spill_method != SpillMethod::unmix);
 }
 
+/* Returns the option for the polynomial of a transfer function, if there is one. */
+std::string
+fit_option (const GstVideoInfo *info, const opencl::TransferFunction &curve)
+{
+  const guint fit = curve.lift == 0.055f ? 1 : curve.lift == 0.099f ? 2 : 0;
+  return GST_VIDEO_INFO_COMP_DEPTH (info, 0) == 8 && fit
+             ? " -DLIGHT_FIT=" + std::to_string (fit)
+             : std::string ();
+}
+
 cl_uint8
 further_keys (const ChromaKeySettings &settings)
 {
@@ -147,12 +157,15 @@ Keyer::create (GstOpenCLContext *of, const InputFormat &format, GError **error)
   format_ = format;
   has_curve = opencl::transfer_function_of (&info (), curve);
   const std::string options = pixel_options (&info ());
+  wide = opencl::is_cpu (context);
   const std::string both[] = {
       options, options + opencl::transfer_function_options (curve)};
-  wide = opencl::is_cpu (context);
+  const std::string fit = wide ? fit_option (&info (), curve) : "";
   tile_rows = tile_rows_for (opencl::local_memory (context));
   prepare_kernels (both);
-  subject.prepare (context, &info (), both);
+  for (guint extras : {0, 1})
+    prepare_soft (fitted[extras], both[1] + fit + extras_option (extras));
+  subject.prepare (context, &info (), both, fit);
   counting.prepare (context, FOLDER "subject.cl", "count_mixing", both[1]);
   if (format.is_of_camera ())
     pixels.prepare (context, format);
@@ -402,7 +415,8 @@ Keyer::key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
   ChromaKeySettings inner = settings;
   inner.balance = std::min (settings.balance + inner_balance, 1.0);
   Frames plain_frames = frames;
-  plain_frames.kernels = &soft[linear][extras_of (plain)];
+  plain_frames.kernels =
+      linear ? &fitted[extras_of (plain)] : &soft[0][extras_of (plain)];
   if (!subject.make_buffers (error)
       || !(wide ? key_cpu (plain, plain_frames, queue, error)
                 : key_gpu (plain, plain_frames, queue, error))

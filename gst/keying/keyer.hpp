@@ -166,6 +166,7 @@ private:
   gsize tile_rows = 0;
   bool wide = false;      /* use key_cpu() instead of key_gpu() */
   SoftKernels soft[2][2]; /* [linear][extras] */
+  SoftKernels fitted[2];  /* [extras]: linear, to be compared with the subject */
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure;
   opencl::FrameKernel counting;

@@ -168,8 +168,8 @@ struct Block {
 };
 
 void
-SubjectColors::prepare (
-    GstOpenCLContext *of, const GstVideoInfo *info, const std::string (&options)[2])
+SubjectColors::prepare (GstOpenCLContext *of, const GstVideoInfo *info,
+    const std::string (&options)[2], const std::string &fit)
 {
   context = of;
   block_columns = (info->width + block_size - 1) / block_size;
@@ -178,7 +178,7 @@ SubjectColors::prepare (
     for (guint extras : {0, 1}) {
       const std::string all = options[linear] + extras_option (extras);
       measuring[linear][extras].prepare (
-          context, SUBJECT_KERNELS, "measure_subject", all);
+          context, SUBJECT_KERNELS, "measure_subject", linear ? all + fit : all);
       compare[linear][extras].prepare (
           context, SUBJECT_KERNELS, "compare_with_subject", all);
     }

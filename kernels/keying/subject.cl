@@ -358,7 +358,8 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
   const Pixel8 before = load_pixels (LINE (input, y), x, width);
   const Floats opaque = TO_FLOATS (LEVELS_OF (before, ALPHA));
   const Colors colors = colors_of_pixels (before);
-  const Colors looked = colors_of_pixels (load_pixels (LINE (seen, y), x, width));
+  const Colors looked =
+      seen == input ? colors : colors_of_pixels (load_pixels (LINE (seen, y), x, width));
   const Screen behind = screen_behind (colors, screen_of_eight (keyer, x, y), keyer);
   const bool despills = keyer.spill.strength > 0;
   Colors result = colors;
