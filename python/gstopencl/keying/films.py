@@ -6,17 +6,19 @@ import typing
 
 from ..view.arguments import fault_of
 from .gst import Gio, GLib, Gst, GstPbutils
+from .hdr import transfer_of
 
 TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
 
 
 class Film(typing.NamedTuple):
     """A file with a picture. `is_still`: an image; `has_sound`: some that can be decoded; `size`:
-    width and height in pixels, as it is shown"""
+    width and height in pixels, as it is shown; `hdr`: "PQ", "HLG" or None"""
     uri: str
     is_still: bool
     has_sound: bool
     size: tuple
+    hdr: str
 
 
 def shown_size(info, picture):
@@ -49,4 +51,5 @@ def film_of(place):
                    for missing in info.get_missing_elements_installer_details())
     return Film(file.get_uri(), pictures[0].is_image(),
                 bool(info.get_audio_streams()) and not no_sound,
-                shown_size(info, pictures[0]))
+                shown_size(info, pictures[0]),
+                transfer_of(pictures[0].get_caps().get_structure(0).get_string("colorimetry")))

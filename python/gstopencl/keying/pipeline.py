@@ -4,6 +4,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
 from .arguments import PLATES, colour_of, given
+from .hdr import to_srgb
 
 FRAMES = "video/x-raw(memory:OpenCLMemory),format=RGBA"
 NETWORK = "openclinference name=network output=alpha"
@@ -32,10 +33,11 @@ class Keying:
 
     asked: the arguments
     size: width and height of the result in pixels
-    is_still: whether the input is a picture"""
+    is_still: whether the input is a picture
+    hdr: "PQ" or "HLG" of "file" and "background", where they have it"""
 
-    def __init__(self, asked, size, is_still):
-        self.asked, self.is_still = asked, is_still
+    def __init__(self, asked, size, is_still, hdr=None):
+        self.asked, self.is_still, self.hdr = asked, is_still, hdr or {}
         self.caps = f"{FRAMES},width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
 
     def options(self, *names):
@@ -50,8 +52,14 @@ class Keying:
         source = decoded("file", asked.file, asked.interlaced) if asked.file else [
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
+        return [*source, *self.fitted("file")]
+
+    def fitted(self, name):
+        """Returns what makes the frames of a source those of the result, on the device."""
+        hdr = self.hdr.get(name)
         # Telephones write films that are rotated or mirrored.
-        return [*source, f"! openclupload ! openclconvert video-direction=auto ! {self.caps}"]
+        return ["! openclupload ! openclconvert video-direction=auto !",
+                *to_srgb(hdr, name, self.caps), self.caps + ",colorimetry=sRGB" * bool(hdr)]
 
     def background(self):
         colour = colour_of(self.asked.background)
@@ -74,9 +82,8 @@ class Keying:
             branches = [f"frames. ! queue ! {SMALL} ! {NETWORK}",
                         Value("model-file", asked.network), MATTES]
         if asked.background != "none":
-            keyer += ["! queue ! result.sink_1", *self.background(), "! openclupload !"
-                      f" openclconvert video-direction=auto ! {self.caps} ! queue ! result.sink_0",
-                      *self.compositor()]
+            keyer += ["! queue ! result.sink_1", *self.background(), *self.fitted("background"),
+                      "! queue ! result.sink_0", *self.compositor()]
         return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
 
     def compositor(self):

@@ -5,12 +5,13 @@ YUY2 frames. A picture without a screen fails, and so does a window without a di
 
 Pictures are 161x97 pixels: a green screen and a grey square.
 
-usage: greenscreen_options.py GREENSCREEN.SH BUILD-FOLDER
+usage: greenscreen_options.py GREENSCREEN.SH BUILD-FOLDER [CHECK …]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
 import pathlib
+import re
 import shlex
 import signal
 import struct
@@ -413,6 +414,67 @@ def check_interlaced():
     refused("expected keep", "--interlaced", "yes", "fields.y4m")
 
 
+def pq_of(share):
+    """Level of PQ (BT.2100) of light, 1 of which is diffuse white, 203 cd/m2 of 10000"""
+    power = (share * 203 / 10000) ** (2610 / 16384)
+    return ((3424 / 4096 + 2413 / 128 * power) / (1 + 2392 / 128 * power)) ** (2523 / 32)
+
+
+def hlg_of(share):
+    """Level of HLG (BT.2100) of light, 1 of which is diffuse white, 203 cd/m2 of 1000"""
+    shown = share * 203 / 1000
+    luminance = shown @ np.array([0.2627, 0.678, 0.0593])
+    scene = shown * np.maximum(luminance, 1e-9)[..., None] ** (1 / 1.2 - 1)
+    upper = 0.17883277 * np.log(np.maximum(12 * scene - 0.28466892, 1e-9)) + 0.55991073
+    return np.where(scene <= 1 / 12, np.sqrt(3 * scene), upper)
+
+
+def write_hdr(path, light, level_of, colorimetry):
+    """Writes three frames of light of BT.709's primaries, 1 of which is diffuse white, in 10 bits."""
+    wide = np.array([[0.627404, 0.329283, 0.043313], [0.069097, 0.919540, 0.011362],
+                     [0.016391, 0.088013, 0.895595]])  # BT.2087
+    level = level_of(light @ wide.T)
+    luma = level @ np.array([0.2627, 0.678, 0.0593])
+    blue, red = (level[..., 2] - luma) / 1.8814, (level[..., 0] - luma) / 1.4746
+    planes = [64 + 876 * luma, *(512 + 896 * one.reshape(48, 2, 80, 2).mean((1, 3)) for one in (blue, red))]
+    np.concatenate([np.round(one).astype("<u2").ravel() for one in planes] * 3).tofile("hdr.raw")
+    launched("filesrc location=hdr.raw ! rawvideoparse format=i420-10le width=160 height=96"
+             f" framerate=25/1 colorimetry={colorimetry} ! vp9enc min-quantizer=0 max-quantizer=2"
+             f" deadline=1 ! matroskamux ! filesink location={path}")
+
+
+def check_hdr():
+    """HDR becomes sRGB, with its tags: the same light as of a film of 8 bits, and no clipped highlight.
+    An object of 0.2 of diffuse white, and two lamps, 1 and 4 times as bright as that white"""
+    light = np.empty((96, 160, 3))
+    light[:] = light_of((40, 120, 60))
+    light[16:80, 48:112] = np.array([0.2, 0.16, 0.12])
+    light[:16, 120:136], light[:16, 140:156] = 1, 4
+    for name, level_of in ("pq", pq_of), ("hlg", hlg_of):
+        write_hdr("hdr.mkv", light, level_of, f"bt2100-{name}")
+        said = made("--background", "2040c0", "--output", "hdr-keyed.mkv", "--before", "hdr.png", "hdr.mkv")
+        assert "HDR" not in said, said
+        launched("filesrc location=hdr.png ! pngdec ! videoconvert ! video/x-raw,format=RGB !"
+                 " filesink location=hdr.rgb")
+        got = np.fromfile("hdr.rgb", np.uint8).reshape(96, 160, 3)
+        assert near(got[48, 20], (40, 120, 60), 3), (name, got[48, 20])
+        assert near(got[48, 80], levels_of(np.array([0.2, 0.16, 0.12])), 3), (name, got[48, 80])
+        # Above a half, light bends towards 1.
+        white, lamp = got[6, 128], got[6, 148]
+        assert 200 < white.min() <= white.max() < lamp.min() <= lamp.max() < 255, (name, white, lamp)
+        assert np.ptp(white) <= 2 and np.ptp(lamp) <= 2, (name, white, lamp)
+        frames = subprocess.run(
+            shlex.split("gst-launch-1.0 -v filesrc location=hdr-keyed.mkv ! decodebin ! fakesink"),
+            capture_output=True, text=True, timeout=100, check=True).stdout
+        tags = {word.split(")")[1] for word in re.findall(r"colorimetry=[^\s,]+", frames)}
+        # Range and matrix of YUV, the transfer function of sRGB, and BT.709's primaries
+        assert tags and all(tag.endswith(":7:1") for tag in tags), tags
+        launched("filesrc location=hdr-keyed.mkv ! decodebin ! videoconvert ! video/x-raw,format=RGB !"
+                 " filesink location=hdr.rgb")
+        keyed = np.fromfile("hdr.rgb", np.uint8).reshape(-1, 96, 160, 3)
+        assert len(keyed) == 3 and near(keyed[2, 48, 20], BLUE, 12), (name, keyed[:, 48, 20])
+
+
 CAMERA = """
 from gstopencl import play
 from gstopencl.keying import main
@@ -547,7 +609,8 @@ def check_without_bash():
 def main():
     write_png("square.png", picture())
     for check in [value for name, value in globals().items() if name.startswith("check_")]:
-        check()
+        if check.__name__ in sys.argv[3:] or not sys.argv[3:]:
+            check()
 
 
 if __name__ == "__main__":
