@@ -13,12 +13,14 @@ TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
 
 class Film(typing.NamedTuple):
     """A file with a picture. `is_still`: an image; `has_sound`: some that can be decoded; `size`:
-    width and height in pixels, as it is shown; `hdr`: "PQ", "HLG" or None"""
+    width and height in pixels, as it is shown; `hdr`: "PQ", "HLG" or None; `has_rate`: it
+    says how many frames a second has, be it on average"""
     uri: str
     is_still: bool
     has_sound: bool
     size: tuple
     hdr: str
+    has_rate: bool
 
 
 def shown_size(info, picture):
@@ -52,4 +54,5 @@ def film_of(place):
     return Film(file.get_uri(), pictures[0].is_image(),
                 bool(info.get_audio_streams()) and not no_sound,
                 shown_size(info, pictures[0]),
-                transfer_of(pictures[0].get_caps().get_structure(0).get_string("colorimetry")))
+                transfer_of(pictures[0].get_caps().get_structure(0).get_string("colorimetry")),
+                pictures[0].get_framerate_num() > 0)

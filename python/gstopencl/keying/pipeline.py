@@ -7,6 +7,8 @@ from .arguments import PLATES, colour_of, given
 from .hdr import to_srgb
 
 FRAMES = "video/x-raw(memory:OpenCLMemory),format=RGBA"
+# For films that name no frame rate. Muxers need one for the length of the last frame.
+RATE = "! capssetter caps=\"video/x-raw(memory:OpenCLMemory),framerate=60/1\""
 NETWORK = "openclinference name=network output=alpha"
 TO_MATTE = ("openclconvert alpha-only=true ! video/x-raw(memory:OpenCLMemory),format=GRAY8"
             " ! openclkernel expression=\"clamp(10*x-8.5,0,1)\"")
@@ -34,10 +36,10 @@ class Keying:
     asked: the arguments
     size: width and height of the result in pixels
     is_still: whether the input is a picture
-    hdr: "PQ" or "HLG" of "file" and "background", where they have it"""
+    films: what is known of "file" and "background", a Film or None"""
 
-    def __init__(self, asked, size, is_still, hdr=None):
-        self.asked, self.is_still, self.hdr = asked, is_still, hdr or {}
+    def __init__(self, asked, size, is_still, films=None):
+        self.asked, self.is_still, self.films = asked, is_still, films or {}
         self.caps = f"{FRAMES},width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
 
     def options(self, *names):
@@ -56,10 +58,12 @@ class Keying:
 
     def fitted(self, name):
         """Returns what makes the frames of a source those of the result, on the device."""
-        hdr = self.hdr.get(name)
+        film = self.films.get(name)
+        hdr = film and film.hdr
         # Telephones write films that are rotated or mirrored.
         return ["! openclupload ! openclconvert video-direction=auto !",
-                *to_srgb(hdr, name, self.caps), self.caps + ",colorimetry=sRGB" * bool(hdr)]
+                *to_srgb(hdr, name, self.caps), self.caps + ",colorimetry=sRGB" * bool(hdr),
+                RATE if film and not (film.is_still or film.has_rate) else ""]
 
     def background(self):
         colour = colour_of(self.asked.background)
@@ -82,16 +86,18 @@ class Keying:
             branches = [f"frames. ! queue ! {SMALL} ! {NETWORK}",
                         Value("model-file", asked.network), MATTES]
         if asked.background != "none":
-            keyer += ["! queue ! result.sink_1", *self.background(), *self.fitted("background"),
-                      "! queue ! result.sink_0", *self.compositor()]
+            front, behind = ("sink_1", "sink_0") if self.is_still else ("sink", "background_0")
+            keyer += [f"! queue ! result.{front}", *self.background(), *self.fitted("background"),
+                      f"! queue ! result.{behind}", *self.compositor()]
         return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
 
     def compositor(self):
-        # Which of the two keeps its last frame until the other has ended: a picture before a film,
-        # else the background. An aggregator of which all pads do so never ends.
+        if not self.is_still:  # Frames keep their times, even and uneven ones.
+            return ["keyfill name=result method=composite", *self.options("light-wrap", "linear")]
+        # A picture keeps its frame until a film behind it has ended.
         wrap = float(self.asked.light_wrap or 0)
         return ["openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1"
-                f" sink_{int(self.is_still)}::repeat-after-eos=true sink_1::light-wrap={wrap}",
+                f" sink_1::repeat-after-eos=true sink_1::light-wrap={wrap}",
                 *self.options("linear")]
 
     def network(self):

@@ -25,7 +25,11 @@ SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
 BUILD = pathlib.Path(os.environ["GST_OPENCL_BUILD"])
 sys.path.insert(0, str(SCRIPT.parent.parent / "tools"))
+import gi  # noqa: E402
 import onnxwriter  # noqa: E402
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
 
 WIDTH, HEIGHT = 161, 97
 GREEN, GREY, WHITE, BLUE = (16, 160, 48), (64, 64, 64), (255, 255, 255), (32, 64, 192)
@@ -475,6 +479,70 @@ def check_hdr():
         assert len(keyed) == 3 and near(keyed[2, 48, 20], BLUE, 12), (name, keyed[:, 48, 20])
 
 
+TIMES = (0, 40, 240, 360, 840, 880)  # ms
+
+
+def write_uneven(path, muxer, rate):
+    """Writes a film of frames at TIMES, in each of which the square is farther to the right."""
+    pipeline = Gst.parse_launch(
+        "appsrc name=in format=time caps=video/x-raw,format=RGB,width=160,height=96,framerate="
+        f"{rate} ! videoconvert ! video/x-raw,format=I420 ! openh264enc rate-control=bitrate"
+        f" bitrate=2000000 ! h264parse ! {muxer} ! filesink location={path}")
+    pipeline.set_state(Gst.State.PLAYING)
+    for number, (start, end) in enumerate(zip(TIMES, (*TIMES[1:], 920))):
+        frame = np.full((96, 160, 3), GREEN, np.uint8)
+        frame[20:76, 10 + 20 * number:40 + 20 * number] = GREY
+        buffer = Gst.Buffer.new_wrapped(frame.tobytes())
+        buffer.pts, buffer.duration = start * Gst.MSECOND, (end - start) * Gst.MSECOND
+        pipeline.get_by_name("in").emit("push-buffer", buffer)
+    pipeline.get_by_name("in").emit("end-of-stream")
+    ended = pipeline.get_bus().timed_pop_filtered(
+        100 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+    pipeline.set_state(Gst.State.NULL)
+    assert ended and ended.type == Gst.MessageType.EOS, path
+
+
+def seen(path):
+    """Returns the time of each frame in ms, and how often the square was moved there."""
+    pipeline = Gst.parse_launch(
+        f"filesrc location={path} ! decodebin caps=video/x-raw expose-all-streams=false ! videoconvert"
+        " ! video/x-raw,format=RGB ! appsink name=out sync=false")
+    pipeline.set_state(Gst.State.PLAYING)
+    frames = []
+    while sample := pipeline.get_by_name("out").emit("try-pull-sample", 100 * Gst.SECOND):
+        buffer = sample.get_buffer()
+        row = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8).reshape(96, 160, 3)[48]
+        inside = np.flatnonzero(np.abs(row.astype(int) - GREY).max(-1) < 30)
+        frames.append((round(buffer.pts / Gst.MSECOND), round((inside.mean() - 24.5) / 20)))
+    pipeline.set_state(Gst.State.NULL)
+    return frames
+
+
+def check_uneven_times():
+    """Each frame of a film whose frames last different times is shown when it was."""
+    launched("videotestsrc num-buffers=75 pattern=blue ! video/x-raw,width=80,height=48,framerate=25/1"
+             " ! jpegenc ! avimux ! filesink location=behind.avi")
+    for path, muxer, rate in ("uneven.mkv", "matroskamux", "0/1"), ("uneven.mp4", "mp4mux", "50/1"):
+        write_uneven(path, muxer, rate)
+        for background, output in (("2040c0", "even.mkv"), ("2040c0", "even.mp4"), ("none", "even.mov"),
+                                   ("behind.avi", "even.webm")):
+            made("--background", background, "--output", output, path)
+            expected = list(zip(TIMES, range(6)))
+            got = seen(output)
+            if (rate, output) == ("0/1", "even.mov"):
+                # Frames of PNG have the lengths of the source, and here none, so that qtmux ends
+                # the film where its last frame begins.
+                expected = expected[:len(got)]
+                assert len(got) >= 5, got
+            assert len(got) == len(expected) and np.abs(np.subtract(got, expected)).max() <= 1, (path, output, got)
+        made("--background", "2040c0", "--output", "even.avi", path)  # which repeats frames instead
+        got = seen("even.avi")
+        step = got[1][0] - got[0][0]
+        assert 860 <= got[-1][0] <= 920 and step in (16, 17, 20, 40), (path, got)
+        for time, number in got:
+            assert TIMES[number] - step <= time <= (*TIMES, 920)[number + 1] + step, (path, got)
+
+
 CAMERA = """
 from gstopencl import play
 from gstopencl.keying import main
@@ -607,6 +675,7 @@ def check_without_bash():
 
 
 def main():
+    Gst.init(None)
     write_png("square.png", picture())
     for check in [value for name, value in globals().items() if name.startswith("check_")]:
         if check.__name__ in sys.argv[3:] or not sys.argv[3:]:
