@@ -9,6 +9,7 @@ FOLDER/film.mkv             the same in 4:2:0 (BT.709), H.264
 FOLDER/alpha/NNNN.png       exact alpha of each channel, 16 bits
 FOLDER/foreground/NNNN.png  exact premultiplied foreground in linear light, 16 bits, 65535 is 1
 FOLDER/plate.png            the empty screen in sRGB, without noise
+FOLDER/still.png            with --still, the last frame, half as large and without noise
 
     film.py [FOLDER] [--frames 60] [--seed 1] [--samples 24] [--width 640] [--first 1]
             [--still] [--check]
@@ -108,7 +109,15 @@ def frames_of(folder, lossless):
 # --- making it ---
 
 
-def make(folder, first, frames, seed):
+def write_still(path, light):
+    """Writes a frame as the picture of the documents: half as large, without noise."""
+    height, width = light.shape[:2]
+    half = light.reshape(height // 2, 2, width // 2, 2, 3).mean((1, 3))
+    write(path, levels_of(np.clip(half, 0, 1)).round().astype(np.uint8), "rgb24",
+          ["-compression_level", "100", "-pred", "mixed"])
+
+
+def make(folder, first, frames, seed, is_still):
     renders = folder / "renders"
     plate = read_light(renders / "plate-0001.exr")
     write(folder / "plate.png", levels_of(np.clip(plate, 0, 1)).round().astype(np.uint8), "rgb24")
@@ -120,6 +129,8 @@ def make(folder, first, frames, seed):
         subject = read_light(renders / ("subject-%04d.exr" % number))
         write_fine(folder / "alpha" / ("%04d.png" % number), 1 - through)
         write_fine(folder / "foreground" / ("%04d.png" % number), subject)
+        if is_still:
+            write_still(folder / "still.png", subject + through * plate)
         random = np.random.default_rng([seed, number])
         film.append(recorded(subject + through * plate, random))
         write(folder / "lossless" / ("%04d.png" % number), film[-1], "rgb24")
@@ -176,7 +187,7 @@ def main():
         check(renders)
     subprocess.run([*blender, "--frames", str(options.frames), "--first", str(options.first)],
                    check=True, stdout=subprocess.DEVNULL)
-    make(options.folder, options.first, options.frames, options.seed)
+    make(options.folder, options.first, options.frames, options.seed, options.still)
 
 
 if __name__ == "__main__":
