@@ -7,6 +7,7 @@ import typing
 from ..view.arguments import fault_of
 from .gst import Gio, GLib, Gst, GstPbutils
 from .hdr import transfer_of
+from .jpeg import choose_decoder
 
 TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
 
@@ -40,6 +41,8 @@ def film_of(place):
     name, path = file.get_basename(), file.get_path()
     if path and fault_of(path):  # A FIFO would be waited for.
         raise ValueError(f"{name} is no film or picture: {fault_of(path)}")
+    if path:
+        choose_decoder(path)
     try:
         info = GstPbutils.Discoverer.new(TIMEOUT).discover_uri(file.get_uri())
     except GLib.Error as error:

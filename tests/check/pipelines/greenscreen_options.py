@@ -9,6 +9,7 @@ usage: greenscreen_options.py GREENSCREEN.SH BUILD-FOLDER [CHECK …]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import base64
 import os
 import pathlib
 import re
@@ -541,6 +542,35 @@ def check_uneven_times():
         assert 860 <= got[-1][0] <= 920 and step in (16, 17, 20, 40), (path, got)
         for time, number in got:
             assert TIMES[number] - step <= time <= (*TIMES, 920)[number + 1] + step, (path, got)
+
+
+# A grey square on green, 64x64, of which each component has a factor of 1x2
+TALL_JPEG = (
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0aHBwgJC4nICIs"
+    "IxwcKDcpLDAxNDQ0Hyc5PTgyPC4zNDL/2wBDAQkJCQwLDBgNDRgyIRwhMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjIy"
+    "MjIyMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjL/wAARCABAAEADARIAAhIBAxIB/8QAFgABAQEAAAAAAAAAAAAAAAAA"
+    "AAYF/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/EABYBAQEBAAAAAAAAAAAAAAAAAAAFBv/EABQRAQAAAAAAAAAAAAAA"
+    "AAAAAAD/2gAMAwEAAhEDEQA/AMcQxhwAAAAAAAAAAAAAAAAABLi4NwAAAAAAKgQxhwAAAAABLi4NwAAAAAAKgQxh"
+    "wAAAAAAAAAAAAAAAAAB//9k="
+)  # fmt: skip
+
+
+def check_sampling_of_jpeg():
+    """A JPEG that jpegdec of GStreamer 1.22 does not know is decoded by another, or a warning says so."""
+    pathlib.Path("tall.jpg").write_bytes(base64.b64decode(TALL_JPEG))
+    write_png("square64.png", np.full((64, 64, 3), GREEN, np.uint8))
+    launched("filesrc location=square64.png ! pngdec ! videoconvert ! video/x-raw,format=I420 !"
+             " jpegenc ! filesink location=usual.jpg")
+    has_other = all(map(Gst.ElementFactory.find, ("avdec_mjpeg", "jpegparse")))
+    for path, is_doubtful in ("tall.jpg", not has_other), ("usual.jpg", False):
+        said = made("--background", "2040c0", "--output", "jpeg.png", path)
+        assert ("install gstreamer1.0-libav, or convert it to PNG" in said) == is_doubtful, (path, said)
+    if has_other:  # The edges of the square are straight.
+        made("--background", "none", "--output", "jpeg.png", "tall.jpg")
+        launched("filesrc location=jpeg.png ! pngdec ! videoconvert ! video/x-raw,format=RGBA !"
+                 " filesink location=jpeg.rgba")
+        alpha = np.fromfile("jpeg.rgba", np.uint8).reshape(64, 64, 4)[..., 3]
+        assert (alpha[18:46, 18:46] == 255).all() and not alpha[:14].any(), alpha[16]
 
 
 CAMERA = """
