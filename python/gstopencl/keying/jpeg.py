@@ -25,8 +25,11 @@ def sampling_of(data):
 
 def choose_decoder(path):
     """Has another decoder read a JPEG image that jpegdec does not know, or prints a warning."""
-    with open(path, "rb") as file:
-        factors = sampling_of(file.read(HEAD))
+    try:
+        with open(path, "rb") as file:
+            factors = sampling_of(file.read(HEAD))
+    except OSError:  # which the discoverer reports
+        return
     if len(factors) != 3 or factors[1] == factors[2] and factors[:2] in KNOWN:
         return
     usual, parser, other = map(Gst.ElementFactory.find, ("jpegdec", "jpegparse", "avdec_mjpeg"))
