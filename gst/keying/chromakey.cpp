@@ -34,7 +34,10 @@
  * an image of the empty screen, which also shows its folds.
  *
  * With `linear` the soft methods work in linear light. Use it for images that were mixed
- * in linear light: by a lens, by a renderer or by `openclcompositor linear=true`.
+ * in linear light: by a lens, by a renderer or by `openclcompositor linear=true`. With
+ * `auto-linear`, too, the element sets `linear` to FALSE if the edges of the first frames
+ * show that levels were mixed, as drawing programs do, or if the transfer function is not
+ * known. It sets it to TRUE again at other caps. This needs `subject`.
  *
  * With `quiet` alpha is computed from a temporal mean where nothing moves. Red, green and
  * blue are those of the input frame.
@@ -153,6 +156,7 @@ struct _GstChromaKey {
   PlateImage *plate_image;
   keying::AuxiliaryStreams *sides;
   bool warned_of_plate; /* warned that the plate pad is not used */
+  bool found_levels;    /* auto-linear has set linear to FALSE */
   GstClockTime time;    /* running time of the current frame */
   ChromaKeyWork *work;  /* between set_formats and close, else null */
   ChainMember *member;
@@ -257,6 +261,10 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         &ChromaKeySettings::quiet, opencl::controllable},
     {"linear", "Linear", "Key in linear light (soft methods)", &ChromaKeySettings::linear,
         opencl::controllable},
+    {"auto-linear", "Auto linear",
+        "Set linear to FALSE if edges of the first frames show mixed levels (with linear "
+        "and subject)",
+        &ChromaKeySettings::auto_linear, opencl::controllable},
     {"spill", "Spill", "Strength of spill suppression (0 = none)",
         &ChromaKeySettings::spill, {0, 1}, opencl::controllable},
     {"spill-method", "Spill method",
@@ -340,7 +348,8 @@ accept_settings (GstChromaKey *self, const GstVideoInfo *info,
     const ChromaKeySettings &wanted, GError **error)
 {
   opencl::TransferFunction curve;
-  if (wanted.linear && !opencl::transfer_function_of (info, curve)) {
+  if (wanted.linear && !wanted.auto_linear
+      && !opencl::transfer_function_of (info, curve)) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
         "linear=true: unknown transfer function in the input colorimetry; set "
         "colorimetry or linear=false");
@@ -408,10 +417,13 @@ gst_chroma_key_set_formats (
     return accept_settings (self, info, wanted, reason);
   };
 
+  /* A source may change the framerate after a seek. The known screen stays valid. */
+  const bool is_same = self->work && self->work->keyer.format ().is_equivalent (format);
+  if (!is_same && std::exchange (self->found_levels, false))
+    g_object_set (self, "linear", TRUE, nullptr);
   if (!self->settings->adopt (accept, error))
     return FALSE;
-  /* A source may change the framerate after a seek. The known screen stays valid. */
-  if (self->work && self->work->keyer.format ().is_equivalent (format))
+  if (is_same)
     return TRUE;
   warn_of_frames (self, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK), info);
   drop_work (self);
@@ -581,6 +593,18 @@ discard_plate_frames (GstChromaKey *self, const ChromaKeySettings &settings)
   stream->frame_at (self->time);
 }
 
+/* auto-linear. Returns TRUE if the frame has to be keyed again. */
+static bool
+uses_levels_now (GstChromaKey *self)
+{
+  if (!self->work->keyer.mixing.has_changed ())
+    return false;
+  GST_INFO_OBJECT (self, "levels were mixed");
+  self->found_levels = true;
+  g_object_set (self, "linear", FALSE, nullptr);
+  return true;
+}
+
 static gboolean
 key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -601,9 +625,14 @@ key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame
     return read_back_key (self, settings, queue, error)
            && keyer.key_by_distance (settings, input, output, queue, error);
   GstOpenCLFrame pixels = {};
-  return keyer.convert_format (&input, &pixels, queue, error)
-         && follow_plate (self, settings, input, queue, error)
-         && keyer.key_softly (settings, input, output, queue, error);
+  if (!keyer.convert_format (&input, &pixels, queue, error))
+    return FALSE;
+  do {
+    if (!follow_plate (self, settings, input, queue, error)
+        || !keyer.key_softly (settings, input, output, queue, error))
+      return FALSE;
+  } while (uses_levels_now (self));
+  return TRUE;
 }
 
 static gboolean

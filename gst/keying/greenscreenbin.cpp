@@ -36,7 +36,7 @@
  * never by gst_element_link().
  *
  * The other properties are those of #chromakey, with the defaults `method=difference
- * auto-key=screen core=true subject=true spill=1`.
+ * auto-key=screen core=true subject=true spill=1 linear=true auto-linear=true`.
  *
  * `screen=none` needs no screen. The network `model-file` finds the person, and #matterefine
  * refines its matte. The properties and request pads of #chromakey cannot be used then,
@@ -120,7 +120,8 @@ enum {
 
 /* Defaults that differ from those of chromakey */
 const opencl::OwnDefault defaults[] = {{"method", "difference"}, {"auto-key", "screen"},
-    {"core", "true"}, {"subject", "true"}, {"spill", "1"}};
+    {"core", "true"}, {"subject", "true"}, {"spill", "1"}, {"linear", "true"},
+    {"auto-linear", "true"}};
 
 /* Properties of matteshape and keyfill */
 const char *const shape_properties[] = {"grow", "feather"};

@@ -153,11 +153,13 @@ Keyer::create (GstOpenCLContext *of, const InputFormat &format, GError **error)
   tile_rows = tile_rows_for (opencl::local_memory (context));
   prepare_kernels (both);
   subject.prepare (context, &info (), both);
+  counting.prepare (context, FOLDER "subject.cl", "count_mixing", both[1]);
   if (format.is_of_camera ())
     pixels.prepare (context, format);
   return opencl::make_buffer (context, sizeof (cl_uint), auto_key, error)
          && measured_key.create (context, 1, error)
          && search.create (context, format, format.options (), error)
+         && mixing.create (context, error)
          && plate.create (context, &info (), both, error);
 }
 
@@ -212,7 +214,8 @@ Keyer::known_key (const ChromaKeySettings &settings) const
 bool
 Keyer::is_linear (const ChromaKeySettings &settings) const
 {
-  return settings.linear && has_curve;
+  return settings.linear && has_curve
+         && !(settings.auto_linear && mixing.is_of_levels ());
 }
 
 ScreenKey
@@ -313,7 +316,7 @@ Keyer::set_arguments (opencl::Kernel *kernel, const ChromaKeySettings &settings,
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
       cl_uint (settings.spill_method), cl_float (settings.spill_balance),
       further_keys (settings), cl_uint (settings.key_colors.size ()),
-      cl_float (settings.shadow), after...);
+      cl_float (settings.shadow), cl_uint (settings.subject), after...);
 }
 
 /* For GPUs, with tiles in local memory */
@@ -353,29 +356,75 @@ Keyer::key_cpu (const ChromaKeySettings &settings, const Frames &frames,
              error);
 }
 
+namespace {
+/* Balance at edges, relative to `balance`, of encoded levels and of linear light: hair and
+ * skin are darker there than grey. */
+const gdouble edge_balance[2] = {0.8, 0.5};
+/* More than `balance`: inside of the subject, yellow and olive are not the screen. */
+const gdouble inner_balance = 0.25;
+
+/* The key that is compared: core, spill and the rest come afterwards. */
+ChromaKeySettings
+before_comparison (ChromaKeySettings settings, bool linear)
+{
+  settings.spill = settings.shadow = 0;
+  settings.opacity = 1;
+  settings.invert = settings.core = false;
+  settings.balance *= edge_balance[linear];
+  return settings;
+}
+} // namespace
+
+/* `frames`: keyed in light */
+bool
+Keyer::count_mixing (const ChromaKeySettings &settings, const Frames &frames,
+    cl_command_queue queue, GError **error)
+{
+  opencl::Kernel *kernel =
+      counting.variant ({frames.seen, frames.input, frames.output}, error);
+  return kernel && mixing.begin (queue, error)
+         && set_arguments (kernel, settings, frames, error, mixing.votes ())
+         && kernel->enqueue (
+             queue, (gsize (info ().width) + 7) / 8, gsize (info ().height), error)
+         && mixing.end (queue, error);
+}
+
 /* Keys, then compares the frame with the colours of its subject. */
 bool
 Keyer::key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
 {
   const bool linear = is_linear (settings);
-  const gsize columns = (gsize (info ().width) + 7) / 8;
-  ChromaKeySettings plain = settings;
-  plain.spill = plain.shadow = 0;
-  plain.opacity = 1;
-  plain.invert = plain.subject = false;
+  const ChromaKeySettings plain = before_comparison (settings, linear);
+  ChromaKeySettings inner = settings;
+  inner.balance = std::min (settings.balance + inner_balance, 1.0);
   Frames plain_frames = frames;
   plain_frames.kernels = &soft[linear][extras_of (plain)];
-  if (!key_frames (plain, plain_frames, queue, error)
-      || !subject.measure (frames.output, linear, queue, error))
+  if (!subject.make_buffers (error)
+      || !(wide ? key_cpu (plain, plain_frames, queue, error)
+                : key_gpu (plain, plain_frames, queue, error))
+      || (linear && settings.auto_linear && mixing.is_due ()
+          && !count_mixing (settings, frames, queue, error)))
     return false;
-  opencl::Kernel *kernel =
-      subject.comparison (linear, extras_of (settings))
-          .variant ({frames.seen, frames.input, frames.output}, error);
-  return kernel
-         && set_arguments (kernel, settings, frames, error, subject.blocks (),
+  const std::initializer_list<const GstOpenCLFrame *> all = {
+      frames.seen, frames.input, frames.output};
+  opencl::Kernel *measure_this =
+      subject.measurement (linear, extras_of (inner)).variant (all, error);
+  opencl::Kernel *compare_this =
+      measure_this
+          ? subject.comparison (linear, extras_of (settings)).variant (all, error)
+          : nullptr;
+  return compare_this
+         && set_arguments (measure_this, inner, frames, error, cl_uint (settings.core),
+             subject.columns (), subject.rows (), subject.colors (),
+             subject.block_kinds ())
+         && measure_this->enqueue (
+             queue, gsize (subject.columns ()), gsize (subject.rows ()), error)
+         && subject.spread (queue, error)
+         && set_arguments (compare_this, settings, frames, error, subject.blocks (),
              subject.columns (), subject.rows ())
-         && kernel->enqueue (queue, columns, gsize (info ().height), error);
+         && compare_this->enqueue (
+             queue, (gsize (info ().width) + 7) / 8, gsize (info ().height), error);
 }
 
 bool

@@ -7,6 +7,7 @@
 #include "input/inputformat.hpp"
 #include "input/pixelformats.hpp"
 #include "keychain.hpp"
+#include "mixing.hpp"
 #include "screenplate.hpp"
 #include "screensearch.hpp"
 #include "unkeyed.hpp"
@@ -64,6 +65,7 @@ struct ChromaKeySettings {
   bool subject = false;
   bool quiet = false;
   bool linear = false;
+  bool auto_linear = false;
   gdouble spill = 0;
   SpillMethod spill_method = SpillMethod::unmix;
   gdouble spill_balance = 0.5;
@@ -119,6 +121,7 @@ public:
 
   ScreenSearch search;
   ScreenPlate plate;
+  Mixing mixing;
 
 private:
   /* Kernels of the soft methods */
@@ -149,6 +152,8 @@ private:
       cl_command_queue queue, GError **error);
   bool key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
+  bool count_mixing (const ChromaKeySettings &settings, const Frames &frames,
+      cl_command_queue queue, GError **error);
   bool ensure_means (GError **error);
   bool quieten (const GstOpenCLFrame *input, GstOpenCLFrame *seen, cl_command_queue queue,
       GError **error);
@@ -162,6 +167,7 @@ private:
   SoftKernels soft[2][2]; /* [linear][extras] */
   bool has_curve = false; /* the transfer function is known */
   opencl::FrameKernel measure;
+  opencl::FrameKernel counting;
   opencl::FrameKernel quiet_kernel;
   SubjectColors subject;
   FormatConverter pixels;

@@ -151,13 +151,19 @@ ScreenPlate::set_image (const GstOpenCLFrame *image, const GstVideoInfo *info,
 
 /* --- the subject --- */
 
-const cl_int block_size = 16;               /* BLOCK of the kernels */
-const gsize pairs_of_rows = block_size / 2; /* PAIRS */
+/* As in subject.cl */
+const cl_int block_size = 8;
+
+struct Kind {
+  cl_float4 all;
+  alignas (cl_float4) cl_int kind;
+  cl_float closed, transparent, core;
+};
 
 struct Block {
   cl_float4 color;
   alignas (cl_float4) cl_int kind;
-  cl_float solid;
+  cl_float closed;
 };
 
 void
@@ -165,16 +171,18 @@ SubjectColors::prepare (
     GstOpenCLContext *of, const GstVideoInfo *info, const std::string (&options)[2])
 {
   context = of;
-  width = cl_uint (info->width), height = cl_uint (info->height);
   block_columns = (info->width + block_size - 1) / block_size;
   block_rows = (info->height + block_size - 1) / block_size;
   for (guint linear : {0, 1}) {
-    measure_subject[linear].prepare (
-        context, SUBJECT_KERNELS, "measure_subject", options[linear]);
-    for (guint extras : {0, 1})
-      compare[linear][extras].prepare (context, SUBJECT_KERNELS, "compare_with_subject",
-          options[linear] + extras_option (extras));
+    for (guint extras : {0, 1}) {
+      const std::string all = options[linear] + extras_option (extras);
+      measuring[linear][extras].prepare (
+          context, SUBJECT_KERNELS, "measure_subject", all);
+      compare[linear][extras].prepare (
+          context, SUBJECT_KERNELS, "compare_with_subject", all);
+    }
   }
+  make_core.prepare (context, SUBJECT_KERNELS, "make_core", options[0]);
   spread_across.prepare (context, SUBJECT_KERNELS, "spread_across", options[0]);
   spread_down.prepare (context, SUBJECT_KERNELS, "spread_down", options[0]);
 }
@@ -185,25 +193,22 @@ SubjectColors::make_buffers (GError **error)
   const gsize count = gsize (block_columns) * block_rows;
   return subject ()
          || (opencl::make_buffer (context, count * sizeof (cl_float4), measured, error)
-             && opencl::make_buffer (context, count * sizeof (cl_int), kinds, error)
+             && opencl::make_buffer (context, count * sizeof (Kind), kinds, error)
              && opencl::make_buffer (
                  context, 2 * count * sizeof (cl_float4), across, error)
              && opencl::make_buffer (context, count * sizeof (Block), subject, error));
 }
 
 bool
-SubjectColors::measure (
-    const GstOpenCLFrame *keyed, bool linear, cl_command_queue queue, GError **error)
+SubjectColors::spread (cl_command_queue queue, GError **error)
 {
-  const opencl::Groups blocks = {
-      gsize (block_columns), gsize (block_rows), pairs_of_rows};
-  return make_buffers (error)
-         && measure_subject[linear].launch_groups (
-             queue, blocks, error, keyed, width, height, measured (), kinds ())
-         && spread_across.launch (queue, gsize (block_columns), gsize (block_rows), error,
-             measured (), block_columns, block_rows, across ())
-         && spread_down.launch (queue, gsize (block_columns), gsize (block_rows), error,
-             across (), kinds (), block_columns, block_rows, subject ());
+  const gsize columns = gsize (block_columns), rows = gsize (block_rows);
+  return make_core.launch (queue, columns, rows, error, measured (), kinds (),
+             block_columns, block_rows)
+         && spread_across.launch (queue, columns, rows, error, measured (), block_columns,
+             block_rows, across ())
+         && spread_down.launch (queue, columns, rows, error, across (), kinds (),
+             block_columns, block_rows, subject ());
 }
 
 /* --- mattes --- */

@@ -101,27 +101,31 @@ public:
   void prepare (GstOpenCLContext *context, const GstVideoInfo *info,
       const std::string (&options)[2]);
 
-  /* Measures the colours in a frame whose alpha is the matte. `linear`: in linear light */
-  bool measure (
-      const GstOpenCLFrame *keyed, bool linear, cl_command_queue queue, GError **error);
+  bool make_buffers (GError **error);
+  /* Spreads the colours that the kernel measurement () wrote to colors () and block_kinds ().
+   * Then blocks () has those beside each block. */
+  bool spread (cl_command_queue queue, GError **error);
+  opencl::FrameKernel &measurement (bool linear, guint extras)
+  {
+    return measuring[linear][extras];
+  }
   opencl::FrameKernel &comparison (bool linear, guint extras)
   {
     return compare[linear][extras];
   }
 
   /* Kernel arguments */
+  cl_mem colors () const { return measured (); }
+  cl_mem block_kinds () const { return kinds (); }
   cl_mem blocks () const { return subject (); }
   cl_int columns () const { return block_columns; }
   cl_int rows () const { return block_rows; }
 
 private:
-  bool make_buffers (GError **error);
-
   GstOpenCLContext *context = nullptr;
-  cl_uint width = 0, height = 0;
   cl_int block_columns = 0, block_rows = 0;
-  opencl::FrameKernel measure_subject[2], compare[2][2]; /* [linear][extras] */
-  opencl::FrameKernel spread_across, spread_down;
+  opencl::FrameKernel measuring[2][2], compare[2][2]; /* [linear][extras] */
+  opencl::FrameKernel make_core, spread_across, spread_down;
   cl::Buffer measured, kinds, across, subject; /* made when first needed */
 };
 

@@ -150,12 +150,16 @@ sum_around (const float *moments)
   return sum;
 }
 
+/* `low` becomes the distance up to which pixels are transparent. */
 INLINED float16
-refined (const Tile *tile, int column, float16 luma, float16 distance)
+refined (const Tile *tile, int column, float16 luma, float16 distance, Keyer keyer,
+    float16 *low)
 {
   Moments sum = {sum_around (tile->moments[0] + column),
       sum_around (tile->moments[1] + column), sum_around (tile->moments[2] + column),
       sum_around (tile->moments[3] + column), sum_around (tile->moments[4] + column)};
+  if (keyer.compares)
+    *low = limit_around (sum, keyer.similarity);
   return distance_on_line (sum, luma, distance);
 }
 
@@ -176,15 +180,16 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
       here = screen_along (keyer, &segment, x, y);
     float16 luma = vload16 (0, tile->luma + at + column);
     float16 distance = vload16 (0, tile->distance + at + column);
+    float16 low = keyer.similarity;
     if (with_refine)
-      distance = refined (tile, MARGIN + column, luma, distance);
+      distance = refined (tile, MARGIN + column, luma, distance, keyer, &low);
     float16 core = 0;
     if (with_core)
       core = convert_float16 (vload16 (
                  0, tile->marks + row * LINE_COLUMNS + column + MARGIN - CORE_REACH))
              / CORE_FULL;
     store_wide (LINE (output, y), x, place.width,
-        keyed (pixels, colors, here, luma, distance, core, keyer));
+        keyed (pixels, colors, here, luma, distance, low, core, keyer));
   }
 }
 

@@ -264,8 +264,10 @@ key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
     uint y, Keyer keyer, Colors here, const Around *around)
 {
   Pixel4 pixels = load_four (LINE (input, y), x, width);
-  float4 luma, distance, core = 0;
+  float4 luma, distance, core = 0, low = keyer.similarity;
   if (REFINE) {
+    if (keyer.compares)
+      low = limit_around (around->moments, keyer.similarity);
     luma = around->lumas[RADIUS * EDGE_FOURS];
     distance =
         distance_on_line (around->moments, luma, around->distances[RADIUS * EDGE_FOURS]);
@@ -277,7 +279,7 @@ key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
   if (CORE)
     core = convert_float4 (around->left) * (1.0f / CORE_FULL);
   store_four (LINE (output, y), x, width,
-      keyed (pixels, colors_of_pixels (pixels), here, luma, distance, core, keyer));
+      keyed (pixels, colors_of_pixels (pixels), here, luma, distance, low, core, keyer));
 }
 
 /* Keys the tile from the rows in local memory. */

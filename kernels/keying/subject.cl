@@ -10,102 +10,182 @@
  * in Bayesian matting, Chuang 2001, with one colour each). The nearer the pixel is to the
  * line, the more this estimate counts.
  *
- * `keyed` is a frame with the matte in its alpha and colours as filmed.
+ * `keyed` is a frame with the matte in its alpha and colours as filmed. `balance` of KEYER
+ * is that of the inside of the subject.
  */
 #define LANES 8
 #include "screenline.clh"
 #include "blockgrid.clh"
 
-#define BLOCK 16
-/* Middles of eight pixels */
-#define MIDDLES ((float8)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f))
+#define BLOCK 8
+#define FIRST_LANES ((int8)(0, 1, 2, 3, 4, 5, 6, 7))
 
 /* --- the colours of the subject --- */
 
-/* Pixels count if they and those INSIDE pixels away are opaque: not the edge itself. Lanes of
- * neighbouring vectors give the pixels that are so far to the left and to the right. */
-#define INSIDE 3
-#define TO_THE_LEFT(before, here) (int8) (before.s567, here.s0123, here.s4)
-#define TO_THE_RIGHT(here, after) (int8) (here.s3456, here.s7, after.s012)
-#define OPAQUE (0.9f * LEVELS)
-
-/* Alpha of eight pixels from x, a multiple of 8. Beyond the row its first or last pixel is
- * repeated. */
-uint8
-alphas_from (__global const uchar *line, int x, int width)
-{
-  if (x >= 0 && x + 8 <= width)
-    return COMPONENT8 (load_pixels (line, x, width), ALPHA);
-  uint each[8];
-  for (int n = 0; n < 8; n++)
-    each[n] = COMPONENT (load_pixel (line, clamp (x + n, 0, width - 1)), ALPHA);
-  return vload8 (0, each);
-}
-
-int8
-is_opaque (__global const uchar *line, int x, int width)
-{
-  return convert_float8 (alphas_from (line, x, width)) >= OPAQUE;
-}
+/* Least alpha of pixels that show the subject alone */
+#define OPAQUE (0.97f * LEVELS)
 
 /* Kinds of blocks. Only those at an EDGE are compared. */
 enum { EDGE, SCREEN, SOLID };
 
-/* Sums the colours of a block's opaque pixels, in every second row, and their number. Each
- * work-item takes two rows. `kinds` gets what the pixels of the block are. */
-#define PAIRS (BLOCK / 2)
-__kernel __attribute__ ((reqd_work_group_size (PAIRS, 1, 1))) void
-measure_subject (FRAME (const, keyed), uint width, uint height, __global float4 *measured,
-    __global int *kinds)
+/* The inside of a subject is opaque (core): blocks whose pixels all have a distance of
+ * more than CLOSED, and fully from CLOSED_FULL on. */
+#define CLOSED 0.6f
+#define CLOSED_FULL 0.75f
+
+/* But glass, smoke and veils are not closed. They are smooth, and partly clear: alpha
+ * between CLEAR and VEILED that changes by less than SMOOTH over two pixels. */
+#define CLEAR 0.1f
+#define VEILED 0.5f
+#define SMOOTH 0.08f
+/* Shares of such pixels around from which on less is closed, and nothing */
+#define FEW 0.03f
+#define MANY 0.1f
+
+typedef struct {
+  float4
+      all; /* sum of the colours of all pixels, and their number, if it may be closed */
+  int kind;
+  float closed;      /* 0 to 1 */
+  float transparent; /* share of smooth, partly clear pixels */
+  float core;        /* closed, and not at an edge */
+} Kind;
+
+INLINED Colors
+screen_of_eight (Keyer keyer, int x, int y)
 {
-  __local float4 sums[PAIRS];
-  __local uint least[PAIRS], most[PAIRS];
-  const uint pair = get_local_id (0);
-  const uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
-  const int y = get_group_id (1) * BLOCK + 2 * pair, last = height - 1;
-  float4 sum = 0;
-  uint8 low = LEVELS, high = 0;
-  for (int x = get_group_id (0) * BLOCK;
-       x < min ((int)width, (int)(get_group_id (0) + 1) * BLOCK) && y <= last; x += 8) {
-    __global const uchar *line = LINE (keyed, y);
-    const uint8 alpha = alphas_from (line, x, width),
-                next = alphas_from (LINE (keyed, min (y + 1, last)), x, width);
-    low = min (low, min (alpha, next));
-    high = max (high, max (alpha, next));
-    if (all (convert_float8 (alpha) < OPAQUE))
-      continue;
-    const int8 here = is_opaque (line, x, width);
-    const int8 is = here & is_opaque (LINE (keyed, max (y - INSIDE, 0)), x, width)
-                    & is_opaque (LINE (keyed, min (y + INSIDE, last)), x, width)
-                    & TO_THE_LEFT (is_opaque (line, x - 8, width), here)
-                    & TO_THE_RIGHT (here, is_opaque (line, x + 8, width))
-                    & (x + (int8)(0, 1, 2, 3, 4, 5, 6, 7) < (int8)(width));
-    const float8 weight = select ((float8)(0), (float8)(1), is);
-    const Colors colors = colors_of_pixels (load_pixels (line, x, width));
-    sum +=
-        (float4)(sum_of_lanes (colors.red * weight), sum_of_lanes (colors.green * weight),
-            sum_of_lanes (colors.blue * weight), sum_of_lanes (weight));
+  const Floats middles = (Floats)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f);
+  if (keyer.plate_stride > 0)
+    return colors_of_pixels (
+        load_pixels (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
+  const Segment segment = segment_at (keyer, x, y);
+  return colors_along (segment, x - segment.from + middles);
+}
+
+float
+least_of_lanes (float8 values)
+{
+  const float4 four = min (values.lo, values.hi);
+  return min (min (four.x, four.y), min (four.z, four.w));
+}
+
+/* Returns 1 for lanes whose neighbours differ little: the inner six, of the middle row */
+INLINED float8
+is_smooth (float8 above, float8 row, float8 below)
+{
+  const float8 across = fabs (row.s12345677 - row.s00123456), down = fabs (below - above);
+  const int8 is = (row > CLEAR) & (row < VEILED) & (across < SMOOTH) & (down < SMOOTH);
+  return select ((float8)(0), (float8)(1), is & (int8)(0, -1, -1, -1, -1, -1, -1, 0));
+}
+
+INLINED float4
+sum_of_colors (Colors colors, Floats weights)
+{
+  return (float4)(sum_of_lanes (colors.red * weights),
+      sum_of_lanes (colors.green * weights), sum_of_lanes (colors.blue * weights),
+      sum_of_lanes (weights));
+}
+
+/* Finds how far a block is closed by the distances of its pixels from the screen. */
+INLINED void
+close_by_distance (FRAME (const, seen), int x, int y, int end, int width, Floats inside,
+    Keyer keyer, Kind *kind)
+{
+  Floats least = 1;
+  kind->all = 0;
+  for (; y < end; y++) {
+    const Colors colors = colors_of_pixels (load_pixels (LINE (seen, y), x, width));
+    kind->all += sum_of_colors (colors, inside);
+    least =
+        min (least, distance_from_screen (colors, screen_of_eight (keyer, x, y), keyer));
   }
-  sums[pair] = sum;
-  const uint4 low4 = min (low.lo, low.hi), high4 = max (high.lo, high.hi);
-  least[pair] = min (min (low4.x, low4.y), min (low4.z, low4.w));
-  most[pair] = max (max (high4.x, high4.y), max (high4.z, high4.w));
-  barrier (CLK_LOCAL_MEM_FENCE);
-  if (pair > 0)
+  const float of_all = least_of_lanes (max (least, 1 - inside));
+  kind->closed = clamp ((of_all - CLOSED) * (1 / (CLOSED_FULL - CLOSED)), 0.0f, 1.0f);
+}
+
+/* Sums the colours of a block's opaque pixels, and their number. `kinds` gets what the
+ * pixels are. A work-item takes a block. */
+__kernel void
+measure_subject (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed),
+    uint width, uint height, KEYER, uint with_core, int subject_columns, int subject_rows,
+    __global float4 *measured, __global Kind *kinds)
+{
+  const int column = get_global_id (0), row = get_global_id (1);
+  if (column >= subject_columns || row >= subject_rows)
     return;
-  for (uint n = 1; n < PAIRS; n++) {
-    sum += sums[n];
-    least[0] = min (least[0], least[n]);
-    most[0] = max (most[0], most[n]);
+  const int x = column * BLOCK, y = row * BLOCK, end = min (y + BLOCK, (int)height);
+  const Floats inside =
+      select ((Floats)(0), (Floats)(1), x + FIRST_LANES < (int8)((int)width));
+  float4 sum = 0;
+  Floats low = 1, high = 0, smooth = 0, before[2] = {0, 0};
+  for (int n = y; n < end; n++) {
+    const Pixel8 pixels = load_pixels (LINE (keyed, n), x, width);
+    const Floats levels = TO_FLOATS (LEVELS_OF (pixels, ALPHA));
+    const Floats alpha = levels * (1.0f / LEVELS);
+    low = min (low, alpha);
+    high = max (high, alpha);
+    if (n > y + 1)
+      smooth += is_smooth (before[0], before[1], alpha);
+    before[0] = before[1];
+    before[1] = alpha;
+    if (any (levels >= OPAQUE))
+      sum += sum_of_colors (
+          colors_of_pixels (pixels), levels >= OPAQUE ? inside : (Floats)(0));
   }
-  measured[block] = sum;
-  kinds[block] = most[0] == 0 ? SCREEN : least[0] == LEVELS ? SOLID : EDGE;
+  const bool is_solid = all (low == 1.0f), is_screen = all (high == 0.0f);
+  Kind kind = {0,
+      is_screen  ? SCREEN
+      : is_solid ? SOLID
+                 : EDGE,
+      is_solid ? 1 : 0, sum_of_lanes (smooth) * (1.0f / ((BLOCK - 2) * (BLOCK - 2)))};
+  if (with_core && kind.kind == EDGE)
+    close_by_distance (
+        FRAME_ARGUMENTS (seen), x, y, end, width, inside, THE_KEYER, &kind);
+  measured[row * subject_columns + column] = sum;
+  kinds[row * subject_columns + column] = kind;
 }
 
 /* Weights where no opaque pixel is near */
 __constant float far_weights[FARTHEST + 1] = {0.001f, 0.000969233f, 0.000882496903f,
     0.000754839602f, 0.00060653066f, 0.000457833362f, 0.000324652467f, 0.000216265167f,
     0.000135335283f};
+
+/* Returns how far a block and those beside it are closed. */
+INLINED float
+closed_around (__global const Kind *kinds, int columns, int rows, int column, int row)
+{
+  float least = 1;
+  for (int y = max (row - 1, 0); y <= min (row + 1, rows - 1); y++)
+    for (int x = max (column - 1, 0); x <= min (column + 1, columns - 1); x++)
+      least = min (least, kinds[y * columns + x].closed);
+  return least;
+}
+
+/* Makes the core of closed blocks, without those at an edge, and where no smooth, partly
+ * clear pixels are near. Its blocks are the subject with all of their pixels. */
+__kernel void
+make_core (__global float4 *measured, __global Kind *kinds, int columns, int rows)
+{
+  const int column = get_global_id (0), row = get_global_id (1);
+  if (column >= columns || row >= rows)
+    return;
+  __global Kind *kind = kinds + row * columns + column;
+  float core = kind->closed > 0 ? closed_around (kinds, columns, rows, column, row) : 0;
+  if (kind->kind == EDGE && core > 0) {
+    float sum = 0, weights = 0;
+    for (int y = max (row - FARTHEST, 0); y <= min (row + FARTHEST, rows - 1); y++)
+      for (int x = max (column - FARTHEST, 0); x <= min (column + FARTHEST, columns - 1);
+           x++) {
+        const float weight = far_weights[abs (x - column)] * far_weights[abs (y - row)];
+        sum += weight * kinds[y * columns + x].transparent;
+        weights += weight;
+      }
+    core *= clamp ((MANY - sum / weights) * (1 / (MANY - FEW)), 0.0f, 1.0f);
+    if (core == 1)
+      measured[row * columns + column] = kind->all;
+  }
+  kind->core = core;
+}
 
 __kernel void
 spread_across (
@@ -119,12 +199,12 @@ spread_across (
 
 /* Returns EDGE for blocks beside edges, too. */
 int
-kind_of (__global const int *kinds, int columns, int rows, int column, int row)
+kind_of (__global const Kind *kinds, int columns, int rows, int column, int row)
 {
-  const int kind = kinds[row * columns + column];
+  const int kind = kinds[row * columns + column].kind;
   for (int y = max (row - 1, 0); y <= min (row + 1, rows - 1); y++)
     for (int x = max (column - 1, 0); x <= min (column + 1, columns - 1); x++)
-      if (kinds[y * columns + x] != kind)
+      if (kinds[y * columns + x].kind != kind)
         return EDGE;
   return kind;
 }
@@ -132,11 +212,11 @@ kind_of (__global const int *kinds, int columns, int rows, int column, int row)
 typedef struct {
   float4 color; /* and 1, or 0 where no subject is near */
   int kind;
-  float solid; /* 1 if the key is opaque in all of the block, else 0 */
+  float closed; /* 1 if all of the block is opaque, to 0 */
 } Block;
 
 __kernel void
-spread_down (__global const float4 *across, __global const int *kinds, int columns,
+spread_down (__global const float4 *across, __global const Kind *kinds, int columns,
     int rows, __global Block *blocks)
 {
   const int column = get_global_id (0), row = get_global_id (1);
@@ -147,7 +227,7 @@ spread_down (__global const float4 *across, __global const int *kinds, int colum
   __global Block *block = blocks + row * columns + column;
   block->color = sum.w > 1e-6f ? sum / sum.w : (float4)(0);
   block->kind = kind_of (kinds, columns, rows, column, row);
-  block->solid = kinds[row * columns + column] == SOLID ? 1 : 0;
+  block->closed = kinds[row * columns + column].core;
 }
 
 /* --- the comparison --- */
@@ -158,34 +238,41 @@ typedef struct {
 } Subject;
 
 /* Colours of the subject along eight pixels, from x on. `known`: 1 where there are some, 0
- * far from the subject. `counts`: weight of the comparison, which falls from 1 to 0 between
- * the edge of opaque blocks and the middle of them, so that blocks cannot be seen */
+ * far from the subject. `closed`: how far the pixels are inside it */
 INLINED Colors
-subject_along (Subject subject, int x, int y, float8 *known, float8 *counts)
+subject_along (Subject subject, int x, int y, Floats *known, Floats *closed)
 {
   const float part = 1.0f / BLOCK;
   const int left = (x + BLOCK / 2) / BLOCK - 1, above = (y + BLOCK / 2) / BLOCK - 1;
   const float down = (y + 0.5f) * part - 0.5f - above;
-  const int columns[2] = {max (left, 0), min (left + 1, subject.columns - 1)};
-  float4 ends[2];
-  float solid[2];
-  for (int n = 0; n < 2; n++) {
+  float4 colors[3];
+  float inside[3];
+  for (int n = 0; n < 3; n++) {
+    const int column = clamp (left + n, 0, subject.columns - 1);
     __global const Block *first =
-        subject.blocks + max (above, 0) * subject.columns + columns[n];
+        subject.blocks + max (above, 0) * subject.columns + column;
     __global const Block *second =
-        subject.blocks + min (above + 1, subject.rows - 1) * subject.columns + columns[n];
-    ends[n] = mix (first->color, second->color, down);
-    solid[n] = mix (first->solid, second->solid, down);
+        subject.blocks + min (above + 1, subject.rows - 1) * subject.columns + column;
+    colors[n] = mix (first->color, second->color, down);
+    inside[n] = mix (first->closed, second->closed, down);
   }
-  const float8 along = (x - (left + 0.5f) * BLOCK + MIDDLES) * part;
-  const float4 slope = ends[1] - ends[0];
-  *counts = clamp (3 - 3 * (solid[0] + (solid[1] - solid[0]) * along), 0.0f, 1.0f);
-  *known = ends[0].w + slope.w * along;
-  const float8 each = 1 / max (*known, 0.01f);
-  const Colors colors = {(ends[0].x + slope.x * along) * each,
-      (ends[0].y + slope.y * along) * each, (ends[0].z + slope.z * along) * each};
-  *known = select ((float8)(0), (float8)(1), *known > 0.01f);
-  return colors;
+  /* The middle of a block is between its fourth and its fifth pixel. */
+  const Floats along = (Floats)(9, 11, 13, 15, 1, 3, 5, 7) * (1.0f / (2 * BLOCK));
+#define BETWEEN(of)                                                                      \
+  ((Floats)((float4)(of (0)), (float4)(of (1)))                                          \
+      + along * (Floats)((float4)(of (1) - of (0)), (float4)(of (2) - of (1))))
+#define RED_OF(n) colors[n].x
+#define GREEN_OF(n) colors[n].y
+#define BLUE_OF(n) colors[n].z
+#define KNOWN_OF(n) colors[n].w
+#define INSIDE_OF(n) inside[n]
+  *closed = BETWEEN (INSIDE_OF);
+  *known = BETWEEN (KNOWN_OF);
+  const Floats each = 1 / max (*known, 0.01f);
+  const Colors result = {
+      BETWEEN (RED_OF) * each, BETWEEN (GREEN_OF) * each, BETWEEN (BLUE_OF) * each};
+  *known = select ((Floats)(0), (Floats)(1), *known > 0.01f);
+  return result;
 }
 
 INLINED Colors
@@ -201,14 +288,11 @@ product_of (Colors a, Colors b)
   return a.red * b.red + a.green * b.green + a.blue * b.blue;
 }
 
-/* Squares of distances between colours: of a pixel from the line at which the comparison
- * counts half, and of the subject from the screen */
-#define NEAR_LINE (3 * 22 * 22.0f)
-#define FAR_ENDS (3 * 22 * 22.0f)
-/* Largest weight of the comparison. Less than BLACK and more than 1 - WHITE is noise. */
-#define MOST 0.9f
-#define BLACK 0.03f
-#define WHITE 0.98f
+/* Distance from the line, relative to its length, up to which the comparison counts */
+#define NEAR_LINE 0.4f
+/* Square of the length of a line that is too short to compare with */
+#define NO_LINE 6.0f
+#define LITTLE 0.03f
 
 /* Alpha by the key and by the comparison */
 INLINED Floats
@@ -216,25 +300,25 @@ compared (Floats matte, Colors colors, Colors screen, Colors subject, Floats kno
 {
   const Colors line = difference_of (subject, screen),
                seen = difference_of (colors, screen);
-  const Floats length = product_of (line, line);
-  const Floats place =
-      clamp (product_of (seen, line) * RECIPROCAL (max (length, 1.0f)), 0.0f, 1.0f);
-  const Floats beside = max (
-      product_of (seen, seen) + place * (place * length - 2 * product_of (seen, line)),
-      0.0f);
-  const Floats weight = known * MOST * NEAR_LINE * RECIPROCAL (NEAR_LINE + beside)
-                        * length * RECIPROCAL (length + FAR_ENDS);
-  const Floats alpha =
-      clamp ((mix (matte, place, weight) - BLACK) * (1 / (WHITE - BLACK)), 0.0f, 1.0f);
-  return mix (matte, alpha, known);
+  const Floats length = max (product_of (line, line), NO_LINE),
+               along = product_of (seen, line);
+  const Floats place = clamp (along * RECIPROCAL (length), 0.0f, 1.0f);
+  const Floats beside = product_of (seen, seen) + place * (place * length - 2 * along);
+  const Floats near =
+      max (1 - beside * RECIPROCAL (NEAR_LINE * NEAR_LINE * length), 0.0f);
+  /* Where the key has found nothing, little on the line is noise. */
+  const Floats found =
+      matte > 0 ? (Floats)(1) : clamp ((place - LITTLE) * (1 / LITTLE), 0.0f, 1.0f);
+  return mix (matte, place * found, known * near * near * near * near);
 }
 
-/* Weight of the subject's colours, relative to that of the pixel, where little of the subject
+/* Weight of the subject's colour, relative to that of the pixel, where little of the subject
  * is in the pixel */
-#define PRIOR 0.1f
+#define PRIOR 0.003f
 
-/* The colour that gives the pixel together with the screen, and is near the subject's: the
- * minimum of |alpha F + (1 - alpha) screen - pixel|^2 + PRIOR (1 - alpha) |F - subject|^2 */
+/* The colour that gives the pixel together with the screen: screen subtraction. Where alpha
+ * is near 0 it is that of the subject: the minimum of
+ * |alpha F + (1 - alpha) screen - pixel|^2 + PRIOR (1 - alpha) |F - subject|^2 */
 INLINED Colors
 color_before_screen (Colors colors, Colors screen, Colors subject, Floats alpha)
 {
@@ -252,16 +336,6 @@ mix_of (Colors a, Colors b, Floats share)
   const Colors result = {mix (a.red, b.red, share), mix (a.green, b.green, share),
       mix (a.blue, b.blue, share)};
   return result;
-}
-
-INLINED Colors
-screen_of_eight (Keyer keyer, int x, int y)
-{
-  if (keyer.plate_stride > 0)
-    return colors_of_pixels (
-        load_pixels (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
-  const Segment segment = segment_at (keyer, x, y);
-  return colors_along (segment, x - segment.from + MIDDLES);
 }
 
 /* Replaces alpha and colours of `keyed`, which was made from `input` without spill
@@ -293,24 +367,143 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
     if (despills)
       result = without_hue (colors, behind, keyer.spill);
   } else if (!is_screen) {
-    Floats known, counts;
-    const Colors beside = subject_along (subject, x, y, &known, &counts);
-    const Floats keyed_alpha =
-        TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
-        * RECIPROCAL (max (opaque, 1.0f));
-    matte = mix (
-        keyed_alpha, compared (keyed_alpha, looked, behind.color, beside, known), counts);
+    Floats known, closed;
+    const Colors beside = subject_along (subject, x, y, &known, &closed);
+    matte = TO_FLOATS (LEVELS_OF (load_pixels (LINE (keyed, y), x, width), ALPHA))
+            * RECIPROCAL (max (opaque, 1.0f));
+    matte = max (compared (matte, looked, behind.color, beside, known), closed);
     if (despills) {
-      const Colors alone = without_hue (
-          mix_of (colors, color_before_screen (colors, behind.color, beside, matte),
-              keyer.spill.strength),
-          behind, keyer.spill);
-      const Colors plain =
-          despilled (colors, behind, matte, keyer.by_excess ? 0 : 1, keyer.spill);
-      result = mix_of (plain, alone, known);
+      const Colors alone = without_hue (colors, behind, keyer.spill);
+      result = color_before_screen (
+          colors, behind.color, mix_of (alone, beside, known), matte);
+      result = without_hue (
+          mix_of (colors, result, keyer.spill.strength), behind, keyer.spill);
     }
   }
   const Pixel8 pixels = despills ? with_colors (before, result) : before;
   store_pixels (LINE (keyed, y), x, width,
       with_matte (pixels, result, matte, luma_of (looked), behind.color, keyer));
 }
+
+#if LINEAR
+/* --- light or levels --- */
+
+/* A lens mixes light; a program that composes pictures often mixes encoded levels. Between a
+ * screen and an even subject the colours of an edge tell which: both ways make another curve
+ * through the colours. Each pixel whose two nearest colours are clearly apart, and one of
+ * them near, counts for one of the two. */
+#define EDGE_REACH 5
+#define LEAST_SUBJECT 4     /* opaque pixels around */
+#define EVEN (3 * 8 * 8.0f) /* variance of their colours, in levels */
+#define APART 25.0f         /* squares of distances of colours */
+#define CLOSE (3 * 6 * 6.0f)
+
+typedef struct {
+  float3 levels, light;
+} TwoColors;
+
+INLINED TwoColors
+both_of_levels (float3 levels)
+{
+  const TransferFunction curve = THE_CURVE;
+  const float4 value = (float4)(levels / 255, 0);
+  const TwoColors both = {levels, LIGHT_OF (float4, value, curve).xyz};
+  return both;
+}
+
+INLINED float3
+levels_of_light (float3 light)
+{
+  const TransferFunction curve = THE_CURVE;
+  const float4 value = (float4)(light, 0);
+  return 255 * LEVEL_OF (float4, value, curve).xyz;
+}
+
+INLINED float3
+levels_of_pixel (Pixel pixel)
+{
+  return (float3)(COMPONENT (pixel, RED), COMPONENT (pixel, GREEN),
+             COMPONENT (pixel, BLUE))
+         / SCALE;
+}
+
+INLINED float
+place_on_line (float3 seen, float3 screen, float3 subject)
+{
+  const float3 line = subject - screen;
+  return clamp (dot (seen - screen, line) / max (dot (line, line), 1e-6f), 0.0f, 1.0f);
+}
+
+/* Returns the number of opaque pixels around, if their colours are alike, else 0. `mean`
+ * becomes their mean. */
+INLINED int
+even_subject_around (
+    FRAME (const, keyed), int x, int y, int width, int height, float3 *mean)
+{
+  float3 sum = 0, squares = 0;
+  int count = 0;
+  for (int row = max (y - EDGE_REACH, 0); row <= min (y + EDGE_REACH, height - 1); row++)
+    for (int column = max (x - EDGE_REACH, 0); column <= min (x + EDGE_REACH, width - 1);
+         column++) {
+      const Pixel pixel = load_pixel (LINE (keyed, row), column);
+      if (COMPONENT (pixel, ALPHA) < OPAQUE)
+        continue;
+      const float3 levels = levels_of_pixel (pixel);
+      sum += levels;
+      squares += levels * levels;
+      count++;
+    }
+  *mean = sum / max (count, 1);
+  const float3 variance = squares / max (count, 1) - *mean * *mean;
+  return variance.x + variance.y + variance.z < EVEN ? count : 0;
+}
+
+/* Adds to votes[0] if the pixel is nearer to mixed light, to votes[1] if to mixed levels. */
+INLINED void
+count_pixel (TwoColors seen, TwoColors screen, TwoColors subject, __global uint *votes)
+{
+  const float share = place_on_line (seen.light, screen.light, subject.light);
+  const float of_levels = place_on_line (seen.levels, screen.levels, subject.levels);
+  if (share < 0.05f || share > 0.95f)
+    return;
+  const float3 first = levels_of_light (mix (screen.light, subject.light, share));
+  const float3 second = mix (screen.levels, subject.levels, of_levels);
+  const float3 apart = first - second, from_first = seen.levels - first,
+               from_second = seen.levels - second;
+  const float of_first = dot (from_first, from_first),
+              of_second = dot (from_second, from_second);
+  if (dot (apart, apart) > APART && min (of_first, of_second) < CLOSE)
+    atomic_inc (votes + (of_first < of_second ? 0 : 1));
+}
+
+/* `keyed` has the matte of the key, and colours as filmed. Eight pixels per work-item */
+__kernel void
+count_mixing (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed), uint width,
+    uint height, KEYER, __global uint *votes)
+{
+  const int x = 8 * get_global_id (0), y = get_global_id (1);
+  if (x >= (int)width || y >= (int)height)
+    return;
+  const Pixel8 pixels = load_pixels (LINE (keyed, y), x, width);
+  const Floats alpha = TO_FLOATS (LEVELS_OF (pixels, ALPHA));
+  if (!any ((alpha > 0) & (alpha < OPAQUE)))
+    return;
+  const Colors behind = screen_of_eight (THE_KEYER, x, y);
+  float alphas[8], red[8], green[8], blue[8];
+  vstore8 (alpha, 0, alphas);
+  vstore8 (behind.red, 0, red);
+  vstore8 (behind.green, 0, green);
+  vstore8 (behind.blue, 0, blue);
+  for (int n = 0; n < min (8, (int)width - x); n++) {
+    float3 mean;
+    if (alphas[n] == 0 || alphas[n] >= OPAQUE
+        || even_subject_around (FRAME_ARGUMENTS (keyed), x + n, y, width, height, &mean)
+               < LEAST_SUBJECT)
+      continue;
+    const float3 light = (float3)(red[n], green[n], blue[n]) / 255;
+    const TwoColors screen = {levels_of_light (light), light};
+    count_pixel (both_of_levels (levels_of_pixel (load_pixel (LINE (keyed, y), x + n))),
+        screen, both_of_levels (mean), votes);
+  }
+}
+#endif

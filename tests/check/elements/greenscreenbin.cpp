@@ -588,7 +588,7 @@ namespace {
 std::string
 without_screen (Folder &folder)
 {
-  return " ! greenscreenbin name=key screen=none model-file="
+  return " ! greenscreenbin name=key linear=false screen=none model-file="
          + folder.write ("red.onnx", red_matte_model ().bytes ())
          + " refine::black=0 refine::white=1 ";
 }
@@ -694,7 +694,8 @@ TEST_ROWS (test_greenscreenbin_shapes_the_matte, shapes)
   Result result = result_of (std::string (FOREGROUND "film. ! greenscreenbin ")
                              + row.settings + " background-color=0" END);
   const int opaque = result.at (row.opaque, 48)[3], clear = result.at (row.clear, 48)[3];
-  fail_unless (opaque == 255 && clear == 0, "%s: %d, %d", row.settings, opaque, clear);
+  /* Chroma of 4:2:0 is mixed in the two columns at the edge. */
+  fail_unless (opaque >= 225 && clear <= 24, "%s: %d, %d", row.settings, opaque, clear);
   if (strstr (row.settings, "feather=4")) {
     const int inside = result.at (64, 48)[3], outside = result.at (63, 48)[3];
     fail_unless (inside < 255 && outside > 0 && abs (inside + outside - 255) <= 2,
@@ -726,7 +727,7 @@ TEST (test_greenscreenbin_wraps_light_of_the_background)
       "video/x-raw,width=160,height=96,framerate=25/1 ! film.sink_0 "
       "videotestsrc pattern=solid-color foreground-color=0xff505050 ! "
       "video/x-raw,width=64,height=64,framerate=25/1 ! film.sink_1 "
-      "film. ! greenscreenbin name=key light-wrap=1 background-location="
+      "film. ! greenscreenbin name=key linear=false light-wrap=1 background-location="
       + written (folder, "white.png", "0xffffffff")
       + " ! video/x-raw,format=RGBA ! appsink name=out max-buffers=1 sync=false");
   pipeline.start ();

@@ -101,7 +101,7 @@ check_no_rim(check_scene("difference.png", grey_blue))
 check_scene("distance.png", grey_blue)
 
 half = Picture("half.png", 320, 180)
-check(half, (260, 320), (130, 180), grey_blue, 2)
+check(half, (260, 320), (130, 180), grey_blue, 5)
 check(half, (140, 180), (168, 178), Picture("difference.png", 640, 360).at(320, 346), 24)
 check_matte(Picture("black.png", 640, 360), Picture("white.png", 640, 360))
 
