@@ -50,6 +50,10 @@
  * one of them is linked and the pad `sink` is not, the element posts an error after a
  * second. If one gets no frame, the element posts a warning after five seconds.
  *
+ * `garbage-polygon` makes all outside of a polygon transparent, such as lamps or the
+ * studio beside the screen. Draw it around what is to stay. Edges that cross each other
+ * follow the even-odd rule. It adds to the garbage matte.
+ *
  * `auto-key=screen` searches for a frame in which at least a sixteenth of the pixels have
  * the same green or blue. Until then frames pass opaque, and a warning is posted after
  * one second. The element message "chromakey-key" has the colour as `key-color`. The
@@ -105,6 +109,7 @@
 
 #include "chainmember.hpp"
 #include "elements.h"
+#include "garbagepolygon.hpp"
 #include "input/auxiliarystream.hpp"
 #include "keyer.hpp"
 #include "screenplate.hpp"
@@ -244,6 +249,10 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
     {"plate-location", "Plate location",
         "Image of the empty screen (plate=file, unless the plate pad is linked)",
         &ChromaKeySettings::plate_location, opencl::playing},
+    {"garbage-polygon", "Garbage polygon",
+        "Corners of a polygon outside of which all is transparent, x and y as shares of "
+        "width and height, as \"<0.1, 0.2, 0.9, 0.2, 0.5, 0.8>\" (empty = none)",
+        &ChromaKeySettings::garbage_polygon, opencl::playing},
     {"adaptive", "Adaptive", "Deprecated: use plate=none instead of FALSE",
         &ChromaKeySettings::adaptive,
         GParamFlags (opencl::controllable | G_PARAM_DEPRECATED)},
@@ -361,7 +370,8 @@ accept_settings (GstChromaKey *self, const GstVideoInfo *info,
         keying::most_keys);
     return false;
   }
-  return read_plate (self, wanted, error);
+  return keying::check_polygon (wanted.garbage_polygon, error)
+         && read_plate (self, wanted, error);
 }
 
 /* Kernels and work memory */
@@ -644,7 +654,8 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   ChromaKeySettings settings = get_settings (self);
   bool hard = settings.method == Method::distance;
 
-  if (!work.mattes.follow (filter, *self->sides, self->time, queue, error))
+  if (!work.mattes.follow (filter, *self->sides, self->time, queue, error)
+      || !work.mattes.set_polygon (settings.garbage_polygon, error))
     return FALSE;
   const keying::InputFormat &format = work.keyer.format ();
   keying::keep_unkeyed (output->buffer, input->buffer, format,
@@ -666,7 +677,8 @@ static bool
 can_start_chain (const keying::Keyer &keyer, const ChromaKeySettings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
-         && settings.key_colors.empty () && keyer.knows_key (settings)
+         && settings.key_colors.empty () && settings.garbage_polygon.empty ()
+         && keyer.knows_key (settings)
          && !(settings.auto_key == AutoKey::screen && keyer.search.is_due ());
 }
 

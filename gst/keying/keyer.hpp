@@ -59,6 +59,7 @@ struct ChromaKeySettings {
   gdouble smoothness = 0.95;
   Plate plate = Plate::adaptive;
   std::string plate_location;
+  std::vector<double> garbage_polygon;
   bool adaptive = true; /* else Plate::adaptive is none */
   bool refine = true;
   bool core = false;

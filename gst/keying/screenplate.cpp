@@ -4,6 +4,7 @@
  */
 #include "screenplate.hpp"
 
+#include "garbagepolygon.hpp"
 #include "input/pixelformats.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
@@ -250,16 +251,36 @@ Mattes::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime
 }
 
 bool
+Mattes::set_polygon (const std::vector<double> &corners, GError **error)
+{
+  if (corners == polygon)
+    return true;
+  polygon.clear ();
+  if (!corners.empty ()) {
+    const std::vector<guint8> matte = matte_of_polygon (corners, width, height);
+    outside = opencl::make_table (context, matte.data (), matte.size (), error);
+    if (!outside ())
+      return false;
+  }
+  polygon = corners;
+  return true;
+}
+
+bool
 Mattes::apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
     cl_command_queue queue, GError **error)
 {
   const bool has_garbage = garbage.frame.exists ();
   const bool has_holdout = holdout.frame.exists ();
-  if (!has_garbage && !has_holdout)
+  const bool has_polygon = !polygon.empty ();
+  if (!has_any ())
     return true;
-  cl_mem any = has_garbage ? garbage.plane () : holdout.plane ();
+  cl_mem any = has_garbage   ? garbage.plane ()
+               : has_holdout ? holdout.plane ()
+                             : outside ();
   return apply_mattes.launch (queue, width, height, error, input, output, cl_uint (width),
       cl_uint (height), cl_uint (has_garbage), any, cl_uint (has_holdout),
-      has_holdout ? holdout.plane () : any, cl_float (opacity));
+      has_holdout ? holdout.plane () : any, cl_uint (has_polygon),
+      has_polygon ? outside () : any, cl_float (opacity));
 }
 } // namespace keying

@@ -129,7 +129,7 @@ private:
   cl::Buffer measured, kinds, across, subject; /* made when first needed */
 };
 
-/* Garbage matte and holdout matte from auxiliary streams */
+/* Garbage matte and holdout matte from auxiliary streams, and a garbage polygon */
 class Mattes {
 public:
   void prepare (
@@ -138,7 +138,12 @@ public:
   /* Takes the mattes of running time `time`. */
   bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
       cl_command_queue queue, GError **error);
-  bool has_any () const { return garbage.frame.exists () || holdout.frame.exists (); }
+  /* Makes all outside of a polygon garbage, unless it is empty. */
+  bool set_polygon (const std::vector<double> &corners, GError **error);
+  bool has_any () const
+  {
+    return garbage.frame.exists () || holdout.frame.exists () || !polygon.empty ();
+  }
 
   /* Applies the mattes to `output`, the keyed `input`. */
   bool apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
@@ -157,5 +162,7 @@ private:
   guint width = 0, height = 0;
   opencl::FrameKernel scale_matte, apply_mattes;
   Matte garbage = {"garbage", {}, {}}, holdout = {"holdout", {}, {}};
+  std::vector<double> polygon; /* of `outside` */
+  cl::Buffer outside;
 };
 } // namespace keying

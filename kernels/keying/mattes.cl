@@ -27,11 +27,12 @@ levels_of (Pixel pixel)
 }
 
 /* Holdout areas keep the input pixels. Garbage areas are transparent, even where they are
- * held out. `garbage` and `holdout` are 0 if there is no such matte. */
+ * held out. `garbage`, `holdout` and `polygon` are 0 if there is no such matte. */
 __kernel void
 apply_mattes (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint garbage, __global const uchar *garbage_matte, uint holdout,
-    __global const uchar *holdout_matte, float opacity)
+    __global const uchar *holdout_matte, uint polygon, __global const uchar *outside,
+    float opacity)
 {
   uint x = get_global_id (0);
   uint y = get_global_id (1);
@@ -40,6 +41,8 @@ apply_mattes (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
   ulong at = (ulong)y * width + x;
   float held = holdout ? holdout_matte[at] / 255.0f : 0;
   float seen = garbage ? 1 - garbage_matte[at] / 255.0f : 1;
+  if (polygon)
+    seen *= 1 - outside[at] / 255.0f;
   float4 before = levels_of (input_pixel (INPUT_ROW (input, y), x));
   float4 keyed = levels_of (load_pixel (LINE (output, y), x));
   float4 result = mix (keyed, before, held);

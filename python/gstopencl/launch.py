@@ -20,7 +20,7 @@ class Value(typing.NamedTuple):
 def escaped(text):
     """Returns a value as text of a launch line. Unusual characters are octal numbers, which two
     parsers read: that of launch lines, and that of values in quotation marks."""
-    if re.fullmatch(r"(?!NULL$)[\w+/:.,=@%-]+", text):
+    if re.fullmatch(r"(?!NULL$)[\w+/:.,=@%<>-]+", text):
         return text
     octal = re.sub(r"[^\w+/:.-]", lambda found: "".join(
         f"\\\\{byte:03o}" for byte in found[0].encode()), text, flags=re.ASCII)

@@ -120,3 +120,20 @@ def written(program, option, path):
         raise ValueError(f"--{option} {path}: {error.strerror}") from None
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def written_series(program, option, path):
+    """The same for files with numbers, at the %d of `path`. Yields a format of their names."""
+    folder, name = os.path.split(os.path.abspath(path))
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{program}-", dir=folder) as unfinished:
+            yield os.path.join(unfinished.replace("%", "%%"), name)
+            files = sorted(os.listdir(unfinished))
+            if not files:
+                raise PlayError("not one whole frame")
+            for file in files:
+                os.replace(os.path.join(unfinished, file), os.path.join(folder, file))
+            print(os.path.join(folder, name), flush=True)
+    except OSError as error:
+        raise ValueError(f"--{option} {path}: {error.strerror}") from None

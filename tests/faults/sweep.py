@@ -102,8 +102,8 @@ PIPELINES = {
     "keying-deep": f"{PICTURE.replace('RGBA', 'RGBA64_LE')} ! openclupload ! {KEYS} ! "
         f"matteshape grow=1{OUT}",
     "keying-splash": f"{CAMERA} ! splashkey{OUT}",
-    "keying-mattes": f"{CAMERA} ! chromakey name=key method=chroma{OUT} "
-        f"{MATTE} ! key.garbage {MATTE} ! openclupload ! key.holdout",
+    "keying-mattes": f"{CAMERA} ! chromakey name=key method=chroma "
+        f"garbage-polygon=<0,0,1,0,1,1>{OUT} {MATTE} ! key.garbage {MATTE} ! openclupload ! key.holdout",
     **{f"keying-plate-{plate}": f"{CAMERA} ! chromakey method=difference plate={plate}{OUT}"
        for plate in ("measured", "frozen")},
     "keying-plate-file": f"{CAMERA} ! chromakey name=key method=difference plate=file{OUT} "

@@ -231,7 +231,8 @@ PIPELINES = {
     "filmed-quiet": (keyed("chromakey method=chroma quiet=true auto-key=screen", "YUY2"), ROUNDED,
                      PICTURES),
     "filmed-splash": (keyed("splashkey block-size=7", "NV12"), EXACT, PICTURES),
-    "mattes": (keyed("chromakey name=key method=chroma", "NV12") + MATTES, ROUNDED, PICTURES),
+    "mattes": (keyed("chromakey name=key method=chroma garbage-polygon=<0,0,1,0,1,1>",
+                     "NV12") + MATTES, ROUNDED, PICTURES),
     "plate-file": (keyed("chromakey name=key method=difference plate=file", "NV12") + PLATE, ROUNDED,
                    PICTURES),
     "key-run-deep": (keyed("chromakey tolerance=0.2 ! noisereduce ! flowkey limit=0.4 ! keyfill"

@@ -22,7 +22,9 @@ examples:
   opencl-key --camera /dev/video0 --background beach.webm
   opencl-key --screen none --background beach.jpg --output out.png portrait.jpg"""
 PLATES = "adaptive|measured|frozen|none"
-# Options, each with a placeholder, or None for a switch, and help. The window has these, too.
+SWITCH = "true|false"  # that may be left out: true
+# Options, each with a placeholder, or None for an option without a value, and help. The window has
+# these, too.
 SETTINGS = {
     "method": ("difference|chroma|distance", "keying method (difference)"),
     "similarity": ("VALUE", "0 … 2, up to where all is transparent (0.08)"),
@@ -31,12 +33,22 @@ SETTINGS = {
                 "larger (0.75)"),
     "tolerance": ("VALUE", "0 … 1, up to where all is transparent, with --method distance (0.025)"),
     "plate": (f"{PLATES}|FILE", "the screen's colour at each place (adaptive)"),
+    "refine": (SWITCH, "edges follow luma, which is finer than chroma (true)"),
+    "core": (SWITCH, "makes the interior of the foreground opaque (true)"),
+    "subject": (SWITCH, "compares edges with the colours of the subject beside them (true)"),
     "spill": ("VALUE", "0 … 1, how much light of the screen is removed (1)"),
+    "spill-method": ("unmix|limit|average|luminance-preserving", "how that is removed (unmix)"),
+    "spill-balance": ("VALUE", "0 … 1, whether red or blue limits green, with --spill-method "
+                      "average and luminance-preserving (0.5)"),
+    "shadow": ("VALUE", "0 … 1, how much shadows on the screen darken the background (0)"),
+    "key-colors": ("RRGGBB,…", "up to 8 further colours of the screen, such as that of tape"),
+    "garbage-polygon": ("X,Y,X,Y,…", "corners of a polygon, 0 … 1 of width and height: what is "
+                        "outside is keyed out"),
     "grow": ("PIXELS", "-64 … 64, moves edges outwards, or inwards if negative (0)"),
     "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
     "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
-    "quiet": (None, "less flicker of edges that do not move"),
-    "linear": (None, "keys and blends light instead of levels"),
+    "quiet": (SWITCH, "less flicker of edges that do not move (false)"),
+    "linear": (SWITCH, "keys and blends light instead of levels (false)"),
 }
 KEY = {
     "key": ("RRGGBB|WHERE", "the screen's colour; \"screen\", the green or blue that is found "
@@ -74,6 +86,10 @@ RESULT = {
                "sound of FILE; .mov, without loss; \"window\" (default: a window for films and "
                "cameras, a .png for a picture); or a virtual camera /dev/videoN, made by \"sudo "
                "modprobe v4l2loopback exclusive_caps=1 video_nr=N\""),
+    "alpha": ("straight|premultiplied", "with --background none: colours as they are, or "
+              "multiplied by alpha (straight)"),
+    "matte": ("FILE", "also writes the matte in 16 bits: .png, .mov (PNG) or .mkv (FFV1); of a "
+              "film, pictures with numbers, such as matte-%%05d.png"),
     "before": ("FILE.png", "also writes the first frame as it was filmed"),
     "size": ("WIDTHxHEIGHT", "of the result (that of FILE)"),
     "device": ("DEVICE", "auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name"),
@@ -86,13 +102,20 @@ INPUT = {"camera": ("DEVICE", "instead of FILE, such as /dev/video0"),
 GROUPS = {"input": INPUT, "key": KEY, "network of --screen none": NETWORK, "result": RESULT}
 
 WHOLE, SHARE = "(0|[1-9][0-9]{0,8})", r"([0-9]+\.?[0-9]*|\.[0-9]+)"
+UNIT = r"0?\.[0-9]+|[01](\.0*)?"
 LEVELS = rf"-?{SHARE}([eE][-+]?[0-9]+)?"
 COLOUR = "#?[0-9a-fA-F]{6}"
 TO_64 = "([0-9]|[1-5][0-9]|6[0-3])"
 # Options, the pattern of their values, and the same in words
 VALUES = (
-    ("similarity smoothness balance tolerance spill limit", SHARE, "a number"),
-    ("light-wrap", r"0?\.[0-9]+|[01](\.0*)?", "a number from 0 to 1"),
+    ("similarity smoothness balance tolerance spill spill-balance shadow limit", SHARE, "a number"),
+    ("light-wrap", UNIT, "a number from 0 to 1"),
+    ("garbage-polygon", f"({UNIT}),({UNIT})(,({UNIT}),({UNIT})){{2,}}",
+     "X,Y,X,Y,… from 0 to 1, of at least three corners"),
+    ("key-colors", f"{COLOUR}(,{COLOUR}){{0,7}}", "up to 8 colours RRGGBB with commas"),
+    ("spill-method", "unmix|limit|average|luminance-preserving",
+     "unmix, limit, average or luminance-preserving"),
+    ("alpha", "straight|premultiplied", "straight or premultiplied"),
     ("fill noise output-index channel", WHOLE, "a whole number"),
     ("flow", f"{WHOLE}|all", "a whole number or all"),
     ("key", f"{COLOUR}|screen|(top|bottom)-(left|right)",
@@ -116,7 +139,10 @@ FILES = {"file": "", "background": f"none|{COLOUR}", "plate": PLATES, "garbage":
 def add_options(group, options):
     for name, (value, text) in options.items():
         form = {"metavar": value} if value else {"action": "store_true", "default": None}
-        group.add_argument(f"--{name}", help=text, **form)
+        if value == SWITCH:
+            form |= {"nargs": "?", "const": "true", "choices": SWITCH.split("|")}
+        names = ["--key", "--key-color"] if name == "key" else [f"--{name}"]
+        group.add_argument(*names, help=text, **form)
 
 
 def parser():
@@ -144,7 +170,15 @@ def colour_of(text):
 
 
 def given(asked, name):
-    return getattr(asked, name.replace("-", "_"))
+    """Returns the value of an option, or None, also if the program does not have it."""
+    return getattr(asked, name.replace("-", "_"), None)
+
+
+def property_of(name, value):
+    """Returns the value of an option as the text of the property of that name."""
+    if name == "key-colors":
+        value = ",".join(f"0xff{colour_of(one):06x}" for one in value.split(","))
+    return f"<{value}>" if name in ("key-colors", "garbage-polygon") else value
 
 
 def check_values(asked):
@@ -158,13 +192,15 @@ def check_values(asked):
 def check_pairs(asked):
     """Refuses options that have no effect beside others, or that contradict each other."""
     no_screen = asked.screen == "none"
-    soft = "similarity", "smoothness", "balance", "plate", "quiet", "linear"
+    soft = ("similarity", "smoothness", "balance", "plate", "refine", "core", "subject", "shadow",
+            "quiet", "linear")
     for holds, other, names in (
         (no_screen, "with --screen none", KEY),
         (not no_screen, "without --screen none", NETWORK),
         (asked.method == "distance", "with --method distance", soft),
         (asked.method == "chroma", "with --method chroma", ["balance"]),
         (asked.background == "none", "with --background none", ["light-wrap"]),
+        (asked.background != "none", "without --background none", ["alpha"]),
     ):
         for name in names if holds else ():
             if given(asked, name) is not None:

@@ -28,6 +28,8 @@ FILMS_OF_ALPHA = {
     ".mov": FILMS[".mov"],
     ".mkv": ("video/x-raw,format=BGRA", "matroskamux", FFV1, OPUS),
 }
+# Of mattes, by the end of a file's name: encoders of gray in 16 bits, and muxer
+MATTES = {".png": (PNG, ""), ".mov": (PNG, "! qtmux"), ".mkv": (FFV1, "! matroskamux")}
 
 
 def installed(elements, name):

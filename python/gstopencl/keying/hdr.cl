@@ -1,4 +1,4 @@
-/* HDR to sRGB: PQ (-DPQ) or HLG of BT.2100, in RGBA of 16 bits, to RGBA of 8 bits
+/* HDR to sRGB: PQ (-DPQ) or HLG of BT.2100, in RGBA of 16 bits
  *
  * Diffuse white has 203 cd/m2 (BT.2408), and a display of HLG at most 1000. Up to half of
  * diffuse white, light stays proportional, so that edges stay mixed as light. Highlights
@@ -20,7 +20,7 @@ static float3 light_of (float3 level)
 #endif
 }
 
-kernel void to_srgb (global const ushort *input, global uchar *output, int input_stride,
+kernel void to_srgb (global const ushort *input, global ushort *output, int input_stride,
     int output_stride)
 {
   const size_t x = get_global_id (0), y = get_global_id (1);
@@ -35,6 +35,6 @@ kernel void to_srgb (global const ushort *input, global uchar *output, int input
     light *= (1 - 0.25f / peak) / peak;
   const float3 level = select (1.055f * pow (light, 1 / 2.4f) - 0.055f, 12.92f * light,
       light <= 0.0031308f);
-  vstore4 ((uchar4) (convert_uchar3_sat_rte (255 * level), pixel.w >> 8), x,
-      output + y * output_stride);
+  vstore4 ((ushort4) (convert_ushort3_sat_rte (65535 * level), pixel.w), x,
+      output + y * (output_stride / 2));
 }

@@ -1,4 +1,4 @@
-"""HDR films (PQ or HLG of BT.2100), converted to sRGB of 8 bits
+"""HDR films (PQ or HLG of BT.2100), converted to sRGB
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -8,6 +8,7 @@ from ..launch import Value
 
 # Names and numbers of transfer functions in GStreamer's colorimetry
 TRANSFERS = {"bt2100-pq": "PQ", "bt2100-hlg": "HLG", "14": "PQ", "15": "HLG"}
+FRAMES = "video/x-raw(memory:OpenCLMemory),format=RGBA64_LE"
 KERNEL = pathlib.Path(__file__).with_name("hdr.cl")
 
 
@@ -17,13 +18,13 @@ def transfer_of(colorimetry):
     return TRANSFERS.get(words[2] if len(words) == 4 else words[0])
 
 
-def to_srgb(transfer, name, caps):
+def to_srgb(transfer, name, size=""):
     """Returns a converter between frames on the device, with a ! behind it.
 
     transfer: "PQ", "HLG", or None for no converter
     name: a prefix of its name
-    caps: of RGBA frames"""
+    size: (optional) caps of it, behind a comma"""
     if not transfer:
         return []
-    return [f"{caps.replace('RGBA', 'RGBA64_LE')} ! openclkernel name={name}_hdr",
-            Value("location", str(KERNEL)), f"options=-D{transfer} !"]
+    return [f"{FRAMES}{size} ! openclkernel name={name}_hdr", Value("location", str(KERNEL)),
+            f"options=-D{transfer} ! {FRAMES},colorimetry=sRGB ! openclconvert !"]

@@ -3,14 +3,16 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
-from .arguments import PLATES, colour_of, given
+from .arguments import PLATES, colour_of, given, property_of
 from .hdr import to_srgb
 
-FRAMES = "video/x-raw(memory:OpenCLMemory),format=RGBA"
+ON_DEVICE = "video/x-raw(memory:OpenCLMemory)"
+FRAMES = f"{ON_DEVICE},format=RGBA"
+DEEP_FRAMES = f"{ON_DEVICE},format=RGBA64_LE"
 # For films that name no frame rate. Muxers need one for the length of the last frame.
-RATE = "! capssetter caps=\"video/x-raw(memory:OpenCLMemory),framerate=60/1\""
+RATE = f"! capssetter caps=\"{ON_DEVICE},framerate=60/1\""
 NETWORK = "openclinference name=network output=alpha"
-TO_MATTE = ("openclconvert alpha-only=true ! video/x-raw(memory:OpenCLMemory),format=GRAY8"
+TO_MATTE = (f"openclconvert alpha-only=true ! {ON_DEVICE},format=GRAY8"
             " ! openclkernel expression=\"clamp(10*x-8.5,0,1)\"")
 SMALL = f"openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
 # Garbage begins a twentieth of the width outside of people, since a network does not see single
@@ -19,6 +21,20 @@ SMALL = f"openclconvert ! {FRAMES},width=512,pixel-aspect-ratio=1/1"
 MATTES = ("! tee name=people"
           f" people. ! queue ! matteshape grow=25 feather=8 invert=true ! {TO_MATTE} ! key.garbage"
           f" people. ! queue ! matteshape grow=-50 feather=8 ! {TO_MATTE} ! key.holdout")
+# The matte in 16 bits, of frames of the tee "keyed". Its file must not wait for that of the result.
+DEEP_MATTE = ("keyed. ! queue ! openclconvert alpha-only=true"
+              f" ! {ON_DEVICE},format=GRAY16_LE ! opencldownload ! videoconvert"
+              " ! video/x-raw,format={GRAY16_LE,GRAY16_BE} !")
+# The largest product is below 65536, and nothing lies between two levels.
+PREMULTIPLY = """
+kernel void premultiply (global const uchar4 *input, global uchar4 *output, int width)
+{
+  const size_t at = get_global_id (1) * width + get_global_id (0);
+  const ushort4 straight = convert_ushort4 (input[at]);
+  const ushort4 product = (straight * straight.w + (ushort) 127) / (ushort) 255;
+  output[at] = (uchar4)(convert_uchar3 (product.xyz), input[at].w);
+}"""
+SPILL = "spill", "spill-method", "spill-balance"
 REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
 
@@ -40,12 +56,12 @@ class Keying:
 
     def __init__(self, asked, size, is_still, films=None):
         self.asked, self.is_still, self.films = asked, is_still, films or {}
-        self.caps = f"{FRAMES},width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
+        self.size = f"width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
 
     def options(self, *names):
         """Returns the values of options that have the names of properties."""
         values = ((name, given(self.asked, name)) for name in names)
-        return [Value(name, "true" if value is True else value)
+        return [Value(name, property_of(name, value))
                 for name, value in values if value is not None]
 
     def filmed(self):
@@ -54,15 +70,16 @@ class Keying:
         source = decoded("file", asked.file, asked.interlaced) if asked.file else [
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
-        return [*source, *self.fitted("file")]
+        # Networks take 8 bits.
+        is_deep = asked.matte and asked.screen != "none"
+        return [*source, *self.fitted("file", DEEP_FRAMES if is_deep else FRAMES)]
 
-    def fitted(self, name):
+    def fitted(self, name, frames=FRAMES):
         """Returns what makes the frames of a source those of the result, on the device."""
         film = self.films.get(name)
-        hdr = film and film.hdr
         # Telephones write films that are rotated or mirrored.
         return ["! openclupload ! openclconvert video-direction=auto !",
-                *to_srgb(hdr, name, self.caps), self.caps + ",colorimetry=sRGB" * bool(hdr),
+                *to_srgb(film and film.hdr, name, f",{self.size}"), f"{frames},{self.size}",
                 RATE if film and not (film.is_still or film.has_rate) else ""]
 
     def background(self):
@@ -85,6 +102,10 @@ class Keying:
             keyer = ["tee name=frames ! queue !", *keyer]
             branches = [f"frames. ! queue ! {SMALL} ! {NETWORK}",
                         Value("model-file", asked.network), MATTES]
+        if asked.matte:
+            keyer += [f"! tee name=keyed ! queue ! openclconvert ! {FRAMES}"]
+        if asked.alpha == "premultiplied":
+            keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY)]
         if asked.background != "none":
             front, behind = ("sink_1", "sink_0") if self.is_still else ("sink", "background_0")
             keyer += [f"! queue ! result.{front}", *self.background(), *self.fitted("background"),
@@ -101,8 +122,10 @@ class Keying:
                 *self.options("linear")]
 
     def network(self):
+        deep = f"! openclconvert ! {DEEP_FRAMES} " if self.asked.matte else ""
         return [NETWORK, Value("model-file", self.asked.model), *self.options(
-            "mean", "deviation", "output-index", "channel", "state", "precision"), "! matterefine"]
+            "mean", "deviation", "output-index", "channel", "state", "precision"),
+            f"{deep}! matterefine"]
 
     # The key
 
@@ -123,13 +146,15 @@ class Keying:
         source = self.source_of_key()
         if self.asked.method == "distance":
             # The key flows over colours as they were filmed: spill comes last.
-            keyer = ["chromakey name=key method=distance relative=true", *source, self.tolerance(),
-                     *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *source,
-                     *self.options("spill")]
+            keys = [*source, *self.options("key-colors")]
+            keyer = ["chromakey name=key method=distance relative=true", *keys, self.tolerance(),
+                     *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
+                     *self.options(*SPILL, "garbage-polygon")]
         else:
             keyer = ["chromakey name=key core=true subject=true spill=1", *source, *self.plate(),
-                     *self.options("method", "similarity", "smoothness", "balance", "spill",
-                                   "quiet", "linear"), *self.repairs()]
+                     *self.options("key-colors", "method", "similarity", "smoothness", "balance",
+                                   "refine", "core", "subject", "quiet", "linear", *SPILL,
+                                   "shadow", "garbage-polygon"), *self.repairs()]
         shape = self.options("grow", "feather")
         return [*keyer, "! matteshape name=shape", *shape] if shape else keyer
 

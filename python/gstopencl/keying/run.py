@@ -2,19 +2,21 @@
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import contextlib
 import glob
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 from ..launch import Value, printed
-from ..play import PlayError, check_window, played, written
+from ..play import PlayError, check_window, played, written, written_series
 from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of
 from .gst import Gst
-from .pipeline import Keying
+from .pipeline import DEEP_MATTE, Keying
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
@@ -101,6 +103,26 @@ def file_end(path, has_alpha, has_sound):
     return heard, [f"{caps} ! {formats.installed(video, name)} ! {muxer} name=film !"]
 
 
+def is_series(path):
+    """Returns whether a path names pictures with numbers."""
+    return re.fullmatch("[^%]*%(0[1-9])?d[^%]*", os.path.basename(path)) is not None
+
+
+def matte_end(path, is_one):
+    """Returns the branch that writes the matte, without its file. Raises ValueError. is_one:
+    whether the result is one frame"""
+    suffix = pathlib.Path(path).suffix.lower()
+    if suffix not in formats.MATTES or is_one and suffix != ".png":
+        expected = ".png" if is_one else ", ".join(formats.MATTES)
+        raise ValueError(f"--matte {path}: expected {expected}")
+    if suffix == ".png" and not is_one and not is_series(path):
+        raise ValueError(f"--matte {path}: of a film, expected a number, such as matte-%05d.png")
+    encoders, muxer = formats.MATTES[suffix]
+    encoder = FIRST_FRAME.rstrip(" !") if is_one else formats.installed(encoders, f"--matte {path}")
+    sink = "multifilesink" if is_series(path) else "filesink"
+    return [DEEP_MATTE, encoder, muxer, f"! {sink} async=false name=matte"]
+
+
 class Run:
     """The pipelines of the arguments. Raises ValueError if these cannot be made."""
 
@@ -136,31 +158,43 @@ class Run:
         else:
             has_sound, self.is_file = self.film and self.film.has_sound, True
             self.heard, self.end = file_end(asked.output, has_alpha, has_sound)
+        if asked.matte and asked.matte == asked.output:
+            raise ValueError(f"--matte {asked.matte}: beside --output {asked.output}")
+        if asked.matte:
+            self.matte = matte_end(asked.matte, self.is_still or self.end == [FIRST_FRAME])
 
     def play(self):
         """Plays the pipelines of the frame before keying, and of the result. Raises PlayError."""
         asked, keying = self.asked, Keying(self.asked, self.size, self.is_still, self.films)
         if asked.before:
             step(f"First frame of {self.name} before keying")
-            self.write("before", [*keying.filmed(), "! opencldownload ! videoconvert !",
-                                  FIRST_FRAME])
+            self.write({"before": [*keying.filmed(), "! opencldownload ! videoconvert !",
+                                   FIRST_FRAME, "filesink name=output"]})
         step(f"{'Finding the person in' if asked.screen == 'none' else 'Keying'} {self.name}")
-        parts = [self.heard, *keying.keyed(), *self.end]
+        files = {"matte": self.matte} if asked.matte else {}
+        result = [self.heard, *keying.keyed(), *self.end]
         if self.is_file:
-            self.write("output", parts, self.check_screen)
-        else:
-            self.show(parts)
-            with played(parts, PROGRAM) as (_, messages):
-                self.check_screen(messages)
+            files["output"] = [*result, "filesink name=output"]
+        self.write(files, [] if self.is_file else result, self.check_screen)
 
-    def write(self, option, parts, check=set):
-        """Plays what becomes the file of an option. check (names): of element messages, before it
-        does"""
-        path, parts = getattr(self.asked, option), [*parts, "filesink name=output"]
-        self.show([*parts, Value("location", path)])
-        with written(PROGRAM, option, path) as unfinished, \
-                played([*parts, Value("location", unfinished)], PROGRAM) as (_, messages):
-            check(messages)
+    def write(self, files, shown=(), check=set):
+        """Plays what becomes files, and what does not. files: from an option to parts. check
+        (names): of element messages, before there are files"""
+        def located(place):
+            return [word for option, parts in files.items()
+                    for word in (*parts, Value("location", place(option)))] + [*shown]
+
+        self.show(located(lambda option: getattr(self.asked, option)))
+        with contextlib.ExitStack() as stack:
+            parts = located(lambda option: stack.enter_context(self.unfinished(option)))
+            with played(parts, PROGRAM) as (_, messages):
+                check(messages)
+
+    def unfinished(self, option):
+        """Returns the context in which the file of an option is written."""
+        path = getattr(self.asked, option)
+        write = written_series if option == "matte" and is_series(path) else written
+        return write(PROGRAM, option, path)
 
     def show(self, parts):
         if self.asked.verbose:

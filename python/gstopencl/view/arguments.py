@@ -28,7 +28,7 @@ def check_utf8(words):
 
 class Parser(argparse.ArgumentParser):
     """Reports a refused option in one sentence. The value of an option may begin with a minus sign,
-    and so may all words after --."""
+    and so may all words after --. A value that may be left out is one of the choices."""
 
     def error(self, message):
         found = re.fullmatch(r"argument (.+?): (.*)", message, re.DOTALL)
@@ -39,13 +39,15 @@ class Parser(argparse.ArgumentParser):
         raise Refused(message.replace("unrecognized arguments", "no such option (see --help)"))
 
     def parse_args(self, words):
-        takes = {option: action.nargs != 0 for action in self._actions
-                 for option in action.option_strings}
+        actions = {option: action for action in self._actions for option in action.option_strings}
         self.given, joined, rest = {}, [], list(words)
         check_utf8(words)
         while rest and rest[0] != "--":
             word = rest.pop(0)
-            if takes.get(word) and rest:
+            action = actions.get(word)
+            if action and action.nargs == "?" and rest[:1] not in [[one] for one in action.choices]:
+                word = f"{word}={action.const}"
+            elif action and action.nargs != 0 and rest:
                 self.given[word] = rest.pop(0)
                 word = f"{word}={self.given[word]}"
             joined.append(word)

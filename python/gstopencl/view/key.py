@@ -11,6 +11,7 @@ from . import keyfiles, keyoutput, keypipeline
 from .gtk import Gdk, GLib, Gst, in_column, need_display
 from .keyarguments import (PROGRAM, background_of, check_outputs, parser, settings_of,
                            source_or_demo)
+from .keygarbage import Drawing
 from .keypanel import Panel
 from .keypictures import MODES, STEP, Comparison, mode_buttons
 from .branches import BranchingView
@@ -38,6 +39,7 @@ class Keying(BranchingView):
         self.mode_before = "result"  # of the pictures, while a colour is picked
         self.comparison = Comparison(*(sink.get_property("widget") for sink in sinks),
                                      self.use_background)
+        self.garbage = Drawing(sinks[2], self.comparison.widget)
         self.has_sound = has_sound
         super().__init__(pipeline, sinks, quit_at_end)
         self.window.set_title(self.TITLE)
@@ -65,12 +67,17 @@ class Keying(BranchingView):
                   lambda mode=mode: self.buttons[mode].set_active(True))
                  for number, (mode, (text, _)) in enumerate(MODES.items(), 1)]
         return [*modes, ("k", "Pick the key colour", self.pick_key),
+                ("g", "Draw a garbage polygon", self.draw_garbage),
                 ("<Control>r", "Record, or end the recording", self.rows.choose_record),
                 *super().shortcuts()]
 
     def press(self, event):
-        """Moves the divider by Left and Right."""
-        step = {"Left": -STEP, "Right": STEP}.get(Gdk.keyval_name(event.keyval))
+        """Closes the garbage polygon by Enter. Moves the divider by Left and Right."""
+        name = Gdk.keyval_name(event.keyval)
+        if self.garbage.corners is not None and name in ("Return", "KP_Enter"):
+            self.close_garbage()
+            return True
+        step = {"Left": -STEP, "Right": STEP}.get(name)
         if not step or self.comparison.mode != "split":
             return False
         self.comparison.place_divider(self.comparison.divider + step)
@@ -84,6 +91,7 @@ class Keying(BranchingView):
 
     def pick(self, done):
         """Shows the original until a colour is picked."""
+        self.end_garbage()
         if not self.picking:
             self.mode_before = self.comparison.mode
         self.buttons["original"].set_active(True)
@@ -128,6 +136,53 @@ class Keying(BranchingView):
             if found and known:
                 self.transport.seek(max(0, min(position, duration - LAST_FRAME)) / Gst.SECOND)
         return GLib.SOURCE_REMOVE
+
+    # Garbage polygon
+
+    def draw_garbage(self):
+        """Shows the original until a polygon is closed or removed."""
+        if self.picking:
+            self.end_picking()
+        self.end_garbage()
+        self.mode_before = self.comparison.mode
+        self.buttons["original"].set_active(True)
+        self.garbage.begin()
+        self.set_cursor("crosshair")
+        self.window.set_focus(None)  # so that Enter does not press a button
+        self.tell("Click the corners of a polygon around what is to stay. A double click or Enter "
+                  "closes it, Escape removes it.")
+
+    def click(self, widget, event, sink):
+        if self.garbage.corners is None:
+            return super().click(widget, event, sink)
+        if self.garbage.click(event):
+            self.close_garbage()
+        return True
+
+    def close_garbage(self):
+        if len(self.garbage.corners) < 3:
+            self.warn("A polygon has at least three corners: click more of them.")
+        else:
+            self.use_garbage(self.garbage.corners)
+
+    def use_garbage(self, corners):
+        """Keys out all that is outside of a polygon; no corners key out nothing."""
+        self.end_garbage()
+        self.controls.row(self.key, "garbage-polygon").set(
+            f"<{', '.join(str(part) for corner in corners for part in corner)}>")
+
+    def end_garbage(self):
+        if self.garbage.corners is not None:
+            self.garbage.end()
+            self.set_cursor(None)
+            self.messages.bar.hide()
+            self.buttons[self.mode_before].set_active(True)
+
+    def leave(self):
+        if self.garbage.corners is None:
+            super().leave()
+        else:
+            self.use_garbage([])
 
     # Background
 
@@ -300,17 +355,17 @@ class Keying(BranchingView):
         """Ends a recording first, so that the file is whole."""
         if self.recording and not self.stopped:
             self.stopped = True
-            self.end_recording(self.leave)
+            self.end_recording(self.close)
             GLib.timeout_add_seconds(END_TIMEOUT, self.give_up)
         elif not self.recording:
-            self.leave()
+            self.close()
 
     def give_up(self):
         if self.recording:
             self.close_recording(f"it did not end in {END_TIMEOUT} s")
         return GLib.SOURCE_REMOVE
 
-    def leave(self):
+    def close(self):
         self.end_feeding()
         super().stop()
 

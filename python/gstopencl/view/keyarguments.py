@@ -4,9 +4,8 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
 import os
-import re
 
-from ..keying.arguments import KEY, SETTINGS, add_options
+from ..keying.arguments import KEY, SETTINGS, add_options, check_values, given, property_of
 from . import keyfiles, keyoutput, keypipeline
 from .arguments import Parser, fault_of
 from .gtk import Gst
@@ -36,8 +35,7 @@ def parser():
     add("--size", metavar="WIDTHxHEIGHT", help="of the result in pixels (that of FILE)")
     add("--background", metavar="FILE|RRGGBB", default="808080",
         help="a picture, a film or a colour (grey)")
-    add("--key-color", "--key", metavar="RRGGBB|WHERE", default="screen", help=KEY["key"][1])
-    add_options(made, SETTINGS)
+    add_options(made, {"key": KEY["key"], **SETTINGS})
     add("--network", metavar="MODEL", help="garbage and holdout mattes from an ONNX file that "
         "finds people")
     add("--model", metavar="MODEL", help="no screen: an ONNX file finds the person")
@@ -53,14 +51,10 @@ def parser():
 
 
 def key_settings(key):
-    """Returns the properties of an option --key-color. Raises ValueError."""
-    if key == "screen" or re.fullmatch("(top|bottom)-(left|right)", key):
-        return [("auto-key", key)]
+    """Returns the properties of an option --key."""
     colour = keyfiles.colour_of(key)
-    if colour is None:
-        raise ValueError(f"--key-color {key}: expected RRGGBB, screen, top-left, top-right, "
-                         "bottom-left or bottom-right")
-    return [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
+    return [("auto-key", key)] if colour is None \
+        else [("auto-key", "none"), ("key-color", f"0xff{colour:06x}")]
 
 
 def settings_of(asked):
@@ -68,13 +62,14 @@ def settings_of(asked):
     element = Gst.ElementFactory.make("greenscreenbin")
     if not element:
         raise ValueError("there is no element greenscreenbin; is GST_PLUGIN_PATH set?")
-    found = key_settings(asked.key_color)
+    check_values(asked)
+    found = key_settings(asked.key or "screen")
     for name in SETTINGS:
-        value = getattr(asked, name.replace("-", "_"))
+        value = given(asked, name)
         if name == "plate" and value and os.path.isfile(value):
             found += [("plate", "file"), ("plate-location", value)]
         elif value is not None:
-            found.append((name, "true" if value is True else value))
+            found.append((name, property_of(name, value)))
             try:
                 write_text(element, element.find_property(name), found[-1][1])
             except ValueError as error:
@@ -139,5 +134,3 @@ def check_outputs(asked):
         raise ValueError(f"{asked.loopback}: no such device. {keyfiles.NO_VIRTUAL_CAMERA}")
     if asked.output:
         keyoutput.film_line(asked.output, True)
-    if asked.size and not re.fullmatch(r"[1-9]\d{0,4}x[1-9]\d{0,4}", asked.size):
-        raise ValueError(f"--size {asked.size}: expected WIDTHxHEIGHT, such as 640x360")

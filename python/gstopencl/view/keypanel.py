@@ -21,8 +21,8 @@ def button_of(text, tooltip, act, kind=Gtk.Button):
 class Panel:
     """Rows of the panel, in `widget`.
 
-    `view` has use_background (URI or colour), pick_key (), find_key (), record (path, microphone),
-    end_recording (), feed_camera (on)."""
+    `view` has use_background (URI or colour), pick_key (), find_key (), draw_garbage (),
+    record (path, microphone), end_recording (), feed_camera (on)."""
 
     def __init__(self, view, has_sound):
         self.view = view
@@ -49,6 +49,8 @@ class Panel:
                               lambda _: view.pick_key()),
              button_of("Find screen", "Find a green or blue screen in the next frames",
                        lambda _: view.find_key()), self.swatch),
+            ("", button_of("Garbage polygon", "Draw a polygon around what is to stay (g)",
+                           lambda _: view.draw_garbage())),
             ("Background", self.behind, self.colour),
             ("Output", self.record, self.camera),
             ("", self.microphone))

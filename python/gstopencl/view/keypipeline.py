@@ -42,8 +42,7 @@ def source_of_film(film):
     if film.is_still:
         words.append(f"! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}")
     if film.hdr:
-        words += ["! openclupload ! openclconvert !", *to_srgb(film.hdr, "film", RGBA),
-                  f"{RGBA},colorimetry=sRGB"]
+        words += ["! openclupload ! openclconvert !", *to_srgb(film.hdr, "film"), RGBA]
     return Source(words, film.has_sound, film.is_still)
 
 

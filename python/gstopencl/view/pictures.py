@@ -24,10 +24,10 @@ def converted(sink, caps):
     return buffer.extract_dup(0, buffer.get_size()), sample.get_caps()
 
 
-def pixel_at(sink, x, y):
-    """Returns the column and the row of the frame at a position of the sink's widget, or None
-    beside the frame. The frame is centred and as large as its aspect ratio allows, unless
-    force-aspect-ratio is off."""
+def frame_area(sink):
+    """Returns left, top, width and height of the frame in the sink's widget, or None if there is
+    none. The frame is centred and as large as its aspect ratio allows, unless force-aspect-ratio is
+    off."""
     sample, size = sink.get_property("last-sample"), sink.get_property("widget").get_allocation()
     if not sample:
         return None
@@ -36,10 +36,24 @@ def pixel_at(sink, x, y):
     if sink.get_property("force-aspect-ratio"):
         ratio = info.width * info.par_n / (info.height * info.par_d)
         width, height = min(width, height * ratio), min(height, width / ratio)
-    column = (x - (size.width - width) / 2) / width * info.width
-    row = (y - (size.height - height) / 2) / height * info.height
-    inside = 0 <= column < info.width and 0 <= row < info.height
-    return (int(column), int(row)) if inside else None
+    return (size.width - width) / 2, (size.height - height) / 2, width, height
+
+
+def share_at(sink, x, y):
+    """Returns a position of the sink's widget in shares of the frame's width and height, or None
+    without a frame."""
+    area = frame_area(sink)
+    return area and ((x - area[0]) / area[2], (y - area[1]) / area[3])
+
+
+def pixel_at(sink, x, y):
+    """Returns the column and the row of the frame at a position of the sink's widget, or None
+    beside the frame."""
+    share = share_at(sink, x, y)
+    if not share or not (0 <= share[0] < 1 and 0 <= share[1] < 1):
+        return None
+    info = GstVideo.VideoInfo.new_from_caps(sink.get_property("last-sample").get_caps())
+    return int(share[0] * info.width), int(share[1] * info.height)
 
 
 def colour_at(sink, x, y):

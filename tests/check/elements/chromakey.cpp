@@ -1801,6 +1801,130 @@ TEST (test_chromakey_scales_a_matte_to_the_picture)
   }
 }
 
+/* Part of a pixel inside of a polygon, from 32x32 samples. A sample is inside if a ray to
+ * the right crosses an odd number of edges. */
+static double
+part_inside (const std::vector<double> &corners, int x, int y, int width, int height)
+{
+  const int samples = 32;
+  const size_t count = corners.size () / 2;
+  int inside = 0;
+  for (int n = 0; n < samples * samples; n++) {
+    const double px = (x + (n % samples + 0.5) / samples) / width;
+    const double py = (y + (n / samples + 0.5) / samples) / height;
+    bool odd = false;
+    for (size_t a = 0, b = count - 1; a < count; b = a++) {
+      const double ax = corners[2 * a], ay = corners[2 * a + 1];
+      const double bx = corners[2 * b], by = corners[2 * b + 1];
+      if ((ay > py) != (by > py) && px < (bx - ax) * (py - ay) / (by - ay) + ax)
+        odd = !odd;
+    }
+    inside += odd;
+  }
+  return double (inside) / (samples * samples);
+}
+
+static std::string
+text_of (const std::vector<double> &numbers)
+{
+  std::string text;
+  for (double number : numbers)
+    text += (text.empty () ? "<" : ",") + std::to_string (number);
+  return numbers.empty () ? "<>" : text + ">";
+}
+
+/* A triangle, a concave polygon that touches the edges of the frame, and a star whose
+ * centre is outside by the even-odd rule */
+static const std::vector<std::vector<double>> polygons = {{0.1, 0.2, 0.9, 0.25, 0.5, 0.8},
+    {0, 0, 1, 0, 1, 1, 0.5, 0.3, 0, 1},
+    {0.5, 0.05, 0.8, 0.95, 0.05, 0.4, 0.95, 0.4, 0.2, 0.95}};
+
+TEST_ROWS (test_chromakey_garbage_polygon_keys_what_is_outside_of_it, polygons)
+{
+  ElementUnderTest plain ("chromakey opacity=0.9");
+  ElementUnderTest element ("chromakey opacity=0.9 garbage-polygon=" + text_of (row));
+  for (const auto &size : {std::pair (77, 41), {160, 96}, {1, 7}, {33, 2}}) {
+    const Picture picture = colors (size.first, size.second, {0, 255, 0, 255}, 64);
+    std::vector<double> inside;
+    for (int n = 0; n < size.first * size.second; n++)
+      inside.push_back (
+          part_inside (row, n % size.first, n / size.first, size.first, size.second));
+    for (const char *method : {"distance", "chroma", "difference"}) {
+      for (ElementUnderTest *each : {&plain, &element})
+        each->set_text ("chromakey", "method", method);
+      for (const Layout &layout : {Layout{0, 0}, {4, 12}, {1, 3}}) {
+        const auto &format = keying_frames::formats[(size.first + layout.offset) % 4];
+        const Picture keyed = plain.run (picture, format, layout);
+        const Picture result = element.run (picture, format, layout);
+        for (size_t n = 0; n < inside.size (); n++) {
+          const Pixel &was = keyed.pixels[n], &is = result.pixels[n];
+          fail_unless (fabs (is.alpha - was.alpha * inside[n]) <= 9
+                           && difference (is, color_of (was)) == 0,
+              "%s, %dx%d: pixel %zu has alpha %d, expected %.1f", method, size.first,
+              size.second, n, is.alpha, was.alpha * inside[n]);
+        }
+      }
+    }
+  }
+}
+
+TEST (test_chromakey_garbage_polygon_changes_while_playing)
+{
+  ElementUnderTest element ("chromakey ! noisereduce");
+  const Picture picture (40, 20, {200, 100, 50, 255});
+  auto alphas = [&] (const char *polygon) {
+    element.set_text ("chromakey", "garbage-polygon", polygon);
+    const Picture result = element.run (picture);
+    return std::array<int, 3>{
+        result.at (5, 10).alpha, result.at (19, 10).alpha, result.at (35, 10).alpha};
+  };
+  using Alphas = std::array<int, 3>;
+  fail_unless (alphas ("<>") == Alphas ({255, 255, 255}));
+  fail_unless (alphas ("<0, 0, 0.5, 0, 0.5, 1, 0, 1>") == Alphas ({255, 255, 0}));
+  fail_unless (alphas ("<1, 0, 1, 1, 0.25, 1, 0.25, 0>") == Alphas ({0, 255, 255}));
+  fail_unless (alphas ("<>") == Alphas ({255, 255, 255}));
+}
+
+TEST (test_chromakey_garbage_polygon_adds_to_the_garbage_pad)
+{
+  ElementUnderTest element ("chromakey garbage-polygon=<0,0,0.75,0,0.75,1,0,1>");
+  Side garbage (element, "garbage");
+  garbage.begin ("GRAY8", 4, 1);
+  garbage.push ({255, 0, 0, 0}, 4);
+  garbage.end ();
+  const Picture result = element.run (Picture (64, 9, {200, 100, 50, 255}));
+  fail_unless (result.at (2, 4).alpha == 0 && result.at (32, 4).alpha == 255
+                   && result.at (47, 4).alpha == 255 && result.at (48, 4).alpha == 0,
+      "alpha %d, %d, %d, %d", result.at (2, 4).alpha, result.at (32, 4).alpha,
+      result.at (47, 4).alpha, result.at (48, 4).alpha);
+}
+
+/* Values that are no polygon, and the end of the reason */
+struct NoPolygon {
+  const char *value, *reason;
+};
+static const NoPolygon no_polygons[] = {{"<0.1, 0.2, 0.3, 0.4>", "4 numbers"},
+    {"<0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7>", "7 numbers"},
+    {"<0.1, 0.2, 0.3, 0.4, 0.5, 1.5>", "1.5, expected 0 to 1"},
+    {"<0.1, 0.2, 0.3, 0.4, -0.1, 0.5>", "-0.1, expected 0 to 1"},
+    {"<0.1, 0.2, (double)nan, 0.4, 0.5, 0.5>", "nan, expected 0 to 1"}};
+
+TEST_ROWS (test_chromakey_refuses_what_is_no_garbage_polygon, no_polygons)
+{
+  ElementUnderTest element ("chromakey garbage-polygon=<0,0,0.5,0,0.5,1,0,1>");
+  const Picture picture (40, 20, {200, 100, 50, 255});
+  const Picture before = element.run (picture);
+  fail_unless (before.at (5, 5).alpha == 255 && before.at (35, 5).alpha == 0);
+  element.set_text ("chromakey", "garbage-polygon", row.value);
+  assert_same (element.run (picture), before, row.value);
+  const auto warnings = element.messages ().warnings;
+  fail_unless (warnings.size () == 1
+                   && warnings[0].find (std::string ("garbage-polygon: ") + row.reason)
+                          != std::string::npos,
+      "%zu warnings: %s", warnings.size (),
+      warnings.empty () ? "" : warnings[0].c_str ());
+}
+
 /* Each matte lasts two frames. Another thread pushes them, a little later than the
  * picture. After a flush of the picture they are in time, too. */
 TEST_ROWS (test_chromakey_mattes_are_in_time_with_the_picture, {false, true})
@@ -1995,7 +2119,8 @@ TEST_ROWS (test_chromakey_shadow_darkens_as_the_screen_and_noise_does_not,
       noise += result.at (x, y).alpha > 0;
   fail_unless (fabs (alpha - 255 * 0.8 * (1 - light)) < (linear ? 8 : 4) && dark > 1500,
       "alpha of the shadow is %g, %d of 1600 pixels are black", alpha, dark);
-  fail_unless (noise <= 16, "%s: %d of 16000 pixels of the screen are darkened", row, noise);
+  fail_unless (
+      noise <= 16, "%s: %d of 16000 pixels of the screen are darkened", row, noise);
   const Pixel &thing = result.at (80, 130);
   fail_unless (thing.alpha == 255 && thing.red > 180, "%s", text_of (thing).c_str ());
 }

@@ -798,6 +798,16 @@ TEST (test_greenscreenbin_takes_garbage_and_holdout_mattes)
   expect_color (holdout, 90, 48, {255, 255, 255, 255});
 }
 
+TEST (test_greenscreenbin_keys_what_is_outside_of_the_garbage_polygon)
+{
+  Result result =
+      result_of (FOREGROUND "film. ! queue ! greenscreenbin background-color=0xff2040c0 "
+                            "garbage-polygon=<0.5,0,1,0,1,1,0.5,1>" END);
+  fail_unless (result.frames == 5, "%u frames", result.frames);
+  expect_color (result, 70, 48, blue);
+  expect_color (result, 90, 48, {255, 255, 255, 255});
+}
+
 /* The left half of the screen is too dark to be keyed without its plate. */
 TEST (test_greenscreenbin_takes_a_clean_plate_on_a_pad)
 {
@@ -916,15 +926,18 @@ namespace {
   "compositor name=film sink_2::xpos=20 sink_2::ypos=40 sink_3::xpos=140 " BOX (         \
       "sink_0", 160, 96, "10a030") BOX ("sink_1", 80, 96, "ff8040")                      \
       BOX ("sink_2", 20, 16, "ffff00") BOX ("sink_3", 20, 96, "0000c8") "film. ! "
+#define GREY "subject=false linear=false"
 } // namespace
 
-/* The network is sure of the lamp and of the print. */
+/* The network is sure of the lamp and of the print, which is half transparent without it if
+ * the key takes the subject for grey. */
 TEST (test_greenscreenbin_auto_keys_with_the_mattes_of_a_network)
 {
   Folder folder;
-  const std::string automatic = " ! greenscreenbin name=key screen=auto model-file="
+  const std::string automatic = " ! greenscreenbin name=key " GREY
+                                " screen=auto model-file="
                                 + folder.write ("red.onnx", red_matte_model ().bytes ());
-  Result keyed = result_of (STUDIO "greenscreenbin background-color=0" END);
+  Result keyed = result_of (STUDIO "greenscreenbin " GREY " background-color=0" END);
   fail_unless (keyed.at (150, 48)[3] == 255 && keyed.at (30, 48)[3] < 200, "%d, %d",
       keyed.at (150, 48)[3], keyed.at (30, 48)[3]);
   for (const char *format : {"RGBA", "NV12"}) {
@@ -1083,6 +1096,7 @@ TEST (test_greenscreenbin_follows_random_changes)
       "film. ! video/x-raw,format=RGBA",
       "background-color", "0xff000000");
   Changes changes (played);
+  g_object_set (played.key, "linear", FALSE, nullptr); /* as mix () of Changes */
   g_object_set (played.end, "drop", TRUE, nullptr); /* else a source waits to stop */
   const gint64 limit = gint64 (20 * slowness ()) * G_USEC_PER_SEC;
   for (int n = 0; n < count; n++) {

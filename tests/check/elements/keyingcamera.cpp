@@ -76,6 +76,7 @@ const char *const keyers[] = {
     "chromakey method=chroma linear=true spill=1 spill-method=limit subject=true",
     "chromakey key-colors=<0xff2040c0> tolerance=0.2 spill=1",
     "chromakey method=difference plate=none shadow=0.8 key-color=0xff30e060",
+    "chromakey tolerance=0.2 garbage-polygon=<0.1,0,0.9,0.3,0.2,1>",
 };
 } // namespace
 

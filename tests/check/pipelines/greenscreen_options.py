@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Promises: each option of greenscreen.sh changes the picture as its help says, or is refused.
-Names are data. Films keep the sound of the source, and alpha without loss. A virtual camera gets
-YUY2 frames. A picture without a screen fails, and so does a window without a display.
+Names are data. Mattes have 16 bits. Films keep the sound of the source, and alpha without loss. A
+virtual camera gets YUY2 frames. A picture without a screen fails, and so does a window without a display.
 
 Pictures are 161x97 pixels: a green screen and a grey square.
 
@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 import numpy as np
+import PIL.Image
 
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
@@ -38,6 +39,7 @@ ROWS = slice(None)
 SQUARE = slice(16, 80), slice(48, 112)  # rows, columns
 INSIDE = 48, 80  # row, column
 FAR = 5, 5
+HAS_FFV1 = not subprocess.run(["gst-inspect-1.0", "--exists", "avenc_ffv1"], check=False).returncode
 
 
 def run(*options, **environment):
@@ -142,9 +144,9 @@ def check_pick():
 
 
 def check_balance():
-    write_png("yellow.png", picture(square=(200, 200, 40)))
-    for balance, alpha in (0, 0), (1, 255):
-        assert keyed("--balance", balance, path="yellow.png")[INSIDE][3] == alpha, balance
+    write_png("olive.png", picture(square=(110, 140, 30)))
+    little, most = (keyed("--balance", balance, path="olive.png")[INSIDE][3] for balance in (0, 1))
+    assert little < 130 and most > 200, (little, most)
     refused("--balance: no effect with --method chroma", "--balance", 0, "--method", "chroma")
 
 
@@ -293,6 +295,10 @@ def check_network():
     for place, alpha in ((32, 114), 255), ((48, 53), 0), (FAR, 0), ((70, 52), 255):
         assert abs(plain[place][3] - alpha) < 10, (place, plain[place])
         assert abs(masked[place][3] - plain[place][3]) <= 1, (place, masked[place])
+    for options in ("--network", "red.onnx"), ("--screen", "none", "--model", "red.onnx"):
+        alpha = keyed(*options, "--matte", "network.png", path="studio.png")[..., 3]
+        levels = deep_levels("network.png")[0]
+        assert np.abs(levels / 257 - alpha).max() <= 0.51 and (levels % 257 != 0).sum() > 50, options
     refused("--network none.onnx: no such file", "--network", "none.onnx")
     for matte in "--garbage", "--holdout":
         refused(f"--network red.onnx: beside {matte}", "--network", "red.onnx", matte, "studio.png")
@@ -354,10 +360,9 @@ def check_alpha_of_films():
     write_film("moving.mov", [
         np.clip(picture() * generator.uniform(0.6, 1.2, (HEIGHT, WIDTH, 1)), 0, 255).astype(np.uint8)
         for _ in range(5)])  # fmt: skip
-    has_ffv1 = subprocess.run(["gst-inspect-1.0", "--exists", "avenc_ffv1"], check=False).returncode == 0
     for output, encoder in ("film.mov", "pngenc"), ("film.mkv", "avenc_ffv1"):
         options = "--background", "none", "--verbose", "--output", output, "moving.mov"
-        if encoder == "avenc_ffv1" and not has_ffv1:
+        if encoder == "avenc_ffv1" and not HAS_FFV1:
             done = run(*options)
             assert done.returncode == 2 and "gstreamer1.0-libav" in done.stderr, done.stderr
             continue
@@ -367,6 +372,118 @@ def check_alpha_of_films():
     refused("no alpha; --background none needs", "--background", "none", "--output", "film.mp4")
     done = run("--background", "none", "moving.mov")
     assert done.returncode == 2 and "--background none: needs --output" in done.stderr, done.stderr
+
+
+def check_switches():
+    """The value of a switch may be left out, also before the name of a file."""
+    alphas = [keyed(*options, path="noise.mov") for options in
+              ((), ("--quiet",), ("--quiet", "true"), ("--quiet=false",), ("--quiet", "false"))]
+    assert (alphas[1] == alphas[2]).all() and (alphas[0] != alphas[1]).any()
+    assert (alphas[0] == alphas[3]).all() and (alphas[0] == alphas[4]).all()
+    refused("--core: invalid choice: 'no' (choose from 'true', 'false')", "--core=no", "square.png")
+    refused("no: no such file", "--core", "no")
+
+
+def check_several_keys():
+    """Blue tape on a green screen, with two methods"""
+    frame = picture()
+    frame[:, 130:140] = BLUE
+    write_png("tape.png", frame)
+    for method in "difference", "distance":
+        for options, alpha in ((), 255), (("--key-colors", "2040c0"), 0), \
+                (("--key-colors", "c01020,#2040C0"), 0):
+            got = keyed("--method", method, *options, path="tape.png")[..., 3]
+            assert abs(got[50, 135] - alpha) <= 2 and got[FAR] == 0 and got[INSIDE] == 255, got[50]
+    for value in "2040", "2040c0,", ",".join(["2040c0"] * 9):
+        refused(f"--key-colors {value}: expected up to 8 colours", "--key-colors", value)
+
+
+def check_garbage_polygon():
+    """A triangle with its corners at the left and at the bottom right"""
+    columns, rows = np.meshgrid((np.arange(WIDTH) + 0.5) / WIDTH, (np.arange(HEIGHT) + 0.5) / HEIGHT)
+    distance = (rows - columns) * HEIGHT  # from the diagonal, in rows
+    for method in "difference", "distance":
+        options = "--key", "ff0000", "--method", method, "--spill", 0
+        got = keyed(*options, "--garbage-polygon", "0,0,0,1,1.0,1", path="square.png")
+        assert near(got[..., :3], picture(), 0), method
+        assert (got[distance > 1][:, 3] == 255).all() and not got[distance < -1][:, 3].any(), method
+        alpha = keyed("--method", method, "--garbage", "half.png", "--garbage-polygon",
+                      "0,0,.6,0,.6,1,0,1")[48, :, 3]
+        assert not alpha[:75].any() and (alpha[86:96] == 255).all() and not alpha[98:].any(), alpha
+    for value in "0,0,1,1", "0,0,1,1,0", "0,0,1,1,0,2", "0,0,1,1,-1,0", "0,0,1,1,x,0":
+        refused(f"--garbage-polygon {value}: expected X,Y,X,Y,… from 0 to 1, of at least three",
+                "--garbage-polygon", value)
+
+
+def deep_levels(path):
+    """Returns the levels of a matte, int (frames, rows, columns), with 16 bits: those of a picture
+    as PIL reads them, those of a film as GStreamer decodes them."""
+    if path.endswith(".png"):
+        with PIL.Image.open(path) as image:
+            assert image.mode.startswith("I"), (path, image.mode)
+            return np.asarray(image).astype(int)[None]
+    launched(f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=GRAY16_LE"
+             f" ! filesink location={path}.levels")
+    rows = np.fromfile(f"{path}.levels", "<u2").reshape(-1, HEIGHT, (WIDTH + 1) // 2 * 2)
+    return rows[..., :WIDTH].astype(int)  # GStreamer pads rows to four bytes.
+
+
+def check_matte_of_a_picture():
+    """Alpha of a ramp from the screen to grey, which changes by less than a level of 8 bits"""
+    frame = np.linspace(GREEN, GREY, WIDTH)[None] + np.zeros((HEIGHT, 1, 3))
+    frame[:, :8], frame[:, -8:] = GREEN, GREY
+    write_png("ramp.png", np.round(frame).astype(np.uint8))
+    options = "--core", "false", "--subject", "false", "--plate", "none", "--key", "10a030"
+    for more in (), ("--method", "chroma"):
+        alpha = keyed(*options, *more, "--matte", "matte.png", path="ramp.png")[..., 3]
+        matte = deep_levels("matte.png")[0]
+        assert np.abs(matte / 257 - alpha).max() <= 0.51, np.abs(matte / 257 - alpha).max()
+        assert matte.min() == 0 and matte.max() > 60000, (matte.min(), matte.max())
+        assert (matte[:, 20:-20] % 257 != 0).mean() > 0.5, more  # values that 8 bits do not have
+    over("2040c0", "--matte", "over-matte.png", path="ramp.png")
+    assert deep_levels("over-matte.png").max() == 65535
+    for name, reason in ("m.mov", "expected .png"), ("m.jpg", "expected .png"):
+        refused(f"--matte {name}: {reason}", "--matte", name, "square.png")
+    refused("--matte refused.png: beside --output", "--matte", "refused.png", "square.png")
+    refused("no/m.png: No such file", "--matte", "no/m.png", "square.png")
+
+
+def check_matte_of_a_film():
+    """Each frame has the alpha of the result, in 16 bits, in a film and in numbered pictures."""
+    os.mkdir("50%d")
+    for name in "matte.mov", "matte.mkv", "50%d/matte-%05d.png", "m%d.png":
+        options = "--matte", name, "--output", "keyed.mov", "--background", "none", "moving.mov"
+        if name.endswith(".mkv") and not HAS_FFV1:
+            done = run(*options)
+            assert done.returncode == 2 and "gstreamer1.0-libav" in done.stderr, done.stderr
+            continue
+        made(*options)
+        alpha = pixels("keyed.mov")[..., 3]
+        folder, base = os.path.split(name)
+        files = [os.path.join(folder, base % n) for n in range(5)] if "%" in base else [name]
+        levels = np.concatenate([deep_levels(file) for file in files])
+        assert levels.shape == alpha.shape == (5, HEIGHT, WIDTH), (name, levels.shape)
+        assert np.abs(levels / 257 - alpha).max() <= 0.51, name
+        assert (levels % 257 != 0).sum() > 100 and not (levels[0] == levels[1]).all(), name
+    assert not [file for file in os.listdir() if file.startswith(".")], os.listdir()
+    refused("--matte m.png: of a film, expected a number, such as matte-%05d.png",
+            "--background", "none", "--output", "keyed.mov", "--matte", "m.png", "moving.mov")
+    made("--output", "first.png", "--matte", "first-matte.png", "moving.mov")
+    assert (deep_levels("first-matte.png")[0] == levels[0]).all()
+
+
+def check_alpha():
+    """Premultiplied is the product of the straight result and alpha, in levels."""
+    options = "--core", "false", "--plate", "none", "--key", "10a030"
+    for path in "ramp.png", "moving.mov":
+        plain, straight, product = (
+            keyed(*options, *more, path=path) for more in
+            ((), ("--alpha", "straight"), ("--alpha", "premultiplied")))
+        assert (plain == straight).all() and (plain[..., 3] == product[..., 3]).all()
+        wanted = np.round(straight[..., :3] * straight[..., 3:] / 255)
+        assert (product[..., :3] == wanted).all() and (wanted != straight[..., :3]).any(), path
+    refused("--alpha: no effect without --background none", "--alpha", "straight", "square.png")
+    refused("--alpha both: expected straight or premultiplied", "--alpha", "both", "square.png")
 
 
 def check_rotation():
@@ -589,8 +706,11 @@ main.main()
 def check_virtual_camera():
     """A file takes the place of v4l2sink, and /dev/null that of a device of v4l2loopback."""
     write_film("short.mov", [picture()] * 3)
-    subprocess.run(["/usr/bin/python3", "-c", CAMERA, "--background", "2040c0", "--output",
-                    "/dev/null", "short.mov"], check=True, timeout=100)  # fmt: skip
+    subprocess.run(["/usr/bin/python3", "-c", CAMERA, "--background", "2040c0", "--matte",
+                    "camera-matte.mov", "--output", "/dev/null", "short.mov"],
+                   check=True, timeout=100)  # fmt: skip
+    matte = deep_levels("camera-matte.mov")
+    assert len(matte) == 3 and not matte[:, 5, 5].any() and (matte[:, 48, 80] == 65535).all()
     # Rows of 161 pixels of YUY2 take 324 bytes. 32,64,192 by BT.601: Y = 16 + (65.738 * 32
     # + 129.057 * 64 + 25.064 * 192) / 256 = 75.3, Cb = 189.0, Cr = 104.8
     frames = np.fromfile("camera", np.uint8).reshape(3, HEIGHT, 324).astype(int)
@@ -645,8 +765,8 @@ def check_no_screen():
     with open("kept.png", "w") as file:
         file.write("old")
     for path in "brown.png", "brown.mov":
-        done = run("--background", "2040c0", "--output", "kept.png", path)
-        assert done.returncode == 1, done
+        done = run("--background", "2040c0", "--output", "kept.png", "--matte", "none.png", path)
+        assert done.returncode == 1 and not os.path.exists("none.png"), done
         assert f"{path}: no green or blue screen found" in done.stderr, done.stderr
         assert pathlib.Path("kept.png").read_text() == "old"
     for background in "none", "2040c0":

@@ -21,7 +21,7 @@ import urllib.parse
 import numpy as np
 
 from hostilenames import HOSTILE
-from xscreen import greens_on_screen, screen
+from xscreen import greens_on_screen, press_button, screen
 
 WIDTH, HEIGHT, RATE, FRAMES = 320, 240, 25, 50
 SCREEN, BEFORE, AFTER = (16, 160, 48), (200, 60, 60), (240, 220, 230)
@@ -120,8 +120,8 @@ def is_over(sink, background, tolerance=3):
                for rectangle in (BEFORE, AFTER))
 
 
-def green_at(view, column, row):
-    """Returns the green level of the screen where the window shows this pixel of a frame."""
+def place_of(view, column, row):
+    """Returns column and row of the screen where the window shows this pixel of a frame."""
     area = view.comparison.widget
     size = area.get_allocation()
     scale = min(size.width / WIDTH, size.height / HEIGHT)
@@ -129,7 +129,13 @@ def green_at(view, column, row):
         view.window, int((size.width - WIDTH * scale) / 2 + column * scale),
         int((size.height - HEIGHT * scale) / 2 + row * scale))
     _, left, top = view.window.get_window().get_origin()
-    return int(greens_on_screen()[top + y, left + x])
+    return left + x, top + y
+
+
+def green_at(view, column, row):
+    """Returns the green level of the screen where the window shows this pixel of a frame."""
+    x, y = place_of(view, column, row)
+    return int(greens_on_screen()[y, x])
 
 
 def view_of(*words):
@@ -228,7 +234,7 @@ def check_names(view):
     assert not nameless, [w.get_path().to_string() for w in nameless]
     names = {w.get_accessible().get_name() for w in widgets_in(view.window) if w.get_accessible()}
     expected = {"Original", "Matte", "Result", "Split", "Record to file…", "Virtual camera", "Pick",
-                "Key colour", "Background colour", "Picture"}
+                "Key colour", "Background colour", "Picture", "Garbage polygon"}
     assert expected <= names, expected - names
 
 
@@ -341,6 +347,58 @@ def check_pick(view):
     assert picked & 0xffffff in (int("{:02x}{:02x}{:02x}".format(*one), 16)
                                  for one in (BEFORE, AFTER)), hex(picked)
     assert view.key.get_property("auto-key").value_nick == "none"
+
+
+def check_garbage(folder):
+    """Checks that a polygon is drawn with the mouse, and what Enter and Escape do. Of the rectangle
+    only what is inside of the polygon stays."""
+    view = view_of("--background", "{:02x}{:02x}{:02x}".format(*BLUE), folder / "film.mov")
+    result = view.sinks[0]
+    run_until(view, lambda: is_over(result, BLUE))
+    draw, escape = (next(act for keys, _, act in view.shortcuts() if keys == key)
+                    for key in ("g", "Escape"))
+
+    def click(column, row, times=1):
+        before = list(view.garbage.corners)
+        press_button(*place_of(view, column, row), 1, times)
+        run_until(view, lambda: view.garbage.corners != before)
+
+    def shows(expected):
+        shown = picture_of(result)
+        return [near(*zip(map(int, shown[HEIGHT // 2, column]), BLUE)) for column in (110, 150, 210)
+                ] == [not one for one in expected]
+
+    assert shows((True, True, True))
+    draw()
+    assert view.comparison.mode == "original"
+    for place in (100, 2), (180, 2), (180, 237):
+        click(*place)
+    # A white line between corners, before the green screen
+    run_until(view, lambda: max(green_at(view, 180 + n / 4, 20) for n in range(-6, 7)) > 200)
+    click(100, 237, 2)
+    assert view.garbage.corners is None and view.comparison.mode == "result"
+    run_until(view, lambda: shows((True, True, False)))
+    view.toggle_play()  # also in a film that is paused
+    draw()
+    click(130, 2)
+    click(319, 2)
+    assert view.press(Event(keyval=gtk.Gdk.KEY_Return)) and view.garbage.corners
+    assert "at least three corners" in view.messages.text.get_text()
+    click(319, 237)
+    click(130, 237)
+    assert view.press(Event(keyval=gtk.Gdk.KEY_Return)) and view.garbage.corners is None
+    run_until(view, lambda: shows((False, True, True)))
+    text = properties.read_text(view.key, view.key.find_property("garbage-polygon"))
+    corners = np.array(text.strip("<>").split(", "), float).reshape(-1, 2) * (WIDTH, HEIGHT)
+    assert np.abs(corners - [(130, 2), (319, 2), (319, 237), (130, 237)]).max() < 2, text
+    draw()
+    escape()
+    assert view.comparison.mode == "result" and not view.stopped
+    run_until(view, lambda: shows((True, True, True)))
+    view.pick_key()  # Escape only cancels it.
+    escape()
+    assert not view.picking and not view.stopped and shows((True, True, True))
+    close(view)
 
 
 def check_camera():
@@ -514,7 +572,10 @@ def check_refusals(folder):
         (["--background", folder / "notes.txt"], "notes.txt is no film"),
         (["--background", "none"], "opencl-key"),
         (["--similarity", "9"], "expected 0 to 2"),
-        (["--method", "magic"], "expected distance, chroma, difference"),
+        (["--method", "magic"], "expected chroma, difference or distance"),
+        (["--garbage-polygon", "0,0,1,1"], "of at least three corners"),
+        (["--key-colors", "blue"], "expected up to 8 colours"),
+        (["--core=maybe"], "invalid choice: 'maybe'"),
         (["--key-color", "greenish"], "expected RRGGBB"),
         (["--output", folder / "film.txt"], "the name of a film ends with"),
         (["--loopback", "/dev/video77"], "no such device"),
@@ -536,7 +597,7 @@ def check_refusals(folder):
 with tempfile.TemporaryDirectory() as name, screen():
     # GTK connects to the display when it is imported.
     from gstopencl.frames import structure_of
-    from gstopencl.view import gtk, key, keyfiles, keyoutput, keypictures
+    from gstopencl.view import gtk, key, keyfiles, keyoutput, keypictures, properties
     from gi.repository import GstPbutils
 
     gtk.Gst.init(None)
@@ -546,8 +607,9 @@ with tempfile.TemporaryDirectory() as name, screen():
     write_files(place)
     checks = [globals()[f"check_{name}"] for name in sys.argv[2:]]
     for check in checks or (
-            check_views, check_hdr, check_backgrounds, check_panel, check_camera, check_recording,
-            check_end, check_film_end, check_full_disk, check_refusals, check_hostile_names):
+            check_views, check_hdr, check_backgrounds, check_panel, check_garbage,
+            check_camera, check_recording, check_end, check_film_end, check_full_disk, check_refusals,
+            check_hostile_names):
         began = time.monotonic()
         check(*([place] if check.__code__.co_argcount else []))
         print(f"{check.__name__}: {time.monotonic() - began:.1f} s", flush=True)
