@@ -6,13 +6,14 @@
 and Natron write, keys them, and prints a table: the mean square error of alpha times 1000, and the
 error of edges over another picture, as filmmattes.py defines them.
 
-    keyreports.py [CASE …]
+    keyreports.py [--pictures FOLDER] [CASE …]
 
 Keyers: opencl-key without settings; FFmpeg's chromakey and despill with the mean colour of the
 screen; PIK with the empty screen without noise, as in filmmattes.py. Pictures are mixed in linear
-light, in levels of sRGB, with noise of 2 levels unless the case says otherwise. A case of several
-frames shows the first frame's screen to PIK. In the cases "rotation" and "interlace", opencl-key and
-FFmpeg read a file with these tags.
+light, in levels of sRGB, with noise of 2 levels unless the case says otherwise. In a case of
+several frames, PIK gets the first frame's screen. In the cases "rotation" and "interlace",
+opencl-key and FFmpeg read a file with these tags. With --pictures, FOLDER/CASE.png shows the last
+frame, its alpha by opencl-key, the error of alpha (grey is none), and the result.
 
 Needs ffmpeg, python3-numpy, python3-gi and the built plugins (meson devenv).
 """
@@ -396,16 +397,28 @@ def judged(case, results, background):
     return 1e3 * np.mean(square), film.rms(np.concatenate(edges)), *notes
 
 
+def write_picture(path, frame, alpha, composite):
+    images = [frame.picture, *(np.repeat(image[..., None], 3, 2) for image in (
+        255 * alpha, 127.5 + 127.5 * (alpha - frame.alpha))), composite]
+    path.parent.mkdir(exist_ok=True)
+    film.write(path, np.concatenate(images, 1).round().clip(0, 255).astype(np.uint8), "rgb24")
+
+
 def main():
-    names = sys.argv[1:] or list(CASES)
-    if "--help" in names:
+    words = sys.argv[1:]
+    folder = pathlib.Path(words[1]) if words[:1] == ["--pictures"] and len(words) > 1 else None
+    names = words[2 * bool(folder):] or list(CASES)
+    if not set(names) <= set(CASES):
         sys.exit(__doc__.strip())
     Gst.init(None)
     background = background_like_photograph((HEIGHT, WIDTH))
     print("%-18s%16s%16s%16s" % ("matte, edges of", "opencl-key", "FFmpeg", "PIK, plate"))
     for name in names:
         case = CASES[name]()
-        shown = [judged(case, each, background) for each in results(name, case, background)]
+        keyed = list(results(name, case, background))
+        if folder:
+            write_picture(folder / (name + ".png"), case.frames[-1], *keyed[0][-1])
+        shown = [judged(case, each, background) for each in keyed]
         notes = " / ".join(one[2] for one in shown if one[2])
         print("%-18s%s  %s" % (name, "".join("%9.2f%7.2f" % one[:2] for one in shown), notes),
               flush=True)
