@@ -28,7 +28,8 @@
  *
  * `grow` and `feather` change the shape of the matte, as in #matteshape. `light-wrap` lets
  * the light of a background file or stream bleed over the edges of the foreground, as in
- * #openclcompositor. With `linear`, such a background is blended in linear light, too.
+ * #openclcompositor. With `linear`, such a background is blended in linear light, too,
+ * but not with `screen=none`: networks learn from pictures whose levels were mixed.
  *
  * The request pads `garbage`, `holdout` and `plate` are those of #chromakey: mattes of
  * what is keyed out and of what stays, and an image of the empty screen. The request pad
@@ -412,6 +413,15 @@ prepare_elements (GstGreenscreenBin *self)
   return true;
 }
 
+/* Transforms `linear` of the key to that of the background. */
+static gboolean
+blends_light (GBinding *, const GValue *keys_light, GValue *blends, gpointer bin)
+{
+  const bool has_key = GST_GREENSCREEN_BIN (bin)->screen != Screen::none;
+  g_value_set_boolean (blends, has_key && g_value_get_boolean (keys_light));
+  return TRUE;
+}
+
 /* Takes the elements of `screen` into use instead of the present ones, which have no frame
  * any more. */
 static bool
@@ -421,6 +431,7 @@ exchange_matte (GstGreenscreenBin *self, Screen screen)
   GST_OBJECT_LOCK (self);
   self->screen = screen;
   GST_OBJECT_UNLOCK (self);
+  g_object_notify (G_OBJECT (self->key), "linear"); /* for blends_light () */
   return use_matte (self, true);
 }
 
@@ -627,8 +638,8 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
     });
   opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
   gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
-  g_object_bind_property (
-      self->key, "linear", self->fill, "linear", G_BINDING_SYNC_CREATE);
+  g_object_bind_property_full (self->key, "linear", self->fill, "linear",
+      G_BINDING_SYNC_CREATE, blends_light, nullptr, self, nullptr);
   watch_shape (self);
   gst_util_set_object_arg (G_OBJECT (self->input), "caps", KEYED_FORMATS);
   gst_element_link_many (upload, self->convert, self->input, self->key, self->shape,

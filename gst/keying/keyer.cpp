@@ -360,6 +360,8 @@ namespace {
 /* Balance at edges, relative to `balance`, of encoded levels and of linear light: hair and
  * skin are darker there than grey. */
 const gdouble edge_balance[2] = {0.8, 0.5};
+/* The screen is less even in light. */
+const gdouble edge_similarity[2] = {1, 1.5};
 /* More than `balance`: inside of the subject, yellow and olive are not the screen. */
 const gdouble inner_balance = 0.25;
 
@@ -371,6 +373,7 @@ before_comparison (ChromaKeySettings settings, bool linear)
   settings.opacity = 1;
   settings.invert = settings.core = false;
   settings.balance *= edge_balance[linear];
+  settings.similarity *= edge_similarity[linear];
   return settings;
 }
 } // namespace

@@ -61,14 +61,15 @@ def without_false_errors():
 
 
 @contextlib.contextmanager
-def played(parts, program):
-    """Plays the parts of a launch line. Prints what elements say, each sentence once. Yields the
-    pipeline at its end, and the names of element messages. Raises PlayError, and ValueError if a
-    property does not take its value."""
+def played(parts, program, prepare=lambda pipeline: None):
+    """Plays the parts of a launch line, after prepare (pipeline). Prints what elements say, each
+    sentence once. Yields the pipeline at its end, and the names of element messages. Raises
+    PlayError, and ValueError if a property does not take its value."""
     try:
         pipeline = build(parts, Gst.parse_launch)
     except GLib.Error as error:
         raise PlayError(error.message) from None
+    prepare(pipeline)
     with without_false_errors() if pipeline.get_by_name("h264") else contextlib.nullcontext():
         pipeline.set_state(Gst.State.PLAYING)
         try:

@@ -48,7 +48,9 @@ SETTINGS = {
     "feather": ("PIXELS", "0 … 64, softens edges on both sides (0)"),
     "light-wrap": ("VALUE", "0 … 1, light of the background over the edges (0)"),
     "quiet": (SWITCH, "less flicker of edges that do not move (false)"),
-    "linear": (SWITCH, "keys and blends light instead of levels (false)"),
+    "linear": (SWITCH, "keys and blends light instead of levels (true)"),
+    "auto-linear": (SWITCH, "sets linear to false if edges of the first frames show mixed levels "
+                    "(true)"),
 }
 KEY = {
     "key": ("RRGGBB|WHERE", "the screen's colour; \"screen\", the green or blue that is found "
@@ -193,7 +195,7 @@ def check_pairs(asked):
     """Refuses options that have no effect beside others, or that contradict each other."""
     no_screen = asked.screen == "none"
     soft = ("similarity", "smoothness", "balance", "plate", "refine", "core", "subject", "shadow",
-            "quiet", "linear")
+            "quiet", "linear", "auto-linear")
     for holds, other, names in (
         (no_screen, "with --screen none", KEY),
         (not no_screen, "without --screen none", NETWORK),

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 from ..launch import Value
+from .gst import GObject
 from .arguments import PLATES, colour_of, given, property_of
 from .hdr import to_srgb
 
@@ -44,6 +45,13 @@ def decoded(name, path, interlaced=None):
     frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
             f"! decodebin name={name}_frames ! videoconvert{frames}"]
+
+
+def blend_alike(pipeline):
+    """Makes the compositor blend light while a soft key does."""
+    key, result = pipeline.get_by_name("key"), pipeline.get_by_name("result")
+    if key and result and key.get_property("auto-linear"):
+        key.bind_property("linear", result, "linear", GObject.BindingFlags.SYNC_CREATE)
 
 
 class Keying:
@@ -113,13 +121,16 @@ class Keying:
         return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
 
     def compositor(self):
+        # Light after a soft key, unless blend_alike () finds levels. Networks learn from pictures
+        # whose levels were mixed.
+        is_soft = self.asked.method != "distance" and self.asked.screen != "none"
+        linear = Value("linear", self.asked.linear or str(is_soft).lower())
         if not self.is_still:  # Frames keep their times, even and uneven ones.
-            return ["keyfill name=result method=composite", *self.options("light-wrap", "linear")]
+            return ["keyfill name=result method=composite", *self.options("light-wrap"), linear]
         # A picture keeps its frame until a film behind it has ended.
         wrap = float(self.asked.light_wrap or 0)
         return ["openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1"
-                f" sink_1::repeat-after-eos=true sink_1::light-wrap={wrap}",
-                *self.options("linear")]
+                f" sink_1::repeat-after-eos=true sink_1::light-wrap={wrap}", linear]
 
     def network(self):
         deep = f"! openclconvert ! {DEEP_FRAMES} " if self.asked.matte else ""
@@ -151,9 +162,11 @@ class Keying:
                      *self.repairs(), "! chromakey name=spill tolerance=0 spill=1", *keys,
                      *self.options(*SPILL, "garbage-polygon")]
         else:
-            keyer = ["chromakey name=key core=true subject=true spill=1", *source, *self.plate(),
+            keyer = ["chromakey name=key core=true subject=true spill=1 linear=true"
+                     " auto-linear=true", *source, *self.plate(),
                      *self.options("key-colors", "method", "similarity", "smoothness", "balance",
-                                   "refine", "core", "subject", "quiet", "linear", *SPILL,
+                                   "refine", "core", "subject", "quiet", "linear",
+                                   "auto-linear", *SPILL,
                                    "shadow", "garbage-polygon"), *self.repairs()]
         shape = self.options("grow", "feather")
         return [*keyer, "! matteshape name=shape", *shape] if shape else keyer

@@ -16,7 +16,7 @@ from . import formats
 from .arguments import PROGRAM, colour_of
 from .films import film_of
 from .gst import Gst
-from .pipeline import DEEP_MATTE, Keying
+from .pipeline import DEEP_MATTE, Keying, blend_alike
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 SIZE_OF_CAMERA = 1280, 720
@@ -187,7 +187,7 @@ class Run:
         self.show(located(lambda option: getattr(self.asked, option)))
         with contextlib.ExitStack() as stack:
             parts = located(lambda option: stack.enter_context(self.unfinished(option)))
-            with played(parts, PROGRAM) as (_, messages):
+            with played(parts, PROGRAM, blend_alike) as (_, messages):
                 check(messages)
 
     def unfinished(self, option):

@@ -588,7 +588,7 @@ namespace {
 std::string
 without_screen (Folder &folder)
 {
-  return " ! greenscreenbin name=key linear=false screen=none model-file="
+  return " ! greenscreenbin name=key screen=none model-file="
          + folder.write ("red.onnx", red_matte_model ().bytes ())
          + " refine::black=0 refine::white=1 ";
 }
@@ -1097,7 +1097,7 @@ TEST (test_greenscreenbin_follows_random_changes)
       "background-color", "0xff000000");
   Changes changes (played);
   g_object_set (played.key, "linear", FALSE, nullptr); /* as mix () of Changes */
-  g_object_set (played.end, "drop", TRUE, nullptr); /* else a source waits to stop */
+  g_object_set (played.end, "drop", TRUE, nullptr);    /* else a source waits to stop */
   const gint64 limit = gint64 (20 * slowness ()) * G_USEC_PER_SEC;
   for (int n = 0; n < count; n++) {
     const std::string change = text ("change %d: ", n) + changes.make ();

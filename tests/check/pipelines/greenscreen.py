@@ -38,7 +38,7 @@ def greenness(color):
     return green - max(red, blue)
 
 
-def check_scene(path, behind, tolerance=8):
+def check_scene(path, behind, tolerance=16):
     before = Picture("greenscreen-before.png", 640, 360)
     after = Picture(path, 640, 360)
     green = sum(greenness(color) > 40 for color in before.all())
@@ -101,7 +101,7 @@ check_no_rim(check_scene("difference.png", grey_blue))
 check_scene("distance.png", grey_blue)
 
 half = Picture("half.png", 320, 180)
-check(half, (260, 320), (130, 180), grey_blue, 5)
+check(half, (260, 320), (130, 180), grey_blue, 8)
 check(half, (140, 180), (168, 178), Picture("difference.png", 640, 360).at(320, 346), 24)
 check_matte(Picture("black.png", 640, 360), Picture("white.png", 640, 360))
 

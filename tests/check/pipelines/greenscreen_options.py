@@ -146,7 +146,7 @@ def check_pick():
 def check_balance():
     write_png("olive.png", picture(square=(110, 140, 30)))
     little, most = (keyed("--balance", balance, path="olive.png")[INSIDE][3] for balance in (0, 1))
-    assert little < 130 and most > 200, (little, most)
+    assert little + 40 < most, (little, most)
     refused("--balance: no effect with --method chroma", "--balance", 0, "--method", "chroma")
 
 
@@ -159,24 +159,29 @@ def levels_of(light):
     return 255 * np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
 
 
+LIGHT = "--linear", "true", "--auto-linear", "false"
+LEVELS = "--linear", "false"
+
+
 def check_linear():
-    """An edge of 16 columns from green to light grey, over blue"""
+    """An edge of 16 columns from green to light grey, mixed as levels, which auto-linear finds,
+    over blue"""
     frame = picture(square=(230, 230, 230))
     share = ((np.arange(16) + 0.5) / 16)[:, None]
     frame[16:80, 40:56] = np.round(share * 230 + (1 - share) * GREEN)
     write_png("soft.png", frame)
     edge = 48, slice(38, 58)
     shown = {}
-    for options in (), ("--linear",):
+    for options in (), LIGHT:
         key = keyed(*options, path="soft.png")[edge]
         alpha = shown[options] = key[:, 3:] / 255
         levels = alpha * key[:, :3] + (1 - alpha) * BLUE
         light = levels_of(alpha * light_of(key[:, :3]) + (1 - alpha) * light_of(BLUE))
-        expected, other = (light, levels) if options else (levels, light)
+        expected, other = (levels, light) if options == () else (light, levels)
         got = over("2040c0", *options, path="soft.png")[edge]
         assert near(got, expected, 1) and not near(got, other, 20), (options, got)
     # Half of the levels is less light.
-    assert shown[()][10] - shown[("--linear",)][10] > 0.2, shown
+    assert shown[()][10] - shown[LIGHT][10] > 0.2, shown
 
 
 def check_plates():
@@ -192,7 +197,7 @@ def check_plates():
         ("adaptive", "steps.png", 150), ("empty.png", "steps.png", 0),
     ):  # fmt: skip
         key = "28c050" if path == "steps.png" else "10a030"
-        got = keyed("--key", key, "--plate", plate, path=path)
+        got = keyed("--key", key, "--plate", plate, *LEVELS, path=path)
         column = 5 if path == "steps.png" else 100
         assert abs(got[5, column, 3] - alpha) <= 20 and got[INSIDE][3] == 255, (plate, path, got[5])
 
@@ -210,7 +215,7 @@ def check_plates_of_films():
     ):  # fmt: skip
         alpha = keyed("--key", "10a030", "--plate", plate, path=path)[:, 5, 24, 3]
         assert len(alpha) == 5 and not alpha[:2].any(), (plate, path, alpha)
-        assert (alpha[2:] > 30).all() if kept else not alpha[2:].any(), (plate, path, alpha)
+        assert (alpha[2:] > 30 if kept else alpha[2:] < 16).all(), (plate, path, alpha)
 
 
 def check_quiet():
@@ -222,7 +227,7 @@ def check_quiet():
     write_film("noise.mov", [np.clip(np.round(one), 0, 255).astype(np.uint8) for one in frames])
     changes = {}
     for options in (), ("--quiet",):
-        alpha = keyed(*options, path="noise.mov")[4:, 10:90, 5:35, 3]
+        alpha = keyed(*options, *LEVELS, path="noise.mov")[4:, 10:90, 5:35, 3]
         changes[options] = alpha.std(axis=0).mean()
         assert abs(alpha.mean() - 123) < 10, (options, alpha.mean())
     assert changes[("--quiet",)] < changes[()] / 2, changes
