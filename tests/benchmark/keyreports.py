@@ -25,7 +25,6 @@ import tempfile
 
 import numpy as np
 
-import filmmattes
 import mattes
 from filmmattes import Frame, Gst, Pik, background_like_photograph
 from mattes import is_edge, mix
@@ -291,14 +290,22 @@ CASES = {
 # --- keyers of pictures: result() returns alpha, 0 to 1, and the composite in levels ---
 
 
-class Chromakey(filmmattes.Chromakey):
+class Chromakey:
     """opencl-key without settings"""
 
     def __init__(self):
         keying = Keying(parsed(["--camera", "none"]), (WIDTH, HEIGHT), False)
-        self.linear = "linear=true" in printed(keying.compositor())
         self.pipeline = mattes.Pipeline(
             "openclupload ! %s ! opencldownload" % printed(keying.keyer()), (HEIGHT, WIDTH))
+        self.key = self.pipeline.pipeline.get_by_name("key")
+
+    def result(self, frame, background):
+        keyed = self.pipeline.run(frame.picture, {})
+        # As blend_alike () of pipeline.py: auto-linear changes the property.
+        return blended(keyed, background, self.key.get_property("linear"))
+
+    def close(self):
+        self.pipeline.pipeline.set_state(Gst.State.NULL)
 
 
 class FFmpeg:
