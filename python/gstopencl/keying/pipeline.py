@@ -40,11 +40,17 @@ REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
 
 
-def decoded(name, path, interlaced=None):
+def decoded(name, path, film=None, interlaced=None):
     """Returns the frames of a file. `interlaced`: "keep" or None"""
     frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
-            f"! decodebin name={name}_frames ! videoconvert{frames}"]
+            f"! decodebin name={name}_frames ! videoconvert{recoloured(film)}{frames}"]
+
+
+def recoloured(film):
+    """Returns an element that mends the colorimetry of a Film, which may be None."""
+    return f" ! capssetter caps=video/x-raw,colorimetry={film.colours}" \
+        if film and film.colours else ""
 
 
 def blend_alike(pipeline):
@@ -75,9 +81,11 @@ class Keying:
     def filmed(self):
         """Returns frames before keying. The decoder of a file is "file_frames"."""
         asked = self.asked
-        source = decoded("file", asked.file, asked.interlaced) if asked.file else [
+        source = [
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
+        if asked.file:
+            source = decoded("file", asked.file, self.films.get("file"), asked.interlaced)
         # Networks take 8 bits.
         is_deep = asked.matte and asked.screen != "none"
         return [*source, *self.fitted("file", DEEP_FRAMES if is_deep else FRAMES)]
@@ -93,7 +101,7 @@ class Keying:
     def background(self):
         colour = colour_of(self.asked.background)
         if colour is None:
-            return decoded("background", self.asked.background)
+            return decoded("background", self.asked.background, self.films.get("background"))
         return ["videotestsrc name=background num-buffers=1 pattern=solid-color",
                 Value("foreground-color", str(0xff000000 | colour)),
                 "! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1"]

@@ -666,6 +666,37 @@ def check_uneven_times():
             assert TIMES[number] - step <= time <= (*TIMES, 920)[number + 1] + step, (path, got)
 
 
+# H.264 of the full range: three frames of 64x64 with a square of 64,64,64 and in it one of 8,8,8
+FULL_RANGE = (
+    "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAAIZnJlZQAAAJVtZGF0AAAAdWWIhAnxmKAAJBsYAAI0qHAA"
+    "E1mTWb/GIVMjLl0u4HU5YdTlkWMi4gVQwUTWb+peIf+GwYAgFAAEA3xQABAf8cAAQNI0AAQjF79fv/wD9BGlSYIa//8A"
+    "2CoECMV+bTb/wD9ETBDXFodIiImk3A9KWHpS/a1H4AAAAAZBmjgR4RgAAAAGQZpUD+EYAAADCm1vb3YAAABsbXZoZAAA"
+    "AAAAAAAAAAAAAAAAA+gAAAB4AAEAAAEAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIAAAJZdHJhawAAAFx0a2hkAAAAAwAAAAAAAAAAAAAAAQAAAAAAAAB4"
+    "AAAAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAAAABAAAAAQAAAAAAAJGVkdHMA"
+    "AAAcZWxzdAAAAAAAAAABAAAAeAAAAAAAAQAAAAAB0W1kaWEAAAAgbWRoZAAAAAAAAAAAAAAAAAAAMgAAAAYAVcQAAAAA"
+    "AC1oZGxyAAAAAAAAAAB2aWRlAAAAAAAAAAAAAAAAVmlkZW9IYW5kbGVyAAAAAXxtaW5mAAAAFHZtaGQAAAABAAAAAAAA"
+    "AAAAAAAkZGluZgAAABxkcmVmAAAAAAAAAAEAAAAMdXJsIAAAAAEAAAE8c3RibAAAALhzdHNkAAAAAAAAAAEAAACoYXZj"
+    "MQAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAABAAEAASAAAAEgAAAAAAAAAAQxMYXZjIGxpYngyNjQAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAABj//wAAAC5hdmNDAULACv/hABZnQsAK2QQmwFsgAAADACAAAAZB4kTJAQAFaMuArLIAAAAQcGFzcAAAAAEA"
+    "AAABAAAAFGJ0cnQAAAAAAAAkuAAAJLgAAAAYc3R0cwAAAAAAAAABAAAAAwAAAgAAAAAUc3RzcwAAAAAAAAABAAAAAQAA"
+    "ABxzdHNjAAAAAAAAAAEAAAABAAAAAwAAAAEAAAAgc3RzegAAAAAAAAAAAAAAAwAAAHkAAAAKAAAACgAAABRzdGNvAAAA"
+    "AAAAAAEAAAAwAAAAPXVkdGEAAAA1bWV0YQAAAAAAAAAhaGRscgAAAAAAAAAAbWRpcmFwcGwAAAAAAAAAAAAAAAAIaWxz"
+    "dA=="
+)  # fmt: skip
+
+
+def check_full_range():
+    """H.264 of the full range, of which h264parse of GStreamer 1.22 does not speak, keeps its levels."""
+    pathlib.Path("full.mp4").write_bytes(base64.b64decode(FULL_RANGE))
+    made("--key", "0000ff", "--background", "none", "--before", "full.png", "--output", "full.mov", "full.mp4")
+    launched("filesrc location=full.png ! pngdec ! videoconvert ! video/x-raw,format=RGB !"
+             " filesink location=full.rgb")
+    got = np.fromfile("full.rgb", np.uint8).reshape(64, 64, 3)
+    for place, levels in ((32, 32), (8, 8, 8)), ((20, 20), GREY), ((4, 4), GREEN):
+        assert near(got[place], levels, 3), (place, got[place])
+
+
 # A grey square on green, 64x64, of which each component has a factor of 1x2
 TALL_JPEG = (
     "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0aHBwgJC4nICIs"
