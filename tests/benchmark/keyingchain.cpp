@@ -12,7 +12,7 @@ const char *const keying_chain =
     "chromakey ! noisereduce iterations=5 ! flowkey iterations=3 ! "
     "noisereduce iterations=5";
 const char *const soft_chain =
-    "chromakey method=difference refine=true core=true spill=1";
+    "chromakey method=difference core=true subject=true linear=true spill=1";
 
 namespace {
 struct Pixel {

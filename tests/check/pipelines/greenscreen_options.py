@@ -249,7 +249,7 @@ def check_shape():
 
 
 def check_light_wrap():
-    without, wrapped = (over("ffffff", "--light-wrap", value) for value in (0, 1))
+    without, wrapped = (over("ffffff", "--light-wrap", value, *LEVELS) for value in (0, 1))
     assert near(without[48, 48:112], GREY) and near(wrapped[INSIDE], GREY)
     edge = wrapped[48, 48:56, 0]
     # Half of the light at the edge, screened: 64 + 0.5 * 191
@@ -300,7 +300,8 @@ def check_network():
     for place, alpha in ((32, 114), 255), ((48, 53), 0), (FAR, 0), ((70, 52), 255):
         assert abs(plain[place][3] - alpha) < 10, (place, plain[place])
         assert abs(masked[place][3] - plain[place][3]) <= 1, (place, masked[place])
-    for options in ("--network", "red.onnx"), ("--screen", "none", "--model", "red.onnx"):
+    for options in (("--network", "red.onnx", "--subject", "false"),
+                    ("--screen", "none", "--model", "red.onnx")):
         alpha = keyed(*options, "--matte", "network.png", path="studio.png")[..., 3]
         levels = deep_levels("network.png")[0]
         assert np.abs(levels / 257 - alpha).max() <= 0.51 and (levels % 257 != 0).sum() > 50, options
