@@ -39,7 +39,8 @@ def source_of_film(film):
         words.append("source. ! audioconvert ! audioresample ! queue ! tee name=sound"
                      " ! autoaudiosink name=speaker source.")
     # Telephones write films that are rotated or mirrored.
-    words.append(f"! videoconvert{recoloured(film)} ! deinterlace ! {QUEUE} ! videoflip video-direction=auto")
+    words.append(f"! videoconvert{recoloured(film)} ! deinterlace ! {QUEUE}"
+                 " ! videoflip video-direction=auto")
     if film.is_still:
         words.append(f"! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}")
     if film.hdr:
