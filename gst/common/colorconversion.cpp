@@ -38,7 +38,12 @@ normalising (const GstVideoInfo &info)
   gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
   ColorMatrix matrix = {};
 
-  gst_video_color_range_offsets (info.colorimetry.range, info.finfo, offset, scale);
+  GstVideoColorRange range = info.colorimetry.range;
+  /* Of H.264 that names its matrix only, h264parse tells no range. GStreamer's function
+   * takes that for the full one. */
+  if (range == GST_VIDEO_COLOR_RANGE_UNKNOWN && GST_VIDEO_INFO_IS_YUV (&info))
+    range = GST_VIDEO_COLOR_RANGE_16_235;
+  gst_video_color_range_offsets (range, info.finfo, offset, scale);
   if (GST_VIDEO_INFO_COMP_DEPTH (&info, 0) < sample_bits (info)) /* RGB16 */
     std::fill_n (scale, 3, (1 << sample_bits (info)) - 1);
   if (GST_VIDEO_INFO_IS_GRAY (&info)) {

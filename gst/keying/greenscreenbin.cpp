@@ -12,6 +12,9 @@
  * (0 = transparent). It is scaled to the size of the input. A background that ends before
  * the input repeats its last frame. A film restarts when the input seeks.
  *
+ * Films of telephones are turned as their tag says with `video-direction=auto`. Interlaced
+ * film needs `deinterlace` before this element, which warns of it.
+ *
  * All of this may change while playing. A new file is shown as soon as its first frame is
  * decoded, and a linked pad as soon as it has a frame. If a file cannot be read, the
  * element posts a warning and keeps the previous background, which `background-location`
@@ -110,6 +113,7 @@ enum {
   PROP_BACKGROUND_COLOR,
   PROP_SCREEN,
   PROP_MODEL_FILE,
+  PROP_VIDEO_DIRECTION,
   FIRST_KEY_PROPERTY,          /* first property of chromakey */
   FIRST_SHAPE_PROPERTY = 1000, /* first property of matteshape */
   FIRST_FILL_PROPERTY = 2000,  /* first property of keyfill */
@@ -157,6 +161,7 @@ struct _GstGreenscreenBin {
 
   const gchar *missing;         /* (nullable): a required factory that is not installed */
   const gchar *missing_network; /* (nullable): the same for a network */
+  GstElement *convert;          /* to formats of the key or network; turns frames */
   GstElement *input;            /* capsfilter before key or network */
   GstElement *key, *fill;
   GstElement *network, *refine; /* (nullable): instead of key if there is no screen */
@@ -614,7 +619,7 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   self->backgrounds = new Backgrounds (self);
   self->changing_screen = new std::recursive_mutex;
   GstElement *upload = add (self, "openclupload");
-  GstElement *convert = add (self, "openclconvert");
+  self->convert = add (self, "openclconvert");
   self->input = add (self, "capsfilter");
   self->key = add (self, "chromakey");
   self->shape = add (self, "matteshape");
@@ -637,7 +642,7 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
       G_BINDING_SYNC_CREATE, blends_light, nullptr, self, nullptr);
   watch_shape (self);
   gst_util_set_object_arg (G_OBJECT (self->input), "caps", KEYED_FORMATS);
-  gst_element_link_many (upload, convert, self->input, self->key, self->shape,
+  gst_element_link_many (upload, self->convert, self->input, self->key, self->shape,
       self->keyed, self->fill, out, download, nullptr);
   opencl::add_ghost_pad (self, "sink", upload, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
@@ -886,6 +891,9 @@ gst_greenscreen_bin_set_property (
   case PROP_MODEL_FILE:
     set_model_file (self, g_value_get_string (value));
     break;
+  case PROP_VIDEO_DIRECTION:
+    opencl::forward_set (self->convert, value, spec);
+    break;
   default:
     opencl::forward_set (part_of (self, id), value, spec);
   }
@@ -907,6 +915,8 @@ gst_greenscreen_bin_get_property (
   } else if (id == PROP_MODEL_FILE) {
     ObjectLock lock (self);
     g_value_set_string (value, self->model_file);
+  } else if (id == PROP_VIDEO_DIRECTION) {
+    opencl::forward_get (self->convert, value, spec);
   } else if (id >= FIRST_KEY_PROPERTY) {
     opencl::forward_get (part_of (self, id), value, spec);
   }
@@ -989,6 +999,11 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
       g_param_spec_string ("model-file", "Model file",
           "ONNX file of a matting network (screen=none and screen=auto)", nullptr,
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property (object_class, PROP_VIDEO_DIRECTION,
+      g_param_spec_enum ("video-direction", "Video direction",
+          "Rotation or mirroring of the input (auto = by the image-orientation tag)",
+          GST_TYPE_VIDEO_ORIENTATION_METHOD, GST_VIDEO_ORIENTATION_IDENTITY,
+          GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   const GType key = gst_chroma_key_get_type ();
   opencl::install_properties_of (object_class, key, FIRST_KEY_PROPERTY,
       opencl::is_class_property_or_device (key), std::begin (defaults),

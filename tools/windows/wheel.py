@@ -48,7 +48,7 @@ def version_of(build):
 def contents(build, info, version):
     """(name in the wheel, path or bytes)"""
     python = os.path.join(ROOT, "python")
-    for path in glob.glob(os.path.join(python, "gstopencl", "**", "*.py"), recursive=True):
+    for path in glob.glob(os.path.join(python, "gstopencl", "**", "*.[cp][ly]"), recursive=True):
         yield os.path.relpath(path, python), path
     for name in ("docs/garden.jpg", "docs/greenscreen-before.png", "tools/fetch-selfie-model.py",
                  "tools/onnxwriter.py", "tools/packages.py", "tools/tfliteconverter.py"):

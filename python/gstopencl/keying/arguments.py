@@ -82,7 +82,7 @@ NETWORK = {
 }
 RESULT = {
     "background": ("FILE|RRGGBB|none", "a picture, or a film: a shorter one keeps its last frame, "
-                   "a longer one goes on alone; a colour; or transparent, into .png, .mov (PNG) or "
+                   "a longer one ends with FILE; a colour; or transparent, into .png, .mov (PNG) or "
                    ".mkv (FFV1, of the package gstreamer1.0-libav). Without: trees in autumn"),
     "output": ("FILE", ".png (of a film the first frame); .mp4, .webm, .mkv or .avi, with the "
                "sound of FILE; .mov, without loss; \"window\" (default: a window for films and "

@@ -5,18 +5,26 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import typing
 
 from ..view.arguments import fault_of
+from .fullrange import full_range_of
 from .gst import Gio, GLib, Gst, GstPbutils
+from .hdr import transfer_of
+from .jpeg import choose_decoder
 
 TIMEOUT = 10 * Gst.SECOND  # to find out what is in a file
 
 
 class Film(typing.NamedTuple):
     """A file with a picture. `is_still`: an image; `has_sound`: some that can be decoded; `size`:
-    width and height in pixels, as it is shown"""
+    width and height in pixels, as it is shown; `hdr`: "PQ", "HLG" or None; `has_rate`: it
+    says how many frames a second has, be it on average; `colours`: the colorimetry where GStreamer
+    gets it wrong, or None"""
     uri: str
     is_still: bool
     has_sound: bool
     size: tuple
+    hdr: str
+    has_rate: bool
+    colours: str
 
 
 def shown_size(info, picture):
@@ -36,6 +44,8 @@ def film_of(place):
     name, path = file.get_basename(), file.get_path()
     if path and fault_of(path):  # A FIFO would be waited for.
         raise ValueError(f"{name} is no film or picture: {fault_of(path)}")
+    if path:
+        choose_decoder(path)
     try:
         info = GstPbutils.Discoverer.new(TIMEOUT).discover_uri(file.get_uri())
     except GLib.Error as error:
@@ -47,6 +57,9 @@ def film_of(place):
         raise ValueError(f"{name} is no film or picture: it has no video")
     no_sound = any("decoder-audio/" in missing
                    for missing in info.get_missing_elements_installer_details())
+    colours = pictures[0].get_caps().get_structure(0).get_string("colorimetry")
     return Film(file.get_uri(), pictures[0].is_image(),
                 bool(info.get_audio_streams()) and not no_sound,
-                shown_size(info, pictures[0]))
+                shown_size(info, pictures[0]),
+                transfer_of(colours), pictures[0].get_framerate_num() > 0,
+                full_range_of(path, colours, pictures[0].get_height()) if path else None)

@@ -15,13 +15,14 @@ PNG, JPEG, FFV1 = (("pngenc", ""),), (("jpegenc", ""),), (("avenc_ffv1", ""),)
 PACKAGES = {"openh264enc": "gstreamer1.0-plugins-bad", "avenc_ffv1": "gstreamer1.0-libav"}
 # By the end of a file's name: caps before the encoder, muxer, encoders of video and of sound.
 # I420 is what all players show. openh264enc comes first, since it takes odd sizes. JPEG has levels
-# of full range, which jpegenc does not ask for.
+# of full range, which jpegenc does not ask for. AVI has no times of frames, so compositor repeats
+# those of uneven times; videorate would show the nearest one.
 FILMS = {
     ".mp4": ("video/x-raw,format=I420", "mp4mux", (OPENH264, X264), AAC),
     ".webm": ("video/x-raw", "webmmux", VP8, OPUS),
     ".mkv": ("video/x-raw", "matroskamux", VP8, OPUS),
     ".mov": ("video/x-raw", "qtmux", PNG, PCM),
-    ".avi": ("video/x-raw,format=I420,colorimetry=1:4:0:0", "avimux", JPEG, PCM),
+    ".avi": ("compositor ! video/x-raw,format=I420,colorimetry=1:4:0:0", "avimux", JPEG, PCM),
 }
 FILMS_OF_ALPHA = {
     ".mov": FILMS[".mov"],

@@ -5,10 +5,13 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 from ..launch import Value
 from .gst import GObject
 from .arguments import PLATES, colour_of, given, property_of
+from .hdr import to_srgb
 
 ON_DEVICE = "video/x-raw(memory:OpenCLMemory)"
 FRAMES = f"{ON_DEVICE},format=RGBA"
 DEEP_FRAMES = f"{ON_DEVICE},format=RGBA64_LE"
+# For films that name no frame rate. Muxers need one for the length of the last frame.
+RATE = f"! capssetter caps=\"{ON_DEVICE},framerate=60/1\""
 NETWORK = "openclinference name=network output=alpha"
 TO_MATTE = (f"openclconvert alpha-only=true ! {ON_DEVICE},format=GRAY8"
             " ! openclkernel expression=\"clamp(10*x-8.5,0,1)\"")
@@ -37,11 +40,17 @@ REPAIRS = {"fill": "0", "noise": "0", "flow": "0"}
 REPAIRS_OF_DISTANCE = {"fill": "1", "noise": "5", "flow": "all"}
 
 
-def decoded(name, path, interlaced=None):
+def decoded(name, path, film=None, interlaced=None):
     """Returns the frames of a file. `interlaced`: "keep" or None"""
     frames = "" if interlaced == "keep" else " ! deinterlace"
     return [f"filesrc name={name}", Value("location", path),
-            f"! decodebin name={name}_frames ! videoconvert{frames}"]
+            f"! decodebin name={name}_frames ! videoconvert{recoloured(film)}{frames}"]
+
+
+def recoloured(film):
+    """Returns an element that mends the colorimetry of a Film, which may be None."""
+    return f" ! capssetter caps=video/x-raw,colorimetry={film.colours}" \
+        if film and film.colours else ""
 
 
 def blend_alike(pipeline):
@@ -56,12 +65,12 @@ class Keying:
 
     asked: the arguments
     size: width and height of the result in pixels
-    is_still: whether the input is a picture"""
+    is_still: whether the input is a picture
+    films: what is known of "file" and "background", a Film or None"""
 
-    def __init__(self, asked, size, is_still):
-        self.asked, self.is_still = asked, is_still
+    def __init__(self, asked, size, is_still, films=None):
+        self.asked, self.is_still, self.films = asked, is_still, films or {}
         self.size = f"width={size[0]},height={size[1]},pixel-aspect-ratio=1/1"
-        self.caps = f"{FRAMES},{self.size}"
 
     def options(self, *names):
         """Returns the values of options that have the names of properties."""
@@ -72,19 +81,27 @@ class Keying:
     def filmed(self):
         """Returns frames before keying. The decoder of a file is "file_frames"."""
         asked = self.asked
-        source = decoded("file", asked.file, asked.interlaced) if asked.file else [
+        source = [
             "v4l2src name=camera", Value("device", asked.camera), "! decodebin ! videoconvert"
             " ! queue leaky=downstream max-size-buffers=2"]
+        if asked.file:
+            source = decoded("file", asked.file, self.films.get("file"), asked.interlaced)
         # Networks take 8 bits.
-        frames = DEEP_FRAMES if asked.matte and asked.screen != "none" else FRAMES
+        is_deep = asked.matte and asked.screen != "none"
+        return [*source, *self.fitted("file", DEEP_FRAMES if is_deep else FRAMES)]
+
+    def fitted(self, name, frames=FRAMES):
+        """Returns what makes the frames of a source those of the result, on the device."""
+        film = self.films.get(name)
         # Telephones write films that are rotated or mirrored.
-        return [*source, "! openclupload ! openclconvert video-direction=auto !"
-                f" {frames},{self.size}"]
+        return ["! openclupload ! openclconvert video-direction=auto !",
+                *to_srgb(film and film.hdr, name, f",{self.size}"), f"{frames},{self.size}",
+                RATE if film and not (film.is_still or film.has_rate) else ""]
 
     def background(self):
         colour = colour_of(self.asked.background)
         if colour is None:
-            return decoded("background", self.asked.background)
+            return decoded("background", self.asked.background, self.films.get("background"))
         return ["videotestsrc name=background num-buffers=1 pattern=solid-color",
                 Value("foreground-color", str(0xff000000 | colour)),
                 "! video/x-raw,format=RGBA,width=1,height=1,framerate=1/1"]
@@ -106,21 +123,22 @@ class Keying:
         if asked.alpha == "premultiplied":
             keyer += ["! openclkernel name=premultiply", Value("source", PREMULTIPLY)]
         if asked.background != "none":
-            keyer += ["! queue ! result.sink_1", *self.background(), "! openclupload !"
-                      f" openclconvert video-direction=auto ! {self.caps} ! queue ! result.sink_0",
-                      *self.compositor()]
+            front, behind = ("sink_1", "sink_0") if self.is_still else ("sink", "background_0")
+            keyer += [f"! queue ! result.{front}", *self.background(), *self.fitted("background"),
+                      f"! queue ! result.{behind}", *self.compositor()]
         return [*branches, *self.filmed(), "!", *keyer, "! opencldownload ! videoconvert !"]
 
     def compositor(self):
-        # Which of the two keeps its last frame until the other has ended: a picture before a film,
-        # else the background. An aggregator of which all pads do so never ends.
         # Light after a soft key, unless blend_alike () finds levels. Networks learn from pictures
         # whose levels were mixed.
-        wrap = float(self.asked.light_wrap or 0)
         is_soft = self.asked.method != "distance" and self.asked.screen != "none"
+        linear = Value("linear", self.asked.linear or str(is_soft).lower())
+        if not self.is_still:  # Frames keep their times, even and uneven ones.
+            return ["keyfill name=result method=composite", *self.options("light-wrap"), linear]
+        # A picture keeps its frame until a film behind it has ended.
+        wrap = float(self.asked.light_wrap or 0)
         return ["openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1"
-                f" sink_{int(self.is_still)}::repeat-after-eos=true sink_1::light-wrap={wrap}",
-                Value("linear", self.asked.linear or str(is_soft).lower())]
+                f" sink_1::repeat-after-eos=true sink_1::light-wrap={wrap}", linear]
 
     def network(self):
         deep = f"! openclconvert ! {DEEP_FRAMES} " if self.asked.matte else ""

@@ -130,9 +130,11 @@ class Run:
         self.asked, self.name = asked, asked.file or asked.camera
         self.film = None if asked.camera else film_of(os.path.abspath(asked.file))
         self.is_still = bool(self.film) and self.film.is_still
-        for other in asked.background, asked.garbage, asked.holdout:
+        self.films = {"file": self.film}
+        for name in "background", "garbage", "holdout":
+            other = getattr(asked, name)
             if other not in (None, "none") and colour_of(other) is None:
-                film_of(os.path.abspath(other))
+                self.films[name] = film_of(os.path.abspath(other))
         self.size = tuple(map(int, asked.size.split("x"))) if asked.size \
             else self.film.size if self.film else SIZE_OF_CAMERA
         if asked.pick:
@@ -163,7 +165,7 @@ class Run:
 
     def play(self):
         """Plays the pipelines of the frame before keying, and of the result. Raises PlayError."""
-        asked, keying = self.asked, Keying(self.asked, self.size, self.is_still)
+        asked, keying = self.asked, Keying(self.asked, self.size, self.is_still, self.films)
         if asked.before:
             step(f"First frame of {self.name} before keying")
             self.write({"before": [*keying.filmed(), "! opencldownload ! videoconvert !",

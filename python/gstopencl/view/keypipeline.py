@@ -5,18 +5,21 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 import itertools
 import typing
 
+from ..keying.hdr import to_srgb
+from ..keying.pipeline import recoloured
 from ..launch import Value, build
 from .gtk import Gst
 
 
 class Source(typing.NamedTuple):
-    """Words of launch.build () for frames in host memory. Sound is in the tee "sound"."""
+    """Words of launch.build () for frames. Sound is in the tee "sound"."""
     words: list
     has_sound: bool = False
     is_live: bool = True  # frames come when they are filmed
 
 
 DEVICE = "video/x-raw(memory:OpenCLMemory)"
+RGBA = f"{DEVICE},format=RGBA"
 # Without a film or a camera: a white ball before a green screen
 DEMO = Source(["videotestsrc is-live=true pattern=ball foreground-color=0xfff0e8e0 "
                "background-color=0xff209038 ! video/x-raw,width=1280,height=720,framerate=25/1"])
@@ -36,9 +39,12 @@ def source_of_film(film):
         words.append("source. ! audioconvert ! audioresample ! queue ! tee name=sound"
                      " ! autoaudiosink name=speaker source.")
     # Telephones write films that are rotated or mirrored.
-    words.append(f"! videoconvert ! deinterlace ! {QUEUE} ! videoflip video-direction=auto")
+    words.append(f"! videoconvert{recoloured(film)} ! deinterlace ! {QUEUE}"
+                 " ! videoflip video-direction=auto")
     if film.is_still:
         words.append(f"! imagefreeze is-live=true ! video/x-raw,framerate={STILL_RATE}")
+    if film.hdr:
+        words += ["! openclupload ! openclconvert !", *to_srgb(film.hdr, "film"), RGBA]
     return Source(words, film.has_sound, film.is_still)
 
 
@@ -78,7 +84,7 @@ def words_of(source, settings, size=None):
         *source.words, f"! openclupload{fitted} ! tee name=filmed"
         f" filmed. ! {shown('original', source.is_live)}"
         f" filmed. ! {QUEUE} ! greenscreenbin", "name=key", *itertools.starmap(Value, settings),
-        f"! {DEVICE},format=RGBA ! tee name=keyed"
+        f"! {RGBA} ! tee name=keyed"
         f" keyed. ! {shown('result', source.is_live)}"
         f" key.matte ! {shown('matte', source.is_live)}"]
 

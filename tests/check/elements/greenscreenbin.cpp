@@ -233,6 +233,26 @@ TEST (test_greenscreenbin_takes_screens_from_several_threads)
   }
 }
 
+/* A film that lies on its side, with the tag of a telephone, as videoflip shows it */
+TEST_ROWS (
+    test_greenscreenbin_turns_a_film_as_its_tag_says, {"rotate-90", "flip-rotate-180"})
+{
+  const std::string filmed =
+      text (FOREGROUND "film. ! taginject tags=image-orientation=%s", row);
+  const std::string key = " ! greenscreenbin background-color=0xff2040c0",
+                    turning = key + " video-direction=auto";
+  const Result turned = result_of (filmed + turning + END),
+               expected =
+                   result_of (filmed + " ! videoflip video-direction=auto" + key + END);
+  expect_equal (turned.frames, expected.frames);
+  expect_equal (turned.info.width, expected.info.width);
+  expect_equal (turned.info.height, expected.info.height);
+  fail_unless (expected.info.width == (std::string (row) == "rotate-90" ? 96 : 160));
+  for (int y : {10, 40, 80})
+    for (int x : {10, 40, 80})
+      expect_color (turned, x, y, expected.at (x, y));
+}
+
 TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
 {
   Result result = result_of (FOREGROUND

@@ -40,6 +40,10 @@ using Triple = std::array<double, 3>;
 
 /* --- colours in double precision --- */
 
+/* The last one, of a stream that names its matrix only, is of limited range. */
+const char *const colorimetries[] = {
+    "bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1", "1:6:0:0", "0:3:0:0"};
+
 struct Range {
   double offset[3], scale[3];
 };
@@ -532,8 +536,6 @@ TEST (test_openclconvert_vyuy_byte_order)
 
 TEST (test_convert_is_right_for_every_colorimetry)
 {
-  const char *const colorimetries[] = {
-      "bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1", "1:6:0:0"};
   const char *const pairs[][2] = {
       {"AYUV", "RGBA"}, {"RGBA", "AYUV"}, {"NV12", "BGRx"}, {"BGR", "I420"}};
   for (auto &pair : pairs)
@@ -564,8 +566,6 @@ TEST (test_convert_is_right_for_every_chroma_site)
 
 TEST (test_convert_makes_the_nearest_level)
 {
-  const char *const colorimetries[] = {
-      "bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1", "1:6:0:0"};
   for (const char *colorimetry : colorimetries)
     for (bool to_yuv : {false, true}) {
       GstVideoInfo rgb = info_of ("BGRA", 64, 48, "sRGB");

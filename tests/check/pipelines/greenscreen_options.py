@@ -5,12 +5,14 @@ virtual camera gets YUY2 frames. A picture without a screen fails, and so does a
 
 Pictures are 161x97 pixels: a green screen and a grey square.
 
-usage: greenscreen_options.py GREENSCREEN.SH BUILD-FOLDER
+usage: greenscreen_options.py GREENSCREEN.SH BUILD-FOLDER [CHECK …]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import base64
 import os
 import pathlib
+import re
 import shlex
 import signal
 import struct
@@ -25,7 +27,11 @@ SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
 BUILD = pathlib.Path(os.environ["GST_OPENCL_BUILD"])
 sys.path.insert(0, str(SCRIPT.parent.parent / "tools"))
+import gi  # noqa: E402
 import onnxwriter  # noqa: E402
+
+gi.require_version("Gst", "1.0")
+from gi.repository import Gst  # noqa: E402
 
 WIDTH, HEIGHT = 161, 97
 GREEN, GREY, WHITE, BLUE = (16, 160, 48), (64, 64, 64), (255, 255, 255), (32, 64, 192)
@@ -536,6 +542,191 @@ def check_interlaced():
     refused("expected keep", "--interlaced", "yes", "fields.y4m")
 
 
+def pq_of(share):
+    """Level of PQ (BT.2100) of light, 1 of which is diffuse white, 203 cd/m2 of 10000"""
+    power = (share * 203 / 10000) ** (2610 / 16384)
+    return ((3424 / 4096 + 2413 / 128 * power) / (1 + 2392 / 128 * power)) ** (2523 / 32)
+
+
+def hlg_of(share):
+    """Level of HLG (BT.2100) of light, 1 of which is diffuse white, 203 cd/m2 of 1000"""
+    shown = share * 203 / 1000
+    luminance = shown @ np.array([0.2627, 0.678, 0.0593])
+    scene = shown * np.maximum(luminance, 1e-9)[..., None] ** (1 / 1.2 - 1)
+    upper = 0.17883277 * np.log(np.maximum(12 * scene - 0.28466892, 1e-9)) + 0.55991073
+    return np.where(scene <= 1 / 12, np.sqrt(3 * scene), upper)
+
+
+def write_hdr(path, light, level_of, colorimetry):
+    """Writes three frames of light of BT.709's primaries, 1 of which is diffuse white, in 10 bits."""
+    wide = np.array([[0.627404, 0.329283, 0.043313], [0.069097, 0.919540, 0.011362],
+                     [0.016391, 0.088013, 0.895595]])  # BT.2087
+    level = level_of(light @ wide.T)
+    luma = level @ np.array([0.2627, 0.678, 0.0593])
+    blue, red = (level[..., 2] - luma) / 1.8814, (level[..., 0] - luma) / 1.4746
+    planes = [64 + 876 * luma, *(512 + 896 * one.reshape(48, 2, 80, 2).mean((1, 3)) for one in (blue, red))]
+    np.concatenate([np.round(one).astype("<u2").ravel() for one in planes] * 3).tofile("hdr.raw")
+    launched("filesrc location=hdr.raw ! rawvideoparse format=i420-10le width=160 height=96"
+             f" framerate=25/1 colorimetry={colorimetry} ! vp9enc min-quantizer=0 max-quantizer=2"
+             f" deadline=1 ! matroskamux ! filesink location={path}")
+
+
+def check_hdr():
+    """HDR becomes sRGB, with its tags: the same light as of a film of 8 bits, and no clipped highlight.
+    An object of 0.2 of diffuse white, and two lamps, 1 and 4 times as bright as that white"""
+    light = np.empty((96, 160, 3))
+    light[:] = light_of((40, 120, 60))
+    light[16:80, 48:112] = np.array([0.2, 0.16, 0.12])
+    light[:16, 120:136], light[:16, 140:156] = 1, 4
+    for name, level_of in ("pq", pq_of), ("hlg", hlg_of):
+        write_hdr("hdr.mkv", light, level_of, f"bt2100-{name}")
+        said = made("--background", "2040c0", "--output", "hdr-keyed.mkv", "--before", "hdr.png", "hdr.mkv")
+        assert "HDR" not in said, said
+        launched("filesrc location=hdr.png ! pngdec ! videoconvert ! video/x-raw,format=RGB !"
+                 " filesink location=hdr.rgb")
+        got = np.fromfile("hdr.rgb", np.uint8).reshape(96, 160, 3)
+        assert near(got[48, 20], (40, 120, 60), 3), (name, got[48, 20])
+        assert near(got[48, 80], levels_of(np.array([0.2, 0.16, 0.12])), 3), (name, got[48, 80])
+        # Above a half, light bends towards 1.
+        white, lamp = got[6, 128], got[6, 148]
+        assert 200 < white.min() <= white.max() < lamp.min() <= lamp.max() < 255, (name, white, lamp)
+        assert np.ptp(white) <= 2 and np.ptp(lamp) <= 2, (name, white, lamp)
+        frames = subprocess.run(
+            shlex.split("gst-launch-1.0 -v filesrc location=hdr-keyed.mkv ! decodebin ! fakesink"),
+            capture_output=True, text=True, timeout=100, check=True).stdout
+        tags = {word.split(")")[1] for word in re.findall(r"colorimetry=[^\s,]+", frames)}
+        # Range and matrix of YUV, the transfer function of sRGB, and BT.709's primaries
+        assert tags and all(tag.endswith(":7:1") for tag in tags), tags
+        launched("filesrc location=hdr-keyed.mkv ! decodebin ! videoconvert ! video/x-raw,format=RGB !"
+                 " filesink location=hdr.rgb")
+        keyed = np.fromfile("hdr.rgb", np.uint8).reshape(-1, 96, 160, 3)
+        assert len(keyed) == 3 and near(keyed[2, 48, 20], BLUE, 12), (name, keyed[:, 48, 20])
+
+
+TIMES = (0, 40, 240, 360, 840, 880)  # ms
+
+
+def write_uneven(path, muxer, rate):
+    """Writes a film of frames at TIMES, in each of which the square is farther to the right."""
+    pipeline = Gst.parse_launch(
+        "appsrc name=in format=time caps=video/x-raw,format=RGB,width=160,height=96,framerate="
+        f"{rate} ! videoconvert ! video/x-raw,format=I420 ! openh264enc rate-control=bitrate"
+        f" bitrate=2000000 ! h264parse ! {muxer} ! filesink location={path}")
+    pipeline.set_state(Gst.State.PLAYING)
+    for number, (start, end) in enumerate(zip(TIMES, (*TIMES[1:], 920))):
+        frame = np.full((96, 160, 3), GREEN, np.uint8)
+        frame[20:76, 10 + 20 * number:40 + 20 * number] = GREY
+        buffer = Gst.Buffer.new_wrapped(frame.tobytes())
+        buffer.pts, buffer.duration = start * Gst.MSECOND, (end - start) * Gst.MSECOND
+        pipeline.get_by_name("in").emit("push-buffer", buffer)
+    pipeline.get_by_name("in").emit("end-of-stream")
+    ended = pipeline.get_bus().timed_pop_filtered(
+        100 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
+    pipeline.set_state(Gst.State.NULL)
+    assert ended and ended.type == Gst.MessageType.EOS, path
+
+
+def seen(path):
+    """Returns the time of each frame in ms, and how often the square was moved there."""
+    pipeline = Gst.parse_launch(
+        f"filesrc location={path} ! decodebin caps=video/x-raw expose-all-streams=false ! videoconvert"
+        " ! video/x-raw,format=RGB ! appsink name=out sync=false")
+    pipeline.set_state(Gst.State.PLAYING)
+    frames = []
+    while sample := pipeline.get_by_name("out").emit("try-pull-sample", 100 * Gst.SECOND):
+        buffer = sample.get_buffer()
+        row = np.frombuffer(buffer.extract_dup(0, buffer.get_size()), np.uint8).reshape(96, 160, 3)[48]
+        inside = np.flatnonzero(np.abs(row.astype(int) - GREY).max(-1) < 30)
+        frames.append((round(buffer.pts / Gst.MSECOND), round((inside.mean() - 24.5) / 20)))
+    pipeline.set_state(Gst.State.NULL)
+    return frames
+
+
+def check_uneven_times():
+    """Each frame of a film whose frames last different times is shown when it was."""
+    launched("videotestsrc num-buffers=75 pattern=blue ! video/x-raw,width=80,height=48,framerate=25/1"
+             " ! jpegenc ! avimux ! filesink location=behind.avi")
+    for path, muxer, rate in ("uneven.mkv", "matroskamux", "0/1"), ("uneven.mp4", "mp4mux", "50/1"):
+        write_uneven(path, muxer, rate)
+        for background, output in (("2040c0", "even.mkv"), ("2040c0", "even.mp4"), ("none", "even.mov"),
+                                   ("behind.avi", "even.webm")):
+            made("--background", background, "--output", output, path)
+            expected = list(zip(TIMES, range(6)))
+            got = seen(output)
+            if (rate, output) == ("0/1", "even.mov"):
+                # Frames of PNG have the lengths of the source, and here none, so that qtmux ends
+                # the film where its last frame begins.
+                expected = expected[:len(got)]
+                assert len(got) >= 5, got
+            assert len(got) == len(expected) and np.abs(np.subtract(got, expected)).max() <= 1, (path, output, got)
+        made("--background", "2040c0", "--output", "even.avi", path)  # which repeats frames instead
+        got = seen("even.avi")
+        step = got[1][0] - got[0][0]
+        assert 860 <= got[-1][0] <= 920 and step in (16, 17, 20, 40), (path, got)
+        for time, number in got:
+            assert TIMES[number] - step <= time <= (*TIMES, 920)[number + 1] + step, (path, got)
+
+
+# H.264 of the full range: three frames of 64x64 with a square of 64,64,64 and in it one of 8,8,8
+FULL_RANGE = (
+    "AAAAIGZ0eXBpc29tAAACAGlzb21pc28yYXZjMW1wNDEAAAAIZnJlZQAAAJVtZGF0AAAAdWWIhAnxmKAAJBsYAAI0qHAA"
+    "E1mTWb/GIVMjLl0u4HU5YdTlkWMi4gVQwUTWb+peIf+GwYAgFAAEA3xQABAf8cAAQNI0AAQjF79fv/wD9BGlSYIa//8A"
+    "2CoECMV+bTb/wD9ETBDXFodIiImk3A9KWHpS/a1H4AAAAAZBmjgR4RgAAAAGQZpUD+EYAAADCm1vb3YAAABsbXZoZAAA"
+    "AAAAAAAAAAAAAAAAA+gAAAB4AAEAAAEAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIAAAJZdHJhawAAAFx0a2hkAAAAAwAAAAAAAAAAAAAAAQAAAAAAAAB4"
+    "AAAAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAQAAAAAAAAAAAAAAAAAAQAAAAABAAAAAQAAAAAAAJGVkdHMA"
+    "AAAcZWxzdAAAAAAAAAABAAAAeAAAAAAAAQAAAAAB0W1kaWEAAAAgbWRoZAAAAAAAAAAAAAAAAAAAMgAAAAYAVcQAAAAA"
+    "AC1oZGxyAAAAAAAAAAB2aWRlAAAAAAAAAAAAAAAAVmlkZW9IYW5kbGVyAAAAAXxtaW5mAAAAFHZtaGQAAAABAAAAAAAA"
+    "AAAAAAAkZGluZgAAABxkcmVmAAAAAAAAAAEAAAAMdXJsIAAAAAEAAAE8c3RibAAAALhzdHNkAAAAAAAAAAEAAACoYXZj"
+    "MQAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAABAAEAASAAAAEgAAAAAAAAAAQxMYXZjIGxpYngyNjQAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAABj//wAAAC5hdmNDAULACv/hABZnQsAK2QQmwFsgAAADACAAAAZB4kTJAQAFaMuArLIAAAAQcGFzcAAAAAEA"
+    "AAABAAAAFGJ0cnQAAAAAAAAkuAAAJLgAAAAYc3R0cwAAAAAAAAABAAAAAwAAAgAAAAAUc3RzcwAAAAAAAAABAAAAAQAA"
+    "ABxzdHNjAAAAAAAAAAEAAAABAAAAAwAAAAEAAAAgc3RzegAAAAAAAAAAAAAAAwAAAHkAAAAKAAAACgAAABRzdGNvAAAA"
+    "AAAAAAEAAAAwAAAAPXVkdGEAAAA1bWV0YQAAAAAAAAAhaGRscgAAAAAAAAAAbWRpcmFwcGwAAAAAAAAAAAAAAAAIaWxz"
+    "dA=="
+)  # fmt: skip
+
+
+def check_full_range():
+    """H.264 of the full range, of which h264parse of GStreamer 1.22 does not speak, keeps its levels."""
+    pathlib.Path("full.mp4").write_bytes(base64.b64decode(FULL_RANGE))
+    made("--key", "0000ff", "--background", "none", "--before", "full.png", "--output", "full.mov", "full.mp4")
+    launched("filesrc location=full.png ! pngdec ! videoconvert ! video/x-raw,format=RGB !"
+             " filesink location=full.rgb")
+    got = np.fromfile("full.rgb", np.uint8).reshape(64, 64, 3)
+    for place, levels in ((32, 32), (8, 8, 8)), ((20, 20), GREY), ((4, 4), GREEN):
+        assert near(got[place], levels, 3), (place, got[place])
+
+
+# A grey square on green, 64x64, of which each component has a factor of 1x2
+TALL_JPEG = (
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAgGBgcGBQgHBwcJCQgKDBQNDAsLDBkSEw8UHRofHh0aHBwgJC4nICIs"
+    "IxwcKDcpLDAxNDQ0Hyc5PTgyPC4zNDL/2wBDAQkJCQwLDBgNDRgyIRwhMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjIy"
+    "MjIyMjIyMjIyMjIyMjIyMjIyMjIyMjIyMjL/wAARCABAAEADARIAAhIBAxIB/8QAFgABAQEAAAAAAAAAAAAAAAAA"
+    "AAYF/8QAFBABAAAAAAAAAAAAAAAAAAAAAP/EABYBAQEBAAAAAAAAAAAAAAAAAAAFBv/EABQRAQAAAAAAAAAAAAAA"
+    "AAAAAAD/2gAMAwEAAhEDEQA/AMcQxhwAAAAAAAAAAAAAAAAABLi4NwAAAAAAKgQxhwAAAAABLi4NwAAAAAAKgQxh"
+    "wAAAAAAAAAAAAAAAAAB//9k="
+)  # fmt: skip
+
+
+def check_sampling_of_jpeg():
+    """A JPEG that jpegdec of GStreamer 1.22 does not know is decoded by another, or a warning says so."""
+    pathlib.Path("tall.jpg").write_bytes(base64.b64decode(TALL_JPEG))
+    write_png("square64.png", np.full((64, 64, 3), GREEN, np.uint8))
+    launched("filesrc location=square64.png ! pngdec ! videoconvert ! video/x-raw,format=I420 !"
+             " jpegenc ! filesink location=usual.jpg")
+    has_other = all(map(Gst.ElementFactory.find, ("avdec_mjpeg", "jpegparse")))
+    for path, is_doubtful in ("tall.jpg", not has_other), ("usual.jpg", False):
+        said = made("--background", "2040c0", "--output", "jpeg.png", path)
+        assert ("install gstreamer1.0-libav, or convert it to PNG" in said) == is_doubtful, (path, said)
+    if has_other:  # The edges of the square are straight.
+        made("--background", "none", "--output", "jpeg.png", "tall.jpg")
+        launched("filesrc location=jpeg.png ! pngdec ! videoconvert ! video/x-raw,format=RGBA !"
+                 " filesink location=jpeg.rgba")
+        alpha = np.fromfile("jpeg.rgba", np.uint8).reshape(64, 64, 4)[..., 3]
+        assert (alpha[18:46, 18:46] == 255).all() and not alpha[:14].any(), alpha[16]
+
+
 CAMERA = """
 from gstopencl import play
 from gstopencl.keying import main
@@ -671,9 +862,11 @@ def check_without_bash():
 
 
 def main():
+    Gst.init(None)
     write_png("square.png", picture())
     for check in [value for name, value in globals().items() if name.startswith("check_")]:
-        check()
+        if check.__name__ in sys.argv[3:] or not sys.argv[3:]:
+            check()
 
 
 if __name__ == "__main__":

@@ -175,6 +175,22 @@ def check_views(folder):
     close(view)
 
 
+def check_hdr(folder):
+    """Checks that a film of PQ is shown as sRGB: a fifth of diffuse white, which has 203 cd/m2."""
+    luma = np.full(WIDTH * HEIGHT, 433, "<u2")  # 64 + 876 * 0.4207, the level of 40.6 cd/m2 in PQ
+    chroma = np.full(WIDTH * HEIGHT // 2, 512, "<u2")
+    (folder / "hdr.raw").write_bytes((luma.tobytes() + chroma.tobytes()) * 3)
+    launch(f"filesrc location={folder}/hdr.raw ! rawvideoparse format=i420-10le width={WIDTH} "
+           f"height={HEIGHT} framerate={RATE}/1 colorimetry=bt2100-pq ! vp9enc ! matroskamux ! "
+           f"filesink location={folder}/hdr.mkv")
+    view = view_of("--key-color", "10a030", folder / "hdr.mkv")
+    for sink in view.sinks[0], view.sinks[2]:
+        run_until(view, lambda: picture_of(sink) is not None)
+        # 255 * (1.055 * 0.2 ^ (1 / 2.4) - 0.055)
+        assert np.abs(picture_of(sink).astype(int) - 124).max() <= 2, picture_of(sink)[9, 9]
+    close(view)
+
+
 def check_divider(view, row):
     """Checks that the divider follows the mouse and the keys."""
     view.buttons["split"].set_active(True)
@@ -591,8 +607,8 @@ with tempfile.TemporaryDirectory() as name, screen():
     write_files(place)
     checks = [globals()[f"check_{name}"] for name in sys.argv[2:]]
     for check in checks or (
-            check_views, check_backgrounds, check_panel, check_garbage, check_camera,
-            check_recording, check_end, check_film_end, check_full_disk, check_refusals,
+            check_views, check_hdr, check_backgrounds, check_panel, check_garbage,
+            check_camera, check_recording, check_end, check_film_end, check_full_disk, check_refusals,
             check_hostile_names):
         began = time.monotonic()
         check(*([place] if check.__code__.co_argcount else []))

@@ -9,8 +9,10 @@ FOLDER/film.mkv             the same in 4:2:0 (BT.709), H.264
 FOLDER/alpha/NNNN.png       exact alpha of each channel, 16 bits
 FOLDER/foreground/NNNN.png  exact premultiplied foreground in linear light, 16 bits, 65535 is 1
 FOLDER/plate.png            the empty screen in sRGB, without noise
+FOLDER/still.png            with --still, the last frame, half as large and without noise
 
-    film.py [FOLDER] [--frames 60] [--seed 1] [--samples 24] [--width 640] [--check]
+    film.py [FOLDER] [--frames 60] [--seed 1] [--samples 24] [--width 640] [--first 1]
+            [--still] [--check]
 
 FOLDER is gst-opencl/film in the user's cache by default. It also contains the renders. Those that
 are there already are not made again, so an interrupted film can be continued. Delete FOLDER after a
@@ -107,18 +109,28 @@ def frames_of(folder, lossless):
 # --- making it ---
 
 
-def make(folder, frames, seed):
+def write_still(path, light):
+    """Writes a frame as the picture of the documents: half as large, without noise."""
+    height, width = light.shape[:2]
+    half = light.reshape(height // 2, 2, width // 2, 2, 3).mean((1, 3))
+    write(path, levels_of(np.clip(half, 0, 1)).round().astype(np.uint8), "rgb24",
+          ["-compression_level", "100", "-pred", "mixed"])
+
+
+def make(folder, first, frames, seed, is_still):
     renders = folder / "renders"
     plate = read_light(renders / "plate-0001.exr")
     write(folder / "plate.png", levels_of(np.clip(plate, 0, 1)).round().astype(np.uint8), "rgb24")
     (folder / "lossless").mkdir(exist_ok=True)
     film = []
-    for number in range(1, frames + 1):
+    for number in range(first, frames + 1):
         # An area that lets all light through differs from 1 by rounding of 16-bit floats only.
         through = np.clip(read_light(renders / ("through-%04d.exr" % number)), 0, 1)
         subject = read_light(renders / ("subject-%04d.exr" % number))
         write_fine(folder / "alpha" / ("%04d.png" % number), 1 - through)
         write_fine(folder / "foreground" / ("%04d.png" % number), subject)
+        if is_still:
+            write_still(folder / "still.png", subject + through * plate)
         random = np.random.default_rng([seed, number])
         film.append(recorded(subject + through * plate, random))
         write(folder / "lossless" / ("%04d.png" % number), film[-1], "rgb24")
@@ -152,9 +164,11 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path, nargs="?", default=default_folder())
-    for name, value in (("frames", 60), ("seed", 1), ("samples", 24), ("width", 640)):
+    for name, value in (("frames", 60), ("seed", 1), ("samples", 24), ("width", 640),
+                        ("first", 1)):
         parser.add_argument("--" + name, type=int, default=value)
-    parser.add_argument("--check", action="store_true")
+    for name in "--still", "--check":
+        parser.add_argument(name, action="store_true")
     options = parser.parse_args()
     for program in "blender", "ffmpeg":
         if not shutil.which(program):
@@ -165,13 +179,15 @@ def main():
                str(renders)]
     for name in ("seed", "samples", "width"):
         blender += ["--" + name, str(getattr(options, name))]
+    if options.still:
+        blender.append("--still")
     if options.check:
         subprocess.run([*blender, "--frames", "1", "--real"], check=True,
                        stdout=subprocess.DEVNULL)
         check(renders)
-    subprocess.run([*blender, "--frames", str(options.frames)], check=True,
-                   stdout=subprocess.DEVNULL)
-    make(options.folder, options.frames, options.seed)
+    subprocess.run([*blender, "--frames", str(options.frames), "--first", str(options.first)],
+                   check=True, stdout=subprocess.DEVNULL)
+    make(options.folder, options.first, options.frames, options.seed, options.still)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,10 @@ lights the subject in all renders. White is a light group of the render before b
 gives both. All files are in linear light.
 
     blender -b -P scene.py -- FOLDER [--frames 60] [--seed 1] [--width 640] [--samples 24]
-        [--first 1] [--real]
+        [--first 1] [--real] [--still]
+
+With --still, the wine is red before it is keyed, and highlights are limited: the picture of the
+documents. The film of the figures keeps its wine, which lets the screen through.
 
 Frames that are in FOLDER already are not rendered again. One unit of length is 10 cm. The camera
 looks along +y.
@@ -422,7 +425,20 @@ def scarf(random):
     wind.vertex_group = "free"
 
 
-def drinking_glass():
+def wine(wall, is_still):
+    if not is_still:
+        grid("wine", 97, 20, lambda u, v: wall(u, 0.66 + 0.16 * v, 0.93),
+             glass("wine", (0.85, 0.35, 0.3)))
+        return
+    # A body of its own colour, from the bottom of the bowl to a level surface.
+    red = shader_mix("wine", 0.75, ("ShaderNodeBsdfTransparent", {"Color": (0.5, 0.02, 0.03, 1)}),
+                     ("ShaderNodeBsdfPrincipled", {"Base Color": (0.25, 0.008, 0.02, 1),
+                                                   "Roughness": 0.12, "Specular": 0.3}))
+    grid("wine", 97, 40, lambda u, v: wall(u, 0.5 + 0.28 * v, 0.95), red)
+    grid("surface", 97, 4, lambda u, v: wall(u, 0.78 + 0 * v, 0.95 * v), red)
+
+
+def drinking_glass(is_still):
     """Adds a wine glass with one thin wall on a table."""
     profile = [(0.5, 0), (0.48, 0.03), (0.12, 0.08), (0.06, 0.2), (0.055, 0.7), (0.1, 0.8),
                (0.35, 0.98), (0.47, 1.2), (0.48, 1.45), (0.43, 1.75), (0.38, 2.0)]
@@ -439,8 +455,7 @@ def drinking_glass():
                 base.z + np.interp(v, np.linspace(0, 1, 60), height))
 
     grid("glass", 97, 120, wall, glass("glass", (0.96, 0.97, 0.965)))
-    grid("wine", 97, 20, lambda u, v: wall(u, 0.66 + 0.16 * v, 0.93),
-         glass("wine", (0.85, 0.35, 0.3)))
+    wine(wall, is_still)
     wood = mottled(material("wood", (0.25, 0.12, 0.05), 0.5), (0.2, 0.09, 0.035),
                    (0.3, 0.15, 0.07), 4)
     bpy.ops.mesh.primitive_cube_add(size=1, location=(-3.3, -0.5, base.z - 0.3))
@@ -518,7 +533,7 @@ def camera():
     bpy.context.scene.camera = made
 
 
-def build(frames, seed):
+def build(frames, seed, is_still):
     """Returns the objects of the subject, those of the real screen, and the white screen."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     random = np.random.default_rng(seed)
@@ -533,7 +548,7 @@ def build(frames, seed):
     shirt = body(skin, random)
     arm(skin, shirt, frames)
     scarf(random)
-    drinking_glass()
+    drinking_glass(is_still)
     animate(head, frames, lambda s: (0.04 * math.sin(2.1 * s), 0.03 * math.sin(1.7 * s + 1),
                                      0.16 + 0.12 * math.sin(2.6 * s)))
     subject = set(bpy.data.objects) - before
@@ -562,6 +577,8 @@ def set_up(options):
     cycles.transmission_bounces, cycles.transparent_max_bounces = 1, 32
     cycles.caustics_reflective = cycles.caustics_refractive = False
     cycles.sample_clamp_indirect = 3
+    if options.still:
+        cycles.sample_clamp_direct = 4
     bpy.context.view_layer.lightgroups.add(name="white")
     scene.use_nodes = True
     nodes, links = scene.node_tree.nodes, scene.node_tree.links
@@ -603,10 +620,11 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     for name, value in (("frames", 60), ("seed", 1), ("width", 640), ("samples", 24), ("first", 1)):
         parser.add_argument("--" + name, type=int, default=value)
-    parser.add_argument("--real", action="store_true")
+    for name in "--real", "--still":
+        parser.add_argument(name, action="store_true")
     options = parser.parse_args(sys.argv[sys.argv.index("--") + 1:])
     options.folder.mkdir(parents=True, exist_ok=True)
-    subject, real, white = build(options.frames, options.seed)
+    subject, real, white = build(options.frames, options.seed, options.still)
     outputs = set_up(options)
     scene = bpy.context.scene
 
