@@ -115,6 +115,11 @@ __constant float far_weights[FARTHEST + 1] = {0.001f, 0.000986207117f, 0.0009459
     0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f,
     0.000411112291f};
 
+/* A block without a subject mostly has its own colour, so that folds and the edge of a floor
+ * stay sharp. */
+#define ALL_SEEN (0.98f * SAMPLES * SAMPLES)
+#define OWN_WEIGHT 8
+
 /* Gives blocks with little or no screen the colour of their neighbours, or the key colour
  * if no screen is near. Clears blocks of `measured` that are not screen. `across` has two
  * sums per block. One work-group. */
@@ -139,6 +144,8 @@ smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
         (color_of_key (use_auto_key ? *auto_key : key) + (float4)(0, 0, 0, 1)) * 1e-6f;
     sum = spread_along_column (
         sum, across, columns, rows, n % columns, n / columns, far_weights);
+    if (measured[n].s3 >= ALL_SEEN)
+      sum += OWN_WEIGHT * measured[n];
     screen[n] = sum / sum.s3;
   }
 }

@@ -28,6 +28,10 @@
 /* Kinds of blocks. Only those at an EDGE are compared. */
 enum { EDGE, SCREEN, SOLID };
 
+/* Mean and largest alpha that are noise in a block of the screen */
+#define NOISE_MEAN 0.01f
+#define NOISE_PEAK 0.3f
+
 /* The inside of a subject is opaque (core): blocks whose pixels all have a distance of
  * more than CLOSED, and fully from CLOSED_FULL on. */
 #define CLOSED 0.6f
@@ -117,13 +121,14 @@ measure_subject (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed)
   const Floats inside =
       select ((Floats)(0), (Floats)(1), x + FIRST_LANES < (int8)((int)width));
   float4 sum = 0;
-  Floats low = 1, high = 0, smooth = 0, before[2] = {0, 0};
+  Floats low = 1, high = 0, total = 0, smooth = 0, before[2] = {0, 0};
   for (int n = y; n < end; n++) {
     const Pixel8 pixels = load_pixels (LINE (keyed, n), x, width);
     const Floats levels = TO_FLOATS (LEVELS_OF (pixels, ALPHA));
     const Floats alpha = levels * (1.0f / LEVELS);
     low = min (low, alpha);
     high = max (high, alpha);
+    total += alpha * inside;
     if (n > y + 1)
       smooth += is_smooth (before[0], before[1], alpha);
     before[0] = before[1];
@@ -132,7 +137,10 @@ measure_subject (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed)
       sum += sum_of_colors (
           colors_of_pixels (pixels), levels >= OPAQUE ? inside : (Floats)(0));
   }
-  const bool is_solid = all (low == 1.0f), is_screen = all (high == 0.0f);
+  const bool is_solid = all (low == 1.0f),
+             is_screen = all (high < NOISE_PEAK)
+                         && sum_of_lanes (total)
+                                <= NOISE_MEAN * (end - y) * sum_of_lanes (inside);
   Kind kind = {0,
       is_screen  ? SCREEN
       : is_solid ? SOLID
@@ -353,8 +361,12 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
   const Subject subject = {blocks, subject_columns, subject_rows};
   const int kind = blocks[y / BLOCK * subject_columns + x / BLOCK].kind;
   const bool is_screen = kind == SCREEN && !keyer.inverted;
-  if (is_screen && keyer.shadow == 0)
+  if (is_screen && keyer.shadow == 0) {
+    const Pixel8 keyed_pixels = load_pixels (LINE (keyed, y), x, width);
+    if (any (LEVELS_OF (keyed_pixels, ALPHA) != 0))
+      store_pixels (LINE (keyed, y), x, width, keyed_pixels & (Pixel8)(~ALPHA_MASK));
     return;
+  }
   const Pixel8 before = load_pixels (LINE (input, y), x, width);
   const Floats opaque = TO_FLOATS (LEVELS_OF (before, ALPHA));
   const Colors colors = colors_of_pixels (before);
