@@ -374,7 +374,7 @@ namespace {
  * skin are darker there than grey. */
 const gdouble edge_balance[2] = {0.8, 0.5};
 /* The screen is less even in light. */
-const gdouble edge_similarity[2] = {1, 1.5};
+const gdouble edge_similarity[2] = {1, 1.2};
 /* More than `balance`: inside of the subject, yellow and olive are not the screen. */
 const gdouble inner_balance = 0.25;
 

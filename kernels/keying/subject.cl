@@ -29,7 +29,7 @@
 enum { EDGE, SCREEN, SOLID };
 
 /* Mean and largest alpha that are noise in a block of the screen */
-#define NOISE_MEAN 0.01f
+#define NOISE_MEAN 0.004f
 #define NOISE_PEAK 0.3f
 
 /* The inside of a subject is opaque (core): blocks whose pixels all have a distance of

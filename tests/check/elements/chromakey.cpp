@@ -1567,6 +1567,101 @@ TEST (test_chromakey_linear_is_the_same_formulas_of_light)
   }
 }
 
+/* Mixes as a lens does, with noise of a mean square of `noise`. */
+static Pixel
+filmed (
+    const Pixel &screen, const Pixel &thing, double alpha, double noise, Random &random)
+{
+  const Color behind = light_of (screen, GST_VIDEO_TRANSFER_SRGB),
+              front = light_of (thing, GST_VIDEO_TRANSFER_SRGB);
+  Color levels;
+  for (gsize n = 0; n < levels.size (); n++) {
+    double sum = -6; /* of twelve: mean 0, variance 1 */
+    for (guint part = 0; part < 12; part++)
+      sum += random.below (10000) / 1e4;
+    const double light = (alpha * front[n] + (1 - alpha) * behind[n]) / 255;
+    levels[n] = 255 * gst_video_transfer_function_encode (GST_VIDEO_TRANSFER_SRGB, light)
+                + noise * sum;
+  }
+  return pixel_of (levels);
+}
+
+/* The key of greenscreen.sh */
+#define DEFAULT_KEY                                                                      \
+  "chromakey method=difference auto-key=screen core=true subject=true spill=1 "          \
+  "linear=true auto-linear=true"
+
+/* Returns true if the edges of a disc are found to be mixed as light. */
+static bool
+finds_light (ElementUnderTest &element, bool of_light, int width)
+{
+  const Pixel screen = {59, 162, 69, 255}, thing = {224, 172, 140, 255};
+  Random random (3);
+  element.run (Picture (width, 180, [&] (int x, int y) {
+    const double part = std::clamp ((60 - hypot (x - 150, y - 90)) / 8 + 0.5, 0., 1.);
+    return of_light ? filmed (screen, thing, part, 1, random)
+                    : mixed (screen, thing, part);
+  }));
+  Owned<GstElement> key = element.element ("chromakey");
+  gboolean linear;
+  g_object_get (key.operator->(), "linear", &linear, nullptr);
+  return linear;
+}
+
+/* In the first frame already; other caps begin again. */
+TEST (test_chromakey_auto_linear_finds_how_pictures_were_mixed)
+{
+  ElementUnderTest element (DEFAULT_KEY);
+  fail_unless (finds_light (element, true, 320));
+  fail_unless (!finds_light (element, false, 322));
+  fail_unless (finds_light (element, true, 324));
+  element.set ("chromakey", "auto-linear", FALSE);
+  fail_unless (finds_light (element, false, 326));
+}
+
+/* What a film shows before an uneven screen, with the key of greenscreen.sh. The expectation
+ * is the alpha that it was mixed with. */
+struct Filmed {
+  const char *what;
+  Pixel color;
+  double alpha, noise, least, most;
+};
+static const Filmed things[] = {
+    {"yellow cloth", {220, 215, 60, 255}, 1, 2, 0.98, 1},
+    {"olive cloth", {110, 115, 50, 255}, 1, 2, 0.95, 1},
+    {"white cloth in green light", {205, 228, 208, 255}, 1, 2, 0.98, 1},
+    {"skin", {224, 172, 140, 255}, 1, 2, 0.99, 1},
+    {"clear glass", {200, 205, 205, 255}, 0.25, 2, 0.2, 0.3},
+    {"skin, much noise", {224, 172, 140, 255}, 1, 6, 0.98, 1},
+};
+
+TEST_ROWS (test_chromakey_default_key_of_filmed_things, things)
+{
+  ElementUnderTest element (DEFAULT_KEY);
+  Random random (7);
+  const Picture keyed = element.run (Picture (480, 270, [&] (int x, int y) {
+    const Pixel screen = lit ({40, 150, 60, 255}, 0.9 + 0.2 * x / 480);
+    const bool is_thing = x >= 180 && x < 330 && y >= 60;
+    return filmed (screen, row.color, is_thing ? row.alpha : 0, row.noise, random);
+  }));
+  double inside = 0;
+  int clear = 0, all = 0;
+  for (int y = 0; y < 270; y++)
+    for (int x = 0; x < 480; x++) {
+      const double alpha = keyed.at (x, y).alpha / 255.;
+      if (x >= 200 && x < 310 && y >= 80)
+        inside += alpha / (110 * 190);
+      if (x >= 170 && x < 340 && y >= 50)
+        continue;
+      all++;
+      clear += alpha < 0.02;
+    }
+  fail_unless (
+      inside >= row.least && inside <= row.most + 1e-6, "%s: alpha %g", row.what, inside);
+  fail_unless (clear >= 0.95 * all, "%s: %d of %d pixels of the screen are clear",
+      row.what, clear, all);
+}
+
 /* A grey object covers half of each pixel; a lens mixes linear light. */
 TEST (test_chromakey_linear_knows_how_much_a_lens_has_mixed)
 {
