@@ -39,7 +39,7 @@ normalising (const GstVideoInfo &info)
   ColorMatrix matrix = {};
 
   GstVideoColorRange range = info.colorimetry.range;
-  /* Of H.264 that names its matrix only, h264parse tells no range. GStreamer's function
+  /* h264parse tells no range if H.264 names its matrix only. GStreamer's function
    * takes that for the full one. */
   if (range == GST_VIDEO_COLOR_RANGE_UNKNOWN && GST_VIDEO_INFO_IS_YUV (&info))
     range = GST_VIDEO_COLOR_RANGE_16_235;

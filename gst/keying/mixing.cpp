@@ -12,7 +12,7 @@ namespace keying {
 namespace {
 const guint counter_count = 2;
 const guint64 interval = 4;
-/* Pixels that are enough, after so many looks */
+/* Numbers of pixels and of looks that are enough */
 const guint enough_votes = 40, enough_looks = 8;
 /* Largest share of pixels for light in pictures of mixed levels, and pixels that are taken
  * for light in advance. Of 23 cut-outs with votes, the share is 0 to 0.6 for mixed levels, in

@@ -210,7 +210,7 @@ def striped():
 
 
 def moved(layers, length):
-    """Layers smeared by a horizontal move of so many pixels, as the shutter does in light"""
+    """Layers smeared by a horizontal move of `length` pixels, as the shutter does in light"""
     def smeared(values):
         padded = np.pad(values, ((0, 0), (length // 2 + 1, length // 2), (0, 0)), "edge")
         total = padded.cumsum(1)

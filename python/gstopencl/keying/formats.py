@@ -28,7 +28,7 @@ FILMS_OF_ALPHA = {
     ".mov": FILMS[".mov"],
     ".mkv": ("video/x-raw,format=BGRA", "matroskamux", FFV1, OPUS),
 }
-# Of mattes, by the end of a file's name: encoders of gray in 16 bits, and muxer
+# Encoders of gray in 16 bits and muxer, by the end of the name of a matte's file
 MATTES = {".png": (PNG, ""), ".mov": (PNG, "! qtmux"), ".mkv": (FFV1, "! matroskamux")}
 
 

@@ -21,7 +21,7 @@ class Bits:
         return int(taken, 2)
 
     def numbers(self, count):
-        """Returns the last of so many numbers of variable length."""
+        """Returns the last of `count` numbers of variable length."""
         last = 0
         for _ in range(count):
             last = self.number(2 * self.text.index("1") + 1) - 1

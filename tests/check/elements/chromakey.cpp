@@ -1619,8 +1619,8 @@ TEST (test_chromakey_auto_linear_finds_how_pictures_were_mixed)
   fail_unless (finds_light (element, false, 326));
 }
 
-/* What a film shows before an uneven screen, with the key of greenscreen.sh. The expectation
- * is the alpha that it was mixed with. */
+/* Things that are filmed before an uneven screen, keyed as by greenscreen.sh. The expectation
+ * is the alpha that they were mixed with. */
 struct Filmed {
   const char *what;
   Pixel color;
