@@ -176,9 +176,10 @@ SubjectColors::prepare (GstOpenCLContext *of, const GstVideoInfo *info,
   block_rows = (info->height + block_size - 1) / block_size;
   for (guint linear : {0, 1}) {
     for (guint extras : {0, 1}) {
-      const std::string all = options[linear] + extras_option (extras);
+      const std::string all =
+          options[linear] + (linear ? fit : "") + extras_option (extras);
       measuring[linear][extras].prepare (
-          context, SUBJECT_KERNELS, "measure_subject", linear ? all + fit : all);
+          context, SUBJECT_KERNELS, "measure_subject", all);
       compare[linear][extras].prepare (
           context, SUBJECT_KERNELS, "compare_with_subject", all);
     }

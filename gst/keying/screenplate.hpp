@@ -98,7 +98,7 @@ private:
 class SubjectColors {
 public:
   /* `options`: build options of the kernels, for encoded levels and for linear light.
-   * `fit`: that of a faster transfer function, for measurements */
+   * `fit`: that of a faster transfer function */
   void prepare (GstOpenCLContext *context, const GstVideoInfo *info,
       const std::string (&options)[2], const std::string &fit);
 

@@ -393,7 +393,9 @@ compare_with_subject (FRAME (const, seen), FRAME (const, input), FRAME (, keyed)
           mix_of (colors, result, keyer.spill.strength), behind, keyer.spill);
     }
   }
-  const Pixel8 pixels = despills ? with_colors (before, result) : before;
+  const Colors change = difference_of (result, colors);
+  const bool changes = any ((change.red != 0) | (change.green != 0) | (change.blue != 0));
+  const Pixel8 pixels = changes ? with_colors (before, result) : before;
   store_pixels (LINE (keyed, y), x, width,
       with_matte (pixels, result, matte, luma_of (looked), behind.color, keyer));
 }

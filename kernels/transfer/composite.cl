@@ -7,7 +7,7 @@
  * Build options:
  *   ALIGNMENT   alignment of pixels in bytes, 4 or 1
  *   INTERLACED  a layer may have two fields
- *   WIDE        composite_cpu (without INTERLACED and LINEAR)
+ *   WIDE        composite_cpu (without INTERLACED)
  *   LINEAR      blend light instead of levels
  *   SAMPLED     a layer may have a camera format, or other colorimetry than the output
  *   WRAP        light wrap for the first layer of the launch
@@ -632,11 +632,36 @@ store_words (__global uchar *at, uint16 words)
 #endif
 }
 
+/* light_of_pixel() and pixel_of_light() for sixteen pixels */
 INLINED WidePixels
-background_wide (int background, int x, int y)
+light_of_wide (WidePixels pixels, float4 curve)
 {
-  float4 first = background_at (background, x, y);
-  float4 second = background_at (background, x + 8, y);
+#if LINEAR
+  const TransferFunction of = {curve.s0, curve.s1, curve.s2, curve.s3};
+  pixels.red = 255 * LIGHT_OF (float16, pixels.red / 255, of);
+  pixels.green = 255 * LIGHT_OF (float16, pixels.green / 255, of);
+  pixels.blue = 255 * LIGHT_OF (float16, pixels.blue / 255, of);
+#endif
+  return pixels;
+}
+
+INLINED WidePixels
+wide_of_light (WidePixels pixels, float4 curve)
+{
+#if LINEAR
+  const TransferFunction of = {curve.s0, curve.s1, curve.s2, curve.s3};
+  pixels.red = 255 * LEVEL_OF (float16, pixels.red / 255, of);
+  pixels.green = 255 * LEVEL_OF (float16, pixels.green / 255, of);
+  pixels.blue = 255 * LEVEL_OF (float16, pixels.blue / 255, of);
+#endif
+  return pixels;
+}
+
+INLINED WidePixels
+background_wide (int background, int x, int y, float4 curve)
+{
+  float4 first = light_of_pixel (background_at (background, x, y), curve);
+  float4 second = light_of_pixel (background_at (background, x + 8, y), curve);
   WidePixels pixels = {(float16) ((float8) (first.x), (float8) (second.x)),
       (float16) ((float8) (first.y), (float8) (second.y)),
       (float16) ((float8) (first.z), (float8) (second.z)), (float16) (first.w)};
@@ -646,15 +671,16 @@ background_wide (int background, int x, int y)
 #define STRIP 144 /* maximum input columns for sixteen output columns */
 
 /* Returns the range of columns of the layer that can be computed sixteen at a time. For a
- * scaled layer these are all columns, or none if a strip is too short. For an unscaled
- * one, the chroma neighbours must be inside the input. */
+ * scaled layer these are all columns, or none if a strip is too short or light is scaled.
+ * For an unscaled one, the chroma neighbours must be inside the input. */
 INLINED int2
 wide_part_of (Layer layer)
 {
   int8 place = layer.place;
   int2 part = (int2) (place.s0, place.s0 + place.s2);
   if (is_scaled (place))
-    return place.s6 <= place.s2 * (STRIP / COLUMNS - 1) ? part : (int2) (INT_MAX);
+    return !LINEAR && place.s6 <= place.s2 * (STRIP / COLUMNS - 1) ? part
+                                                                   : (int2) (INT_MAX);
 #if SAMPLED
   if (layer.format->kind != AS_WORDS) {
     int beside = place.s0 - place.s4; /* column of the output for the input's first */
@@ -768,7 +794,8 @@ add_wide_words (WidePixels *below, Layer layer, uint16 words)
   if (are_clear (layer, words) && !any (below->alpha <= 0.0f))
     return;
   Pixels levels = pixels_of_words (words, convert_uint4 (layer.order));
-  WidePixels pixels = floats_of_levels (levels, layer.alpha);
+  WidePixels pixels =
+      light_of_wide (floats_of_levels (levels, layer.alpha), layer.curve);
   if (are_opaque (layer, words))
     *below = pixels;
   else
@@ -999,7 +1026,9 @@ floats_of_layer (Layer layer, int x, int y)
   int8 place = layer.place;
   return is_scaled (place)
              ? sample_wide (in_order (layer), x - place.s0, y - place.s1)
-             : floats_of_words (words_of_layer (layer, x, y), in_order (layer).order);
+             : light_of_wide (floats_of_words (words_of_layer (layer, x, y),
+                                  in_order (layer).order),
+                 layer.curve);
 }
 
 /* --- in floats --- */
@@ -1105,7 +1134,7 @@ blended_wide (const WideRow *row, const Layer *layers, int x, int y, PARAMETERS)
 {
   WidePixels pixels = background == BACKGROUND_CARRIED
                           ? load_carried (carried + (ulong) y * out_size.x + x)
-                          : background_wide (background, x, y);
+                          : background_wide (background, x, y, curve);
   for (int n = 0; n < row->count; n++) {
     const Layer layer = layers[row->here[n]];
     if (!is_at (row, n, x))
@@ -1129,13 +1158,15 @@ blended_wide (const WideRow *row, const Layer *layers, int x, int y, PARAMETERS)
  * common in keyed video. Sets `words` to them, in the order of the output. */
 INLINED bool
 find_opaque_words (
-    const WideRow *row, const Layer *layers, int x, int y, int4 order, uint16 *words)
+    const WideRow *row, const Layer *layers, int x, int y, int4 order, float4 curve,
+    uint16 *words)
 {
   for (int n = row->count - 1; n >= 0; n--) {
     if (!is_at (row, n, x))
       continue;
     const Layer layer = in_order (layers[row->here[n]]);
-    if ((WRAP && row->here[n] == 0) || is_scaled (layer.place) || layer.alpha != 1.0f)
+    if ((WRAP && row->here[n] == 0) || is_scaled (layer.place) || layer.alpha != 1.0f
+        || (LINEAR && any (layer.curve != curve)))
       return false;
     *words = words_of_layer (layer, x, y);
     if (are_opaque (layer, *words)) {
@@ -1155,9 +1186,9 @@ INLINED uint16
 words_wide (const WideRow *row, const Layer *layers, int x, int y, PARAMETERS)
 {
   uint16 words;
-  if (find_opaque_words (row, layers, x, y, order, &words))
+  if (find_opaque_words (row, layers, x, y, order, curve, &words))
     return words;
-  WidePixels pixels = blended_wide (row, layers, x, y, ARGUMENTS);
+  WidePixels pixels = wide_of_light (blended_wide (row, layers, x, y, ARGUMENTS), curve);
   uint4 bits = convert_uint4 (order);
   return convert_uint16_rte (pixels.red) << bits.x
          | convert_uint16_rte (pixels.green) << bits.y

@@ -353,7 +353,7 @@ Composition::open (GstOpenCLContext *of_element, GError **error)
 bool
 Composition::is_wide (guint abilities) const
 {
-  return is_cpu && !(abilities & (INTERLACED | LINEAR));
+  return is_cpu && !(abilities & INTERLACED);
 }
 
 /* Chooses the variant for the least aligned frame whose pixels are read as words. */
