@@ -66,9 +66,12 @@
  * `spill` gives edges the subject's colours, also below transparent pixels beside them, so
  * that a blur or a scaler mixes in no light of the screen. Without `subject`, alpha takes
  * the subject for grey.
+ * With `subject` distances are cut off at `similarity` only where all around is near the
+ * screen, yellow and white cloth stays by its red and blue light, and `core` leaves out
+ * glass, smoke and veils, which are smooth and partly clear.
  *
  * With `core` the interior of the foreground is opaque. This includes large areas of
- * glass that let less than two fifths of the screen through.
+ * glass that let less than two fifths of the screen through, unless `subject` is set.
  *
  * Alpha is straight, and multiplied with the alpha of the input. Red, green and blue are
  * not changed, unless `spill` removes the light of the screen from them. `spill-method`

@@ -47,8 +47,7 @@ enum { EDGE, SCREEN, SOLID };
 #define MANY 0.1f
 
 typedef struct {
-  float4
-      all; /* sum of the colours of all pixels, and their number, if it may be closed */
+  float4 all; /* sum of the colours of all pixels, and their number, if closed > 0 */
   int kind;
   float closed;      /* 0 to 1 */
   float transparent; /* share of smooth, partly clear pixels */
