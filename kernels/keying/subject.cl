@@ -77,8 +77,10 @@ INLINED float8
 is_smooth (float8 above, float8 row, float8 below)
 {
   const float8 across = fabs (row.s12345677 - row.s00123456), down = fabs (below - above);
-  const int8 is = (row > CLEAR) & (row < VEILED) & (across < SMOOTH) & (down < SMOOTH);
-  return select ((float8)(0), (float8)(1), is & (int8)(0, -1, -1, -1, -1, -1, -1, 0));
+  const float8 margin =
+      min (min (row - CLEAR, VEILED - row), SMOOTH - max (across, down));
+  const float8 inner = (float8)(0, 1, 1, 1, 1, 1, 1, 0);
+  return select ((float8)(0), inner, margin > 0);
 }
 
 INLINED float4
@@ -120,7 +122,7 @@ measure_subject (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed)
   const Floats inside =
       select ((Floats)(0), (Floats)(1), x + FIRST_LANES < (int8)((int)width));
   float4 sum = 0;
-  Floats low = 1, high = 0, total = 0, smooth = 0, before[2] = {0, 0};
+  Floats low = 1, high = 0, total = 0, smooth = 0, above = 1, here = 1;
   for (int n = y; n < end; n++) {
     const Pixel8 pixels = load_pixels (LINE (keyed, n), x, width);
     const Floats levels = TO_FLOATS (LEVELS_OF (pixels, ALPHA));
@@ -128,10 +130,10 @@ measure_subject (FRAME (const, seen), FRAME (const, input), FRAME (const, keyed)
     low = min (low, alpha);
     high = max (high, alpha);
     total += alpha * inside;
-    if (n > y + 1)
-      smooth += is_smooth (before[0], before[1], alpha);
-    before[0] = before[1];
-    before[1] = alpha;
+    /* Without a condition, with which LLVM 18 of PoCL 6 fails. Rows before are opaque. */
+    smooth += is_smooth (above, here, alpha);
+    above = here;
+    here = alpha;
     if (any (levels >= OPAQUE))
       sum += sum_of_colors (
           colors_of_pixels (pixels), levels >= OPAQUE ? inside : (Floats)(0));
