@@ -173,7 +173,7 @@ Keyer::create (GstOpenCLContext *of, const InputFormat &format, GError **error)
          && measured_key.create (context, 1, error)
          && search.create (context, format, format.options (), error)
          && mixing.create (context, error)
-         && plate.create (context, &info (), both, error);
+         && plate.create (context, &info (), {both[0], both[1] + fit}, error);
 }
 
 /* --- the key colour --- */
