@@ -174,10 +174,16 @@ class Pik:
         self.name = name
         self.screen = light_of(screen)
 
+    def by_key(self, light):
+        """Returns alpha, which is below 0 where there is more of the key than in the screen."""
+        key = light @ self.WEIGHTS
+        return np.where(key <= 0, 1, 1 - key / np.maximum(self.screen @ self.WEIGHTS, 1e-6))
+
+    alpha_of = by_key
+
     def result(self, frame, background):
         light = light_of(frame.picture)
-        key = light @ self.WEIGHTS
-        alpha = np.where(key <= 0, 1, 1 - key / np.maximum(self.screen @ self.WEIGHTS, 1e-6))
+        alpha = self.alpha_of(light)
         subject = np.where(alpha[..., None] >= 1, light,
                            np.maximum(light - (1 - alpha[..., None]) * self.screen, 0))
         alpha = np.clip(alpha, 0, 1)

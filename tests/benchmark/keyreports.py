@@ -291,21 +291,25 @@ CASES = {
 
 
 class Chromakey:
-    """opencl-key without settings"""
+    """opencl-key with these options, for frames of the first one's size"""
 
-    def __init__(self):
-        keying = Keying(parsed(["--camera", "none"]), (WIDTH, HEIGHT), False)
-        self.pipeline = mattes.Pipeline(
-            "openclupload ! %s ! opencldownload" % printed(keying.keyer()), (HEIGHT, WIDTH))
-        self.key = self.pipeline.pipeline.get_by_name("key")
+    def __init__(self, *options):
+        keying = Keying(parsed(["--camera", "none", *options]), (WIDTH, HEIGHT), False)
+        self.line = "openclupload ! %s ! opencldownload" % printed(keying.keyer())
+        self.pipeline = None
 
     def result(self, frame, background):
+        self.pipeline = self.pipeline or mattes.Pipeline(self.line, frame.picture.shape[:2])
         keyed = self.pipeline.run(frame.picture, {})
-        # As blend_alike () of pipeline.py: auto-linear changes the property.
-        return blended(keyed, background, self.key.get_property("linear"))
+        return blended(keyed, background, self.blends_light(frame))
+
+    def blends_light(self, _frame):
+        """As blend_alike () of pipeline.py: auto-linear changes the property."""
+        return self.pipeline.pipeline.get_by_name("key").get_property("linear")
 
     def close(self):
-        self.pipeline.pipeline.set_state(Gst.State.NULL)
+        if self.pipeline:
+            self.pipeline.pipeline.set_state(Gst.State.NULL)
 
 
 class FFmpeg:
@@ -316,14 +320,14 @@ class FFmpeg:
         self.filter = "format=yuva444p,chromakey=0x%02x%02x%02x:%s,despill=green" % (
             *color, CHROMAKEY)
 
-    def keyed(self, source, data=None):
+    def keyed(self, source, shape=(HEIGHT, WIDTH), data=None):
         raw = mattes.ffmpeg(source, ["-vf", self.filter, "-pix_fmt", "rgba"], data)
-        return np.frombuffer(raw, np.uint8).reshape(-1, HEIGHT, WIDTH, 4)
+        return np.frombuffer(raw, np.uint8).reshape(-1, *shape, 4)
 
     def result(self, frame, background):
-        keyed = self.keyed(["-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
-                            "%dx%d" % (WIDTH, HEIGHT), "-i", "-"], frame.picture.tobytes())[0]
-        return blended(keyed, background)
+        shape = frame.picture.shape[:2]
+        source = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "%dx%d" % shape[::-1], "-i", "-"]
+        return blended(self.keyed(source, shape, frame.picture.tobytes())[0], background)
 
     def close(self):
         pass

@@ -35,28 +35,11 @@ from srgb import levels_of, light_of
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "data" / "screen"))
 import film  # noqa: E402
 
-LINE = "chromakey name=key method=difference core=true subject=true spill=1 linear=true" \
-    " auto-linear=true %s"
+class Ours(keyreports.Chromakey):
+    """opencl-key, blended as the picture was mixed"""
 
-
-class Ours:
-    """opencl-key's key. plate: a file, or None"""
-
-    def __init__(self, plate=None, color=None):
-        options = f"plate=file plate-location={plate} " if plate else ""
-        options += "auto-key=screen" if color is None else \
-            "key-color=0xff%02x%02x%02x" % tuple(color)
-        self.line, self.pipeline = "openclupload ! %s ! opencldownload" % (LINE % options), None
-
-    def result(self, frame, background):
-        self.pipeline = self.pipeline or mattes.Pipeline(self.line, frame.picture.shape[:2])
-        keyed = self.pipeline.run(frame.picture, {})
-        key = self.pipeline.pipeline.get_by_name("key")
-        return keyreports.blended(keyed, background, frame.is_light and key.get_property("linear"))
-
-    def close(self):
-        if self.pipeline:
-            self.pipeline.pipeline.set_state(Gst.State.NULL)
+    def blends_light(self, frame):
+        return frame.is_light and super().blends_light(frame)
 
 
 class Line(Pik):
@@ -86,11 +69,8 @@ class Line(Pik):
             values = np.take(whole, np.arange(reach, reach + size), axis)
         return values
 
-    def result(self, frame, background):
-        light = light_of(frame.picture)
-        key = light @ self.WEIGHTS
-        alpha = np.where(key <= 0, 1, 1 - key / np.maximum(self.screen @ self.WEIGHTS, 1e-6))
-        alpha = np.clip(alpha, 0, 1)
+    def alpha_of(self, light):
+        alpha = np.clip(self.by_key(light), 0, 1)
         opaque = (alpha > self.OPAQUE)[..., None].astype(float)
         sums = sum(weight * self.blurred(np.dstack([light * opaque, opaque]), deviation)
                    for deviation, weight in self.SPREAD)
@@ -100,22 +80,7 @@ class Line(Pik):
         place = np.clip((seen * line).sum(-1) / length, 0, 1)
         beside = ((seen - place[..., None] * line) ** 2).sum(-1) / length
         trust = np.exp(-beside / self.NEAR ** 2)
-        alpha = trust * place + (1 - trust) * alpha
-        subject = np.maximum(light - (1 - alpha[..., None]) * self.screen, 0)
-        mixed = subject + (1 - alpha[..., None]) * light_of(background)
-        return alpha, levels_of(np.clip(mixed, 0, 1))
-
-
-class FFmpeg(keyreports.FFmpeg):
-    def keyed(self, source, data=None):
-        raw = mattes.ffmpeg(source, ["-vf", self.filter, "-pix_fmt", "rgba"], data)
-        return np.frombuffer(raw, np.uint8)
-
-    def result(self, frame, background):
-        height, width = frame.picture.shape[:2]
-        keyed = self.keyed(["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "%dx%d" % (width, height),
-                            "-i", "-"], frame.picture.tobytes()).reshape(height, width, 4)
-        return keyreports.blended(keyed, background)
+        return trust * place + (1 - trust) * alpha
 
 
 def cutouts(folder, kind):
@@ -163,11 +128,13 @@ def main():
     for frame in sum(films, []):
         frame.is_light = True
     keyers = {  # of a cut-out, of the film with the empty screen, and without
-        "opencl-key": (lambda shot: Ours(color=mattes.SCREEN), lambda: Ours(plate_file), Ours),
+        "opencl-key": (lambda shot: Ours("--key", "%02x%02x%02x" % tuple(mattes.SCREEN)),
+                       lambda: Ours("--plate", str(plate_file)), Ours),
         "PIK": (lambda shot: Pik(shot.screen, ""), lambda: Pik(plate, ""), lambda: Pik(mean, "")),
         "line to the subject": (lambda shot: Line(shot.screen, ""), lambda: Line(plate, ""),
                                 lambda: Line(mean, "")),
-        "FFmpeg": (lambda shot: FFmpeg(shot.screen), None, lambda: FFmpeg(plate)),
+        "FFmpeg": (lambda shot: keyreports.FFmpeg(shot.screen), None,
+                   lambda: keyreports.FFmpeg(plate)),
     }
     print("| | levels | JPEG | light | film, plate | H.264, plate | film | H.264 |\n"
           + "|---" * 8 + "|")
