@@ -115,7 +115,7 @@
 #include "garbagepolygon.hpp"
 #include "input/auxiliarystream.hpp"
 #include "keyer.hpp"
-#include "screenplate.hpp"
+#include "screen/screenplate.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
@@ -610,7 +610,7 @@ discard_plate_frames (GstChromaKey *self, const ChromaKeySettings &settings)
 static bool
 uses_levels_now (GstChromaKey *self)
 {
-  if (!self->work->keyer.mixing.has_changed ())
+  if (self->found_levels || !self->work->keyer.mixing.is_of_levels ())
     return false;
   GST_INFO_OBJECT (self, "levels were mixed");
   self->found_levels = true;

@@ -369,6 +369,15 @@ Keyer::key_cpu (const ChromaKeySettings &settings, const Frames &frames,
              error);
 }
 
+/* Keys without comparing with the subject. */
+bool
+Keyer::key_alone (const ChromaKeySettings &settings, const Frames &frames,
+    cl_command_queue queue, GError **error)
+{
+  return wide ? key_cpu (settings, frames, queue, error)
+              : key_gpu (settings, frames, queue, error);
+}
+
 namespace {
 /* Balance at edges, relative to `balance`, of encoded levels and of linear light: hair and
  * skin are darker there than grey. */
@@ -417,9 +426,7 @@ Keyer::key_by_subject (const ChromaKeySettings &settings, const Frames &frames,
   Frames plain_frames = frames;
   plain_frames.kernels =
       linear ? &fitted[extras_of (plain)] : &soft[0][extras_of (plain)];
-  if (!subject.make_buffers (error)
-      || !(wide ? key_cpu (plain, plain_frames, queue, error)
-                : key_gpu (plain, plain_frames, queue, error))
+  if (!subject.make_buffers (error) || !key_alone (plain, plain_frames, queue, error)
       || (linear && settings.auto_linear && mixing.is_due ()
           && !count_mixing (settings, frames, queue, error)))
     return false;
@@ -448,10 +455,8 @@ bool
 Keyer::key_frames (const ChromaKeySettings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
 {
-  if (settings.subject)
-    return key_by_subject (settings, frames, queue, error);
-  return wide ? key_cpu (settings, frames, queue, error)
-              : key_gpu (settings, frames, queue, error);
+  return settings.subject ? key_by_subject (settings, frames, queue, error)
+                          : key_alone (settings, frames, queue, error);
 }
 
 /* Vectors of four pixels in a row of a temporal mean */

@@ -7,9 +7,9 @@
 #include "input/inputformat.hpp"
 #include "input/pixelformats.hpp"
 #include "keychain.hpp"
-#include "mixing.hpp"
-#include "screenplate.hpp"
-#include "screensearch.hpp"
+#include "screen/mixing.hpp"
+#include "screen/screenplate.hpp"
+#include "screen/screensearch.hpp"
 #include "unkeyed.hpp"
 
 #include <cmath>
@@ -148,6 +148,8 @@ private:
   bool key_gpu (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
   bool key_cpu (const ChromaKeySettings &settings, const Frames &frames,
+      cl_command_queue queue, GError **error);
+  bool key_alone (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);
   bool key_frames (const ChromaKeySettings &settings, const Frames &frames,
       cl_command_queue queue, GError **error);

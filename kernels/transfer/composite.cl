@@ -633,14 +633,17 @@ store_words (__global uchar *at, uint16 words)
 }
 
 /* light_of_pixel() and pixel_of_light() for sixteen pixels */
+#define CONVERT_COLORS(CONVERT)                                                          \
+  const TransferFunction of = {curve.s0, curve.s1, curve.s2, curve.s3};                  \
+  pixels.red = 255 * CONVERT (float16, pixels.red / 255, of);                            \
+  pixels.green = 255 * CONVERT (float16, pixels.green / 255, of);                        \
+  pixels.blue = 255 * CONVERT (float16, pixels.blue / 255, of);
+
 INLINED WidePixels
 light_of_wide (WidePixels pixels, float4 curve)
 {
 #if LINEAR
-  const TransferFunction of = {curve.s0, curve.s1, curve.s2, curve.s3};
-  pixels.red = 255 * LIGHT_OF (float16, pixels.red / 255, of);
-  pixels.green = 255 * LIGHT_OF (float16, pixels.green / 255, of);
-  pixels.blue = 255 * LIGHT_OF (float16, pixels.blue / 255, of);
+  CONVERT_COLORS (LIGHT_OF)
 #endif
   return pixels;
 }
@@ -649,10 +652,7 @@ INLINED WidePixels
 wide_of_light (WidePixels pixels, float4 curve)
 {
 #if LINEAR
-  const TransferFunction of = {curve.s0, curve.s1, curve.s2, curve.s3};
-  pixels.red = 255 * LEVEL_OF (float16, pixels.red / 255, of);
-  pixels.green = 255 * LEVEL_OF (float16, pixels.green / 255, of);
-  pixels.blue = 255 * LEVEL_OF (float16, pixels.blue / 255, of);
+  CONVERT_COLORS (LEVEL_OF)
 #endif
   return pixels;
 }

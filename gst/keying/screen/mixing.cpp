@@ -6,8 +6,6 @@
 
 #include <gst/opencl/base/devicebuffer.hpp>
 
-#include <utility>
-
 namespace keying {
 namespace {
 const guint counter_count = 2;
@@ -69,11 +67,5 @@ Mixing::is_of_levels () const
 {
   const guint light = of_light + in_advance;
   return light < most_of_light * (light + of_levels);
-}
-
-bool
-Mixing::has_changed ()
-{
-  return is_of_levels () && !std::exchange (told, true);
 }
 } // namespace keying

@@ -22,8 +22,6 @@ public:
   bool end (cl_command_queue queue, GError **error);
 
   bool is_of_levels () const;
-  /* Returns TRUE once, after is_of_levels () became true. */
-  bool has_changed ();
 
 private:
   bool add (GError **error);
@@ -32,6 +30,5 @@ private:
   ReadBack numbers;
   guint64 frames = 0;
   guint looks = 0, of_light = 0, of_levels = 0;
-  bool told = false;
 };
 } // namespace keying

@@ -4,8 +4,8 @@
  */
 #include "screenplate.hpp"
 
-#include "garbagepolygon.hpp"
-#include "input/pixelformats.hpp"
+#include "../garbagepolygon.hpp"
+#include "../input/pixelformats.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/gstopenclframe.h>

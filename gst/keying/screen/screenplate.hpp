@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "input/inputformat.hpp"
-#include "input/auxiliarystream.hpp"
+#include "../input/inputformat.hpp"
+#include "../input/auxiliarystream.hpp"
 
 #include <gst/common/settings.hpp>
 #include <gst/opencl/device/kernel.hpp>

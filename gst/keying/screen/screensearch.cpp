@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "input/pixelformats.hpp"
+#include "../input/pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/screensearch.cl"
 

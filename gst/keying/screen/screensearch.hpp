@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "input/inputformat.hpp"
+#include "../input/inputformat.hpp"
 
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/gstopenclcontext-private.hpp>
