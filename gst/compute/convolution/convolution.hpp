@@ -23,6 +23,8 @@ enum class Activation {
   clip,        /* clamp (x, a, b) */
   leaky,       /* a x where x < 0 */
   tanh,
+  gelu,
+  gelu_tanh,
 };
 
 /* im2col is deprecated, and means direct. */

@@ -49,6 +49,13 @@ floored_remainder (gint64 a, gint64 b)
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
+/* The approximation by tanh (Hendrycks and Gimpel, Gaussian error linear units, 2016) */
+double
+gelu_tanh (double x)
+{
+  return x * (1 + std::tanh (std::sqrt (2 / G_PI) * (x + 0.044715 * x * x * x))) / 2;
+}
+
 #define X const double *x, [[maybe_unused]] const double *p
 #define I const gint64 *x, [[maybe_unused]] const double *p
 #define REAL(value) [] (X) -> double { return value; }
@@ -87,6 +94,14 @@ const ElementOp ops[] = {
         nullptr, REAL (std::clamp (x[0] * p[0] + p[1], 0.0, 1.0)), nullptr},
     {"HardSwish", 1, ElementOp::same, "$0 * clamp ($0 + 3, (T)0, (T)6) * ((T)1 / 6)",
         nullptr, REAL (x[0] * std::clamp (x[0] + 3, 0.0, 6.0) / 6), nullptr},
+    {"Silu", 1, ElementOp::same, "$0 / (1 + exp (-$0))", nullptr,
+        REAL (x[0] / (1 + std::exp (-x[0]))), nullptr},
+    {"Gelu", 1, ElementOp::same, "$0 * (1 + erf ($0 * (T)0.70710678118654752)) / 2",
+        nullptr, REAL (x[0] * (1 + std::erf (x[0] * std::sqrt (0.5))) / 2), nullptr},
+    {"GeluTanh", 1, ElementOp::same,
+        "$0 * (1 + tanh ($0 * ((T)0.79788456080286536 + (T)0.035677408136300125 * $0 * "
+        "$0))) / 2",
+        nullptr, REAL (gelu_tanh (x[0])), nullptr},
     {"LeakyRelu", 1, ElementOp::same, "select ($0, $0 * (T)%0, (M)($0 < 0))", nullptr,
         REAL (x[0] < 0 ? x[0] * p[0] : x[0]), nullptr},
     {"Elu", 1, ElementOp::same, "select ($0, (T)%0 * expm1 ($0), (M)($0 < 0))", nullptr,

@@ -6,6 +6,8 @@
 
 #include "elementops.hpp"
 
+#include <gst/compute/convolution/convolution.hpp>
+
 #include <deque>
 #include <optional>
 #include <variant>
@@ -37,21 +39,14 @@ struct ElementwiseOp {
   ElementProgram program;
 };
 
-enum class Activation {
-  none,
-  relu,
-  clip, /* to [a, b] */
-  hardswish,
-  sigmoid,
-  silu,
-  hardsigmoid, /* clamp (a x + b, 0, 1) */
-  leaky,       /* a x where x < 0 */
-  tanh,
-};
+using compute::Activation;
 
 /* Convolution of (images, channels, height, width) with constant filters. The output is
  * activation (filters * input 0 + bias [+ input 1]). Input 1 has the shape of the output. */
 struct ConvolutionOp {
+  /* The product of rows (…, channels) with a constant matrix: filters of 1x1. At most
+   * `most_outer` dimensions come before the last. */
+  bool of_rows = false;
   Array weights;           /* (filters, channels of a group, height, width) */
   std::vector<float> bias; /* empty, or a number for each filter */
   gint64 groups = 1;
@@ -59,6 +54,10 @@ struct ConvolutionOp {
   gint64 before[2] = {0, 0}; /* rows and columns of zeros before the input */
   Activation activation = Activation::none;
   float a = 0, b = 0; /* parameters of the activation */
+
+  static constexpr gsize most_outer = 3;
+  /* The dimension of the channels in an array of `rank` dimensions */
+  gsize channel_axis (gsize rank) const { return of_rows ? rank - 1 : 1; }
 };
 
 /* Operations on windows of (images, channels, [depth,] [height,] width) that are no
@@ -93,6 +92,18 @@ struct SoftmaxOp {
 /* Product of matrices: (batch…, rows, depth) and (batch…, depth, columns) */
 struct ProductOp {};
 
+/* softmax (scale * input 0 · input 1 [+ input 3]) · input 2 of matrices as in ProductOp. Input 3
+ * broadcasts to the scores. (Vaswani et al., Attention is all you need, 2017.) */
+struct AttentionOp {
+  double scale = 1;
+};
+
+/* (x - mean) / sqrt (variance + epsilon) [* input 1 [+ input 2]] along the last dimension.
+ * Inputs 1 and 2 have one number for each element along it. */
+struct NormalizeOp {
+  double epsilon;
+};
+
 /* Weighted samples along each dimension: resizing, padding, gathering. Element i of dimension
  * d of the output is the sum over k of weights[d][i * taps + k] * input at index[d][…]. An
  * index of -1 stands for `fill`. */
@@ -117,7 +128,7 @@ struct ConcatOp {
 };
 
 using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,
-    SoftmaxOp, ProductOp, ResampleOp, GatherOp, ConcatOp>;
+    SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, GatherOp, ConcatOp>;
 
 struct Operation {
   std::string name; /* of the node or nodes that it comes from */

@@ -2,63 +2,15 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "graph.hpp"
+#include "links.hpp"
+#include "lowering.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 
 namespace inference {
 namespace {
-/* Readers and the producer of each value */
-class Links {
-public:
-  explicit Links (const Graph &graph)
-      : uses (graph.count_uses ()), producer (graph.values.size (), -1),
-        reader (graph.values.size (), -1)
-  {
-    for (gsize n = 0; n < graph.operations.size (); n++) {
-      for (const ValueId id : graph.operations[n].outputs)
-        producer[gsize (id)] = gint32 (n);
-      for (const ValueId id : graph.operations[n].inputs)
-        if (id != no_value)
-          reader[gsize (id)] = gint32 (n);
-    }
-  }
-
-  bool is_read_once (ValueId id) const { return uses[gsize (id)] == 1; }
-  std::vector<guint> uses;
-  std::vector<gint32> producer; /* index of an operation, or -1 */
-  std::vector<gint32> reader;   /* the last one */
-};
-
-template <typename Kind>
-Kind *
-as (Operation &operation)
-{
-  return std::get_if<Kind> (&operation.what);
-}
-
-/* The only operation that reads the output of another. (nullable) */
-Operation *
-only_reader (Graph &graph, const Links &links, const Operation &operation)
-{
-  const ValueId id = operation.outputs.empty () ? no_value : operation.outputs[0];
-  if (id == no_value || !links.is_read_once (id) || links.reader[gsize (id)] < 0)
-    return nullptr;
-  return &graph.operations[gsize (links.reader[gsize (id)])];
-}
-
-/* Operations without an output are dead. */
-void
-remove_marked (Graph &graph)
-{
-  auto &all = graph.operations;
-  all.erase (std::remove_if (all.begin (), all.end (),
-                 [] (const Operation &operation) { return operation.outputs.empty (); }),
-      all.end ());
-}
-
 /* --- remove-unused: operations whose outputs are not read --- */
 
 void
@@ -81,16 +33,18 @@ remove_unused (Graph &graph)
 
 /* --- fold-scale: a scale or shift for each channel becomes part of the convolution --- */
 
-/* A constant that has one number, or a number for each channel of (images, channels, h, w) */
+/* A constant that has one number, or a number for each channel, of an array of `rank`
+ * dimensions with the channels along `axis` */
 bool
-per_channel (const Value &value, gint64 channels, std::vector<float> &numbers)
+per_channel (const Value &value, gsize rank, gsize axis, gint64 channels,
+    std::vector<float> &numbers)
 {
-  if (!value.constant || value.shape.size () > 4 || value.constant->count () == 0)
+  if (!value.constant || value.shape.size () > rank || value.constant->count () == 0)
     return false;
   Shape shape = value.shape;
-  shape.insert (shape.begin (), 4 - shape.size (), 1);
-  if (shape[0] != 1 || shape[2] != 1 || shape[3] != 1
-      || (shape[1] != 1 && shape[1] != channels))
+  shape.insert (shape.begin (), rank - shape.size (), 1);
+  const gint64 own = std::exchange (shape[axis], 1);
+  if (count_of (shape) != 1 || (own != 1 && own != channels))
     return false;
   numbers = value.constant->floats ();
   numbers.resize (gsize (channels), numbers[0]);
@@ -119,14 +73,15 @@ fold_into (Graph &graph, ConvolutionOp &convolution, const Operation &operation,
   if (!what || what->program.size () != 1 || convolution.activation != Activation::none)
     return false;
   const std::string op = what->program[0].op->name;
-  const gint64 channels = graph[convolved].shape[1];
+  const gsize rank = graph[convolved].shape.size ();
   if ((op != "Mul" && op != "Add" && op != "Sub" && op != "Div")
       || graph[operation.outputs[0]].shape != graph[convolved].shape)
     return false;
   const bool first = operation.inputs[0] == convolved;
   std::vector<float> numbers;
   if ((!first && (op == "Sub" || op == "Div"))
-      || !per_channel (graph[operation.inputs[first ? 1 : 0]], channels, numbers))
+      || !per_channel (graph[operation.inputs[first ? 1 : 0]], rank,
+          convolution.channel_axis (rank), convolution.weights.shape[0], numbers))
     return false;
   if (op == "Mul" || op == "Div") {
     if (op == "Div")
@@ -138,7 +93,7 @@ fold_into (Graph &graph, ConvolutionOp &convolution, const Operation &operation,
       return false;
     scale_filters (convolution, numbers);
   } else {
-    convolution.bias.resize (gsize (channels), 0);
+    convolution.bias.resize (numbers.size (), 0);
     for (gsize c = 0; c < numbers.size (); c++)
       convolution.bias[c] += op == "Sub" ? -numbers[c] : numbers[c];
   }
@@ -176,6 +131,8 @@ fold_padding (Graph &graph)
   const Links links (graph);
   for (Operation &operation : graph.operations) {
     auto *convolution = as<ConvolutionOp> (operation);
+    if (convolution && convolution->of_rows)
+      continue;
     const gint32 maker = convolution ? links.producer[gsize (operation.inputs[0])] : -1;
     if (maker < 0 || !links.is_read_once (operation.inputs[0]))
       continue;
@@ -275,7 +232,9 @@ activation_of (const Instruction &instruction, ConvolutionOp &convolution)
   static const FusedActivation known[] = {{"Relu", Activation::relu},
       {"Clip", Activation::clip}, {"HardSwish", Activation::hardswish},
       {"Sigmoid", Activation::sigmoid}, {"HardSigmoid", Activation::hardsigmoid},
-      {"LeakyRelu", Activation::leaky}, {"Tanh", Activation::tanh}};
+      {"LeakyRelu", Activation::leaky}, {"Tanh", Activation::tanh},
+      {"Silu", Activation::silu}, {"Gelu", Activation::gelu},
+      {"GeluTanh", Activation::gelu_tanh}};
   for (const FusedActivation &fused : known) {
     if (std::string (instruction.op->name) != fused.op)
       continue;
@@ -310,53 +269,6 @@ fuse_activation (Graph &graph)
       continue;
     before->outputs[0] = reader->outputs[0];
     reader->outputs.clear ();
-  }
-  remove_marked (graph);
-}
-
-/* --- fuse-silu: x sigmoid (x) and x hardsigmoid (x) after a convolution become its
- * activation --- */
-
-/* The convolution's output is read by the gate and by the product. */
-void
-fuse_gate (Graph &graph)
-{
-  const Links links (graph);
-  for (Operation &product : graph.operations) {
-    const auto *what = as<ElementwiseOp> (product);
-    if (!what || what->program.size () != 1 || product.outputs.empty ()
-        || std::string (what->program[0].op->name) != "Mul")
-      continue;
-    for (gsize k = 0; k < 2; k++) {
-      const ValueId x = product.inputs[k], gated = product.inputs[1 - k];
-      const gint32 gate_at = links.producer[gsize (gated)],
-                   maker_at = links.producer[gsize (x)];
-      if (gate_at < 0 || maker_at < 0 || links.uses[gsize (x)] != 2
-          || !links.is_read_once (gated))
-        continue;
-      Operation &gate = graph.operations[gsize (gate_at)],
-                &maker = graph.operations[gsize (maker_at)];
-      const auto *gating = as<ElementwiseOp> (gate);
-      auto *convolution = as<ConvolutionOp> (maker);
-      if (!gating || !convolution || gating->program.size () != 1
-          || gate.inputs != std::vector<ValueId>{x}
-          || convolution->activation != Activation::none)
-        continue;
-      const Instruction &instruction = gating->program[0];
-      const std::string op = instruction.op->name;
-      if (op == "Sigmoid")
-        convolution->activation = Activation::silu;
-      else if (op == "HardSigmoid"
-               && std::fabs (instruction.parameters[0] - 1.0 / 6) < 1e-6
-               && instruction.parameters[1] == 0.5)
-        convolution->activation = Activation::hardswish;
-      else
-        continue;
-      maker.outputs[0] = product.outputs[0];
-      gate.outputs.clear ();
-      product.outputs.clear ();
-      break;
-    }
   }
   remove_marked (graph);
 }
@@ -406,14 +318,115 @@ merge_programs (
   return merged.inputs.size () <= most_inputs;
 }
 
+/* Activations that exporters write as several operators */
+const char *const written_out[] = {"Silu", "HardSwish", "Gelu", "GeluTanh"};
+
+/* Does the operation compute one of these already? */
 bool
-merge_once (Graph &graph)
+is_found (const Operation &operation)
+{
+  const auto &program = std::get<ElementwiseOp> (operation.what).program;
+  return program.size () == 1
+         && std::any_of (
+             std::begin (written_out), std::end (written_out), [&] (const char *name) {
+               return program[0].op->name == std::string (name);
+             });
+}
+
+/* Arrays for the inputs of an operation of one operand and numbers: samples for the operand.
+ * False if it has other inputs. */
+bool
+samples_of (const Graph &graph, const Operation &operation, const Array &samples,
+    std::vector<const Array *> &arrays, ValueId &operand)
+{
+  operand = no_value;
+  for (const ValueId id : operation.inputs) {
+    const Value &value = graph[id];
+    if (value.type != ElementType::f32
+        || (!value.constant && operand != no_value && operand != id)
+        || (value.constant && value.constant->count () != 1))
+      return false;
+    arrays.push_back (value.constant ? &*value.constant : &samples);
+    if (!value.constant)
+      operand = id;
+  }
+  return operand != no_value && graph[operand].shape == graph[operation.outputs[0]].shape;
+}
+
+/* Replaces a program whose values are those of an activation by that. */
+void
+find_activation (const Graph &graph, Operation &operation)
+{
+  const double tolerance = 2e-6;
+  Array samples (ElementType::f32, {64}), values;
+  for (gsize n = 0; n < samples.count (); n++)
+    samples.set_number (n, -9.1 + 0.29 * double (n));
+  std::vector<const Array *> arrays;
+  ValueId operand;
+  if (!samples_of (graph, operation, samples, arrays, operand)
+      || !evaluate (std::get<ElementwiseOp> (operation.what).program, arrays, values)
+      || values.type != ElementType::f32 || values.count () != samples.count ())
+    return;
+  for (const char *name : written_out) {
+    const ElementOp *op = element_op (name);
+    bool same = true;
+    for (gsize n = 0; n < samples.count () && same; n++) {
+      const double x = samples.number (n), wanted = op->number (&x, nullptr);
+      same = std::fabs (values.number (n) - wanted)
+             <= tolerance * std::max (1.0, std::fabs (wanted));
+    }
+    if (!same)
+      continue;
+    operation.what = ElementwiseOp{{{op, {0}, {}, ElementType::f32, ElementType::f32}}};
+    operation.inputs = {operand};
+    return;
+  }
+}
+
+/* By value: the operand, beside constants, that it is computed from by element-wise operations,
+ * or itself */
+std::vector<ValueId>
+roots_of (const Graph &graph)
+{
+  std::vector<ValueId> roots (graph.values.size ());
+  for (gsize n = 0; n < roots.size (); n++)
+    roots[n] = ValueId (n);
+  for (const Operation &operation : graph.operations) {
+    ValueId root = no_value;
+    bool single = std::holds_alternative<ElementwiseOp> (operation.what);
+    for (const ValueId id : operation.inputs) {
+      if (!single || graph[id].constant)
+        continue;
+      single = root == no_value || root == roots[gsize (id)];
+      root = roots[gsize (id)];
+    }
+    if (single && root != no_value)
+      roots[gsize (operation.outputs[0])] = root;
+  }
+  return roots;
+}
+
+bool
+has_one_root (
+    const Graph &graph, const Operation &operation, const std::vector<ValueId> &roots)
+{
+  std::set<ValueId> found;
+  for (const ValueId id : operation.inputs)
+    if (!graph[id].constant)
+      found.insert (roots[gsize (id)]);
+  return found.size () == 1;
+}
+
+bool
+merge_once (Graph &graph, bool activations)
 {
   const gsize count = graph.operations.size ();
   const Links links (graph);
+  const std::vector<ValueId> roots = roots_of (graph);
   for (gsize n = 0; n < graph.operations.size (); n++) {
     Operation &before = graph.operations[n];
-    if (!as<ElementwiseOp> (before) || before.outputs.size () != 1)
+    if (!as<ElementwiseOp> (before) || before.outputs.size () != 1
+        || (activations && is_found (before)))
       continue;
     const ValueId joint = before.outputs[0];
     const gint32 next = links.reader[gsize (joint)];
@@ -421,26 +434,47 @@ merge_once (Graph &graph)
       continue;
     Operation &after = graph.operations[gsize (next)];
     Operation merged;
-    if (!as<ElementwiseOp> (after) || after.outputs.size () != 1)
+    if (!as<ElementwiseOp> (after) || after.outputs.size () != 1
+        || (activations && is_found (after)))
       continue;
     /* Only this reader may use it, once or several times. */
     const gsize reads =
         gsize (std::count (after.inputs.begin (), after.inputs.end (), joint));
     if (links.uses[gsize (joint)] != reads
         || graph[joint].shape != graph[after.outputs[0]].shape
-        || !merge_programs (before, after, joint, merged))
+        || !merge_programs (before, after, joint, merged)
+        || (activations && !has_one_root (graph, merged, roots)))
       continue;
     before.outputs.clear ();
     after = merged;
+    if (activations)
+      find_activation (graph, after);
   }
   remove_marked (graph);
   return graph.operations.size () < count;
 }
 
+/* Merges in a copy, since chains that are no such function stay as they are. */
+void
+find_activations (Graph &graph)
+{
+  Graph merged = graph;
+  while (merge_once (merged, true))
+    ;
+  const Links links (graph);
+  for (const Operation &found : merged.operations)
+    if (std::holds_alternative<ElementwiseOp> (found.what) && is_found (found)) {
+      const gint32 maker = links.producer[gsize (found.outputs[0])];
+      graph.operations[gsize (maker)].what = found.what;
+      graph.operations[gsize (maker)].inputs = found.inputs;
+    }
+  remove_unused (graph);
+}
+
 void
 merge_elementwise (Graph &graph)
 {
-  while (merge_once (graph))
+  while (merge_once (graph, false))
     ;
 }
 } // namespace
@@ -448,9 +482,11 @@ merge_elementwise (Graph &graph)
 const std::vector<Pass> passes = {
     {"remove-unused", remove_unused},
     {"fold-padding", fold_padding},
+    {"fuse-attention", fuse_attention},
+    {"move-transposes", move_transposes},
     {"fold-scale", fold_scale},
     {"fuse-sum", fuse_sum},
-    {"fuse-gate", fuse_gate},
+    {"find-activations", find_activations},
     {"fuse-activation", fuse_activation},
     {"merge-elementwise", merge_elementwise},
 };

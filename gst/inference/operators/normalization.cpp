@@ -109,23 +109,66 @@ instance_normalization (Lowering &l, GError **error)
   return result != no_value;
 }
 
+/* The mean, and 1 / sqrt (variance + epsilon), of the rows (…, length), which most networks
+ * do not read */
+bool
+give_statistics (Lowering &l, ValueId rows, Shape shape, double epsilon, GError **error)
+{
+  const ElementType type = l.value (rows).type;
+  std::vector<bool> reduced (l.shape (rows).size (), false);
+  reduced.back () = true;
+  Shape kept = l.shape (rows);
+  kept.back () = 1;
+  const ReduceOp mean_of = {ReduceOp::mean, reduced};
+  const ValueId mean = l.add (mean_of, {rows}, type, kept, error);
+  ValueId spread =
+      mean == no_value ? no_value : l.elementwise ("Sub", {rows, mean}, error);
+  if (spread != no_value)
+    spread = l.elementwise ("Mul", {spread, spread}, error);
+  if (spread != no_value)
+    spread = l.add (mean_of, {spread}, type, kept, error);
+  if (spread != no_value)
+    spread = l.elementwise ("Add", {spread, l.number (type, epsilon)}, error);
+  for (const char *op : {"Sqrt", "Reciprocal"})
+    if (spread != no_value)
+      spread = l.elementwise (op, {spread}, error);
+  if (spread == no_value)
+    return false;
+  l.set_output (1, l.reshape (mean, shape, error));
+  if (l.outputs () > 2)
+    l.set_output (2, l.reshape (spread, shape, error));
+  return true;
+}
+
+/* Several normalized dimensions become one. */
 bool
 layer_normalization (Lowering &l, GError **error)
 {
-  const ValueId data = l.input (0);
+  const Shape from = l.shape (l.input (0));
+  const double epsilon = l.node ().number ("epsilon", double (1e-5f));
   gint64 axis = l.node ().integer ("axis", -1);
-  const gsize rank = l.shape (data).size ();
-  if (!l.normalize_axis (axis, rank, error))
+  if (!l.normalize_axis (axis, from.size (), error))
     return false;
-  std::vector<bool> reduced (rank, false);
-  for (gsize d = gsize (axis); d < rank; d++)
-    reduced[d] = true;
-  ValueId result = standardized (
-      l, data, reduced, l.node ().number ("epsilon", double (1e-5f)), error);
+  Shape flat (from.begin (), from.begin () + axis), of_statistics = flat;
+  const Shape normalized (from.begin () + axis, from.end ());
+  flat.push_back (count_of (normalized));
+  of_statistics.resize (from.size (), 1);
+  std::vector<ValueId> inputs = {l.reshape (l.input (0), flat, error)};
+  for (gsize n = 1; n < l.inputs () && inputs.back () != no_value; n++) {
+    if (!l.has (n))
+      continue;
+    const ValueId whole = l.expand (l.input (n), normalized, error);
+    inputs.push_back (
+        whole == no_value ? no_value : l.reshape (whole, {flat.back ()}, error));
+  }
+  if (inputs.back () == no_value)
+    return false;
+  if (l.outputs () > 1 && !give_statistics (l, inputs[0], of_statistics, epsilon, error))
+    return false;
+  ValueId result =
+      l.add (NormalizeOp{epsilon}, inputs, l.value (l.input (0)).type, flat, error);
   if (result != no_value)
-    result = l.elementwise ("Mul", {result, l.input (1)}, error);
-  if (result != no_value && l.has (2))
-    result = l.elementwise ("Add", {result, l.input (2)}, error);
+    result = l.reshape (result, from, error);
   l.set_output (0, result);
   return result != no_value;
 }

@@ -12,22 +12,27 @@ is_float32_or_16 (ElementType type)
   return type == ElementType::f32 || type == ElementType::f16;
 }
 
-/* A product with a constant matrix is a convolution with 1x1 filters, whose images are the
- * rows: (rows, depth, 1, 1) and (columns, depth, 1, 1). */
+/* A product with a constant matrix (filters, depth) is a convolution of the rows. */
 ValueId
-convolve_rows (Lowering &l, ValueId a, const Array &columns, std::vector<float> bias,
-    gint64 rows, GError **error)
+multiply_rows (
+    Lowering &l, ValueId a, const Array &columns, std::vector<float> bias, GError **error)
 {
-  const gint64 depth = columns.shape[1], filters = columns.shape[0];
+  const Shape from = l.shape (a);
+  const gint64 filters = columns.shape[0], depth = columns.shape[1];
   ConvolutionOp what;
+  what.of_rows = true;
   what.weights = columns.reshaped ({filters, depth, 1, 1});
   what.bias = std::move (bias);
-  const ElementType type = l.value (a).type;
-  a = l.reshape (a, {rows, depth, 1, 1}, error);
+  Shape to = from, flat = from;
+  to.back () = filters;
+  if (from.size () > ConvolutionOp::most_outer + 1)
+    flat = {count_of (from) / depth, depth};
+  a = l.reshape (a, flat, error);
   if (a == no_value)
     return no_value;
-  a = l.add (what, {a}, type, {rows, filters, 1, 1}, error);
-  return a == no_value ? no_value : l.reshape (a, {rows, filters}, error);
+  flat.back () = filters;
+  a = l.add (what, {a}, l.value (a).type, flat, error);
+  return a == no_value ? no_value : l.reshape (a, to, error);
 }
 
 /* The product of the last two dimensions; the others broadcast. */
@@ -46,11 +51,7 @@ product (Lowering &l, ValueId a, ValueId b, GError **error)
       && columns > 0) {
     if (!l.reserve (constant->type, constant->shape, error))
       return no_value;
-    Shape to = from;
-    to.back () = columns;
-    const ValueId result = convolve_rows (
-        l, a, transposed (*constant, {1, 0}), {}, count_of (from) / depth, error);
-    return result == no_value ? no_value : l.reshape (result, to, error);
+    return multiply_rows (l, a, transposed (*constant, {1, 0}), {}, error);
   }
   Shape batch;
   if (!broadcast ({Shape (from.begin (), from.end () - 2),
@@ -132,8 +133,7 @@ gemm (Lowering &l, GError **error)
       return l.fail (error, "the inner dimensions differ");
     if (!l.reserve (weights->type, weights->shape, error))
       return false;
-    result = convolve_rows (
-        l, a, transposed (*weights, {1, 0}), bias->floats (), l.shape (a)[0], error);
+    result = multiply_rows (l, a, transposed (*weights, {1, 0}), bias->floats (), error);
   } else {
     result = product (l, a, b, error);
     if (result != no_value && c != no_value)

@@ -34,60 +34,6 @@ private:
   compute::Reducer reducer;
 };
 
-/* --- softmax --- */
-
-class SoftmaxStep : public KernelStep {
-public:
-  bool create (const StepRequest &request, const SoftmaxOp &what, GError **error)
-  {
-    input = request.inputs[0];
-    output = request.outputs[0];
-    axis = gsize (what.axis);
-    std::vector<cl_long> table;
-    lines = 1;
-    for (gsize d = 0; d < output.rank (); d++) {
-      if (d == axis)
-        continue;
-      table.insert (table.end (), {output.shape[d], input.strides[d], output.strides[d]});
-      lines *= gsize (output.shape[d]);
-    }
-    const gsize rank = table.size () / 3;
-    if (table.empty ())
-      table.resize (3, 1);
-    const gsize group = 64;
-    const bool splits = !opencl::is_cpu (request.context) && output.shape[axis] > 32
-                        && opencl::largest_group (request.context) >= group;
-    split = splits ? group : 1;
-    const std::string options =
-        compute::number_macros (input.type, 1) + macro ("SPLIT", gint64 (split))
-        + macro ("LOGARITHM", what.logarithm) + macro ("OUTER_RANK", gint64 (rank));
-    return make_geometry (request.context, table, error)
-           && kernel.create (request.context, INFERENCE_KERNELS "softmax.cl", "softmax",
-               options.c_str (), error);
-  }
-
-protected:
-  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
-  {
-    return set_tensor (index, input, memories, error)
-           && set_tensor (index, output, memories, error)
-           && set (index, error, geometry (), cl_ulong (lines),
-               cl_long (output.shape[axis]), cl_long (input.strides[axis]),
-               cl_long (output.strides[axis]));
-  }
-  bool launch (cl_command_queue queue, GError **error) override
-  {
-    if (split == 1)
-      return kernel.enqueue (queue, lines, 1, error);
-    const gsize global[] = {lines * split, 1, 1}, local[] = {split, 1, 1};
-    return kernel.enqueue_box (queue, global, local, error);
-  }
-
-private:
-  Tensor input, output;
-  gsize axis = 0, lines = 0, split = 1;
-};
-
 /* --- products of matrices --- */
 
 class ProductStep : public KernelStep {
@@ -261,12 +207,6 @@ StepPointer
 make_reduce_step (const StepRequest &request, const ReduceOp &what, GError **error)
 {
   return created_step<ReduceStep> (request, error, what);
-}
-
-StepPointer
-make_softmax_step (const StepRequest &request, const SoftmaxOp &what, GError **error)
-{
-  return created_step<SoftmaxStep> (request, error, what);
 }
 
 StepPointer

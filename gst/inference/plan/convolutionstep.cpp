@@ -6,32 +6,47 @@
 
 #include <gst/compute/convolution/convolver.hpp>
 
+#include <algorithm>
+
 namespace inference {
 namespace {
-compute::Activation
-activation_of (Activation activation)
+/* Makes (images, channels, height, width) of tensors of rows (…, channels). Neighbouring
+ * dimensions become one where all of them allow it. */
+void
+shape_rows (const std::vector<Tensor *> &tensors)
 {
-  switch (activation) {
-  case Activation::relu:
-    return compute::Activation::relu;
-  case Activation::clip:
-    return compute::Activation::clip;
-  case Activation::hardswish:
-    return compute::Activation::hardswish;
-  case Activation::sigmoid:
-    return compute::Activation::sigmoid;
-  case Activation::silu:
-    return compute::Activation::silu;
-  case Activation::hardsigmoid:
-    return compute::Activation::hardsigmoid;
-  case Activation::leaky:
-    return compute::Activation::leaky;
-  case Activation::tanh:
-    return compute::Activation::tanh;
-  case Activation::none:
-    break;
+  const Tensor first = *tensors[0];
+  std::vector<gsize> kept; /* dimensions, innermost first */
+  Shape lengths;
+  for (gsize d = first.rank () - 1; d-- > 0;) {
+    if (first.shape[d] == 1)
+      continue;
+    const bool joins = std::all_of (tensors.begin (), tensors.end (), [&] (Tensor *of) {
+      return !kept.empty ()
+             && of->strides[d] == of->strides[kept.back ()] * lengths.back ();
+    });
+    if (joins) {
+      lengths.back () *= first.shape[d];
+      continue;
+    }
+    kept.push_back (d);
+    lengths.push_back (first.shape[d]);
   }
-  return compute::Activation::none;
+  for (Tensor *tensor : tensors) {
+    const Tensor rows = *tensor;
+    gint64 step = rows.shape.back ();
+    tensor->shape = {1, rows.shape.back (), 1, 1};
+    tensor->strides = {0, rows.strides.back (), 0, 0};
+    const gsize places[] = {3, 2, 0};
+    for (gsize n = 0; n < G_N_ELEMENTS (places); n++) {
+      if (n < kept.size ()) {
+        tensor->shape[places[n]] = lengths[n];
+        step = rows.strides[kept[n]];
+      }
+      tensor->strides[places[n]] = step;
+      step *= tensor->shape[places[n]];
+    }
+  }
 }
 
 compute::Extent
@@ -80,7 +95,7 @@ convolution_of (const ConvolutionOp &what, const Tensor &input, const Tensor &ou
   convolution.dilation = {gsize (what.dilation[0]), gsize (what.dilation[1])};
   convolution.top = gsize (what.before[0]);
   convolution.left = gsize (what.before[1]);
-  convolution.activation = activation_of (what.activation);
+  convolution.activation = what.activation;
   convolution.a = what.a;
   convolution.b = what.b;
   convolution.input_type = input.type;
@@ -93,11 +108,19 @@ bool
 ConvolutionStep::create (
     const StepRequest &request, const ConvolutionOp &what, GError **error)
 {
+  const bool adds = request.inputs.size () > 1;
   input = request.inputs[0];
   output = request.outputs[0];
-  compute::Convolution convolution = convolution_of (what, input, output);
-  if (request.inputs.size () > 1) {
+  if (adds)
     residual = request.inputs[1];
+  if (what.of_rows) {
+    std::vector<Tensor *> tensors = {&input, &output};
+    if (adds)
+      tensors.push_back (&residual);
+    shape_rows (tensors);
+  }
+  compute::Convolution convolution = convolution_of (what, input, output);
+  if (adds) {
     convolution.adds_residual = true;
     if (residual.strides != output.strides || residual.type != output.type) {
       copy_residual = make_copy_step (

@@ -214,9 +214,9 @@ Placing::wants_channels_last (const Operation &operation, const Shape &to) const
 {
   if (to.size () < 3 || to.size () > 5)
     return false;
-  if (std::holds_alternative<ConvolutionOp> (operation.what)
-      || std::holds_alternative<WindowOp> (operation.what))
-    return true;
+  const auto *convolution = std::get_if<ConvolutionOp> (&operation.what);
+  if (convolution || std::holds_alternative<WindowOp> (operation.what))
+    return !convolution || !convolution->of_rows;
   for (const ValueId id : operation.inputs) {
     if (id == no_value || shape (id).size () != to.size () || graph[id].constant)
       continue;
@@ -240,6 +240,20 @@ Placing::copies_to_channels_last (const Operation &operation) const
          && has_same_innermost (target, from);
 }
 
+/* Strides of (…, heads, rows, columns) in memory as (…, rows, heads, columns), in which the
+ * heads are joined next */
+std::vector<gint64>
+strides_by_row (Shape shape)
+{
+  const gsize rank = shape.size ();
+  if (rank < 3)
+    return contiguous_strides (shape);
+  std::swap (shape[rank - 3], shape[rank - 2]);
+  std::vector<gint64> strides = contiguous_strides (shape);
+  std::swap (strides[rank - 3], strides[rank - 2]);
+  return strides;
+}
+
 void
 Placing::place_operation (gsize n)
 {
@@ -259,7 +273,10 @@ Placing::place_operation (gsize n)
     const bool last = view ? copies_to_channels_last (operation)
                            : wants_channels_last (operation, value.shape);
     tensor (id) = {arena_memory, 0, value.shape,
-        last ? channels_last_strides (value.shape) : contiguous_strides (value.shape),
+        std::holds_alternative<AttentionOp> (operation.what)
+            ? strides_by_row (value.shape)
+        : last ? channels_last_strides (value.shape)
+               : contiguous_strides (value.shape),
         view ? tensor (operation.inputs[0]).type : stored_type (value)};
     root[gsize (id)] = id;
   }

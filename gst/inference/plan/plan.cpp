@@ -164,6 +164,10 @@ make_step (const StepRequest &request, GError **error)
     return make_resample_step (request, *resample, error);
   if (auto *gather = std::get_if<GatherOp> (&what))
     return make_gather_step (request, *gather, error);
+  if (auto *attention = std::get_if<AttentionOp> (&what))
+    return make_attention_step (request, *attention, error);
+  if (auto *normalize = std::get_if<NormalizeOp> (&what))
+    return make_normalize_step (request, *normalize, error);
   if (std::holds_alternative<ProductOp> (what))
     return make_product_step (request, error);
   g_return_val_if_reached (nullptr);

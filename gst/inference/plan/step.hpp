@@ -70,6 +70,10 @@ StepPointer make_reduce_step (
     const StepRequest &request, const ReduceOp &what, GError **error);
 StepPointer make_softmax_step (
     const StepRequest &request, const SoftmaxOp &what, GError **error);
+StepPointer make_attention_step (
+    const StepRequest &request, const AttentionOp &what, GError **error);
+StepPointer make_normalize_step (
+    const StepRequest &request, const NormalizeOp &what, GError **error);
 StepPointer make_product_step (const StepRequest &request, GError **error);
 StepPointer make_resample_step (
     const StepRequest &request, const ResampleOp &what, GError **error);

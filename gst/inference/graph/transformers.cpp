@@ -1,0 +1,245 @@
+/* Passes for networks with attention: transformers, and convolutional ones built like them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "links.hpp"
+#include "lowering.hpp"
+
+#include <map>
+
+namespace inference {
+namespace {
+/* --- move-transposes: from before an element-wise operation to behind it, so that a
+ * convolution can take the operation in --- */
+
+std::vector<gint64>
+inverse_of (const std::vector<gint64> &order)
+{
+  std::vector<gint64> inverse (order.size ());
+  for (gsize d = 0; d < order.size (); d++)
+    inverse[gsize (order[d])] = gint64 (d);
+  return inverse;
+}
+
+/* `id` with its dimensions in another order: a constant, or a view that is added to `views`.
+ * no_value if it has fewer dimensions. */
+ValueId
+reordered (Graph &graph, ValueId id, const std::vector<gint64> &order,
+    std::vector<Operation> &views)
+{
+  const Value &value = graph[id];
+  Shape shape = value.shape;
+  if (value.constant) {
+    shape.insert (shape.begin (), order.size () - shape.size (), 1);
+    Array array = transposed (value.constant->reshaped (shape), order);
+    return graph.add ({value.name, value.type, array.shape, array});
+  }
+  if (shape.size () != order.size ())
+    return no_value;
+  for (gsize d = 0; d < order.size (); d++)
+    shape[d] = value.shape[gsize (order[d])];
+  const ValueId made = graph.add ({value.name, value.type, shape, {}});
+  views.push_back ({value.name, ViewOp{ViewOp::transpose, order, {}, {}}, {id}, {made}});
+  return made;
+}
+
+/* Makes the views and operations that replace `view` and its reader. Returns false if an
+ * operand does not allow it. */
+bool
+exchange (Graph &graph, const Operation &view, const Operation &reader,
+    std::vector<Operation> &made)
+{
+  const std::vector<gint64> order = inverse_of (std::get<ViewOp> (view.what).order);
+  const ValueId before = view.inputs[0], after = reader.outputs[0];
+  Operation first = reader, second = view;
+  for (ValueId &id : first.inputs) {
+    id = id == view.outputs[0] ? before : reordered (graph, id, order, made);
+    if (id == no_value)
+      return false;
+  }
+  const ValueId middle =
+      graph.add ({graph[after].name, graph[after].type, graph[before].shape, {}});
+  first.outputs = {middle};
+  second.inputs = {middle};
+  second.outputs = {after};
+  made.push_back (first);
+  made.push_back (second);
+  return true;
+}
+
+bool
+move_transposes_once (Graph &graph)
+{
+  const Links links (graph);
+  std::map<gsize, std::vector<Operation>> replaced; /* by the index of a reader */
+  for (Operation &view : graph.operations) {
+    const auto *what = as<ViewOp> (view);
+    const gint32 maker = what ? links.producer[gsize (view.inputs[0])] : -1;
+    if (maker < 0 || what->kind != ViewOp::transpose
+        || !links.is_read_once (view.inputs[0]))
+      continue;
+    Operation &before = graph.operations[gsize (maker)];
+    const Operation *reader = only_reader (graph, links, view);
+    if ((!as<ConvolutionOp> (before) && !as<ElementwiseOp> (before)) || !reader
+        || !std::holds_alternative<ElementwiseOp> (reader->what)
+        || graph[reader->outputs[0]].shape != graph[view.outputs[0]].shape)
+      continue;
+    const gsize at = gsize (reader - graph.operations.data ());
+    std::vector<Operation> made;
+    if (replaced.count (at) || replaced.count (gsize (maker))
+        || !exchange (graph, view, *reader, made))
+      continue;
+    replaced[at] = std::move (made);
+    view.outputs.clear ();
+  }
+  std::vector<Operation> all;
+  for (gsize n = 0; n < graph.operations.size (); n++) {
+    const auto found = replaced.find (n);
+    if (found == replaced.end ())
+      all.push_back (std::move (graph.operations[n]));
+    else
+      all.insert (all.end (), found->second.begin (), found->second.end ());
+  }
+  graph.operations = std::move (all);
+  remove_marked (graph);
+  return !replaced.empty ();
+}
+
+/* --- fuse-attention: softmax between two products of matrices --- */
+
+/* Larger matrices do not fit the local memory of a work-group. */
+const gint64 most_depth = 128;
+
+/* The operation whose only output is `id`, if nothing else reads that. (nullable) */
+Operation *
+made_once (Graph &graph, const Links &links, ValueId id)
+{
+  const gint32 maker = links.producer[gsize (id)];
+  return maker >= 0 && links.is_read_once (id) ? &graph.operations[gsize (maker)]
+                                               : nullptr;
+}
+
+/* Takes an element-wise operation of one instruction: `op`, whose result has the shape of the
+ * operand that is not `other`. (nullable) */
+bool
+reads_as (Graph &graph, Operation *operation, const std::string &op, gsize other)
+{
+  const auto *what = operation ? as<ElementwiseOp> (*operation) : nullptr;
+  return what && what->program.size () == 1 && what->program[0].op->name == op
+         && operation->inputs.size () == 2
+         && what->program[0].operands == std::vector<gint32>{0, 1}
+         && graph[operation->inputs[1 - other]].shape
+                == graph[operation->outputs[0]].shape;
+}
+
+/* Is `operation` a multiplication or division by a number? */
+bool
+scales (Graph &graph, Operation *operation, gsize &operand, double &factor)
+{
+  for (gsize other = 0; other < 2; other++) {
+    const bool product = reads_as (graph, operation, "Mul", other);
+    if (!product && !(other == 1 && reads_as (graph, operation, "Div", other)))
+      continue;
+    const auto &number = graph[operation->inputs[other]].constant;
+    if (!number || number->count () != 1)
+      continue;
+    factor = product ? number->number (0) : 1 / number->number (0);
+    operand = 1 - other;
+    return std::isfinite (factor);
+  }
+  return false;
+}
+
+/* Removes the scale of an input of `reader`, which may lie before views, and returns it. */
+double
+take_scale (Graph &graph, const Links &links, Operation &reader, gsize input)
+{
+  Operation *operation = &reader;
+  for (;;) {
+    Operation *maker = made_once (graph, links, operation->inputs[input]);
+    gsize operand;
+    double factor;
+    if (scales (graph, maker, operand, factor)) {
+      operation->inputs[input] = maker->inputs[operand];
+      maker->outputs.clear ();
+      return factor;
+    }
+    if (!maker || !as<ViewOp> (*maker))
+      return 1;
+    operation = maker;
+    input = 0;
+  }
+}
+
+bool
+suits_attention (const Graph &graph, const Operation &first, const Operation &second)
+{
+  const Value &v = graph[second.inputs[1]];
+  return (v.type == ElementType::f32 || v.type == ElementType::f16)
+         && graph[first.inputs[0]].shape.back () <= most_depth
+         && v.shape.back () <= most_depth && count_of (graph[second.outputs[0]].shape) > 0
+         && count_of (graph[first.outputs[0]].shape) > 0;
+}
+
+/* Makes `second` an attention if its left operand is a softmax of a product. */
+void
+try_attention (Graph &graph, const Links &links, Operation &second)
+{
+  Operation *softmax = made_once (graph, links, second.inputs[0]);
+  const auto *what = softmax ? as<SoftmaxOp> (*softmax) : nullptr;
+  if (!what || what->logarithm
+      || what->axis != gint64 (graph[softmax->outputs[0]].shape.size ()) - 1)
+    return;
+  std::vector<Operation *> taken = {softmax};
+  AttentionOp attention;
+  ValueId mask = no_value;
+  Operation *before = made_once (graph, links, softmax->inputs[0]);
+  for (gsize other = 0; other < 2 && mask == no_value; other++) {
+    Operation *scores = reads_as (graph, before, "Add", other)
+                            ? made_once (graph, links, before->inputs[1 - other])
+                            : nullptr;
+    gsize operand;
+    double factor;
+    if (!scores || !(as<ProductOp> (*scores) || scales (graph, scores, operand, factor)))
+      continue;
+    mask = before->inputs[other];
+    taken.push_back (before);
+    before = scores;
+  }
+  gsize operand;
+  if (scales (graph, before, operand, attention.scale)) {
+    taken.push_back (before);
+    before = made_once (graph, links, before->inputs[operand]);
+  }
+  if (!before || !as<ProductOp> (*before) || !suits_attention (graph, *before, second))
+    return;
+  taken.push_back (before);
+  for (gsize n = 0; n < 2; n++)
+    attention.scale *= take_scale (graph, links, *before, n);
+  second.inputs = {before->inputs[0], before->inputs[1], second.inputs[1]};
+  if (mask != no_value)
+    second.inputs.push_back (mask);
+  second.what = attention;
+  for (Operation *operation : taken)
+    operation->outputs.clear ();
+}
+} // namespace
+
+void
+move_transposes (Graph &graph)
+{
+  const int most_rounds = 100; /* as many operations behind each other */
+  for (int round = 0; round < most_rounds && move_transposes_once (graph); round++)
+    ;
+}
+
+void
+fuse_attention (Graph &graph)
+{
+  const Links links (graph);
+  for (Operation &operation : graph.operations)
+    if (!operation.outputs.empty () && as<ProductOp> (operation))
+      try_attention (graph, links, operation);
+  remove_marked (graph);
+}
+} // namespace inference
