@@ -58,9 +58,9 @@ add_line (FLOATS *sum, Line line, int x, int count, const int *beside,
 #pragma unroll
   for (int i = 0; i < REACH; i++) {
     const int at = beside ? beside[i] : x + i;
-    FLOATS value = 0;
-    if (at >= 0)
-      value = channels_at (line.first + at * line.step, count);
+    /* Without a branch, so that a GPU does not wait for each of the loads. */
+    const FLOATS loaded = channels_at (line.first + max (at, 0) * line.step, count);
+    const FLOATS value = at >= 0 ? loaded : (FLOATS)(0);
 #pragma unroll
     for (int m = 0; m < COLUMNS; m++) {
       int place = i - m * STRIDE_X;

@@ -7,7 +7,7 @@
  * distances between batches, in elements.
  *
  * `multiply_cpu`, for a CPU: a work-item computes ROWS x 2 · LANES of C in registers, `run`
- * times.
+ * times (MOST_RUN at most).
  * `multiply_few`, for a GPU if C is small: a work-item reads A and B from global memory and
  * computes 4 x 4 of C, so that there are many of them, which wait once at most: SHARES of
  * them share each sum, and add up through local memory. `run` is 1.
@@ -70,7 +70,7 @@ put_lanes (FLOATS value, global OUTPUT *c, int c_step, int count)
     x[r] += (FLOATS)row[r][step + (k)] * left;                                           \
   }
 #define ALL_ROUNDS(ROUND)                                                                \
-  for (int f = 0; f < n_fours; f++) {                                                    \
+  for (int f = four; f < end_four; f++) {                                                \
     int step = fours[f];                                                                 \
     ROUND (0)                                                                            \
     ROUND (1)                                                                            \
@@ -97,64 +97,83 @@ next_pixel (Pixel pixel, int columns, int lines)
   return pixel;
 }
 
+/* Groups of four elements along k whose part of a panel stays in a cache of 32 KiB while all rows
+ * of a work-item are multiplied with it */
+#define FOURS_AT_ONCE (1024 / COLUMNS)
+
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 multiply_cpu (PARAMETERS)
 {
   const int panel = get_global_id (1), batch = get_global_id (2);
   const int begin = get_global_id (0) * ROWS * run, end = min (begin + ROWS * run, rows);
   const long panel_of_all = (long)batch * get_global_size (1) + panel;
-  Pixel pixel = {begin % columns, begin / columns % lines, begin / columns / lines};
+  const Pixel start = {begin % columns, begin / columns % lines, begin / columns / lines};
+  float kept[MOST_RUN * ROWS * COLUMNS]; /* sums, while more is added */
 
   a += a_offset + (long)batch * a_batch;
+  b += panel_of_all * n_fours * 4 * COLUMNS;
   bias += panel_of_all * COLUMNS;
   LOCATE_RESIDUAL (c)
   c += c_offset + (long)batch * c_batch + (long)panel * COLUMNS * c_step;
   width -= panel * COLUMNS;
-  for (int first = begin; first < end; first += ROWS) {
-    global const float *row[ROWS], *from = b + panel_of_all * n_fours * 4 * COLUMNS;
-    int to_row[ROWS];
-    FLOATS x[ROWS], y[ROWS];
-    EACH_ROW
-    {
-      row[r] = a + pixel.image * a_image + pixel.line * a_line + pixel.column * a_column;
-      to_row[r] = pixel.image * c_image + pixel.line * c_line + pixel.column * c_column;
-      x[r] = VLOAD (0, bias);
-      y[r] = VLOAD (1, bias);
-      if (first + r + 1 < end)
-        pixel = next_pixel (pixel, columns, lines);
-    }
-    if (width > LANES)
-      ALL_ROUNDS (ROUND)
-    else
-      ALL_ROUNDS (ROUND_LEFT)
-    if (IS_SHORT && c_step == 1 && width >= COLUMNS && first + ROWS <= end) {
+  for (int four = 0; four < n_fours; four += FOURS_AT_ONCE) {
+    const int end_four = min (four + FOURS_AT_ONCE, n_fours);
+    Pixel pixel = start;
+    for (int first = begin; first < end; first += ROWS) {
+      global const float *row[ROWS], *from = b + (long)four * 4 * COLUMNS;
+      float *sums_of_rows = kept + (first - begin) * COLUMNS;
+      int to_row[ROWS];
+      FLOATS x[ROWS], y[ROWS];
       EACH_ROW
       {
-        global OUTPUT *to = c + to_row[r];
-        x[r] = ADD_RESIDUAL_LANES (x[r], to, 1, LANES);
-        y[r] = ADD_RESIDUAL_LANES (y[r], to + LANES, 1, LANES);
+        row[r] = a + pixel.image * a_image + pixel.line * a_line + pixel.column * a_column;
+        to_row[r] = pixel.image * c_image + pixel.line * c_line + pixel.column * c_column;
+        x[r] = four == 0 ? VLOAD (0, bias) : VLOAD (2 * r, sums_of_rows);
+        y[r] = four == 0 ? VLOAD (1, bias) : VLOAD (2 * r + 1, sums_of_rows);
+        if (first + r + 1 < end)
+          pixel = next_pixel (pixel, columns, lines);
       }
-      ACTIVATE_SHORT (x, ROWS)
-      ACTIVATE_SHORT (y, ROWS)
+      if (width > LANES)
+        ALL_ROUNDS (ROUND)
+      else
+        ALL_ROUNDS (ROUND_LEFT)
+      if (end_four < n_fours) {
+        EACH_ROW
+        {
+          VSTORE (x[r], 2 * r, sums_of_rows);
+          VSTORE (y[r], 2 * r + 1, sums_of_rows);
+        }
+        continue;
+      }
+      if (IS_SHORT && c_step == 1 && width >= COLUMNS && first + ROWS <= end) {
+        EACH_ROW
+        {
+          global OUTPUT *to = c + to_row[r];
+          x[r] = ADD_RESIDUAL_LANES (x[r], to, 1, LANES);
+          y[r] = ADD_RESIDUAL_LANES (y[r], to + LANES, 1, LANES);
+        }
+        ACTIVATE_SHORT (x, ROWS)
+        ACTIVATE_SHORT (y, ROWS)
+        EACH_ROW
+        {
+          PUT_VECTOR (x[r], c + to_row[r], 0);
+          PUT_VECTOR (y[r], c + to_row[r], LANES);
+        }
+        continue;
+      }
+      FLOATS sums[2 * ROWS]; /* for a loop that is not unrolled */
       EACH_ROW
       {
-        PUT_VECTOR (x[r], c + to_row[r], 0);
-        PUT_VECTOR (y[r], c + to_row[r], LANES);
+        sums[2 * r] = x[r];
+        sums[2 * r + 1] = y[r];
       }
-      continue;
-    }
-    FLOATS sums[2 * ROWS]; /* for a loop that is not unrolled */
-    EACH_ROW
-    {
-      sums[2 * r] = x[r];
-      sums[2 * r + 1] = y[r];
-    }
 #pragma unroll 1
-    for (int n = 0; n < 2 * min (ROWS, end - first); n++) {
-      const int column = n % 2 * LANES, count = width - column;
-      global OUTPUT *to = c + to_row[n / 2] + (long)column * c_step;
-      if (count > 0)
-        put_lanes (FINISH_LANES (sums[n], to, c_step, count), to, c_step, count);
+      for (int n = 0; n < 2 * min (ROWS, end - first); n++) {
+        const int column = n % 2 * LANES, count = width - column;
+        global OUTPUT *to = c + to_row[n / 2] + (long)column * c_step;
+        if (count > 0)
+          put_lanes (FINISH_LANES (sums[n], to, c_step, count), to, c_step, count);
+      }
     }
   }
 }

@@ -8,42 +8,12 @@
  * of Q, K, V, the mask and the output. K is (DEPTH, keys).
  *
  * attend_cpu, with LANES: a work-item computes ROWS rows in registers and private memory.
- * attend_gpu: ITEMS work-items compute ITEMS / 4 rows through local memory.
+ * attend_gpu: ITEMS work-items compute ITEMS / 4 rows through local memory. With ALIGNED, rows
+ * are aligned fours of float32. attentionhalf.cl is for tensor cores.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <numbers.clh>
-
-#define PARAMETERS                                                                       \
-  global const STORED *restrict q, long q_offset, long q_row, long q_depth,              \
-      global const STORED *restrict k, long k_offset, long k_depth, long k_key,          \
-      global const STORED *restrict v, long v_offset, long v_key, long v_column,         \
-      global const STORED *restrict mask, long mask_offset, long mask_row,               \
-      long mask_key, global STORED *restrict output, long output_offset,                 \
-      long output_row, long output_column, global const long *restrict batch, int rows,  \
-      int keys, float scale
-
-#define LOCATE(index)                                                                    \
-  {                                                                                      \
-    size_t rest = index;                                                                 \
-    for (int d = 0; d < BATCH_RANK; d++) {                                               \
-      const long at = rest % batch[6 * d];                                               \
-      rest /= batch[6 * d];                                                              \
-      q_offset += at * batch[6 * d + 1];                                                 \
-      k_offset += at * batch[6 * d + 2];                                                 \
-      v_offset += at * batch[6 * d + 3];                                                 \
-      mask_offset += at * batch[6 * d + 4];                                              \
-      output_offset += at * batch[6 * d + 5];                                            \
-    }                                                                                    \
-    q += q_offset;                                                                       \
-    k += k_offset;                                                                       \
-    v += v_offset;                                                                       \
-    mask += mask_offset;                                                                 \
-    output += output_offset;                                                             \
-  }
-
-/* With scores of -INFINITY alone, weights are 0. */
-#define FINITE(largest) ((largest) == -INFINITY ? 0.0f : (largest))
+#include "attention.clh"
 
 #ifdef ON_CPU
 #define ROWS 48
@@ -171,64 +141,92 @@ attend_cpu (PARAMETERS)
 }
 
 #else
-#define KEYS 32
+#define UP_TO_FOUR(length) (((length) + 3) / 4 * 4)
 #define ROWS (ITEMS / 4)
-/* A work-item computes two rows: every eighth key, and every eighth column. */
+#define DEEP UP_TO_FOUR (DEPTH)
+#define WIDE UP_TO_FOUR (WIDTH)
+/* Keys of a tile: local memory may have 32 KiB. */
+#define KEYS (DEEP > 64 || WIDE > 64 ? 16 : 32)
+/* A work-item computes two rows: every eighth key, and every eighth group of four columns. */
 #define ACROSS 8
 #define KEYS_OF_ITEM (KEYS / ACROSS)
-#define COLUMNS_OF_ITEM ((WIDTH + ACROSS - 1) / ACROSS)
-#define PITCH ((DEPTH > WIDTH ? DEPTH : WIDTH) + 1)
+#define FOURS_OF_ITEM ((WIDE + 4 * ACROSS - 1) / (4 * ACROSS))
+/* A pitch of an odd number of fours puts eight rows into different banks. */
+#define PITCH(length) ((length) / 4 % 2 ? (length) : (length) + 4)
+#define FOUR(numbers) (*(local float4 *)(numbers))
+
+/* Copies rows of a matrix to local memory, with zeros around them. */
+#if ALIGNED
+#define COPY_ROWS(to, pitch, all, deep, from, row, column, count, length, by)            \
+  for (int n = item; n < (all) * (deep) / 4; n += ITEMS) {                               \
+    const int r = n / ((deep) / 4), c = n % ((deep) / 4) * 4;                            \
+    FOUR ((to) + r * (pitch) + c) =                                                      \
+        r < (count) ? *(global const float4 *)((from) + r * (row) + c) * (by)            \
+                    : (float4)(0);                                                       \
+  }
+#else
+#define COPY_ROWS(to, pitch, all, deep, from, row, column, count, length, by)            \
+  for (int n = item; n < (all) * (deep); n += ITEMS) {                                   \
+    const int r = n / (deep), c = n % (deep);                                            \
+    (to)[r * (pitch) + c] = r < (count) && c < (length)                                  \
+                                ? LOAD_ONE ((from) + r * (row) + c * (column)) * (by)    \
+                                : 0.0f;                                                  \
+  }
+#endif
+
+#define EACH_ROW _Pragma ("unroll") for (int r = 0; r < 2; r++)
+#define EACH_KEY _Pragma ("unroll") for (int n = 0; n < KEYS_OF_ITEM; n++)
+#define EACH_FOUR _Pragma ("unroll") for (int c = 0; c < FOURS_OF_ITEM; c++)
 
 kernel __attribute__ ((reqd_work_group_size (ITEMS, 1, 1))) void
 attend_gpu (PARAMETERS)
 {
-  local float queries[ROWS][DEPTH + 1], tile[KEYS][PITCH], scores[ROWS][KEYS + 1],
-      parts[ROWS][ACROSS + 1];
+  local float queries[ROWS * PITCH (DEEP)] __attribute__ ((aligned (16)));
+  local float of_keys[KEYS * PITCH (DEEP)] __attribute__ ((aligned (16)));
+  local float values[KEYS * PITCH (WIDE)] __attribute__ ((aligned (16)));
+  local float scores[ROWS * (KEYS + 4)] __attribute__ ((aligned (16)));
+  local float parts[ROWS][ACROSS + 1];
   const int item = get_local_id (0), across = item % ACROSS, own = item / ACROSS * 2;
   const int first = get_group_id (0) * ROWS;
   float largest[2] = {-INFINITY, -INFINITY}, total[2] = {0, 0};
-  float sum[2][COLUMNS_OF_ITEM];
+  float4 sum[2][FOURS_OF_ITEM];
   LOCATE (get_group_id (1))
-  for (int n = item; n < ROWS * DEPTH; n += ITEMS) {
-    const int row = n / DEPTH, at = n % DEPTH;
-    queries[row][at] = first + row < rows
-                           ? LOAD_ONE (q + (first + row) * q_row + at * q_depth) * scale
-                           : 0.0f;
-  }
-#pragma unroll
-  for (int r = 0; r < 2; r++)
-#pragma unroll
-    for (int c = 0; c < COLUMNS_OF_ITEM; c++)
-      sum[r][c] = 0;
+  COPY_ROWS (queries, PITCH (DEEP), ROWS, DEEP, q + first * q_row, q_row, q_depth,
+      rows - first, DEPTH, scale)
+  EACH_ROW
+  EACH_FOUR
+  sum[r][c] = 0;
   for (int key = 0; key < keys; key += KEYS) {
     const int inside = min (KEYS, keys - key);
     float score[2][KEYS_OF_ITEM];
     barrier (CLK_LOCAL_MEM_FENCE);
-    for (int n = item; n < KEYS * DEPTH; n += ITEMS) {
-      const int of = n / DEPTH, at = n % DEPTH;
-      tile[of][at] =
-          of < inside ? LOAD_ONE (k + (key + of) * k_key + at * k_depth) : 0.0f;
-    }
+    COPY_ROWS (of_keys, PITCH (DEEP), KEYS, DEEP, k + key * k_key, k_key, k_depth, inside,
+        DEPTH, 1.0f)
+    COPY_ROWS (values, PITCH (WIDE), KEYS, WIDE, v + key * v_key, v_key, v_column, inside,
+        WIDTH, 1.0f)
     barrier (CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (int r = 0; r < 2; r++)
-#pragma unroll
-      for (int n = 0; n < KEYS_OF_ITEM; n++)
-        score[r][n] = 0;
-    for (int at = 0; at < DEPTH; at++) {
-      const float one = queries[own][at], other = queries[own + 1][at];
-#pragma unroll
-      for (int n = 0; n < KEYS_OF_ITEM; n++) {
-        const float by = tile[across + n * ACROSS][at];
-        score[0][n] = fma (one, by, score[0][n]);
-        score[1][n] = fma (other, by, score[1][n]);
+    EACH_ROW
+    EACH_KEY
+    score[r][n] = 0;
+#pragma unroll 4
+    for (int at = 0; at < DEEP; at += 4) {
+      float4 of_row[2];
+      EACH_ROW
+      of_row[r] = FOUR (queries + (own + r) * PITCH (DEEP) + at);
+      EACH_KEY
+      {
+        const float4 by = FOUR (of_keys + (across + n * ACROSS) * PITCH (DEEP) + at);
+        EACH_ROW
+        score[r][n] = fma (of_row[r].x, by.x,
+            fma (of_row[r].y, by.y,
+                fma (of_row[r].z, by.z, fma (of_row[r].w, by.w, score[r][n]))));
       }
     }
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
+    EACH_ROW
+    {
       float most = -INFINITY;
-#pragma unroll
-      for (int n = 0; n < KEYS_OF_ITEM; n++) {
+      EACH_KEY
+      {
         const int at = across + n * ACROSS;
 #if MASKED
         if (at < inside && first + own + r < rows)
@@ -241,55 +239,64 @@ attend_gpu (PARAMETERS)
       parts[own + r][across] = most;
     }
     barrier (CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
+    EACH_ROW
+    {
       float now = largest[r];
+#pragma unroll
       for (int n = 0; n < ACROSS; n++)
         now = fmax (now, parts[own + r][n]);
       const float by = FINITE (now), correction = exp (largest[r] - by);
       largest[r] = now;
       total[r] *= correction;
-#pragma unroll
-      for (int n = 0; n < KEYS_OF_ITEM; n++) {
+      EACH_KEY
+      {
         const float weight = exp (score[r][n] - by);
-        scores[own + r][across + n * ACROSS] = weight;
+        scores[(own + r) * (KEYS + 4) + across + n * ACROSS] = weight;
         total[r] += weight;
       }
-#pragma unroll
-      for (int c = 0; c < COLUMNS_OF_ITEM; c++)
-        sum[r][c] *= correction;
-    }
-    for (int n = item; n < KEYS * WIDTH; n += ITEMS) {
-      const int of = n / WIDTH, at = n % WIDTH;
-      tile[of][at] =
-          of < inside ? LOAD_ONE (v + (key + of) * v_key + at * v_column) : 0.0f;
+      EACH_FOUR
+      sum[r][c] *= correction;
     }
     barrier (CLK_LOCAL_MEM_FENCE);
-    for (int n = 0; n < KEYS; n++) {
-      const float one = scores[own][n], other = scores[own + 1][n];
-#pragma unroll
-      for (int c = 0; c < COLUMNS_OF_ITEM; c++) {
-        const float by = tile[n][min (across + c * ACROSS, PITCH - 1)];
-        sum[0][c] = fma (one, by, sum[0][c]);
-        sum[1][c] = fma (other, by, sum[1][c]);
+#pragma unroll 2
+    for (int at = 0; at < KEYS; at += 4) {
+      float4 weight[2];
+      EACH_ROW
+      weight[r] = FOUR (scores + (own + r) * (KEYS + 4) + at);
+      EACH_FOUR
+      {
+        const int column = min (4 * (across + c * ACROSS), WIDE - 4);
+        local const float *of = values + at * PITCH (WIDE) + column;
+        const float4 v0 = FOUR (of), v1 = FOUR (of + PITCH (WIDE)),
+                     v2 = FOUR (of + 2 * PITCH (WIDE)), v3 = FOUR (of + 3 * PITCH (WIDE));
+        EACH_ROW
+        sum[r][c] = fma ((float4)(weight[r].x), v0,
+            fma ((float4)(weight[r].y), v1,
+                fma ((float4)(weight[r].z), v2,
+                    fma ((float4)(weight[r].w), v3, sum[r][c]))));
       }
     }
   }
   barrier (CLK_LOCAL_MEM_FENCE);
-  parts[own][across] = total[0];
-  parts[own + 1][across] = total[1];
+  EACH_ROW
+  parts[own + r][across] = total[r];
   barrier (CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-  for (int r = 0; r < 2; r++) {
+  EACH_ROW
+  {
     float all = 0;
     for (int n = 0; n < ACROSS; n++)
       all += parts[own + r][n];
+    EACH_FOUR
+    {
+      float each[4];
+      vstore4 (sum[r][c] / all, 0, each);
 #pragma unroll
-    for (int c = 0; c < COLUMNS_OF_ITEM; c++) {
-      const int column = across + c * ACROSS;
-      if (first + own + r < rows && column < WIDTH)
-        STORE_ONE (sum[r][c] / all,
-            output + (first + own + r) * output_row + column * output_column);
+      for (int n = 0; n < 4; n++) {
+        const int column = 4 * (across + c * ACROSS) + n;
+        if (first + own + r < rows && column < WIDTH)
+          STORE_ONE (
+              each[n], output + (first + own + r) * output_row + column * output_column);
+      }
     }
   }
 }

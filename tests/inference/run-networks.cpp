@@ -213,7 +213,7 @@ Run::measure_steps (Plan &plan, GError **error)
     }
   }
   std::sort (best.rbegin (), best.rend ());
-  for (gsize n = 0; n < best.size () && n < 30; n++)
+  for (gsize n = 0; n < best.size () && n < 200; n++)
     printf ("%8.3f ms  %s\n", double (best[n].first) / 1000,
         steps[best[n].second]->name.c_str ());
   return true;

@@ -177,6 +177,9 @@ ProductEnding::enqueue (cl_command_queue queue, const Products &products,
 
 /* --- Multiplication --- */
 
+/* Most groups of rows of a work-item on a CPU */
+static const gsize most_run = 16;
+
 bool
 Multiplication::create (const Device &device, gsize a_batch, gsize rows, gsize a_depth,
     gsize a_width, const Finishing &a_finishing, GError **error)
@@ -199,12 +202,13 @@ Multiplication::create (const Device &device, gsize a_batch, gsize rows, gsize a
   }
 
   const gsize lanes = opencl::float_lanes (context);
-  rows_of_group = lanes >= 16 ? 6 : 4; /* two vectors each, in registers */
+  rows_of_group = 6; /* two vectors each, in registers */
   panel = 2 * lanes;
   step = 4;
   const std::string options = number_options (opencl::NumberType::f32, finishing)
                               + " -DLANES=" + std::to_string (lanes)
-                              + " -DROWS=" + std::to_string (rows_of_group);
+                              + " -DROWS=" + std::to_string (rows_of_group)
+                              + " -DMOST_RUN=" + std::to_string (most_run);
   return kernel.create (
       context, RESOURCES "convolvemultiply.cl", "multiply_cpu", options.c_str (), error);
 }
@@ -273,14 +277,14 @@ Multiplication::upload_weights (const std::vector<cl_float> &panels,
 }
 
 /* Groups of rows of a work-item on a CPU: enough that the start of a work-group costs little,
- * few enough that all threads have work. */
+ * and that a panel is read from memory once; few enough that all threads have work. */
 gsize
 Multiplication::run_of (gsize rows) const
 {
-  const gsize least_depth = 512, groups_of_thread = 8;
+  const gsize groups_of_thread = 8;
   const gsize groups = divided_up (rows, rows_of_group) * n_panels () * batch;
-  return std::clamp (groups / (groups_of_thread * opencl::compute_units (context)),
-      gsize (1), std::max (least_depth / padded_depth (), gsize (1)));
+  return std::clamp (
+      groups / (groups_of_thread * opencl::compute_units (context)), gsize (1), most_run);
 }
 
 bool

@@ -59,6 +59,6 @@ remove_marked (Graph &graph)
 
 /* --- passes of transformers.cpp --- */
 
-void move_transposes (Graph &graph);
+void move_views (Graph &graph);
 void fuse_attention (Graph &graph);
 } // namespace inference

@@ -483,7 +483,7 @@ const std::vector<Pass> passes = {
     {"remove-unused", remove_unused},
     {"fold-padding", fold_padding},
     {"fuse-attention", fuse_attention},
-    {"move-transposes", move_transposes},
+    {"move-views", move_views},
     {"fold-scale", fold_scale},
     {"fuse-sum", fuse_sum},
     {"find-activations", find_activations},

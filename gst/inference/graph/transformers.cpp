@@ -9,8 +9,8 @@
 
 namespace inference {
 namespace {
-/* --- move-transposes: from before an element-wise operation to behind it, so that a
- * convolution can take the operation in --- */
+/* --- move-views: from before an element-wise operation to behind it, so that a convolution
+ * can take the operation in --- */
 
 std::vector<gint64>
 inverse_of (const std::vector<gint64> &order)
@@ -43,17 +43,45 @@ reordered (Graph &graph, ValueId id, const std::vector<gint64> &order,
   return made;
 }
 
+/* `id`, which broadcasts to the shape that a reshape of `shape` makes, with the shape that
+ * broadcasts to `shape`; or no_value */
+ValueId
+reshaped (Graph &graph, ValueId id, const Shape &from, const Shape &shape,
+    std::vector<Operation> &views)
+{
+  const Value &value = graph[id];
+  const gint64 count = count_of (value.shape);
+  const bool is_last = !value.shape.empty () && !shape.empty () && !from.empty ()
+                       && value.shape.back () == count && shape.back () == count
+                       && from.back () == count;
+  if (value.shape != from && !(value.constant && (count == 1 || is_last)))
+    return no_value;
+  const Shape to = value.shape == from ? shape : Shape{count};
+  if (value.constant) {
+    const Array array = value.constant->reshaped (to);
+    return graph.add ({value.name, value.type, to, array});
+  }
+  const ValueId made = graph.add ({value.name, value.type, to, {}});
+  views.push_back ({value.name, ViewOp{ViewOp::reshape, {}, {}, {}}, {id}, {made}});
+  return made;
+}
+
 /* Makes the views and operations that replace `view` and its reader. Returns false if an
  * operand does not allow it. */
 bool
 exchange (Graph &graph, const Operation &view, const Operation &reader,
     std::vector<Operation> &made)
 {
-  const std::vector<gint64> order = inverse_of (std::get<ViewOp> (view.what).order);
+  const auto &what = std::get<ViewOp> (view.what);
   const ValueId before = view.inputs[0], after = reader.outputs[0];
   Operation first = reader, second = view;
   for (ValueId &id : first.inputs) {
-    id = id == view.outputs[0] ? before : reordered (graph, id, order, made);
+    if (id == view.outputs[0])
+      id = before;
+    else if (what.kind == ViewOp::transpose)
+      id = reordered (graph, id, inverse_of (what.order), made);
+    else
+      id = reshaped (graph, id, graph[view.outputs[0]].shape, graph[before].shape, made);
     if (id == no_value)
       return false;
   }
@@ -67,21 +95,59 @@ exchange (Graph &graph, const Operation &view, const Operation &reader,
   return true;
 }
 
+/* Puts each view directly behind the operation that makes its input. */
+void
+hoist_views (Graph &graph)
+{
+  std::vector<gsize> place (graph.values.size (), 0); /* 1 + index of the operation */
+  std::vector<std::vector<Operation>> views (graph.operations.size () + 1);
+  std::vector<Operation> all;
+  for (gsize n = 0; n < graph.operations.size (); n++) {
+    const Operation &operation = graph.operations[n];
+    const bool is_view = std::holds_alternative<ViewOp> (operation.what);
+    for (const ValueId id : operation.outputs)
+      place[gsize (id)] = is_view ? place[gsize (operation.inputs[0])] : n + 1;
+    if (is_view)
+      views[place[gsize (operation.inputs[0])]].push_back (operation);
+  }
+  for (gsize n = 0; n < views.size (); n++) {
+    if (n > 0 && !as<ViewOp> (graph.operations[n - 1]))
+      all.push_back (graph.operations[n - 1]);
+    all.insert (all.end (), views[n].begin (), views[n].end ());
+  }
+  graph.operations = std::move (all);
+}
+
+/* The operation whose output views show to `view`, and to no other */
+const Operation &
+first_before (const Graph &graph, const Links &links, const Operation &view)
+{
+  const Operation *operation = &view;
+  while (std::holds_alternative<ViewOp> (operation->what)) {
+    const gint32 maker = links.producer[gsize (operation->inputs[0])];
+    if (maker < 0 || !links.is_read_once (operation->inputs[0]))
+      break;
+    operation = &graph.operations[gsize (maker)];
+  }
+  return *operation;
+}
+
 bool
-move_transposes_once (Graph &graph)
+move_views_once (Graph &graph)
 {
   const Links links (graph);
   std::map<gsize, std::vector<Operation>> replaced; /* by the index of a reader */
   for (Operation &view : graph.operations) {
     const auto *what = as<ViewOp> (view);
     const gint32 maker = what ? links.producer[gsize (view.inputs[0])] : -1;
-    if (maker < 0 || what->kind != ViewOp::transpose
+    if (maker < 0 || (what->kind != ViewOp::transpose && what->kind != ViewOp::reshape)
         || !links.is_read_once (view.inputs[0]))
       continue;
-    Operation &before = graph.operations[gsize (maker)];
+    const Operation &before = first_before (graph, links, view);
     const Operation *reader = only_reader (graph, links, view);
-    if ((!as<ConvolutionOp> (before) && !as<ElementwiseOp> (before)) || !reader
-        || !std::holds_alternative<ElementwiseOp> (reader->what)
+    if ((!std::holds_alternative<ConvolutionOp> (before.what)
+            && !std::holds_alternative<ElementwiseOp> (before.what))
+        || !reader || !std::holds_alternative<ElementwiseOp> (reader->what)
         || graph[reader->outputs[0]].shape != graph[view.outputs[0]].shape)
       continue;
     const gsize at = gsize (reader - graph.operations.data ());
@@ -226,11 +292,12 @@ try_attention (Graph &graph, const Links &links, Operation &second)
 } // namespace
 
 void
-move_transposes (Graph &graph)
+move_views (Graph &graph)
 {
   const int most_rounds = 100; /* as many operations behind each other */
-  for (int round = 0; round < most_rounds && move_transposes_once (graph); round++)
+  for (int round = 0; round < most_rounds && move_views_once (graph); round++)
     ;
+  hoist_views (graph);
 }
 
 void

@@ -91,6 +91,27 @@ private:
 
 /* --- attention --- */
 
+/* A form of the kernel. A work-group of `across` work-items computes `rows`. */
+struct AttentionKernel {
+  const char *file, *name;
+  gsize across, rows;
+  std::string macros;
+};
+
+/* Are rows contiguous, with all of them at multiples of `alignment` bytes? Offsets of memory that
+ * comes with a frame are not known. */
+bool
+has_aligned_rows (const Tensor &tensor, gsize column, gint64 alignment)
+{
+  const gint64 size = gint64 (tensor.element_size ());
+  bool aligned = tensor.memory == arena_memory && tensor.strides[column] == 1
+                 && tensor.offset * size % alignment == 0
+                 && tensor.shape[column] * size % alignment == 0;
+  for (gsize d = 0; d < tensor.rank (); d++)
+    aligned = aligned && (d == column || tensor.strides[d] * size % alignment == 0);
+  return aligned;
+}
+
 class AttentionStep : public KernelStep {
 public:
   bool create (const StepRequest &request, const AttentionOp &what, GError **error)
@@ -102,25 +123,20 @@ public:
     const bool masked = tensors.size () > 3;
     tensors.resize (4, tensors[0]); /* not read without a mask */
     find_batches (masked);
-    on_cpu = opencl::is_cpu (context);
-    items = std::min (gsize (128), opencl::largest_group (context) / 8 * 8);
-    if (!on_cpu && items < 8) {
+    form = choose_form (context);
+    if (form.rows == 0) {
       g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED,
           "attention needs work-groups of 8 work-items, which the device does not have");
       return false;
     }
-    rows_of_group = on_cpu ? 48 : items / 4; /* as in the kernel */
-    const std::string options =
-        compute::number_macros (output.type, on_cpu ? opencl::float_lanes (context) : 1)
-        + (on_cpu ? std::string (" -DON_CPU") : macro ("ITEMS", gint64 (items)))
-        + macro ("DEPTH", tensors[0].shape.back ())
-        + macro ("WIDTH", output.shape.back ()) + macro ("MASKED", masked)
-        + macro ("BATCH_RANK", gint64 (table.size () / 6));
+    const std::string options = form.macros + macro ("DEPTH", tensors[0].shape.back ())
+                                + macro ("WIDTH", output.shape.back ())
+                                + macro ("MASKED", masked)
+                                + macro ("BATCH_RANK", gint64 (table.size () / 6));
     if (table.empty ())
       table.resize (6, 1);
     return make_geometry (context, table, error)
-           && kernel.create (context, INFERENCE_KERNELS "attention.cl",
-               on_cpu ? "attend_cpu" : "attend_gpu", options.c_str (), error);
+           && kernel.create (context, form.file, form.name, options.c_str (), error);
   }
 
 protected:
@@ -135,14 +151,47 @@ protected:
   }
   bool launch (cl_command_queue queue, GError **error) override
   {
-    const gsize across = on_cpu ? 1 : items;
-    const gsize groups = (gsize (rows ()) + rows_of_group - 1) / rows_of_group;
-    const gsize global[] = {groups * across, batches, 1}, local[] = {across, 1, 1};
+    const gsize groups = (gsize (rows ()) + form.rows - 1) / form.rows;
+    const gsize global[] = {groups * form.across, batches, 1};
+    const gsize local[] = {form.across, 1, 1};
     return kernel.enqueue_box (queue, global, local, error);
   }
 
 private:
   gint64 rows () const { return output.shape[output.rank () - 2]; }
+
+  AttentionKernel choose_form (GstOpenCLContext *context) const
+  {
+    const std::string numbers = compute::number_macros (output.type, 1);
+    if (opencl::is_cpu (context))
+      return {INFERENCE_KERNELS "attention.cl", "attend_cpu", 1,
+          48, /* as in the kernel */
+          compute::number_macros (output.type, opencl::float_lanes (context))
+              + " -DON_CPU"};
+    if (output.type == opencl::NumberType::f16 && compute::has_tensor_cores (context)
+        && are_aligned (16) && tensors[0].shape.back () % 16 == 0
+        && output.shape.back () % 16 == 0) {
+      const gsize few = 2, many = 4, rows_of_warp = 16;
+      const gsize groups = batches * (gsize (rows ()) / (many * rows_of_warp) + 1);
+      const gsize warps = groups < 2 * opencl::compute_units (context) ? few : many;
+      return {INFERENCE_KERNELS "attentionhalf.cl", "attend_half", 32 * warps,
+          warps * rows_of_warp, numbers + macro ("WARPS", gint64 (warps))};
+    }
+    const gsize items = std::min (gsize (128), opencl::largest_group (context) / 8 * 8);
+    const bool aligned = output.type == opencl::NumberType::f32 && are_aligned (16);
+    return {INFERENCE_KERNELS "attention.cl", "attend_gpu", items, items / 4,
+        numbers + macro ("ITEMS", gint64 (items)) + macro ("ALIGNED", aligned)};
+  }
+
+  /* K is (depth, keys), so its rows are columns here. */
+  bool are_aligned (gint64 bytes) const
+  {
+    const gsize rank = output.rank ();
+    return has_aligned_rows (tensors[0], rank - 1, bytes)
+           && has_aligned_rows (tensors[1], rank - 2, bytes)
+           && has_aligned_rows (tensors[2], rank - 1, bytes)
+           && has_aligned_rows (output, rank - 1, bytes);
+  }
 
   /* A mask broadcasts to the scores. */
   void find_batches (bool masked)
@@ -176,9 +225,9 @@ private:
   std::vector<Tensor> tensors; /* Q, K, V and the mask */
   Tensor output;
   std::vector<cl_long> table;
+  AttentionKernel form;
   float scale = 1;
-  gsize batches = 1, rows_of_group = 1;
-  bool on_cpu = false;
+  gsize batches = 1;
 };
 } // namespace
 

@@ -15,6 +15,8 @@
 #include <gst/opencl/core/programs.hpp>
 
 #include <algorithm>
+#include "../base/deviceinfo.hpp"
+
 #include <atomic>
 #include <memory>
 
@@ -23,6 +25,7 @@ struct _GstOpenCLKernel {
   cl::Kernel handle;
   cl_device_id device = nullptr;
   gsize largest_group = 1;
+  gsize units = 0; /* compute units of a GPU; 0: another device */
   opencl::LocalArguments local_arguments;
 };
 
@@ -66,6 +69,8 @@ make_kernel (GstOpenCLContext *context, const std::string &source, const gchar *
   cl_int code;
   kernel->handle = cl::Kernel (clCreateKernel (program (), name, &code));
   kernel->device = gst_opencl_context_get_device (context);
+  if (!opencl::is_cpu (context))
+    kernel->units = opencl::compute_units (context);
   gchar *call = g_strdup_printf ("clCreateKernel of \"%s\" in %s", name, from);
   gboolean made = gst_opencl_check (code, call, error)
                   && find_largest_group (*kernel, context, error);
@@ -190,17 +195,21 @@ gst_opencl_kernel_set_frame (GstOpenCLKernel *kernel, guint index,
              kernel, index + 2, sizeof stride, &stride, error);
 }
 
-/* Returns the work-group size for a row. Smaller groups leave a GPU idle. There are only
- * few sizes, because PoCL compiles a kernel again for each. */
+/* Returns the work-group size for a row. Smaller groups leave a GPU idle, and so do few groups:
+ * less than two for each compute unit. There are only few sizes, because PoCL compiles a kernel
+ * again for each. */
 static gsize
-group_of_columns (const GstOpenCLKernel *kernel, gsize columns)
+group_of_columns (const GstOpenCLKernel *kernel, gsize columns, gsize rows)
 {
-  const gsize least = 64;
+  const gsize least =
+      kernel->units > 0 && columns <= 64 * kernel->units / std::max (rows, gsize (1))
+          ? 32
+          : 64;
   const gsize most =
       std::min (kernel->largest_group, gsize (opencl::Kernel::largest_group));
   gsize group = std::min (most, least);
-
-  while (2 * group <= most && group < columns)
+  while (2 * group <= most && group < columns
+         && columns / (2 * group) >= 2 * kernel->units / std::max (rows, gsize (1)))
     group *= 2;
   return group;
 }
@@ -211,7 +220,7 @@ gst_opencl_kernel_launch (GstOpenCLKernel *kernel, cl_command_queue queue, gsize
 {
   g_return_val_if_fail (kernel != nullptr, FALSE);
   const gsize global[] = {columns, rows};
-  const gsize local[] = {group_of_columns (kernel, columns), 1};
+  const gsize local[] = {group_of_columns (kernel, columns, rows), 1};
   return gst_opencl_launch (queue, kernel->handle (), 2, global, local, error);
 }
 
