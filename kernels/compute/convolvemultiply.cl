@@ -126,7 +126,8 @@ multiply_cpu (PARAMETERS)
       FLOATS x[ROWS], y[ROWS];
       EACH_ROW
       {
-        row[r] = a + pixel.image * a_image + pixel.line * a_line + pixel.column * a_column;
+        row[r] =
+            a + pixel.image * a_image + pixel.line * a_line + pixel.column * a_column;
         to_row[r] = pixel.image * c_image + pixel.line * c_line + pixel.column * c_column;
         x[r] = four == 0 ? VLOAD (0, bias) : VLOAD (2 * r, sums_of_rows);
         y[r] = four == 0 ? VLOAD (1, bias) : VLOAD (2 * r + 1, sums_of_rows);

@@ -1,43 +1,166 @@
 /* Product of matrices whose elements are computed at run time, for a batch
  *
- * A work-group of TILE x TILE work-items computes TILE x TILE elements by way of local memory.
- * Built with the macros of numbers.clh (LANES = 1), TILE and BATCH_RANK. `batch` has length
- * and strides of A, B and C of each outer dimension.
+ * Built with the macros of numbers.clh and BATCH_RANK. `batch` has length and strides of A, B
+ * and C of each outer dimension. `run` is for multiply_cpu.
+ *
+ * multiply_cpu, for floating-point numbers: a work-item copies a part of LANES x 2 columns of B,
+ * which stays in a cache of 32 KiB, and multiplies `run` rows with it, six at a time in registers.
+ * multiply_gpu: ITEMS x ITEMS work-items compute EACH x EACH elements each by way of local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include <numbers.clh>
 
-kernel __attribute__ ((reqd_work_group_size (TILE, TILE, 1))) void
-multiply (global const STORED *restrict a, long a_offset, long a_row, long a_column,
-    global const STORED *restrict b, long b_offset, long b_row, long b_column,
-    global STORED *restrict c, long c_offset, long c_row, long c_column,
-    global const long *restrict batch, long rows, long columns, long depth)
+#define PARAMETERS                                                                       \
+  global const STORED *restrict a, long a_offset, long a_row, long a_column,             \
+      global const STORED *restrict b, long b_offset, long b_row, long b_column,         \
+      global STORED *restrict c, long c_offset, long c_row, long c_column,               \
+      global const long *restrict batch, long rows, long columns, long depth, long run
+
+#define LOCATE(index)                                                                    \
+  {                                                                                      \
+    size_t rest = index;                                                                 \
+    for (int d = 0; d < BATCH_RANK; d++) {                                               \
+      const long at = rest % batch[4 * d];                                               \
+      rest /= batch[4 * d];                                                              \
+      a_offset += at * batch[4 * d + 1];                                                 \
+      b_offset += at * batch[4 * d + 2];                                                 \
+      c_offset += at * batch[4 * d + 3];                                                 \
+    }                                                                                    \
+    a += a_offset;                                                                       \
+    b += b_offset;                                                                       \
+    c += c_offset;                                                                       \
+  }
+
+#if LANES > 1
+#define ROWS 6
+#define MOST_ROWS 96
+#define PAIR (2 * LANES)
+#define DEEP (4096 / PAIR)
+#define VLOAD JOIN (vload, LANES)
+#define VSTORE JOIN (vstore, LANES)
+#define EACH_ROW _Pragma ("unroll") for (int r = 0; r < ROWS; r++)
+
+/* Copies rows of B, with zeros beyond its columns. */
+void
+copy_rows (
+    global const STORED *b, long b_row, long b_column, int rows, int columns, REAL *to)
 {
-  local REAL left[TILE][TILE + 1], right[TILE][TILE + 1];
-  const long x = get_local_id (0), y = get_local_id (1);
-  const long column = get_group_id (0) * TILE + x, row = get_group_id (1) * TILE + y;
-  size_t rest = get_group_id (2);
-  for (int d = 0; d < BATCH_RANK; d++) {
-    const long index = rest % batch[4 * d];
-    rest /= batch[4 * d];
-    a_offset += index * batch[4 * d + 1];
-    b_offset += index * batch[4 * d + 2];
-    c_offset += index * batch[4 * d + 3];
-  }
-  REAL sum = 0;
-  for (long k = 0; k < depth; k += TILE) {
-    left[y][x] = row < rows && k + x < depth
-                     ? LOAD_ONE (a + a_offset + row * a_row + (k + x) * a_column)
-                     : (REAL)0;
-    right[y][x] = column < columns && k + y < depth
-                      ? LOAD_ONE (b + b_offset + (k + y) * b_row + column * b_column)
-                      : (REAL)0;
-    barrier (CLK_LOCAL_MEM_FENCE);
-    for (int n = 0; n < TILE; n++)
-      sum += left[y][n] * right[n][x];
-    barrier (CLK_LOCAL_MEM_FENCE);
-  }
-  if (row < rows && column < columns)
-    STORE_ONE (sum, c + c_offset + row * c_row + column * c_column);
+  for (int k = 0; k < rows; k++, b += b_row, to += PAIR)
+    if (b_column == 1 && columns >= PAIR) {
+      VSTORE (LOAD (b), 0, to);
+      VSTORE (LOAD (b + LANES), 1, to);
+    } else {
+      for (int n = 0; n < PAIR; n++)
+        to[n] = n < columns ? LOAD_ONE (b + n * b_column) : (REAL)0;
+    }
 }
+
+kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
+multiply_cpu (PARAMETERS)
+{
+  const long begin = get_global_id (0) * run, end = min (begin + run, rows);
+  const long column = get_global_id (1) * PAIR;
+  const int count = min ((long)PAIR, columns - column);
+  REAL part[DEEP * PAIR], sums[MOST_ROWS * PAIR];
+  LOCATE (get_global_id (2))
+  b += column * b_column;
+  c += column * c_column;
+  for (int n = 0; n < MOST_ROWS * PAIR; n++)
+    sums[n] = 0;
+  for (long k = 0; k < depth; k += DEEP) {
+    const int deep = min ((long)DEEP, depth - k);
+    copy_rows (b + k * b_row, b_row, b_column, deep, count, part);
+    for (long first = begin; first < end; first += ROWS) {
+      REAL *sum = sums + (first - begin) * PAIR;
+      global const STORED *row[ROWS];
+      REALS left[ROWS], right[ROWS];
+      EACH_ROW
+      {
+        row[r] = a + min (first + r, end - 1) * a_row + k * a_column;
+        left[r] = VLOAD (2 * r, sum);
+        right[r] = VLOAD (2 * r + 1, sum);
+      }
+      for (int n = 0; n < deep; n++) {
+        const REALS l = VLOAD (2 * n, part), m = VLOAD (2 * n + 1, part);
+        EACH_ROW
+        {
+          const REALS value = (REALS)(LOAD_ONE (row[r] + n * a_column));
+          left[r] = fma (value, l, left[r]);
+          right[r] = fma (value, m, right[r]);
+        }
+      }
+      EACH_ROW
+      {
+        VSTORE (left[r], 2 * r, sum);
+        VSTORE (right[r], 2 * r + 1, sum);
+      }
+    }
+  }
+  for (long row = begin; row < end; row++) {
+    const REAL *sum = sums + (row - begin) * PAIR;
+    global STORED *to = c + row * c_row;
+    if (c_column == 1 && count == PAIR) {
+      STORE (VLOAD (0, sum), to);
+      STORE (VLOAD (1, sum), to + LANES);
+    } else {
+      for (int n = 0; n < count; n++)
+        STORE_ONE (sum[n], to + n * c_column);
+    }
+  }
+}
+#else
+#define TILE (ITEMS * EACH)
+
+/* Loads a tile: element (y, x) for y, x < TILE */
+#define LOAD_TILE(to, from, valid)                                                       \
+  for (int n = item; n < TILE * ITEMS; n += ITEMS * ITEMS) {                             \
+    const long outer = n / ITEMS, inner = n % ITEMS;                                     \
+    to[inner][outer] = (valid) ? LOAD_ONE (from) : (REAL)0;                              \
+  }
+
+kernel __attribute__ ((reqd_work_group_size (ITEMS, ITEMS, 1))) void
+multiply_gpu (PARAMETERS)
+{
+  local REAL left[ITEMS][TILE + 1], right[ITEMS][TILE + 1];
+  const int x = get_local_id (0), y = get_local_id (1), item = y * ITEMS + x;
+  const long first_column = get_group_id (0) * TILE, first_row = get_group_id (1) * TILE;
+  REAL sum[EACH][EACH];
+  LOCATE (get_group_id (2))
+#pragma unroll
+  for (int r = 0; r < EACH; r++)
+#pragma unroll
+    for (int s = 0; s < EACH; s++)
+      sum[r][s] = 0;
+  for (long k = 0; k < depth; k += ITEMS) {
+    LOAD_TILE (left, a + (first_row + outer) * a_row + (k + inner) * a_column,
+        first_row + outer < rows && k + inner < depth)
+    LOAD_TILE (right, b + (k + inner) * b_row + (first_column + outer) * b_column,
+        first_column + outer < columns && k + inner < depth)
+    barrier (CLK_LOCAL_MEM_FENCE);
+#pragma unroll 4
+    for (int n = 0; n < ITEMS; n++) {
+      REAL of_a[EACH], of_b[EACH];
+#pragma unroll
+      for (int r = 0; r < EACH; r++) {
+        of_a[r] = left[n][y + r * ITEMS];
+        of_b[r] = right[n][x + r * ITEMS];
+      }
+#pragma unroll
+      for (int r = 0; r < EACH; r++)
+#pragma unroll
+        for (int s = 0; s < EACH; s++)
+          sum[r][s] += of_a[r] * of_b[s];
+    }
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+#pragma unroll
+  for (int r = 0; r < EACH; r++)
+#pragma unroll
+    for (int s = 0; s < EACH; s++) {
+      const long row = first_row + y + r * ITEMS, column = first_column + x + s * ITEMS;
+      if (row < rows && column < columns)
+        STORE_ONE (sum[r][s], c + row * c_row + column * c_column);
+    }
+}
+#endif

@@ -51,14 +51,22 @@ public:
     }
     if (table.empty ())
       table.resize (4, 1);
-    while (tile > 1 && tile * tile > opencl::largest_group (request.context))
+    GstOpenCLContext *context = request.context;
+    const bool floats =
+        c.type == opencl::NumberType::f32 || c.type == opencl::NumberType::f16;
+    on_cpu = floats && opencl::is_cpu (context);
+    const gsize lanes = on_cpu ? opencl::float_lanes (context) : 1;
+    tile = on_cpu ? 2 * lanes : 16;
+    while (!on_cpu && tile > 1 && tile * tile > opencl::largest_group (context))
       tile /= 2;
-    const std::string options = compute::number_macros (c.type, 1)
-                                + macro ("TILE", gint64 (tile))
-                                + macro ("BATCH_RANK", gint64 (outer));
-    return make_geometry (request.context, table, error)
-           && kernel.create (request.context, INFERENCE_KERNELS "product.cl", "multiply",
-               options.c_str (), error);
+    /* Fewer elements a work-item leave no work-items for a small product. */
+    each = rows () <= gint64 (tile) || columns () <= gint64 (tile) ? 1 : 4;
+    const std::string options =
+        compute::number_macros (c.type, lanes) + macro ("ITEMS", gint64 (tile))
+        + macro ("EACH", gint64 (each)) + macro ("BATCH_RANK", gint64 (outer));
+    return make_geometry (context, table, error)
+           && kernel.create (context, INFERENCE_KERNELS "product.cl",
+               on_cpu ? "multiply_cpu" : "multiply_gpu", options.c_str (), error);
   }
 
 protected:
@@ -76,14 +84,22 @@ protected:
            && set_matrix (index, b, memories, error)
            && set_matrix (index, c, memories, error)
            && set (index, error, geometry (), cl_long (rows ()), cl_long (columns ()),
-               cl_long (a.shape.back ()));
+               cl_long (a.shape.back ()), cl_long (run ()));
   }
   bool launch (cl_command_queue queue, GError **error) override
   {
-    auto groups = [&] (gint64 length) {
-      return (gsize (length) + tile - 1) / tile * tile;
+    auto groups = [] (gint64 length, gint64 of_group) {
+      return gsize ((length + of_group - 1) / of_group);
     };
-    const gsize global[] = {groups (columns ()), groups (rows ()), batches};
+    if (on_cpu) {
+      const gsize global[] = {
+          groups (rows (), run ()), groups (columns (), gint64 (tile)), batches};
+      const gsize local[] = {1, 1, 1};
+      return kernel.enqueue_box (queue, global, local, error);
+    }
+    const gint64 of_group = gint64 (tile * each);
+    const gsize global[] = {
+        groups (columns (), of_group) * tile, groups (rows (), of_group) * tile, batches};
     const gsize local[] = {tile, tile, 1};
     return kernel.enqueue_box (queue, global, local, error);
   }
@@ -91,9 +107,15 @@ protected:
 private:
   gint64 rows () const { return c.shape[c.rank () - 2]; }
   gint64 columns () const { return c.shape.back (); }
+  /* Rows of a work-item on a CPU, as in the kernel */
+  gint64 run () const { return std::min (rows (), gint64 (96)); }
 
   Tensor a, b, c;
-  gsize batches = 1, tile = 16;
+  bool on_cpu = false;
+  gsize batches = 1;
+  gsize tile =
+      1; /* columns of a work-item on a CPU; else rows and columns of a work-group, */
+  gsize each = 1; /* … times this */
 };
 
 /* --- resampling --- */
