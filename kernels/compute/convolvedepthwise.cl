@@ -112,10 +112,12 @@ kernel void
 convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
     long in_line, long in_column, int in_height, int in_width, int top, int left,
     int border, global const float *weights, int filled, global const float *bias,
-    FINISH_PARAMETERS, global OUTPUT *output, long out_offset, long out_image, long out_line,
-    long out_column, int channels, int height, int width, int depth, int run, int items)
+    FINISH_PARAMETERS, global OUTPUT *output, long out_offset, long out_image,
+    long out_line, long out_column, int channels, int height, int width, int depth,
+    int run, int items)
 {
-  const int n = get_global_id (0), of_line = (width + COLUMNS * run - 1) / (COLUMNS * run);
+  const int n = get_global_id (0),
+            of_line = (width + COLUMNS * run - 1) / (COLUMNS * run);
   if (n >= items)
     return;
   const int across = (filled + depth - 1) / depth, rest = n / across;
@@ -147,14 +149,11 @@ convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
         add_window (sum, in, first, LANES, 0, weights, filled);
       else
         add_window (sum, in, first, count, beside, weights, filled);
-      if (IS_SHORT && count >= LANES && x + COLUMNS <= width) {
+      if (count >= LANES && x + COLUMNS <= width) {
 #pragma unroll
         for (int m = 0; m < COLUMNS; m++)
-          sum[m] = ADD_RESIDUAL_LANES (sum[m], to + m * out_column, 1, LANES);
-        ACTIVATE_SHORT (sum, COLUMNS)
-#pragma unroll
-        for (int m = 0; m < COLUMNS; m++)
-          PUT_VECTOR (sum[m], to + m * out_column, 0);
+          PUT_VECTOR (FINISH_LANES (sum[m], to + m * out_column, 1, LANES),
+              to + m * out_column, 0);
         continue;
       }
       FLOATS sums[COLUMNS]; /* for a loop that may not be unrolled */

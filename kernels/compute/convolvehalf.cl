@@ -12,9 +12,6 @@
  * With TENSOR_CORES, NVIDIA's instructions (compute capability 8.0 and newer) copy, load and
  * multiply. Without, the same is plain OpenCL C.
  *
- * ACTIVATION is a constant: with the code of all activations for each of its values, the
- * kernel does not fit the instruction cache.
- *
  * Each work-group with the same part computes a range of k. With several parts, or if channels
  * of the output are no neighbours, C is [part][row][filter] in float32 without bias, and
  * convolvefinish.cl's `finish` makes the output. `out_part` is not 0 then.
@@ -277,8 +274,8 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
 #ifdef RESIDUAL
           values += vload_half2 (0, (local const half *)pair);
 #endif
-          values.x = activate_float (values.x, ACTIVATION, activation_a, activation_b);
-          values.y = activate_float (values.y, ACTIVATION, activation_a, activation_b);
+          values.x = activate_float (values.x, activation_a, activation_b);
+          values.y = activate_float (values.y, activation_a, activation_b);
           STORE_PAIR (values, pair);
         }
     barrier (CLK_LOCAL_MEM_FENCE);
@@ -307,7 +304,7 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
         if (column < filters)
           PUT (activate_float (ADD_RESIDUAL ((n % 2 ? values.y : values.x) + BIAS (column),
                                    of_row + column),
-                   ACTIVATION, activation_a, activation_b),
+                   activation_a, activation_b),
               of_row, column);
       }
     }

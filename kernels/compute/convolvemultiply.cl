@@ -146,19 +146,12 @@ multiply_cpu (PARAMETERS)
         }
         continue;
       }
-      if (IS_SHORT && c_step == 1 && width >= COLUMNS && first + ROWS <= end) {
+      if (c_step == 1 && width >= COLUMNS && first + ROWS <= end) {
         EACH_ROW
         {
           global OUTPUT *to = c + to_row[r];
-          x[r] = ADD_RESIDUAL_LANES (x[r], to, 1, LANES);
-          y[r] = ADD_RESIDUAL_LANES (y[r], to + LANES, 1, LANES);
-        }
-        ACTIVATE_SHORT (x, ROWS)
-        ACTIVATE_SHORT (y, ROWS)
-        EACH_ROW
-        {
-          PUT_VECTOR (x[r], c + to_row[r], 0);
-          PUT_VECTOR (y[r], c + to_row[r], LANES);
+          PUT_VECTOR (FINISH_LANES (x[r], to, 1, LANES), to, 0);
+          PUT_VECTOR (FINISH_LANES (y[r], to + LANES, 1, LANES), to, LANES);
         }
         continue;
       }
@@ -190,11 +183,9 @@ multiply_cpu (PARAMETERS)
 DEFINE_ACTIVATE (float4)
 #ifdef RESIDUAL
 #define FINISH_FOUR(values, to)                                                          \
-  activate_float4 (                                                                      \
-      values + GET_FOUR (RESIDUAL_OF (to)), activation, activation_a, activation_b)
+  activate_float4 (values + GET_FOUR (RESIDUAL_OF (to)), activation_a, activation_b)
 #else
-#define FINISH_FOUR(values, to)                                                          \
-  activate_float4 (values, activation, activation_a, activation_b)
+#define FINISH_FOUR(values, to) activate_float4 (values, activation_a, activation_b)
 #endif
 
 /* Finishes and stores four neighbours in a row of C, of which `count` exist. */

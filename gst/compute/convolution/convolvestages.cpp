@@ -56,6 +56,7 @@ number_options (opencl::NumberType input, const Finishing &finishing)
 {
   return std::string ("-cl-mad-enable -DINPUT_") + number_names[int (input)]
          + " -DOUTPUT_" + number_names[int (finishing.type)]
+         + " -DACTIVATION=" + std::to_string (int (finishing.activation))
          + (finishing.adds_residual ? " -DRESIDUAL" : "");
 }
 
@@ -66,8 +67,7 @@ FinishArguments::set (opencl::Kernel &kernel, cl_uint &index, GError **error) co
   const gssize size = gssize (opencl::info_of (finishing.type).size);
   const gssize shift =
       output.added ? gssize (output.added_offset) - gssize (output.place.offset) : 0;
-  return kernel.set (index, cl_int (finishing.activation), error)
-         && kernel.set (index, cl_float (finishing.a), error)
+  return kernel.set (index, cl_float (finishing.a), error)
          && kernel.set (index, cl_float (finishing.b), error)
          && kernel.set (index, output.added ? output.added : output.data, error)
          && kernel.set (index, cl_long (shift / size), error);

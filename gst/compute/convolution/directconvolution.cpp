@@ -272,8 +272,7 @@ public:
         cl_int (convolution.stride.y), cl_int (convolution.stride.x),
         cl_int (convolution.dilation.y), cl_int (convolution.dilation.x),
         cl_int (convolution.channels_of_group ()),
-        cl_int (convolution.filters_of_group ()), bias (),
-        cl_int (convolution.activation), cl_float (convolution.a),
+        cl_int (convolution.filters_of_group ()), bias (), cl_float (convolution.a),
         cl_float (convolution.b), output.data, cl_long (gssize (to.offset) / size),
         cl_long (to.image / size), cl_long (to.channel / size), cl_long (to.line / size),
         cl_long (to.column / size), cl_int (fours ()), cl_int (made.height),
@@ -335,8 +334,9 @@ private:
 
   bool create_kernel (GstOpenCLContext *context, GError **error)
   {
-    const char *options = convolution.nchw ? "-DINPUT_f64 -DOUTPUT_f64 -DCHANNELS_FIRST"
-                                           : "-DINPUT_f64 -DOUTPUT_f64";
+    const std::string options =
+        number_options (opencl::NumberType::f64, Finishing (convolution))
+        + (convolution.nchw ? " -DCHANNELS_FIRST" : "");
     return kernel.create (
         context, RESOURCES "convolvedouble.cl", "convolve_double", options, error);
   }

@@ -155,13 +155,12 @@ Half::create_kernels (GstOpenCLContext *context, GError **error)
     if (!ending.create (context, finishing, error))
       return false;
   }
-  const std::string common = macro ("BM", gint64 (tiling.rows))
-                             + macro ("BN", gint64 (tiling.columns))
-                             + macro ("WARPS_M", gint64 (tiling.warps_m))
-                             + macro ("WARPS_N", gint64 (tiling.warps_n))
-                             + macro ("STAGES", gint64 (tiling.stages))
-                             + macro ("TENSOR_CORES", gint64 (has_tensor_cores (context)))
-                             + macro ("ACTIVATION", gint64 (ends.activation));
+  const std::string common =
+      macro ("BM", gint64 (tiling.rows)) + macro ("BN", gint64 (tiling.columns))
+      + macro ("WARPS_M", gint64 (tiling.warps_m))
+      + macro ("WARPS_N", gint64 (tiling.warps_n))
+      + macro ("STAGES", gint64 (tiling.stages))
+      + macro ("TENSOR_CORES", gint64 (has_tensor_cores (context)));
   const std::string product = number_options (opencl::NumberType::f16, ends) + common;
   const std::string gather =
       number_options (convolution.input_type, Finishing ()) + common;
