@@ -134,7 +134,7 @@ TEST (test_attention_keeps_nan_in_its_row)
 
 /* --- layer normalization --- */
 
-/* Of values far from zero, which lose digits if squares are summed */
+/* The values are far from zero: a sum of squares would lose digits. */
 TEST (test_layer_normalization_is_one_kernel_and_exact)
 {
   for (const int64_t length : {7, 96, 1000}) {
