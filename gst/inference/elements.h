@@ -8,6 +8,8 @@
 
 G_BEGIN_DECLS
 
+GST_ELEMENT_REGISTER_DECLARE (opencldrawboxes);
 GST_ELEMENT_REGISTER_DECLARE (openclinference);
+GST_ELEMENT_REGISTER_DECLARE (opencltensordecoder);
 
 G_END_DECLS

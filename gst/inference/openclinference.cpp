@@ -19,11 +19,11 @@
  * the frame comes out as RGBA, and `channel` of output `output-index` becomes its alpha. A
  * matte of a segmentation network does so, for keyfill and openclcompositor.
  *
- * With `output=meta`, the frame comes out unchanged, and the outputs are a GstTensorMeta of
- * it, whose buffers are in device memory. This value exists where the plugin was built with
- * GStreamer 1.26 or newer. Names of the outputs come from `id` and `group-id` of the
- * modelinfo file. With GStreamer 1.28 the field `tensors` of the caps lists them, by which
- * decoders such as `ssdtensordec` negotiate behind opencldownload.
+ * With `output=meta`, the frame comes out unchanged, and the outputs travel with it in
+ * device memory, to #opencltensordecoder. Where the plugin was built with GStreamer 1.26 or
+ * newer, they are a GstTensorMeta, too. Its names of the outputs come from `id` and
+ * `group-id` of the modelinfo file. With GStreamer 1.28 the field `tensors` of the caps
+ * lists them, by which decoders such as `ssdtensordec` negotiate behind opencldownload.
  *
  * Inputs and outputs in `state` are the memory of a recurrent network. It is cleared at the
  * start, after a flush and at a DISCONT buffer.
@@ -45,9 +45,7 @@
  */
 #include "elements.h"
 #include "network.hpp"
-#ifdef HAVE_TENSOR_META
 #include "tensormeta.hpp"
-#endif
 
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/filteredcaps.hpp>
@@ -79,12 +77,6 @@ using inference::Precision;
   "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, NV12, NV21, I420, YV12, " \
   "YUY2, UYVY, YVYU, VYUY, Y42B, Y444, NV16, NV61, NV24, AYUV, VUYA, A420, GBR, GBRA, "  \
   "P010_10LE, I420_10LE, GRAY8, GRAY16_LE, " RGB64_FORMATS " }"
-#define MATTE_FORMATS "{ RGBA, BGRA, ARGB, ABGR }"
-#ifdef HAVE_TENSOR_META
-#define OUTPUT_FORMATS INPUT_FORMATS
-#else
-#define OUTPUT_FORMATS MATTE_FORMATS
-#endif
 #define TENSORS_OUT                                                                      \
   "other/tensors(" DEVICE_MEMORY "), format = (string) static, "                         \
   "num_tensors = (int) [ 1, 256 ], framerate = (fraction) [ 0/1, 2147483647/1 ]"
@@ -94,7 +86,7 @@ static GstStaticPadTemplate sink_template =
         GST_STATIC_CAPS (
             VIDEO_CAPS (INPUT_FORMATS) "; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (OUTPUT_FORMATS)));
+    GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (INPUT_FORMATS)));
 
 namespace {
 enum class Output { tensors, alpha, meta };
@@ -125,9 +117,7 @@ struct InferenceWork {
   InferenceSettings settings;
   std::unique_ptr<Network> network;
   inference::MatteOutput matte;
-#ifdef HAVE_TENSOR_META
   std::unique_ptr<inference::TensorMeta> meta;
-#endif
   bool has_video = false;
   guint frames = 0;                /* of the current batch */
   std::shared_ptr<GstBuffer> last; /* (nullable): frame */
@@ -147,9 +137,7 @@ const opencl::EnumTypeOf<Output> output_type ("GstOpenCLInferenceOutput",
     {
         {Output::tensors, "All outputs of the network as other/tensors", "tensors"},
         {Output::alpha, "The frame with a channel of an output as alpha", "alpha"},
-#ifdef HAVE_TENSOR_META
-        {Output::meta, "The frame unchanged, with all outputs as GstTensorMeta", "meta"},
-#endif
+        {Output::meta, "The frame unchanged, with all outputs as metas", "meta"},
     });
 
 const opencl::EnumTypeOf<Fit> fit_type ("GstOpenCLInferenceFit",
@@ -628,19 +616,23 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
   }
   if (settings.output == Output::alpha && !make_matte (self, work, input, output, error))
     return false;
-#ifdef HAVE_TENSOR_META
   if (settings.output == Output::meta) {
     if (!work.has_video || settings.batch_size > 1) {
       g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
           "output=meta: expected video and batch-size=1");
       return false;
     }
-    work.meta = inference::TensorMeta::create (
-        context, work.network->outputs (), options.info, error);
+    const gint width = work.network->input ().width (),
+               height = work.network->input ().height ();
+    work.meta = inference::TensorMeta::create (context, work.network->outputs (),
+        options.info,
+        {{}, width, height, info.width, info.height,
+            inference::fit_frame (
+                settings.fit, info.width, info.height, width, height)},
+        error);
     if (!work.meta)
       return false;
   }
-#endif
   *self->work = std::move (work);
   return true;
 }
@@ -677,10 +669,8 @@ gst_opencl_inference_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
     return TRUE;
   if (!work->network->put_frame (queue, input, work->frames, error))
     return FALSE;
-#ifdef HAVE_TENSOR_META
   if (work->meta && !work->meta->run (*work->network, queue, error))
     return FALSE;
-#endif
   work->frames = (work->frames + 1) % work->settings.batch_size;
   *outputs = work->frames == 0 ? 1 : 0;
   return TRUE;
@@ -703,7 +693,6 @@ gst_opencl_inference_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
              work->network->own_output (work->settings.output_index), error);
 }
 
-#ifdef HAVE_TENSOR_META
 /* Another buffer with the same memory, to which the meta is added */
 static GstFlowReturn
 gst_opencl_inference_prepare_output_buffer (
@@ -727,7 +716,6 @@ gst_opencl_inference_process (GstOpenCLFilter *filter, GstBuffer *input,
   work->meta->attach (output);
   return TRUE;
 }
-#endif
 
 /* --- events and queries --- */
 
@@ -870,11 +858,9 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
   filter_class->begin_frame = gst_opencl_inference_begin_frame;
   filter_class->submit = gst_opencl_inference_submit;
   filter_class->transform = gst_opencl_inference_transform;
-#ifdef HAVE_TENSOR_META
   transform_class->prepare_output_buffer = gst_opencl_inference_prepare_output_buffer;
   /* Not that of GstOpenCLFilter, which keeps the tensors of the input */
   transform_class->fixate_caps =
       GST_BASE_TRANSFORM_CLASS (g_type_class_peek (GST_TYPE_BASE_TRANSFORM))->fixate_caps;
   filter_class->process = gst_opencl_inference_process;
-#endif
 }

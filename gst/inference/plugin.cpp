@@ -7,7 +7,9 @@
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
-  return GST_ELEMENT_REGISTER (openclinference, plugin);
+  return GST_ELEMENT_REGISTER (openclinference, plugin)
+         && GST_ELEMENT_REGISTER (opencltensordecoder, plugin)
+         && GST_ELEMENT_REGISTER (opencldrawboxes, plugin);
 }
 
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, inferenceopencl,

@@ -1,17 +1,21 @@
-/* Outputs of a network as GstTensorMeta of the frame (GStreamer 1.26)
+/* Outputs of a network as metas of the frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tensormeta.hpp"
 
-#include <algorithm>
+#ifdef HAVE_TENSOR_META
 #include <gst/analytics/analytics.h>
+#endif
+
+#include <algorithm>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclmemory.h>
 
 namespace inference {
 namespace {
+#ifdef HAVE_TENSOR_META
 #if GST_CHECK_VERSION(1, 28, 0)
 #define BOOLEAN GST_TENSOR_DATA_TYPE_BOOL
 #else
@@ -24,18 +28,6 @@ const GstTensorDataType data_types[] = {GST_TENSOR_DATA_TYPE_FLOAT32,
     GST_TENSOR_DATA_TYPE_INT16, GST_TENSOR_DATA_TYPE_INT32, GST_TENSOR_DATA_TYPE_INT64,
     GST_TENSOR_DATA_TYPE_UINT8, GST_TENSOR_DATA_TYPE_UINT16, GST_TENSOR_DATA_TYPE_UINT32,
     GST_TENSOR_DATA_TYPE_UINT64, BOOLEAN};
-
-GstBufferPool *
-make_pool (GstOpenCLContext *context, gsize size)
-{
-  GstBufferPool *pool = gst_opencl_buffer_pool_new (context);
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, nullptr, guint (size), 0, 0);
-  if (!gst_buffer_pool_set_config (pool, config)
-      || !gst_buffer_pool_set_active (pool, TRUE))
-    gst_clear_object (&pool);
-  return pool;
-}
 
 GstTensor *
 tensor_of (const Plan::Port &port, const TensorInfo &info, GstBuffer *buffer)
@@ -70,8 +62,22 @@ tensor_caps (const Port &port, const TensorInfo &info)
   return gst_caps_new_full (tensor, nullptr);
 }
 #endif
+#endif
+
+GstBufferPool *
+make_pool (GstOpenCLContext *context, gsize size)
+{
+  GstBufferPool *pool = gst_opencl_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, nullptr, guint (size), 0, 0);
+  if (!gst_buffer_pool_set_config (pool, config)
+      || !gst_buffer_pool_set_active (pool, TRUE))
+    gst_clear_object (&pool);
+  return pool;
+}
 } // namespace
 
+#ifdef HAVE_TENSOR_META
 void
 add_tensor_group (GstStructure *frame, const Model &model, const NetworkOptions &options)
 {
@@ -98,10 +104,11 @@ add_tensor_group (GstStructure *frame, const Model &model, const NetworkOptions 
   gst_structure_free (groups);
 #endif
 }
+#endif
 
 std::unique_ptr<TensorMeta>
 TensorMeta::create (GstOpenCLContext *context, const std::vector<Plan::Port> &outputs,
-    const ModelInfo &info, GError **error)
+    const ModelInfo &info, OutputsFormat format, GError **error)
 {
   auto meta = std::make_unique<TensorMeta> ();
   for (const Plan::Port &port : outputs) {
@@ -115,7 +122,9 @@ TensorMeta::create (GstOpenCLContext *context, const std::vector<Plan::Port> &ou
       return nullptr;
     }
     meta->outputs.push_back ({port, info.named (port.name), pool, nullptr});
+    format.outputs.push_back ({port.name, port.type, port.tensor.shape});
   }
+  meta->format = std::make_shared<OutputsFormat> (std::move (format));
   return meta;
 }
 
@@ -178,11 +187,18 @@ TensorMeta::run (Network &network, cl_command_queue queue, GError **error)
 void
 TensorMeta::attach (GstBuffer *frame)
 {
+  AttachedOutputs attached = {format, {}};
+  for (const Output &output : outputs)
+    attached.buffers.emplace_back (gst_buffer_ref (output.buffer), gst_buffer_unref);
+  attach_outputs (frame, std::move (attached));
+#ifdef HAVE_TENSOR_META
   GstTensor **tensors = g_new0 (GstTensor *, outputs.size ());
   for (gsize n = 0; n < outputs.size (); n++)
     tensors[n] = tensor_of (
         outputs[n].port, outputs[n].info, std::exchange (outputs[n].buffer, nullptr));
   gst_tensor_meta_set (
       gst_buffer_add_tensor_meta (frame), guint (outputs.size ()), tensors);
+#endif
+  release ();
 }
 } // namespace inference

@@ -1,25 +1,29 @@
-/* Outputs of a network as GstTensorMeta of the frame (GStreamer 1.26)
+/* Outputs of a network as metas of the frame: for opencltensordecoder, and as GstTensorMeta
+ * where built with GStreamer 1.26
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include "network.hpp"
+#include "outputsmeta.hpp"
 
 #include <memory>
 
 namespace inference {
+#ifdef HAVE_TENSOR_META
 /* Adds the outputs, but for those of the state, to the field "tensors" of caps, by which
  * decoders negotiate (GStreamer 1.28). Does nothing without a group-id. */
 void add_tensor_group (
     GstStructure *frame, const Model &model, const NetworkOptions &options);
+#endif
 
 class TensorMeta {
 public:
   ~TensorMeta ();
 
   static std::unique_ptr<TensorMeta> create (GstOpenCLContext *context,
-      const std::vector<Plan::Port> &outputs, const ModelInfo &info, GError **error);
+      const std::vector<Plan::Port> &outputs, const ModelInfo &info, OutputsFormat format,
+      GError **error);
 
   /* Runs the network into buffers of the pools. They stay here until attach (). */
   bool run (Network &network, cl_command_queue queue, GError **error);
@@ -37,5 +41,6 @@ private:
   void release ();
 
   std::vector<Output> outputs;
+  std::shared_ptr<const OutputsFormat> format;
 };
 } // namespace inference

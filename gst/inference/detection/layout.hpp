@@ -1,0 +1,61 @@
+/* Finds boxes, scores and classes in the outputs of a network
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "../outputsmeta.hpp"
+
+namespace inference {
+enum class Method {
+  automatic,
+  classification,
+  yolo_v5,
+  yolo_v8,
+  yolo_v10,
+  yolo_x,
+  ssd,
+  anchors,
+  detr,
+  text
+};
+enum class ScoreActivation { automatic, none, sigmoid, softmax };
+/* Centre and size, corners, or corners with y before x */
+enum class BoxForm { automatic, centre, corners, corners_yx };
+enum class BoxUnit { automatic, pixels, relative };
+
+struct DetectionSettings {
+  Method method = Method::automatic;
+  ScoreActivation activation = ScoreActivation::automatic;
+  BoxForm form = BoxForm::automatic;
+  BoxUnit unit = BoxUnit::automatic;
+  gint background = -2; /* class that is no object; -1: none, -2: automatic */
+};
+
+/* Numbers of candidate n: element `offset` + n × `step` + k × `column` of an output */
+struct Field {
+  gint output = -1; /* -1: there is no such field */
+  gint64 offset = 0, step = 0, column = 1;
+
+  explicit operator bool () const { return output >= 0; }
+};
+
+/* Centre + `offset`, and size × `scale`, both in pixels of the network's input */
+struct Anchor {
+  cl_float x, y, scale, unused;
+};
+
+struct OutputLayout {
+  DetectionSettings is; /* nothing in it is automatic */
+  gint64 count = 0;     /* of candidates: boxes, classes or pixels */
+  gint64 classes = 1;
+  gint64 columns = 0; /* of a map of text */
+  Field boxes, scores, certainty, ids;
+  std::vector<Anchor> anchors;
+};
+
+/* FALSE with an error that has the shapes if no method, or not the one that is set, takes
+ * them. */
+bool find_layout (const OutputsFormat &format, const DetectionSettings &settings,
+    OutputLayout &layout, GError **error);
+} // namespace inference

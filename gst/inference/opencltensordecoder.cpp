@@ -1,0 +1,442 @@
+/* opencltensordecoder: labels and boxes from the outputs of a network
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-opencltensordecoder
+ * @title: opencltensordecoder
+ *
+ * Finds classes, objects or text in the outputs of a network that `openclinference
+ * output=meta` attached to the frame. It is an element of its own, as decoders of GStreamer
+ * are, so that frames of any network and source have the same metas behind it. The outputs
+ * stay in device memory. Only the results are downloaded.
+ *
+ * | method | network | outputs of one image |
+ * |---|---|---|
+ * | `classification` | any | (classes): probabilities or logits |
+ * | `yolo-v5` | YOLO v5, v7 | (boxes, 5 + classes), three boxes a cell of strides 8, 16, 32 |
+ * | `yolo-v8` | YOLO v8, v9, v11, v12 | (4 + classes, boxes) |
+ * | `yolo-v10` | YOLO v10, v26 | (boxes, 6): corners, score, class |
+ * | `yolo-x` | YOLOX | (boxes, 5 + classes), relative to the cells of strides 8, 16, 32 |
+ * | `ssd` | SSD | (boxes, 4) and (boxes, classes), or (boxes, 4), classes, scores, number |
+ * | `anchors` | MediaPipe's detectors of faces, hands, bodies | (boxes, 4 or more) and (boxes, 1): logits |
+ * | `detr` | DETR | (boxes, 4) and (boxes, classes + 1): logits |
+ * | `text` | DBNet | (1, height, width): probability of text |
+ *
+ * `method=auto` follows from the shapes. Shapes that several methods have are those of `ssd`
+ * and `detr`: the name of an output with `score` or `logit` tells. Anything else is an
+ * error that has the shapes.
+ *
+ * An object is the box of a candidate whose score is above `class-confidence-threshold`,
+ * and for `yolo-v5` and `yolo-x`, whose objectness is above `box-confidence-threshold`. The
+ * score is that of the best class, times the objectness. Of boxes of one class that overlap
+ * by more than `iou-threshold`, the one with the highest score stays. For `text` the two
+ * thresholds are those of a pixel (class) and of the mean of a connected region (box).
+ * Scores that are NaN never pass. Boxes are pixels of the frame, whatever `fit` of
+ * openclinference was, and end at its edges.
+ *
+ * ## Results
+ *
+ * - A #GstVideoRegionOfInterestMeta for each object, best first. Its type is the label, and
+ *   it has a parameter `detection` (`classification` for classes, of the whole frame) with
+ *   `label` (string), `score` (double) and `class-id` (int).
+ * - Where the plugin was built with GStreamer 1.26 or newer, the same as
+ *   GstAnalyticsODMtd or GstAnalyticsClsMtd.
+ * - With `post-messages`, an element message `opencltensordecoder` with `timestamp`,
+ *   `stream-time`, `running-time`, `duration` (guint64), and `objects`: an array of
+ *   structures with these fields, and `x`, `y`, `width` and `height` (int).
+ *
+ * The element waits for the results of a frame before it passes it on. With a `queue`
+ * before it, the next frame is processed meanwhile.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 v4l2src ! openclupload ! openclinference model-file=yolov8n.onnx \
+ *   fit=letterbox output=meta ! queue ! opencltensordecoder label-file=coco.txt ! \
+ *   opencldrawboxes ! opencldownload ! videoconvert ! autovideosink
+ * ]| Objects in the frames of a camera
+ *
+ * Since: 0.4
+ */
+#include "detection/detector.hpp"
+#include "detection/labels.hpp"
+#include "elements.h"
+
+#include <gst/common/buffers.hpp>
+#include <gst/common/settings.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclmemory.h>
+#ifdef HAVE_TENSOR_META
+#include <gst/analytics/analytics.h>
+#endif
+
+#include <cmath>
+
+using inference::BoxForm;
+using inference::BoxUnit;
+using inference::DetectedObject;
+using inference::Method;
+using inference::ScoreActivation;
+
+#define DEVICE_VIDEO "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+
+namespace {
+struct DecoderSettings {
+  inference::DetectionSettings detection;
+  inference::Thresholds thresholds;
+  guint most = 100;
+  std::string label_file;
+  bool post_messages = true;
+};
+
+/* An object with its label, and its box in whole pixels */
+struct Labelled {
+  GQuark label;
+  gdouble score;
+  gint kind, x, y, width, height;
+};
+
+/* State of the streaming thread */
+struct DecoderWork {
+  DecoderSettings settings;
+  std::vector<std::string> labels;
+  std::shared_ptr<const inference::OutputsFormat> format; /* of the detector */
+  std::unique_ptr<inference::Detector> detector;
+  bool has_warned = false;
+};
+} // namespace
+
+static const opencl::EnumTypeOf<Method> method_type ("GstOpenCLTensorDecoderMethod",
+    {
+        {Method::automatic, "By the shapes of the outputs", "auto"},
+        {Method::classification, "Classes", "classification"},
+        {Method::yolo_v5, "YOLO v5, v7", "yolo-v5"},
+        {Method::yolo_v8, "YOLO v8, v9, v11, v12", "yolo-v8"},
+        {Method::yolo_v10, "YOLO v10, v26", "yolo-v10"},
+        {Method::yolo_x, "YOLOX", "yolo-x"},
+        {Method::ssd, "SSD with decoded boxes", "ssd"},
+        {Method::anchors, "SSD of MediaPipe, with anchors", "anchors"},
+        {Method::detr, "DETR", "detr"},
+        {Method::text, "Regions of a map of text", "text"},
+    });
+
+static const opencl::EnumTypeOf<ScoreActivation> activation_type (
+    "GstOpenCLTensorDecoderActivation",
+    {
+        {ScoreActivation::automatic, "By the method", "auto"},
+        {ScoreActivation::none, "Scores are probabilities", "none"},
+        {ScoreActivation::sigmoid, "Scores are logits of each class", "sigmoid"},
+        {ScoreActivation::softmax, "Scores are logits of one of the classes", "softmax"},
+    });
+
+static const opencl::EnumTypeOf<BoxForm> form_type ("GstOpenCLTensorDecoderBoxFormat",
+    {
+        {BoxForm::automatic, "By the method", "auto"},
+        {BoxForm::centre, "Centre x and y, width, height", "center"},
+        {BoxForm::corners, "Left, top, right, bottom", "corners"},
+        {BoxForm::corners_yx, "Top, left, bottom, right", "corners-yx"},
+    });
+
+static const opencl::EnumTypeOf<BoxUnit> unit_type ("GstOpenCLTensorDecoderBoxUnit",
+    {
+        {BoxUnit::automatic, "By the method", "auto"},
+        {BoxUnit::pixels, "Pixels of the network's input", "pixels"},
+        {BoxUnit::relative, "Parts of the network's input, 0 to 1", "relative"},
+    });
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (DEVICE_VIDEO));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (DEVICE_VIDEO));
+
+G_DECLARE_FINAL_TYPE (GstOpenCLTensorDecoder, gst_opencl_tensor_decoder, GST,
+    OPENCL_TENSOR_DECODER, GstOpenCLFilter)
+
+struct _GstOpenCLTensorDecoder {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<DecoderSettings> *settings;
+  DecoderWork *work;
+};
+
+G_DEFINE_TYPE (GstOpenCLTensorDecoder, gst_opencl_tensor_decoder, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (opencltensordecoder, "opencltensordecoder", GST_RANK_NONE,
+    gst_opencl_tensor_decoder_get_type ())
+
+template <typename Member>
+static auto
+detection (Member member)
+{
+  return opencl::nested (&DecoderSettings::detection, member);
+}
+
+template <typename Member>
+static auto
+threshold (Member member)
+{
+  return opencl::nested (&DecoderSettings::thresholds, member);
+}
+
+static const opencl::PropertyTable<DecoderSettings> properties = {
+    {"method", "Method", "Kind of the network's outputs",
+        detection (&inference::DetectionSettings::method), method_type, opencl::ready},
+    {"activation", "Activation", "Conversion of scores to probabilities",
+        detection (&inference::DetectionSettings::activation), activation_type,
+        opencl::ready},
+    {"box-format", "Box format", "Numbers of a box",
+        detection (&inference::DetectionSettings::form), form_type, opencl::ready},
+    {"box-unit", "Box unit", "Unit of boxes",
+        detection (&inference::DetectionSettings::unit), unit_type, opencl::ready},
+    {"background-class", "Background class",
+        "Class that is no object (-1 = none, -2 = by the method: 0 for ssd, the last for "
+        "detr)",
+        detection (&inference::DetectionSettings::background), {-2, G_MAXINT},
+        opencl::ready},
+    {"box-confidence-threshold", "Box confidence threshold",
+        "Objectness of a box, or mean score of a region of text, that objects exceed",
+        threshold (&inference::Thresholds::certain), {0, 1}, opencl::controllable},
+    {"class-confidence-threshold", "Class confidence threshold",
+        "Score that objects and classes, or pixels of text, exceed",
+        threshold (&inference::Thresholds::score), {0, 1}, opencl::controllable},
+    {"iou-threshold", "IoU threshold",
+        "Maximum intersection over union of two objects (1 = all stay)",
+        threshold (&inference::Thresholds::overlap), {0, 1}, opencl::controllable},
+    {"class-agnostic", "Class agnostic", "Suppress overlapping boxes of other classes, too",
+        threshold (&inference::Thresholds::is_agnostic), opencl::controllable},
+    {"max-detections", "Maximum detections", "Maximum number of objects or classes",
+        &DecoderSettings::most, {1, 10000}, opencl::ready},
+    {"label-file", "Label file", "File with one label a line, from class 0 on",
+        &DecoderSettings::label_file, opencl::ready},
+    {"post-messages", "Post messages", "Post an element message for each frame",
+        &DecoderSettings::post_messages, opencl::playing},
+};
+
+/* --- life --- */
+
+static gboolean
+gst_opencl_tensor_decoder_open (GstOpenCLFilter *filter, GError **error)
+{
+  GstOpenCLTensorDecoder *self = GST_OPENCL_TENSOR_DECODER (filter);
+  DecoderWork &work = *self->work;
+  work = {};
+  work.settings = self->settings->committed ();
+  return work.settings.label_file.empty ()
+         || inference::load_labels (work.settings.label_file, work.labels, error);
+}
+
+static void
+gst_opencl_tensor_decoder_close (GstOpenCLFilter *filter)
+{
+  *GST_OPENCL_TENSOR_DECODER (filter)->work = DecoderWork ();
+}
+
+static bool
+ensure_detector (GstOpenCLTensorDecoder *self,
+    const std::shared_ptr<const inference::OutputsFormat> &format, GError **error)
+{
+  DecoderWork &work = *self->work;
+  inference::OutputLayout layout;
+  if (work.format == format)
+    return true;
+  if (!inference::find_layout (*format, work.settings.detection, layout, error))
+    return false;
+  work.detector = inference::Detector::create (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), *format, layout,
+      work.settings.most, error);
+  work.format = work.detector ? format : nullptr;
+  return work.detector != nullptr;
+}
+
+/* --- frames --- */
+
+static bool
+enqueue_detection (GstOpenCLTensorDecoder *self,
+    const inference::AttachedOutputs &outputs, GError **error)
+{
+  cl_command_queue queue = gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self));
+  std::vector<inference::Memory> memories;
+  cl_event event = nullptr;
+  bool done = true;
+  for (gsize n = 0; done && n < outputs.buffers.size (); n++) {
+    GstMemory *memory = gst_buffer_peek_memory (outputs.buffers[n].get (), 0);
+    done = gst_opencl_memory_begin (memory, queue, GST_MAP_READ, error);
+    if (done)
+      memories.push_back ({gst_opencl_memory_get_handle (memory), 0});
+  }
+  done = done
+         && self->work->detector->enqueue (
+             queue, memories, self->settings->committed ().thresholds, error);
+  if (!memories.empty ())
+    opencl::enqueue_end (queue, &event, done ? error : nullptr);
+  for (gsize n = 0; n < memories.size (); n++)
+    gst_opencl_memory_end (gst_buffer_peek_memory (outputs.buffers[n].get (), 0), queue,
+        GST_MAP_READ, event);
+  done = done && event;
+  if (event)
+    clReleaseEvent (event);
+  return done;
+}
+
+/* The edges of the box, rounded. A box of less than a pixel has one. */
+static Labelled
+labelled (const DecoderWork &work, const DetectedObject &object)
+{
+  const auto &labels = work.labels;
+  const gint left = gint (std::lround (object.left)),
+             top = gint (std::lround (object.top)),
+             right = gint (std::lround (object.left + object.width)),
+             bottom = gint (std::lround (object.top + object.height));
+  const std::string label = gsize (object.kind) < labels.size ()
+                                ? labels[gsize (object.kind)]
+                            : work.detector->layout ().is.method == Method::text
+                                ? "text"
+                                : std::to_string (object.kind);
+  return {g_quark_from_string (label.c_str ()), gdouble (object.score), object.kind,
+      std::min (left, work.format->frame_width - 1),
+      std::min (top, work.format->frame_height - 1), std::max (right - left, 1),
+      std::max (bottom - top, 1)};
+}
+
+/* (transfer full) */
+static GstStructure *
+new_structure (const char *name, const Labelled &object)
+{
+  return gst_structure_new (name, "label", G_TYPE_STRING, g_quark_to_string (object.label),
+      "score", G_TYPE_DOUBLE, object.score, "class-id", G_TYPE_INT, object.kind, nullptr);
+}
+
+static void
+attach_regions (GstBuffer *frame, const std::vector<Labelled> &objects, const char *name)
+{
+  for (const Labelled &object : objects) {
+    GstVideoRegionOfInterestMeta *meta =
+        gst_buffer_add_video_region_of_interest_meta_id (frame, object.label,
+            guint (object.x), guint (object.y), guint (object.width),
+            guint (object.height));
+    gst_video_region_of_interest_meta_add_param (meta, new_structure (name, object));
+  }
+}
+
+#ifdef HAVE_TENSOR_META
+static void
+attach_analytics (GstBuffer *frame, const std::vector<Labelled> &objects, bool classes)
+{
+  GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
+  if (!relations)
+    relations = gst_buffer_add_analytics_relation_meta (frame);
+  std::vector<gfloat> scores;
+  std::vector<GQuark> labels;
+  for (const Labelled &object : objects) {
+    scores.push_back (gfloat (object.score));
+    labels.push_back (object.label);
+    if (!classes)
+      gst_analytics_relation_meta_add_od_mtd (relations, object.label, object.x, object.y,
+          object.width, object.height, gfloat (object.score), nullptr);
+  }
+  if (classes && !objects.empty ())
+    gst_analytics_relation_meta_add_cls_mtd (
+        relations, objects.size (), scores.data (), labels.data (), nullptr);
+}
+#endif
+
+static void
+post (GstOpenCLTensorDecoder *self, GstBuffer *frame, const std::vector<Labelled> &objects,
+    const char *name)
+{
+  const GstSegment &segment = GST_BASE_TRANSFORM (self)->segment;
+  const GstClockTime time = GST_BUFFER_PTS (frame);
+  GValue list = G_VALUE_INIT;
+  gst_value_array_init (&list, guint (objects.size ()));
+  for (const Labelled &object : objects) {
+    GValue value = G_VALUE_INIT;
+    GstStructure *structure = new_structure (name, object);
+    gst_structure_set (structure, "x", G_TYPE_INT, object.x, "y", G_TYPE_INT, object.y,
+        "width", G_TYPE_INT, object.width, "height", G_TYPE_INT, object.height, nullptr);
+    g_value_init (&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed (&value, structure);
+    gst_value_array_append_and_take_value (&list, &value);
+  }
+  GstStructure *message = gst_structure_new ("opencltensordecoder", "timestamp",
+      G_TYPE_UINT64, time, "stream-time", G_TYPE_UINT64,
+      opencl::stream_time_of (segment, time), "running-time", G_TYPE_UINT64,
+      opencl::running_time_of (segment, time), "duration", G_TYPE_UINT64,
+      GST_BUFFER_DURATION (frame), nullptr);
+  gst_structure_take_value (message, "objects", &list);
+  gst_element_post_message (
+      GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), message));
+}
+
+/* Another buffer with the same memory, unless nobody else has this one */
+static GstFlowReturn
+gst_opencl_tensor_decoder_prepare_output_buffer (
+    GstBaseTransform *, GstBuffer *input, GstBuffer **output)
+{
+  *output = gst_buffer_is_writable (input) ? input : gst_buffer_copy (input);
+  return GST_FLOW_OK;
+}
+
+static gboolean
+gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  GstOpenCLTensorDecoder *self = GST_OPENCL_TENSOR_DECODER (filter);
+  DecoderWork &work = *self->work;
+  std::vector<DetectedObject> objects;
+  std::vector<Labelled> all;
+  const inference::AttachedOutputs outputs = inference::detach_outputs (output);
+  *event = nullptr;
+  if (!outputs.format) {
+    if (!std::exchange (work.has_warned, true))
+      GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+          ("a frame has no outputs of a network, expected openclinference output=meta "
+           "before %s",
+              GST_OBJECT_NAME (self)),
+          (nullptr));
+    return TRUE;
+  }
+  if (!ensure_detector (self, outputs.format, error)
+      || !enqueue_detection (self, outputs, error)
+      || !work.detector->read (gst_opencl_filter_get_queue (filter), objects, error))
+    return FALSE;
+  for (const DetectedObject &object : objects)
+    all.push_back (labelled (work, object));
+  const bool classes = work.detector->layout ().is.method == Method::classification;
+  const char *name = classes ? "classification" : "detection";
+  attach_regions (output, all, name);
+#ifdef HAVE_TENSOR_META
+  attach_analytics (output, all, classes);
+#endif
+  if (self->settings->committed ().post_messages)
+    post (self, output, all, name);
+  return TRUE;
+}
+
+/* --- the class --- */
+
+static void
+gst_opencl_tensor_decoder_init (GstOpenCLTensorDecoder *self)
+{
+  self->settings = new opencl::Settings<DecoderSettings> (self, properties);
+  self->work = new DecoderWork ();
+}
+
+static void
+gst_opencl_tensor_decoder_class_init (GstOpenCLTensorDecoderClass *klass)
+{
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  opencl::install_settings<&GstOpenCLTensorDecoder::settings,
+      &GstOpenCLTensorDecoder::work> (klass, properties);
+  opencl::describe_element (klass, "OpenCL tensor decoder", "Tensordecoder/Video",
+      "Finds classes, objects or text in the outputs of openclinference", {},
+      {&sink_template, &src_template});
+
+  transform_class->prepare_output_buffer =
+      gst_opencl_tensor_decoder_prepare_output_buffer;
+  filter_class->open = gst_opencl_tensor_decoder_open;
+  filter_class->close = gst_opencl_tensor_decoder_close;
+  filter_class->process = gst_opencl_tensor_decoder_process;
+}

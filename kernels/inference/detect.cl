@@ -1,0 +1,137 @@
+/* Finds objects in the outputs of a network
+ *
+ * find_boxes, find_classes or regions of text (regions.cl) write candidates above a
+ * threshold, in any order. select_objects takes the best ones in the order of their scores,
+ * and leaves out those that overlap with a better one.
+ *
+ * Built with COUNT, CLASSES, BACKGROUND (-1: none), GROUP, the types of SCORES, BOXES and
+ * IDS (float, half, int or long), for each field its OFFSET, STEP and COLUMN in elements, and
+ * HAS_CERTAINTY, HAS_IDS, HAS_ANCHORS, GROWS (sizes are exponents), FORM and ACTIVATION.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "candidates.clh"
+
+#define READ_float(values, n) (values)[n]
+#define READ_half(values, n) vload_half (n, values)
+#define READ_int(values, n) (float)(values)[n]
+#define READ_long(values, n) (float)(values)[n]
+#define READ_OF(type) READ_##type
+#define READ(type, values, n) READ_OF (type) (values, n)
+#define SCORE(n, c) READ (SCORES, scores, SCORES_OFFSET + (n)*SCORES_STEP + (c)*SCORES_COLUMN)
+#define BOX(n, c) READ (BOXES, boxes, BOXES_OFFSET + (n)*BOXES_STEP + (c)*BOXES_COLUMN)
+
+/* Values of FORM and ACTIVATION */
+#define CENTRE 1
+#define CORNERS 2
+#define CORNERS_YX 3
+#define AUTOMATIC 0
+#define NONE 1
+#define SIGMOID 2
+#define SOFTMAX 3
+
+/* Left, top, right and bottom, in units of the network */
+float4
+corners_of (float4 box)
+{
+  if (FORM == CENTRE)
+    return (float4)(box.xy - 0.5f * box.zw, box.xy + 0.5f * box.zw);
+  return FORM == CORNERS_YX ? box.yxwz : box;
+}
+
+/* `map` are factors and summands from units of the network to pixels of the frame. A NaN is
+ * never above a threshold. */
+kernel void
+find_boxes (global const SCORES *scores, global const BOXES *boxes, global const IDS *ids,
+    global const float4 *anchors, float certain, float threshold, float4 map, float2 frame,
+    global Candidate *candidates, global uint *number)
+{
+  const int n = get_global_id (0);
+  if (n >= COUNT)
+    return;
+  float certainty = 1, best = -INFINITY;
+  int kind = -1;
+#if HAS_CERTAINTY
+  certainty = READ (SCORES, scores, CERTAINTY_OFFSET + n * CERTAINTY_STEP);
+  if (!(certainty > certain))
+    return;
+#endif
+  for (int c = 0; c < CLASSES; c++) {
+    const float score = SCORE (n, c);
+    if (c != BACKGROUND && score > best) {
+      best = score;
+      kind = c;
+    }
+  }
+  if (kind < 0)
+    return;
+  if (ACTIVATION == SIGMOID)
+    best = 1 / (1 + exp (-best));
+  if (ACTIVATION == SOFTMAX) {
+    float sum = 0;
+    for (int c = 0; c < CLASSES; c++)
+      sum += exp (SCORE (n, c) - best);
+    best = 1 / sum;
+  }
+  const float score = best * certainty;
+  if (!(score > threshold))
+    return;
+#if HAS_IDS
+  const float id = READ (IDS, ids, IDS_OFFSET + n * IDS_STEP);
+  if (!(id >= 0 && id < 1e6f))
+    return;
+  kind = convert_int_rte (id);
+#endif
+  float4 box = (float4)(BOX (n, 0), BOX (n, 1), BOX (n, 2), BOX (n, 3));
+#if HAS_ANCHORS
+  const float4 anchor = anchors[n];
+  box.zw = (GROWS ? exp (box.zw) : box.zw) * anchor.z;
+  box.xy = box.xy * anchor.z + anchor.xy;
+#endif
+  add_candidate (corners_of (box) * map.xyxy + map.zwzw, score, kind, n, frame, candidates,
+      number);
+}
+
+/* One group. Values that are no probabilities become such by a softmax, if AUTOMATIC. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+find_classes (global const SCORES *scores, float threshold, float2 frame,
+    global Candidate *candidates, global uint *number)
+{
+  local float4 parts[GROUP];
+  const int id = get_local_id (0);
+  float low = INFINITY, high = -INFINITY, sum = 0, exponents = 0;
+  for (int n = id; n < COUNT; n += GROUP) {
+    const float score = SCORE (n, 0);
+    low = fmin (low, score);
+    high = fmax (high, score);
+    sum += score;
+  }
+  parts[id] = (float4)(low, high, sum, 0);
+  barrier (CLK_LOCAL_MEM_FENCE);
+  sum = 0;
+  for (int i = 0; i < GROUP; i++) {
+    low = fmin (low, parts[i].x);
+    high = fmax (high, parts[i].y);
+    sum += parts[i].z;
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (int n = id; n < COUNT; n += GROUP)
+    exponents += exp (SCORE (n, 0) - high);
+  parts[id].x = exponents;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  exponents = 0;
+  for (int i = 0; i < GROUP; i++)
+    exponents += parts[i].x;
+  const bool is_softmax =
+      ACTIVATION == SOFTMAX
+      || (ACTIVATION == AUTOMATIC && !(low >= 0 && fabs (sum - 1) < 0.01f));
+  for (int n = id; n < COUNT; n += GROUP) {
+    float score = SCORE (n, 0);
+    if (ACTIVATION == SIGMOID)
+      score = 1 / (1 + exp (-score));
+    if (is_softmax)
+      score = exp (score - high) / exponents;
+    if (score > threshold && n != BACKGROUND)
+      add_candidate ((float4)(0, 0, frame), score, n, n, frame, candidates, number);
+  }
+}
