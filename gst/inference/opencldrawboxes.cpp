@@ -80,8 +80,8 @@ struct _GstOpenCLDrawBoxes {
 };
 
 G_DEFINE_TYPE (GstOpenCLDrawBoxes, gst_opencl_draw_boxes, GST_TYPE_OPENCL_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (opencldrawboxes, "opencldrawboxes", GST_RANK_NONE,
-    gst_opencl_draw_boxes_get_type ())
+GST_ELEMENT_REGISTER_DEFINE (
+    opencldrawboxes, "opencldrawboxes", GST_RANK_NONE, gst_opencl_draw_boxes_get_type ())
 
 static const opencl::PropertyTable<DrawSettings> properties = {
     {"line-width", "Line width", "Width of the lines in pixels (0 = no boxes)",
@@ -157,7 +157,8 @@ region_of (GstVideoRegionOfInterestMeta *meta, guint fixed_color)
     region.text += opencl::text_of (" %.0f %%", std::floor (100 * CLAMP (score, 0, 1)));
   if (param)
     gst_structure_get_int (param, "class-id", &number);
-  region.color = fixed_color > 0 ? fixed_color & 0xffffff : color_of_class (guint (number));
+  region.color =
+      fixed_color > 0 ? fixed_color & 0xffffff : color_of_class (guint (number));
   return region;
 }
 
@@ -195,8 +196,8 @@ draw_regions (GstOpenCLDrawBoxes *self, const DrawSettings &settings,
   }
   for (const Region &region : regions) {
     if (settings.draw_labels && region.is_class
-        && !drawing.write (queue, 0, drawing.line_height () * row++, region.text,
-            region.color, error))
+        && !drawing.write (
+            queue, 0, drawing.line_height () * row++, region.text, region.color, error))
       return false;
   }
   return true;
@@ -204,25 +205,34 @@ draw_regions (GstOpenCLDrawBoxes *self, const DrawSettings &settings,
 
 /* --- frames --- */
 
+/* Bytes and rows of a plane. Chroma of an odd width has the longer rows. */
+static std::pair<gsize, gsize>
+size_of_plane (const GstVideoInfo &info, guint plane)
+{
+  std::pair<gsize, gsize> size = {0, 0};
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
+    if (GST_VIDEO_INFO_COMP_PLANE (&info, c) != plane)
+      continue;
+    size.first = std::max (size.first, gsize (GST_VIDEO_INFO_COMP_WIDTH (&info, c)
+                                              * GST_VIDEO_INFO_COMP_PSTRIDE (&info, c)));
+    size.second = std::max (size.second, gsize (GST_VIDEO_INFO_COMP_HEIGHT (&info, c)));
+  }
+  return size;
+}
+
 static bool
 copy_planes (const GstVideoInfo &info, const GstOpenCLFrame &input,
     const GstOpenCLFrame &output, cl_command_queue queue, GError **error)
 {
   for (guint plane = 0; plane < GST_VIDEO_INFO_N_PLANES (&info); plane++) {
-    gint components[GST_VIDEO_MAX_COMPONENTS];
-    gst_video_format_info_component (info.finfo, plane, components);
-    const guint c = guint (components[0]);
-    const gsize from[] = {input.offset[plane] % gsize (input.stride[plane]),
-        input.offset[plane] / gsize (input.stride[plane]), 0};
-    const gsize to[] = {output.offset[plane] % gsize (output.stride[plane]),
-        output.offset[plane] / gsize (output.stride[plane]), 0};
-    const gsize region[] = {
-        gsize (GST_VIDEO_INFO_COMP_WIDTH (&info, c) * GST_VIDEO_INFO_COMP_PSTRIDE (&info, c)),
-        gsize (GST_VIDEO_INFO_COMP_HEIGHT (&info, c)), 1};
+    const auto [bytes, rows] = size_of_plane (info, plane);
+    const gsize in = gsize (input.stride[plane]), out = gsize (output.stride[plane]);
+    const gsize from[] = {input.offset[plane] % in, input.offset[plane] / in, 0};
+    const gsize to[] = {output.offset[plane] % out, output.offset[plane] / out, 0};
+    const gsize region[] = {bytes, rows, 1};
     if (!gst_opencl_check (
-            clEnqueueCopyBufferRect (queue, input.data, output.data, from, to, region,
-                gsize (input.stride[plane]), 0, gsize (output.stride[plane]), 0, 0,
-                nullptr, opencl::Profiled (queue, opencl::command::copy)),
+            clEnqueueCopyBufferRect (queue, input.data, output.data, from, to, region, in,
+                0, out, 0, 0, nullptr, opencl::Profiled (queue, opencl::command::copy)),
             "clEnqueueCopyBufferRect", error))
       return false;
   }
@@ -240,8 +250,9 @@ gst_opencl_draw_boxes_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   if (settings.text_size != self->work->settings.text_size
       && !make_drawing (self, settings, error))
     return FALSE;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (input->buffer, &state,
-             GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+  /* The input may be a copy in this context's memory, without metas. */
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             output->buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
     regions.push_back (region_of (
         reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta), settings.color));
   return copy_planes (output->info, *input, *output, queue, error)

@@ -627,8 +627,7 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
     work.meta = inference::TensorMeta::create (context, work.network->outputs (),
         options.info,
         {{}, width, height, info.width, info.height,
-            inference::fit_frame (
-                settings.fit, info.width, info.height, width, height)},
+            inference::fit_frame (settings.fit, info.width, info.height, width, height)},
         error);
     if (!work.meta)
       return false;

@@ -203,7 +203,8 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
     {"iou-threshold", "IoU threshold",
         "Maximum intersection over union of two objects (1 = all stay)",
         threshold (&inference::Thresholds::overlap), {0, 1}, opencl::controllable},
-    {"class-agnostic", "Class agnostic", "Suppress overlapping boxes of other classes, too",
+    {"class-agnostic", "Class agnostic",
+        "Suppress overlapping boxes of other classes, too",
         threshold (&inference::Thresholds::is_agnostic), opencl::controllable},
     {"max-detections", "Maximum detections", "Maximum number of objects or classes",
         &DecoderSettings::most, {1, 10000}, opencl::ready},
@@ -288,11 +289,10 @@ labelled (const DecoderWork &work, const DetectedObject &object)
              top = gint (std::lround (object.top)),
              right = gint (std::lround (object.left + object.width)),
              bottom = gint (std::lround (object.top + object.height));
-  const std::string label = gsize (object.kind) < labels.size ()
-                                ? labels[gsize (object.kind)]
-                            : work.detector->layout ().is.method == Method::text
-                                ? "text"
-                                : std::to_string (object.kind);
+  const std::string label =
+      gsize (object.kind) < labels.size ()                 ? labels[gsize (object.kind)]
+      : work.detector->layout ().is.method == Method::text ? "text"
+                                                           : std::to_string (object.kind);
   return {g_quark_from_string (label.c_str ()), gdouble (object.score), object.kind,
       std::min (left, work.format->frame_width - 1),
       std::min (top, work.format->frame_height - 1), std::max (right - left, 1),
@@ -303,18 +303,18 @@ labelled (const DecoderWork &work, const DetectedObject &object)
 static GstStructure *
 new_structure (const char *name, const Labelled &object)
 {
-  return gst_structure_new (name, "label", G_TYPE_STRING, g_quark_to_string (object.label),
-      "score", G_TYPE_DOUBLE, object.score, "class-id", G_TYPE_INT, object.kind, nullptr);
+  return gst_structure_new (name, "label", G_TYPE_STRING,
+      g_quark_to_string (object.label), "score", G_TYPE_DOUBLE, object.score, "class-id",
+      G_TYPE_INT, object.kind, nullptr);
 }
 
 static void
 attach_regions (GstBuffer *frame, const std::vector<Labelled> &objects, const char *name)
 {
   for (const Labelled &object : objects) {
-    GstVideoRegionOfInterestMeta *meta =
-        gst_buffer_add_video_region_of_interest_meta_id (frame, object.label,
-            guint (object.x), guint (object.y), guint (object.width),
-            guint (object.height));
+    GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta_id (
+        frame, object.label, guint (object.x), guint (object.y), guint (object.width),
+        guint (object.height));
     gst_video_region_of_interest_meta_add_param (meta, new_structure (name, object));
   }
 }
@@ -342,8 +342,8 @@ attach_analytics (GstBuffer *frame, const std::vector<Labelled> &objects, bool c
 #endif
 
 static void
-post (GstOpenCLTensorDecoder *self, GstBuffer *frame, const std::vector<Labelled> &objects,
-    const char *name)
+post (GstOpenCLTensorDecoder *self, GstBuffer *frame,
+    const std::vector<Labelled> &objects, const char *name)
 {
   const GstSegment &segment = GST_BASE_TRANSFORM (self)->segment;
   const GstClockTime time = GST_BUFFER_PTS (frame);
@@ -358,11 +358,11 @@ post (GstOpenCLTensorDecoder *self, GstBuffer *frame, const std::vector<Labelled
     g_value_take_boxed (&value, structure);
     gst_value_array_append_and_take_value (&list, &value);
   }
-  GstStructure *message = gst_structure_new ("opencltensordecoder", "timestamp",
-      G_TYPE_UINT64, time, "stream-time", G_TYPE_UINT64,
-      opencl::stream_time_of (segment, time), "running-time", G_TYPE_UINT64,
-      opencl::running_time_of (segment, time), "duration", G_TYPE_UINT64,
-      GST_BUFFER_DURATION (frame), nullptr);
+  GstStructure *message =
+      gst_structure_new ("opencltensordecoder", "timestamp", G_TYPE_UINT64, time,
+          "stream-time", G_TYPE_UINT64, opencl::stream_time_of (segment, time),
+          "running-time", G_TYPE_UINT64, opencl::running_time_of (segment, time),
+          "duration", G_TYPE_UINT64, GST_BUFFER_DURATION (frame), nullptr);
   gst_structure_take_value (message, "objects", &list);
   gst_element_post_message (
       GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), message));
@@ -378,8 +378,8 @@ gst_opencl_tensor_decoder_prepare_output_buffer (
 }
 
 static gboolean
-gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *, GstBuffer *output,
-    cl_event *event, GError **error)
+gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
+    GstBuffer *output, cl_event *event, GError **error)
 {
   GstOpenCLTensorDecoder *self = GST_OPENCL_TENSOR_DECODER (filter);
   DecoderWork &work = *self->work;

@@ -19,8 +19,9 @@ struct OutputsFormat {
 };
 
 struct AttachedOutputs {
-  std::shared_ptr<const OutputsFormat> format;     /* (nullable) */
-  std::vector<std::shared_ptr<GstBuffer>> buffers; /* device memory, one for each output */
+  std::shared_ptr<const OutputsFormat> format; /* (nullable) */
+  std::vector<std::shared_ptr<GstBuffer>>
+      buffers; /* device memory, one for each output */
 };
 
 /* Adds the outputs as a meta. It is lost when an element changes the frame. */

@@ -12,13 +12,8 @@
  */
 #include "candidates.clh"
 
-#define READ_float(values, n) (values)[n]
-#define READ_half(values, n) vload_half (n, values)
-#define READ_int(values, n) (float)(values)[n]
-#define READ_long(values, n) (float)(values)[n]
-#define READ_OF(type) READ_##type
-#define READ(type, values, n) READ_OF (type) (values, n)
-#define SCORE(n, c) READ (SCORES, scores, SCORES_OFFSET + (n)*SCORES_STEP + (c)*SCORES_COLUMN)
+#define SCORE(n, c)                                                                      \
+  READ (SCORES, scores, SCORES_OFFSET + (n)*SCORES_STEP + (c)*SCORES_COLUMN)
 #define BOX(n, c) READ (BOXES, boxes, BOXES_OFFSET + (n)*BOXES_STEP + (c)*BOXES_COLUMN)
 
 /* Values of FORM and ACTIVATION */
@@ -43,8 +38,8 @@ corners_of (float4 box)
  * never above a threshold. */
 kernel void
 find_boxes (global const SCORES *scores, global const BOXES *boxes, global const IDS *ids,
-    global const float4 *anchors, float certain, float threshold, float4 map, float2 frame,
-    global Candidate *candidates, global uint *number)
+    global const float4 *anchors, float certain, float threshold, float4 map,
+    float2 frame, global Candidate *candidates, global uint *number)
 {
   const int n = get_global_id (0);
   if (n >= COUNT)
@@ -88,8 +83,8 @@ find_boxes (global const SCORES *scores, global const BOXES *boxes, global const
   box.zw = (GROWS ? exp (box.zw) : box.zw) * anchor.z;
   box.xy = box.xy * anchor.z + anchor.xy;
 #endif
-  add_candidate (corners_of (box) * map.xyxy + map.zwzw, score, kind, n, frame, candidates,
-      number);
+  add_candidate (
+      corners_of (box) * map.xyxy + map.zwzw, score, kind, n, frame, candidates, number);
 }
 
 /* One group. Values that are no probabilities become such by a softmax, if AUTOMATIC. */
@@ -122,9 +117,8 @@ find_classes (global const SCORES *scores, float threshold, float2 frame,
   exponents = 0;
   for (int i = 0; i < GROUP; i++)
     exponents += parts[i].x;
-  const bool is_softmax =
-      ACTIVATION == SOFTMAX
-      || (ACTIVATION == AUTOMATIC && !(low >= 0 && fabs (sum - 1) < 0.01f));
+  const bool is_softmax = ACTIVATION == AUTOMATIC ? !(low >= 0 && fabs (sum - 1) < 0.01f)
+                                                  : ACTIVATION == SOFTMAX;
   for (int n = id; n < COUNT; n += GROUP) {
     float score = SCORE (n, 0);
     if (ACTIVATION == SIGMOID)

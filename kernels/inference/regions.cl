@@ -10,10 +10,7 @@
  */
 #include "candidates.clh"
 
-#define READ_float(values, n) (values)[n]
-#define READ_half(values, n) vload_half (n, values)
-#define READ_OF(type) READ_##type
-#define SCORE(n) READ_OF (SCORES) (scores, n)
+#define SCORE(n) READ (SCORES, scores, n)
 
 /* Left, top, right and bottom pixel, sum of scores in 255ths, and number of pixels */
 typedef struct {
@@ -72,8 +69,8 @@ join_pixels (volatile global int *first)
 }
 
 kernel void
-measure_regions (
-    global const SCORES *scores, volatile global int *first, volatile global Region *regions)
+measure_regions (global const SCORES *scores, volatile global int *first,
+    volatile global Region *regions)
 {
   const int n = get_global_id (0);
   if (n >= COUNT || first[n] < 0)

@@ -44,10 +44,9 @@ select_objects (global Candidate *candidates, global uint *number, float limit,
     int index = INT_MAX, place = -1;
     for (int n = id; n < count; n += GROUP) {
       const Candidate other = candidates[n];
-      const bool is_left =
-          other.score >= 0 && n != last
-          && (last < 0 || (!is_agnostic && other.kind != taken.kind)
-              || !(overlap_of (taken.box, other.box) > limit));
+      const bool is_left = other.score >= 0 && n != last
+                           && (last < 0 || (!is_agnostic && other.kind != taken.kind)
+                               || !(overlap_of (taken.box, other.box) > limit));
       if (!is_left)
         candidates[n].score = -1;
       else if (other.score > best || (other.score == best && other.index < index)) {
@@ -71,8 +70,7 @@ select_objects (global Candidate *candidates, global uint *number, float limit,
       winner = place;
       if (place >= 0) {
         const Candidate next = candidates[place];
-        const float4 box =
-            clamp (next.box, (float4)(0), (float4)(frame, frame));
+        const float4 box = clamp (next.box, (float4)(0), (float4)(frame, frame));
         global uint *result = results + 1 + 6 * found;
         vstore4 (as_uint4 ((float4)(box.xy, box.zw - box.xy)), 0, result);
         result[4] = as_uint (next.score);

@@ -40,8 +40,8 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
   std::string options;
   const std::pair<const char *, gint64> numbers[] = {{"COUNT", layout.count},
       {"CLASSES", layout.classes}, {"BACKGROUND", layout.is.background},
-      {"COLUMNS", layout.columns}, {"GROUP", group},
-      {"FORM", gint64 (layout.is.form)}, {"ACTIVATION", gint64 (layout.is.activation)},
+      {"COLUMNS", layout.columns}, {"GROUP", group}, {"FORM", gint64 (layout.is.form)},
+      {"ACTIVATION", gint64 (layout.is.activation)},
       {"HAS_CERTAINTY", bool (layout.certainty)}, {"HAS_IDS", bool (layout.ids)},
       {"HAS_ANCHORS", !layout.anchors.empty ()},
       {"GROWS", layout.is.method == Method::yolo_x}};
@@ -67,11 +67,13 @@ map_of (const OutputsFormat &format, const OutputLayout &layout)
                y = format.frame_height / fitted.height;
   /* A map of text may be smaller than the network's input. */
   const bool is_map = layout.columns > 0;
-  const double width =
-      is_map ? double (format.width) / double (layout.columns) : relative ? format.width : 1;
-  const double height = is_map ? format.height * double (layout.columns) / double (layout.count)
-                        : relative ? format.height
-                                   : 1;
+  const double width = is_map     ? double (format.width) / double (layout.columns)
+                       : relative ? format.width
+                                  : 1;
+  const double height =
+      is_map     ? format.height * double (layout.columns) / double (layout.count)
+      : relative ? format.height
+                 : 1;
   return {{cl_float (width * x), cl_float (height * y), cl_float (-fitted.left * x),
       cl_float (-fitted.top * y)}};
 }
@@ -115,8 +117,7 @@ Detector::create (GstOpenCLContext *context, const OutputsFormat &format,
   if (!detector->make_kernels (context, format, error)
       || !opencl::make_buffer (
           context, count * candidate_bytes, detector->candidates, error)
-      || !opencl::make_buffer (
-          context, pixels * sizeof (cl_int), detector->first, error)
+      || !opencl::make_buffer (context, pixels * sizeof (cl_int), detector->first, error)
       || !opencl::make_buffer (context, pixels * region_bytes, detector->regions, error)
       || !detector->values.create (
           context, 1 + most * sizeof (DetectedObject) / sizeof (cl_uint), error)
@@ -139,8 +140,8 @@ Detector::enqueue_text (
     cl_command_queue queue, cl_mem pixels, const Thresholds &thresholds, GError **error)
 {
   const gsize count = gsize (found.count);
-  return mark.launch (queue, count, 1, error, pixels, cl_float (thresholds.score), first (),
-             regions ())
+  return mark.launch (queue, count, 1, error, pixels, cl_float (thresholds.score),
+             first (), regions ())
          && join.launch (queue, count, 1, error, first ())
          && measure.launch (queue, count, 1, error, pixels, first (), regions ())
          && search.launch (queue, count, 1, error, first (), regions (),

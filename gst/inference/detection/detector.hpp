@@ -43,8 +43,8 @@ private:
   bool make_kernels (GstOpenCLContext *context, const OutputsFormat &, GError **error);
   bool enqueue_search (cl_command_queue queue, const std::vector<Memory> &outputs,
       const Thresholds &thresholds, GError **error);
-  bool enqueue_text (cl_command_queue queue, cl_mem map, const Thresholds &thresholds,
-      GError **error);
+  bool enqueue_text (
+      cl_command_queue queue, cl_mem map, const Thresholds &thresholds, GError **error);
 
   OutputLayout found;
   guint most = 0;

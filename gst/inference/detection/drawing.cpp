@@ -93,7 +93,8 @@ Drawing::create (GstOpenCLContext *a_context, const GstVideoInfo &video, gint te
   known.clear ();
   used = 0;
   /* Room for a few of the longest labels */
-  capacity = std::max<gsize> (1 << 18, 8 * gsize (longest_label) * gsize (line_height ()));
+  capacity =
+      std::max<gsize> (1 << 18, 8 * gsize (longest_label) * gsize (line_height ()));
   const guint components = GST_VIDEO_INFO_N_COMPONENTS (&info);
   opencl::define (options, "COMPONENTS", "", std::to_string (components));
   return kernel.create (context, KERNELS, "draw_items", options, error)
@@ -114,8 +115,8 @@ Drawing::begin ()
 cl_uint
 Drawing::components_of (guint color) const
 {
-  const double rgb[] = {(color >> 16 & 255) / 255.0, (color >> 8 & 255) / 255.0,
-      (color & 255) / 255.0};
+  const double rgb[] = {
+      (color >> 16 & 255) / 255.0, (color >> 8 & 255) / 255.0, (color & 255) / 255.0};
   cl_uint word = 0xffu << 24;
   for (int c = 0; c < 3; c++) {
     double level = colors.m[c][3];
@@ -147,12 +148,12 @@ Drawing::add (Area area, cl_uint color, const Label *label)
       kept.push_back (item);
       kept.back ().area = part;
       if (item.source >= 0)
-        kept.back ().source +=
-            (part.y - item.area.y) * item.width + part.x - item.area.x;
+        kept.back ().source += (part.y - item.area.y) * item.width + part.x - item.area.x;
     }
   }
   items = std::move (kept);
-  items.push_back ({area, color, label ? label->source : -1, label ? label->width : 0, 0});
+  items.push_back (
+      {area, color, label ? label->source : -1, label ? label->width : 0, 0});
 }
 
 void
@@ -169,8 +170,8 @@ Drawing::render (const std::string &text, guint color, gint &width) const
   cairo_text_extents_t extents = {};
   const auto probe = new_surface (1, 1);
   cairo_text_extents (new_context (probe.get (), em).get (), text.c_str (), &extents);
-  width = align (std::clamp (gint (extents.x_advance + 0.6 * em), 1,
-      std::min (longest_label, info.width)));
+  width = align (std::clamp (
+      gint (extents.x_advance + 0.6 * em), 1, std::min (longest_label, info.width)));
   const auto surface = new_surface (width, height);
   const auto cairo = new_context (surface.get (), em);
   cairo_set_source_rgb (cairo.get (), (color >> 16 & 255) / 255.0,
@@ -255,7 +256,7 @@ Drawing::enqueue (cl_command_queue queue, const GstOpenCLFrame &frame, GError **
     uploaded = items;
   }
   return kernel.launch (queue, 256, items.size (), error, frame.data, layout.start,
-      layout.stride, layout.step, mask_x, mask_y, table (),
-      cl_int (items.size ()), labels ());
+      layout.stride, layout.step, mask_x, mask_y, table (), cl_int (items.size ()),
+      labels ());
 }
 } // namespace inference

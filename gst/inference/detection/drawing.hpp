@@ -42,8 +42,8 @@ public:
   void fill (const Area &area, guint color);
   /* Draws `text` on the colour, as far as there is room. A text that is new is rendered by
    * cairo and uploaded; those before are on the device. */
-  bool write (cl_command_queue queue, gint x, gint y, const std::string &text, guint color,
-      GError **error);
+  bool write (cl_command_queue queue, gint x, gint y, const std::string &text,
+      guint color, GError **error);
   gint line_height () const { return align (gint (1.4 * em)); }
 
   /* Draws all of it into the frame. */

@@ -48,8 +48,8 @@ load_labels (const std::string &file, std::vector<std::string> &labels, GError *
     if (length > longest_label
         || !g_utf8_validate (text.data () + begin, gssize (length), nullptr)) {
       g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-          "label-file: %s: line %" G_GSIZE_FORMAT ": expected UTF-8 of up to %" G_GSIZE_FORMAT
-          " bytes",
+          "label-file: %s: line %" G_GSIZE_FORMAT
+          ": expected UTF-8 of up to %" G_GSIZE_FORMAT " bytes",
           file.c_str (), labels.size (), longest_label);
       return false;
     }

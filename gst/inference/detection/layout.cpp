@@ -26,10 +26,7 @@ public:
   const Matrix &operator[] (gint n) const { return matrices[gsize (n)]; }
   const Shape &shape (gsize n) const { return format.outputs[n].shape; }
   bool is_matrix (gsize n) const { return matrices[n].rows > 0; }
-  bool is_integer (gint n) const
-  {
-    return !is_float (format.outputs[gsize (n)].type);
-  }
+  bool is_integer (gint n) const { return !is_float (format.outputs[gsize (n)].type); }
 
   /* The output with such a number of columns, or whose name has `text`: -1 if it is not one */
   template <typename Is> gint find (Is is) const
@@ -297,14 +294,20 @@ const struct {
   DetectionSettings is;
 } methods[] = {
     {match_x, {Method::yolo_x, ScoreActivation::none, BoxForm::centre, BoxUnit::pixels}},
-    {match_v5, {Method::yolo_v5, ScoreActivation::none, BoxForm::centre, BoxUnit::pixels}},
-    {match_v8, {Method::yolo_v8, ScoreActivation::none, BoxForm::centre, BoxUnit::pixels}},
-    {match_v10, {Method::yolo_v10, ScoreActivation::none, BoxForm::corners, BoxUnit::pixels}},
+    {match_v5,
+        {Method::yolo_v5, ScoreActivation::none, BoxForm::centre, BoxUnit::pixels}},
+    {match_v8,
+        {Method::yolo_v8, ScoreActivation::none, BoxForm::centre, BoxUnit::pixels}},
+    {match_v10,
+        {Method::yolo_v10, ScoreActivation::none, BoxForm::corners, BoxUnit::pixels}},
     {match_anchors,
         {Method::anchors, ScoreActivation::sigmoid, BoxForm::centre, BoxUnit::pixels}},
-    {match_detr, {Method::detr, ScoreActivation::softmax, BoxForm::centre, BoxUnit::relative}},
-    {match_ssd, {Method::ssd, ScoreActivation::none, BoxForm::corners, BoxUnit::relative}},
-    {match_text, {Method::text, ScoreActivation::none, BoxForm::corners, BoxUnit::pixels}},
+    {match_detr,
+        {Method::detr, ScoreActivation::softmax, BoxForm::centre, BoxUnit::relative}},
+    {match_ssd,
+        {Method::ssd, ScoreActivation::none, BoxForm::corners, BoxUnit::relative}},
+    {match_text,
+        {Method::text, ScoreActivation::none, BoxForm::corners, BoxUnit::pixels}},
     {match_classes, {Method::classification, ScoreActivation::automatic, BoxForm::corners,
                         BoxUnit::pixels}},
 };
@@ -325,7 +328,8 @@ fail (const OutputsFormat &format, const DetectionSettings &settings, GError **e
     shapes += (shapes.empty () ? "" : ", ") + output.name + " " + text_of (output.shape);
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
       settings.method == Method::automatic
-          ? "the network's outputs (%s, for an input of %d×%d) do not tell the method: set "
+          ? "the network's outputs (%s, for an input of %d×%d) do not tell the method: "
+            "set "
             "`method`"
           : "the network's outputs (%s, for an input of %d×%d) do not fit `method`",
       shapes.c_str (), format.width, format.height);
@@ -341,8 +345,9 @@ check_types (const OutputsFormat &format, const OutputLayout &layout, GError **e
     if (!*field)
       continue;
     const NetworkOutput &output = format.outputs[gsize (field->output)];
-    const bool is_id = field == &layout.ids
-                       && (output.type == ElementType::i64 || output.type == ElementType::i32);
+    const bool is_id =
+        field == &layout.ids
+        && (output.type == ElementType::i64 || output.type == ElementType::i32);
     if ((output.type == ElementType::f32 || output.type == ElementType::f16 || is_id)
         && count_of (output.shape) <= G_MAXINT32 / 8)
       continue;
@@ -373,8 +378,8 @@ find_layout (const OutputsFormat &format, const DetectionSettings &settings,
     override_by (settings.form, layout.is.form);
     override_by (settings.unit, layout.is.unit);
     /* DETR's last class of a softmax is that there is no object. */
-    if (layout.is.method == Method::detr && layout.is.activation == ScoreActivation::softmax
-        && layout.classes > 1)
+    if (layout.is.method == Method::detr
+        && layout.is.activation == ScoreActivation::softmax && layout.classes > 1)
       layout.is.background = gint (layout.classes - 1);
     if (settings.background > -2)
       layout.is.background = settings.background;

@@ -1,0 +1,889 @@
+/* Tests of opencltensordecoder: boxes, classes and text against a computation on the host, and
+ * of opencldrawboxes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/folder.hpp"
+#include "tests/check/harness.hpp"
+#include "tests/check/onnxmodel.hpp"
+#include "tests/check/videoframes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace check;
+
+namespace {
+constexpr int side = 64; /* of the networks' input */
+
+struct Tensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+
+/* A network with these outputs, whatever the frame is */
+OnnxModel
+constant_model (const std::vector<Tensor> &outputs, int size = side)
+{
+  OnnxModel model;
+  model.input ("frame", {1, 3, size, size});
+  model.constant ("zero", {1}, {0}).constant ("flat", std::vector<int64_t>{-1});
+  model.node ("Reshape", {"frame", "flat"}, {"pixels"});
+  model.node ("ReduceMax", {"pixels"}, {"level"}, {{"axes", std::vector<int64_t>{0}}});
+  model.node ("Mul", {"level", "zero"}, {"nothing"});
+  for (const Tensor &output : outputs) {
+    model.output (output.name, output.shape);
+    model.constant ("c" + output.name, output.shape, output.values);
+    model.node ("Add", {"c" + output.name, "nothing"}, {output.name});
+  }
+  return model;
+}
+
+struct Box {
+  double left, top, right, bottom;
+};
+
+struct Found {
+  std::string label;
+  double score;
+  Box box;
+};
+
+/* Something that a network proposes, in pixels of its input */
+struct Proposal {
+  Box box;
+  double certainty;
+  std::vector<double> scores;
+};
+
+/* `count` boxes around a few places, so that they overlap */
+std::vector<Proposal>
+proposals_of (int count, int classes, int size, guint seed)
+{
+  std::mt19937 random (seed);
+  std::uniform_real_distribution<double> uniform (0, 1);
+  std::vector<Proposal> proposals;
+  for (int n = 0; n < count; n++) {
+    const double x = size * (0.2 + 0.2 * int (uniform (random) * 4)),
+                 y = size * (0.2 + 0.2 * int (uniform (random) * 4));
+    Proposal proposal;
+    const double left = x + uniform (random) * 4, top = y + uniform (random) * 4;
+    proposal.box = {left, top, left + size * (0.2 + 0.1 * uniform (random)),
+        top + size * (0.2 + 0.1 * uniform (random))};
+    proposal.certainty = uniform (random);
+    for (int c = 0; c < classes; c++)
+      proposal.scores.push_back (0.001 + 0.998 * std::pow (uniform (random), 2));
+    proposals.push_back (proposal);
+  }
+  return proposals;
+}
+
+/* --- the computation on the host --- */
+
+struct Limits {
+  double certain = 0.4, score = 0.4, overlap = 0.7;
+  bool agnostic = false;
+  size_t most = 100;
+};
+
+double
+overlap_of (const Box &a, const Box &b)
+{
+  auto area = [] (const Box &box) {
+    return std::max (box.right - box.left, 0.0) * std::max (box.bottom - box.top, 0.0);
+  };
+  const double common = area ({std::max (a.left, b.left), std::max (a.top, b.top),
+      std::min (a.right, b.right), std::min (a.bottom, b.bottom)});
+  return common / (area (a) + area (b) - common);
+}
+
+/* Undoes the scaling of a frame to the input by its definition: ratios of the sides. */
+Box
+in_frame (const Box &box, const std::string &fit, int size, int width, int height)
+{
+  double x = double (size) / width, y = double (size) / height;
+  if (fit == "letterbox")
+    x = y = std::min (x, y);
+  if (fit == "crop")
+    x = y = std::max (x, y);
+  const double left = (size - width * x) / 2, top = (size - height * y) / 2;
+  return {(box.left - left) / x, (box.top - top) / y, (box.right - left) / x,
+      (box.bottom - top) / y};
+}
+
+/* Sorts, and compares each with all that stay. */
+std::vector<Found>
+suppressed (std::vector<Found> all, const Limits &limits, int width, int height)
+{
+  std::vector<Found> kept;
+  std::stable_sort (all.begin (), all.end (),
+      [] (const Found &a, const Found &b) { return a.score > b.score; });
+  for (const Found &found : all) {
+    const bool is_outside = found.box.left >= width || found.box.top >= height
+                            || found.box.right <= 0 || found.box.bottom <= 0;
+    auto hides = [&] (const Found &better) {
+      return (limits.agnostic || better.label == found.label)
+             && overlap_of (better.box, found.box) > limits.overlap;
+    };
+    if (!is_outside && std::none_of (kept.begin (), kept.end (), hides)
+        && kept.size () < limits.most)
+      kept.push_back (found);
+  }
+  for (Found &found : kept) {
+    Box &box = found.box;
+    box = {std::max (box.left, 0.0), std::max (box.top, 0.0),
+        std::min (box.right, double (width)), std::min (box.bottom, double (height))};
+  }
+  return kept;
+}
+
+/* --- what comes out --- */
+
+std::vector<Found>
+regions_of (GstBuffer *frame, const char *param_name = "detection")
+{
+  std::vector<Found> found;
+  gpointer state = nullptr;
+  while (GstMeta *any = gst_buffer_iterate_meta_filtered (
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *meta = reinterpret_cast<GstVideoRegionOfInterestMeta *> (any);
+    GstStructure *param = gst_video_region_of_interest_meta_get_param (meta, param_name);
+    double score = 0;
+    fail_unless (param && gst_structure_get_double (param, "score", &score));
+    fail_unless_equals_string (
+        gst_structure_get_string (param, "label"), g_quark_to_string (meta->roi_type));
+    found.push_back ({g_quark_to_string (meta->roi_type), score,
+        {double (meta->x), double (meta->y), double (meta->x) + meta->w,
+            double (meta->y) + meta->h}});
+  }
+  return found;
+}
+
+void
+expect_found (const std::vector<Found> &got, const std::vector<Found> &expected)
+{
+  for (size_t n = 0; n < std::min (got.size (), expected.size ()); n++) {
+    const Found &a = got[n], &b = expected[n];
+    fail_unless (a.label == b.label && std::fabs (a.score - b.score) < 1e-4,
+        "%zu: %s %g, expected %s %g", n, a.label.c_str (), a.score, b.label.c_str (),
+        b.score);
+    fail_unless (std::fabs (a.box.left - b.box.left) < 0.51
+                     && std::fabs (a.box.top - b.box.top) < 0.51
+                     && std::fabs (a.box.right - b.box.right) < 0.51
+                     && std::fabs (a.box.bottom - b.box.bottom) < 0.51,
+        "%zu: %g %g %g %g, expected %g %g %g %g", n, a.box.left, a.box.top, a.box.right,
+        a.box.bottom, b.box.left, b.box.top, b.box.right, b.box.bottom);
+  }
+  fail_unless_equals_int (got.size (), expected.size ());
+}
+
+std::string
+caps_of (const char *format, int width, int height)
+{
+  return text ("video/x-raw(memory:OpenCLMemory),format=%s,width=%d,height=%d,"
+               "framerate=25/1",
+      format, width, height);
+}
+
+/* A network and the decoder */
+class Decoder {
+public:
+  Decoder (const OnnxModel &model, const std::string &network, const std::string &decoder,
+      int width, int height)
+      : harness ("openclinference output=meta " + network
+                     + " model-file=" + folder.write ("net.onnx", model.bytes ())
+                     + " ! opencltensordecoder name=decoder " + decoder,
+          caps_of ("RGBA", width, height)),
+        width (width), height (height)
+  {
+  }
+
+  Owned<GstBuffer> pass ()
+  {
+    return harness.pass (buffer_of (Bytes (gsize (width * height * 4), 200)));
+  }
+
+  Folder folder;
+  Harness harness;
+  int width, height;
+};
+
+/* --- networks, by their published descriptions --- */
+
+double
+logit (double probability)
+{
+  return std::log (probability / (1 - probability));
+}
+
+std::vector<double>
+centre_of (const Box &box)
+{
+  return {(box.left + box.right) / 2, (box.top + box.bottom) / 2, box.right - box.left,
+      box.bottom - box.top};
+}
+
+void
+append (std::vector<float> &to, const std::vector<double> &values)
+{
+  to.insert (to.end (), values.begin (), values.end ());
+}
+
+/* Rows of box, objectness and classes; with `cells`, relative to them as in YOLOX */
+std::vector<Tensor>
+yolo_rows (const std::vector<Proposal> &proposals, bool cells)
+{
+  Tensor tensor = {"output", {1, int64_t (proposals.size ()), 0}, {}};
+  size_t n = 0;
+  auto add = [&] (double x, double y, double stride) {
+    const Proposal &proposal = proposals[n++];
+    std::vector<double> box = centre_of (proposal.box);
+    if (cells)
+      box = {box[0] / stride - x, box[1] / stride - y, std::log (box[2] / stride),
+          std::log (box[3] / stride)};
+    append (tensor.values, box);
+    append (tensor.values, {proposal.certainty});
+    append (tensor.values, proposal.scores);
+    tensor.shape[2] = int64_t (5 + proposal.scores.size ());
+  };
+  for (const int stride : {8, 16, 32})
+    for (int y = 0; y < side / stride; y++)
+      for (int x = 0; x < side / stride; x++)
+        add (x, y, stride);
+  while (n < proposals.size ())
+    add (0, 0, 1);
+  return {tensor};
+}
+
+std::vector<Tensor>
+yolo_columns (const std::vector<Proposal> &proposals)
+{
+  const size_t count = proposals.size (), classes = proposals[0].scores.size ();
+  Tensor tensor = {"output0", {1, int64_t (4 + classes), int64_t (count)},
+      std::vector<float> ((4 + classes) * count)};
+  for (size_t n = 0; n < count; n++) {
+    std::vector<double> all = centre_of (proposals[n].box);
+    all.insert (all.end (), proposals[n].scores.begin (), proposals[n].scores.end ());
+    for (size_t c = 0; c < all.size (); c++)
+      tensor.values[c * count + n] = float (all[c]);
+  }
+  return {tensor};
+}
+
+size_t
+best_of (const std::vector<double> &scores)
+{
+  return size_t (std::max_element (scores.begin (), scores.end ()) - scores.begin ());
+}
+
+std::vector<Tensor>
+yolo_final (const std::vector<Proposal> &proposals)
+{
+  Tensor tensor = {"output0", {1, int64_t (proposals.size ()), 6}, {}};
+  for (const Proposal &proposal : proposals) {
+    const Box &box = proposal.box;
+    const size_t best = best_of (proposal.scores);
+    append (tensor.values,
+        {box.left, box.top, box.right, box.bottom, proposal.scores[best], double (best)});
+  }
+  return {tensor};
+}
+
+/* Corners as parts of the input; class 0 is the background */
+std::vector<Tensor>
+ssd_pair (const std::vector<Proposal> &proposals)
+{
+  const int64_t count = int64_t (proposals.size ()),
+                classes = int64_t (proposals[0].scores.size ());
+  Tensor boxes = {"boxes", {1, count, 4}, {}},
+         scores = {"scores", {1, count, classes}, {}};
+  for (const Proposal &proposal : proposals) {
+    const Box &box = proposal.box;
+    append (boxes.values,
+        {box.left / side, box.top / side, box.right / side, box.bottom / side});
+    append (scores.values, proposal.scores);
+  }
+  return {scores, boxes};
+}
+
+/* As TFLite_Detection_PostProcess: top before left, and lists of classes and scores */
+std::vector<Tensor>
+ssd_lists (const std::vector<Proposal> &proposals)
+{
+  const int64_t count = int64_t (proposals.size ());
+  Tensor boxes = {"StatefulPartitionedCall:0", {1, count, 4}, {}},
+         classes = {"StatefulPartitionedCall:1", {1, count}, {}},
+         scores = {"StatefulPartitionedCall:2", {1, count}, {}},
+         number = {"StatefulPartitionedCall:3", {1}, {float (count)}};
+  for (const Proposal &proposal : proposals) {
+    const Box &box = proposal.box;
+    const size_t best = best_of (proposal.scores);
+    append (boxes.values,
+        {box.top / side, box.left / side, box.bottom / side, box.right / side});
+    append (classes.values, {double (best)});
+    append (scores.values, {proposal.scores[best]});
+  }
+  return {boxes, classes, scores, number};
+}
+
+/* Logits whose softmax are the scores, up to a constant; the last class is none. */
+std::vector<Tensor>
+detr_pair (const std::vector<Proposal> &proposals)
+{
+  const int64_t count = int64_t (proposals.size ()),
+                classes = int64_t (proposals[0].scores.size ());
+  Tensor boxes = {"pred_boxes", {1, count, 4}, {}},
+         logits = {"logits", {1, count, classes}, {}};
+  for (const Proposal &proposal : proposals) {
+    for (const double value : centre_of (proposal.box))
+      boxes.values.push_back (float (value / side));
+    for (const double score : proposal.scores)
+      logits.values.push_back (float (std::log (score) + 3));
+  }
+  return {logits, boxes};
+}
+
+/* MediaPipe's SsdAnchorsCalculator for 128 pixels: 16 x 16 cells of 2, then 8 x 8 of 6,
+ * with centres in the middle of the cells and a size of 1. Four numbers of key points
+ * follow. */
+std::vector<Tensor>
+anchored_pair (const std::vector<Proposal> &proposals)
+{
+  Tensor boxes = {"regressors", {1, 896, 8}, {}},
+         scores = {"classificators", {1, 896, 1}, {}};
+  size_t n = 0;
+  for (const auto &[cells, number] : {std::pair (16, 2), std::pair (8, 6)})
+    for (int y = 0; y < cells; y++)
+      for (int x = 0; x < cells; x++)
+        for (int k = 0; k < number; k++) {
+          const Proposal &proposal = proposals[n++];
+          const std::vector<double> box = centre_of (proposal.box);
+          append (boxes.values,
+              {box[0] - (x + 0.5) / cells * 128, box[1] - (y + 0.5) / cells * 128, box[2],
+                  box[3], 1, 2, 3, 4});
+          append (scores.values, {logit (proposal.scores[0])});
+        }
+  return {boxes, scores};
+}
+
+struct Kind {
+  const char *label;
+  int count, classes, size;
+  std::vector<Tensor> (*encode) (const std::vector<Proposal> &);
+  bool has_certainty;
+  int background; /* -1: none */
+  bool sums;      /* scores are shares of their sum */
+};
+
+const Kind kinds[] = {
+    {"yolo-v5", 3 * 84, 3, side,
+        [] (const std::vector<Proposal> &all) { return yolo_rows (all, false); }, true,
+        -1, false},
+    {"yolo-v8", 84, 5, side, yolo_columns, false, -1, false},
+    {"yolo-v10", 60, 4, side, yolo_final, false, -1, false},
+    {"yolo-x", 84, 3, side,
+        [] (const std::vector<Proposal> &all) { return yolo_rows (all, true); }, true, -1,
+        false},
+    {"ssd", 70, 4, side, ssd_pair, false, 0, false},
+    {"ssd lists", 70, 4, side, ssd_lists, false, -1, false},
+    {"detr", 50, 4, side, detr_pair, false, 3, true},
+    {"anchors", 896, 1, 128, anchored_pair, false, -1, false},
+};
+
+std::vector<Found>
+expected_of (const Kind &kind, const std::vector<Proposal> &proposals,
+    const std::string &fit, const Limits &limits, int width, int height)
+{
+  std::vector<Found> all;
+  for (const Proposal &proposal : proposals) {
+    std::vector<double> scores = proposal.scores;
+    double sum = 0;
+    for (const double score : scores)
+      sum += score;
+    if (kind.background >= 0)
+      scores[size_t (kind.background)] = -1;
+    const size_t best = best_of (scores);
+    const double share = kind.sums ? scores[best] / sum : scores[best];
+    const double score = kind.has_certainty ? share * proposal.certainty : share;
+    if (score > limits.score
+        && (!kind.has_certainty || proposal.certainty > limits.certain))
+      all.push_back ({std::to_string (best), score,
+          in_frame (proposal.box, fit, kind.size, width, height)});
+  }
+  return suppressed (all, limits, width, height);
+}
+} // namespace
+
+/* Each layout of outputs is recognized by its shapes, and gives the boxes that went in. */
+TEST_ROWS (test_decoder_finds_boxes, kinds)
+{
+  const struct {
+    const char *fit;
+    int width, height;
+  } frames[] = {{"stretch", 96, 40}, {"letterbox", 160, 90}, {"letterbox", 50, 120},
+      {"crop", 160, 90}, {"crop", 64, 200}};
+  guint seed = 1;
+  for (const auto &frame : frames) {
+    const auto proposals = proposals_of (row.count, row.classes, row.size, seed++);
+    Decoder decoder (constant_model (row.encode (proposals), row.size),
+        std::string ("fit=") + frame.fit, "iou-threshold=0.5", frame.width, frame.height);
+    Limits limits;
+    limits.overlap = 0.5;
+    const auto expected =
+        expected_of (row, proposals, frame.fit, limits, frame.width, frame.height);
+    fail_unless (expected.size () > 3);
+    expect_found (regions_of (decoder.pass ()), expected);
+  }
+}
+
+/* Thresholds change while playing. */
+TEST (test_decoder_applies_thresholds)
+{
+  const Kind &kind = kinds[0];
+  const auto proposals = proposals_of (kind.count, kind.classes, side, 9);
+  Decoder decoder (
+      constant_model (kind.encode (proposals)), "", "max-detections=7", 64, 64);
+  Limits limits;
+  limits.most = 7;
+  for (const auto &[certain, score, overlap, agnostic] :
+      {std::tuple (0.1, 0.3, 0.9, false), std::tuple (0.8, 0.0, 0.2, false),
+          std::tuple (0.0, 0.0, 0.3, true), std::tuple (0.0, 0.0, 1.0, true),
+          std::tuple (1.0, 0.0, 1.0, true)}) {
+    g_object_set (decoder.harness.find ("opencltensordecoder"),
+        "box-confidence-threshold", certain, "class-confidence-threshold", score,
+        "iou-threshold", overlap, "class-agnostic", agnostic, nullptr);
+    limits.certain = certain;
+    limits.score = score;
+    limits.overlap = overlap;
+    limits.agnostic = agnostic;
+    expect_found (regions_of (decoder.pass ()),
+        expected_of (kind, proposals, "stretch", limits, 64, 64));
+  }
+}
+
+/* Candidates with NaN are left out, and equal scores come in the order of the output. */
+TEST (test_decoder_order_and_nan)
+{
+  const float nan = std::numeric_limits<float>::quiet_NaN (),
+              infinite = std::numeric_limits<float>::infinity ();
+  Tensor output = {"output0", {1, 5, 84}, std::vector<float> (5 * 84)};
+  auto set = [&] (size_t n, std::vector<float> values) {
+    for (size_t c = 0; c < values.size (); c++)
+      output.values[c * 84 + n] = values[c];
+  };
+  set (80, {10, 10, 4, 4, 0.5f});
+  set (3, {50, 50, 4, 4, 0.5f});
+  set (40, {30, 30, 4, 4, 0.5f});
+  set (7, {20, 20, 4, 4, nan});
+  set (8, {nan, 20, 4, 4, 0.9f});
+  set (9, {20, 20, infinite, 4, 0.9f});
+  set (10, {20, 20, -4, 4, 0.9f});
+  set (11, {20, 20, 0, 4, 0.9f});
+  set (12, {200, 20, 4, 4, 0.9f});
+  Decoder decoder (constant_model ({output}), "", "class-confidence-threshold=0", 64, 64);
+  for (int n = 0; n < 3; n++)
+    expect_found (regions_of (decoder.pass ()),
+        {{"0", 0.5, {48, 48, 52, 52}}, {"0", 0.5, {28, 28, 32, 32}},
+            {"0", 0.5, {8, 8, 12, 12}}});
+}
+
+/* Nothing above the threshold, and then a frame of another network's format */
+TEST (test_decoder_finds_nothing)
+{
+  const auto proposals = proposals_of (84, 3, side, 4);
+  Decoder decoder (constant_model (yolo_columns (proposals)), "",
+      "class-confidence-threshold=1", 64, 64);
+  fail_unless (regions_of (decoder.pass ()).empty ());
+  decoder.harness.set_caps (caps_of ("RGBA", 32, 16));
+  decoder.width = 32;
+  decoder.height = 16;
+  g_object_set (decoder.harness.find ("opencltensordecoder"),
+      "class-confidence-threshold", 0.4, nullptr);
+  expect_found (regions_of (decoder.pass ()),
+      expected_of (kinds[1], proposals, "stretch", {}, 32, 16));
+}
+
+/* Properties say what shapes cannot: here centres in parts of the input, and logits. */
+TEST (test_decoder_properties_override_the_method)
+{
+  Tensor boxes = {
+      "boxes", {1, 2, 4}, {0.5f, 0.5f, 0.25f, 0.5f, 0.25f, 0.25f, 0.5f, 0.5f}};
+  Tensor scores = {"scores", {1, 2, 2}, {2, -3, -1, 1}};
+  Decoder decoder (constant_model ({boxes, scores}), "",
+      "box-format=center box-unit=relative activation=sigmoid background-class=-1", 64,
+      64);
+  expect_found (
+      regions_of (decoder.pass ()), {{"0", 1 / (1 + std::exp (-2)), {24, 16, 40, 48}},
+                                        {"1", 1 / (1 + std::exp (-1)), {0, 0, 32, 32}}});
+}
+
+struct Classes {
+  const char *label;
+  std::vector<float> values;
+  const char *properties;
+  std::vector<std::pair<std::string, double>> expected;
+};
+
+TEST_ROWS (test_decoder_classifies,
+    (std::vector<Classes>{
+        {"logits", {1, 3, 2, -50}, "class-confidence-threshold=0.2",
+            {{"dog", 0.665241}, {"2", 0.244728}}},
+        {"large logits", {1000, 998, 0, 0}, "class-confidence-threshold=0.1",
+            {{"cat", 0.880797}, {"dog", 0.119203}}},
+        {"probabilities", {0.2f, 0.5f, 0.3f, 0}, "class-confidence-threshold=0.25",
+            {{"dog", 0.5}, {"2", 0.3}}},
+        {"best one", {0.2f, 0.5f, 0.3f, 0},
+            "class-confidence-threshold=0 max-detections=1", {{"dog", 0.5}}},
+        {"sigmoid", {0, 2, -2, 1}, "activation=sigmoid class-confidence-threshold=0.6",
+            {{"dog", 0.880797}, {"3", 0.731059}}},
+        {"none", {0.9f, 0.8f, 0.7f, 0}, "activation=none class-confidence-threshold=0.75",
+            {{"cat", 0.9}, {"dog", 0.8}}},
+        {"NaN", {0.9f, std::nanf (""), 0.7f, 0}, "class-confidence-threshold=0", {}},
+    }))
+{
+  Folder folder;
+  const std::string labels = folder.write ("labels.txt", "cat\r\ndog\n");
+  Decoder decoder (constant_model ({{"classes", {1, 4, 1, 1}, row.values}}), "",
+      "label-file=" + labels + " " + row.properties, 40, 20);
+  std::vector<Found> expected;
+  for (const auto &[label, score] : row.expected)
+    expected.push_back ({label, score, {0, 0, 40, 20}});
+  expect_found (regions_of (decoder.pass (), "classification"), expected);
+}
+
+/* --- text --- */
+
+namespace {
+/* Connected regions of eight neighbours by a flood fill, as boxes in the frame */
+std::vector<Found>
+flooded (std::vector<float> map, int columns, int rows, double pixel, double mean,
+    const std::function<Box (const Box &)> &placed)
+{
+  std::vector<Found> found;
+  for (int start = 0; start < columns * rows; start++) {
+    std::vector<int> left = {start};
+    Box box = {1e9, 1e9, -1, -1};
+    double sum = 0;
+    int count = 0;
+    while (!left.empty ()) {
+      const int at = left.back (), x = at % columns, y = at / columns;
+      left.pop_back ();
+      if (!(double (map[size_t (at)]) > pixel))
+        continue;
+      sum += double (map[size_t (at)]);
+      count++;
+      map[size_t (at)] = -1;
+      box = {std::min (box.left, double (x)), std::min (box.top, double (y)),
+          std::max (box.right, x + 1.0), std::max (box.bottom, y + 1.0)};
+      for (int j = std::max (y - 1, 0); j <= std::min (y + 1, rows - 1); j++)
+        for (int i = std::max (x - 1, 0); i <= std::min (x + 1, columns - 1); i++)
+          left.push_back (j * columns + i);
+    }
+    const double width = box.right - box.left, height = box.bottom - box.top;
+    if (count == 0 || std::min (width, height) < 3 || sum / count <= mean)
+      continue;
+    const double grown = 1.6 * width * height / (2 * (width + height));
+    found.push_back ({"text", sum / count,
+        placed (
+            {box.left - grown, box.top - grown, box.right + grown, box.bottom + grown})});
+  }
+  return found;
+}
+} // namespace
+
+/* Noise of several densities: regions of one pixel to winding ones across the whole map */
+TEST_ROWS (test_decoder_finds_connected_regions, {0.2, 0.4, 0.5, 0.8})
+{
+  const int columns = 53, rows = 37;
+  std::mt19937 random (7);
+  std::uniform_real_distribution<double> uniform (0, 1);
+  std::vector<float> map;
+  for (int n = 0; n < columns * rows; n++)
+    map.push_back (float (
+        std::round (255 * (uniform (random) < row ? 0.5 + uniform (random) / 2 : 0.1))
+        / 255));
+  Decoder decoder (constant_model ({{"sigmoid_0.tmp_0", {1, 1, rows, columns}, map}}), "",
+      "box-confidence-threshold=0.6 class-confidence-threshold=0.3 iou-threshold=1 "
+      "max-detections=2000",
+      columns * 2, rows * 3);
+  Limits limits;
+  limits.overlap = 1;
+  limits.most = 2000;
+  expect_found (regions_of (decoder.pass ()),
+      suppressed (
+          flooded (map, columns, rows, 0.3, 0.6,
+              [] (const Box &box) {
+                return Box{box.left * 2, box.top * 3, box.right * 2, box.bottom * 3};
+              }),
+          limits, columns * 2, rows * 3));
+}
+
+/* A white rectangle in the frame comes back at its place, by the map of text that shows red. */
+TEST_ROWS (test_decoder_undoes_fit, {"stretch", "letterbox", "crop"})
+{
+  OnnxModel model;
+  model.input ("frame", {1, 3, 64, 64}).output ("map", {1, 1, 64, 64});
+  model.constant ("filter", {1, 3, 1, 1}, {1, 0, 0});
+  model.node ("Conv", {"frame", "filter"}, {"map"});
+  const int width = 256, height = 128;
+  const Box box = {96, 48, 160, 80};
+  Decoder decoder (model, std::string ("fit=") + row, "", width, height);
+  Bytes frame (gsize (width * height * 4), 0);
+  for (int y = int (box.top); y < int (box.bottom); y++)
+    for (int x = int (box.left); x < int (box.right); x++)
+      frame[gsize ((y * width + x) * 4)] = 255;
+  const auto found = regions_of (decoder.harness.pass (buffer_of (frame)));
+  fail_unless_equals_int (found.size (), 1);
+  /* The middle stays, and each side grew by the same number of the map's pixels. */
+  const double x = std::string (row) == "crop" ? 2 : 4,
+               y = std::string (row) == "letterbox" ? 4 : 2;
+  const double grown = 1.6 * (64 / x) * (32 / y) / (2 * (64 / x + 32 / y));
+  expect_found (found, {{"text", 1,
+                           {box.left - grown * x, box.top - grown * y,
+                               box.right + grown * x, box.bottom + grown * y}}});
+}
+
+/* --- errors, messages --- */
+
+struct Refused {
+  const char *label;
+  std::vector<Tensor> outputs;
+  const char *properties;
+  std::vector<std::string> parts;
+};
+
+TEST_ROWS (test_decoder_names_shapes_that_do_not_fit,
+    (std::vector<Refused>{
+        {"unknown rows", {{"rows", {1, 7, 9}, std::vector<float> (63)}}, "",
+            {"rows 1x7x9", "64×64", "set `method`"}},
+        {"other method", {{"rows", {1, 7, 9}, std::vector<float> (63)}}, "method=yolo-x",
+            {"rows 1x7x9", "do not fit `method`"}},
+        {"two that may be two",
+            {{"a", {1, 7, 4}, std::vector<float> (28)},
+                {"b", {1, 7, 3}, std::vector<float> (21)}},
+            "", {"a 1x7x4, b 1x7x3", "set `method`"}},
+        {"a number", {{"one", {1, 1}, {1}}}, "", {"one 1x1"}},
+    }))
+{
+  Decoder decoder (constant_model (row.outputs), "", row.properties, 64, 64);
+  fail_unless (
+      decoder.harness.push (buffer_of (Bytes (64 * 64 * 4, 1))) == GST_FLOW_ERROR);
+  decoder.harness.messages ().expect_one_error (row.parts);
+}
+
+struct LabelFile {
+  const char *label;
+  std::string contents;
+  const char *part;
+};
+
+TEST_ROWS (test_decoder_refuses_label_files,
+    (std::vector<LabelFile>{
+        {"bytes that are no UTF-8", "cat\ndo\xffg\n", "line 2"},
+        {"NUL", std::string ("cat\0\n", 5), "line 1"},
+        {"long line", "cat\n" + std::string (300, 'x'), "line 2"},
+        {"large", std::string ((1 << 20) + 1, '\n'), "1048577 bytes"},
+    }))
+{
+  Folder folder;
+  const std::string file = folder.write ("labels.txt", row.contents);
+  LoneElement decoder ("opencltensordecoder");
+  g_object_set (decoder, "label-file", file.c_str (), nullptr);
+  fail_unless (!decoder.reaches_state (GST_STATE_PAUSED));
+  decoder.messages ().expect_one_error ({"label-file", file, row.part});
+}
+
+TEST (test_decoder_warns_once_of_frames_without_outputs)
+{
+  Harness decoder ("opencltensordecoder", caps_of ("RGBA", 8, 8));
+  for (int n = 0; n < 3; n++)
+    fail_unless (decoder.pass (buffer_of (Bytes (256, 1))));
+  const Outcome outcome = decoder.messages ();
+  fail_unless_equals_int (outcome.warnings.size (), 1);
+  fail_unless (outcome.errors.empty ());
+}
+
+/* Two networks, each with its decoder, and a converter that takes the outputs away */
+TEST (test_decoder_takes_outputs_of_its_network)
+{
+  Folder folder;
+  const std::string file = folder.write ("net.onnx",
+                        constant_model ({{"classes", {1, 2}, {0.25f, 0.75f}}}).bytes ()),
+                    other = folder.write ("other.onnx",
+                        constant_model ({{"classes", {1, 3}, {0, 0.05f, 0.95f}}})
+                            .bytes ());
+  const std::string network = "openclinference output=meta model-file=",
+                    decoder = " ! opencltensordecoder class-confidence-threshold=0.5";
+  const Bytes frame (64 * 64 * 4, 1);
+  Harness two (network + file + decoder + " ! queue ! " + network + other + decoder,
+      caps_of ("RGBA", 64, 64));
+  expect_found (regions_of (two.pass (buffer_of (frame)), "classification"),
+      {{"1", 0.75, {0, 0, 64, 64}}, {"2", 0.95, {0, 0, 64, 64}}});
+  Harness converted (
+      network + file + " ! openclconvert ! video/x-raw(memory:OpenCLMemory),format=NV12"
+          + decoder,
+      caps_of ("RGBA", 64, 64));
+  fail_unless (regions_of (converted.pass (buffer_of (frame))).empty ());
+}
+
+TEST (test_decoder_posts_objects)
+{
+  const auto proposals = proposals_of (84, 3, side, 5);
+  Decoder decoder (constant_model (yolo_columns (proposals)), "", "", 64, 64);
+  GstBuffer *frame = buffer_of (Bytes (64 * 64 * 4, 1));
+  GST_BUFFER_PTS (frame) = 3 * GST_SECOND;
+  const auto found = regions_of (decoder.harness.pass (frame));
+  const Owned<GstMessage> message =
+      gst_bus_pop_filtered (decoder.harness.bus, GST_MESSAGE_ELEMENT);
+  fail_unless (message);
+  const GstStructure *structure = gst_message_get_structure (message);
+  guint64 time = 0;
+  fail_unless (
+      gst_structure_get_uint64 (structure, "timestamp", &time) && time == 3 * GST_SECOND);
+  const GValue *objects = gst_structure_get_value (structure, "objects");
+  fail_unless_equals_int (gst_value_array_get_size (objects), found.size ());
+  for (guint n = 0; n < found.size (); n++) {
+    const GstStructure *object =
+        gst_value_get_structure (gst_value_array_get_value (objects, n));
+    int x, y, width, height;
+    fail_unless (gst_structure_get (object, "x", G_TYPE_INT, &x, "y", G_TYPE_INT, &y,
+        "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height, nullptr));
+    const Box &box = found[n].box;
+    fail_unless (x == int (box.left) && y == int (box.top) && x + width == int (box.right)
+                 && y + height == int (box.bottom));
+    fail_unless_equals_string (
+        gst_structure_get_string (object, "label"), found[n].label.c_str ());
+  }
+}
+
+/* --- drawing --- */
+
+namespace {
+GstBuffer *
+with_region (GstBuffer *frame, const char *label, guint x, guint y, guint w, guint h)
+{
+  gst_buffer_add_video_region_of_interest_meta (frame, label, x, y, w, h);
+  return frame;
+}
+} // namespace
+
+/* Lines of red inside of two boxes, the first one over the second, and nothing elsewhere */
+TEST_ROWS (test_draw_boxes_lines, {"RGBA", "xBGR", "BGR"})
+{
+  const int width = 61, height = 40;
+  const auto info = video::info_of (row, width, height);
+  Harness draw ("opencldrawboxes line-width=3 draw-labels=false outline-color=0xffff4020",
+      caps_of (row, width, height));
+  const Bytes before = pattern (info.size, 3);
+  Owned<GstBuffer> output = draw.pass (with_region (
+      with_region (buffer_of (before), "a", 10, 8, 20, 15), "b", 50, 30, 40, 4));
+  const Bytes got = read_buffer (output);
+  const guint8 color[] = {0xff, 0x40, 0x20, 0xff};
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      const bool a = x >= 10 && x < 30 && y >= 8 && y < 23
+                     && (x < 13 || x >= 27 || y < 11 || y >= 20),
+                 b = x >= 50 && y >= 30 && y < 34;
+      for (guint c = 0; c < 3; c++) {
+        const gsize at = gsize (y * info.stride[0] + x * info.finfo->pixel_stride[c])
+                         + info.finfo->poffset[c];
+        const int expected = a || b ? color[c] : before[at];
+        fail_unless (got[at] == expected, "component %u at %d, %d: %d, expected %d", c, x,
+            y, got[at], expected);
+      }
+    }
+}
+
+/* Chroma of 2 x 2 pixels: boxes grow to whole blocks. */
+TEST_ROWS (test_draw_boxes_in_yuv, {"NV12", "I420", "YUY2", "GRAY8"})
+{
+  const int width = 33, height = 17;
+  const auto info = video::info_of (row, width, height);
+  Harness draw ("opencldrawboxes line-width=2 draw-labels=false outline-color=0xffff0000",
+      caps_of (row, width, height));
+  const Bytes before = pattern (info.size, 5);
+  const Bytes got =
+      read_buffer (draw.pass (with_region (buffer_of (before), "a", 8, 4, 12, 8)));
+  /* Full red in limited range by BT.601 */
+  const int levels[] = {std::string (row) == "GRAY8" ? 76 : 81, 90, 240};
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
+    const int across = 1 << info.finfo->w_sub[c], down = 1 << info.finfo->h_sub[c];
+    for (int y = 0; y < (height + down - 1) / down; y++)
+      for (int x = 0; x < (width + across - 1) / across; x++) {
+        const int i = x * across, j = y * down;
+        const bool is_line = i >= 8 && i < 20 && j >= 4 && j < 12
+                             && (i < 10 || i >= 18 || j < 6 || j >= 10);
+        const gsize plane = info.finfo->plane[c];
+        const gsize at = info.offset[plane] + gsize (y * info.stride[plane])
+                         + gsize (x * info.finfo->pixel_stride[c])
+                         + info.finfo->poffset[c];
+        const int expected = is_line ? levels[c] : before[at];
+        fail_unless (std::abs (int (got[at]) - expected) <= (is_line ? 1 : 0),
+            "component %u at %d, %d: %d, expected %d", c, x, y, got[at], expected);
+      }
+  }
+}
+
+/* The label is above the box in its colour, with text in white or black. It is uploaded
+ * once. Without room above, it is in the box. */
+TEST (test_draw_boxes_labels)
+{
+  const int width = 200, height = 80;
+  Harness draw ("opencldrawboxes line-width=1 text-size=14 outline-color=0xff000080",
+      caps_of ("RGBA", width, height));
+  const Bytes black (gsize (width * height * 4), 0);
+  auto drawn = [&] (guint y) {
+    return read_buffer (
+        draw.pass (with_region (buffer_of (black), "dog", 20, y, 100, 30)));
+  };
+  auto row_of = [&] (const Bytes &frame, int y) {
+    int colored = 0, white = 0;
+    for (int x = 0; x < width; x++) {
+      const guint8 *pixel = &frame[gsize ((y * width + x) * 4)];
+      colored += pixel[2] >= 0x80;
+      white += pixel[0] > 200 && pixel[1] > 200 && pixel[2] > 200;
+    }
+    return std::pair (colored, white);
+  };
+  const Bytes low = drawn (40), again = drawn (40), top = drawn (5);
+  assert_same (again, low, "the same label");
+  int white = 0;
+  for (int y = 22; y < 40; y++) {
+    const auto [colored, letters] = row_of (low, y);
+    if (y >= 40 - 19 && y < 39)
+      fail_unless (colored > 20 && colored < 60, "row %d: %d", y, colored);
+    white += letters;
+  }
+  fail_unless (white > 20, "%d white pixels", white);
+  fail_unless_equals_int (row_of (low, 18).first, 0);
+  fail_unless (row_of (top, 12).first > 20);
+  fail_unless_equals_int (row_of (top, 4).first, 0);
+}
+
+/* A class is a line of text in the corner, not a box. */
+TEST (test_draw_boxes_classes)
+{
+  Folder folder;
+  Decoder decoder (constant_model ({{"classes", {1, 3}, {0.3f, 0.1f, 0.6f}}}), "",
+      "class-confidence-threshold=0.2 ! opencldrawboxes text-size=20", 160, 120);
+  const Bytes got = read_buffer (decoder.pass ());
+  auto is_drawn = [&] (int x, int y) { return got[gsize ((y * 160 + x) * 4)] != 200; };
+  fail_unless (is_drawn (2, 2) && is_drawn (2, 28 + 2));
+  fail_unless (!is_drawn (2, 2 * 28 + 2) && !is_drawn (159, 60) && !is_drawn (80, 119));
+}
+
+/* Many regions, also beyond the frame and of length 0, of others' metas */
+TEST (test_draw_boxes_any_region)
+{
+  Harness draw ("opencldrawboxes line-width=5", caps_of ("RGBA", 100, 60));
+  std::mt19937 random (3);
+  GstBuffer *frame = buffer_of (Bytes (100 * 60 * 4, 9));
+  for (int n = 0; n < 300; n++)
+    with_region (frame, n % 7 ? "some label" : "bad \xff label", random () % 120,
+        random () % 80, n % 5 ? random () % 50 : G_MAXUINT, random () % 50);
+  fail_unless (draw.pass (frame));
+  fail_unless (draw.messages ().is_clean ());
+}
