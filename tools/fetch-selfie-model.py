@@ -32,21 +32,20 @@ NETWORKS = {
 }
 
 
-def fetch(name):
+def fetch(name, folder="selfie_segmentation", expected=""):
     """Returns the paths of the TensorFlow Lite file and of its license."""
     wheel = packages.wheel_folder(WHEEL, *PLATFORM)
-    network = os.path.join(wheel, "mediapipe/modules/selfie_segmentation", f"{name}.tflite")
+    network = os.path.join(wheel, "mediapipe/modules", folder, f"{name}.tflite")
+    expected = expected or NETWORKS[name]
     with open(network, "rb") as file:
         digest = hashlib.sha256(file.read()).hexdigest()
-    if digest != NETWORKS[name]:
-        raise packages.Missing(f"{network} has the SHA-256 {digest}, expected {NETWORKS[name]}")
+    if digest != expected:
+        raise packages.Missing(f"{network} has the SHA-256 {digest}, expected {expected}")
     return network, glob.glob(os.path.join(wheel, "mediapipe-*.dist-info", "LICENSE"))[0]
 
 
-def main(arguments):
-    if arguments not in ([], ["--landscape"]):
-        sys.exit(__doc__)
-    network, license_file = fetch("selfie_segmentation" + ("_landscape" if arguments else ""))
+def convert(network, license_file):
+    """Returns the path of the ONNX file, which is in the user's cache."""
     packages.use("tflite==2.18.0")
     import tfliteconverter
 
@@ -56,7 +55,13 @@ def main(arguments):
     tfliteconverter.convert_file(network, target)
     shutil.copy(license_file, folder)
     print(f"License: Apache-2.0, {os.path.join(folder, 'LICENSE')}", file=sys.stderr)
-    print(target)
+    return target
+
+
+def main(arguments):
+    if arguments not in ([], ["--landscape"]):
+        sys.exit(__doc__)
+    print(convert(*fetch("selfie_segmentation" + ("_landscape" if arguments else ""))))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@
  * | `yolo-v10` | YOLO v10, v26 | (boxes, 6): corners, score, class |
  * | `yolo-x` | YOLOX | (boxes, 5 + classes), relative to the cells of strides 8, 16, 32 |
  * | `ssd` | SSD | (boxes, 4) and (boxes, classes), or (boxes, 4), classes, scores, number |
- * | `anchors` | MediaPipe's detectors of faces, hands, bodies | (boxes, 4 or more) and (boxes, 1): logits |
+ * | `anchors` | MediaPipe: faces, hands, bodies | (boxes, 4 or more), (boxes, 1): logits |
  * | `detr` | DETR | (boxes, 4) and (boxes, classes + 1): logits |
  * | `text` | DBNet | (1, height, width): probability of text |
  *
@@ -368,7 +368,7 @@ post (GstOpenCLTensorDecoder *self, GstBuffer *frame,
       GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), message));
 }
 
-/* Another buffer with the same memory, unless nobody else has this one */
+/* The input if no other element holds it, else a copy with the same memory */
 static GstFlowReturn
 gst_opencl_tensor_decoder_prepare_output_buffer (
     GstBaseTransform *, GstBuffer *input, GstBuffer **output)

@@ -82,6 +82,11 @@ const std::vector<Step> steps = {
     {"vk", 't',
         "openclconvert ! openclinference output=tensors model-file=FOLDER/matte.onnx "
         "batch-size=2"},
+    {"vk", 'v',
+        "openclconvert ! openclinference output=meta model-file=FOLDER/matte.onnx ! "
+        "opencltensordecoder method=text class-confidence-threshold=0.3 ! openclconvert "
+        "! "
+        "opencldrawboxes"},
     {"k", 'k', "noisereduce"},
     {"k", 'k', "noisereduce fill-iterations=2"},
     {"k", 'k', "flowkey"},

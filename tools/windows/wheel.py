@@ -51,7 +51,7 @@ def contents(build, info, version):
     for path in glob.glob(os.path.join(python, "gstopencl", "**", "*.[cp][ly]"), recursive=True):
         yield os.path.relpath(path, python), path
     for name in ("docs/garden.jpg", "docs/greenscreen-before.png", "tools/fetch-selfie-model.py",
-                 "tools/onnxwriter.py", "tools/packages.py", "tools/tfliteconverter.py"):
+                 "tools/fetch-detection-model.py", "tools/onnxwriter.py", "tools/packages.py", "tools/tfliteconverter.py"):
         yield f"gstopencl/data/{os.path.basename(name)}", os.path.join(ROOT, name)
     yield f"{PACKAGE}/__init__.py", os.path.join(ROOT, "tools", "windows", "runtime.py")
     for pattern, folder in (("gst/opencl/*.dll", "bin"), ("gst/opencl/*.exe", "bin"),

@@ -23,6 +23,7 @@ struct Row {
 
 const std::vector<Row> rows = {
     {"model", VIDEO "openclinference model-file=%s ! fakesink"},
+    {"labels", VIDEO "opencltensordecoder label-file=%s ! fakesink"},
     {"program", VIDEO "openclkernel location=%s ! fakesink"},
     {"argument", VIDEO "openclkernel source=\"kernel void k (global const uchar *input, "
                        "global uchar *output, global const float *w) {}\" "
