@@ -506,6 +506,35 @@ TEST (test_decoder_finds_nothing)
       expected_of (kinds[1], proposals, "stretch", {}, 32, 16));
 }
 
+/* Outputs in half precision, and classes as integers, as PyTorch exports them: corners in
+ * pixels, labels and scores */
+TEST (test_decoder_reads_other_types)
+{
+  OnnxModel model;
+  model.input ("frame", {1, 3, side, side});
+  model.output ("boxes", {2, 4}, 10).output ("labels", {2}, onnx_int64);
+  model.output ("scores", {2}, 10);
+  model.constant ("zero", {1}, {0}).constant ("flat", std::vector<int64_t>{-1});
+  model.constant ("places", {2, 4}, {4, 8, 20, 40, 32, 16, 64, 48});
+  model.constant ("kinds", {2}, {17, 3}).constant ("certainties", {2}, {0.5f, 0.75f});
+  model.node ("Reshape", {"frame", "flat"}, {"pixels"});
+  model.node ("ReduceMax", {"pixels"}, {"level"}, {{"axes", std::vector<int64_t>{0}}});
+  model.node ("Mul", {"level", "zero"}, {"nothing"});
+  const struct {
+    const char *from, *to;
+    int type;
+  } outputs[] = {
+      {"places", "boxes", 10}, {"kinds", "labels", 7}, {"certainties", "scores", 10}};
+  for (const auto &output : outputs) {
+    model.node ("Add", {output.from, "nothing"}, {std::string ("f") + output.to});
+    model.node (
+        "Cast", {std::string ("f") + output.to}, {output.to}, {{"to", output.type}});
+  }
+  Decoder decoder (model, "", "", 128, 64);
+  expect_found (regions_of (decoder.pass ()),
+      {{"3", 0.75, {64, 16, 128, 48}}, {"17", 0.5, {8, 8, 40, 40}}});
+}
+
 /* Properties say what shapes cannot: here centres in parts of the input, and logits. */
 TEST (test_decoder_properties_override_the_method)
 {
