@@ -5,6 +5,7 @@
 #include "drawing.hpp"
 
 #include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/device/videoarguments.hpp>
 
@@ -95,7 +96,8 @@ Drawing::create (GstOpenCLContext *a_context, const GstVideoInfo &video, gint te
   /* Room for a few of the longest labels */
   capacity =
       std::max<gsize> (1 << 18, 8 * gsize (longest_label) * gsize (line_height ()));
-  const guint components = GST_VIDEO_INFO_N_COMPONENTS (&info);
+  is_packed = opencl::has_pixels_of_four_bytes (info);
+  const guint components = is_packed ? 0 : GST_VIDEO_INFO_N_COMPONENTS (&info);
   opencl::define (options, "COMPONENTS", "", std::to_string (components));
   return kernel.create (context, KERNELS, "draw_items", options, error)
          && opencl::make_buffer (context, capacity * sizeof (cl_uint), labels, error);
@@ -111,19 +113,22 @@ Drawing::begin ()
   }
 }
 
-/* The components of a colour 0xRRGGBB, opaque */
+/* The bytes of a colour 0xRRGGBB as drawitems.cl stores them, opaque */
 cl_uint
 Drawing::components_of (guint color) const
 {
   const double rgb[] = {
       (color >> 16 & 255) / 255.0, (color >> 8 & 255) / 255.0, (color & 255) / 255.0};
-  cl_uint word = 0xffu << 24;
+  guint8 bytes[4] = {255, 255, 255, 255};
+  cl_uint word;
   for (int c = 0; c < 3; c++) {
     double level = colors.m[c][3];
     for (int k = 0; k < 3; k++)
       level += colors.m[c][k] * rgb[k];
-    word |= cl_uint (std::lround (std::clamp (level, 0.0, 255.0))) << (8 * c);
+    bytes[is_packed ? GST_VIDEO_INFO_COMP_POFFSET (&info, c) : c] =
+        guint8 (std::lround (std::clamp (level, 0.0, 255.0)));
   }
+  memcpy (&word, bytes, sizeof word);
   return word;
 }
 
@@ -241,7 +246,7 @@ Drawing::write (cl_command_queue queue, gint x, gint y, const std::string &text,
 bool
 Drawing::enqueue (cl_command_queue queue, const GstOpenCLFrame &frame, GError **error)
 {
-  const opencl::VideoLayout layout = opencl::layout_of (info, frame);
+  opencl::VideoLayout layout = opencl::layout_of (info, frame);
   cl_int4 mask_x = {}, mask_y = {};
   if (items.empty ())
     return true;
@@ -255,8 +260,14 @@ Drawing::enqueue (cl_command_queue queue, const GstOpenCLFrame &frame, GError **
       return false;
     uploaded = items;
   }
-  return kernel.launch (queue, 256, items.size (), error, frame.data, layout.start,
-      layout.stride, layout.step, mask_x, mask_y, table (), cl_int (items.size ()),
-      labels ());
+  if (is_packed)
+    layout.start.s[0] = frame.offset[0];
+  /* One work-item on a CPU, which runs those of a group in turns */
+  const bool is_wide = !opencl::is_cpu (context) && kernel.allows (256);
+  const gsize columns = is_wide ? 32 : 1, rows = is_wide ? 8 : 1;
+  const gsize global[] = {columns, rows, items.size ()};
+  return kernel.set_all (error, frame.data, layout.start, layout.stride, layout.step,
+             mask_x, mask_y, table (), labels ())
+         && kernel.enqueue_box (queue, global, {columns, rows, 1}, error);
 }
 } // namespace inference

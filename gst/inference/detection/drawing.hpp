@@ -65,7 +65,8 @@ private:
   GstVideoInfo info = {};
   opencl::ColorMatrix colors = {};
   double em = 0;
-  gint alignment = 1; /* columns and rows that share chroma */
+  gint alignment = 1;     /* columns and rows that share chroma */
+  bool is_packed = false; /* pixels have four bytes */
   opencl::Kernel kernel;
   std::vector<DrawnItem> items, uploaded; /* of this frame, and in `table` */
   cl::Buffer table, labels;

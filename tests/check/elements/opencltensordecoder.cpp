@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/as-gpu.hpp"
 #include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 #include "tests/check/onnxmodel.hpp"
