@@ -24,20 +24,25 @@
  *
  * Since: 0.4
  */
-#include "detection/drawing.hpp"
 #include "elements.h"
 
+#include <gst/common/colorconversion.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/common/text.hpp>
+#include <gst/opencl/base/devicebuffer.hpp>
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/profile.hpp>
+#include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/videoarguments.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 
+#include <cairo.h>
 #include <cmath>
+#include <cstring>
+#include <map>
 
-using inference::Area;
-using inference::Drawing;
-
+#define KERNELS "/org/freedesktop/gstreamer/opencl/inference/drawitems.cl"
 #define DEVICE_VIDEO                                                                     \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), format = (string) "           \
   "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, NV12, NV21, I420, YV12, " \
@@ -45,22 +50,39 @@ using inference::Drawing;
   "GRAY8 }, width = (int) [ 1, 32767 ], height = (int) [ 1, 32767 ]"
 
 namespace {
+constexpr gint longest_label = 2048; /* columns */
+constexpr gsize most_items = 8192;
+
 struct DrawSettings {
   guint line_width = 2, text_size = 0, color = 0;
   bool draw_labels = true;
 };
 
-/* A region of interest */
-struct Region {
-  Area area;
-  std::string text;
-  guint color;
-  bool is_class; /* of the whole frame */
+/* In the order of drawitems.cl */
+struct DrawnItem {
+  cl_int x, y, width, height;
+  cl_int line, source;
+  cl_uint color;
+  cl_int unused;
+};
+
+/* A picture of text on the device */
+struct Label {
+  cl_int source, width; /* width 0: there is no room until the next frame */
 };
 
 struct DrawWork {
-  DrawSettings settings; /* that `drawing` was made for */
-  std::unique_ptr<Drawing> drawing;
+  DrawSettings settings; /* that the rest was made for */
+  GstVideoInfo info = {};
+  opencl::ColorMatrix colors = {};
+  gint em = 0, line_height = 0;
+  gint alignment = 1;     /* columns and rows that share chroma */
+  bool is_packed = false; /* pixels have four bytes */
+  opencl::Kernel kernel;
+  std::vector<DrawnItem> items, uploaded; /* of this frame, and in `table` */
+  cl::Buffer table, pixels;               /* `pixels` has all labels */
+  std::map<std::pair<std::string, guint>, Label> labels;
+  gsize used = 0, capacity = 0; /* of `pixels` */
 };
 } // namespace
 
@@ -103,17 +125,39 @@ gst_opencl_draw_boxes_close (GstOpenCLFilter *filter)
   *GST_OPENCL_DRAW_BOXES (filter)->work = DrawWork ();
 }
 
-static bool
-make_drawing (GstOpenCLDrawBoxes *self, const DrawSettings &settings, GError **error)
+static gint
+aligned (const DrawWork &work, gint length)
 {
-  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
-  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  const guint size = settings.text_size > 0 ? settings.text_size
-                                            : guint (CLAMP (info->height / 36, 12, 256));
-  self->work->settings = settings;
-  self->work->drawing = std::make_unique<Drawing> ();
-  return self->work->drawing->create (
-      gst_opencl_filter_get_context (filter), *info, gint (size), error);
+  return (length + work.alignment - 1) & ~(work.alignment - 1);
+}
+
+static bool
+make_work (GstOpenCLDrawBoxes *self, const DrawSettings &settings, GError **error)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  DrawWork &work = *self->work;
+  std::string options;
+  work = {};
+  work.settings = settings;
+  work.info = *gst_opencl_filter_get_video_info (GST_OPENCL_FILTER (self), GST_PAD_SRC);
+  work.colors = opencl::color_matrix_from_rgb (work.info);
+  const guint components = GST_VIDEO_INFO_N_COMPONENTS (&work.info);
+  for (guint c = 0; c < components; c++)
+    work.alignment =
+        std::max ({work.alignment, 1 << GST_VIDEO_FORMAT_INFO_W_SUB (work.info.finfo, c),
+            1 << GST_VIDEO_FORMAT_INFO_H_SUB (work.info.finfo, c)});
+  work.em = settings.text_size > 0 ? gint (settings.text_size)
+                                   : CLAMP (work.info.height / 36, 12, 256);
+  work.line_height = aligned (work, gint (1.4 * work.em));
+  /* Room for a few of the longest labels */
+  work.capacity =
+      std::max<gsize> (1 << 18, 8 * gsize (longest_label) * gsize (work.line_height));
+  work.is_packed = opencl::has_pixels_of_four_bytes (work.info);
+  opencl::define (
+      options, "COMPONENTS", "", std::to_string (work.is_packed ? 0 : components));
+  return work.kernel.create (context, KERNELS, "draw_items", options, error)
+         && opencl::make_buffer (
+             context, work.capacity * sizeof (cl_uint), work.pixels, error);
 }
 
 static gboolean
@@ -121,7 +165,144 @@ gst_opencl_draw_boxes_set_formats (
     GstOpenCLFilter *filter, GstCaps *, GstCaps *, GError **error)
 {
   GstOpenCLDrawBoxes *self = GST_OPENCL_DRAW_BOXES (filter);
-  return make_drawing (self, self->settings->committed (), error);
+  return make_work (self, self->settings->committed (), error);
+}
+
+/* --- items --- */
+
+/* The bytes of a colour 0xRRGGBB as drawitems.cl stores them, opaque */
+static cl_uint
+stored_color (const DrawWork &work, guint color)
+{
+  guint8 bytes[4] = {255, 255, 255, 255};
+  cl_uint word;
+  for (guint c = 0; c < 3; c++) {
+    double level = work.colors.m[c][3];
+    for (guint k = 0; k < 3; k++)
+      level += work.colors.m[c][k] * (color >> (16 - 8 * k) & 255) / 255;
+    bytes[work.is_packed ? GST_VIDEO_INFO_COMP_POFFSET (&work.info, c) : c] =
+        guint8 (std::lround (std::clamp (level, 0.0, 255.0)));
+  }
+  memcpy (&word, bytes, sizeof word);
+  return word;
+}
+
+/* Draws an outline inside of the part of a box that is in the frame. */
+static void
+add_outline (DrawWork &work, const GstVideoRegionOfInterestMeta &box, guint color)
+{
+  const gint line = aligned (work, gint (work.settings.line_width));
+  const guint right = MIN (guint64 (box.x) + box.w, guint64 (work.info.width)),
+              bottom = MIN (guint64 (box.y) + box.h, guint64 (work.info.height));
+  if (box.x >= right || box.y >= bottom || line == 0 || work.items.size () >= most_items)
+    return;
+  const gint x = gint (box.x) & ~(work.alignment - 1),
+             y = gint (box.y) & ~(work.alignment - 1);
+  work.items.push_back ({x, y, MIN (aligned (work, gint (right)), work.info.width) - x,
+      MIN (aligned (work, gint (bottom)), work.info.height) - y, line, 0,
+      stored_color (work, color), 0});
+}
+
+static cairo_t *
+new_cairo (const DrawWork &work, gint width)
+{
+  cairo_surface_t *surface =
+      cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, work.line_height);
+  cairo_t *cairo = cairo_create (surface);
+  cairo_surface_destroy (surface);
+  cairo_select_font_face (
+      cairo, "Sans", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size (cairo, work.em);
+  return cairo;
+}
+
+/* Returns black or white text on the colour, as wide as there is room. */
+static std::vector<cl_uint>
+render (const DrawWork &work, const std::string &text, guint color, gint &width)
+{
+  cairo_text_extents_t extents = {};
+  cairo_t *cairo = new_cairo (work, 1);
+  cairo_text_extents (cairo, text.c_str (), &extents);
+  cairo_destroy (cairo);
+  width = std::min (aligned (work, std::clamp (gint (extents.x_advance + 0.6 * work.em),
+                                       1, longest_label)),
+      work.info.width);
+  cairo = new_cairo (work, width);
+  const double red = (color >> 16 & 255) / 255.0, green = (color >> 8 & 255) / 255.0,
+               blue = (color & 255) / 255.0;
+  cairo_set_source_rgb (cairo, red, green, blue);
+  cairo_paint (cairo);
+  const double level = 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 ? 0 : 1;
+  cairo_set_source_rgb (cairo, level, level, level);
+  cairo_move_to (cairo, 0.3 * work.em, 1.05 * work.em);
+  cairo_show_text (cairo, text.c_str ());
+  cairo_surface_t *surface = cairo_get_target (cairo);
+  cairo_surface_flush (surface);
+  std::vector<cl_uint> pixels;
+  const guint8 *data = cairo_image_surface_get_data (surface);
+  for (gint y = 0; data && y < work.line_height; y++)
+    for (gint x = 0; x < width; x++) {
+      guint32 pixel;
+      memcpy (&pixel, data + y * cairo_image_surface_get_stride (surface) + 4 * x,
+          sizeof pixel);
+      pixels.push_back (stored_color (work, pixel));
+    }
+  cairo_destroy (cairo);
+  return pixels;
+}
+
+/* A text that is new is rendered, and uploaded behind the others. */
+static bool
+find_label (GstOpenCLDrawBoxes *self, const std::string &text, guint color,
+    cl_command_queue queue, Label &label, GError **error)
+{
+  DrawWork &work = *self->work;
+  const auto key = std::pair (text, color);
+  const auto found = work.labels.find (key);
+  if (found != work.labels.end ()) {
+    label = found->second;
+    return true;
+  }
+  const std::vector<cl_uint> pixels = render (work, text, color, label.width);
+  const gsize bytes = pixels.size () * sizeof (cl_uint);
+  label.source = cl_int (work.used);
+  if (pixels.empty () || work.used + pixels.size () > work.capacity) {
+    label.width = 0;
+    work.used = work.capacity;
+    return true;
+  }
+  const cl::Buffer upload =
+      opencl::make_table (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+          pixels.data (), bytes, error);
+  if (!upload ()
+      || !gst_opencl_check (clEnqueueCopyBuffer (queue, upload (), work.pixels (), 0,
+                                work.used * sizeof (cl_uint), bytes, 0, nullptr,
+                                opencl::Profiled (queue, opencl::command::copy)),
+          "clEnqueueCopyBuffer", error))
+    return false;
+  work.used += pixels.size ();
+  work.labels[key] = label;
+  return true;
+}
+
+/* Draws a label whose lower left corner is x, y, or below that if there is no room. */
+static bool
+add_label (GstOpenCLDrawBoxes *self, guint x, guint y, const std::string &text,
+    guint color, cl_command_queue queue, GError **error)
+{
+  DrawWork &work = *self->work;
+  Label label;
+  if (!find_label (self, text, color, queue, label, error))
+    return false;
+  const gint height = work.line_height, bottom = gint (MIN (y, guint (work.info.height))),
+             top = bottom >= height ? bottom - height : bottom;
+  if (label.width == 0 || top + height > work.info.height
+      || work.items.size () >= most_items)
+    return true;
+  work.items.push_back (
+      {gint (MIN (x, guint (work.info.width - label.width))) & ~(work.alignment - 1),
+          top & ~(work.alignment - 1), label.width, height, 0, label.source, 0, 0});
+  return true;
 }
 
 /* --- regions --- */
@@ -139,67 +320,77 @@ color_of_class (guint number)
   return level (5) << 16 | level (3) << 8 | level (1);
 }
 
-static Region
-region_of (GstVideoRegionOfInterestMeta *meta, guint fixed_color)
+/* A region of interest, and its parameter `detection` or `classification` */
+struct Region {
+  GstVideoRegionOfInterestMeta *meta;
+  GstStructure *param; /* (nullable) */
+  bool is_class;       /* of the whole frame */
+
+  guint color (guint fixed) const
+  {
+    gint number = gint (g_str_hash (type ()) % 1024);
+    if (param)
+      gst_structure_get_int (param, "class-id", &number);
+    return fixed > 0 ? fixed & 0xffffff : color_of_class (guint (number));
+  }
+  std::string text () const
+  {
+    gdouble score;
+    return param && gst_structure_get_double (param, "score", &score) ? opencl::text_of (
+               "%s %.0f %%", type (), std::floor (100 * CLAMP (score, 0, 1)))
+                                                                      : type ();
+  }
+  const gchar *type () const
+  {
+    const gchar *name = g_quark_to_string (meta->roi_type);
+    return name ? name : "";
+  }
+};
+
+static std::vector<Region>
+regions_of (GstBuffer *frame)
 {
-  const gchar *type = g_quark_to_string (meta->roi_type);
-  auto side = [] (guint length) { return gint (MIN (length, guint (G_MAXINT16))); };
-  Region region = {{side (meta->x), side (meta->y), side (meta->w), side (meta->h)},
-      type ? type : "", 0, false};
-  gdouble score;
-  gint number = gint (g_str_hash (region.text.c_str ()) % 1024);
-  GstStructure *param =
-      gst_video_region_of_interest_meta_get_param (meta, "classification");
-  region.is_class = param != nullptr;
-  if (!param)
-    param = gst_video_region_of_interest_meta_get_param (meta, "detection");
-  if (param && gst_structure_get_double (param, "score", &score))
-    region.text += opencl::text_of (" %.0f %%", std::floor (100 * CLAMP (score, 0, 1)));
-  if (param)
-    gst_structure_get_int (param, "class-id", &number);
-  region.color =
-      fixed_color > 0 ? fixed_color & 0xffffff : color_of_class (guint (number));
-  return region;
+  std::vector<Region> regions;
+  gpointer state = nullptr;
+  while (GstMeta *any = gst_buffer_iterate_meta_filtered (
+             frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *meta = reinterpret_cast<GstVideoRegionOfInterestMeta *> (any);
+    GstStructure *classes =
+        gst_video_region_of_interest_meta_get_param (meta, "classification");
+    regions.push_back ({meta,
+        classes ? classes
+                : gst_video_region_of_interest_meta_get_param (meta, "detection"),
+        classes != nullptr});
+  }
+  return regions;
 }
 
-/* The lines are inside of the box. */
-static void
-draw_box (Drawing &drawing, const Area &box, gint line, guint color)
-{
-  const gint across = MIN (line, box.width), down = MIN (line, box.height);
-  drawing.fill ({box.x, box.y, box.width, down}, color);
-  drawing.fill ({box.x, box.y + box.height - down, box.width, down}, color);
-  drawing.fill ({box.x, box.y, across, box.height}, color);
-  drawing.fill ({box.x + box.width - across, box.y, across, box.height}, color);
-}
-
-/* A label is above its box, if there is room. The best region comes first, and its label is
- * drawn last. */
+/* The best region comes first, and is drawn last. Labels cover boxes. */
 static bool
-draw_regions (GstOpenCLDrawBoxes *self, const DrawSettings &settings,
-    const std::vector<Region> &regions, cl_command_queue queue, GError **error)
+add_regions (GstOpenCLDrawBoxes *self, const std::vector<Region> &regions,
+    cl_command_queue queue, GError **error)
 {
-  Drawing &drawing = *self->work->drawing;
-  gint row = 0;
-  drawing.begin ();
+  DrawWork &work = *self->work;
+  const guint fixed = self->settings->committed ().color;
+  guint row = 0;
+  work.items.clear ();
+  if (work.used == work.capacity) { /* there was no room */
+    work.labels.clear ();
+    work.used = 0;
+  }
   for (auto region = regions.rbegin (); region != regions.rend (); ++region)
-    if (!region->is_class && settings.line_width > 0)
-      draw_box (drawing, region->area, gint (settings.line_width), region->color);
-  for (auto region = regions.rbegin (); region != regions.rend (); ++region) {
-    const Area &area = region->area;
-    if (!settings.draw_labels || region->text.empty () || region->is_class)
-      continue;
-    if (!drawing.write (queue, area.x,
-            area.y >= drawing.line_height () ? area.y - drawing.line_height () : area.y,
-            region->text, region->color, error))
+    if (!region->is_class)
+      add_outline (work, *region->meta, region->color (fixed));
+  for (auto region = regions.rbegin (); region != regions.rend (); ++region)
+    if (work.settings.draw_labels && !region->is_class
+        && !add_label (self, region->meta->x, region->meta->y, region->text (),
+            region->color (fixed), queue, error))
       return false;
-  }
-  for (const Region &region : regions) {
-    if (settings.draw_labels && region.is_class
-        && !drawing.write (
-            queue, 0, drawing.line_height () * row++, region.text, region.color, error))
+  for (const Region &region : regions)
+    if (work.settings.draw_labels && region.is_class
+        && !add_label (self, 0, ++row * guint (work.line_height), region.text (),
+            region.color (fixed), queue, error))
       return false;
-  }
   return true;
 }
 
@@ -239,25 +430,52 @@ copy_planes (const GstVideoInfo &info, const GstOpenCLFrame &input,
   return true;
 }
 
+static bool
+draw (GstOpenCLDrawBoxes *self, const GstOpenCLFrame &frame, cl_command_queue queue,
+    GError **error)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  DrawWork &work = *self->work;
+  opencl::VideoLayout layout = opencl::layout_of (work.info, frame);
+  cl_int4 mask_x = {}, mask_y = {};
+  if (work.items.empty ())
+    return true;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&work.info); c++) {
+    mask_x.s[c] = (1 << GST_VIDEO_FORMAT_INFO_W_SUB (work.info.finfo, c)) - 1;
+    mask_y.s[c] = (1 << GST_VIDEO_FORMAT_INFO_H_SUB (work.info.finfo, c)) - 1;
+  }
+  if (work.is_packed)
+    layout.start.s[0] = frame.offset[0];
+  const gsize bytes = work.items.size () * sizeof (DrawnItem);
+  if (work.items.size () != work.uploaded.size ()
+      || memcmp (work.items.data (), work.uploaded.data (), bytes) != 0) {
+    work.uploaded.clear ();
+    if (!opencl::make_table (context, work.items, work.table, error))
+      return false;
+    work.uploaded = work.items;
+  }
+  /* One work-item on a CPU, which runs those of a group in turns */
+  const bool is_wide = !opencl::is_cpu (context) && work.kernel.allows (256);
+  const gsize group[] = {gsize (is_wide ? 32 : 1), gsize (is_wide ? 8 : 1), 1};
+  return work.kernel.set_all (error, frame.data, layout.start, layout.stride, layout.step,
+             mask_x, mask_y, work.table (), cl_int (work.items.size ()), work.pixels ())
+         && work.kernel.enqueue_box (queue, group, group, error);
+}
+
 static gboolean
 gst_opencl_draw_boxes_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLDrawBoxes *self = GST_OPENCL_DRAW_BOXES (filter);
   const DrawSettings settings = self->settings->committed ();
-  std::vector<Region> regions;
-  gpointer state = nullptr;
   if (settings.text_size != self->work->settings.text_size
-      && !make_drawing (self, settings, error))
+      && !make_work (self, settings, error))
     return FALSE;
+  self->work->settings = settings;
   /* The input may be a copy in this context's memory, without metas. */
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-             output->buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
-    regions.push_back (region_of (
-        reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta), settings.color));
   return copy_planes (output->info, *input, *output, queue, error)
-         && draw_regions (self, settings, regions, queue, error)
-         && self->work->drawing->enqueue (queue, *output, error);
+         && add_regions (self, regions_of (output->buffer), queue, error)
+         && draw (self, *output, queue, error);
 }
 
 /* --- the class --- */

@@ -40,12 +40,12 @@
  *
  * - A #GstVideoRegionOfInterestMeta for each object, best first. Its type is the label, and
  *   it has a parameter `detection` (`classification` for classes, of the whole frame) with
- *   `label` (string), `score` (double) and `class-id` (int).
+ *   `label` (string), `score` (double), `class-id`, `x`, `y`, `width` and `height` (int).
  * - Where the plugin was built with GStreamer 1.26 or newer, the same as
  *   GstAnalyticsODMtd or GstAnalyticsClsMtd.
  * - With `post-messages`, an element message `opencltensordecoder` with `timestamp`,
- *   `stream-time`, `running-time`, `duration` (guint64), and `objects`: an array of
- *   structures with these fields, and `x`, `y`, `width` and `height` (int).
+ *   `stream-time`, `running-time`, `duration` (guint64), and `objects`: an array of these
+ *   structures.
  *
  * The element waits for the results of a frame before it passes it on. With a `queue`
  * before it, the next frame is processed meanwhile.
@@ -60,10 +60,10 @@
  * Since: 0.4
  */
 #include "detection/detector.hpp"
-#include "detection/labels.hpp"
 #include "elements.h"
 
 #include <gst/common/buffers.hpp>
+#include <gst/common/platform.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclfilter.h>
@@ -74,8 +74,6 @@
 
 #include <cmath>
 
-using inference::BoxForm;
-using inference::BoxUnit;
 using inference::DetectedObject;
 using inference::Method;
 using inference::ScoreActivation;
@@ -89,13 +87,6 @@ struct DecoderSettings {
   guint most = 100;
   std::string label_file;
   bool post_messages = true;
-};
-
-/* An object with its label, and its box in whole pixels */
-struct Labelled {
-  GQuark label;
-  gdouble score;
-  gint kind, x, y, width, height;
 };
 
 /* State of the streaming thread */
@@ -129,21 +120,6 @@ static const opencl::EnumTypeOf<ScoreActivation> activation_type (
         {ScoreActivation::none, "Scores are probabilities", "none"},
         {ScoreActivation::sigmoid, "Scores are logits of each class", "sigmoid"},
         {ScoreActivation::softmax, "Scores are logits of one of the classes", "softmax"},
-    });
-
-static const opencl::EnumTypeOf<BoxForm> form_type ("GstOpenCLTensorDecoderBoxFormat",
-    {
-        {BoxForm::automatic, "By the method", "auto"},
-        {BoxForm::centre, "Centre x and y, width, height", "center"},
-        {BoxForm::corners, "Left, top, right, bottom", "corners"},
-        {BoxForm::corners_yx, "Top, left, bottom, right", "corners-yx"},
-    });
-
-static const opencl::EnumTypeOf<BoxUnit> unit_type ("GstOpenCLTensorDecoderBoxUnit",
-    {
-        {BoxUnit::automatic, "By the method", "auto"},
-        {BoxUnit::pixels, "Pixels of the network's input", "pixels"},
-        {BoxUnit::relative, "Parts of the network's input, 0 to 1", "relative"},
     });
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
@@ -185,10 +161,6 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
     {"activation", "Activation", "Conversion of scores to probabilities",
         detection (&inference::DetectionSettings::activation), activation_type,
         opencl::ready},
-    {"box-format", "Box format", "Numbers of a box",
-        detection (&inference::DetectionSettings::form), form_type, opencl::ready},
-    {"box-unit", "Box unit", "Unit of boxes",
-        detection (&inference::DetectionSettings::unit), unit_type, opencl::ready},
     {"background-class", "Background class",
         "Class that is no object (-1 = none, -2 = by the method: 0 for ssd, the last for "
         "detr)",
@@ -216,6 +188,36 @@ static const opencl::PropertyTable<DecoderSettings> properties = {
 
 /* --- life --- */
 
+/* Reads UTF-8, one label a line. Lines without text number a class, too. */
+static bool
+load_labels (const std::string &path, std::vector<std::string> &labels, GError **error)
+{
+  const gsize most_bytes = 1 << 20, longest = 256;
+  opencl::RegularFile file;
+  std::string text;
+  gsize done = 0;
+  if (!file.open (path.c_str (), error))
+    return false;
+  text.resize (gsize (MIN (file.size (), guint64 (most_bytes + 1))));
+  if (!file.read (text.data (), text.size (), done, error))
+    return false;
+  text.resize (done);
+  for (gsize begin = 0, end; begin < text.size (); begin = end + 1) {
+    end = std::min (text.find ('\n', begin), text.size ());
+    const gsize length = end - begin - (end > begin && text[end - 1] == '\r');
+    labels.push_back (text.substr (begin, length));
+    if (length <= longest && text.size () <= most_bytes
+        && g_utf8_validate (labels.back ().data (), gssize (length), nullptr))
+      continue;
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+        "line %" G_GSIZE_FORMAT ": expected UTF-8 of up to %" G_GSIZE_FORMAT
+        " bytes a line, and of %" G_GSIZE_FORMAT " bytes",
+        labels.size (), longest, most_bytes);
+    return false;
+  }
+  return true;
+}
+
 static gboolean
 gst_opencl_tensor_decoder_open (GstOpenCLFilter *filter, GError **error)
 {
@@ -223,8 +225,11 @@ gst_opencl_tensor_decoder_open (GstOpenCLFilter *filter, GError **error)
   DecoderWork &work = *self->work;
   work = {};
   work.settings = self->settings->committed ();
-  return work.settings.label_file.empty ()
-         || inference::load_labels (work.settings.label_file, work.labels, error);
+  const std::string &labels = work.settings.label_file;
+  if (labels.empty () || load_labels (labels, work.labels, error))
+    return TRUE;
+  g_prefix_error (error, "label-file: %s: ", labels.c_str ());
+  return FALSE;
 }
 
 static void
@@ -280,90 +285,98 @@ enqueue_detection (GstOpenCLTensorDecoder *self,
   return done;
 }
 
-/* The edges of the box, rounded. A box of less than a pixel has one. */
-static Labelled
-labelled (const DecoderWork &work, const DetectedObject &object)
+/* (transfer full): the edges of the box, rounded, and at least a pixel between them */
+static GstStructure *
+new_structure (const DecoderWork &work, const DetectedObject &object)
 {
+  const Method method = work.detector->layout ().is.method;
   const auto &labels = work.labels;
   const gint left = gint (std::lround (object.left)),
              top = gint (std::lround (object.top)),
              right = gint (std::lround (object.left + object.width)),
              bottom = gint (std::lround (object.top + object.height));
-  const std::string label =
-      gsize (object.kind) < labels.size ()                 ? labels[gsize (object.kind)]
-      : work.detector->layout ().is.method == Method::text ? "text"
-                                                           : std::to_string (object.kind);
-  return {g_quark_from_string (label.c_str ()), gdouble (object.score), object.kind,
-      std::min (left, work.format->frame_width - 1),
-      std::min (top, work.format->frame_height - 1), std::max (right - left, 1),
-      std::max (bottom - top, 1)};
-}
-
-/* (transfer full) */
-static GstStructure *
-new_structure (const char *name, const Labelled &object)
-{
-  return gst_structure_new (name, "label", G_TYPE_STRING,
-      g_quark_to_string (object.label), "score", G_TYPE_DOUBLE, object.score, "class-id",
-      G_TYPE_INT, object.kind, nullptr);
-}
-
-static void
-attach_regions (GstBuffer *frame, const std::vector<Labelled> &objects, const char *name)
-{
-  for (const Labelled &object : objects) {
-    GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta_id (
-        frame, object.label, guint (object.x), guint (object.y), guint (object.width),
-        guint (object.height));
-    gst_video_region_of_interest_meta_add_param (meta, new_structure (name, object));
-  }
+  const std::string label = gsize (object.kind) < labels.size ()
+                                ? labels[gsize (object.kind)]
+                            : method == Method::text ? "text"
+                                                     : std::to_string (object.kind);
+  return gst_structure_new (
+      method == Method::classification ? "classification" : "detection", "label",
+      G_TYPE_STRING, label.c_str (), "score", G_TYPE_DOUBLE, gdouble (object.score),
+      "class-id", G_TYPE_INT, object.kind, "x", G_TYPE_INT,
+      std::min (left, work.format->frame_width - 1), "y", G_TYPE_INT,
+      std::min (top, work.format->frame_height - 1), "width", G_TYPE_INT,
+      std::max (right - left, 1), "height", G_TYPE_INT, std::max (bottom - top, 1),
+      nullptr);
 }
 
 #ifdef HAVE_TENSOR_META
 static void
-attach_analytics (GstBuffer *frame, const std::vector<Labelled> &objects, bool classes)
+attach_analytics (GstBuffer *frame,
+    const std::vector<GstVideoRegionOfInterestMeta> &regions,
+    const std::vector<gfloat> &scores, bool classes)
 {
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (frame);
   if (!relations)
     relations = gst_buffer_add_analytics_relation_meta (frame);
-  std::vector<gfloat> scores;
+  std::vector<gfloat> levels = scores;
   std::vector<GQuark> labels;
-  for (const Labelled &object : objects) {
-    scores.push_back (gfloat (object.score));
-    labels.push_back (object.label);
+  for (gsize n = 0; n < regions.size (); n++) {
+    labels.push_back (regions[n].roi_type);
     if (!classes)
-      gst_analytics_relation_meta_add_od_mtd (relations, object.label, object.x, object.y,
-          object.width, object.height, gfloat (object.score), nullptr);
+      gst_analytics_relation_meta_add_od_mtd (relations, regions[n].roi_type,
+          gint (regions[n].x), gint (regions[n].y), gint (regions[n].w),
+          gint (regions[n].h), scores[n], nullptr);
   }
-  if (classes && !objects.empty ())
+  if (classes && !regions.empty ())
     gst_analytics_relation_meta_add_cls_mtd (
-        relations, objects.size (), scores.data (), labels.data (), nullptr);
+        relations, regions.size (), levels.data (), labels.data (), nullptr);
 }
 #endif
 
-static void
-post (GstOpenCLTensorDecoder *self, GstBuffer *frame,
-    const std::vector<Labelled> &objects, const char *name)
+/* Adds metas for the objects, and returns them as an array for the message. */
+static GValue
+attach (
+    const DecoderWork &work, GstBuffer *frame, const std::vector<DetectedObject> &objects)
 {
-  const GstSegment &segment = GST_BASE_TRANSFORM (self)->segment;
-  const GstClockTime time = GST_BUFFER_PTS (frame);
   GValue list = G_VALUE_INIT;
+  std::vector<GstVideoRegionOfInterestMeta> regions;
+  std::vector<gfloat> scores;
   gst_value_array_init (&list, guint (objects.size ()));
-  for (const Labelled &object : objects) {
+  for (const DetectedObject &object : objects) {
+    GstStructure *structure = new_structure (work, object);
+    gint x, y, width, height;
     GValue value = G_VALUE_INIT;
-    GstStructure *structure = new_structure (name, object);
-    gst_structure_set (structure, "x", G_TYPE_INT, object.x, "y", G_TYPE_INT, object.y,
-        "width", G_TYPE_INT, object.width, "height", G_TYPE_INT, object.height, nullptr);
+    gst_structure_get (structure, "x", G_TYPE_INT, &x, "y", G_TYPE_INT, &y, "width",
+        G_TYPE_INT, &width, "height", G_TYPE_INT, &height, nullptr);
+    GstVideoRegionOfInterestMeta *meta = gst_buffer_add_video_region_of_interest_meta (
+        frame, gst_structure_get_string (structure, "label"), guint (x), guint (y),
+        guint (width), guint (height));
+    gst_video_region_of_interest_meta_add_param (meta, gst_structure_copy (structure));
+    regions.push_back (*meta);
+    scores.push_back (object.score);
     g_value_init (&value, GST_TYPE_STRUCTURE);
     g_value_take_boxed (&value, structure);
     gst_value_array_append_and_take_value (&list, &value);
   }
+#ifdef HAVE_TENSOR_META
+  attach_analytics (frame, regions, scores,
+      work.detector->layout ().is.method == Method::classification);
+#endif
+  return list;
+}
+
+/* Takes ownership of the array. */
+static void
+post (GstOpenCLTensorDecoder *self, GstBuffer *frame, GValue *objects)
+{
+  const GstSegment &segment = GST_BASE_TRANSFORM (self)->segment;
+  const GstClockTime time = GST_BUFFER_PTS (frame);
   GstStructure *message =
       gst_structure_new ("opencltensordecoder", "timestamp", G_TYPE_UINT64, time,
           "stream-time", G_TYPE_UINT64, opencl::stream_time_of (segment, time),
           "running-time", G_TYPE_UINT64, opencl::running_time_of (segment, time),
           "duration", G_TYPE_UINT64, GST_BUFFER_DURATION (frame), nullptr);
-  gst_structure_take_value (message, "objects", &list);
+  gst_structure_take_value (message, "objects", objects);
   gst_element_post_message (
       GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self), message));
 }
@@ -384,7 +397,6 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
   GstOpenCLTensorDecoder *self = GST_OPENCL_TENSOR_DECODER (filter);
   DecoderWork &work = *self->work;
   std::vector<DetectedObject> objects;
-  std::vector<Labelled> all;
   const inference::AttachedOutputs outputs = inference::detach_outputs (output);
   *event = nullptr;
   if (!outputs.format) {
@@ -400,16 +412,11 @@ gst_opencl_tensor_decoder_process (GstOpenCLFilter *filter, GstBuffer *,
       || !enqueue_detection (self, outputs, error)
       || !work.detector->read (gst_opencl_filter_get_queue (filter), objects, error))
     return FALSE;
-  for (const DetectedObject &object : objects)
-    all.push_back (labelled (work, object));
-  const bool classes = work.detector->layout ().is.method == Method::classification;
-  const char *name = classes ? "classification" : "detection";
-  attach_regions (output, all, name);
-#ifdef HAVE_TENSOR_META
-  attach_analytics (output, all, classes);
-#endif
+  GValue list = attach (work, output, objects);
   if (self->settings->committed ().post_messages)
-    post (self, output, all, name);
+    post (self, output, &list);
+  else
+    g_value_unset (&list);
   return TRUE;
 }
 

@@ -17,9 +17,9 @@
 #define BOX(n, c) READ (BOXES, boxes, BOXES_OFFSET + (n)*BOXES_STEP + (c)*BOXES_COLUMN)
 
 /* Values of FORM and ACTIVATION */
-#define CENTRE 1
-#define CORNERS 2
-#define CORNERS_YX 3
+#define CENTRE 0
+#define CORNERS 1
+#define CORNERS_YX 2
 #define AUTOMATIC 0
 #define NONE 1
 #define SIGMOID 2

@@ -1,16 +1,17 @@
-/* Draws rectangles and pictures of labels over a frame
+/* Draws rectangles and pictures of labels over a frame, one over the other
  *
  * Built with COMPONENTS, the number of them, or 0 for pixels of four bytes.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-/* A rectangle of one colour, or of pixels from `source` on, `width` a row. The bytes of a
- * colour are those of a pixel, or if COMPONENTS is not 0, its components. */
+/* An outline of one colour inside of `area`, or a picture, from `source` of `labels` on. The
+ * bytes of a colour are those of a pixel, or if COMPONENTS is not 0, its components. */
 typedef struct {
-  int4 area; /* x, y, width, height */
+  int4 area;  /* x, y, width, height */
+  int line;   /* width of the outline, 0: a picture */
+  int source; /* in pixels */
   uint color;
-  int source, width; /* -1: none */
   int unused;
 } Item;
 
@@ -21,27 +22,32 @@ typedef struct {
   data[start.of + (long)(y / (mask_y.of + 1)) * stride.of                                \
        + x / (mask_x.of + 1) * step.of] = color >> (8 * c) & 255
 
-/* Items do not overlap. The third dimension is that of items, and the work-items of the others
- * share the pixels. */
+/* One group, which draws the items in their order */
 kernel void
 draw_items (global uchar *data, ulong4 start, int4 stride, int4 step, int4 mask_x,
-    int4 mask_y, global const Item *items, global const uint *labels)
+    int4 mask_y, global const Item *items, int number, global const uint *labels)
 {
-  const Item item = items[get_global_id (2)];
-  for (int j = get_global_id (1); j < item.area.w; j += get_global_size (1)) {
-    const int y = item.area.y + j;
-    for (int i = get_global_id (0); i < item.area.z; i += get_global_size (0)) {
-      const int x = item.area.x + i;
-      const uint color =
-          item.source >= 0 ? labels[item.source + j * item.width + i] : item.color;
+  for (int n = 0; n < number; n++) {
+    const Item item = items[n];
+    const int width = item.area.z, height = item.area.w, line = item.line;
+    for (int j = get_local_id (1); j < height; j += get_local_size (1)) {
+      const bool whole = line == 0 || j < line || j >= height - line || 2 * line >= width;
+      const int columns = whole ? width : 2 * line, y = item.area.y + j;
+      for (int i = get_local_id (0); i < columns; i += get_local_size (0)) {
+        const int column = whole || i < line ? i : i + width - columns;
+        const int x = item.area.x + column;
+        const uint color =
+            line == 0 ? labels[item.source + j * width + column] : item.color;
 #if COMPONENTS == 0
-      vstore4 (as_uchar4 (color), 0, data + start.x + (long)y * stride.x + 4 * x);
+        vstore4 (as_uchar4 (color), 0, data + start.x + (long)y * stride.x + 4 * x);
 #else
-      STORE (0, x);
-      STORE (1, y);
-      STORE (2, z);
-      STORE (3, w);
+        STORE (0, x);
+        STORE (1, y);
+        STORE (2, z);
+        STORE (3, w);
 #endif
+      }
     }
+    barrier (CLK_GLOBAL_MEM_FENCE);
   }
 }

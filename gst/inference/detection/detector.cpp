@@ -40,7 +40,7 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
   std::string options;
   const std::pair<const char *, gint64> numbers[] = {{"COUNT", layout.count},
       {"CLASSES", layout.classes}, {"BACKGROUND", layout.is.background},
-      {"COLUMNS", layout.columns}, {"GROUP", group}, {"FORM", gint64 (layout.is.form)},
+      {"COLUMNS", layout.columns}, {"GROUP", group}, {"FORM", gint64 (layout.form)},
       {"ACTIVATION", gint64 (layout.is.activation)},
       {"HAS_CERTAINTY", bool (layout.certainty)}, {"HAS_IDS", bool (layout.ids)},
       {"HAS_ANCHORS", !layout.anchors.empty ()},
@@ -61,7 +61,7 @@ options_of (const OutputsFormat &format, const OutputLayout &layout, gsize group
 cl_float4
 map_of (const OutputsFormat &format, const OutputLayout &layout)
 {
-  const bool relative = layout.is.unit == BoxUnit::relative;
+  const bool relative = layout.relative;
   const FittedFrame &fitted = format.fitted;
   const double x = format.frame_width / fitted.width,
                y = format.frame_height / fitted.height;

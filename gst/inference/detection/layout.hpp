@@ -21,15 +21,12 @@ enum class Method {
 };
 enum class ScoreActivation { automatic, none, sigmoid, softmax };
 /* Centre and size, corners, or corners with y before x */
-enum class BoxForm { automatic, centre, corners, corners_yx };
-enum class BoxUnit { automatic, pixels, relative };
+enum class BoxForm { centre, corners, corners_yx };
 
 struct DetectionSettings {
   Method method = Method::automatic;
   ScoreActivation activation = ScoreActivation::automatic;
-  BoxForm form = BoxForm::automatic;
-  BoxUnit unit = BoxUnit::automatic;
-  gint background = -2; /* class that is no object; -1: none, -2: automatic */
+  gint background = -2; /* class that is no object; -1: none, -2: by the method */
 };
 
 /* Numbers of candidate n: element `offset` + n × `step` + k × `column` of an output */
@@ -40,14 +37,16 @@ struct Field {
   explicit operator bool () const { return output >= 0; }
 };
 
-/* Centre + `offset`, and size × `scale`, both in pixels of the network's input */
+/* Centre + x, y, and size × `scale`, both in pixels of the network's input */
 struct Anchor {
   cl_float x, y, scale, unused;
 };
 
 struct OutputLayout {
-  DetectionSettings is; /* nothing in it is automatic */
-  gint64 count = 0;     /* of candidates: boxes, classes or pixels */
+  DetectionSettings is; /* nothing in it is automatic but the softmax of classes */
+  BoxForm form = BoxForm::centre;
+  bool relative = false; /* boxes are parts of the input, not pixels */
+  gint64 count = 0;      /* of candidates: boxes, classes or pixels */
   gint64 classes = 1;
   gint64 columns = 0; /* of a map of text */
   Field boxes, scores, certainty, ids;

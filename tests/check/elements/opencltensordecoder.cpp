@@ -536,15 +536,14 @@ TEST (test_decoder_reads_other_types)
       {{"3", 0.75, {64, 16, 128, 48}}, {"17", 0.5, {8, 8, 40, 40}}});
 }
 
-/* Properties say what shapes cannot: here centres in parts of the input, and logits. */
+/* Properties say what shapes cannot: here centres, and logits of each class. */
 TEST (test_decoder_properties_override_the_method)
 {
   Tensor boxes = {
       "boxes", {1, 2, 4}, {0.5f, 0.5f, 0.25f, 0.5f, 0.25f, 0.25f, 0.5f, 0.5f}};
   Tensor scores = {"scores", {1, 2, 2}, {2, -3, -1, 1}};
   Decoder decoder (constant_model ({boxes, scores}), "",
-      "box-format=center box-unit=relative activation=sigmoid background-class=-1", 64,
-      64);
+      "method=detr activation=sigmoid background-class=-1", 64, 64);
   expect_found (
       regions_of (decoder.pass ()), {{"0", 1 / (1 + std::exp (-2)), {24, 16, 40, 48}},
                                         {"1", 1 / (1 + std::exp (-1)), {0, 0, 32, 32}}});
@@ -715,7 +714,7 @@ TEST_ROWS (test_decoder_refuses_label_files,
         {"bytes that are no UTF-8", "cat\ndo\xffg\n", "line 2"},
         {"NUL", std::string ("cat\0\n", 5), "line 1"},
         {"long line", "cat\n" + std::string (300, 'x'), "line 2"},
-        {"large", std::string ((1 << 20) + 1, '\n'), "1048577 bytes"},
+        {"large", std::string ((1 << 20) + 9, '\n'), "of 1048576 bytes"},
     }))
 {
   Folder folder;
