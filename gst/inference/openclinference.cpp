@@ -13,7 +13,9 @@
  * Video is scaled to the network's input (`fit`), converted to `colors`, and normalized: each
  * channel becomes (level / 255 - `mean`) / `deviation`. If there is a file MODEL.modelinfo
  * beside the model, as GStreamer's onnxinference reads it, its `ranges` apply where `mean` and
- * `deviation` are not set. Whether channels come first follows from the model.
+ * `deviation` are not set. For levels of 0 to 255, divide by 255: the mean 104 is 104/255, the
+ * deviation 58.4 is 58.4/255, and without both `deviation=1/255` gives the levels themselves.
+ * Whether channels come first follows from the model.
  *
  * With `output=tensors`, a buffer has all outputs one behind the other. With `output=alpha`,
  * the frame comes out as RGBA, and `channel` of output `output-index` becomes its alpha. A
@@ -106,6 +108,7 @@ struct InferenceSettings {
   guint output_index = 0, channel = 0, batch_size = 1;
   Fit fit = Fit::stretch;
   Colors colors = Colors::rgb;
+  guint letterbox_color = 0xff000000;
   std::string mean, deviation; /* a number or an array, as text */
 };
 
@@ -156,7 +159,7 @@ const opencl::EnumTypeOf<Fit> fit_type ("GstOpenCLInferenceFit",
     {
         {Fit::stretch, "Scale to the network's input, ignoring the aspect ratio",
             "stretch"},
-        {Fit::letterbox, "Keep the aspect ratio, with black borders", "letterbox"},
+        {Fit::letterbox, "Keep the aspect ratio, with borders", "letterbox"},
         {Fit::crop, "Keep the aspect ratio, and crop the middle", "crop"},
     });
 
@@ -199,15 +202,20 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         &InferenceSettings::channel, {0, 65535}, opencl::ready},
     {"fit", "Fit", "Scaling of frames to the network's input (video)",
         &InferenceSettings::fit, fit_type, opencl::ready},
+    {"letterbox-color", "Letterbox colour",
+        "Colour of the borders, 0xAARRGGBB (fit=letterbox; YOLO: 0xff727272)",
+        &InferenceSettings::letterbox_color, {0, G_MAXUINT}, opencl::ready},
     {"colors", "Colours", "Channels of the network's input (video)",
         &InferenceSettings::colors, colors_type, opencl::ready},
     {"mean", "Mean",
         "Level, 0 to 1, that is subtracted from all channels (0.5), or from each "
-        "(\"<0.485,0.456,0.406>\") (video; empty = by the .modelinfo file, else 0)",
+        "(\"<0.485,0.456,0.406>\", \"<104/255,117/255,123/255>\") (video; empty = by the "
+        ".modelinfo file, else 0)",
         &InferenceSettings::mean, opencl::ready},
     {"deviation", "Deviation",
         "Divisor after that of all channels (0.5), or of each "
-        "(\"<0.229,0.224,0.225>\") (video; empty = by the .modelinfo file, else 1)",
+        "(\"<0.229,0.224,0.225>\"); 1/255 for a network that takes levels of 0 to 255 "
+        "(video; empty = by the .modelinfo file, else 1)",
         &InferenceSettings::deviation, opencl::ready},
     {"batch-size", "Batch size", "Number of frames that the network takes together",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},
@@ -295,7 +303,7 @@ options_of (GstOpenCLInference *self, const InferenceSettings &settings,
     return false;
   options.precision = settings.precision;
   options.batch = settings.batch_size;
-  options.mapping = {settings.fit, settings.colors, {}, {}};
+  options.mapping = {settings.fit, settings.colors, {}, {}, settings.letterbox_color};
   if (!read_levels ("mean", settings.mean, options.mapping.mean, error)
       || !read_levels ("deviation", settings.deviation, options.mapping.deviation, error))
     return false;

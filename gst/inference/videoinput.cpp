@@ -146,7 +146,6 @@ fit_frame (Fit fit, gint frame_width, gint frame_height, gint width, gint height
       fitted_height};
 }
 
-/* Borders of a letterbox are black. */
 bool
 VideoInput::set_rows (
     const GstVideoInfo &video, const VideoMapping &mapping, GError **error)
@@ -181,14 +180,19 @@ VideoInput::set_rows (
           "deviation has a 0, expected numbers other than 0");
       return false;
     }
-    for (int k = 0; k < 4; k++) {
-      const gsize color = mapping.colors == Colors::bgr ? 2 - c : c;
-      const double sum =
-          gray ? luma[0] * rgb[0][k] + luma[1] * rgb[1][k] + luma[2] * rgb[2][k]
-               : rgb[color][k];
-      rows[c].s[k] = cl_float ((sum - (k == 3 ? mean : 0)) / deviation);
-    }
-    fill.s[c] = cl_float (-mean / deviation);
+    const gsize color = mapping.colors == Colors::bgr ? 2 - c : c;
+    auto level_of = [&] (auto red, auto green, auto blue) {
+      const double levels[] = {double (red), double (green), double (blue)};
+      return gray ? luma[0] * levels[0] + luma[1] * levels[1] + luma[2] * levels[2]
+                  : levels[color];
+    };
+    for (int k = 0; k < 4; k++)
+      rows[c].s[k] = cl_float (
+          (level_of (rgb[0][k], rgb[1][k], rgb[2][k]) - (k == 3 ? mean : 0)) / deviation);
+    const double border = level_of (mapping.border >> 16 & 255, mapping.border >> 8 & 255,
+                              mapping.border & 255)
+                          / 255;
+    fill.s[c] = cl_float ((border - mean) / deviation);
   }
   return true;
 }

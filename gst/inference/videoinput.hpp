@@ -18,6 +18,7 @@ struct VideoMapping {
   Fit fit = Fit::stretch;
   Colors colors = Colors::rgb;
   std::vector<double> mean, deviation; /* empty: 0 and 1; one number: of all channels */
+  guint border = 0xff000000;           /* 0xAARRGGBB, with Fit::letterbox */
 };
 
 /* Position of the frame in the network's input, in pixels of it. With Fit::crop it is larger

@@ -308,6 +308,14 @@ TEST (test_inference_keeps_the_aspect_ratio)
     const double blue = double (in_box[gsize (128 + n)]);
     fail_unless (std::fabs (blue - (border ? 0 : 0.2)) < 1e-6, "row %d: %g", n / 8, blue);
   }
+  Inference gray_box (identity_model (),
+      "fit=letterbox letterbox-color=0xff807244 colors=bgr deviation=1/255",
+      caps_of ("RGBA", 32, 16));
+  const std::vector<float> with_border = gray_box.floats_of (frame);
+  const float border_levels[] = {0x44, 0x72, 0x80}; /* in levels of 0 to 255 */
+  for (int c = 0; c < 3; c++)
+    fail_unless (std::fabs (with_border[gsize (c * 64)] - border_levels[c]) < 1e-3f);
+  fail_unless (std::fabs (with_border[3 * 8] - 51) < 1e-3f);
   Inference cropped (identity_model (), "fit=crop", caps_of ("RGBA", 32, 16));
   const std::vector<float> middle = cropped.floats_of (frame);
   for (int x = 0; x < 8; x++) {
