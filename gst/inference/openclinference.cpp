@@ -11,11 +11,11 @@
  * video or as `other/tensors`. They stay in device memory.
  *
  * Video is scaled to the network's input (`fit`), converted to `colors`, and normalized: each
- * channel becomes (level / 255 - `mean`) / `deviation`. If there is a file MODEL.modelinfo
+ * channel becomes (level / 255 - `mean`) / `deviation`, and 255 times that for integers. If there is a file MODEL.modelinfo
  * beside the model, as GStreamer's onnxinference reads it, its `ranges` apply where `mean` and
  * `deviation` are not set. For levels of 0 to 255, divide by 255: the mean 104 is 104/255, the
  * deviation 58.4 is 58.4/255, and without both `deviation=1/255` gives the levels themselves.
- * Whether channels come first follows from the model.
+ * Whether channels come first follows from the model, or `layout`.
  *
  * With `output=tensors`, a buffer has all outputs one behind the other. With `output=alpha`,
  * the frame comes out as RGBA, and `channel` of output `output-index` becomes its alpha. A
@@ -27,7 +27,11 @@
  * modelinfo file. With GStreamer 1.28 the field `tensors` of the caps lists them, by which
  * decoders such as `ssdtensordec` negotiate behind opencldownload.
  *
- * Inputs and outputs in `state` are the memory of a recurrent network. It is cleared at the
+ * Other inputs are constants (`inputs`), or have streams on request pads `sink_NAME` or
+ * `sink_INDEX`, of which each frame takes the one that began last. An input with a dimension of
+ * time gets consecutive frames (`clip-length`, `clip-step`).
+ *
+ * Inputs and outputs in `state` are the memory of a recurrent network. It is zero, or as in `inputs`, at the
  * start, after a flush and at a DISCONT buffer.
  *
  * With a `batch-size` of N, every N frames give one buffer, with the time of the last frame.
@@ -52,13 +56,17 @@
 #endif
 
 #include <gst/common/arrayformat.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
 #include <gst/compute/convolution/taps.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclframe.h>
 
+#include <cstring>
 #include <mutex>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_inference_debug);
@@ -95,6 +103,10 @@ static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (
             VIDEO_CAPS (INPUT_FORMATS) "; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")));
+static GstStaticPadTemplate other_template =
+    GST_STATIC_PAD_TEMPLATE ("sink_%s", GST_PAD_SINK, GST_PAD_REQUEST,
+        GST_STATIC_CAPS (
+            VIDEO_CAPS (INPUT_FORMATS) "; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (OUTPUT_FORMATS)));
 
@@ -102,12 +114,13 @@ namespace {
 enum class Output { tensors, alpha, meta };
 
 struct InferenceSettings {
-  std::string model_file, state;
+  std::string model_file, state, inputs, layout;
   Precision precision = Precision::single;
   Output output = Output::tensors;
-  guint output_index = 0, channel = 0, batch_size = 1;
+  guint output_index = 0, channel = 0;
+  guint batch_size = 1, clip_length = 0, clip_step = 0;
   Fit fit = Fit::stretch;
-  Colors colors = Colors::rgb;
+  Colors colors = Colors::by_channels;
   guint letterbox_color = 0xff000000;
   std::string mean, deviation; /* a number or an array, as text */
 };
@@ -132,9 +145,9 @@ struct InferenceWork {
   std::unique_ptr<inference::TensorMeta> meta;
 #endif
   bool has_video = false;
-  guint frames = 0;                /* of the current batch */
-  std::shared_ptr<GstBuffer> last; /* (nullable): frame */
-  std::vector<gint64> offsets;     /* of each output in a buffer, in bytes */
+  std::vector<opencl::AuxiliaryFrame> others; /* of the network's other inputs */
+  std::shared_ptr<GstBuffer> last;            /* (nullable): frame */
+  std::vector<gint64> offsets;                /* of each output in a buffer, in bytes */
 };
 } // namespace
 
@@ -165,8 +178,11 @@ const opencl::EnumTypeOf<Fit> fit_type ("GstOpenCLInferenceFit",
 
 const opencl::EnumTypeOf<Colors> colors_type ("GstOpenCLInferenceColors",
     {
+        {Colors::by_channels, "gray, rgb or rgba by the number of channels", "auto"},
         {Colors::rgb, "Red, green, blue", "rgb"},
         {Colors::bgr, "Blue, green, red", "bgr"},
+        {Colors::rgba, "Red, green, blue, alpha", "rgba"},
+        {Colors::bgra, "Blue, green, red, alpha", "bgra"},
         {Colors::gray, "BT.601 luma of the full range", "gray"},
     });
 
@@ -181,6 +197,7 @@ struct _GstOpenCLInference {
   opencl::Settings<InferenceSettings> *settings;
   LoadedModel *loaded;
   InferenceWork *work;
+  opencl::AuxiliaryStreams *streams;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLInference, gst_opencl_inference, GST_TYPE_OPENCL_FILTER,
@@ -217,12 +234,30 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         "(\"<0.229,0.224,0.225>\"); 1/255 for a network that takes levels of 0 to 255 "
         "(video; empty = by the .modelinfo file, else 1)",
         &InferenceSettings::deviation, opencl::ready},
-    {"batch-size", "Batch size", "Number of frames that the network takes together",
+    {"layout", "Layout",
+        "Letters of the input's dimensions: N number, C channels, T time, H height, W "
+        "width, such as NHWC (video; empty = found from the shape)",
+        &InferenceSettings::layout, opencl::ready},
+    {"batch-size", "Batch size",
+        "Number of frames, or of clips, that the network takes together",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},
+    {"clip-length", "Clip length",
+        "Number of consecutive frames of a clip, if the network leaves it open (video; 0 "
+        "= "
+        "as the network)",
+        &InferenceSettings::clip_length, {0, 4096}, opencl::ready},
+    {"clip-step", "Clip step",
+        "Number of frames from the start of a clip to that of the next (video; 0 = clips "
+        "do not overlap)",
+        &InferenceSettings::clip_step, {0, 4096}, opencl::ready},
     {"state", "State",
         "Outputs that are inputs of the next frame, \"input=output,input=output…\" "
         "(recurrent networks)",
         &InferenceSettings::state, opencl::ready},
+    {"inputs", "Inputs",
+        "Constants for inputs without frames, and first values of the state: a number, a "
+        "list or a .npy file, \"ratio=0.25,sizes=<1,2>,table=table.npy\"",
+        &InferenceSettings::inputs, opencl::ready},
 };
 
 /* --- the model --- */
@@ -264,24 +299,6 @@ forget_model (GstOpenCLInference *self)
   self->loaded->asked.clear ();
 }
 
-/* Ranges of the modelinfo file say what the levels 0 and 255 become. */
-static void
-apply_ranges (const inference::ModelInfo &model, inference::VideoMapping &mapping)
-{
-  if (!mapping.mean.empty () || !mapping.deviation.empty ())
-    return;
-  for (const inference::TensorInfo &info : model.tensors) {
-    if (!info.is_input)
-      continue;
-    for (const auto &range : info.ranges) {
-      const double deviation = 1 / (range.second - range.first);
-      mapping.deviation.push_back (deviation);
-      mapping.mean.push_back (-range.first * deviation);
-    }
-    return;
-  }
-}
-
 /* Reads "0.5", "0.5,0.4,0.3" or an array. GStreamer's text of an empty one is "<  >". */
 static bool
 read_levels (const char *property, const std::string &text, std::vector<double> &levels,
@@ -294,21 +311,34 @@ read_levels (const char *property, const std::string &text, std::vector<double> 
              && compute::read_taps (property, source, levels, error));
 }
 
+/* Names of the request pads, without "sink_" */
+static std::vector<std::string>
+pads_of (GstOpenCLInference *self)
+{
+  std::vector<std::string> names;
+  for (const auto &stream : self->streams->all ())
+    names.push_back (GST_PAD_NAME (stream->pad ()) + strlen ("sink_"));
+  return names;
+}
+
 static bool
 options_of (GstOpenCLInference *self, const InferenceSettings &settings,
     std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error)
 {
   if (!load_model (self, settings, model, options.info, error)
-      || !inference::parse_state (settings.state, options.state, error))
+      || !inference::parse_state (settings.state, options.state, error)
+      || !inference::parse_values (settings.inputs, options.values, error))
     return false;
+  options.pads = pads_of (self);
   options.precision = settings.precision;
+  options.layout = settings.layout;
   options.batch = settings.batch_size;
+  options.clip_length = settings.clip_length;
+  options.clip_step = settings.clip_step;
   options.mapping = {settings.fit, settings.colors, {}, {}, settings.letterbox_color};
-  if (!read_levels ("mean", settings.mean, options.mapping.mean, error)
-      || !read_levels ("deviation", settings.deviation, options.mapping.deviation, error))
-    return false;
-  apply_ranges (options.info, options.mapping);
-  return true;
+  return read_levels ("mean", settings.mean, options.mapping.mean, error)
+         && read_levels (
+             "deviation", settings.deviation, options.mapping.deviation, error);
 }
 
 /* --- caps --- */
@@ -372,16 +402,20 @@ any_tensors (const GstStructure *like)
   return tensors;
 }
 
-/* The frame rate of batches */
+/* Divides the frame rate, if several frames of video give one output. */
 static void
-divide_rate (GstStructure *structure, guint batch_size)
+divide_rate (GstOpenCLInference *self, const InferenceSettings &settings,
+    const GstStructure *input, GstStructure *output)
 {
-  gint numerator, denominator;
-  if (batch_size > 1
-      && gst_structure_get_fraction (structure, "framerate", &numerator, &denominator)
-      && numerator > 0)
-    gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, numerator,
-        gint (denominator * gint64 (batch_size)), nullptr);
+  std::shared_ptr<const Model> model;
+  NetworkOptions options;
+  gint n, d;
+  if (gst_structure_has_name (input, "video/x-raw")
+      && gst_structure_get_fraction (output, "framerate", &n, &d) && n > 0
+      && options_of (self, settings, model, options, nullptr)
+      && gst_util_fraction_multiply (
+          n, d, 1, gint (inference::timing_of (*model, options).step), &n, &d))
+    gst_structure_set (output, "framerate", GST_TYPE_FRACTION, n, d, nullptr);
 }
 
 /* Negotiation asks for the same caps several times. */
@@ -393,8 +427,12 @@ find_known_outputs (GstOpenCLInference *self, const InferenceSettings &settings,
   LoadedModel *loaded = self->loaded;
   std::lock_guard<std::mutex> guard (loaded->lock);
   gchar *text = gst_caps_to_string (caps);
-  const std::string asked =
-      text + ("/" + settings.state) + "/" + std::to_string (settings.batch_size);
+  std::string asked = text;
+  for (const std::string &part : {settings.state, settings.inputs, settings.layout,
+           std::to_string (settings.batch_size), std::to_string (settings.clip_length)})
+    asked += "/" + part;
+  for (const std::string &pad : options.pads)
+    asked += "/" + pad;
   g_free (text);
   if (loaded->asked != asked) {
     loaded->outputs.clear ();
@@ -423,7 +461,7 @@ tensors_of (GstOpenCLInference *self, const InferenceSettings &settings,
       && options_of (self, settings, model, options, nullptr)
       && find_known_outputs (self, settings, *model, options, source, caps, outputs)) {
     set_tensor_fields (tensors, outputs);
-    divide_rate (tensors, settings.batch_size);
+    divide_rate (self, settings, input, tensors);
   }
   gst_caps_unref (caps);
   return tensors;
@@ -476,11 +514,13 @@ outputs_of (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps
     if (settings.output == Output::tensors)
       gst_caps_append_structure_full (
           result, tensors_of (self, settings, input), device_memory ());
-    else if (gst_structure_has_name (input, "video/x-raw"))
-      gst_caps_append_structure_full (result,
-          settings.output == Output::meta ? frame_with_meta (self, settings, input)
-                                          : matte_of (input),
-          device_memory ());
+    else if (gst_structure_has_name (input, "video/x-raw")) {
+      GstStructure *frame = settings.output == Output::meta
+                                ? frame_with_meta (self, settings, input)
+                                : matte_of (input);
+      divide_rate (self, settings, input, frame);
+      gst_caps_append_structure_full (result, frame, device_memory ());
+    }
   }
   return result;
 }
@@ -495,7 +535,7 @@ inputs_of (const InferenceSettings &settings, GstCaps *outputs)
   GstCaps *sized = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
     GstStructure *input = gst_structure_copy (gst_caps_get_structure (outputs, n));
-    gst_structure_remove_field (input, "tensors");
+    gst_structure_remove_fields (input, "tensors", "framerate", nullptr);
     if (settings.output == Output::alpha)
       gst_structure_remove_fields (
           input, "format", "colorimetry", "chroma-site", "types", nullptr);
@@ -609,6 +649,21 @@ make_matte (GstOpenCLInference *self, InferenceWork &work, GstCaps *input,
              work.network->input ().height (), error);
 }
 
+/* A level is at most 1, but many networks give theirs in levels of 0 to 255. */
+static void
+warn_of_levels (GstOpenCLInference *self, const std::vector<double> &mean)
+{
+  for (const double level : mean)
+    if (level > 2) {
+      GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+          ("mean has the level %g, but levels are 0 to 1: divide mean and deviation of "
+           "levels of 0 to 255 by 255, such as %g/255",
+              level, level),
+          (nullptr));
+      return;
+    }
+}
+
 static bool
 make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps *input,
     GstCaps *output, GError **error)
@@ -626,9 +681,11 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
       || !options_of (self, settings, model, options, error))
     return false;
   work.has_video = source.video != nullptr;
+  warn_of_levels (self, options.mapping.mean);
   work.network = Network::create (context, *model, options, source, error);
   if (!work.network)
     return false;
+  work.others.resize (work.network->others ().size ());
   gint64 offset = 0;
   for (const inference::Plan::Port &port : work.network->outputs ()) {
     work.offsets.push_back (offset);
@@ -672,25 +729,60 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (work->network && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->network->clear_state ();
-  if (work->settings.batch_size > 1)
+  if (work->network && work->network->has_several ())
     work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
+}
+
+/* Puts the frame of `time` into input `n` of others (). Sets `is_there` to false if the wait for
+ * it was interrupted. */
+static bool
+put_other_frame (GstOpenCLInference *self, gsize n, GstClockTime time,
+    cl_command_queue queue, bool &is_there, GError **error)
+{
+  InferenceWork &work = *self->work;
+  const inference::NetworkInput &input = work.network->others ()[n].input ();
+  const std::string pad = "sink_" + input.pad;
+  auto put = [&] (const GstOpenCLFrame *frame, const opencl::AuxiliaryStream::Frame &of) {
+    return work.network->put_other (
+        n, queue, frame, of.is_video ? &of.info : nullptr, of.array, error);
+  };
+  if (work.network->has_several ()) /* each place needs the frame */
+    work.others[n] = {};
+  if (!work.others[n].follow (
+          GST_OPENCL_FILTER (self), *self->streams, pad, time, queue, put, error))
+    return false;
+  if (work.others[n].exists ())
+    return true;
+  const auto stream = self->streams->find (pad);
+  is_there = false;
+  if (!stream || stream->is_interrupted ())
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+      "input \"%s\": no frame on pad %s, which is not linked or has ended",
+      input.name.c_str (), pad.c_str ());
+  return false;
 }
 
 static gboolean
 gst_opencl_inference_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     cl_command_queue queue, guint *outputs, GError **error)
 {
-  InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
-  if (!work->has_video)
-    return TRUE;
-  if (!work->network->put_frame (queue, input, work->frames, error))
+  GstOpenCLInference *self = GST_OPENCL_INFERENCE (filter);
+  InferenceWork *work = self->work;
+  const GstClockTime time = opencl::running_time_of (
+      GST_BASE_TRANSFORM (filter)->segment, GST_BUFFER_PTS (input->buffer));
+  bool is_there = true;
+  if (!work->network->begin_frame (queue, error)
+      || (work->has_video && !work->network->put_frame (queue, input, error)))
     return FALSE;
+  for (gsize n = 0; n < work->others.size () && is_there; n++)
+    if (!put_other_frame (self, n, time, queue, is_there, error))
+      return FALSE;
+  *outputs = is_there && work->network->end_frame () ? 1 : 0;
 #ifdef HAVE_TENSOR_META
-  if (work->meta && !work->meta->run (*work->network, queue, error))
+  if (work->meta && *outputs > 0 && !work->meta->run (*work->network, queue, error))
     return FALSE;
 #endif
-  work->frames = (work->frames + 1) % work->settings.batch_size;
-  *outputs = work->frames == 0 ? 1 : 0;
   return TRUE;
 }
 
@@ -781,17 +873,21 @@ push_rest (GstOpenCLInference *self)
   GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
   GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (self);
   const std::shared_ptr<GstBuffer> last = self->work->last;
-  const guint frames = self->work->frames;
+  if (!self->work->network || !last)
+    return;
+  const gint64 clips = self->work->network->waiting ();
   GstBuffer *whole = nullptr;
-  bool done = frames > 0;
+  bool done = clips > 0;
   while (done && !whole)
     done = klass->submit_input_buffer (transform, FALSE, gst_buffer_ref (last.get ()))
                == GST_FLOW_OK
            && klass->generate_output (transform, &whole) == GST_FLOW_OK;
-  if (whole)
-    push_part (self, whole, frames);
+  if (whole && clips < self->work->settings.batch_size)
+    push_part (self, whole, guint (clips));
+  else if (whole)
+    gst_opencl_filter_push (GST_OPENCL_FILTER (self), std::exchange (whole, nullptr));
   gst_clear_buffer (&whole);
-  self->work->frames = 0;
+  self->work->network->drop_frames ();
 }
 
 static gboolean
@@ -799,11 +895,11 @@ gst_opencl_inference_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstOpenCLInference *self = GST_OPENCL_INFERENCE (transform);
   InferenceWork *work = self->work;
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && work->network) {
-    work->network->clear_state ();
-    work->frames = 0;
-  }
   const GstEventType type = GST_EVENT_TYPE (event);
+  if (type == GST_EVENT_FLUSH_STOP && work->network) {
+    work->network->clear_state ();
+    work->network->drop_frames ();
+  }
   if (type == GST_EVENT_EOS || type == GST_EVENT_CAPS || type == GST_EVENT_SEGMENT
       || type == GST_EVENT_GAP)
     push_rest (self);
@@ -817,18 +913,22 @@ add_latency (GstOpenCLInference *self, GstQuery *query)
 {
   gint numerator = 0, denominator = 1;
   GstClockTime least, most;
-  gboolean live;
-  const guint batch_size = self->settings->current ().batch_size;
+  gboolean live, is_video = FALSE;
+  std::shared_ptr<const Model> model;
+  NetworkOptions options;
   GstCaps *caps =
       gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (GST_BASE_TRANSFORM (self)));
-  if (caps)
-    gst_structure_get_fraction (
-        gst_caps_get_structure (caps, 0), "framerate", &numerator, &denominator);
+  if (caps) {
+    const GstStructure *structure = gst_caps_get_structure (caps, 0);
+    gst_structure_get_fraction (structure, "framerate", &numerator, &denominator);
+    is_video = gst_structure_has_name (structure, "video/x-raw");
+  }
   gst_clear_caps (&caps);
-  if (batch_size < 2 || numerator <= 0)
+  if (!is_video || numerator <= 0
+      || !options_of (self, self->settings->current (), model, options, nullptr))
     return;
-  const GstClockTime added = gst_util_uint64_scale_int (
-      GST_SECOND * guint64 (batch_size - 1), denominator, numerator);
+  const GstClockTime added = gst_util_uint64_scale (GST_SECOND * guint64 (denominator),
+      guint64 (inference::timing_of (*model, options).first - 1), guint64 (numerator));
   gst_query_parse_latency (query, &live, &least, &most);
   gst_query_set_latency (
       query, live, least + added, GST_CLOCK_TIME_IS_VALID (most) ? most + added : most);
@@ -853,6 +953,7 @@ gst_opencl_inference_init (GstOpenCLInference *self)
   self->settings = new opencl::Settings<InferenceSettings> (self, properties);
   self->loaded = new LoadedModel ();
   self->work = new InferenceWork ();
+  self->streams = new opencl::AuxiliaryStreams;
 }
 
 static void
@@ -862,7 +963,7 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLInference::settings, &GstOpenCLInference::loaded,
-      &GstOpenCLInference::work> (klass, properties);
+      &GstOpenCLInference::work, &GstOpenCLInference::streams> (klass, properties);
 
   opencl::describe_element (klass, "OpenCL inference", "Filter/Effect/Video",
       "Runs a neural network from an ONNX file on an OpenCL device", {},
@@ -870,6 +971,7 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
 
   transform_class->transform_caps = gst_opencl_inference_transform_caps;
   transform_class->sink_event = gst_opencl_inference_sink_event;
+  opencl::StreamPads<&GstOpenCLInference::streams>::install (klass, {&other_template});
   transform_class->query = gst_opencl_inference_query;
   filter_class->open = gst_opencl_inference_open;
   filter_class->close = gst_opencl_inference_close;

@@ -636,7 +636,7 @@ TEST (test_inference_errors_name_the_value)
     const char *properties, *caps;
     std::vector<std::string> parts;
   } rows[] = {
-      {identity_model (1), "", "RGBA", {"colors=rgb", "1 channels"}},
+      {identity_model (1), "colors=rgb", "RGBA", {"colors=rgb", "1 channels"}},
       {identity_model (), "colors=gray", "RGBA", {"colors=gray", "3 channels"}},
       {identity_model (), "mean=<1,2>", "RGBA", {"mean has 2 numbers"}},
       {identity_model (), "deviation=<0>", "RGBA", {"deviation has a 0"}},
