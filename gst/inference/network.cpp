@@ -158,6 +158,29 @@ layout_of (const Port &port, const NetworkInputs &inputs, bool is_video, bool ha
   return layout;
 }
 
+/* Adds the lowest and the highest value of an output as outputs. */
+static Model
+with_limits (const Model &model, const NetworkOptions &options)
+{
+  Model extended = model;
+  gint shown = 0;
+  for (const Port &output : model.outputs) {
+    if (is_state_output (options, output.name) || shown++ != options.limits_of)
+      continue;
+    for (const char *op : {"ReduceMin", "ReduceMax"}) {
+      Node node;
+      node.name = node.op = op;
+      node.inputs = {output.name};
+      node.outputs = {output.name + " " + op};
+      node.attributes["keepdims"] = {};
+      extended.nodes.push_back (node);
+      extended.outputs.push_back ({node.outputs[0], output.type, {}, true});
+    }
+    break;
+  }
+  return extended;
+}
+
 std::unique_ptr<Network>
 Network::create (GstOpenCLContext *context, const Model &model,
     const NetworkOptions &options, const NetworkSource &source, GError **error)
@@ -183,7 +206,9 @@ Network::create (GstOpenCLContext *context, const Model &model,
     if (inputs.choice.constants.count (port.name) == 0)
       plan_options.input_layouts.push_back (layout_of (
           port, inputs, network->is_video, options.precision == Precision::half));
-  network->plan = Plan::create (context, model, plan_options, error);
+  network->first_limit = model.outputs.size ();
+  network->plan = Plan::create (context,
+      options.limits_of < 0 ? model : with_limits (model, options), plan_options, error);
   if (!network->plan || !network->find_state (options, inputs, error)
       || (source.video
           && (!network->add_frame_input (network->frames, inputs.main, error)
@@ -277,7 +302,11 @@ Network::find_state (
   }
   if (states.size () != options.state.size ())
     return fail (error, "state: the network does not have all of these inputs");
-  for (gsize n = 0; n < ports.size (); n++) {
+  for (gsize n = first_limit; n < ports.size (); n++)
+    if (!opencl::make_buffer (
+            context, ports[n].tensor.element_size (), limits[n - first_limit], error))
+      return false;
+  for (gsize n = 0; n < first_limit; n++) {
     if (is_state_output (options, ports[n].name))
       continue;
     shown.push_back (ports[n]);
@@ -390,6 +419,8 @@ Network::run (cl_command_queue queue, const Memory &input,
   for (gsize n = 0; n < shown.size (); n++)
     to[shown_ports[n]] =
         n < outputs.size () && outputs[n].buffer ? outputs[n] : Memory{own[n](), 0};
+  for (gsize n = first_limit; n < to.size (); n++)
+    to[n] = {limits[n - first_limit](), 0};
   for (State &state : states) {
     from[state.input] = {state.buffers[flipped](), 0};
     to[state.output] = {state.buffers[!flipped](), 0};

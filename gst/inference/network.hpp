@@ -83,6 +83,8 @@ public:
   /* The memory of an output that run () did not get a buffer for */
   cl_mem own_output (gsize n) const { return own[n](); }
   bool make_own_outputs (GError **error);
+  /* With options.limits_of: its lowest (0) and highest (1) value */
+  cl_mem limit (gsize n) const { return limits[n](); }
   /* The next frame begins with the first state. */
   void clear_state () { is_state_clear = false; }
 
@@ -109,6 +111,8 @@ private:
   std::vector<FrameInput> other_inputs;
   std::vector<Plan::Port> shown;
   std::vector<gsize> shown_ports;
+  gsize first_limit = 0; /* port of the plan; those before are the model's */
+  cl::Buffer limits[2];
   std::vector<State> states;
   bool is_state_clear = false, flipped = false, is_video = false;
   gint64 batch = 1, clip = 1, step = 1;

@@ -41,6 +41,8 @@ struct NetworkOptions {
   gint64 clip_step = 0;   /* frames from one clip to the next, 0: all of a clip */
   VideoMapping mapping;
   ModelInfo info;
+  /* Index of the output whose lowest and highest values Network::limit () has, or -1 */
+  gint limits_of = -1;
 };
 
 /* Format of the incoming frames: one of the two */

@@ -11,15 +11,20 @@
  * video or as `other/tensors`. They stay in device memory.
  *
  * Video is scaled to the network's input (`fit`), converted to `colors`, and normalized: each
- * channel becomes (level / 255 - `mean`) / `deviation`, and 255 times that for integers. If there is a file MODEL.modelinfo
- * beside the model, as GStreamer's onnxinference reads it, its `ranges` apply where `mean` and
- * `deviation` are not set. For levels of 0 to 255, divide by 255: the mean 104 is 104/255, the
- * deviation 58.4 is 58.4/255, and without both `deviation=1/255` gives the levels themselves.
- * Whether channels come first follows from the model, or `layout`.
+ * channel becomes (level / 255 - `mean`) / `deviation`, and 255 times that for integers. For
+ * levels of 0 to 255, divide by 255: the mean 104 is 104/255, the deviation 58.4 is 58.4/255,
+ * and without both `deviation=1/255` gives the levels themselves. If there is a file
+ * MODEL.modelinfo beside the model, as GStreamer's onnxinference reads it, its `ranges` apply
+ * where `mean` and `deviation` are not set. Whether channels come first follows from the model,
+ * or from `layout`.
  *
  * With `output=tensors`, a buffer has all outputs one behind the other. With `output=alpha`,
  * the frame comes out as RGBA, and `channel` of output `output-index` becomes its alpha. A
  * matte of a segmentation network does so, for keyfill and openclcompositor.
+ *
+ * With `output=video`, output `output-index` becomes video of its own size: gray, RGB or RGBA
+ * by its number of channels, or `channel` alone as gray. `output-range` are the values of black
+ * and white.
  *
  * With `output=meta`, the frame comes out unchanged, and the outputs are a GstTensorMeta of
  * it, whose buffers are in device memory. This value exists where the plugin was built with
@@ -28,11 +33,11 @@
  * decoders such as `ssdtensordec` negotiate behind opencldownload.
  *
  * Other inputs are constants (`inputs`), or have streams on request pads `sink_NAME` or
- * `sink_INDEX`, of which each frame takes the one that began last. An input with a dimension of
- * time gets consecutive frames (`clip-length`, `clip-step`).
+ * `sink_INDEX`. Each frame is joined with the frame of these that began last. An input with a
+ * dimension of time gets consecutive frames (`clip-length`, `clip-step`).
  *
- * Inputs and outputs in `state` are the memory of a recurrent network. It is zero, or as in `inputs`, at the
- * start, after a flush and at a DISCONT buffer.
+ * Inputs and outputs in `state` are the memory of a recurrent network. At the start, after a
+ * flush and at a DISCONT buffer it is zero, or as in `inputs`.
  *
  * With a `batch-size` of N, every N frames give one buffer, with the time of the last frame.
  * Frames that are left at the end, at new caps, a new segment or a gap give a shorter one.
@@ -51,6 +56,7 @@
  */
 #include "elements.h"
 #include "network.hpp"
+#include "pictureoutput.hpp"
 #ifdef HAVE_TENSOR_META
 #include "tensormeta.hpp"
 #endif
@@ -59,6 +65,7 @@
 #include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
+#include <gst/common/videoformats.hpp>
 #include <gst/compute/convolution/taps.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/elements/auxiliarystream.hpp>
@@ -68,6 +75,7 @@
 
 #include <cstring>
 #include <mutex>
+#include <tuple>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_inference_debug);
 #define GST_CAT_DEFAULT opencl_inference_debug
@@ -89,11 +97,11 @@ using inference::Precision;
   "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, NV12, NV21, I420, YV12, " \
   "YUY2, UYVY, YVYU, VYUY, Y42B, Y444, NV16, NV61, NV24, AYUV, VUYA, A420, GBR, GBRA, "  \
   "P010_10LE, I420_10LE, GRAY8, GRAY16_LE, " RGB64_FORMATS " }"
-#define MATTE_FORMATS "{ RGBA, BGRA, ARGB, ABGR }"
+#define PICTURE_FORMATS "{ RGB, BGR, RGBA, BGRA, ARGB, ABGR, GRAY8, GRAY16_LE }"
 #ifdef HAVE_TENSOR_META
 #define OUTPUT_FORMATS INPUT_FORMATS
 #else
-#define OUTPUT_FORMATS MATTE_FORMATS
+#define OUTPUT_FORMATS PICTURE_FORMATS
 #endif
 #define TENSORS_OUT                                                                      \
   "other/tensors(" DEVICE_MEMORY "), format = (string) static, "                         \
@@ -111,7 +119,7 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
     GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (OUTPUT_FORMATS)));
 
 namespace {
-enum class Output { tensors, alpha, meta };
+enum class Output { tensors, alpha, video, meta };
 
 struct InferenceSettings {
   std::string model_file, state, inputs, layout;
@@ -122,6 +130,7 @@ struct InferenceSettings {
   Fit fit = Fit::stretch;
   Colors colors = Colors::by_channels;
   guint letterbox_color = 0xff000000;
+  std::string output_layout, output_range;
   std::string mean, deviation; /* a number or an array, as text */
 };
 
@@ -141,6 +150,7 @@ struct InferenceWork {
   InferenceSettings settings;
   std::unique_ptr<Network> network;
   inference::MatteOutput matte;
+  inference::PictureOutput picture;
 #ifdef HAVE_TENSOR_META
   std::unique_ptr<inference::TensorMeta> meta;
 #endif
@@ -163,6 +173,7 @@ const opencl::EnumTypeOf<Output> output_type ("GstOpenCLInferenceOutput",
     {
         {Output::tensors, "All outputs of the network as other/tensors", "tensors"},
         {Output::alpha, "The frame with a channel of an output as alpha", "alpha"},
+        {Output::video, "An output as video of its own size", "video"},
 #ifdef HAVE_TENSOR_META
         {Output::meta, "The frame unchanged, with all outputs as GstTensorMeta", "meta"},
 #endif
@@ -213,16 +224,33 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
     {"output", "Output", "Form of the output", &InferenceSettings::output, output_type,
         opencl::ready},
     {"output-index", "Output index",
-        "Index of the network's output that becomes alpha (output=alpha)",
+        "Index of the network's output that becomes alpha or video (output=alpha, video)",
         &InferenceSettings::output_index, {0, 255}, opencl::ready},
-    {"channel", "Channel", "Channel of that output that becomes alpha (output=alpha)",
+    {"channel", "Channel",
+        "Channel of that output that becomes alpha or gray video; 0 of 1, 3 or 4 "
+        "channels "
+        "is all of them for video (output=alpha, video)",
         &InferenceSettings::channel, {0, 65535}, opencl::ready},
+    {"output-layout", "Output layout",
+        "Letters of that output's dimensions, such as NHWC (output=video; empty = found "
+        "from the shape)",
+        &InferenceSettings::output_layout, opencl::ready},
+    {"output-range", "Output range",
+        "Values of that output that become black and white, such as \"-1,1\"; \"auto\" "
+        "for "
+        "the lowest and the highest of each frame (output=video; empty = 0,1, or 0,255 "
+        "of "
+        "integers)",
+        &InferenceSettings::output_range, opencl::ready},
     {"fit", "Fit", "Scaling of frames to the network's input (video)",
         &InferenceSettings::fit, fit_type, opencl::ready},
     {"letterbox-color", "Letterbox colour",
         "Colour of the borders, 0xAARRGGBB (fit=letterbox; YOLO: 0xff727272)",
         &InferenceSettings::letterbox_color, {0, G_MAXUINT}, opencl::ready},
-    {"colors", "Colours", "Channels of the network's input (video)",
+    {"colors", "Colours",
+        "Channels of the network's input (video); blue also comes first in a picture "
+        "that "
+        "it gives (output=video)",
         &InferenceSettings::colors, colors_type, opencl::ready},
     {"mean", "Mean",
         "Level, 0 to 1, that is subtracted from all channels (0.5), or from each "
@@ -341,6 +369,27 @@ options_of (GstOpenCLInference *self, const InferenceSettings &settings,
              "deviation", settings.deviation, options.mapping.deviation, error);
 }
 
+static bool
+picture_options_of (
+    const InferenceSettings &settings, inference::PictureOptions &options, GError **error)
+{
+  options.layout = settings.output_layout;
+  options.channel = settings.channel;
+  options.is_bgr = settings.colors == Colors::bgr || settings.colors == Colors::bgra;
+  options.is_automatic = settings.output_range == "auto";
+  if (options.is_automatic)
+    return true;
+  if (!read_levels ("output-range", settings.output_range, options.range, error))
+    return false;
+  if (options.range.empty ()
+      || (options.range.size () == 2 && options.range[0] != options.range[1]))
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "output-range=%s, expected two numbers for black and white, or auto",
+      settings.output_range.c_str ());
+  return false;
+}
+
 /* --- caps --- */
 
 static void
@@ -443,28 +492,50 @@ find_known_outputs (GstOpenCLInference *self, const InferenceSettings &settings,
   return !outputs.empty ();
 }
 
+/* The outputs for fixed caps of the input. Returns false if they are not known. */
+static bool
+known_outputs (GstOpenCLInference *self, const InferenceSettings &settings,
+    const GstStructure *input, std::vector<inference::NetworkOutput> &outputs)
+{
+  GstCaps *caps = gst_caps_new_full (gst_structure_copy (input), nullptr);
+  std::shared_ptr<const Model> model;
+  NetworkOptions options;
+  NetworkSource source;
+  GstVideoInfo info;
+  opencl::ArrayFormat array;
+  const bool known =
+      gst_caps_is_fixed (caps) && source_of_caps (caps, info, array, source, nullptr)
+      && options_of (self, settings, model, options, nullptr)
+      && find_known_outputs (self, settings, *model, options, source, caps, outputs);
+  gst_caps_unref (caps);
+  return known;
+}
+
 /* The tensors that fixed caps give, or those of any shape if that is not known yet */
 static GstStructure *
 tensors_of (GstOpenCLInference *self, const InferenceSettings &settings,
     const GstStructure *input)
 {
-  GstCaps *caps = gst_caps_new_full (gst_structure_copy (input), nullptr);
   GstStructure *tensors = any_tensors (input);
-  std::shared_ptr<const Model> model;
   std::vector<inference::NetworkOutput> outputs;
-  NetworkOptions options;
-  NetworkSource source;
-  GstVideoInfo info;
-  opencl::ArrayFormat array;
-
-  if (gst_caps_is_fixed (caps) && source_of_caps (caps, info, array, source, nullptr)
-      && options_of (self, settings, model, options, nullptr)
-      && find_known_outputs (self, settings, *model, options, source, caps, outputs)) {
+  if (known_outputs (self, settings, input, outputs))
     set_tensor_fields (tensors, outputs);
-    divide_rate (self, settings, input, tensors);
-  }
-  gst_caps_unref (caps);
+  divide_rate (self, settings, input, tensors);
   return tensors;
+}
+
+static void
+set_formats (GstStructure *video, std::initializer_list<const char *> names)
+{
+  GValue formats = G_VALUE_INIT;
+  g_value_init (&formats, GST_TYPE_LIST);
+  for (const char *name : names) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_STRING);
+    g_value_set_static_string (&value, name);
+    gst_value_list_append_and_take_value (&formats, &value);
+  }
+  gst_structure_take_value (video, "format", &formats);
 }
 
 /* The frame with alpha: the same size and rate */
@@ -472,17 +543,57 @@ static GstStructure *
 matte_of (const GstStructure *input)
 {
   GstStructure *matte = gst_structure_copy (input);
-  GValue formats = G_VALUE_INIT;
   gst_structure_remove_fields (matte, "colorimetry", "chroma-site", nullptr);
-  g_value_init (&formats, GST_TYPE_LIST);
-  for (const char *format : {"RGBA", "BGRA", "ARGB", "ABGR"}) {
-    GValue value = G_VALUE_INIT;
-    g_value_init (&value, G_TYPE_STRING);
-    g_value_set_static_string (&value, format);
-    gst_value_list_append_and_take_value (&formats, &value);
-  }
-  gst_structure_take_value (matte, "format", &formats);
+  set_formats (matte, {"RGBA", "BGRA", "ARGB", "ABGR"});
   return matte;
+}
+
+/* A picture that shows the whole frame keeps its display aspect ratio. */
+static void
+set_pixel_ratio (GstStructure *picture, const GstStructure *input, Fit fit)
+{
+  gint n = 1, d = 1, width = 1, height = 1, in_width = 1, in_height = 1;
+  if (!gst_structure_get_int (input, "width", &in_width)
+      || !gst_structure_get_int (input, "height", &in_height))
+    return;
+  gst_structure_get_int (picture, "width", &width);
+  gst_structure_get_int (picture, "height", &height);
+  gst_structure_get_fraction (input, "pixel-aspect-ratio", &n, &d);
+  std::tie (n, d) = opencl::valid_pixel_ratio (n, d);
+  if (fit == Fit::stretch
+      && (!gst_util_fraction_multiply (n, d, in_width, in_height, &n, &d)
+          || !gst_util_fraction_multiply (n, d, height, width, &n, &d)))
+    n = d = 1;
+  gst_structure_set (picture, "pixel-aspect-ratio", GST_TYPE_FRACTION, n, d, nullptr);
+}
+
+/* An output as video: of any size and format, if the shape is not known */
+static GstStructure *
+picture_of (GstOpenCLInference *self, const InferenceSettings &settings,
+    const GstStructure *input)
+{
+  GstStructure *video = gst_structure_new_empty ("video/x-raw");
+  std::vector<inference::NetworkOutput> outputs;
+  inference::PictureOptions options;
+  inference::Picture picture;
+  if (const GValue *rate = gst_structure_get_value (input, "framerate"))
+    gst_structure_set_value (video, "framerate", rate);
+  divide_rate (self, settings, input, video);
+  if (!known_outputs (self, settings, input, outputs)
+      || settings.output_index >= outputs.size ()
+      || !picture_options_of (settings, options, nullptr)
+      || !find_picture (options, outputs[settings.output_index].shape, picture, nullptr))
+    return video;
+  if (picture.channels == 1)
+    set_formats (video, {"GRAY8", "GRAY16_LE"});
+  else if (picture.channels == 3)
+    set_formats (video, {"RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR"});
+  else
+    set_formats (video, {"RGBA", "BGRA", "ARGB", "ABGR"});
+  gst_structure_set (video, "width", G_TYPE_INT, picture.width, "height", G_TYPE_INT,
+      picture.height, nullptr);
+  set_pixel_ratio (video, input, settings.fit);
+  return video;
 }
 
 static GstStructure *
@@ -511,9 +622,11 @@ outputs_of (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps
   GstCaps *result = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
     const GstStructure *input = gst_caps_get_structure (inputs, n);
-    if (settings.output == Output::tensors)
-      gst_caps_append_structure_full (
-          result, tensors_of (self, settings, input), device_memory ());
+    if (settings.output == Output::tensors || settings.output == Output::video)
+      gst_caps_append_structure_full (result,
+          settings.output == Output::video ? picture_of (self, settings, input)
+                                           : tensors_of (self, settings, input),
+          device_memory ());
     else if (gst_structure_has_name (input, "video/x-raw")) {
       GstStructure *frame = settings.output == Output::meta
                                 ? frame_with_meta (self, settings, input)
@@ -530,7 +643,7 @@ static GstCaps *
 inputs_of (const InferenceSettings &settings, GstCaps *outputs)
 {
   GstCaps *any = gst_static_pad_template_get_caps (&sink_template);
-  if (settings.output == Output::tensors)
+  if (settings.output == Output::tensors || settings.output == Output::video)
     return any;
   GstCaps *sized = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
@@ -602,8 +715,8 @@ gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
   std::shared_ptr<const Model> model;
   NetworkOptions options;
   forget_model (self);
-  gst_base_transform_set_qos_enabled (
-      GST_BASE_TRANSFORM (self), settings.output == Output::alpha);
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self),
+      settings.output == Output::alpha || settings.output == Output::video);
   /* It would ask upstream for the tensors that downstream wants. */
   gst_base_transform_set_prefer_passthrough (
       GST_BASE_TRANSFORM (self), settings.output != Output::meta);
@@ -620,6 +733,37 @@ gst_opencl_inference_close (GstOpenCLFilter *filter)
 }
 
 static bool
+check_output_index (const InferenceWork &work, GError **error)
+{
+  const gsize outputs = work.network->outputs ().size ();
+  if (work.settings.batch_size > 1)
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "batch-size %u: expected 1 for output=alpha and video", work.settings.batch_size);
+  else if (work.settings.output_index >= outputs)
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "output-index %u: the network has %" G_GSIZE_FORMAT " outputs",
+        work.settings.output_index, outputs);
+  else
+    return true;
+  return false;
+}
+
+static bool
+make_picture (GstOpenCLInference *self, InferenceWork &work,
+    inference::PictureOptions options, GstCaps *output, GError **error)
+{
+  GstVideoInfo video;
+  if (!check_output_index (work, error) || !work.network->make_own_outputs (error)
+      || !gst_video_info_from_caps (&video, output))
+    return false;
+  const auto &port = work.network->outputs ()[work.settings.output_index];
+  if (port.type == inference::ElementType::boolean && options.range.empty ())
+    options.range = {0, 1};
+  return work.picture.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      options, port.tensor, video, error);
+}
+
+static bool
 make_matte (GstOpenCLInference *self, InferenceWork &work, GstCaps *input,
     GstCaps *output, GError **error)
 {
@@ -631,18 +775,7 @@ make_matte (GstOpenCLInference *self, InferenceWork &work, GstCaps *input,
         "output=alpha: the input is no video");
     return false;
   }
-  if (work.settings.batch_size > 1) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "batch-size %u: expected 1 for output=alpha", work.settings.batch_size);
-    return false;
-  }
-  if (work.settings.output_index >= outputs.size ()) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "output-index %u: the network has %" G_GSIZE_FORMAT " outputs",
-        work.settings.output_index, outputs.size ());
-    return false;
-  }
-  return work.network->make_own_outputs (error)
+  return check_output_index (work, error) && work.network->make_own_outputs (error)
          && work.matte.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
              from, to, outputs[work.settings.output_index].tensor, work.settings.channel,
              work.settings.fit, work.network->input ().width (),
@@ -674,12 +807,16 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
   NetworkSource source;
   GstVideoInfo info;
   opencl::ArrayFormat array;
+  inference::PictureOptions picture;
   InferenceWork work;
 
   work.settings = settings;
   if (!source_of_caps (input, info, array, source, error)
-      || !options_of (self, settings, model, options, error))
+      || !options_of (self, settings, model, options, error)
+      || !picture_options_of (settings, picture, error))
     return false;
+  if (settings.output == Output::video && picture.is_automatic)
+    options.limits_of = gint (settings.output_index);
   work.has_video = source.video != nullptr;
   warn_of_levels (self, options.mapping.mean);
   work.network = Network::create (context, *model, options, source, error);
@@ -691,7 +828,9 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
     work.offsets.push_back (offset);
     offset += port.tensor.count () * gint64 (port.tensor.element_size ());
   }
-  if (settings.output == Output::alpha && !make_matte (self, work, input, output, error))
+  if ((settings.output == Output::alpha && !make_matte (self, work, input, output, error))
+      || (settings.output == Output::video
+          && !make_picture (self, work, picture, output, error)))
     return false;
 #ifdef HAVE_TENSOR_META
   if (settings.output == Output::meta) {
@@ -798,9 +937,13 @@ gst_opencl_inference_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
       to.push_back ({output->data, gint64 (output->offset[0]) + offset});
   if (!work->network->run (queue, from, to, error))
     return FALSE;
-  return work->settings.output == Output::tensors
-         || work->matte.enqueue (queue, input, output,
-             work->network->own_output (work->settings.output_index), error);
+  if (work->settings.output == Output::tensors)
+    return TRUE;
+  cl_mem own = work->network->own_output (work->settings.output_index);
+  return work->settings.output == Output::video
+             ? work->picture.enqueue (queue, own, work->network->limit (0),
+                 work->network->limit (1), output, error)
+             : work->matte.enqueue (queue, input, output, own, error);
 }
 
 #ifdef HAVE_TENSOR_META
