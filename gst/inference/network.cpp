@@ -15,22 +15,6 @@
 namespace inference {
 namespace {
 bool
-is_state_output (const NetworkOptions &options, const std::string &name)
-{
-  return std::any_of (options.state.begin (), options.state.end (),
-      [&] (const StatePair &pair) { return pair.output == name; });
-}
-
-const StatePair *
-state_of_input (const NetworkOptions &options, const std::string &name)
-{
-  for (const StatePair &pair : options.state)
-    if (pair.input == name)
-      return &pair;
-  return nullptr;
-}
-
-bool
 fail (GError **error, const std::string &text)
 {
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "%s", text.c_str ());
@@ -63,17 +47,13 @@ bool
 FrameInput::set_video (
     const GstVideoInfo &video, const VideoMapping &mapping, GError **error)
 {
-  auto stride = [&] (char letter) {
-    const gint d = described.dimension (letter);
-    return d < 0 ? 0 : tensor.strides[gsize (d)];
-  };
   PixelPlace place;
   place.channels = described.length ('C');
   place.height = described.height ();
   place.width = described.width ();
-  place.channel = stride ('C');
-  place.line = stride ('H');
-  place.column = stride ('W');
+  place.channel = described.stride (tensor, 'C');
+  place.line = described.stride (tensor, 'H');
+  place.column = described.stride (tensor, 'W');
   place.type = tensor.type;
   info = video;
   return video_input.create (context, video, mapping, place, error);
@@ -91,8 +71,8 @@ FrameInput::put_image (cl_command_queue queue, const GstOpenCLFrame *frame, gint
 {
   gint64 offset = 0;
   for (const auto &[letter, at] : {std::pair ('N', number), std::pair ('T', time)})
-    if (const gint d = described.dimension (letter); d >= 0)
-      offset += std::min (at, described.length (letter) - 1) * tensor.strides[gsize (d)];
+    offset +=
+        std::min (at, described.length (letter) - 1) * described.stride (tensor, letter);
   return video_input.enqueue (
       queue, frame, memory (), offset * gint64 (tensor.element_size ()), error);
 }
@@ -110,10 +90,9 @@ FrameInput::put_array (
 bool
 FrameInput::keep_frames (cl_command_queue queue, GError **error)
 {
-  const gint d = described.dimension ('T');
-  if (kept <= 0 || d < 0 || kept >= described.length ('T'))
+  if (kept <= 0 || kept >= described.length ('T'))
     return true;
-  const gsize frame = gsize (tensor.strides[gsize (d)]) * tensor.element_size (),
+  const gsize frame = gsize (described.stride (tensor, 'T')) * tensor.element_size (),
               clip = frame * gsize (described.length ('T'));
   const gsize from[] = {clip - gsize (kept) * frame, 0, 0}, to[] = {0, 0, 0},
               region[] = {gsize (kept) * frame, bytes_of (tensor) / clip, 1};
@@ -138,7 +117,7 @@ find_outputs (const Model &model, const NetworkOptions &options,
     return false;
   for (gsize n = 0; n < graph->outputs.size (); n++) {
     const Value &value = (*graph)[graph->outputs[n]];
-    if (!is_state_output (options, model.outputs[n].name))
+    if (!options.is_state_output (model.outputs[n].name))
       outputs.push_back ({model.outputs[n].name, value.type, value.shape});
   }
   return !outputs.empty () || fail (error, "all outputs of the network are state");
@@ -165,7 +144,7 @@ with_limits (const Model &model, const NetworkOptions &options)
   Model extended = model;
   gint shown = 0;
   for (const Port &output : model.outputs) {
-    if (is_state_output (options, output.name) || shown++ != options.limits_of)
+    if (options.is_state_output (output.name) || shown++ != options.limits_of)
       continue;
     for (const char *op : {"ReduceMin", "ReduceMax"}) {
       Node node;
@@ -274,19 +253,20 @@ Network::find_state (
 {
   const auto &inputs = plan->inputs (), &ports = plan->outputs ();
   for (gsize n = 0; n < inputs.size (); n++) {
-    const StatePair *pair = state_of_input (options, inputs[n].name);
-    if (!pair)
+    const auto pair = std::find_if (options.state.begin (), options.state.end (),
+        [&] (const InputPair &each) { return each.input == inputs[n].name; });
+    if (pair == options.state.end ())
       continue;
     gsize output = 0;
-    while (output < ports.size () && ports[output].name != pair->output)
+    while (output < ports.size () && ports[output].name != pair->value)
       output++;
     if (output == ports.size ())
-      return fail (error, "state: the network has no output \"" + pair->output + "\"");
+      return fail (error, "state: the network has no output \"" + pair->value + "\"");
     if (ports[output].tensor.shape != inputs[n].tensor.shape
         || ports[output].type != inputs[n].type)
       return fail (error, "state: \"" + pair->input + "\" has shape "
                               + text_of (inputs[n].tensor.shape) + ", but \""
-                              + pair->output + "\" has "
+                              + pair->value + "\" has "
                               + text_of (ports[output].tensor.shape));
     State state = {n, output, {}, {}, bytes_of (inputs[n].tensor)};
     for (cl::Buffer &buffer : state.buffers)
@@ -307,7 +287,7 @@ Network::find_state (
             context, ports[n].tensor.element_size (), limits[n - first_limit], error))
       return false;
   for (gsize n = 0; n < first_limit; n++) {
-    if (is_state_output (options, ports[n].name))
+    if (options.is_state_output (ports[n].name))
       continue;
     shown.push_back (ports[n]);
     shown_ports.push_back (n);

@@ -42,56 +42,21 @@ list_of (const Ports &ports)
   return list;
 }
 
-/* --- texts of properties --- */
-
-/* Splits "a=b,c=<d,e>" at commas outside of lists. */
-bool
-parse_pairs (const char *property, const std::string &text, const char *expected,
-    std::vector<std::pair<std::string, std::string>> &pairs, GError **error)
+const InputPair * /* (nullable) */
+find_pair (const std::vector<InputPair> &pairs, const std::string &input)
 {
-  auto trimmed = [] (std::string part) {
-    gchar *copy = g_strdup (part.c_str ());
-    part = g_strstrip (copy);
-    g_free (copy);
-    return part;
-  };
-  gsize begin = 0;
-  int depth = 0;
-  for (gsize n = 0; n <= text.size () && !text.empty (); n++) {
-    const char c = n < text.size () ? text[n] : ',';
-    depth += c == '<' ? 1 : c == '>' ? -1 : 0;
-    if (c != ',' || (depth > 0 && n < text.size ()))
-      continue;
-    const std::string part = text.substr (begin, n - begin);
-    const gsize equals = part.find ('=');
-    begin = n + 1;
-    if (equals != std::string::npos)
-      pairs.emplace_back (
-          trimmed (part.substr (0, equals)), trimmed (part.substr (equals + 1)));
-    if (equals == std::string::npos || pairs.back ().first.empty ()
-        || pairs.back ().second.empty ())
-      return fail (
-          error, std::string (property) + ": \"" + text + "\", expected " + expected);
-  }
-  return true;
-}
-
-const StatePair *
-state_of_input (const NetworkOptions &options, const std::string &name)
-{
-  for (const StatePair &pair : options.state)
-    if (pair.input == name)
+  for (const InputPair &pair : pairs)
+    if (pair.input == input)
       return &pair;
   return nullptr;
 }
 
-const InputValue *
-value_of_input (const NetworkOptions &options, const std::string &name)
+std::string
+trimmed (const std::string &text)
 {
-  for (const InputValue &value : options.values)
-    if (value.input == name)
-      return &value;
-  return nullptr;
+  const gsize begin = text.find_first_not_of (" \t\n"),
+              end = text.find_last_not_of (" \t\n");
+  return begin == std::string::npos ? "" : text.substr (begin, end - begin + 1);
 }
 
 /* --- shapes --- */
@@ -142,7 +107,6 @@ fit_video (const Port &port, const GstVideoInfo *video, const NetworkOptions &op
                    + ": expected float32, float16 or integer images of 1, 3 or 4 "
                      "channels for video. `layout` names the dimensions, such "
                      "as NCHW");
-  input.shape = port.shape;
   for (const auto &known : lengths) {
     const gint d = input.dimension (known.letter);
     if (d >= 0 && input.shape[gsize (d)] < 0)
@@ -249,7 +213,7 @@ check_names (
     return std::any_of (model.inputs.begin (), model.inputs.end (),
         [&] (const Port &port) { return port.name == name; });
   };
-  for (const InputValue &value : options.values)
+  for (const InputPair &value : options.values)
     if (!has_input (value.input))
       return fail (error, "inputs: the network has no input \"" + value.input + "\", but "
                               + list_of (model.inputs));
@@ -271,7 +235,7 @@ find_roles (
   for (gsize n = 0; n < model.inputs.size (); n++) {
     const Port &port = model.inputs[n];
     const std::string pad = pad_of (model, options, n);
-    if (state_of_input (options, port.name) || value_of_input (options, port.name))
+    if (find_pair (options.state, port.name) || find_pair (options.values, port.name))
       continue;
     if (!pad.empty ()) {
       roles.others.emplace_back (&port, pad);
@@ -301,7 +265,7 @@ close_state (const Model &model, const NetworkOptions &options, InputChoice &cho
     GError **error)
 {
   bool is_open = false;
-  for (const StatePair &pair : options.state)
+  for (const InputPair &pair : options.state)
     for (gint64 &length : choice.shapes[pair.input]) {
       is_open |= length < 0;
       length = length < 0 ? 1 : length;
@@ -311,10 +275,10 @@ close_state (const Model &model, const NetworkOptions &options, InputChoice &cho
     if (!graph)
       return false;
     is_open = false;
-    for (const StatePair &pair : options.state)
+    for (const InputPair &pair : options.state)
       for (gsize n = 0; n < graph->outputs.size (); n++) {
         const Shape &shape = (*graph)[graph->outputs[n]].shape;
-        if (model.outputs[n].name != pair.output || shape == choice.shapes[pair.input])
+        if (model.outputs[n].name != pair.value || shape == choice.shapes[pair.input])
           continue;
         choice.shapes[pair.input] = shape;
         is_open = true;
@@ -331,26 +295,35 @@ layout_for (const Port &port, const NetworkOptions &options, bool is_main)
 }
 } // namespace
 
+/* Splits at commas outside of lists. */
 bool
-parse_state (const std::string &text, std::vector<StatePair> &pairs, GError **error)
+parse_pairs (const char *property, const std::string &text, const char *expected,
+    std::vector<InputPair> &pairs, GError **error)
 {
-  std::vector<std::pair<std::string, std::string>> parsed;
-  if (!parse_pairs ("state", text, "input=output,input=output…", parsed, error))
-    return false;
-  for (const auto &[input, output] : parsed)
-    pairs.push_back ({input, output});
+  gsize begin = 0;
+  int depth = 0;
+  for (gsize n = 0; n <= text.size () && !text.empty (); n++) {
+    const char c = n < text.size () ? text[n] : ',';
+    depth += c == '<' ? 1 : c == '>' ? -1 : 0;
+    if (c != ',' || (depth > 0 && n < text.size ()))
+      continue;
+    const std::string part = text.substr (begin, n - begin) + "=";
+    const gsize equals = part.find ('=');
+    begin = n + 1;
+    pairs.push_back ({trimmed (part.substr (0, equals)),
+        trimmed (part.substr (equals + 1, part.size () - equals - 2))});
+    if (pairs.back ().input.empty () || pairs.back ().value.empty ())
+      return fail (
+          error, std::string (property) + ": \"" + text + "\", expected " + expected);
+  }
   return true;
 }
 
 bool
-parse_values (const std::string &text, std::vector<InputValue> &values, GError **error)
+NetworkOptions::is_state_output (const std::string &name) const
 {
-  std::vector<std::pair<std::string, std::string>> parsed;
-  if (!parse_pairs ("inputs", text, "input=value,input=file.npy…", parsed, error))
-    return false;
-  for (const auto &[input, value] : parsed)
-    values.push_back ({input, value});
-  return true;
+  return std::any_of (state.begin (), state.end (),
+      [&] (const InputPair &pair) { return pair.value == name; });
 }
 
 std::string
@@ -383,17 +356,30 @@ find_layout (const std::string &wanted, const Shape &shape)
 }
 
 gint
-NetworkInput::dimension (char letter) const
+ImageTensor::dimension (char letter) const
 {
   const gsize found = layout.find (letter);
   return found == std::string::npos ? -1 : gint (found);
 }
 
 gint64
-NetworkInput::length (char letter) const
+ImageTensor::length (char letter) const
 {
   const gint d = dimension (letter);
   return d < 0 ? 1 : shape[gsize (d)];
+}
+
+gint64
+ImageTensor::stride (const Tensor &tensor, char letter) const
+{
+  const gint d = dimension (letter);
+  return d < 0 ? 0 : tensor.strides[gsize (d)];
+}
+
+NetworkInput::NetworkInput (
+    const Port &port, const std::string &of_pad, const std::string &of_layout)
+    : ImageTensor{port.shape, of_layout}, name (port.name), pad (of_pad), type (port.type)
+{
 }
 
 bool
@@ -414,31 +400,30 @@ choose_inputs (const Model &model, const NetworkOptions &options,
   for (const Port &port : model.inputs)
     inputs.choice.shapes[port.name] = port.shape;
   const Port &main = *roles.main;
-  inputs.main = {main.name, "", main.type, {}, layout_for (main, options, true)};
+  inputs.main = NetworkInput (main, "", layout_for (main, options, true));
   if (source.video ? !fit_video (main, source.video, options, inputs.main, error)
                    : !fit_array (main, *source.array, inputs.main, error))
     return false;
   inputs.choice.shapes[main.name] = inputs.main.shape;
   for (const auto &[port, pad] : roles.others) {
-    NetworkInput other = {
-        port->name, pad, port->type, {}, layout_for (*port, options, false)};
+    NetworkInput other (*port, pad, layout_for (*port, options, false));
     fit_other (*port, source, options, inputs.main, other);
     inputs.choice.shapes[port->name] = other.shape;
     inputs.others.push_back (other);
   }
   for (const Port &port : model.inputs) {
-    const InputValue *value = value_of_input (options, port.name);
-    if (value && !state_of_input (options, port.name)
+    const InputPair *value = find_pair (options.values, port.name);
+    if (value && !find_pair (options.state, port.name)
         && !read_value (
-            port, port.shape, value->text, inputs.choice.constants[port.name], error))
+            port, port.shape, value->value, inputs.choice.constants[port.name], error))
       return false;
   }
   if (!close_state (model, options, inputs.choice, error))
     return false;
   for (const Port &port : model.inputs) {
-    const InputValue *value = value_of_input (options, port.name);
-    if (value && state_of_input (options, port.name)
-        && !read_value (port, inputs.choice.shapes[port.name], value->text,
+    const InputPair *value = find_pair (options.values, port.name);
+    if (value && find_pair (options.state, port.name)
+        && !read_value (port, inputs.choice.shapes[port.name], value->value,
             inputs.initial[port.name], error))
       return false;
   }
@@ -449,11 +434,9 @@ Timing
 timing_of (const Model &model, const NetworkOptions &options)
 {
   Roles roles;
-  NetworkInput input;
   if (!find_roles (model, options, roles, nullptr))
     return {};
-  input.layout = layout_for (*roles.main, options, true);
-  input.shape = roles.main->shape;
+  const NetworkInput input (*roles.main, "", layout_for (*roles.main, options, true));
   gint64 clip = input.length ('T');
   clip = clip < 0 ? std::max<gint64> (options.clip_length, 1) : clip;
   const gint64 step = options.clip_step > 0 ? options.clip_step : clip;

@@ -12,29 +12,23 @@
 #include <gst/common/arrayformat.hpp>
 
 namespace inference {
-/* Outputs that are inputs of the next frame */
-struct StatePair {
-  std::string input, output;
+/* An input, and the output that is its value for the next frame, or its value as a number, a
+ * list or a .npy file */
+struct InputPair {
+  std::string input, value;
 };
 
-/* Parses "r1i=r1o,r2i=r2o". */
-bool parse_state (const std::string &text, std::vector<StatePair> &pairs, GError **error);
-
-/* A number, a list or a .npy file for an input */
-struct InputValue {
-  std::string input, text;
-};
-
-/* Parses "ratio=0.25,sizes=<1,2>,table=table.npy". */
-bool parse_values (
-    const std::string &text, std::vector<InputValue> &values, GError **error);
+/* Parses "r1i=r1o,r2i=r2o" or "ratio=0.25,sizes=<1,2>,table=table.npy". The error says what is
+ * `expected`. */
+bool parse_pairs (const char *property, const std::string &text, const char *expected,
+    std::vector<InputPair> &pairs, GError **error);
 
 struct NetworkOptions {
   Precision precision = Precision::single;
-  std::vector<StatePair> state;
-  std::vector<InputValue> values; /* constants, and first values of the state */
-  std::vector<std::string>
-      pads;           /* names or indices of inputs with streams of their own */
+  std::vector<InputPair> state;
+  std::vector<InputPair> values; /* constants, and first values of the state */
+  /* Names or indices of inputs with streams of their own */
+  std::vector<std::string> pads;
   std::string layout; /* of the input for video, see find_layout () */
   gint64 batch = 1;
   gint64 clip_length = 0; /* frames of a clip, 0: as the model */
@@ -43,6 +37,8 @@ struct NetworkOptions {
   ModelInfo info;
   /* Index of the output whose lowest and highest values Network::limit () has, or -1 */
   gint limits_of = -1;
+
+  bool is_state_output (const std::string &name) const;
 };
 
 /* Format of the incoming frames: one of the two */
@@ -56,19 +52,28 @@ struct NetworkSource {
  * does not fit, or if no dimension has a length of 1, 3 or 4 for the channels. */
 std::string find_layout (const std::string &wanted, const Shape &shape);
 
-/* An input that frames fill, with its shape for the source */
-struct NetworkInput {
-  std::string name, pad;
-  ElementType type = ElementType::f32;
+/* Shape of an input or output that may hold images */
+struct ImageTensor {
   Shape shape;
-  std::string layout; /* empty if it holds no images */
+  std::string layout; /* empty if it holds none */
 
   /* Dimension of a letter of the layout, or -1 */
   gint dimension (char letter) const;
   /* Its length, or 1 */
   gint64 length (char letter) const;
+  /* Its stride, or 0 */
+  gint64 stride (const Tensor &tensor, char letter) const;
   gint height () const { return gint (length ('H')); }
   gint width () const { return gint (length ('W')); }
+};
+
+/* An input that frames fill, with its shape for the source */
+struct NetworkInput : ImageTensor {
+  std::string name, pad;
+  ElementType type = ElementType::f32;
+
+  NetworkInput () = default;
+  NetworkInput (const Port &port, const std::string &pad, const std::string &layout);
   bool takes (const opencl::ArrayFormat &array) const;
 };
 

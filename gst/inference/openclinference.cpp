@@ -55,8 +55,7 @@
  * Since: 0.3
  */
 #include "elements.h"
-#include "network.hpp"
-#include "pictureoutput.hpp"
+#include "inferencecaps.hpp"
 #ifdef HAVE_TENSOR_META
 #include "tensormeta.hpp"
 #endif
@@ -65,30 +64,26 @@
 #include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
-#include <gst/common/videoformats.hpp>
-#include <gst/compute/convolution/taps.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclframe.h>
 
-#include <cstring>
-#include <mutex>
-#include <tuple>
-
 GST_DEBUG_CATEGORY_STATIC (opencl_inference_debug);
 #define GST_CAT_DEFAULT opencl_inference_debug
 
 using inference::Colors;
 using inference::Fit;
+using inference::InferenceSettings;
+using inference::LoadedModel;
 using inference::Model;
 using inference::Network;
 using inference::NetworkOptions;
 using inference::NetworkSource;
+using inference::Output;
 using inference::Precision;
 
-#define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
 #define VIDEO_CAPS(formats)                                                              \
   "video/x-raw(" DEVICE_MEMORY "), format = (string) " formats                           \
   ", width = (int) [ 1, 32767 ], height = (int) [ 1, 32767 ], "                          \
@@ -119,32 +114,6 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
     GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (OUTPUT_FORMATS)));
 
 namespace {
-enum class Output { tensors, alpha, video, meta };
-
-struct InferenceSettings {
-  std::string model_file, state, inputs, layout;
-  Precision precision = Precision::single;
-  Output output = Output::tensors;
-  guint output_index = 0, channel = 0;
-  guint batch_size = 1, clip_length = 0, clip_step = 0;
-  Fit fit = Fit::stretch;
-  Colors colors = Colors::by_channels;
-  guint letterbox_color = 0xff000000;
-  std::string output_layout, output_range;
-  std::string mean, deviation; /* a number or an array, as text */
-};
-
-/* The model, which caps are asked for before the element starts */
-struct LoadedModel {
-  std::mutex lock;
-  std::string file;
-  std::shared_ptr<const Model> model;
-  inference::ModelInfo info;
-  std::string
-      asked; /* input caps of `outputs`, which are empty if it does not take them */
-  std::vector<inference::NetworkOutput> outputs;
-};
-
 /* State of the streaming thread between set_formats and close */
 struct InferenceWork {
   InferenceSettings settings;
@@ -288,389 +257,17 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
         &InferenceSettings::inputs, opencl::ready},
 };
 
-/* --- the model --- */
-
-static bool
-load_model (GstOpenCLInference *self, const InferenceSettings &settings,
-    std::shared_ptr<const Model> &model, inference::ModelInfo &info, GError **error)
-{
-  LoadedModel *loaded = self->loaded;
-  std::lock_guard<std::mutex> guard (loaded->lock);
-  if (settings.model_file.empty ()) {
-    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "model-file is not set, expected the path of an ONNX file");
-    return false;
-  }
-  if (!loaded->model || loaded->file != settings.model_file) {
-    loaded->info = {};
-    loaded->asked.clear ();
-    loaded->model = Model::load (settings.model_file, error);
-    loaded->file = settings.model_file;
-    if (!loaded->model
-        || !inference::load_model_info (
-            settings.model_file + ".modelinfo", loaded->info, error)) {
-      loaded->model = nullptr;
-      return false;
-    }
-  }
-  model = loaded->model;
-  info = loaded->info;
-  return true;
-}
-
-static void
-forget_model (GstOpenCLInference *self)
-{
-  std::lock_guard<std::mutex> guard (self->loaded->lock);
-  self->loaded->model = nullptr;
-  self->loaded->info = {};
-  self->loaded->asked.clear ();
-}
-
-/* Reads "0.5", "0.5,0.4,0.3" or an array. GStreamer's text of an empty one is "<  >". */
-static bool
-read_levels (const char *property, const std::string &text, std::vector<double> &levels,
-    GError **error)
-{
-  const std::string array = text[0] == '<' ? text : "<" + text + ">";
-  compute::TapsSource source;
-  return array.find_first_not_of ("<> ") == std::string::npos
-         || (compute::open_taps (property, array, 0, source, error)
-             && compute::read_taps (property, source, levels, error));
-}
-
-/* Names of the request pads, without "sink_" */
-static std::vector<std::string>
-pads_of (GstOpenCLInference *self)
-{
-  std::vector<std::string> names;
-  for (const auto &stream : self->streams->all ())
-    names.push_back (GST_PAD_NAME (stream->pad ()) + strlen ("sink_"));
-  return names;
-}
-
-static bool
-options_of (GstOpenCLInference *self, const InferenceSettings &settings,
-    std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error)
-{
-  if (!load_model (self, settings, model, options.info, error)
-      || !inference::parse_state (settings.state, options.state, error)
-      || !inference::parse_values (settings.inputs, options.values, error))
-    return false;
-  options.pads = pads_of (self);
-  options.precision = settings.precision;
-  options.layout = settings.layout;
-  options.batch = settings.batch_size;
-  options.clip_length = settings.clip_length;
-  options.clip_step = settings.clip_step;
-  options.mapping = {settings.fit, settings.colors, {}, {}, settings.letterbox_color};
-  return read_levels ("mean", settings.mean, options.mapping.mean, error)
-         && read_levels (
-             "deviation", settings.deviation, options.mapping.deviation, error);
-}
-
-static bool
-picture_options_of (
-    const InferenceSettings &settings, inference::PictureOptions &options, GError **error)
-{
-  options.layout = settings.output_layout;
-  options.channel = settings.channel;
-  options.is_bgr = settings.colors == Colors::bgr || settings.colors == Colors::bgra;
-  options.is_automatic = settings.output_range == "auto";
-  if (options.is_automatic)
-    return true;
-  if (!read_levels ("output-range", settings.output_range, options.range, error))
-    return false;
-  if (options.range.empty ()
-      || (options.range.size () == 2 && options.range[0] != options.range[1]))
-    return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "output-range=%s, expected two numbers for black and white, or auto",
-      settings.output_range.c_str ());
-  return false;
-}
-
-/* --- caps --- */
-
-static void
-set_tensor_fields (
-    GstStructure *structure, const std::vector<inference::NetworkOutput> &outputs)
-{
-  std::string types, dimensions;
-  if (outputs.size () == 1) {
-    opencl::ArrayFormat array;
-    array.type = inference::info_of (outputs[0].type).number;
-    array.shape.assign (outputs[0].shape.begin (), outputs[0].shape.end ());
-    if (array.shape.empty ())
-      array.shape.push_back (1);
-    gst_structure_set (structure, "num_tensors", G_TYPE_INT, 1, nullptr);
-    opencl::set_array_fields (structure, array);
-    return;
-  }
-  for (const inference::NetworkOutput &output : outputs) {
-    std::vector<gsize> shape (output.shape.begin (), output.shape.end ());
-    if (shape.empty ())
-      shape.push_back (1);
-    const char *comma = types.empty () ? "" : ",";
-    types +=
-        comma
-        + std::string (opencl::info_of (inference::info_of (output.type).number).name);
-    dimensions += comma + opencl::dimensions_text (shape);
-  }
-  gst_structure_set (structure, "num_tensors", G_TYPE_INT, gint (outputs.size ()),
-      "types", G_TYPE_STRING, types.c_str (), "dimensions", G_TYPE_STRING,
-      dimensions.c_str (), nullptr);
-}
-
-/* Fixed caps as what comes in; `info` and `array` must outlive `source`. */
-static bool
-source_of_caps (GstCaps *caps, GstVideoInfo &info, opencl::ArrayFormat &array,
-    NetworkSource &source, GError **error)
-{
-  if (gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")) {
-    gst_video_info_init (&info);
-    source.video = &info;
-    if (gst_video_info_from_caps (&info, caps))
-      return true;
-    g_set_error_literal (
-        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "the caps are no video");
-    return false;
-  }
-  source.array = &array;
-  return opencl::array_of_caps (caps, array, error);
-}
-
-/* Caps without sizes: of tensors of any number and shape */
-static GstStructure *
-any_tensors (const GstStructure *like)
-{
-  GstStructure *tensors = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING,
-      "static", "num_tensors", GST_TYPE_INT_RANGE, 1, 256, nullptr);
-  if (const GValue *rate = gst_structure_get_value (like, "framerate"))
-    gst_structure_set_value (tensors, "framerate", rate);
-  return tensors;
-}
-
-/* Divides the frame rate, if several frames of video give one output. */
-static void
-divide_rate (GstOpenCLInference *self, const InferenceSettings &settings,
-    const GstStructure *input, GstStructure *output)
-{
-  std::shared_ptr<const Model> model;
-  NetworkOptions options;
-  gint n, d;
-  if (gst_structure_has_name (input, "video/x-raw")
-      && gst_structure_get_fraction (output, "framerate", &n, &d) && n > 0
-      && options_of (self, settings, model, options, nullptr)
-      && gst_util_fraction_multiply (
-          n, d, 1, gint (inference::timing_of (*model, options).step), &n, &d))
-    gst_structure_set (output, "framerate", GST_TYPE_FRACTION, n, d, nullptr);
-}
-
-/* Negotiation asks for the same caps several times. */
-static bool
-find_known_outputs (GstOpenCLInference *self, const InferenceSettings &settings,
-    const Model &model, const NetworkOptions &options, const NetworkSource &source,
-    GstCaps *caps, std::vector<inference::NetworkOutput> &outputs)
-{
-  LoadedModel *loaded = self->loaded;
-  std::lock_guard<std::mutex> guard (loaded->lock);
-  gchar *text = gst_caps_to_string (caps);
-  std::string asked = text;
-  for (const std::string &part : {settings.state, settings.inputs, settings.layout,
-           std::to_string (settings.batch_size), std::to_string (settings.clip_length)})
-    asked += "/" + part;
-  for (const std::string &pad : options.pads)
-    asked += "/" + pad;
-  g_free (text);
-  if (loaded->asked != asked) {
-    loaded->outputs.clear ();
-    inference::find_outputs (model, options, source, loaded->outputs, nullptr);
-    loaded->asked = asked;
-  }
-  outputs = loaded->outputs;
-  return !outputs.empty ();
-}
-
-/* The outputs for fixed caps of the input. Returns false if they are not known. */
-static bool
-known_outputs (GstOpenCLInference *self, const InferenceSettings &settings,
-    const GstStructure *input, std::vector<inference::NetworkOutput> &outputs)
-{
-  GstCaps *caps = gst_caps_new_full (gst_structure_copy (input), nullptr);
-  std::shared_ptr<const Model> model;
-  NetworkOptions options;
-  NetworkSource source;
-  GstVideoInfo info;
-  opencl::ArrayFormat array;
-  const bool known =
-      gst_caps_is_fixed (caps) && source_of_caps (caps, info, array, source, nullptr)
-      && options_of (self, settings, model, options, nullptr)
-      && find_known_outputs (self, settings, *model, options, source, caps, outputs);
-  gst_caps_unref (caps);
-  return known;
-}
-
-/* The tensors that fixed caps give, or those of any shape if that is not known yet */
-static GstStructure *
-tensors_of (GstOpenCLInference *self, const InferenceSettings &settings,
-    const GstStructure *input)
-{
-  GstStructure *tensors = any_tensors (input);
-  std::vector<inference::NetworkOutput> outputs;
-  if (known_outputs (self, settings, input, outputs))
-    set_tensor_fields (tensors, outputs);
-  divide_rate (self, settings, input, tensors);
-  return tensors;
-}
-
-static void
-set_formats (GstStructure *video, std::initializer_list<const char *> names)
-{
-  GValue formats = G_VALUE_INIT;
-  g_value_init (&formats, GST_TYPE_LIST);
-  for (const char *name : names) {
-    GValue value = G_VALUE_INIT;
-    g_value_init (&value, G_TYPE_STRING);
-    g_value_set_static_string (&value, name);
-    gst_value_list_append_and_take_value (&formats, &value);
-  }
-  gst_structure_take_value (video, "format", &formats);
-}
-
-/* The frame with alpha: the same size and rate */
-static GstStructure *
-matte_of (const GstStructure *input)
-{
-  GstStructure *matte = gst_structure_copy (input);
-  gst_structure_remove_fields (matte, "colorimetry", "chroma-site", nullptr);
-  set_formats (matte, {"RGBA", "BGRA", "ARGB", "ABGR"});
-  return matte;
-}
-
-/* A picture that shows the whole frame keeps its display aspect ratio. */
-static void
-set_pixel_ratio (GstStructure *picture, const GstStructure *input, Fit fit)
-{
-  gint n = 1, d = 1, width = 1, height = 1, in_width = 1, in_height = 1;
-  if (!gst_structure_get_int (input, "width", &in_width)
-      || !gst_structure_get_int (input, "height", &in_height))
-    return;
-  gst_structure_get_int (picture, "width", &width);
-  gst_structure_get_int (picture, "height", &height);
-  gst_structure_get_fraction (input, "pixel-aspect-ratio", &n, &d);
-  std::tie (n, d) = opencl::valid_pixel_ratio (n, d);
-  if (fit == Fit::stretch
-      && (!gst_util_fraction_multiply (n, d, in_width, in_height, &n, &d)
-          || !gst_util_fraction_multiply (n, d, height, width, &n, &d)))
-    n = d = 1;
-  gst_structure_set (picture, "pixel-aspect-ratio", GST_TYPE_FRACTION, n, d, nullptr);
-}
-
-/* An output as video: of any size and format, if the shape is not known */
-static GstStructure *
-picture_of (GstOpenCLInference *self, const InferenceSettings &settings,
-    const GstStructure *input)
-{
-  GstStructure *video = gst_structure_new_empty ("video/x-raw");
-  std::vector<inference::NetworkOutput> outputs;
-  inference::PictureOptions options;
-  inference::Picture picture;
-  if (const GValue *rate = gst_structure_get_value (input, "framerate"))
-    gst_structure_set_value (video, "framerate", rate);
-  divide_rate (self, settings, input, video);
-  if (!known_outputs (self, settings, input, outputs)
-      || settings.output_index >= outputs.size ()
-      || !picture_options_of (settings, options, nullptr)
-      || !find_picture (options, outputs[settings.output_index].shape, picture, nullptr))
-    return video;
-  if (picture.channels == 1)
-    set_formats (video, {"GRAY8", "GRAY16_LE"});
-  else if (picture.channels == 3)
-    set_formats (video, {"RGB", "BGR", "RGBA", "BGRA", "ARGB", "ABGR"});
-  else
-    set_formats (video, {"RGBA", "BGRA", "ARGB", "ABGR"});
-  gst_structure_set (video, "width", G_TYPE_INT, picture.width, "height", G_TYPE_INT,
-      picture.height, nullptr);
-  set_pixel_ratio (video, input, settings.fit);
-  return video;
-}
-
-static GstStructure *
-frame_with_meta (GstOpenCLInference *self, const InferenceSettings &settings,
-    const GstStructure *input)
-{
-  GstStructure *frame = gst_structure_copy (input);
-#ifdef HAVE_TENSOR_META
-  std::shared_ptr<const Model> model;
-  NetworkOptions options;
-  if (options_of (self, settings, model, options, nullptr))
-    inference::add_tensor_group (frame, *model, options);
-#endif
-  return frame;
-}
-
-static GstCapsFeatures *
-device_memory (void)
-{
-  return gst_caps_features_new_single (DEVICE_MEMORY);
-}
-
-static GstCaps *
-outputs_of (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps *inputs)
-{
-  GstCaps *result = gst_caps_new_empty ();
-  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
-    const GstStructure *input = gst_caps_get_structure (inputs, n);
-    if (settings.output == Output::tensors || settings.output == Output::video)
-      gst_caps_append_structure_full (result,
-          settings.output == Output::video ? picture_of (self, settings, input)
-                                           : tensors_of (self, settings, input),
-          device_memory ());
-    else if (gst_structure_has_name (input, "video/x-raw")) {
-      GstStructure *frame = settings.output == Output::meta
-                                ? frame_with_meta (self, settings, input)
-                                : matte_of (input);
-      divide_rate (self, settings, input, frame);
-      gst_caps_append_structure_full (result, frame, device_memory ());
-    }
-  }
-  return result;
-}
-
-/* Any video of the same size gives a frame with alpha; what gives tensors cannot be told. */
-static GstCaps *
-inputs_of (const InferenceSettings &settings, GstCaps *outputs)
-{
-  GstCaps *any = gst_static_pad_template_get_caps (&sink_template);
-  if (settings.output == Output::tensors || settings.output == Output::video)
-    return any;
-  GstCaps *sized = gst_caps_new_empty ();
-  for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
-    GstStructure *input = gst_structure_copy (gst_caps_get_structure (outputs, n));
-    gst_structure_remove_fields (input, "tensors", "framerate", nullptr);
-    if (settings.output == Output::alpha)
-      gst_structure_remove_fields (
-          input, "format", "colorimetry", "chroma-site", "types", nullptr);
-    if (gst_structure_has_name (input, "video/x-raw"))
-      gst_caps_append_structure_full (sized, input, device_memory ());
-    else
-      gst_structure_free (input);
-  }
-  GstCaps *result = gst_caps_intersect (sized, any);
-  gst_caps_unref (sized);
-  gst_caps_unref (any);
-  return result;
-}
-
 static GstCaps *
 gst_opencl_inference_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
   GstOpenCLInference *self = GST_OPENCL_INFERENCE (transform);
   const InferenceSettings settings = self->settings->current ();
-  GstCaps *result = direction == GST_PAD_SINK ? outputs_of (self, settings, caps)
-                                              : inputs_of (settings, caps);
+  GstCaps *all = gst_pad_get_pad_template_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *result = direction == GST_PAD_SINK
+                        ? inference::outputs_of (*self->loaded, settings, caps)
+                        : inference::inputs_of (*self->loaded, settings, caps, all);
+  gst_caps_unref (all);
   return opencl::filtered_caps (result, filter);
 }
 
@@ -707,6 +304,15 @@ gst_opencl_inference_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsi
 
 /* --- life --- */
 
+static void
+forget_model (GstOpenCLInference *self)
+{
+  std::lock_guard<std::mutex> guard (self->loaded->lock);
+  self->loaded->model = nullptr;
+  self->loaded->info = {};
+  self->loaded->asked.clear ();
+}
+
 static gboolean
 gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
 {
@@ -720,7 +326,7 @@ gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
   /* It would ask upstream for the tensors that downstream wants. */
   gst_base_transform_set_prefer_passthrough (
       GST_BASE_TRANSFORM (self), settings.output != Output::meta);
-  return options_of (self, settings, model, options, error);
+  return inference::options_of (*self->loaded, settings, model, options, error);
 }
 
 static void
@@ -811,9 +417,9 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
   InferenceWork work;
 
   work.settings = settings;
-  if (!source_of_caps (input, info, array, source, error)
-      || !options_of (self, settings, model, options, error)
-      || !picture_options_of (settings, picture, error))
+  if (!inference::source_of_caps (input, info, array, source, error)
+      || !inference::options_of (*self->loaded, settings, model, options, error)
+      || !inference::picture_options_of (settings, picture, error))
     return false;
   if (settings.output == Output::video && picture.is_automatic)
     options.limits_of = gint (settings.output_index);
@@ -995,7 +601,7 @@ push_part (GstOpenCLInference *self, GstBuffer *whole, guint frames)
         gsize (inference::count_of (shape)) * inference::size_of (ports[n].type));
   }
   GstCaps *caps = gst_pad_get_current_caps (source), *own = gst_caps_copy (caps);
-  set_tensor_fields (gst_caps_get_structure (own, 0), outputs);
+  inference::set_tensor_fields (gst_caps_get_structure (own, 0), outputs);
   gst_pad_push_event (source, gst_event_new_caps (own));
   if (gst_pad_push (source, part) == GST_FLOW_NOT_NEGOTIATED)
     GST_ELEMENT_WARNING (self, STREAM, FAILED,
@@ -1068,7 +674,8 @@ add_latency (GstOpenCLInference *self, GstQuery *query)
   }
   gst_clear_caps (&caps);
   if (!is_video || numerator <= 0
-      || !options_of (self, self->settings->current (), model, options, nullptr))
+      || !inference::options_of (
+          *self->loaded, self->settings->current (), model, options, nullptr))
     return;
   const GstClockTime added = gst_util_uint64_scale (GST_SECOND * guint64 (denominator),
       guint64 (inference::timing_of (*model, options).first - 1), guint64 (numerator));
@@ -1094,9 +701,9 @@ static void
 gst_opencl_inference_init (GstOpenCLInference *self)
 {
   self->settings = new opencl::Settings<InferenceSettings> (self, properties);
-  self->loaded = new LoadedModel ();
-  self->work = new InferenceWork ();
   self->streams = new opencl::AuxiliaryStreams;
+  self->loaded = new LoadedModel (self->streams);
+  self->work = new InferenceWork ();
 }
 
 static void

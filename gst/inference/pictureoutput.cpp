@@ -4,8 +4,6 @@
  */
 #include "pictureoutput.hpp"
 
-#include "networkinputs.hpp"
-
 #include <gst/opencl/device/videoarguments.hpp>
 
 namespace inference {
@@ -23,13 +21,6 @@ layout_of_picture (const std::string &wanted, const Shape &shape)
   return shape.size () != 4 ? "" : shape[3] < shape[1] ? "NHWC" : "NCHW";
 }
 
-static gint64
-length_of (const std::string &layout, const Shape &shape, char letter)
-{
-  const gsize d = layout.find (letter);
-  return d == std::string::npos ? 1 : shape[d];
-}
-
 bool
 find_picture (
     const PictureOptions &options, const Shape &shape, Picture &picture, GError **error)
@@ -40,8 +31,9 @@ find_picture (
         text.c_str ());
     return false;
   };
+  auto length = [&] (char letter) { return picture.length (letter); };
+  picture.shape = shape;
   picture.layout = layout_of_picture (options.layout, shape);
-  auto length = [&] (char letter) { return length_of (picture.layout, shape, letter); };
   if (picture.layout.empty ())
     return fail ("expected a height, a width and channels. `output-layout` names the "
                  "dimensions, such as NHWC");
@@ -54,8 +46,6 @@ find_picture (
   if (options.channel >= channels)
     return fail ("but channel is " + std::to_string (options.channel));
   const bool whole = channels == 1 || channels == 3 || channels == 4;
-  picture.width = gint (length ('W'));
-  picture.height = gint (length ('H'));
   picture.channels = whole && options.channel == 0 ? channels : 1;
   return true;
 }
@@ -73,22 +63,18 @@ PictureOutput::create (GstOpenCLContext *context, const PictureOptions &options,
         "integers");
     return false;
   }
-  if (video.width != picture.width || video.height != picture.height
+  if (video.width != picture.width () || video.height != picture.height ()
       || GST_VIDEO_INFO_IS_GRAY (&video) != (picture.channels == 1)
       || (picture.channels == 4 && !GST_VIDEO_INFO_HAS_ALPHA (&video))) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "output=video: the caps have %dx%d in %s, but the network's output %dx%d",
-        video.width, video.height, GST_VIDEO_INFO_NAME (&video), picture.width,
-        picture.height);
+        video.width, video.height, GST_VIDEO_INFO_NAME (&video), picture.width (),
+        picture.height ());
     return false;
   }
-  auto stride = [&] (char letter) {
-    const gsize d = picture.layout.find (letter);
-    return d == std::string::npos ? 0 : tensor.strides[d];
-  };
-  channel = stride ('C');
-  line = stride ('H');
-  column = stride ('W');
+  channel = picture.stride (tensor, 'C');
+  line = picture.stride (tensor, 'H');
+  column = picture.stride (tensor, 'W');
   offset = tensor.offset + options.channel * channel;
   const bool is_signed_byte = tensor.type == opencl::NumberType::i8;
   range = {{is_signed_byte ? -128.0f : 0.0f, is_signed_byte       ? 127.0f
@@ -121,9 +107,9 @@ bool
 PictureOutput::enqueue (cl_command_queue queue, cl_mem tensor, cl_mem lowest,
     cl_mem highest, const GstOpenCLFrame *output, GError **error)
 {
-  return kernel.launch (queue, gsize (picture.width), gsize (picture.height), error,
+  return kernel.launch (queue, gsize (picture.width ()), gsize (picture.height ()), error,
       tensor, cl_long (offset), cl_long (channel), cl_long (line), cl_long (column),
       range, lowest ? lowest : tensor, highest ? highest : tensor, output,
-      cl_int (picture.width), cl_int (picture.height));
+      cl_int (picture.width ()), cl_int (picture.height ()));
 }
 } // namespace inference

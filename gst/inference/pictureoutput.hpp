@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "plan/tensor.hpp"
+#include "networkinputs.hpp"
 
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclframe.h>
@@ -21,10 +21,8 @@ struct PictureOptions {
   bool is_automatic = false;
 };
 
-/* Dimensions of an output that is one picture */
-struct Picture {
-  std::string layout;
-  gint width = 0, height = 0;
+/* An output that is one picture */
+struct Picture : ImageTensor {
   gint64 channels = 0; /* of the video: 1, 3 or 4 */
 };
 bool find_picture (

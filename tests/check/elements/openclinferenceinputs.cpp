@@ -333,6 +333,33 @@ TEST_ROWS (test_inference_begins_with_a_first_state, {"4", "-1"})
   fail_unless (std::fabs (sum_after (5) - 2555) < 1e-2);
 }
 
+/* A recurrent network whose scale is an input, as RobustVideoMatting has it: the shape of its
+ * state follows from the scale. */
+TEST (test_inference_finds_the_shape_of_the_state_by_constants)
+{
+  OnnxModel model;
+  model.input ("x", {1, 1, 4, 4}).input ("before", {-1, -1, -1, -1});
+  model.input ("ratio", {1}).output ("after", {-1, -1, -1, -1});
+  model.output ("y", {-1, -1, -1, -1});
+  model.constant ("ones", {2}, {1, 1}).constant ("none", {0}, std::vector<float> ());
+  model.node ("Concat", {"ones", "ratio", "ratio"}, {"scales"}, {{"axis", 0}});
+  model.node ("Resize", {"x", "none", "scales"}, {"small"},
+      {{"mode", "nearest"}, {"coordinate_transformation_mode", "asymmetric"},
+          {"nearest_mode", "floor"}});
+  model.node ("Add", {"small", "before"}, {"y"});
+  model.node ("Identity", {"y"}, {"after"});
+  Inference net (model, "state=before=after inputs=ratio=0.5", caps_of ("GRAY8", 4, 4));
+  const Bytes frame = pattern (16, 3);
+  for (int n = 1; n < 4; n++) {
+    const std::vector<double> got =
+        numbers_of (read_buffer (net.pass (buffer_of (frame))));
+    const gsize places[] = {0, 2, 8, 10}; /* every other pixel */
+    fail_unless_equals_int (got.size (), 4);
+    for (gsize i = 0; i < 4; i++)
+      fail_unless (std::fabs (got[i] * 255 - n * frame[places[i]]) < 1e-3);
+  }
+}
+
 /* --- streams of request pads --- */
 
 namespace {
@@ -440,6 +467,43 @@ TEST (test_inference_takes_batches_of_two_streams)
     for (int i = 0; i < 2; i++)
       fail_unless (std::fabs (got[gsize (16 * i)] * 255 - (n + i - 100)) < 1e-3);
   }
+}
+
+/* Both streams seek. */
+TEST (test_inference_seeks_with_two_streams)
+{
+  const WithModel model (product_model ({1, 1, 4, 4}));
+  const std::string source =
+      "videotestsrc num-buffers=60 pattern=white ! "
+      "video/x-raw,format=GRAY8,width=4,height=4 ! openclupload ! ";
+  Pipeline pipeline (source + "net.sink " + source
+                     + "net.sink_y openclinference name=net "
+                       "model-file="
+                     + model.file + " ! opencldownload ! fakesink");
+  pipeline.set_state (GST_STATE_PAUSED);
+  for (int n = 0; n < 3; n++) {
+    pipeline.set_state (GST_STATE_PLAYING);
+    fail_unless (gst_element_seek_simple (pipeline, GST_FORMAT_TIME,
+        GstSeekFlags (GST_SEEK_FLAG_FLUSH), GstClockTime (n) * GST_SECOND / 10));
+  }
+  pipeline.play_to_eos ();
+}
+
+TEST (test_inference_follows_caps_of_another_stream)
+{
+  TwoStreams streams (
+      product_model ({1, 1, 4, 4}), "", "sink_y", TwoStreams::caps_of_host ());
+  streams.push ("other", level_frame (0, 51));
+  streams.push ("main", level_frame (0, 255));
+  fail_unless (std::fabs (streams.pull ()[3] - 0.2) < 1e-6);
+  Owned<GstCaps> wide =
+      gst_caps_from_string ("video/x-raw,format=GRAY8,width=8,height=8,framerate=25/1");
+  gst_app_src_set_caps (GST_APP_SRC (streams.pipeline["other"]), wide);
+  streams.push ("other", level_frame (1, 102, 64));
+  streams.push ("main", level_frame (1, 255));
+  fail_unless (std::fabs (streams.pull ()[3] - 0.4) < 1e-6);
+  streams.end ();
+  fail_unless (streams.pipeline.messages ().is_clean ());
 }
 
 /* --- errors --- */
