@@ -61,6 +61,8 @@ trimmed (const std::string &text)
 
 /* --- shapes --- */
 
+const gint64 most_pixels = 32767; /* of a side, as in caps of video */
+
 /* Caps and files leave out or add outermost dimensions of length 1. */
 bool
 fit_shape (Shape given, const Shape &wanted, Shape &shape)
@@ -112,6 +114,12 @@ fit_video (const Port &port, const GstVideoInfo *video, const NetworkOptions &op
     if (d >= 0 && input.shape[gsize (d)] < 0)
       input.shape[gsize (d)] = known.length;
   }
+  for (const char letter : {'H', 'W'})
+    if (input.length (letter) == 0 || input.length (letter) > most_pixels)
+      return fail (error, "input " + port_text (port)
+                              + ": expected a height and a width "
+                                "from 1 to "
+                              + std::to_string (most_pixels));
   if (input.length ('N') != options.batch)
     return fail (error, "batch-size " + std::to_string (options.batch) + ", but input \""
                             + port.name + "\" has shape " + text_of (port.shape));
@@ -162,7 +170,7 @@ read_value (const Port &port, const Shape &shape, const std::string &text, Array
   if ((!is_number
           && !fit_shape (
               Shape (source.shape.begin (), source.shape.end ()), shape, fitted))
-      || !count_within (fitted, gint64 (1) << 28, count))
+      || !count_within (fitted, gint64 (1) << 26, count))
     return fail (
         error, "inputs: the value of " + port_text (port.name, port.type, shape)
                    + " has the shape "

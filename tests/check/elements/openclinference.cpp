@@ -256,6 +256,17 @@ TEST (test_inference_takes_a_number_a_text_and_an_array_as_mean)
   }
 }
 
+/* Levels of 0 to 255 are a mistake that gives wrong classes and no error. */
+TEST (test_inference_warns_of_levels_above_one)
+{
+  Inference net (identity_model (), "mean=<123.7,116.3,103.5>", caps_of ("RGBA", 8, 8));
+  fail_unless_equals_int (net.floats_of (ramps (8, 8)).size (), 192);
+  const Outcome outcome = net.messages ();
+  fail_unless_equals_int (outcome.warnings.size (), 1);
+  fail_unless (outcome.warnings[0].find ("123.7/255") != std::string::npos, "%s",
+      outcome.warnings[0].c_str ());
+}
+
 TEST (test_inference_takes_ranges_of_modelinfo)
 {
   Folder folder;

@@ -539,6 +539,7 @@ TEST (test_inference_errors_name_the_input)
       {line_model (), "inputs=x=1,factor=1,summand=1", {"no input is left", "\"x\""}},
       {copying_model ({1, 7, 8, 8}), "",
           {"\"x\" (float32 1x7x8x8)", "1, 3 or 4 channels", "layout"}},
+      {copying_model ({1, 3, 1, 40000}), "", {"1x3x1x40000", "1 to 32767"}},
       {copying_model ({1, 3, 8, 8}), "layout=NCHH", {"\"x\" (float32 1x3x8x8)"}},
       {copying_model ({1, 3, 8, 8}, 11), "", {"\"x\" (float64", "expected float32"}},
       {copying_model ({1, 4, 8, 8}), "colors=rgb", {"colors=rgb", "4 channels"}},
