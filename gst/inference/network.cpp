@@ -14,22 +14,6 @@
 
 namespace inference {
 namespace {
-const StatePair *
-state_of_input (const NetworkOptions &options, const std::string &name)
-{
-  for (const StatePair &pair : options.state)
-    if (pair.input == name)
-      return &pair;
-  return nullptr;
-}
-
-bool
-is_state_output (const NetworkOptions &options, const std::string &name)
-{
-  return std::any_of (options.state.begin (), options.state.end (),
-      [&] (const StatePair &pair) { return pair.output == name; });
-}
-
 bool
 fail (GError **error, const std::string &text)
 {
@@ -37,119 +21,143 @@ fail (GError **error, const std::string &text)
   return false;
 }
 
-/* (images, channels, height, width) or (images, height, width, channels) with 1 or 3
- * channels */
-bool
-fit_video (const Port &port, const GstVideoInfo &video, gint64 batch, NetworkInput &input,
-    GError **error)
+gsize
+bytes_of (const Tensor &tensor)
 {
-  const Shape &shape = port.shape;
-  auto is_color = [] (gint64 length) { return length == 1 || length == 3; };
-  const bool floats = port.type == ElementType::f32 || port.type == ElementType::f16;
-  if (!floats || shape.size () != 4 || (!is_color (shape[1]) && !is_color (shape[3])))
-    return fail (error, "input \"" + port.name + "\" is " + info_of (port.type).name + " "
-                            + text_of (shape)
-                            + ", expected float32 images of 1 or 3 channels for video");
-  input.channels_first = is_color (shape[1]);
-  input.shape = shape;
-  if (input.shape[0] < 0)
-    input.shape[0] = batch;
-  for (const gsize d : {gsize (1), gsize (2), gsize (3)}) {
-    const bool is_height = d == (input.channels_first ? 2u : 1u);
-    if (input.shape[d] < 0)
-      input.shape[d] = is_height ? video.height : video.width;
-  }
-  return input.shape[0] == batch
-         || fail (error, "batch-size " + std::to_string (batch) + ", but input \""
-                             + port.name + "\" has shape " + text_of (shape));
-}
-
-bool
-fit_array (const Port &port, const opencl::ArrayFormat &array, NetworkInput &input,
-    GError **error)
-{
-  Shape given (array.shape.begin (), array.shape.end ());
-  /* Caps leave out or add outermost dimensions of length 1. */
-  while (given.size () > port.shape.size () && given[0] == 1)
-    given.erase (given.begin ());
-  while (given.size () < port.shape.size ())
-    given.insert (given.begin (), 1);
-  bool fits =
-      info_of (port.type).number == array.type && given.size () == port.shape.size ();
-  for (gsize d = 0; d < given.size () && fits; d++)
-    fits = port.shape[d] < 0 || port.shape[d] == given[d];
-  if (!fits)
-    return fail (error, "input \"" + port.name + "\" is " + info_of (port.type).name + " "
-                            + text_of (port.shape) + ", but the caps have "
-                            + opencl::info_of (array.type).name + " " + text_of (given));
-  input.shape = given;
-  return true;
-}
-
-InputChoice
-choice_of (const Model &model, const NetworkInput &input)
-{
-  InputChoice choice;
-  for (const Port &port : model.inputs)
-    choice.shapes[port.name] = port.name == input.name ? input.shape : port.shape;
-  return choice;
+  return gsize (tensor.count ()) * tensor.element_size ();
 }
 } // namespace
 
+/* --- an input for frames --- */
+
 bool
-parse_state (const std::string &text, std::vector<StatePair> &pairs, GError **error)
+FrameInput::create (GstOpenCLContext *a_context, const NetworkInput &input,
+    const Tensor &a_tensor, gint64 kept_frames, GError **error)
 {
-  gchar **parts = g_strsplit (text.c_str (), ",", -1);
-  bool valid = true;
-  for (gchar **part = parts; *part && valid; part++) {
-    gchar **names = g_strsplit (*part, "=", -1);
-    valid = g_strv_length (names) == 2 && *names[0] && *names[1];
-    if (valid)
-      pairs.push_back ({g_strstrip (names[0]), g_strstrip (names[1])});
-    g_strfreev (names);
-  }
-  g_strfreev (parts);
-  if (!valid && !text.empty ())
-    return fail (error, "state: \"" + text + "\", expected input=output,input=output…");
-  return true;
+  context = a_context;
+  described = input;
+  tensor = a_tensor;
+  kept = kept_frames;
+  return opencl::make_buffer (context, bytes_of (tensor), memories[0], error)
+         && (kept <= 0
+             || opencl::make_buffer (context, bytes_of (tensor), memories[1], error));
 }
 
 bool
-find_input (const Model &model, const NetworkOptions &options,
-    const NetworkSource &source, NetworkInput &input, GError **error)
+FrameInput::set_video (
+    const GstVideoInfo &video, const VideoMapping &mapping, GError **error)
 {
-  const Port *found = nullptr;
-  for (const Port &port : model.inputs) {
-    if (state_of_input (options, port.name))
-      continue;
-    if (found)
-      return fail (error, "the network has several inputs (\"" + found->name + "\", \""
-                              + port.name + "\"), expected one beside the state");
-    found = &port;
-  }
-  if (!found)
-    return fail (error, "the network has no input beside the state");
-  input.name = found->name;
-  return source.video ? fit_video (*found, *source.video, options.batch, input, error)
-                      : fit_array (*found, *source.array, input, error);
+  PixelPlace place;
+  place.channels = described.length ('C');
+  place.height = described.height ();
+  place.width = described.width ();
+  place.channel = described.stride (tensor, 'C');
+  place.line = described.stride (tensor, 'H');
+  place.column = described.stride (tensor, 'W');
+  place.type = tensor.type;
+  info = video;
+  return video_input.create (context, video, mapping, place, error);
 }
+
+bool
+FrameInput::is_for (const GstVideoInfo &video) const
+{
+  return info.finfo && gst_video_info_is_equal (&info, &video);
+}
+
+bool
+FrameInput::put_image (cl_command_queue queue, const GstOpenCLFrame *frame, gint64 number,
+    gint64 time, GError **error)
+{
+  gint64 offset = 0;
+  for (const auto &[letter, at] : {std::pair ('N', number), std::pair ('T', time)})
+    offset +=
+        std::min (at, described.length (letter) - 1) * described.stride (tensor, letter);
+  return video_input.enqueue (
+      queue, frame, memory (), offset * gint64 (tensor.element_size ()), error);
+}
+
+bool
+FrameInput::put_array (
+    cl_command_queue queue, const GstOpenCLFrame *frame, GError **error)
+{
+  return gst_opencl_check (
+      clEnqueueCopyBuffer (queue, frame->data, memory (), frame->offset[0], 0,
+          bytes_of (tensor), 0, nullptr, opencl::Profiled (queue, opencl::command::copy)),
+      "clEnqueueCopyBuffer", error);
+}
+
+bool
+FrameInput::keep_frames (cl_command_queue queue, GError **error)
+{
+  if (kept <= 0 || kept >= described.length ('T'))
+    return true;
+  const gsize frame = gsize (described.stride (tensor, 'T')) * tensor.element_size (),
+              clip = frame * gsize (described.length ('T'));
+  const gsize from[] = {clip - gsize (kept) * frame, 0, 0}, to[] = {0, 0, 0},
+              region[] = {gsize (kept) * frame, bytes_of (tensor) / clip, 1};
+  const cl_int code =
+      clEnqueueCopyBufferRect (queue, memory (), memories[!current](), from, to, region,
+          clip, 0, clip, 0, 0, nullptr, opencl::Profiled (queue, opencl::command::copy));
+  current = !current;
+  return gst_opencl_check (code, "clEnqueueCopyBufferRect", error);
+}
+
+/* --- the network --- */
 
 bool
 find_outputs (const Model &model, const NetworkOptions &options,
     const NetworkSource &source, std::vector<NetworkOutput> &outputs, GError **error)
 {
-  NetworkInput input;
-  if (!find_input (model, options, source, input, error))
+  NetworkInputs inputs;
+  if (!choose_inputs (model, options, source, inputs, error))
     return false;
-  std::unique_ptr<Graph> graph = Lowering::run (model, choice_of (model, input), error);
+  std::unique_ptr<Graph> graph = Lowering::run (model, inputs.choice, error);
   if (!graph)
     return false;
   for (gsize n = 0; n < graph->outputs.size (); n++) {
     const Value &value = (*graph)[graph->outputs[n]];
-    if (!is_state_output (options, model.outputs[n].name))
+    if (!options.is_state_output (model.outputs[n].name))
       outputs.push_back ({model.outputs[n].name, value.type, value.shape});
   }
   return !outputs.empty () || fail (error, "all outputs of the network are state");
+}
+
+/* Frames are written as the first convolution reads them. */
+static PortLayout
+layout_of (const Port &port, const NetworkInputs &inputs, bool is_video, bool half)
+{
+  PortLayout layout;
+  layout.type = info_of (port.type).number;
+  if (!is_video || port.name != inputs.main.name || !is_float (port.type))
+    return layout;
+  layout.channels_last = inputs.main.layout.rfind ("NC", 0) == 0;
+  if (half && port.type == ElementType::f32)
+    layout.type = opencl::NumberType::f16;
+  return layout;
+}
+
+/* Adds the lowest and the highest value of an output as outputs. */
+static Model
+with_limits (const Model &model, const NetworkOptions &options)
+{
+  Model extended = model;
+  gint shown = 0;
+  for (const Port &output : model.outputs) {
+    if (options.is_state_output (output.name) || shown++ != options.limits_of)
+      continue;
+    for (const char *op : {"ReduceMin", "ReduceMax"}) {
+      Node node;
+      node.name = node.op = op;
+      node.inputs = {output.name};
+      node.outputs = {output.name + " " + op};
+      node.attributes["keepdims"] = {};
+      extended.nodes.push_back (node);
+      extended.outputs.push_back ({node.outputs[0], output.type, {}, true});
+    }
+    break;
+  }
+  return extended;
 }
 
 std::unique_ptr<Network>
@@ -157,93 +165,135 @@ Network::create (GstOpenCLContext *context, const Model &model,
     const NetworkOptions &options, const NetworkSource &source, GError **error)
 {
   auto network = std::make_unique<Network> ();
-  network->context = context;
-  if (!find_input (model, options, source, network->data, error))
+  NetworkInputs inputs;
+  if (!choose_inputs (model, options, source, inputs, error))
     return nullptr;
+  network->context = context;
+  network->data = inputs.main;
+  network->mapping = options.mapping;
+  network->info = options.info;
+  network->is_video = source.video != nullptr;
+  if (source.video) {
+    network->batch = options.batch;
+    network->clip = inputs.main.length ('T');
+    network->step = options.clip_step > 0 ? options.clip_step : network->clip;
+  }
   PlanOptions plan_options;
   plan_options.precision = options.precision;
-  plan_options.inputs = choice_of (model, network->data);
-  for (const Port &port : model.inputs) {
-    PortLayout layout;
-    layout.type = info_of (port.type).number;
-    /* Frames are written as the first convolution reads them. */
-    if (source.video && port.name == network->data.name) {
-      layout.channels_last = network->data.channels_first;
-      if (options.precision == Precision::half && port.type == ElementType::f32)
-        layout.type = opencl::NumberType::f16;
-    }
-    plan_options.input_layouts.push_back (layout);
-  }
-  network->plan = Plan::create (context, model, plan_options, error);
-  if (!network->plan || !network->find_state (options, error))
+  plan_options.inputs = inputs.choice;
+  for (const Port &port : model.inputs)
+    if (inputs.choice.constants.count (port.name) == 0)
+      plan_options.input_layouts.push_back (layout_of (
+          port, inputs, network->is_video, options.precision == Precision::half));
+  network->first_limit = model.outputs.size ();
+  network->plan = Plan::create (context,
+      options.limits_of < 0 ? model : with_limits (model, options), plan_options, error);
+  if (!network->plan || !network->find_state (options, inputs, error)
+      || (source.video
+          && (!network->add_frame_input (network->frames, inputs.main, error)
+              || !network->frames.set_video (
+                  *source.video, network->mapping_of (inputs.main), error))))
     return nullptr;
-  if (source.video) {
-    const Tensor &tensor = network->data_tensor;
-    network->prepared = opencl::make_buffer (
-        context, gsize (tensor.count ()) * tensor.element_size (), error);
-    if (!network->prepared ()
-        || !network->set_mapping (*source.video, options.mapping, error))
+  for (const NetworkInput &other : inputs.others) {
+    network->other_inputs.emplace_back ();
+    if (!network->add_frame_input (network->other_inputs.back (), other, error))
       return nullptr;
   }
   return network;
 }
 
+gsize
+Network::port_of (const std::string &name) const
+{
+  gsize n = 0;
+  while (plan->inputs ()[n].name != name)
+    n++;
+  return n;
+}
+
 bool
-Network::find_state (const NetworkOptions &options, GError **error)
+Network::add_frame_input (FrameInput &to, const NetworkInput &input, GError **error)
+{
+  return to.create (
+      context, input, plan->inputs ()[port_of (input.name)].tensor, clip - step, error);
+}
+
+/* Ranges of the modelinfo file say what the levels 0 and 255 become. They apply to the input of
+ * this name; the first ones also to the main input of another name. */
+VideoMapping
+Network::mapping_of (const NetworkInput &input) const
+{
+  VideoMapping result = mapping;
+  const TensorInfo *ranges = nullptr; /* (nullable) */
+  if (input.length ('C') != data.length ('C')) {
+    result.colors = Colors::by_channels;
+    result.mean.clear ();
+    result.deviation.clear ();
+  }
+  for (const TensorInfo &tensor : info.tensors) {
+    const bool is_named = tensor.name == input.name;
+    if (tensor.is_input && (is_named || (!ranges && input.name == data.name)))
+      ranges = &tensor;
+    if (tensor.is_input && is_named)
+      break;
+  }
+  if (!ranges || !result.mean.empty () || !result.deviation.empty ())
+    return result;
+  for (const auto &range : ranges->ranges) {
+    const double deviation = 1 / (range.second - range.first);
+    result.deviation.push_back (deviation);
+    result.mean.push_back (-range.first * deviation);
+  }
+  return result;
+}
+
+bool
+Network::find_state (
+    const NetworkOptions &options, const NetworkInputs &chosen, GError **error)
 {
   const auto &inputs = plan->inputs (), &ports = plan->outputs ();
   for (gsize n = 0; n < inputs.size (); n++) {
-    const StatePair *pair = state_of_input (options, inputs[n].name);
-    if (!pair) {
-      data_port = n;
-      data_tensor = inputs[n].tensor;
+    const auto pair = std::find_if (options.state.begin (), options.state.end (),
+        [&] (const InputPair &each) { return each.input == inputs[n].name; });
+    if (pair == options.state.end ())
       continue;
-    }
     gsize output = 0;
-    while (output < ports.size () && ports[output].name != pair->output)
+    while (output < ports.size () && ports[output].name != pair->value)
       output++;
     if (output == ports.size ())
-      return fail (error, "state: the network has no output \"" + pair->output + "\"");
+      return fail (error, "state: the network has no output \"" + pair->value + "\"");
     if (ports[output].tensor.shape != inputs[n].tensor.shape
         || ports[output].type != inputs[n].type)
       return fail (error, "state: \"" + pair->input + "\" has shape "
                               + text_of (inputs[n].tensor.shape) + ", but \""
-                              + pair->output + "\" has "
+                              + pair->value + "\" has "
                               + text_of (ports[output].tensor.shape));
-    State state = {n, output, {},
-        gsize (inputs[n].tensor.count ()) * inputs[n].tensor.element_size ()};
+    State state = {n, output, {}, {}, bytes_of (inputs[n].tensor)};
     for (cl::Buffer &buffer : state.buffers)
       if (!opencl::make_buffer (context, state.size, buffer, error))
         return false;
+    const auto initial = chosen.initial.find (pair->input);
+    if (initial != chosen.initial.end ())
+      state.initial =
+          opencl::make_table (context, initial->second.bytes (), state.size, error);
+    if (initial != chosen.initial.end () && !state.initial ())
+      return false;
     states.push_back (std::move (state));
   }
   if (states.size () != options.state.size ())
     return fail (error, "state: the network does not have all of these inputs");
-  for (gsize n = 0; n < ports.size (); n++) {
-    if (is_state_output (options, ports[n].name))
+  for (gsize n = first_limit; n < ports.size (); n++)
+    if (!opencl::make_buffer (
+            context, ports[n].tensor.element_size (), limits[n - first_limit], error))
+      return false;
+  for (gsize n = 0; n < first_limit; n++) {
+    if (options.is_state_output (ports[n].name))
       continue;
     shown.push_back (ports[n]);
     shown_ports.push_back (n);
   }
   own.resize (shown.size ());
   return true;
-}
-
-bool
-Network::set_mapping (
-    const GstVideoInfo &video, const VideoMapping &mapping, GError **error)
-{
-  PixelPlace place;
-  const std::vector<gint64> &strides = data_tensor.strides;
-  const bool first = data.channels_first;
-  place.channels = data.channels ();
-  place.height = data.height ();
-  place.width = data.width ();
-  place.channel = strides[first ? 1 : 3];
-  place.line = strides[first ? 2 : 1];
-  place.column = strides[first ? 3 : 2];
-  place.type = data_tensor.type;
-  return video_input.create (context, video, mapping, place, error);
 }
 
 bool
@@ -258,22 +308,77 @@ Network::make_own_outputs (GError **error)
 }
 
 bool
-Network::put_frame (
-    cl_command_queue queue, const GstOpenCLFrame *frame, gint64 slot, GError **error)
+Network::begin_frame (cl_command_queue queue, GError **error)
 {
-  const gint64 offset =
-      slot * data_tensor.strides[0] * gint64 (data_tensor.element_size ());
-  return video_input.enqueue (queue, frame, prepared (), offset, error);
+  if (!std::exchange (keeps_frames, false))
+    return true;
+  if (is_video && !frames.keep_frames (queue, error))
+    return false;
+  for (FrameInput &other : other_inputs)
+    if (!other.keep_frames (queue, error))
+      return false;
+  return true;
 }
 
 bool
-Network::zero_state (cl_command_queue queue, GError **error)
+Network::put_frame (cl_command_queue queue, const GstOpenCLFrame *frame, GError **error)
+{
+  return time < 0 || frames.put_image (queue, frame, number, time, error);
+}
+
+bool
+Network::put_other (gsize n, cl_command_queue queue, const GstOpenCLFrame *frame,
+    const GstVideoInfo *video, const opencl::ArrayFormat &array, GError **error)
+{
+  FrameInput &other = other_inputs[n];
+  const NetworkInput &input = other.input ();
+  if (video ? input.layout.empty () : !input.takes (array))
+    return fail (error,
+        "input \"" + input.name + "\" is " + info_of (input.type).name + " "
+            + text_of (input.shape) + ", but pad sink_" + input.pad + " has "
+            + (video ? "video" : opencl::info_of (array.type).name)
+            + (video ? ""
+                     : " " + text_of (Shape (array.shape.begin (), array.shape.end ()))));
+  if (!video)
+    return other.put_array (queue, frame, error);
+  return time < 0
+         || ((other.is_for (*video)
+                 || other.set_video (*video, mapping_of (input), error))
+             && other.put_image (queue, frame, number, time, error));
+}
+
+bool
+Network::end_frame ()
+{
+  fresh += time >= 0 ? 1 : 0;
+  if (++time < clip)
+    return false;
+  time = clip - step;
+  keeps_frames = time > 0;
+  fresh = 0;
+  number = (number + 1) % batch;
+  return number == 0;
+}
+
+void
+Network::drop_frames ()
+{
+  number = time = fresh = 0;
+  keeps_frames = false;
+}
+
+bool
+Network::reset_state (cl_command_queue queue, GError **error)
 {
   const cl_uchar zero = 0;
   for (State &state : states) {
-    cl_int code =
-        clEnqueueFillBuffer (queue, state.buffers[flipped](), &zero, sizeof zero, 0,
-            state.size, 0, nullptr, opencl::Profiled (queue, opencl::command::fill));
+    cl_mem buffer = state.buffers[flipped]();
+    const cl_int code =
+        state.initial ()
+            ? clEnqueueCopyBuffer (queue, state.initial (), buffer, 0, 0, state.size, 0,
+                nullptr, opencl::Profiled (queue, opencl::command::copy))
+            : clEnqueueFillBuffer (queue, buffer, &zero, sizeof zero, 0, state.size, 0,
+                nullptr, opencl::Profiled (queue, opencl::command::fill));
     if (!gst_opencl_check (code, "clEnqueueFillBuffer", error))
       return false;
   }
@@ -286,12 +391,16 @@ Network::run (cl_command_queue queue, const Memory &input,
     const std::vector<Memory> &outputs, GError **error)
 {
   std::vector<Memory> from (plan->inputs ().size ()), to (plan->outputs ().size ());
-  if (!is_state_clear && !zero_state (queue, error))
+  if (!is_state_clear && !reset_state (queue, error))
     return false;
-  from[data_port] = prepared () ? Memory{prepared (), 0} : input;
+  from[port_of (data.name)] = is_video ? Memory{frames.memory (), 0} : input;
+  for (const FrameInput &other : other_inputs)
+    from[port_of (other.input ().name)] = {other.memory (), 0};
   for (gsize n = 0; n < shown.size (); n++)
     to[shown_ports[n]] =
         n < outputs.size () && outputs[n].buffer ? outputs[n] : Memory{own[n](), 0};
+  for (gsize n = first_limit; n < to.size (); n++)
+    to[n] = {limits[n - first_limit](), 0};
   for (State &state : states) {
     from[state.input] = {state.buffers[flipped](), 0};
     to[state.output] = {state.buffers[!flipped](), 0};

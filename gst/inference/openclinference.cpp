@@ -11,13 +11,20 @@
  * video or as `other/tensors`. They stay in device memory.
  *
  * Video is scaled to the network's input (`fit`), converted to `colors`, and normalized: each
- * channel becomes (level / 255 - `mean`) / `deviation`. If there is a file MODEL.modelinfo
- * beside the model, as GStreamer's onnxinference reads it, its `ranges` apply where `mean` and
- * `deviation` are not set. Whether channels come first follows from the model.
+ * channel becomes (level / 255 - `mean`) / `deviation`, and 255 times that for integers. For
+ * levels of 0 to 255, divide by 255: the mean 104 is 104/255, the deviation 58.4 is 58.4/255,
+ * and without both `deviation=1/255` gives the levels themselves. If there is a file
+ * MODEL.modelinfo beside the model, as GStreamer's onnxinference reads it, its `ranges` apply
+ * where `mean` and `deviation` are not set. Whether channels come first follows from the model,
+ * or from `layout`.
  *
  * With `output=tensors`, a buffer has all outputs one behind the other. With `output=alpha`,
  * the frame comes out as RGBA, and `channel` of output `output-index` becomes its alpha. A
  * matte of a segmentation network does so, for keyfill and openclcompositor.
+ *
+ * With `output=video`, output `output-index` becomes video of its own size: gray, RGB or RGBA
+ * by its number of channels, or `channel` alone as gray. `output-range` are the values of black
+ * and white.
  *
  * With `output=meta`, the frame comes out unchanged, and the outputs travel with it in
  * device memory, to #opencltensordecoder. Where the plugin was built with GStreamer 1.26 or
@@ -25,8 +32,12 @@
  * `group-id` of the modelinfo file. With GStreamer 1.28 the field `tensors` of the caps
  * lists them, by which decoders such as `ssdtensordec` negotiate behind opencldownload.
  *
- * Inputs and outputs in `state` are the memory of a recurrent network. It is cleared at the
- * start, after a flush and at a DISCONT buffer.
+ * Other inputs are constants (`inputs`), or have streams on request pads `sink_NAME` or
+ * `sink_INDEX`. Each frame is joined with the frame of these that began last. An input with a
+ * dimension of time gets consecutive frames (`clip-length`, `clip-step`).
+ *
+ * Inputs and outputs in `state` are the memory of a recurrent network. At the start, after a
+ * flush and at a DISCONT buffer it is zero, or as in `inputs`.
  *
  * With a `batch-size` of N, every N frames give one buffer, with the time of the last frame.
  * Frames that are left at the end, at new caps, a new segment or a gap give a shorter one.
@@ -44,31 +55,33 @@
  * Since: 0.3
  */
 #include "elements.h"
-#include "network.hpp"
+#include "inferencecaps.hpp"
 #include "tensormeta.hpp"
 
 #include <gst/common/arrayformat.hpp>
+#include <gst/common/buffers.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/common/settings.hpp>
-#include <gst/compute/convolution/taps.hpp>
+#include <gst/opencl/device/gstopenclfilter-private.h>
+#include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclframe.h>
-
-#include <mutex>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_inference_debug);
 #define GST_CAT_DEFAULT opencl_inference_debug
 
 using inference::Colors;
 using inference::Fit;
+using inference::InferenceSettings;
+using inference::LoadedModel;
 using inference::Model;
 using inference::Network;
 using inference::NetworkOptions;
 using inference::NetworkSource;
+using inference::Output;
 using inference::Precision;
 
-#define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
 #define VIDEO_CAPS(formats)                                                              \
   "video/x-raw(" DEVICE_MEMORY "), format = (string) " formats                           \
   ", width = (int) [ 1, 32767 ], height = (int) [ 1, 32767 ], "                          \
@@ -85,43 +98,25 @@ static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (
             VIDEO_CAPS (INPUT_FORMATS) "; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")));
+static GstStaticPadTemplate other_template =
+    GST_STATIC_PAD_TEMPLATE ("sink_%s", GST_PAD_SINK, GST_PAD_REQUEST,
+        GST_STATIC_CAPS (
+            VIDEO_CAPS (INPUT_FORMATS) "; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS, GST_STATIC_CAPS (TENSORS_OUT "; " VIDEO_CAPS (INPUT_FORMATS)));
 
 namespace {
-enum class Output { tensors, alpha, meta };
-
-struct InferenceSettings {
-  std::string model_file, state;
-  Precision precision = Precision::single;
-  Output output = Output::tensors;
-  guint output_index = 0, channel = 0, batch_size = 1;
-  Fit fit = Fit::stretch;
-  Colors colors = Colors::rgb;
-  std::string mean, deviation; /* a number or an array, as text */
-};
-
-/* The model, which caps are asked for before the element starts */
-struct LoadedModel {
-  std::mutex lock;
-  std::string file;
-  std::shared_ptr<const Model> model;
-  inference::ModelInfo info;
-  std::string
-      asked; /* input caps of `outputs`, which are empty if it does not take them */
-  std::vector<inference::NetworkOutput> outputs;
-};
-
 /* State of the streaming thread between set_formats and close */
 struct InferenceWork {
   InferenceSettings settings;
   std::unique_ptr<Network> network;
   inference::MatteOutput matte;
+  inference::PictureOutput picture;
   std::unique_ptr<inference::TensorMeta> meta;
   bool has_video = false;
-  guint frames = 0;                /* of the current batch */
-  std::shared_ptr<GstBuffer> last; /* (nullable): frame */
-  std::vector<gint64> offsets;     /* of each output in a buffer, in bytes */
+  std::vector<opencl::AuxiliaryFrame> others; /* of the network's other inputs */
+  std::shared_ptr<GstBuffer> last;            /* (nullable): frame */
+  std::vector<gint64> offsets;                /* of each output in a buffer, in bytes */
 };
 } // namespace
 
@@ -137,6 +132,7 @@ const opencl::EnumTypeOf<Output> output_type ("GstOpenCLInferenceOutput",
     {
         {Output::tensors, "All outputs of the network as other/tensors", "tensors"},
         {Output::alpha, "The frame with a channel of an output as alpha", "alpha"},
+        {Output::video, "An output as video of its own size", "video"},
         {Output::meta, "The frame unchanged, with all outputs as metas", "meta"},
     });
 
@@ -144,14 +140,17 @@ const opencl::EnumTypeOf<Fit> fit_type ("GstOpenCLInferenceFit",
     {
         {Fit::stretch, "Scale to the network's input, ignoring the aspect ratio",
             "stretch"},
-        {Fit::letterbox, "Keep the aspect ratio, with black borders", "letterbox"},
+        {Fit::letterbox, "Keep the aspect ratio, with borders", "letterbox"},
         {Fit::crop, "Keep the aspect ratio, and crop the middle", "crop"},
     });
 
 const opencl::EnumTypeOf<Colors> colors_type ("GstOpenCLInferenceColors",
     {
+        {Colors::by_channels, "gray, rgb or rgba by the number of channels", "auto"},
         {Colors::rgb, "Red, green, blue", "rgb"},
         {Colors::bgr, "Blue, green, red", "bgr"},
+        {Colors::rgba, "Red, green, blue, alpha", "rgba"},
+        {Colors::bgra, "Blue, green, red, alpha", "bgra"},
         {Colors::gray, "BT.601 luma of the full range", "gray"},
     });
 
@@ -166,6 +165,7 @@ struct _GstOpenCLInference {
   opencl::Settings<InferenceSettings> *settings;
   LoadedModel *loaded;
   InferenceWork *work;
+  opencl::AuxiliaryStreams *streams;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLInference, gst_opencl_inference, GST_TYPE_OPENCL_FILTER,
@@ -181,314 +181,69 @@ static const opencl::PropertyTable<InferenceSettings> properties = {
     {"output", "Output", "Form of the output", &InferenceSettings::output, output_type,
         opencl::ready},
     {"output-index", "Output index",
-        "Index of the network's output that becomes alpha (output=alpha)",
+        "Index of the network's output that becomes alpha or video (output=alpha, video)",
         &InferenceSettings::output_index, {0, 255}, opencl::ready},
-    {"channel", "Channel", "Channel of that output that becomes alpha (output=alpha)",
+    {"channel", "Channel",
+        "Channel of that output that becomes alpha or gray video; 0 of 1, 3 or 4 "
+        "channels "
+        "is all of them for video (output=alpha, video)",
         &InferenceSettings::channel, {0, 65535}, opencl::ready},
+    {"output-layout", "Output layout",
+        "Letters of that output's dimensions, such as NHWC (output=video; empty = found "
+        "from the shape)",
+        &InferenceSettings::output_layout, opencl::ready},
+    {"output-range", "Output range",
+        "Values of that output that become black and white, such as \"-1,1\"; \"auto\" "
+        "for "
+        "the lowest and the highest of each frame (output=video; empty = 0,1, or 0,255 "
+        "of "
+        "integers)",
+        &InferenceSettings::output_range, opencl::ready},
     {"fit", "Fit", "Scaling of frames to the network's input (video)",
         &InferenceSettings::fit, fit_type, opencl::ready},
-    {"colors", "Colours", "Channels of the network's input (video)",
+    {"letterbox-color", "Letterbox colour",
+        "Colour of the borders, 0xAARRGGBB (fit=letterbox; YOLO: 0xff727272)",
+        &InferenceSettings::letterbox_color, {0, G_MAXUINT}, opencl::ready},
+    {"colors", "Colours",
+        "Channels of the network's input (video); blue also comes first in a picture "
+        "that "
+        "it gives (output=video)",
         &InferenceSettings::colors, colors_type, opencl::ready},
     {"mean", "Mean",
         "Level, 0 to 1, that is subtracted from all channels (0.5), or from each "
-        "(\"<0.485,0.456,0.406>\") (video; empty = by the .modelinfo file, else 0)",
+        "(\"<0.485,0.456,0.406>\", \"<104/255,117/255,123/255>\") (video; empty = by the "
+        ".modelinfo file, else 0)",
         &InferenceSettings::mean, opencl::ready},
     {"deviation", "Deviation",
         "Divisor after that of all channels (0.5), or of each "
-        "(\"<0.229,0.224,0.225>\") (video; empty = by the .modelinfo file, else 1)",
+        "(\"<0.229,0.224,0.225>\"); 1/255 for a network that takes levels of 0 to 255 "
+        "(video; empty = by the .modelinfo file, else 1)",
         &InferenceSettings::deviation, opencl::ready},
-    {"batch-size", "Batch size", "Number of frames that the network takes together",
+    {"layout", "Layout",
+        "Letters of the input's dimensions: N number, C channels, T time, H height, W "
+        "width, such as NHWC (video; empty = found from the shape)",
+        &InferenceSettings::layout, opencl::ready},
+    {"batch-size", "Batch size",
+        "Number of frames, or of clips, that the network takes together",
         &InferenceSettings::batch_size, {1, 1024}, opencl::ready},
+    {"clip-length", "Clip length",
+        "Number of consecutive frames of a clip, if the network leaves it open (video; 0 "
+        "= "
+        "as the network)",
+        &InferenceSettings::clip_length, {0, 4096}, opencl::ready},
+    {"clip-step", "Clip step",
+        "Number of frames from the start of a clip to that of the next (video; 0 = clips "
+        "do not overlap)",
+        &InferenceSettings::clip_step, {0, 4096}, opencl::ready},
     {"state", "State",
         "Outputs that are inputs of the next frame, \"input=output,input=output…\" "
         "(recurrent networks)",
         &InferenceSettings::state, opencl::ready},
+    {"inputs", "Inputs",
+        "Constants for inputs without frames, and first values of the state: a number, a "
+        "list or a .npy file, \"ratio=0.25,sizes=<1,2>,table=table.npy\"",
+        &InferenceSettings::inputs, opencl::ready},
 };
-
-/* --- the model --- */
-
-static bool
-load_model (GstOpenCLInference *self, const InferenceSettings &settings,
-    std::shared_ptr<const Model> &model, inference::ModelInfo &info, GError **error)
-{
-  LoadedModel *loaded = self->loaded;
-  std::lock_guard<std::mutex> guard (loaded->lock);
-  if (settings.model_file.empty ()) {
-    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "model-file is not set, expected the path of an ONNX file");
-    return false;
-  }
-  if (!loaded->model || loaded->file != settings.model_file) {
-    loaded->info = {};
-    loaded->asked.clear ();
-    loaded->model = Model::load (settings.model_file, error);
-    loaded->file = settings.model_file;
-    if (!loaded->model
-        || !inference::load_model_info (
-            settings.model_file + ".modelinfo", loaded->info, error)) {
-      loaded->model = nullptr;
-      return false;
-    }
-  }
-  model = loaded->model;
-  info = loaded->info;
-  return true;
-}
-
-static void
-forget_model (GstOpenCLInference *self)
-{
-  std::lock_guard<std::mutex> guard (self->loaded->lock);
-  self->loaded->model = nullptr;
-  self->loaded->info = {};
-  self->loaded->asked.clear ();
-}
-
-/* Ranges of the modelinfo file say what the levels 0 and 255 become. */
-static void
-apply_ranges (const inference::ModelInfo &model, inference::VideoMapping &mapping)
-{
-  if (!mapping.mean.empty () || !mapping.deviation.empty ())
-    return;
-  for (const inference::TensorInfo &info : model.tensors) {
-    if (!info.is_input)
-      continue;
-    for (const auto &range : info.ranges) {
-      const double deviation = 1 / (range.second - range.first);
-      mapping.deviation.push_back (deviation);
-      mapping.mean.push_back (-range.first * deviation);
-    }
-    return;
-  }
-}
-
-/* Reads "0.5", "0.5,0.4,0.3" or an array. GStreamer's text of an empty one is "<  >". */
-static bool
-read_levels (const char *property, const std::string &text, std::vector<double> &levels,
-    GError **error)
-{
-  const std::string array = text[0] == '<' ? text : "<" + text + ">";
-  compute::TapsSource source;
-  return array.find_first_not_of ("<> ") == std::string::npos
-         || (compute::open_taps (property, array, 0, source, error)
-             && compute::read_taps (property, source, levels, error));
-}
-
-static bool
-options_of (GstOpenCLInference *self, const InferenceSettings &settings,
-    std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error)
-{
-  if (!load_model (self, settings, model, options.info, error)
-      || !inference::parse_state (settings.state, options.state, error))
-    return false;
-  options.precision = settings.precision;
-  options.batch = settings.batch_size;
-  options.mapping = {settings.fit, settings.colors, {}, {}};
-  if (!read_levels ("mean", settings.mean, options.mapping.mean, error)
-      || !read_levels ("deviation", settings.deviation, options.mapping.deviation, error))
-    return false;
-  apply_ranges (options.info, options.mapping);
-  return true;
-}
-
-/* --- caps --- */
-
-static void
-set_tensor_fields (
-    GstStructure *structure, const std::vector<inference::NetworkOutput> &outputs)
-{
-  std::string types, dimensions;
-  if (outputs.size () == 1) {
-    opencl::ArrayFormat array;
-    array.type = inference::info_of (outputs[0].type).number;
-    array.shape.assign (outputs[0].shape.begin (), outputs[0].shape.end ());
-    if (array.shape.empty ())
-      array.shape.push_back (1);
-    gst_structure_set (structure, "num_tensors", G_TYPE_INT, 1, nullptr);
-    opencl::set_array_fields (structure, array);
-    return;
-  }
-  for (const inference::NetworkOutput &output : outputs) {
-    std::vector<gsize> shape (output.shape.begin (), output.shape.end ());
-    if (shape.empty ())
-      shape.push_back (1);
-    const char *comma = types.empty () ? "" : ",";
-    types +=
-        comma
-        + std::string (opencl::info_of (inference::info_of (output.type).number).name);
-    dimensions += comma + opencl::dimensions_text (shape);
-  }
-  gst_structure_set (structure, "num_tensors", G_TYPE_INT, gint (outputs.size ()),
-      "types", G_TYPE_STRING, types.c_str (), "dimensions", G_TYPE_STRING,
-      dimensions.c_str (), nullptr);
-}
-
-/* Fixed caps as what comes in; `info` and `array` must outlive `source`. */
-static bool
-source_of_caps (GstCaps *caps, GstVideoInfo &info, opencl::ArrayFormat &array,
-    NetworkSource &source, GError **error)
-{
-  if (gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")) {
-    gst_video_info_init (&info);
-    source.video = &info;
-    if (gst_video_info_from_caps (&info, caps))
-      return true;
-    g_set_error_literal (
-        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "the caps are no video");
-    return false;
-  }
-  source.array = &array;
-  return opencl::array_of_caps (caps, array, error);
-}
-
-/* Caps without sizes: of tensors of any number and shape */
-static GstStructure *
-any_tensors (const GstStructure *like)
-{
-  GstStructure *tensors = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING,
-      "static", "num_tensors", GST_TYPE_INT_RANGE, 1, 256, nullptr);
-  if (const GValue *rate = gst_structure_get_value (like, "framerate"))
-    gst_structure_set_value (tensors, "framerate", rate);
-  return tensors;
-}
-
-/* The frame rate of batches */
-static void
-divide_rate (GstStructure *structure, guint batch_size)
-{
-  gint numerator, denominator;
-  if (batch_size > 1
-      && gst_structure_get_fraction (structure, "framerate", &numerator, &denominator)
-      && numerator > 0)
-    gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, numerator,
-        gint (denominator * gint64 (batch_size)), nullptr);
-}
-
-/* Negotiation asks for the same caps several times. */
-static bool
-find_known_outputs (GstOpenCLInference *self, const InferenceSettings &settings,
-    const Model &model, const NetworkOptions &options, const NetworkSource &source,
-    GstCaps *caps, std::vector<inference::NetworkOutput> &outputs)
-{
-  LoadedModel *loaded = self->loaded;
-  std::lock_guard<std::mutex> guard (loaded->lock);
-  gchar *text = gst_caps_to_string (caps);
-  const std::string asked =
-      text + ("/" + settings.state) + "/" + std::to_string (settings.batch_size);
-  g_free (text);
-  if (loaded->asked != asked) {
-    loaded->outputs.clear ();
-    inference::find_outputs (model, options, source, loaded->outputs, nullptr);
-    loaded->asked = asked;
-  }
-  outputs = loaded->outputs;
-  return !outputs.empty ();
-}
-
-/* The tensors that fixed caps give, or those of any shape if that is not known yet */
-static GstStructure *
-tensors_of (GstOpenCLInference *self, const InferenceSettings &settings,
-    const GstStructure *input)
-{
-  GstCaps *caps = gst_caps_new_full (gst_structure_copy (input), nullptr);
-  GstStructure *tensors = any_tensors (input);
-  std::shared_ptr<const Model> model;
-  std::vector<inference::NetworkOutput> outputs;
-  NetworkOptions options;
-  NetworkSource source;
-  GstVideoInfo info;
-  opencl::ArrayFormat array;
-
-  if (gst_caps_is_fixed (caps) && source_of_caps (caps, info, array, source, nullptr)
-      && options_of (self, settings, model, options, nullptr)
-      && find_known_outputs (self, settings, *model, options, source, caps, outputs)) {
-    set_tensor_fields (tensors, outputs);
-    divide_rate (tensors, settings.batch_size);
-  }
-  gst_caps_unref (caps);
-  return tensors;
-}
-
-/* The frame with alpha: the same size and rate */
-static GstStructure *
-matte_of (const GstStructure *input)
-{
-  GstStructure *matte = gst_structure_copy (input);
-  GValue formats = G_VALUE_INIT;
-  gst_structure_remove_fields (matte, "colorimetry", "chroma-site", nullptr);
-  g_value_init (&formats, GST_TYPE_LIST);
-  for (const char *format : {"RGBA", "BGRA", "ARGB", "ABGR"}) {
-    GValue value = G_VALUE_INIT;
-    g_value_init (&value, G_TYPE_STRING);
-    g_value_set_static_string (&value, format);
-    gst_value_list_append_and_take_value (&formats, &value);
-  }
-  gst_structure_take_value (matte, "format", &formats);
-  return matte;
-}
-
-static GstStructure *
-frame_with_meta (GstOpenCLInference *self, const InferenceSettings &settings,
-    const GstStructure *input)
-{
-  GstStructure *frame = gst_structure_copy (input);
-#ifdef HAVE_TENSOR_META
-  std::shared_ptr<const Model> model;
-  NetworkOptions options;
-  if (options_of (self, settings, model, options, nullptr))
-    inference::add_tensor_group (frame, *model, options);
-#endif
-  return frame;
-}
-
-static GstCapsFeatures *
-device_memory (void)
-{
-  return gst_caps_features_new_single (DEVICE_MEMORY);
-}
-
-static GstCaps *
-outputs_of (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps *inputs)
-{
-  GstCaps *result = gst_caps_new_empty ();
-  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
-    const GstStructure *input = gst_caps_get_structure (inputs, n);
-    if (settings.output == Output::tensors)
-      gst_caps_append_structure_full (
-          result, tensors_of (self, settings, input), device_memory ());
-    else if (gst_structure_has_name (input, "video/x-raw"))
-      gst_caps_append_structure_full (result,
-          settings.output == Output::meta ? frame_with_meta (self, settings, input)
-                                          : matte_of (input),
-          device_memory ());
-  }
-  return result;
-}
-
-/* Any video of the same size gives a frame with alpha; what gives tensors cannot be told. */
-static GstCaps *
-inputs_of (const InferenceSettings &settings, GstCaps *outputs)
-{
-  GstCaps *any = gst_static_pad_template_get_caps (&sink_template);
-  if (settings.output == Output::tensors)
-    return any;
-  GstCaps *sized = gst_caps_new_empty ();
-  for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
-    GstStructure *input = gst_structure_copy (gst_caps_get_structure (outputs, n));
-    gst_structure_remove_field (input, "tensors");
-    if (settings.output == Output::alpha)
-      gst_structure_remove_fields (
-          input, "format", "colorimetry", "chroma-site", "types", nullptr);
-    if (gst_structure_has_name (input, "video/x-raw"))
-      gst_caps_append_structure_full (sized, input, device_memory ());
-    else
-      gst_structure_free (input);
-  }
-  GstCaps *result = gst_caps_intersect (sized, any);
-  gst_caps_unref (sized);
-  gst_caps_unref (any);
-  return result;
-}
 
 static GstCaps *
 gst_opencl_inference_transform_caps (GstBaseTransform *transform,
@@ -496,8 +251,11 @@ gst_opencl_inference_transform_caps (GstBaseTransform *transform,
 {
   GstOpenCLInference *self = GST_OPENCL_INFERENCE (transform);
   const InferenceSettings settings = self->settings->current ();
-  GstCaps *result = direction == GST_PAD_SINK ? outputs_of (self, settings, caps)
-                                              : inputs_of (settings, caps);
+  GstCaps *all = gst_pad_get_pad_template_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *result = direction == GST_PAD_SINK
+                        ? inference::outputs_of (*self->loaded, settings, caps)
+                        : inference::inputs_of (*self->loaded, settings, caps, all);
+  gst_caps_unref (all);
   return opencl::filtered_caps (result, filter);
 }
 
@@ -534,6 +292,15 @@ gst_opencl_inference_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsi
 
 /* --- life --- */
 
+static void
+forget_model (GstOpenCLInference *self)
+{
+  std::lock_guard<std::mutex> guard (self->loaded->lock);
+  self->loaded->model = nullptr;
+  self->loaded->info = {};
+  self->loaded->asked.clear ();
+}
+
 static gboolean
 gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
 {
@@ -542,12 +309,12 @@ gst_opencl_inference_open (GstOpenCLFilter *filter, GError **error)
   std::shared_ptr<const Model> model;
   NetworkOptions options;
   forget_model (self);
-  gst_base_transform_set_qos_enabled (
-      GST_BASE_TRANSFORM (self), settings.output == Output::alpha);
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self),
+      settings.output == Output::alpha || settings.output == Output::video);
   /* It would ask upstream for the tensors that downstream wants. */
   gst_base_transform_set_prefer_passthrough (
       GST_BASE_TRANSFORM (self), settings.output != Output::meta);
-  return options_of (self, settings, model, options, error);
+  return inference::options_of (*self->loaded, settings, model, options, error);
 }
 
 static void
@@ -557,6 +324,37 @@ gst_opencl_inference_close (GstOpenCLFilter *filter)
   *self->work = InferenceWork ();
   self->settings->stop ();
   forget_model (self);
+}
+
+static bool
+check_output_index (const InferenceWork &work, GError **error)
+{
+  const gsize outputs = work.network->outputs ().size ();
+  if (work.settings.batch_size > 1)
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "batch-size %u: expected 1 for output=alpha and video", work.settings.batch_size);
+  else if (work.settings.output_index >= outputs)
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "output-index %u: the network has %" G_GSIZE_FORMAT " outputs",
+        work.settings.output_index, outputs);
+  else
+    return true;
+  return false;
+}
+
+static bool
+make_picture (GstOpenCLInference *self, InferenceWork &work,
+    inference::PictureOptions options, GstCaps *output, GError **error)
+{
+  GstVideoInfo video;
+  if (!check_output_index (work, error) || !work.network->make_own_outputs (error)
+      || !gst_video_info_from_caps (&video, output))
+    return false;
+  const auto &port = work.network->outputs ()[work.settings.output_index];
+  if (port.type == inference::ElementType::boolean && options.range.empty ())
+    options.range = {0, 1};
+  return work.picture.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      options, port.tensor, video, error);
 }
 
 static bool
@@ -571,22 +369,26 @@ make_matte (GstOpenCLInference *self, InferenceWork &work, GstCaps *input,
         "output=alpha: the input is no video");
     return false;
   }
-  if (work.settings.batch_size > 1) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "batch-size %u: expected 1 for output=alpha", work.settings.batch_size);
-    return false;
-  }
-  if (work.settings.output_index >= outputs.size ()) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "output-index %u: the network has %" G_GSIZE_FORMAT " outputs",
-        work.settings.output_index, outputs.size ());
-    return false;
-  }
-  return work.network->make_own_outputs (error)
+  return check_output_index (work, error) && work.network->make_own_outputs (error)
          && work.matte.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
              from, to, outputs[work.settings.output_index].tensor, work.settings.channel,
              work.settings.fit, work.network->input ().width (),
              work.network->input ().height (), error);
+}
+
+/* A level is at most 1, but many networks give theirs in levels of 0 to 255. */
+static void
+warn_of_levels (GstOpenCLInference *self, const std::vector<double> &mean)
+{
+  for (const double level : mean)
+    if (level > 2) {
+      GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+          ("mean has the level %g, but levels are 0 to 1: divide mean and deviation of "
+           "levels of 0 to 255 by 255, such as %g/255",
+              level, level),
+          (nullptr));
+      return;
+    }
 }
 
 static bool
@@ -599,22 +401,30 @@ make_work (GstOpenCLInference *self, const InferenceSettings &settings, GstCaps 
   NetworkSource source;
   GstVideoInfo info;
   opencl::ArrayFormat array;
+  inference::PictureOptions picture;
   InferenceWork work;
 
   work.settings = settings;
-  if (!source_of_caps (input, info, array, source, error)
-      || !options_of (self, settings, model, options, error))
+  if (!inference::source_of_caps (input, info, array, source, error)
+      || !inference::options_of (*self->loaded, settings, model, options, error)
+      || !inference::picture_options_of (settings, picture, error))
     return false;
+  if (settings.output == Output::video && picture.is_automatic)
+    options.limits_of = gint (settings.output_index);
   work.has_video = source.video != nullptr;
+  warn_of_levels (self, options.mapping.mean);
   work.network = Network::create (context, *model, options, source, error);
   if (!work.network)
     return false;
+  work.others.resize (work.network->others ().size ());
   gint64 offset = 0;
   for (const inference::Plan::Port &port : work.network->outputs ()) {
     work.offsets.push_back (offset);
     offset += port.tensor.count () * gint64 (port.tensor.element_size ());
   }
-  if (settings.output == Output::alpha && !make_matte (self, work, input, output, error))
+  if ((settings.output == Output::alpha && !make_matte (self, work, input, output, error))
+      || (settings.output == Output::video
+          && !make_picture (self, work, picture, output, error)))
     return false;
   if (settings.output == Output::meta) {
     if (!work.has_video || settings.batch_size > 1) {
@@ -655,23 +465,58 @@ gst_opencl_inference_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
   if (work->network && GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT))
     work->network->clear_state ();
-  if (work->settings.batch_size > 1)
+  if (work->network && work->network->has_several ())
     work->last.reset (gst_buffer_ref (input), gst_buffer_unref);
+}
+
+/* Puts the frame of `time` into input `n` of others (). Sets `is_there` to false if the wait for
+ * it was interrupted. */
+static bool
+put_other_frame (GstOpenCLInference *self, gsize n, GstClockTime time,
+    cl_command_queue queue, bool &is_there, GError **error)
+{
+  InferenceWork &work = *self->work;
+  const inference::NetworkInput &input = work.network->others ()[n].input ();
+  const std::string pad = "sink_" + input.pad;
+  auto put = [&] (const GstOpenCLFrame *frame, const opencl::AuxiliaryStream::Frame &of) {
+    return work.network->put_other (
+        n, queue, frame, of.is_video ? &of.info : nullptr, of.array, error);
+  };
+  if (work.network->has_several ()) /* each place needs the frame */
+    work.others[n] = {};
+  if (!work.others[n].follow (
+          GST_OPENCL_FILTER (self), *self->streams, pad, time, queue, put, error))
+    return false;
+  if (work.others[n].exists ())
+    return true;
+  const auto stream = self->streams->find (pad);
+  is_there = false;
+  if (!stream || stream->is_interrupted ())
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+      "input \"%s\": no frame on pad %s, which is not linked or has ended",
+      input.name.c_str (), pad.c_str ());
+  return false;
 }
 
 static gboolean
 gst_opencl_inference_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     cl_command_queue queue, guint *outputs, GError **error)
 {
-  InferenceWork *work = GST_OPENCL_INFERENCE (filter)->work;
-  if (!work->has_video)
-    return TRUE;
-  if (!work->network->put_frame (queue, input, work->frames, error))
+  GstOpenCLInference *self = GST_OPENCL_INFERENCE (filter);
+  InferenceWork *work = self->work;
+  const GstClockTime time = opencl::running_time_of (
+      GST_BASE_TRANSFORM (filter)->segment, GST_BUFFER_PTS (input->buffer));
+  bool is_there = true;
+  if (!work->network->begin_frame (queue, error)
+      || (work->has_video && !work->network->put_frame (queue, input, error)))
     return FALSE;
-  if (work->meta && !work->meta->run (*work->network, queue, error))
+  for (gsize n = 0; n < work->others.size () && is_there; n++)
+    if (!put_other_frame (self, n, time, queue, is_there, error))
+      return FALSE;
+  *outputs = is_there && work->network->end_frame () ? 1 : 0;
+  if (work->meta && *outputs > 0 && !work->meta->run (*work->network, queue, error))
     return FALSE;
-  work->frames = (work->frames + 1) % work->settings.batch_size;
-  *outputs = work->frames == 0 ? 1 : 0;
   return TRUE;
 }
 
@@ -687,9 +532,13 @@ gst_opencl_inference_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
       to.push_back ({output->data, gint64 (output->offset[0]) + offset});
   if (!work->network->run (queue, from, to, error))
     return FALSE;
-  return work->settings.output == Output::tensors
-         || work->matte.enqueue (queue, input, output,
-             work->network->own_output (work->settings.output_index), error);
+  if (work->settings.output == Output::tensors)
+    return TRUE;
+  cl_mem own = work->network->own_output (work->settings.output_index);
+  return work->settings.output == Output::video
+             ? work->picture.enqueue (queue, own, work->network->limit (0),
+                 work->network->limit (1), output, error)
+             : work->matte.enqueue (queue, input, output, own, error);
 }
 
 /* Another buffer with the same memory, to which the meta is added */
@@ -739,7 +588,7 @@ push_part (GstOpenCLInference *self, GstBuffer *whole, guint frames)
         gsize (inference::count_of (shape)) * inference::size_of (ports[n].type));
   }
   GstCaps *caps = gst_pad_get_current_caps (source), *own = gst_caps_copy (caps);
-  set_tensor_fields (gst_caps_get_structure (own, 0), outputs);
+  inference::set_tensor_fields (gst_caps_get_structure (own, 0), outputs);
   gst_pad_push_event (source, gst_event_new_caps (own));
   if (gst_pad_push (source, part) == GST_FLOW_NOT_NEGOTIATED)
     GST_ELEMENT_WARNING (self, STREAM, FAILED,
@@ -760,17 +609,21 @@ push_rest (GstOpenCLInference *self)
   GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
   GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (self);
   const std::shared_ptr<GstBuffer> last = self->work->last;
-  const guint frames = self->work->frames;
+  if (!self->work->network || !last)
+    return;
+  const gint64 clips = self->work->network->waiting ();
   GstBuffer *whole = nullptr;
-  bool done = frames > 0;
+  bool done = clips > 0;
   while (done && !whole)
     done = klass->submit_input_buffer (transform, FALSE, gst_buffer_ref (last.get ()))
                == GST_FLOW_OK
            && klass->generate_output (transform, &whole) == GST_FLOW_OK;
-  if (whole)
-    push_part (self, whole, frames);
+  if (whole && clips < self->work->settings.batch_size)
+    push_part (self, whole, guint (clips));
+  else if (whole)
+    gst_opencl_filter_push (GST_OPENCL_FILTER (self), std::exchange (whole, nullptr));
   gst_clear_buffer (&whole);
-  self->work->frames = 0;
+  self->work->network->drop_frames ();
 }
 
 static gboolean
@@ -778,11 +631,11 @@ gst_opencl_inference_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstOpenCLInference *self = GST_OPENCL_INFERENCE (transform);
   InferenceWork *work = self->work;
-  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && work->network) {
-    work->network->clear_state ();
-    work->frames = 0;
-  }
   const GstEventType type = GST_EVENT_TYPE (event);
+  if (type == GST_EVENT_FLUSH_STOP && work->network) {
+    work->network->clear_state ();
+    work->network->drop_frames ();
+  }
   if (type == GST_EVENT_EOS || type == GST_EVENT_CAPS || type == GST_EVENT_SEGMENT
       || type == GST_EVENT_GAP)
     push_rest (self);
@@ -796,18 +649,23 @@ add_latency (GstOpenCLInference *self, GstQuery *query)
 {
   gint numerator = 0, denominator = 1;
   GstClockTime least, most;
-  gboolean live;
-  const guint batch_size = self->settings->current ().batch_size;
+  gboolean live, is_video = FALSE;
+  std::shared_ptr<const Model> model;
+  NetworkOptions options;
   GstCaps *caps =
       gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (GST_BASE_TRANSFORM (self)));
-  if (caps)
-    gst_structure_get_fraction (
-        gst_caps_get_structure (caps, 0), "framerate", &numerator, &denominator);
+  if (caps) {
+    const GstStructure *structure = gst_caps_get_structure (caps, 0);
+    gst_structure_get_fraction (structure, "framerate", &numerator, &denominator);
+    is_video = gst_structure_has_name (structure, "video/x-raw");
+  }
   gst_clear_caps (&caps);
-  if (batch_size < 2 || numerator <= 0)
+  if (!is_video || numerator <= 0
+      || !inference::options_of (
+          *self->loaded, self->settings->current (), model, options, nullptr))
     return;
-  const GstClockTime added = gst_util_uint64_scale_int (
-      GST_SECOND * guint64 (batch_size - 1), denominator, numerator);
+  const GstClockTime added = gst_util_uint64_scale (GST_SECOND * guint64 (denominator),
+      guint64 (inference::timing_of (*model, options).first - 1), guint64 (numerator));
   gst_query_parse_latency (query, &live, &least, &most);
   gst_query_set_latency (
       query, live, least + added, GST_CLOCK_TIME_IS_VALID (most) ? most + added : most);
@@ -830,7 +688,8 @@ static void
 gst_opencl_inference_init (GstOpenCLInference *self)
 {
   self->settings = new opencl::Settings<InferenceSettings> (self, properties);
-  self->loaded = new LoadedModel ();
+  self->streams = new opencl::AuxiliaryStreams;
+  self->loaded = new LoadedModel (self->streams);
   self->work = new InferenceWork ();
 }
 
@@ -841,7 +700,7 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   opencl::install_settings<&GstOpenCLInference::settings, &GstOpenCLInference::loaded,
-      &GstOpenCLInference::work> (klass, properties);
+      &GstOpenCLInference::work, &GstOpenCLInference::streams> (klass, properties);
 
   opencl::describe_element (klass, "OpenCL inference", "Filter/Effect/Video",
       "Runs a neural network from an ONNX file on an OpenCL device", {},
@@ -849,6 +708,7 @@ gst_opencl_inference_class_init (GstOpenCLInferenceClass *klass)
 
   transform_class->transform_caps = gst_opencl_inference_transform_caps;
   transform_class->sink_event = gst_opencl_inference_sink_event;
+  opencl::StreamPads<&GstOpenCLInference::streams>::install (klass, {&other_template});
   transform_class->query = gst_opencl_inference_query;
   filter_class->open = gst_opencl_inference_open;
   filter_class->close = gst_opencl_inference_close;

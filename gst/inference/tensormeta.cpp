@@ -89,8 +89,7 @@ add_tensor_group (GstStructure *frame, const Model &model, const NetworkOptions 
   g_value_init (&tensors, GST_TYPE_UNIQUE_LIST);
   for (const Port &port : model.outputs) {
     GValue caps = G_VALUE_INIT;
-    auto is_output = [&] (const StatePair &pair) { return pair.output == port.name; };
-    if (std::any_of (options.state.begin (), options.state.end (), is_output))
+    if (options.is_state_output (port.name))
       continue;
     g_value_init (&caps, GST_TYPE_CAPS);
     g_value_take_boxed (&caps, tensor_caps (port, options.info.named (port.name)));

@@ -146,23 +146,48 @@ fit_frame (Fit fit, gint frame_width, gint frame_height, gint width, gint height
       fitted_height};
 }
 
-/* Borders of a letterbox are black. */
-bool
-VideoInput::set_rows (
-    const GstVideoInfo &video, const VideoMapping &mapping, GError **error)
+static const struct {
+  Colors colors;
+  const char *name;
+  gint64 channels;
+} color_orders[] = {{Colors::gray, "gray", 1}, {Colors::rgb, "rgb", 3},
+    {Colors::rgba, "rgba", 4}, {Colors::bgr, "bgr", 3}, {Colors::bgra, "bgra", 4}};
+
+gint64
+channels_of (Colors colors)
 {
-  const gsize channels = gsize (place.channels);
-  const bool gray = mapping.colors == Colors::gray;
-  double rgb[3][4];
-  if (channels != (gray ? 1 : 3)) {
+  for (const auto &order : color_orders)
+    if (order.colors == colors)
+      return order.channels;
+  return 3;
+}
+
+/* Replaces Colors::by_channels. */
+static bool
+find_colors (Colors &colors, gint64 channels, GError **error)
+{
+  for (const auto &order : color_orders) {
+    if (colors != order.colors
+        && (colors != Colors::by_channels || channels != order.channels))
+      continue;
+    colors = order.colors;
+    if (order.channels == channels)
+      return true;
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "colors=%s: the network's input has %" G_GSIZE_FORMAT " channels",
-        gray                            ? "gray"
-        : mapping.colors == Colors::bgr ? "bgr"
-                                        : "rgb",
+        "colors=%s: the network's input has %" G_GINT64_FORMAT " channels", order.name,
         channels);
     return false;
   }
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "the network's input has %" G_GINT64_FORMAT
+      " channels, expected 1, 3 or 4 for video",
+      channels);
+  return false;
+}
+
+static bool
+check_levels (const VideoMapping &mapping, gsize channels, GError **error)
+{
   for (const auto *numbers : {&mapping.mean, &mapping.deviation}) {
     if (numbers->size () > 1 && numbers->size () != channels) {
       g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -172,23 +197,48 @@ VideoInput::set_rows (
       return false;
     }
   }
+  if (std::count (mapping.deviation.begin (), mapping.deviation.end (), 0.0) == 0)
+    return true;
+  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "deviation has a 0, expected numbers other than 0");
+  return false;
+}
+
+bool
+VideoInput::set_rows (
+    const GstVideoInfo &video, const VideoMapping &mapping, GError **error)
+{
+  Colors colors = mapping.colors;
+  double rgb[3][4];
+  if (!find_colors (colors, place.channels, error)
+      || !check_levels (mapping, gsize (place.channels), error))
+    return false;
+  const bool integers = opencl::info_of (place.type).kind != 'f';
+  const double unit = integers ? 255 : 1;
+  const double zero = place.type == opencl::NumberType::i8 ? 128 / 255.0 : 0;
   find_color_rows (video, rgb);
-  for (gsize c = 0; c < channels; c++) {
-    const double deviation = number_for (mapping.deviation, c, 1);
-    const double mean = number_for (mapping.mean, c, 0);
-    if (deviation == 0) {
-      g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-          "deviation has a 0, expected numbers other than 0");
-      return false;
+  for (gsize c = 0; c < gsize (place.channels); c++) {
+    const double factor = unit / number_for (mapping.deviation, c, 1);
+    const double mean = number_for (mapping.mean, c, zero);
+    const gsize color =
+        c < 3 && (colors == Colors::bgr || colors == Colors::bgra) ? 2 - c : c;
+    auto level_of = [&] (double red, double green, double blue) {
+      const double levels[] = {red, green, blue};
+      return colors == Colors::gray ? luma[0] * red + luma[1] * green + luma[2] * blue
+                                    : levels[color];
+    };
+    auto border = [&] (guint shift) { return (mapping.border >> shift & 255) / 255.0; };
+    if (c == 3) {
+      alpha = {{cl_float (factor / ((1 << opencl::sample_bits (video)) - 1)),
+          cl_float (-mean * factor)}};
+      fill.s[c] = cl_float ((border (24) - mean) * factor);
+      continue;
     }
-    for (int k = 0; k < 4; k++) {
-      const gsize color = mapping.colors == Colors::bgr ? 2 - c : c;
-      const double sum =
-          gray ? luma[0] * rgb[0][k] + luma[1] * rgb[1][k] + luma[2] * rgb[2][k]
-               : rgb[color][k];
-      rows[c].s[k] = cl_float ((sum - (k == 3 ? mean : 0)) / deviation);
-    }
-    fill.s[c] = cl_float (-mean / deviation);
+    for (int k = 0; k < 4; k++)
+      rows[c].s[k] = cl_float (
+          (level_of (rgb[0][k], rgb[1][k], rgb[2][k]) - (k == 3 ? mean : 0)) * factor);
+    fill.s[c] =
+        cl_float ((level_of (border (16), border (8), border (0)) - mean) * factor);
   }
   return true;
 }
@@ -219,9 +269,13 @@ VideoInput::create (GstOpenCLContext *context, const GstVideoInfo &video,
 
   std::string options = reading_options (video);
   opencl::define (options, "CHANNELS", "", std::to_string (place.channels));
-  const bool half = place.type == opencl::NumberType::f16;
-  opencl::define (options, "STORED", "", half ? "half" : "float");
-  opencl::define (options, "IS_HALF", "", half ? "1" : "0");
+  const opencl::NumberInfo &number = opencl::info_of (place.type);
+  opencl::define (options, "STORED", "", number.opencl);
+  opencl::define (
+      options, "IS_HALF", "", number.opencl == std::string ("half") ? "1" : "0");
+  if (number.kind != 'f')
+    opencl::define (
+        options, "CONVERT", "", std::string ("convert_") + number.opencl + "_sat_rte");
   return create_for (context, video, RESOURCE, "prepare", options, kernel, error);
 }
 
@@ -236,7 +290,7 @@ VideoInput::enqueue (cl_command_queue queue, const GstOpenCLFrame *frame, cl_mem
   return prepare
          && prepare->launch (queue, gsize (place.width), gsize (place.height), error,
              frame->data, layout.size, layout.start, layout.stride, fields, across (),
-             down (), taps, rows[0], rows[1], rows[2], fill, output,
+             down (), taps, rows[0], rows[1], rows[2], alpha, fill, output,
              cl_long (place.offset + offset / size), cl_long (place.channel),
              cl_long (place.line), cl_long (place.column), cl_int (place.width),
              cl_int (place.height));

@@ -11,13 +11,18 @@
 
 namespace inference {
 enum class Fit { stretch, letterbox, crop };
-enum class Colors { rgb, bgr, gray };
+enum class Colors { by_channels, rgb, bgr, rgba, bgra, gray };
 
-/* How a frame becomes numbers: (level / 255 - mean) / deviation for each channel */
+/* Number of channels; three for Colors::by_channels */
+gint64 channels_of (Colors colors);
+
+/* How a frame becomes numbers: (level / 255 - mean) / deviation for each channel, and 255 times
+ * that for integers */
 struct VideoMapping {
   Fit fit = Fit::stretch;
-  Colors colors = Colors::rgb;
+  Colors colors = Colors::by_channels;
   std::vector<double> mean, deviation; /* empty: 0 and 1; one number: of all channels */
+  guint border = 0xff000000;           /* 0xAARRGGBB, with Fit::letterbox */
 };
 
 /* Position of the frame in the network's input, in pixels of it. With Fit::crop it is larger
@@ -64,6 +69,7 @@ private:
   GstVideoInfo info = {};
   PixelPlace place;
   cl_float4 rows[3] = {}, fill = {};
+  cl_float2 alpha = {}; /* factor and summand */
   cl_int2 taps = {};
   cl::Buffer across, down;
   opencl::FrameKernel kernel;

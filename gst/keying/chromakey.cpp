@@ -104,6 +104,8 @@
 #include <gst/common/colorconversion.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/gstopencldeferral.h>
+#include <gst/opencl/device/readframe.hpp>
+#include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
@@ -113,7 +115,7 @@
 #include "chainmember.hpp"
 #include "elements.h"
 #include "garbagepolygon.hpp"
-#include "input/auxiliarystream.hpp"
+#include "input/imagefile.hpp"
 #include "keyer.hpp"
 #include "screen/screenplate.hpp"
 
@@ -138,7 +140,7 @@ struct Messages {
 /* State of the streaming thread */
 struct ChromaKeyWork {
   keying::Keyer keyer;
-  keying::AuxiliaryFrame plate_frame; /* from the plate pad */
+  opencl::AuxiliaryFrame plate_frame; /* from the plate pad */
   keying::Mattes mattes;
   guint sent_key = 0; /* last key sent (0xffRRGGBB), or 0 */
   Messages posted;
@@ -162,7 +164,7 @@ struct _GstChromaKey {
 
   opencl::Settings<ChromaKeySettings> *settings;
   PlateImage *plate_image;
-  keying::AuxiliaryStreams *sides;
+  opencl::AuxiliaryStreams *sides;
   bool warned_of_plate; /* warned that the plate pad is not used */
   bool found_levels;    /* auto-linear has set linear to FALSE */
   GstClockTime time;    /* running time of the current frame */
@@ -560,14 +562,14 @@ gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 static bool
 scale_plate (GstChromaKey *self, cl_command_queue queue, GError **error)
 {
-  keying::ReadFrame image;
+  opencl::ReadFrame image;
   GstVideoInfo info;
 
   if (!gst_video_info_from_caps (&info, gst_sample_get_caps (self->plate_image->sample)))
     g_return_val_if_reached (false);
   GstBuffer *buffer = gst_opencl_filter_import (
       GST_OPENCL_FILTER (self), gst_sample_get_buffer (self->plate_image->sample), error);
-  bool set = buffer && image.map (buffer, &info, queue, error)
+  bool set = buffer && image.map (buffer, &info, 0, queue, error)
              && self->work->keyer.plate.set_image (image.frame (), &info, queue, error);
   gst_clear_buffer (&buffer);
   return set;
@@ -578,8 +580,9 @@ follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
   keying::Keyer &keyer = self->work->keyer;
-  auto set_image = [&] (const GstOpenCLFrame *image, const GstVideoInfo *info) {
-    return keyer.plate.set_image (image, info, queue, error);
+  auto set_image = [&] (const GstOpenCLFrame *image,
+                       const opencl::AuxiliaryStream::Frame &of) {
+    return keyer.plate.set_image (image, &of.info, queue, error);
   };
   if (settings.plate == Plate::file
       && !self->work->plate_frame.follow (GST_OPENCL_FILTER (self), *self->sides, "plate",
@@ -596,7 +599,7 @@ follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
 static void
 discard_plate_frames (GstChromaKey *self, const ChromaKeySettings &settings)
 {
-  std::shared_ptr<keying::AuxiliaryStream> stream = self->sides->find ("plate");
+  std::shared_ptr<opencl::AuxiliaryStream> stream = self->sides->find ("plate");
   if (!stream)
     return;
   if (settings.plate != Plate::file && !std::exchange (self->warned_of_plate, true))
@@ -729,7 +732,7 @@ static GstStaticPadTemplate plate_template =
 static void
 gst_chroma_key_init (GstChromaKey *self)
 {
-  self->sides = new keying::AuxiliaryStreams;
+  self->sides = new opencl::AuxiliaryStreams;
   self->settings = new opencl::Settings<ChromaKeySettings> (self, properties);
   self->plate_image = new PlateImage;
   self->member = new ChainMember;
@@ -749,7 +752,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
       "Makes pixels of the key colour transparent on an OpenCL device");
 
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_chroma_key_sink_event;
-  keying::StreamPads<&GstChromaKey::sides>::install (
+  opencl::StreamPads<&GstChromaKey::sides>::install (
       klass, {&garbage_template, &holdout_template, &plate_template});
   filter_class->close = gst_chroma_key_close;
   filter_class->set_formats = gst_chroma_key_set_formats;

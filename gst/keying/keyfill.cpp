@@ -26,6 +26,8 @@
 #include <gst/common/videoformats.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
 #include <gst/opencl/device/kernel.hpp>
+#include <gst/opencl/device/readframe.hpp>
+#include <gst/opencl/elements/auxiliarystream.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/transfer/compositor/composition.hpp>
 #include <gst/opencl/gstopenclfilter.h>
@@ -34,7 +36,6 @@
 #include <memory>
 
 #include "elements.h"
-#include "input/auxiliarystream.hpp"
 #include "input/pixelformats.hpp"
 #include "input/inputformat.hpp"
 
@@ -73,7 +74,7 @@ struct _GstKeyFill {
 
   opencl::Settings<KeyFillSettings> *settings;
   KeyFillWork *work; /* between set_formats and close, else null */
-  keying::AuxiliaryStreams *backgrounds;
+  opencl::AuxiliaryStreams *backgrounds;
   bool has_started; /* the first frame is filled */
 };
 
@@ -125,8 +126,8 @@ gst_key_fill_set_formats (
 namespace {
 /* A background frame and its stream, which holds it */
 struct Background {
-  std::shared_ptr<keying::AuxiliaryStream> stream;
-  const keying::AuxiliaryStream::Frame *frame = nullptr; /* (nullable) */
+  std::shared_ptr<opencl::AuxiliaryStream> stream;
+  const opencl::AuxiliaryStream::Frame *frame = nullptr; /* (nullable) */
 };
 } // namespace
 
@@ -140,7 +141,7 @@ background_at (GstKeyFill *self, GstClockTime time)
 
   for (auto stream = streams.rbegin (); stream != streams.rend (); ++stream) {
     const bool waits = !self->has_started || (!is_live && (*stream)->is_recorded ());
-    const keying::AuxiliaryStream::Frame &frame = (*stream)->frame_at (time, waits);
+    const opencl::AuxiliaryStream::Frame &frame = (*stream)->frame_at (time, waits);
     if (frame.buffer)
       return {*stream, &frame};
   }
@@ -191,15 +192,15 @@ ensure_composition (GstKeyFill *self, GError **error)
 
 static bool
 composite_over_frame (GstKeyFill *self, const KeyFillSettings &settings,
-    const keying::AuxiliaryStream::Frame &background, const GstOpenCLFrame *input,
+    const opencl::AuxiliaryStream::Frame &background, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   KeyFillWork &work = *self->work;
-  keying::ReadFrame frame;
+  opencl::ReadFrame frame;
   GstBuffer *buffer = ensure_composition (self, error) ? gst_opencl_filter_import (
                           GST_OPENCL_FILTER (self), background.buffer, error)
                                                        : nullptr;
-  bool done = buffer && frame.map (buffer, &background.info, queue, error);
+  bool done = buffer && frame.map (buffer, &background.info, 0, queue, error);
   if (done) {
     const transfer::Layer below = layer_of (background.info, frame.frame (), work.info);
     transfer::Layer above = layer_of (work.info, input, work.info);
@@ -247,7 +248,7 @@ static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
 static void
 gst_key_fill_init (GstKeyFill *self)
 {
-  self->backgrounds = new keying::AuxiliaryStreams;
+  self->backgrounds = new opencl::AuxiliaryStreams;
   self->settings = new opencl::Settings<KeyFillSettings> (self, properties);
 }
 
@@ -260,7 +261,7 @@ gst_key_fill_class_init (GstKeyFillClass *klass)
       &GstKeyFill::backgrounds> (klass, properties);
 
   keying::set_up_class (filter_class);
-  keying::StreamPads<&GstKeyFill::backgrounds>::install (klass, {&background_template});
+  opencl::StreamPads<&GstKeyFill::backgrounds>::install (klass, {&background_template});
   opencl::describe_element (klass, "Key fill", "Filter/Effect/Video",
       "Replaces keyed pixels by a colour or by another video on an OpenCL device");
 

@@ -142,7 +142,7 @@ Unkeyed::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *
     }
     if (!known || !is_beside (known->buffer, frame->memory))
       return true;
-    if (!mapped[n].map (known->buffer, info, queue, error))
+    if (!mapped[n].map (known->buffer, info, 0, queue, error))
       return false;
     sources[n] = {mapped[n].frame (), product (known->opacity, sources[n].opacity)};
     sources[1] = sources[n];

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "input/inputformat.hpp"
+#include <gst/opencl/device/readframe.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
 namespace keying {
@@ -55,7 +56,7 @@ public:
   const AlphaSource &deeper () const { return sources[1]; }
 
 private:
-  ReadFrame mapped[2];
+  opencl::ReadFrame mapped[2];
   AlphaSource sources[2];
 };
 } // namespace keying

@@ -6,8 +6,8 @@
  * `fill`. Columns begin at an even index, and their number is a multiple of COLUMNS.
  * (make_taps of videoinput.cpp)
  *
- * Built with the options of videoframe.clh and IN_STEPS, CHANNELS (1 or 3), STORED (float or
- * half), and IS_HALF.
+ * Built with the options of videoframe.clh and IN_STEPS, CHANNELS (1, 3, or 4 with alpha),
+ * STORED (the type of the input), IS_HALF, and for integers CONVERT (convert_uchar_sat_rte).
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,11 +17,15 @@
 #if IS_HALF
 #define STORE(value, at) vstore_half (value, 0, at)
 #else
-#define STORE(value, at) (*(at) = (value))
+#ifndef CONVERT
+#define CONVERT
 #endif
+#define STORE(value, at) (*(at) = CONVERT (value))
+#endif
+#define HAS_ALPHA (CHANNELS == 4)
 
 typedef struct {
-  float8 x, y, z;
+  float8 x, y, z, w;
 } Columns;
 
 /* Adds COLUMNS pixels. Those beyond the frame repeat its last one; their weight is 0. */
@@ -34,19 +38,24 @@ add_pixels (const VideoFrame *in, int x, int y, float weight, Columns *sums)
     sums->x += weight * convert_float8 (pixels.x);
     sums->y += weight * convert_float8 (pixels.y);
     sums->z += weight * convert_float8 (pixels.z);
+    if (HAS_ALPHA)
+      sums->w += weight * convert_float8 (pixels.w);
     return;
   }
 #endif
-  float each[3][COLUMNS];
+  float each[4][COLUMNS];
   for (int n = 0; n < COLUMNS; n++) {
     const int4 pixel = read_pixel (in, min (x + n, in->size.x - 1), y);
     each[0][n] = pixel.x;
     each[1][n] = pixel.y;
     each[2][n] = pixel.z;
+    each[3][n] = pixel.w;
   }
   sums->x += weight * vload8 (0, each[0]);
   sums->y += weight * vload8 (0, each[1]);
   sums->z += weight * vload8 (0, each[2]);
+  if (HAS_ALPHA)
+    sums->w += weight * vload8 (0, each[3]);
 }
 
 float
@@ -59,9 +68,9 @@ total (float8 values)
 kernel void
 prepare (global const uchar *data, int2 size, ulong4 start, int4 stride, int fields,
     global const float *restrict across, global const float *restrict down, int2 taps,
-    float4 row0, float4 row1, float4 row2, float4 fill, global STORED *restrict output,
-    long output_offset, long channel_step, long line_step, long column_step, int width,
-    int height)
+    float4 row0, float4 row1, float4 row2, float2 alpha, float4 fill,
+    global STORED *restrict output, long output_offset, long channel_step, long line_step,
+    long column_step, int width, int height)
 {
   const int x = get_global_id (0), y = get_global_id (1);
   if (x >= width || y >= height)
@@ -70,12 +79,13 @@ prepare (global const uchar *data, int2 size, ulong4 start, int4 stride, int fie
   across += x * (taps.x + 1);
   down += y * (taps.y + 1);
   const int first_x = (int)across[0], first_y = (int)down[0];
-  float values[3] = {fill.x, fill.y, fill.z};
+  float values[4] = {fill.x, fill.y, fill.z, fill.w};
   if (first_x >= 0 && first_y >= 0) {
     float4 sum = (float4)(0.0f, 0.0f, 0.0f, 1.0f);
+    float opacity = 0.0f;
     for (int i = 0; i < taps.x; i += COLUMNS) {
       const float8 weights = vload8 (0, across + 1 + i);
-      Columns columns = {0.0f, 0.0f, 0.0f};
+      Columns columns = {0.0f, 0.0f, 0.0f, 0.0f};
       if (i > 0 && all (weights == 0.0f))
         continue;
       for (int j = 0; j < taps.y; j++)
@@ -84,10 +94,12 @@ prepare (global const uchar *data, int2 size, ulong4 start, int4 stride, int fie
       sum.x += total (weights * columns.x);
       sum.y += total (weights * columns.y);
       sum.z += total (weights * columns.z);
+      opacity += total (weights * columns.w);
     }
     values[0] = dot (sum, row0);
     values[1] = dot (sum, row1);
     values[2] = dot (sum, row2);
+    values[3] = alpha.x * opacity + alpha.y;
   }
   output += output_offset + y * line_step + x * column_step;
   for (int c = 0; c < CHANNELS; c++)

@@ -67,9 +67,11 @@ load (const Session &session, const std::string &file, gint64 batch, Subject &su
   subject.options.batch = batch;
   gst_video_info_set_format (&subject.info, GST_VIDEO_FORMAT_RGBA,
       given.width ? given.width : 256, given.height ? given.height : 256);
-  if (!inference::find_input (
-          *subject.model, subject.options, subject.source (), subject.input, error))
+  inference::NetworkInputs inputs;
+  if (!inference::choose_inputs (
+          *subject.model, subject.options, subject.source (), inputs, error))
     return false;
+  subject.input = inputs.main;
   /* Frames have the size of the network's input, so that they are not scaled. */
   gst_video_info_set_format (&subject.info, GST_VIDEO_FORMAT_RGBA,
       guint (subject.input.width ()), guint (subject.input.height ()));

@@ -79,6 +79,9 @@ const std::vector<Step> steps = {
     {"vk", 'k', "openclconvert ! splashkey"},
     {"vk", 'k',
         "openclconvert ! openclinference output=alpha model-file=FOLDER/matte.onnx"},
+    {"vk", 'v',
+        "openclconvert ! openclinference output=video model-file=FOLDER/matte.onnx "
+        "output-range=auto"},
     {"vk", 't',
         "openclconvert ! openclinference output=tensors model-file=FOLDER/matte.onnx "
         "batch-size=2"},

@@ -237,12 +237,13 @@ Mattes::scale (Matte &matte, const GstOpenCLFrame *frame, const GstVideoInfo *in
 }
 
 bool
-Mattes::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
-    cl_command_queue queue, GError **error)
+Mattes::follow (GstOpenCLFilter *filter, opencl::AuxiliaryStreams &streams,
+    GstClockTime time, cl_command_queue queue, GError **error)
 {
   for (Matte *matte : {&garbage, &holdout}) {
-    auto scale_this = [&] (const GstOpenCLFrame *frame, const GstVideoInfo *info) {
-      return scale (*matte, frame, info, queue, error);
+    auto scale_this = [&] (const GstOpenCLFrame *frame,
+                          const opencl::AuxiliaryStream::Frame &of) {
+      return scale (*matte, frame, &of.info, queue, error);
     };
     if (!matte->frame.follow (
             filter, streams, matte->name, time, queue, scale_this, error))

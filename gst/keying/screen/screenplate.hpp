@@ -5,7 +5,7 @@
 #pragma once
 
 #include "../input/inputformat.hpp"
-#include "../input/auxiliarystream.hpp"
+#include <gst/opencl/elements/auxiliarystream.hpp>
 
 #include <gst/common/settings.hpp>
 #include <gst/opencl/device/kernel.hpp>
@@ -137,8 +137,8 @@ public:
       GstOpenCLContext *context, const GstVideoInfo *info, const std::string &options);
 
   /* Takes the mattes of running time `time`. */
-  bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
-      cl_command_queue queue, GError **error);
+  bool follow (GstOpenCLFilter *filter, opencl::AuxiliaryStreams &streams,
+      GstClockTime time, cl_command_queue queue, GError **error);
   /* Makes all outside of a polygon garbage, unless it is empty. */
   bool set_polygon (const std::vector<double> &corners, GError **error);
   bool has_any () const
@@ -153,7 +153,7 @@ public:
 private:
   struct Matte {
     const char *name;
-    AuxiliaryFrame frame;
+    opencl::AuxiliaryFrame frame;
     cl::Buffer plane;
   };
   bool scale (Matte &matte, const GstOpenCLFrame *frame, const GstVideoInfo *info,

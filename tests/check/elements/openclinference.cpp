@@ -256,6 +256,17 @@ TEST (test_inference_takes_a_number_a_text_and_an_array_as_mean)
   }
 }
 
+/* Levels of 0 to 255 are a mistake that gives wrong classes and no error. */
+TEST (test_inference_warns_of_levels_above_one)
+{
+  Inference net (identity_model (), "mean=<123.7,116.3,103.5>", caps_of ("RGBA", 8, 8));
+  fail_unless_equals_int (net.floats_of (ramps (8, 8)).size (), 192);
+  const Outcome outcome = net.messages ();
+  fail_unless_equals_int (outcome.warnings.size (), 1);
+  fail_unless (outcome.warnings[0].find ("123.7/255") != std::string::npos, "%s",
+      outcome.warnings[0].c_str ());
+}
+
 TEST (test_inference_takes_ranges_of_modelinfo)
 {
   Folder folder;
@@ -308,6 +319,14 @@ TEST (test_inference_keeps_the_aspect_ratio)
     const double blue = double (in_box[gsize (128 + n)]);
     fail_unless (std::fabs (blue - (border ? 0 : 0.2)) < 1e-6, "row %d: %g", n / 8, blue);
   }
+  Inference gray_box (identity_model (),
+      "fit=letterbox letterbox-color=0xff807244 colors=bgr deviation=1/255",
+      caps_of ("RGBA", 32, 16));
+  const std::vector<float> with_border = gray_box.floats_of (frame);
+  const float border_levels[] = {0x44, 0x72, 0x80}; /* in levels of 0 to 255 */
+  for (int c = 0; c < 3; c++)
+    fail_unless (std::fabs (with_border[gsize (c * 64)] - border_levels[c]) < 1e-3f);
+  fail_unless (std::fabs (with_border[3 * 8] - 51) < 1e-3f);
   Inference cropped (identity_model (), "fit=crop", caps_of ("RGBA", 32, 16));
   const std::vector<float> middle = cropped.floats_of (frame);
   for (int x = 0; x < 8; x++) {
@@ -628,7 +647,7 @@ TEST (test_inference_errors_name_the_value)
     const char *properties, *caps;
     std::vector<std::string> parts;
   } rows[] = {
-      {identity_model (1), "", "RGBA", {"colors=rgb", "1 channels"}},
+      {identity_model (1), "colors=rgb", "RGBA", {"colors=rgb", "1 channels"}},
       {identity_model (), "colors=gray", "RGBA", {"colors=gray", "3 channels"}},
       {identity_model (), "mean=<1,2>", "RGBA", {"mean has 2 numbers"}},
       {identity_model (), "deviation=<0>", "RGBA", {"deviation has a 0"}},

@@ -1,22 +1,20 @@
-/* Frames beside the input of a keying element: streams of request pads, and image files
+/* Streams of request pads beside the main stream of a filter
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "auxiliarystream.hpp"
 
-#include "inputformat.hpp"
-
 #include <gst/base/gstbasetransform.h>
 #include <gst/common/buffers.hpp>
 #include <gst/opencl/device/gstopenclfilter-private.h>
-#include <gst/common/platform.hpp>
+#include <gst/opencl/device/readframe.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 
 #include <algorithm>
 #include <chrono>
 
-namespace keying {
-static const std::chrono::seconds warning_time (5); /* as in opencl::InputWatch */
+namespace opencl {
+static const std::chrono::seconds warning_time (5); /* as in InputWatch */
 
 static AuxiliaryStream *
 stream_of (GstPad *pad)
@@ -77,9 +75,9 @@ AuxiliaryStream::store (GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return flushing ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
-  next = {buffer, format, ++frames};
+  next = {buffer, format, is_video, array, ++frames};
   may_warn = false;
-  next_begin = opencl::running_time_of (segment, GST_BUFFER_PTS (buffer));
+  next_begin = running_time_of (segment, GST_BUFFER_PTS (buffer));
   changed.notify_all ();
   return GST_FLOW_OK;
 }
@@ -106,7 +104,8 @@ AuxiliaryStream::handle_event (GstEvent *event)
   switch (GST_EVENT_TYPE (event)) {
   case GST_EVENT_CAPS:
     gst_event_parse_caps (event, &caps);
-    has_format = gst_video_info_from_caps (&format, caps);
+    is_video = gst_video_info_from_caps (&format, caps);
+    has_format = is_video || array_of_caps (caps, array, nullptr);
     break;
   case GST_EVENT_SEGMENT:
     gst_event_copy_segment (event, &segment);
@@ -115,7 +114,7 @@ AuxiliaryStream::handle_event (GstEvent *event)
     gst_event_parse_gap (event, &begin, &duration);
     if (GST_CLOCK_TIME_IS_VALID (duration))
       begin += duration;
-    known_until = opencl::running_time_of (segment, begin);
+    known_until = running_time_of (segment, begin);
     break;
   case GST_EVENT_STREAM_START:
     ended = false;
@@ -153,6 +152,13 @@ AuxiliaryStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active
 }
 
 /* --- the element's streaming thread --- */
+
+bool
+AuxiliaryStream::is_interrupted ()
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  return interrupted || flushing;
+}
 
 void
 AuxiliaryStream::interrupt (bool is)
@@ -341,72 +347,12 @@ AuxiliaryFrame::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
     return true;
   GstBuffer *buffer = gst_opencl_filter_import (filter, current.buffer, error);
   ReadFrame frame;
-  bool processed = buffer && frame.map (buffer, &current.info, queue, error)
-                   && process (frame.frame (), &current.info);
+  bool processed = buffer
+                   && frame.map (buffer, current.is_video ? &current.info : nullptr,
+                       current.array.bytes (), queue, error)
+                   && process (frame.frame (), current);
   gst_clear_buffer (&buffer);
   number = processed ? current.number : 0;
   return processed;
 }
-
-/* --- image files --- */
-
-namespace {
-/* Maximum time to decode an image */
-const GstClockTime timeout = 10 * GST_SECOND;
-
-/* Sets `error` from the error message on the bus. */
-void
-set_decode_error (GstElement *pipeline, const std::string &path, GError **error)
-{
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-  GError *reason = nullptr;
-
-  if (message) {
-    gst_message_parse_error (message, &reason, nullptr);
-    gst_message_unref (message);
-  }
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-      "%s: could not decode an image: %s", path.c_str (),
-      reason ? reason->message : "no frame within 10 s");
-  g_clear_error (&reason);
-  gst_object_unref (bus);
-}
-
-GstSample *
-first_sample (GstElement *pipeline)
-{
-  GstElement *end = gst_bin_get_by_name (GST_BIN (pipeline), "end");
-  GstSample *sample = nullptr;
-
-  gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  if (gst_element_get_state (pipeline, nullptr, nullptr, timeout)
-      == GST_STATE_CHANGE_SUCCESS)
-    g_object_get (end, "last-sample", &sample, nullptr);
-  gst_object_unref (end);
-  return sample;
-}
-} // namespace
-
-GstSample *
-load_image (const std::string &path, GError **error)
-{
-  if (!opencl::check_regular (path, error))
-    return nullptr;
-  GstElement *pipeline =
-      gst_parse_launch ("filesrc name=file ! decodebin ! videoconvert ! "
-                        "video/x-raw,format={RGBA,RGBA64_LE} ! fakesink name=end",
-          error);
-  if (!pipeline)
-    return nullptr;
-  GstElement *file = gst_bin_get_by_name (GST_BIN (pipeline), "file");
-  g_object_set (file, "location", path.c_str (), nullptr);
-  gst_object_unref (file);
-  GstSample *sample = first_sample (pipeline);
-  if (!sample)
-    set_decode_error (pipeline, path, error);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
-  return sample;
-}
-} // namespace keying
+} // namespace opencl

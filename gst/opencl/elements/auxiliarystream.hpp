@@ -1,10 +1,11 @@
-/* Frames beside the input of a keying element: streams of request pads, and image files
+/* Streams of request pads beside the main stream of a filter
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
+#include <gst/common/arrayformat.hpp>
 #include <gst/video/video.h>
 #include <gst/gst.h>
 #include <gst/opencl/gstopenclfilter.h>
@@ -19,7 +20,7 @@
 #include <vector>
 #include <functional>
 
-namespace keying {
+namespace opencl {
 /* A request pad with its own stream. For each time it has the last frame that began
  * before it, also after EOS. A frame that arrives early blocks its streaming thread. */
 class AuxiliaryStream {
@@ -35,13 +36,17 @@ public:
   struct Frame {
     GstBuffer *buffer = nullptr; /* (nullable): valid until the next call */
     GstVideoInfo info;
-    guint number = 0; /* counts the frames, from 1 */
+    bool is_video = false;
+    ArrayFormat array; /* of caps that are no video */
+    guint number = 0;  /* counts the frames, from 1 */
   };
   /* Waits for the frame of `time`, the running time of the input frame, unless `waits` is
    * false. Posts one WARNING if the first frame takes more than five seconds. */
   const Frame &frame_at (GstClockTime time, bool waits = true);
   /* Returns true after the first frame, if it did not come from a live source. */
   bool is_recorded ();
+  /* Returns true if threads do not wait for frames now. */
+  bool is_interrupted ();
 
   /* --- other threads --- */
 
@@ -65,8 +70,9 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   GstSegment segment;
-  GstVideoInfo format; /* current caps */
-  bool has_format = false;
+  GstVideoInfo format; /* current caps, of video or of an array */
+  ArrayFormat array;
+  bool has_format = false, is_video = false;
   Frame current, next;
   GstClockTime next_begin = GST_CLOCK_TIME_NONE;
   GstClockTime known_until = 0; /* running time until which `current` is valid */
@@ -143,7 +149,8 @@ struct StreamPads<streams> {
 /* Current frame of an auxiliary stream. Lets the element process each frame once. */
 class AuxiliaryFrame {
 public:
-  using Process = std::function<bool (const GstOpenCLFrame *, const GstVideoInfo *)>;
+  using Process =
+      std::function<bool (const GstOpenCLFrame *, const AuxiliaryStream::Frame &)>;
 
   /* Calls `process` if the frame at `time` is not that of the previous call. */
   bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
@@ -155,8 +162,4 @@ private:
   guint number = 0; /* of the frame, 0 = none */
   std::weak_ptr<AuxiliaryStream> stream;
 };
-
-/* (transfer full) (nullable): the first frame of the file, as RGBA or RGBA64_LE in system
- * memory */
-GstSample *load_image (const std::string &path, GError **error);
-} // namespace keying
+} // namespace opencl

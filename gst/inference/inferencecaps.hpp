@@ -1,0 +1,66 @@
+/* Settings of openclinference, and the caps that follow from them and from the model
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "network.hpp"
+#include "pictureoutput.hpp"
+
+#include <gst/opencl/elements/auxiliarystream.hpp>
+#include <gst/opencl/gstopenclmemory.h>
+
+#include <mutex>
+
+#define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
+
+namespace inference {
+enum class Output { tensors, alpha, video, meta };
+
+struct InferenceSettings {
+  std::string model_file, state, inputs, layout;
+  Precision precision = Precision::single;
+  Output output = Output::tensors;
+  guint output_index = 0, channel = 0;
+  guint batch_size = 1, clip_length = 0, clip_step = 0;
+  Fit fit = Fit::stretch;
+  Colors colors = Colors::by_channels;
+  guint letterbox_color = 0xff000000;
+  std::string output_layout, output_range;
+  std::string mean, deviation; /* a number or an array, as text */
+};
+
+/* The model of an element with request pads, which caps are asked for before it starts */
+struct LoadedModel {
+  explicit LoadedModel (opencl::AuxiliaryStreams *streams) : streams (streams) {}
+
+  opencl::AuxiliaryStreams *const streams;
+  std::mutex lock;
+  std::string file;
+  std::shared_ptr<const Model> model;
+  ModelInfo info;
+  /* Caps and settings that `outputs` belong to. These are empty if the model does not take the
+   * caps. */
+  std::string asked;
+  std::vector<NetworkOutput> outputs;
+};
+
+/* Loads the model. */
+bool options_of (LoadedModel &loaded, const InferenceSettings &settings,
+    std::shared_ptr<const Model> &model, NetworkOptions &options, GError **error);
+bool picture_options_of (
+    const InferenceSettings &settings, PictureOptions &options, GError **error);
+
+/* Sets the fields of `other/tensors` that describe the outputs. */
+void set_tensor_fields (
+    GstStructure *structure, const std::vector<NetworkOutput> &outputs);
+/* Fixed caps as what comes in; `info` and `array` must outlive `source`. */
+bool source_of_caps (GstCaps *caps, GstVideoInfo &info, opencl::ArrayFormat &array,
+    NetworkSource &source, GError **error);
+
+/* (transfer full): caps of the output for `inputs`, and of the input for `outputs`, among `all` */
+GstCaps *outputs_of (
+    LoadedModel &loaded, const InferenceSettings &settings, GstCaps *inputs);
+GstCaps *inputs_of (LoadedModel &loaded, const InferenceSettings &settings,
+    GstCaps *outputs, GstCaps *all);
+} // namespace inference
