@@ -26,6 +26,54 @@ class Unsupported(Exception):
     """A part of the network that the converter does not know."""
 
 
+def joined_ranges(begins, ends):
+    """The numbers from begins[0] to ends[0], then those from begins[1] to ends[1], …"""
+    counts = ends - begins
+    return np.repeat(ends - np.cumsum(counts), counts) + np.arange(counts.sum())
+
+
+def densified(values, shape, sparsity):
+    """An array from its values that are stored, each level of which is a dimension: all indices,
+    or those in a list (compressed rows). Blocks are levels of their own behind the others."""
+    order = [int(n) for n in sparsity.TraversalOrderAsNumpy()]
+    blocks = [] if sparsity.BlockMapIsNone() else [int(n) for n in sparsity.BlockMapAsNumpy()]
+    places, indices, lengths = np.zeros(1, int), {}, {}
+    for level, dimension in enumerate(order):
+        data = sparsity.DimMetadata(level)
+        if data.Format() == tflite.DimensionType.DENSE:
+            lengths[dimension] = length = data.DenseSize()
+            parents = np.repeat(np.arange(len(places)), length)
+            found = np.tile(np.arange(length), len(places))
+            places = places[parents] * length + found
+        else:
+            segments, listed = sparse_vectors(data)
+            begins, ends = segments[places], segments[places + 1]
+            parents = np.repeat(np.arange(len(places)), ends - begins)
+            places = joined_ranges(begins, ends)
+            found = listed[places]
+        indices = {known: index[parents] for known, index in indices.items()}
+        indices[dimension] = found
+    at = [indices[dimension] for dimension in range(len(shape))]
+    for n, dimension in enumerate(blocks):
+        block = len(shape) + n
+        at[dimension] = at[dimension] * lengths[block] + indices[block]
+    array = np.zeros(shape, values.dtype)
+    array[tuple(at)] = values[places]
+    return array
+
+
+def sparse_vectors(data):
+    """Segments and indices of a level in compressed rows"""
+    kinds = {1: tflite.Int32Vector, 2: tflite.Uint16Vector, 3: tflite.Uint8Vector}
+    vectors = []
+    for kind, table in ((data.ArraySegmentsType(), data.ArraySegments()),
+                        (data.ArrayIndicesType(), data.ArrayIndices())):
+        vector = kinds[kind]()
+        vector.Init(table.Bytes, table.Pos)
+        vectors.append(vector.ValuesAsNumpy().astype(int))
+    return vectors
+
+
 def names_of(enumeration):
     return {value: name for name, value in vars(enumeration).items() if isinstance(value, int)}
 
@@ -94,7 +142,9 @@ class Converter:
             if buffer.DataLength() == 0 or kind not in ARRAYS:
                 raise Unsupported(f"tensor {tensor.Name().decode()} of type {kind} is no constant")
             data = np.frombuffer(buffer.DataAsNumpy().tobytes(), ARRAYS[kind])
-            self.arrays[n] = data.reshape(self.shape(n))
+            sparsity = tensor.Sparsity()
+            self.arrays[n] = (densified(data, self.shape(n), sparsity) if sparsity
+                              else data.reshape(self.shape(n)))
         return self.arrays[n]
 
     def value(self, n, rank=4):
@@ -192,10 +242,10 @@ class Converter:
     def binary(self, node, op, kind):
         rank = len(self.shape(node.output))
         for n in node.inputs:
-            if n in self.names and len(self.shape(n)) != rank:
+            if n in self.names and n not in self.arrays and len(self.shape(n)) != rank:
                 raise Unsupported(f"{node.op} of {self.shape(n)} to {self.shape(node.output)}")
         self.add(node, op, *(self.value(n, rank) for n in node.inputs),
-                 activation=node.options(kind).FusedActivationFunction())
+                 activation=node.options(kind).FusedActivationFunction() if kind else 0)
 
     def activation(self, node, kind):
         self.names[node.output] = self.tensor(node.output).Name().decode()
@@ -209,12 +259,61 @@ class Converter:
                  **self.window(node, options, kernel))
 
     def mean(self, node):
-        axes = sorted(int(axis) % 4 for axis in self.array(node.inputs[1]).ravel())
+        rank = len(self.shape(node.inputs[0]))
+        axes = sorted(int(axis) % rank for axis in self.array(node.inputs[1]).ravel())
         keep = node.options(tflite.ReducerOptions).KeepDims()
-        if len(self.shape(node.inputs[0])) != 4 or not (keep or axes == [1, 2]):
+        if rank == 4 and not (keep or axes == [1, 2]):
             raise Unsupported(f"MEAN over the axes {axes} of {self.shape(node.inputs[0])}")
         self.add(node, "ReduceMean", self.value(node.inputs[0]),
-                 axes=sorted(AXIS_IN_NCHW[axis] for axis in axes), keepdims=int(keep))
+                 axes=sorted(AXIS_IN_NCHW[axis] if rank == 4 else axis for axis in axes),
+                 keepdims=int(keep))
+
+    def dense(self, node):
+        """The last dimension times a matrix of (outputs, inputs)"""
+        options, weights = node.options(tflite.FullyConnectedOptions), self.array(node.inputs[1])
+        value, bias = self.value(node.inputs[0]), node.bias()
+        if len(self.shape(node.inputs[0])) == 4:
+            value = self.network.add("Transpose", value, perm=TO_NHWC)
+        if len(self.shape(node.output)) != 2:
+            raise Unsupported(f"FULLY_CONNECTED to {self.shape(node.output)}")
+        value = self.network.add("Reshape", value, np.array([-1, weights.shape[1]], np.int64))
+        self.add(node, "Gemm", value, weights.astype(np.float32),
+                 None if bias is None else self.array(bias).astype(np.float32), transB=1,
+                 activation=options.FusedActivationFunction())
+
+    def strided_slice(self, node):
+        """Begins and ends as in Python; a bit of a mask stands for none."""
+        options, shape = node.options(tflite.StridedSliceOptions), self.shape(node.inputs[0])
+        begins, ends, steps = (self.array(n).astype(np.int64) for n in node.inputs[1:])
+        if options.EllipsisMask() or options.NewAxisMask() or options.ShrinkAxisMask():
+            raise Unsupported("STRIDED_SLICE that changes the number of dimensions")
+        for axis, length in enumerate(shape):
+            one, other = (0, length) if steps[axis] > 0 else (length - 1, -length - 1)
+            begins[axis] = one if options.BeginMask() >> axis & 1 else begins[axis]
+            ends[axis] = other if options.EndMask() >> axis & 1 else ends[axis]
+        axes = np.array(AXIS_IN_NCHW if len(shape) == 4 else range(len(shape)), np.int64)
+        self.add(node, "Slice", self.value(node.inputs[0]), begins, ends, axes, steps)
+
+    def depth_to_space(self, node):
+        self.add(node, "DepthToSpace", self.value(node.inputs[0]),
+                 blocksize=node.options(tflite.DepthToSpaceOptions).BlockSize())
+
+    def leaky_relu(self, node):
+        self.add(node, "LeakyRelu", self.value(node.inputs[0]),
+                 alpha=float(node.options(tflite.LeakyReluOptions).Alpha()))
+
+    def reciprocal_root(self, node):
+        self.add(node, "Reciprocal", self.network.add("Sqrt", self.value(node.inputs[0])))
+
+    def softmax(self, node):
+        scale = node.options(tflite.SoftmaxOptions).Beta()
+        value = self.value(node.inputs[0])
+        if scale != 1:
+            value = self.network.add("Mul", value, np.float32(scale))
+        self.add(node, "Softmax", value, axis=1 if len(self.shape(node.output)) == 4 else -1)
+
+    def unary(self, node, op):
+        self.add(node, op, self.value(node.inputs[0]))
 
     def resize(self, node):
         options = node.options(tflite.ResizeBilinearOptions)
@@ -248,6 +347,10 @@ class Converter:
                  activation=options.FusedActivationFunction(),
                  axis=AXIS_IN_NCHW[axis] if rank == 4 else axis)
 
+    def densify(self, node):
+        """A constant is dense already."""
+        self.arrays[node.output] = self.array(node.inputs[0])
+
     def dequantize(self, node):
         self.arrays[node.output] = self.array(node.inputs[0]).astype(np.float32)
 
@@ -257,12 +360,20 @@ class Converter:
         "CONCATENATION": concatenation,
         "CONV_2D": full_convolution,
         "Convolution2DTransposeBias": mediapipe_transpose_convolution,
+        "DENSIFY": densify,
+        "DEPTH_TO_SPACE": depth_to_space,
         "DEPTHWISE_CONV_2D": depthwise_convolution,
         "DEQUANTIZE": dequantize,
+        "EXP": lambda self, node: self.unary(node, "Exp"),
+        "FULLY_CONNECTED": dense,
         "HARD_SWISH": lambda self, node: self.activation(node, "HARD_SWISH"),
-        "LOGISTIC": lambda self, node: self.add(node, "Sigmoid", self.value(node.inputs[0])),
+        "LEAKY_RELU": leaky_relu,
+        "LOG": lambda self, node: self.unary(node, "Log"),
+        "LOGISTIC": lambda self, node: self.unary(node, "Sigmoid"),
+        "MAXIMUM": lambda self, node: self.binary(node, "Max", None),
         "MAX_POOL_2D": lambda self, node: self.pool(node, "MaxPool"),
         "MEAN": mean,
+        "MINIMUM": lambda self, node: self.binary(node, "Min", None),
         "MUL": lambda self, node: self.binary(node, "Mul", tflite.MulOptions),
         "PAD": pad,
         "PRELU": lambda self, node: self.add(
@@ -271,6 +382,11 @@ class Converter:
         "RELU6": lambda self, node: self.activation(node, "RELU6"),
         "RESHAPE": reshape,
         "RESIZE_BILINEAR": resize,
+        "RSQRT": reciprocal_root,
+        "SOFTMAX": softmax,
+        "STRIDED_SLICE": strided_slice,
+        "SUB": lambda self, node: self.binary(node, "Sub", tflite.SubOptions),
+        "TANH": lambda self, node: self.unary(node, "Tanh"),
         "TRANSPOSE_CONV": transpose_convolution,
     }
 

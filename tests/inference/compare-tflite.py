@@ -70,12 +70,16 @@ def to_nchw(array):
     return np.ascontiguousarray(array.transpose(0, 3, 1, 2)) if array.ndim == 4 else array
 
 
-def original_outputs(path, image):
+def to_nhwc(array):
+    return np.ascontiguousarray(array.transpose(0, 2, 3, 1)) if array.ndim == 4 else array
+
+
+def original_outputs(path, *arrays):
     """Outputs of LiteRT by name."""
     interpreter = Interpreter(model_content=runnable(path))
     interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"],
-                           image.transpose(0, 2, 3, 1))
+    for port, array in zip(interpreter.get_input_details(), arrays):
+        interpreter.set_tensor(port["index"], to_nhwc(array))
     interpreter.invoke()
     return {output["name"]: to_nchw(interpreter.get_tensor(output["index"]))
             for output in interpreter.get_output_details()}

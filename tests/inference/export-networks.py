@@ -4,7 +4,7 @@ usage: python3 export-networks.py [--u2net CLONE] [--modnet CLONE] [--rvm CLONE]
 
 Writes FOLDER/NAME/model.onnx and FOLDER/NAME/test_data_set_0: a photograph, and the outputs of
 PyTorch in double precision. onnxruntime must agree with these. The networks are those of
-torchvision, an ESPCN and a U-Net. With a clone of their repository also U²-Netp
+torchvision, an ESPCN, a U-Net, and the small ones of transformernetworks.py. With a clone of their repository also U²-Netp
 (xuebinqin/U-2-Net), MODNet (ZHKKKe/MODNet), and RobustVideoMatting
 (PeterL1n/RobustVideoMatting) with its recurrent state.
 
@@ -23,7 +23,8 @@ import samples
 from debiantorch import torch_environment
 from samples import packages
 
-NETWORKS = ["resnet50", "mobilenetv2", "mobilenetv3", "efficientnet-b0", "lraspp", "espcn", "unet"]
+NETWORKS = ["resnet50", "mobilenetv2", "mobilenetv3", "efficientnet-b0", "lraspp", "espcn", "unet",
+            "vit", "convnext", "swin", "detector", "depth", "text", "reader", "matte"]
 OF_CLONES = {"u2net": ["u2netp"], "modnet": ["modnet"], "rvm": ["rvm", "rvm-refined"]}
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torchnetworks.py")
 

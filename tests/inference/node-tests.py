@@ -26,6 +26,12 @@ from samples import packages
 EXPECTED = {"node": 660, "light": 9}
 # Tests with another result, and the reason
 DIFFERENT = {
+    "test_maxunpool_export_with_output_shape":
+        "its indices are not those of the output; onnxruntime and PyTorch take them so",
+    "test_nonmaxsuppression_identical_boxes":
+        "the output has as many rows as there can be boxes",
+    "test_nonmaxsuppression_suppress_by_IOU_and_scores":
+        "the output has as many rows as there can be boxes",
     "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True":
         "the reference counts elements beyond the padding; onnxruntime does not",
     "test_resize_downsample_scales_cubic_align_corners":

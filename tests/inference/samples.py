@@ -67,6 +67,7 @@ def session(path, threads=0, optimize=False):
     options.graph_optimization_level = (
         levels.ORT_ENABLE_ALL if optimize else levels.ORT_DISABLE_ALL)
     options.intra_op_num_threads = threads
+    options.log_severity_level = 3  # no warnings
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 

@@ -18,7 +18,9 @@ import torchvision
 from torch import nn
 from torch.nn import functional
 
-OPSET = 13
+import transformernetworks
+
+OPSETS = dict.fromkeys(transformernetworks.NETWORKS, 17)  # 13 for the others
 IMAGENET = ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 CENTERED = ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 UNCHANGED = ((0, 0, 0), (1, 1, 1))
@@ -111,6 +113,7 @@ NETWORKS = {
     "modnet": (modnet, (512, 512), CENTERED),
     "rvm": (lambda: video_matting(1), (144, 256), UNCHANGED),
     "rvm-refined": (lambda: video_matting(0.25), (576, 1024), UNCHANGED),
+    **transformernetworks.NETWORKS,
 }
 STATES = ["r1i", "r2i", "r3i", "r4i"]
 
@@ -154,6 +157,11 @@ def as_list(outputs):
 def make(name, photograph):
     """Returns the network, and its inputs by name."""
     build, size, levels = NETWORKS[name]
+    if name == "text":
+        torch.manual_seed(0)
+        tokens = torch.randint(1, 199, (2, 20))
+        tokens[0, 7] = tokens[1, 19] = 199
+        return build().eval(), {"input": tokens}
     image = input_image(photograph, size, levels)
     for seed in range(20):
         torch.manual_seed(seed)
@@ -163,7 +171,7 @@ def make(name, photograph):
         if not is_useful(outputs):
             continue
         inputs = {"input": image}
-        if name.startswith("rvm"):  # its outputs after the first two are the next state
+        if name.startswith("rvm") or name == "matte":  # outputs after two are the next state
             inputs.update(zip(STATES, outputs[2:]))
         return network, inputs
     sys.exit(f"{name}: no random weights have a useful output")
@@ -176,12 +184,17 @@ def main(name, photograph, folder, clone=None):
     with torch.no_grad():
         network, inputs = make(name, np.load(photograph))
         names = [f"output{n}" for n in range(len(as_list(network(*inputs.values()))))]
-        torch.onnx.export(network, tuple(inputs.values()), os.path.join(folder, "model.onnx"),
-                          opset_version=OPSET, input_names=list(inputs), output_names=names)
-        outputs = as_list(network.double()(*(value.double() for value in inputs.values())))
+        with torch.enable_grad():  # else MultiheadAttention is one operator, which ONNX has not
+            torch.onnx.export(network, tuple(inputs.values()), os.path.join(folder, "model.onnx"),
+                              opset_version=OPSETS.get(name, 13), input_names=list(inputs),
+                              output_names=names)
+        network.double()
+        outputs = as_list(network(*(value.double() if value.is_floating_point() else value
+                                    for value in inputs.values())))
     for kind, values in (("inputs", inputs), ("outputs", dict(zip(names, outputs)))):
         np.savez(os.path.join(folder, f"{kind}.npz"),
-                 **{name: value.float().numpy() for name, value in values.items()})
+                 **{name: (value.float() if value.is_floating_point() else value).numpy()
+                    for name, value in values.items()})
 
 
 if __name__ == "__main__":

@@ -79,7 +79,17 @@ struct WindowOp {
 
 /* Reduction over `axes`, which have length 1 in the output */
 struct ReduceOp {
-  enum Kind { sum, mean, maximum, minimum, product, l1, l2, sum_of_squares } kind;
+  enum Kind {
+    sum,
+    mean,
+    maximum,
+    minimum,
+    product,
+    l1,
+    l2,
+    sum_of_squares,
+    position, /* of the first maximum */
+  } kind;
   std::vector<bool> axes; /* of each dimension: is it reduced? */
 };
 
@@ -117,10 +127,54 @@ struct ResampleOp {
   double fill = 0;
 };
 
-/* Rows of input 0 along `axis` by the indices in input 1 */
-struct GatherOp {
+/* Elements at places of input 0 that the indices in input 1 give. Gathering moves them to the
+ * output; the others move those of input 2 into a copy of input 0, or of zeros if that is left
+ * out, in the order of input 2. A negative index counts from the end. An index out of range
+ * reads 0, and writes nothing. */
+struct IndexOp {
+  enum Kind { gather, replace, sum, product, maximum, minimum } kind;
+  /* Dimensions that a dimension of the moved elements runs along, or -1 */
+  struct Dimension {
+    gint32 data, indices;
+  };
+  std::vector<Dimension> dimensions; /* of the moved elements */
+  std::vector<gint32> chosen;        /* dimensions of the data that the indices choose */
+  gint32 components = -1; /* dimension of the indices with one for each that is chosen */
+};
+
+/* The first elements along a dimension in order; outputs: values, indices, scratch */
+struct TopOp {
+  gint64 axis;
+  bool largest;
+};
+
+/* Cumulative sums along a dimension */
+struct ScanOp {
   gint64 axis;
 };
+
+/* Samples of input 0, (images, channels, …), at the places in input 1 */
+struct GridOp {
+  enum Mode { nearest, linear, cubic } mode;
+  enum Padding { zeros, border, reflection } padding;
+  bool aligned; /* -1 and 1 are the centres of the first and last elements */
+};
+
+/* Mean or maximum of samples of the regions in input 1, of the images that input 2 gives */
+struct RegionOp {
+  bool maximum, half_pixel;
+  gint64 samples; /* of an element in each direction; 0: one for each pixel */
+  double scale;
+};
+
+/* Indices (batch, class, box) of boxes that overlap no better box; rows that are not used have
+ * no_index. Inputs: boxes, scores. Outputs: indices, scratch */
+struct SuppressOp {
+  gint64 most; /* boxes of a class */
+  double overlap, score;
+  bool centred; /* boxes are (x, y, width, height) of their centre */
+};
+constexpr gint64 no_index = G_MININT32;
 
 /* All inputs behind each other along `axis` */
 struct ConcatOp {
@@ -128,7 +182,8 @@ struct ConcatOp {
 };
 
 using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,
-    SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, GatherOp, ConcatOp>;
+    SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, ConcatOp, IndexOp, TopOp,
+    ScanOp, GridOp, RegionOp, SuppressOp>;
 
 struct Operation {
   std::string name; /* of the node or nodes that it comes from */

@@ -133,16 +133,8 @@ gather (Lowering &l, GError **error)
   flat[gsize (axis)] = count_of (taken);
 
   const Array *constant_indices = l.constant (indices);
-  if (!constant_indices) {
-    if (is_float (l.value (indices).type))
-      return l.fail (error, "the indices are no integers");
-    const ValueId rows = l.reshape (indices, {count_of (taken)}, error);
-    if (rows == no_value)
-      return false;
-    const ValueId result =
-        l.add (GatherOp{axis}, {data, rows}, l.value (data).type, flat, error);
-    return result != no_value && give (l, l.reshape (result, to, error));
-  }
+  if (!constant_indices)
+    return give (l, gather_rows (l, data, indices, axis, error));
   ResampleOp::Table table;
   for (gint64 index : constant_indices->integers ()) {
     if (index < -length || index >= length)

@@ -34,7 +34,8 @@ identity (Lowering &l, GError **error)
   return give (l, l.input (0));
 }
 
-/* For inference: the identity. The mask, if it is an output, is all true. */
+/* For inference, and in training with a ratio of 0: the identity. The mask, if it is an output,
+ * is all true. */
 bool
 dropout (Lowering &l, GError **error)
 {
@@ -42,7 +43,9 @@ dropout (Lowering &l, GError **error)
     const Array *training = l.constant_input (2, error);
     if (!training)
       return false;
-    if (training->count () != 1 || training->integer (0) != 0)
+    const Array *ratio = l.has (1) ? l.constant (l.input (1)) : nullptr;
+    const bool keeps_all = ratio && ratio->count () == 1 && ratio->number (0) == 0;
+    if (training->count () != 1 || (training->integer (0) != 0 && !keeps_all))
       return l.fail (error, "training_mode is not supported");
   }
   if (l.outputs () > 1 && !l.node ().outputs[1].empty ()) {

@@ -1,4 +1,4 @@
-/* Reductions, softmax, products, resampling and gathering
+/* Reductions, softmax, products and resampling
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -32,6 +32,28 @@ public:
 private:
   Tensor input, output;
   compute::Reducer reducer;
+};
+
+class ScanStep : public Step {
+public:
+  bool create (const StepRequest &request, const ScanOp &what, GError **error)
+  {
+    input = request.inputs[0];
+    output = request.outputs[0];
+    return scanner.create (request.context, input.type, output.type,
+        {input.shape, input.strides}, {output.shape, output.strides}, gsize (what.axis),
+        error);
+  }
+  bool enqueue (cl_command_queue queue, const Memories &memories, GError **error) override
+  {
+    return scanner.enqueue (queue, buffer_of (input, memories),
+        offset_of (input, memories), buffer_of (output, memories),
+        offset_of (output, memories), error);
+  }
+
+private:
+  Tensor input, output;
+  compute::Scanner scanner;
 };
 
 /* --- products of matrices --- */
@@ -184,51 +206,18 @@ private:
   double fill = 0;
   cl::Buffer index_table, weight_table;
 };
-
-/* --- gathering --- */
-
-class GatherStep : public KernelStep {
-public:
-  bool create (const StepRequest &request, const GatherOp &what, GError **error)
-  {
-    input = request.inputs[0];
-    indices = request.inputs[1];
-    output = request.outputs[0];
-    axis = gint64 (output.rank ()) - 1 - what.axis;
-    length = input.shape[gsize (what.axis)];
-    items = gsize (output.count ());
-    std::vector<cl_long> table;
-    for (gsize d = output.rank (); d-- > 0;)
-      table.insert (table.end (), {output.shape[d], input.strides[d], output.strides[d]});
-    const std::string options = compute::number_macros (input.type, 1)
-                                + macro ("RANK", gint64 (output.rank ()))
-                                + " -DINDEX=" + opencl::info_of (indices.type).opencl;
-    return make_geometry (request.context, table, error)
-           && kernel.create (request.context, INFERENCE_KERNELS "gather.cl", "gather",
-               options.c_str (), error);
-  }
-
-protected:
-  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
-  {
-    return set_tensor (index, input, memories, error)
-           && set_tensor (index, indices, memories, error)
-           && set (index, error, cl_long (indices.strides[0]))
-           && set_tensor (index, output, memories, error)
-           && set (index, error, geometry (), cl_int (axis), cl_long (length),
-               cl_ulong (items));
-  }
-
-private:
-  Tensor input, indices, output;
-  gint64 axis = 0, length = 0;
-};
 } // namespace
 
 StepPointer
 make_reduce_step (const StepRequest &request, const ReduceOp &what, GError **error)
 {
   return created_step<ReduceStep> (request, error, what);
+}
+
+StepPointer
+make_scan_step (const StepRequest &request, const ScanOp &what, GError **error)
+{
+  return created_step<ScanStep> (request, error, what);
 }
 
 StepPointer
@@ -241,11 +230,5 @@ StepPointer
 make_resample_step (const StepRequest &request, const ResampleOp &what, GError **error)
 {
   return created_step<ResampleStep> (request, error, what);
-}
-
-StepPointer
-make_gather_step (const StepRequest &request, const GatherOp &what, GError **error)
-{
-  return created_step<GatherStep> (request, error, what);
 }
 } // namespace inference

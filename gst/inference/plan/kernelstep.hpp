@@ -11,6 +11,8 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 
+#include <functional>
+
 namespace inference {
 using compute::macro;
 
@@ -80,6 +82,61 @@ protected:
   gsize items = 0;
   opencl::Kernel kernel;
   cl::Buffer geometry;
+};
+
+/* Kernels in turn. A tensor is two arguments, its buffer and offset. */
+class CallStep : public Step {
+public:
+  explicit CallStep (GstOpenCLContext *context) : context (context) {}
+
+  /* A table of lengths and strides, as an argument; NULL with an error set on failure */
+  cl_mem table (const std::vector<cl_long> &values, GError **error)
+  {
+    tables.push_back (opencl::make_table (
+        context, values.data (), values.size () * sizeof (cl_long), error));
+    return tables.back () ();
+  }
+  /* `group`: work-items of a work-group, or 0 for any number */
+  template <typename... Arguments>
+  bool add (const char *file, const char *name, const std::string &options, gsize items,
+      gsize group, GError **error, const Arguments &...arguments)
+  {
+    auto kernel = std::make_shared<opencl::Kernel> ();
+    const std::string path = std::string (INFERENCE_KERNELS) + file;
+    calls.push_back ([=] (cl_command_queue queue, const Memories &memories, GError **e) {
+      cl_uint index = 0;
+      const gsize global[] = {items, 1, 1}, local[] = {group, 1, 1};
+      return (set (*kernel, index, arguments, memories, e) && ...)
+             && (group ? kernel->enqueue_box (queue, global, local, e)
+                       : kernel->enqueue (queue, items, 1, e));
+    });
+    return kernel->create (context, path.c_str (), name, options.c_str (), error);
+  }
+  bool enqueue (cl_command_queue queue, const Memories &memories, GError **error) override
+  {
+    for (const Call &call : calls)
+      if (!call (queue, memories, error))
+        return false;
+    return true;
+  }
+
+private:
+  using Call = std::function<bool (cl_command_queue, const Memories &, GError **)>;
+
+  template <typename Argument>
+  static bool set (opencl::Kernel &kernel, cl_uint &index, const Argument &argument,
+      const Memories &memories, GError **error)
+  {
+    if constexpr (std::is_same_v<Argument, Tensor>)
+      return kernel.set (index, buffer_of (argument, memories), error)
+             && kernel.set (index, cl_long (offset_of (argument, memories)), error);
+    else
+      return kernel.set (index, argument, error);
+  }
+
+  GstOpenCLContext *context;
+  std::vector<cl::Buffer> tables;
+  std::vector<Call> calls;
 };
 
 /* Makes a step by its create (request, what, error). */

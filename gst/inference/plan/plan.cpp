@@ -162,12 +162,22 @@ make_step (const StepRequest &request, GError **error)
     return make_softmax_step (request, *softmax, error);
   if (auto *resample = std::get_if<ResampleOp> (&what))
     return make_resample_step (request, *resample, error);
-  if (auto *gather = std::get_if<GatherOp> (&what))
-    return make_gather_step (request, *gather, error);
   if (auto *attention = std::get_if<AttentionOp> (&what))
     return make_attention_step (request, *attention, error);
   if (auto *normalize = std::get_if<NormalizeOp> (&what))
     return make_normalize_step (request, *normalize, error);
+  if (auto *index = std::get_if<IndexOp> (&what))
+    return make_index_step (request, *index, error);
+  if (auto *top = std::get_if<TopOp> (&what))
+    return make_top_step (request, *top, error);
+  if (auto *scan = std::get_if<ScanOp> (&what))
+    return make_scan_step (request, *scan, error);
+  if (auto *grid = std::get_if<GridOp> (&what))
+    return make_grid_step (request, *grid, error);
+  if (auto *region = std::get_if<RegionOp> (&what))
+    return make_region_step (request, *region, error);
+  if (auto *suppress = std::get_if<SuppressOp> (&what))
+    return make_suppress_step (request, *suppress, error);
   if (std::holds_alternative<ProductOp> (what))
     return make_product_step (request, error);
   g_return_val_if_reached (nullptr);

@@ -77,8 +77,17 @@ StepPointer make_normalize_step (
 StepPointer make_product_step (const StepRequest &request, GError **error);
 StepPointer make_resample_step (
     const StepRequest &request, const ResampleOp &what, GError **error);
-StepPointer make_gather_step (
-    const StepRequest &request, const GatherOp &what, GError **error);
+StepPointer make_index_step (
+    const StepRequest &request, const IndexOp &what, GError **error);
+StepPointer make_top_step (const StepRequest &request, const TopOp &what, GError **error);
+StepPointer make_scan_step (
+    const StepRequest &request, const ScanOp &what, GError **error);
+StepPointer make_grid_step (
+    const StepRequest &request, const GridOp &what, GError **error);
+StepPointer make_region_step (
+    const StepRequest &request, const RegionOp &what, GError **error);
+StepPointer make_suppress_step (
+    const StepRequest &request, const SuppressOp &what, GError **error);
 
 StepPointer make_step (const StepRequest &request, GError **error);
 } // namespace inference

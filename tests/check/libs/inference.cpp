@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include "tests/check/networks.hpp"
+
+/* After the headers of the executor, which have functions called fail() */
+#include "tests/check/as-gpu.hpp"
 #include "tests/check/folder.hpp"
 
 using namespace check;
@@ -78,10 +81,9 @@ TEST (test_inference_lists_all_operators_that_are_missing)
 {
   OnnxModel model;
   model.input ("x", {1}).output ("y", {1});
-  model.node ("NonMaxSuppression", {"x"}, {"a"}).node ("Loop", {"a"}, {"b"});
+  model.node ("Unique", {"x"}, {"a"}).node ("Loop", {"a"}, {"b"});
   model.node ("Special", {"b"}, {"y"}, {}, "com.example");
-  expect_refused (
-      model, {"NonMaxSuppression", "Loop", "com.example.Special", "opset 13"});
+  expect_refused (model, {"Unique", "Loop", "com.example.Special", "opset 13"});
 }
 
 TEST (test_inference_refuses_a_cycle)
@@ -1160,6 +1162,118 @@ TEST (test_inference_resizes_by_products_of_float32)
     fail_unless_equals_int (
         run (model, {std::vector<float> (gsize (row.length))}).size (), row.expected);
   }
+}
+
+/* --- operators of indices. Inputs are floats, so that no index is a constant. --- */
+
+/* `op` on "x", the indices of input "i" and the other inputs, with a float as output */
+OnnxModel
+index_model (const char *op, const std::vector<int64_t> &shape,
+    const std::vector<int64_t> &indices, const std::vector<std::string> &others,
+    const std::vector<OnnxAttribute> &attributes)
+{
+  OnnxModel model (18);
+  model.input ("x", shape).input ("i", indices).output ("y", {});
+  model.node ("Cast", {"i"}, {"n"}, {{"to", onnx_int64}});
+  std::vector<std::string> inputs = {"x", "n"};
+  inputs.insert (inputs.end (), others.begin (), others.end ());
+  model.node (op, inputs, {"y"}, attributes);
+  return model;
+}
+
+TEST (test_inference_indices_out_of_range_read_zero)
+{
+  const OnnxModel model = index_model ("Gather", {3}, {6}, {}, {{"axis", 0}});
+  const std::vector<float> x = {5, 6, 7};
+  expect_near (run (model, {x, {2, -3, 3, -4, 1e9f, -1}}), {7, 5, 0, 0, 0, 7}, 0);
+}
+
+TEST (test_inference_refuses_constant_indices_out_of_range)
+{
+  for (const char *op : {"GatherElements", "Gather", "GatherND"}) {
+    OnnxModel model (18);
+    model.input ("x", {3}).output ("y", {});
+    model.constant ("i", std::vector<int64_t>{3}).node (op, {"x", "i"}, {"y"});
+    expect_refused (model, {op, "3"});
+  }
+}
+
+/* 1000 updates of seven elements, some of them out of range, in the order of onnxruntime */
+TEST_ROWS (test_inference_scatters_in_order, {"none", "add", "mul", "max", "min"})
+{
+  const std::string kind = row;
+  OnnxModel model =
+      index_model ("ScatterElements", {7}, {1000}, {"u"}, {{"reduction", row}});
+  model.input ("u", {1000});
+  const std::vector<float> x = noise (7, 1), u = noise (1000, 2);
+  std::vector<float> places;
+  std::vector<float> expected = x;
+  std::mt19937 random (5);
+  for (gsize n = 0; n < u.size (); n++) {
+    const int index = int (random () % 18) - 9;
+    places.push_back (float (index));
+    const int at = index < 0 ? index + 7 : index;
+    if (at < 0 || at > 6)
+      continue;
+    float &value = expected[gsize (at)];
+    value = kind == "add"   ? value + u[n]
+            : kind == "mul" ? value * u[n]
+            : kind == "max" ? std::max (value, u[n])
+            : kind == "min" ? std::min (value, u[n])
+                            : u[n];
+  }
+  const std::vector<float> got = run (model, {x, places, u});
+  for (gsize n = 0; n < 7; n++)
+    fail_unless (got[n] == expected[n], "element %zu is %g, expected %g", n,
+        double (got[n]), double (expected[n]));
+}
+
+/* Many equal values, zeros of both signs and infinities: a stable sort has the same order. */
+TEST_ROWS (test_inference_top_elements_in_order, {"0", "1"})
+{
+  const gsize count = 3000, wanted = 700;
+  OnnxModel model (18);
+  model.input ("x", {2, 3000}).output ("y", {2, 700});
+  model.constant ("k", std::vector<int64_t>{gint64 (wanted)});
+  model.node ("TopK", {"x", "k"}, {"v", "i"}, {{"largest", row[0] - '0'}});
+  model.node ("Cast", {"i"}, {"y"}, {{"to", onnx_float}});
+  std::vector<float> x = noise (2 * count, 7);
+  for (gsize n = 0; n < x.size (); n += 3)
+    x[n] = n % 2 ? 0.0f : -0.0f;
+  x[11] = INFINITY;
+  x[12] = -INFINITY;
+  std::vector<double> expected;
+  for (gsize line = 0; line < 2; line++) {
+    std::vector<gsize> order (count);
+    std::iota (order.begin (), order.end (), 0);
+    std::stable_sort (order.begin (), order.end (), [&] (gsize a, gsize b) {
+      const float one = x[line * count + a], other = x[line * count + b];
+      return row[0] == '1' ? one > other : one < other;
+    });
+    expected.insert (expected.end (), order.begin (), order.begin () + gssize (wanted));
+  }
+  expect_near (run (model, {x}), expected, 0);
+}
+
+/* Two images of two classes. Box 1 overlaps box 0 by 9 of 11, and box 2 touches nothing. */
+TEST (test_inference_boxes_that_do_not_overlap)
+{
+  OnnxModel model (18);
+  model.input ("b", {2, 3, 4}).input ("s", {2, 2, 3}).output ("y", {});
+  model.constant ("most", std::vector<int64_t>{2});
+  model.constant ("overlap", {1}, {0.5f}).constant ("least", {1}, {0.3f});
+  model.node ("NonMaxSuppression", {"b", "s", "most", "overlap", "least"}, {"n"});
+  model.node ("Cast", {"n"}, {"y"}, {{"to", onnx_float}});
+  const std::vector<float> three = {0, 0, 1, 10, 1, 11, 0, 1, 4, 0, 5, 10};
+  std::vector<float> boxes = three;
+  boxes.insert (boxes.end (), three.begin (), three.end ());
+  const std::vector<float> scores = {
+      0.5f, 0.6f, 0.4f, 0.1f, 0.2f, 0.3f, 0.9f, 0.9f, 0.1f, 0.4f, 0.2f, 0.8f};
+  const double none = -2147483648.0;
+  expect_near (run (model, {boxes, scores}),
+      {0, 0, 1, 0, 0, 2, 1, 0, 0, 1, 1, 2, 1, 1, 0, none, none, none, none, none, none,
+          none, none, none},
+      0);
 }
 
 TEST (test_inference_arena_shares_memory_of_values_that_do_not_meet)

@@ -1,0 +1,273 @@
+/* Operators of ONNX that sample images at computed places, and choose boxes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "operators.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace inference {
+namespace {
+bool
+give (Lowering &l, ValueId result)
+{
+  l.set_output (0, result);
+  return result != no_value;
+}
+
+/* The index of an attribute's text in `known`, or -1 with an error */
+int
+choice_of (Lowering &l, const char *attribute, const char *initial,
+    const std::vector<std::string> &known, GError **error)
+{
+  const std::string text = l.node ().text (attribute, initial);
+  const auto found = std::find (known.begin (), known.end (), text);
+  if (found != known.end ())
+    return int (found - known.begin ());
+  l.fail (error, "%s %s", attribute, text.c_str ());
+  return -1;
+}
+
+bool
+grid_sample (Lowering &l, GError **error)
+{
+  const Shape data = l.shape (l.input (0)), places = l.shape (l.input (1));
+  const int mode = choice_of (l, "mode", l.opset () < 20 ? "bilinear" : "linear",
+      {"nearest", "linear", "cubic", "bilinear", "bicubic"}, error);
+  const int padding = mode < 0 ? -1
+                               : choice_of (l, "padding_mode", "zeros",
+                                   {"zeros", "border", "reflection"}, error);
+  if (padding < 0)
+    return false;
+  const gsize rank = data.size ();
+  if (rank < 3 || rank > 5 || places.size () != rank || places[0] != data[0]
+      || places.back () != gint64 (rank) - 2
+      || *std::max_element (data.begin (), data.end ()) > (1 << 24)
+      || count_of (Shape (data.begin () + 2, data.end ())) == 0)
+    return l.fail (error, "expected a grid for (images, channels, …)");
+  Shape to (places.begin (), places.end () - 1);
+  to.insert (to.begin () + 1, data[1]);
+  const GridOp what = {GridOp::Mode (mode > 2 ? mode - 2 : mode),
+      GridOp::Padding (padding), l.node ().integer ("align_corners", 0) != 0};
+  /* Both become floating-point numbers of one type. */
+  const ElementType type = l.value (l.input (0)).type;
+  const ElementType computed = is_float (type) ? type : ElementType::f32;
+  const ValueId from = l.cast (l.input (0), computed, error);
+  const ValueId grid = from == no_value ? from : l.cast (l.input (1), computed, error);
+  const ValueId result =
+      grid == no_value ? grid : l.add (what, {from, grid}, computed, to, error);
+  return result != no_value && give (l, l.cast (result, type, error));
+}
+
+/* x, y [and z] of the centres of elements times the matrices (images, 2, 3) or (images, 3, 4) */
+bool
+affine_grid (Lowering &l, GError **error)
+{
+  std::vector<gint64> size;
+  const Shape matrices = l.shape (l.input (0));
+  const ElementType type = l.value (l.input (0)).type;
+  const bool aligned = l.node ().integer ("align_corners", 0) != 0;
+  gint64 count;
+  if (!l.integers_of_input (1, size, error))
+    return false;
+  const gsize rank = size.size ();
+  if ((rank != 4 && rank != 5) || !is_float (type)
+      || matrices != Shape{size[0], gint64 (rank) - 2, gint64 (rank) - 1}
+      || !count_within (size, 1 << 28, count))
+    return l.fail (error, "expected a matrix for each image of the size");
+  auto column = [&] (gint64 n) { /* (images, 1, …, rows of the matrix) */
+    const ValueId part =
+        l.slice (l.input (0), {0, 0, n}, {1, 1, 1}, {size[0], matrices[1], 1}, error);
+    Shape shape (rank, 1);
+    shape.front () = size[0];
+    shape.back () = matrices[1];
+    return part == no_value ? part : l.reshape (part, shape, error);
+  };
+  ValueId result = column (gint64 (rank) - 2);
+  for (gsize d = 2; d < rank && result != no_value; d++) {
+    const gint64 length = size[d];
+    Shape shape (rank, 1);
+    shape[d - 1] = length;
+    if (!l.reserve (type, shape, error))
+      return false;
+    Array places (type, shape);
+    for (gint64 n = 0; n < length; n++)
+      places.set_number (
+          gsize (n), aligned ? (length > 1 ? 2 * double (n) / double (length - 1) - 1 : 1)
+                             : (2 * double (n) + 1) / double (length) - 1);
+    const ValueId factor = column (gint64 (rank - 1 - d));
+    const ValueId product =
+        factor == no_value
+            ? factor
+            : l.elementwise ("Mul", {factor, l.add_constant (places)}, error);
+    result =
+        product == no_value ? product : l.elementwise ("Add", {result, product}, error);
+  }
+  return give (l, result);
+}
+
+bool
+roi_align (Lowering &l, GError **error)
+{
+  const Shape data = l.shape (l.input (0)), regions = l.shape (l.input (1));
+  const int mode = choice_of (l, "mode", "avg", {"avg", "max"}, error);
+  const int half = mode < 0 ? -1
+                            : choice_of (l, "coordinate_transformation_mode",
+                                l.opset () < 16 ? "output_half_pixel" : "half_pixel",
+                                {"output_half_pixel", "half_pixel"}, error);
+  const gint64 rows = l.node ().integer ("output_height", 1),
+               columns = l.node ().integer ("output_width", 1),
+               samples = l.node ().integer ("sampling_ratio", 0);
+  const ElementType type = l.value (l.input (0)).type;
+  if (half < 0)
+    return false;
+  if (data.size () != 4 || count_of (data) == 0 || regions.size () != 2 || regions[1] != 4
+      || l.shape (l.input (2)) != Shape{regions[0]} || rows < 1 || rows > G_MAXINT16
+      || columns < 1 || columns > G_MAXINT16 || samples < 0 || samples > 256
+      || !is_float (type) || l.value (l.input (1)).type != type
+      || is_float (l.value (l.input (2)).type))
+    return l.fail (error, "expected images, regions, and an image for each of them");
+  return give (l, l.add (RegionOp{mode == 1, half == 1, samples,
+                             l.node ().number ("spatial_scale", 1)},
+                      {l.input (0), l.input (1), l.input (2)}, type,
+                      {regions[0], data[1], rows, columns}, error));
+}
+
+bool
+read_number (Lowering &l, gsize n, double &number, GError **error)
+{
+  const Array *array = l.has (n) ? l.constant_input (n, error) : nullptr;
+  if (array && array->count () == 1)
+    number = array->number (0);
+  return !l.has (n)
+         || (array
+             && (array->count () == 1
+                 || l.fail (error, "input %" G_GSIZE_FORMAT " is no number", n)));
+}
+
+bool
+non_maximum_suppression (Lowering &l, GError **error)
+{
+  const Shape boxes = l.shape (l.input (0)), scores = l.shape (l.input (1));
+  double most = 0, overlap = 0, score = -INFINITY;
+  if (!read_number (l, 2, most, error) || !read_number (l, 3, overlap, error)
+      || !read_number (l, 4, score, error))
+    return false;
+  const ElementType type = l.value (l.input (0)).type;
+  if (boxes.size () != 3 || boxes[2] != 4 || scores.size () != 3 || scores[0] != boxes[0]
+      || scores[2] != boxes[1] || boxes[1] > G_MAXINT32 || type == ElementType::f64
+      || !is_float (type) || l.value (l.input (1)).type != type)
+    return l.fail (
+        error, "expected boxes (images, boxes, 4) and scores (images, classes, boxes)");
+  const gint64 wanted = std::clamp (truncated (most), gint64 (0), boxes[1]);
+  gint64 lines, rows, scratch;
+  if (!count_within ({scores[0], scores[1]}, 1 << 20, lines)
+      || !count_within ({lines, wanted}, 1 << 24, rows)
+      || !count_within ({lines, 1 + wanted + boxes[1]}, 1 << 28, scratch))
+    return l.fail (error, "too many boxes");
+  if (rows == 0)
+    return give (l, l.add_constant (Array (ElementType::i64, {0, 3})));
+  const SuppressOp what = {
+      wanted, overlap, score, l.node ().integer ("center_point_box", 0) != 0};
+  std::vector<ValueId> ids;
+  return l.add (what, {l.input (0), l.input (1)},
+             {{"", ElementType::i64, {rows, 3}, {}},
+                 {"", ElementType::i32, {scratch}, {}}},
+             ids, error)
+         && give (l, ids[0]);
+}
+
+/* A transposed convolution that puts element n of each block at place n */
+bool
+col2im (Lowering &l, GError **error)
+{
+  const Shape from = l.shape (l.input (0));
+  std::vector<gint64> image, block;
+  const ElementType type = l.value (l.input (0)).type;
+  if (!l.integers_of_input (1, image, error) || !l.integers_of_input (2, block, error))
+    return false;
+  gint64 taps, count;
+  const gsize rank = image.size ();
+  if (rank < 1 || rank > 3 || block.size () != rank || from.size () != 3
+      || !is_float (type) || !count_within (image, 1 << 28, count)
+      || !count_within (block, 1 << 16, taps) || taps < 1 || from[1] % taps != 0)
+    return l.fail (error, "expected (images, channels of blocks, blocks)");
+  Shape full = {from[0], from[1] / taps};
+  full.insert (full.end (), image.begin (), image.end ());
+  WindowAttributes window;
+  Shape lengths;
+  if (!read_window_attributes (l, full, block, window, error)
+      || !output_lengths (l, full, window, false, lengths, error))
+    return false;
+  if (count_of (lengths) != from[2])
+    return l.fail (error, "%" G_GINT64_FORMAT " blocks do not fit the image", from[2]);
+  Shape weights_shape = {from[1], 1};
+  weights_shape.insert (weights_shape.end (), block.begin (), block.end ());
+  if (!l.reserve (type, weights_shape, error))
+    return false;
+  Array weights (type, weights_shape);
+  for (gint64 n = 0; n < from[1]; n++)
+    weights.set_number (gsize (n * taps + n % taps), 1);
+  WindowOp what{};
+  what.kind = WindowOp::transposed;
+  what.window = block;
+  what.stride = window.stride;
+  what.dilation = window.dilation;
+  what.before = window.before;
+  what.after = window.after;
+  what.groups = full[1];
+  lengths.insert (lengths.begin (), {from[0], from[1]});
+  const ValueId blocks = l.reshape (l.input (0), lengths, error);
+  return blocks != no_value
+         && give (l, l.add (what, {blocks, l.add_constant (weights)}, type, full, error));
+}
+
+/* The middle of each axis, or zeros around it */
+bool
+center_crop_pad (Lowering &l, GError **error)
+{
+  const Shape from = l.shape (l.input (0));
+  std::vector<gint64> wanted, axes = l.node ().integers ("axes");
+  Shape to = from;
+  if (!l.integers_of_input (1, wanted, error))
+    return false;
+  if (axes.empty ())
+    for (gsize d = 0; d < from.size (); d++)
+      axes.push_back (gint64 (d));
+  if (wanted.size () != axes.size ())
+    return l.fail (error, "expected a length for each axis");
+  ResampleOp what;
+  what.tables.resize (from.size ());
+  for (gsize n = 0; n < axes.size (); n++) {
+    if (!l.normalize_axis (axes[n], from.size (), error))
+      return false;
+    const gsize d = gsize (axes[n]);
+    if (wanted[n] < 1 || wanted[n] > (1 << 24) || from[d] < 1)
+      return l.fail (error, "a length of %" G_GINT64_FORMAT, wanted[n]);
+    to[d] = wanted[n];
+    if (!l.reserve (ElementType::i32, {to[d]}, error))
+      return false;
+    const gint64 begin =
+        to[d] > from[d] ? -((to[d] - from[d]) / 2) : (from[d] - to[d]) / 2;
+    ResampleOp::Table table;
+    for (gint64 at = begin; at < begin + to[d]; at++)
+      table.index.push_back (at < 0 || at >= from[d] ? -1 : gint32 (at));
+    if (to[d] != from[d])
+      what.tables[d] = table;
+  }
+  return give (
+      l, to == from ? l.input (0)
+                    : l.add (what, {l.input (0)}, l.value (l.input (0)).type, to, error));
+}
+} // namespace
+
+const std::vector<Operator> region_operators = {
+    {"GridSample", 2, 2, grid_sample},
+    {"AffineGrid", 2, 2, affine_grid},
+    {"RoiAlign", 3, 3, roi_align},
+    {"NonMaxSuppression", 2, 5, non_maximum_suppression},
+    {"Col2Im", 3, 3, col2im},
+    {"CenterCropPad", 2, 2, center_crop_pad},
+};
+} // namespace inference
