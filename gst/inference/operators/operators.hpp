@@ -12,7 +12,7 @@ constexpr gsize any_number = G_MAXSIZE;
 
 extern const std::vector<Operator> elementwise_operators, view_operators, shape_operators,
     convolution_operators, pooling_operators, reduction_operators, product_operators,
-    resize_operators, normalization_operators;
+    resize_operators, normalization_operators, quantization_operators;
 
 /* Attributes that convolutions and poolings share: windows, strides, paddings */
 /* A vector has an entry for each spatial dimension, one to three. */
