@@ -27,7 +27,7 @@ const char *const texts[] = {"", "nearest", "linear", "cubic", "reflect", "edge"
 const char *const integer_attributes[] = {"axis", "group", "blocksize", "keepdims", "to",
     "ceil_mode", "count_include_pad", "transA", "transB", "allowzero", "start", "end",
     "size", "p", "exclude_outside", "antialias", "noop_with_empty_axes", "value_int",
-    "storage_order", "num_outputs"};
+    "storage_order", "num_outputs", "block_size", "output_dtype", "channels_last"};
 const char *const list_attributes[] = {"kernel_shape", "strides", "dilations", "pads",
     "axes", "perm", "starts", "ends", "split", "output_padding", "output_shape",
     "value_ints"};
@@ -90,6 +90,10 @@ add_constant (fuzz::Input &input, check::OnnxModel &model, const std::string &na
   for (int64_t &length : shape) {
     length = length < 0 || count * gsize (length) > 4096 ? 1 : length;
     count *= gsize (length);
+  }
+  if (input.choose (3) == 0) {
+    model.constant (name, shape, 2 + int (input.choose (2)), std::string (count, 'q'));
+    return;
   }
   std::vector<float> values (count);
   for (gsize n = 0; n < count; n++)

@@ -600,6 +600,8 @@ qlinear_conv (Lowering &l, GError **error)
       || !read_steps (l, 4, weights, 0, 0, of_w, error))
     return false;
   const ValueId sum = convolved (l, 3, of_x, of_w, 8, error);
+  if (sum == no_value)
+    return false;
   /* Scales of the filters are those of the channels of the sum. */
   ValueId scale = of_w.scale;
   if (count_of (l.shape (scale)) > 1) {
@@ -607,8 +609,7 @@ qlinear_conv (Lowering &l, GError **error)
     shape[0] = weights[0];
     scale = l.reshape (scale, shape, error);
   }
-  return sum != no_value && scale != no_value
-         && give_requantized (l, sum, of_x.scale, scale, 6, error);
+  return scale != no_value && give_requantized (l, sum, of_x.scale, scale, 6, error);
 }
 
 /* Rows of a have the dimension before the last, columns of b the last one. */
