@@ -691,7 +691,7 @@ multiply (Lowering &l, GError **error)
 }
 
 bool
-pool (Lowering &l, const char *op, GError **error)
+of_one (Lowering &l, const char *op, GError **error)
 {
   if (l.node ().integer ("channels_last", 0))
     return l.fail (error, "channels_last is not supported");
@@ -702,13 +702,19 @@ pool (Lowering &l, const char *op, GError **error)
 bool
 average_pool (Lowering &l, GError **error)
 {
-  return pool (l, "AveragePool", error);
+  return of_one (l, "AveragePool", error);
 }
 
 bool
 global_average_pool (Lowering &l, GError **error)
 {
-  return pool (l, "GlobalAveragePool", error);
+  return of_one (l, "GlobalAveragePool", error);
+}
+
+bool
+softmax (Lowering &l, GError **error)
+{
+  return of_one (l, "Softmax", error);
 }
 
 bool
@@ -758,6 +764,7 @@ const std::vector<Operator> quantization_operators = {
     {"com.microsoft.QLinearAveragePool", 4, 5, average_pool},
     {"com.microsoft.QLinearGlobalAveragePool", 4, 5, global_average_pool},
     {"com.microsoft.QLinearSigmoid", 4, 5, sigmoid},
+    {"com.microsoft.QLinearSoftmax", 4, 5, softmax},
     {"com.microsoft.QLinearLeakyRelu", 4, 5, leaky_relu},
     {"com.microsoft.QLinearConcat", 5, any_number, concat},
     {"com.microsoft.QGemm", 6, 9, qgemm},
