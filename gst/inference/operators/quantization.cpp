@@ -28,12 +28,9 @@ struct Range {
 Range
 range_of (ElementType type)
 {
-  const int bits = 8 * int (size_of (type));
-  const bool is_signed = info_of (type).number == opencl::NumberType::i8
-                         || info_of (type).number == opencl::NumberType::i16
-                         || info_of (type).number == opencl::NumberType::i32;
-  return is_signed ? Range{-std::ldexp (1, bits - 1), std::ldexp (1, bits - 1) - 1}
-                   : Range{0, std::ldexp (1, bits) - 1};
+  const double count = std::ldexp (1, 8 * int (size_of (type)));
+  const double low = info_of (type).name[0] == 'u' ? 0 : -count / 2;
+  return {low, low + count - 1};
 }
 
 bool
@@ -243,7 +240,7 @@ dequantized_input (Lowering &l, gsize n, GError **error)
   return id;
 }
 
-/* Rounds x / scale, or with Requantize x * scale. `single` is x in float32. */
+/* Rounds x / scale, or with Requantize x * scale. */
 ValueId
 quantized (Lowering &l, const char *op, ValueId x, const Steps &steps, ElementType type,
     GError **error)
@@ -678,61 +675,20 @@ of_two (Lowering &l, const char *op, GError **error)
   return b != no_value && give_quantized (l, l.elementwise (op, {a, b}, error), 6, error);
 }
 
+/* An element-wise operator with parameters, or else an operator of ONNX */
 bool
-add (Lowering &l, GError **error)
-{
-  return of_two (l, "Add", error);
-}
-
-bool
-multiply (Lowering &l, GError **error)
-{
-  return of_two (l, "Mul", error);
-}
-
-bool
-of_one (Lowering &l, const char *op, GError **error)
+of_one (
+    Lowering &l, const char *op, const std::vector<double> &parameters, GError **error)
 {
   if (l.node ().integer ("channels_last", 0))
     return l.fail (error, "channels_last is not supported");
   const ValueId x = dequantized_input (l, 0, error);
-  return x != no_value && give_quantized (l, l.apply (op, {x}, true, error), 3, error);
-}
-
-bool
-average_pool (Lowering &l, GError **error)
-{
-  return of_one (l, "AveragePool", error);
-}
-
-bool
-global_average_pool (Lowering &l, GError **error)
-{
-  return of_one (l, "GlobalAveragePool", error);
-}
-
-bool
-softmax (Lowering &l, GError **error)
-{
-  return of_one (l, "Softmax", error);
-}
-
-bool
-leaky_relu (Lowering &l, GError **error)
-{
-  const ValueId x = dequantized_input (l, 0, error);
-  const double alpha = l.node ().number ("alpha", double (0.01f));
-  return x != no_value
-         && give_quantized (
-             l, l.elementwise ("LeakyRelu", {x}, error, {alpha}), 3, error);
-}
-
-bool
-sigmoid (Lowering &l, GError **error)
-{
-  const ValueId x = dequantized_input (l, 0, error);
-  return x != no_value
-         && give_quantized (l, l.elementwise ("Sigmoid", {x}, error), 3, error);
+  if (x == no_value)
+    return false;
+  return give_quantized (l,
+      element_op (op) ? l.elementwise (op, {x}, error, parameters)
+                      : l.apply (op, {x}, true, error),
+      3, error);
 }
 
 bool
@@ -746,7 +702,6 @@ concat (Lowering &l, GError **error)
   }
   return give_quantized (l, l.apply ("Concat", parts, true, error), 0, error);
 }
-
 } // namespace
 
 const std::vector<Operator> quantization_operators = {
@@ -759,13 +714,27 @@ const std::vector<Operator> quantization_operators = {
     {"MatMulInteger", 2, 4, matmul_integer},
     {"com.microsoft.QuantizeLinear", 2, 3, quantize_linear},
     {"com.microsoft.DequantizeLinear", 2, 3, dequantize_linear},
-    {"com.microsoft.QLinearAdd", 7, 8, add},
-    {"com.microsoft.QLinearMul", 7, 8, multiply},
-    {"com.microsoft.QLinearAveragePool", 4, 5, average_pool},
-    {"com.microsoft.QLinearGlobalAveragePool", 4, 5, global_average_pool},
-    {"com.microsoft.QLinearSigmoid", 4, 5, sigmoid},
-    {"com.microsoft.QLinearSoftmax", 4, 5, softmax},
-    {"com.microsoft.QLinearLeakyRelu", 4, 5, leaky_relu},
+    {"com.microsoft.QLinearAdd", 7, 8,
+        [] (Lowering &l, GError **error) { return of_two (l, "Add", error); }},
+    {"com.microsoft.QLinearMul", 7, 8,
+        [] (Lowering &l, GError **error) { return of_two (l, "Mul", error); }},
+    {"com.microsoft.QLinearAveragePool", 4, 5,
+        [] (Lowering &l, GError **error) {
+          return of_one (l, "AveragePool", {}, error);
+        }},
+    {"com.microsoft.QLinearGlobalAveragePool", 4, 5,
+        [] (Lowering &l, GError **error) {
+          return of_one (l, "GlobalAveragePool", {}, error);
+        }},
+    {"com.microsoft.QLinearSigmoid", 4, 5,
+        [] (Lowering &l, GError **error) { return of_one (l, "Sigmoid", {}, error); }},
+    {"com.microsoft.QLinearSoftmax", 4, 5,
+        [] (Lowering &l, GError **error) { return of_one (l, "Softmax", {}, error); }},
+    {"com.microsoft.QLinearLeakyRelu", 4, 5,
+        [] (Lowering &l, GError **error) {
+          return of_one (
+              l, "LeakyRelu", {l.node ().number ("alpha", double (0.01f))}, error);
+        }},
     {"com.microsoft.QLinearConcat", 5, any_number, concat},
     {"com.microsoft.QGemm", 6, 9, qgemm},
 };
