@@ -16,7 +16,8 @@ convolve_double (global const uchar *input, long in_offset, long in_image,
     long in_channel, long in_line, long in_column, int in_height, int in_width, int top,
     int left, int border, global const double4 *weights, int tap_lines, int tap_columns,
     int stride_y, int stride_x, int dilation_y, int dilation_x, int channels_of_group,
-    int filters_of_group, global const double4 *bias, float4 activation_numbers, global double *output, long out_offset, long out_image,
+    int filters_of_group, global const double4 *bias, float4 activation_numbers,
+    global double *output, long out_offset, long out_image,
     long out_channel, long out_line, long out_column, int fours, int height, int width,
     uint items)
 {
