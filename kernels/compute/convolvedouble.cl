@@ -16,8 +16,8 @@ convolve_double (global const uchar *input, long in_offset, long in_image,
     long in_channel, long in_line, long in_column, int in_height, int in_width, int top,
     int left, int border, global const double4 *weights, int tap_lines, int tap_columns,
     int stride_y, int stride_x, int dilation_y, int dilation_x, int channels_of_group,
-    int filters_of_group, global const double4 *bias, float activation_a,
-    float activation_b, global double *output, long out_offset, long out_image,
+    int filters_of_group, global const double4 *bias, float4 activation_numbers,
+    global double *output, long out_offset, long out_image,
     long out_channel, long out_line, long out_column, int fours, int height, int width,
     uint items)
 {
@@ -53,6 +53,6 @@ convolve_double (global const uchar *input, long in_offset, long in_image,
   output += out_offset + image * out_image + y * out_line + x * out_column
             + (long)(group * filters_of_group + filter) * out_channel;
   for (int f = 0; f < min (4, filters_of_group - filter); f++)
-    PUT (activate_double (values[f], activation_a, activation_b), output,
+    PUT (activate_double (values[f], activation_numbers), output,
         f * out_channel);
 }

@@ -274,8 +274,8 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
 #ifdef RESIDUAL
           values += vload_half2 (0, (local const half *)pair);
 #endif
-          values.x = activate_float (values.x, activation_a, activation_b);
-          values.y = activate_float (values.y, activation_a, activation_b);
+          values.x = activate_float (values.x, activation_numbers);
+          values.y = activate_float (values.y, activation_numbers);
           STORE_PAIR (values, pair);
         }
     barrier (CLK_LOCAL_MEM_FENCE);
@@ -304,7 +304,7 @@ multiply_half (global const half *input, long in_offset, long in_image, int in_l
         if (column < filters)
           PUT (activate_float (ADD_RESIDUAL ((n % 2 ? values.y : values.x) + BIAS (column),
                                    of_row + column),
-                   activation_a, activation_b),
+                   activation_numbers),
               of_row, column);
       }
     }

@@ -183,9 +183,9 @@ multiply_cpu (PARAMETERS)
 DEFINE_ACTIVATE (float4)
 #ifdef RESIDUAL
 #define FINISH_FOUR(values, to)                                                          \
-  activate_float4 (values + GET_FOUR (RESIDUAL_OF (to)), activation_a, activation_b)
+  activate_float4 (values + GET_FOUR (RESIDUAL_OF (to)), activation_numbers)
 #else
-#define FINISH_FOUR(values, to) activate_float4 (values, activation_a, activation_b)
+#define FINISH_FOUR(values, to) activate_float4 (values, activation_numbers)
 #endif
 
 /* Finishes and stores four neighbours in a row of C, of which `count` exist. */

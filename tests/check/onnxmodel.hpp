@@ -80,7 +80,8 @@ private:
 };
 
 /* Element types of ONNX */
-constexpr int onnx_float = 1, onnx_int64 = 7;
+constexpr int onnx_float = 1, onnx_uint8 = 2, onnx_int8 = 3, onnx_int32 = 6,
+              onnx_int64 = 7;
 
 class OnnxModel {
 public:
@@ -101,12 +102,18 @@ public:
   OnnxModel &constant (const std::string &name, const std::vector<int64_t> &shape,
       const std::vector<float> &values)
   {
+    return constant (name, shape, onnx_float,
+        std::string (reinterpret_cast<const char *> (values.data ()),
+            values.size () * sizeof (float)));
+  }
+  /* A constant of any element type */
+  OnnxModel &constant (const std::string &name, const std::vector<int64_t> &shape,
+      int type, const std::string &bytes)
+  {
     Message tensor;
     for (const int64_t length : shape)
       tensor.number (1, uint64_t (length));
-    tensor.number (2, onnx_float).text (8, name);
-    tensor.text (9, std::string (reinterpret_cast<const char *> (values.data ()),
-                        values.size () * sizeof (float)));
+    tensor.number (2, uint64_t (type)).text (8, name).text (9, bytes);
     graph.text (5, tensor.bytes);
     return *this;
   }

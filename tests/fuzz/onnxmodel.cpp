@@ -32,6 +32,7 @@ const char *const integer_attributes[] = {"axis", "group", "blocksize", "keepdim
     "storage_order", "num_outputs", "batch_dims", "largest", "select_last_index", "k",
     "exclusive", "reverse", "align_corners", "center_point_box", "time_axis",
     "batch_axis", "output_height", "output_width", "sampling_ratio"};
+    "storage_order", "num_outputs", "block_size", "output_dtype", "channels_last"};
 const char *const list_attributes[] = {"kernel_shape", "strides", "dilations", "pads",
     "axes", "perm", "starts", "ends", "split", "output_padding", "output_shape",
     "value_ints"};
@@ -95,6 +96,10 @@ add_constant (fuzz::Input &input, check::OnnxModel &model, const std::string &na
   for (int64_t &length : shape) {
     length = length < 0 || count * gsize (length) > 4096 ? 1 : length;
     count *= gsize (length);
+  }
+  if (input.choose (3) == 0) {
+    model.constant (name, shape, 2 + int (input.choose (2)), std::string (count, 'q'));
+    return;
   }
   std::vector<float> values (count);
   for (gsize n = 0; n < count; n++)

@@ -25,6 +25,7 @@ enum class Activation {
   tanh,
   gelu,
   gelu_tanh,
+  quantize, /* b round (clamp (a x, low, high)) */
 };
 
 /* im2col is deprecated, and means direct. */
@@ -103,7 +104,9 @@ struct Convolution {
   gsize top = 0, left = 0; /* padding before the first line and column */
   Border border = Border::zero;
   Activation activation = Activation::none;
-  float a = 0, b = 0; /* parameters of the activation */
+  float a = 0, b = 0, low = 0, high = 0; /* parameters of the activation */
+  /* Sums of whole numbers are exact: no method that computes with fractions */
+  bool exact = false;
   /* The output has Region::added, which is added before the activation. */
   bool adds_residual = false;
   Method method = Method::automatic;
@@ -133,9 +136,9 @@ struct Convolution {
   auto all () const
   {
     return std::tie (input, output, groups, tap_lines, tap_columns, stride, dilation, top,
-        left, border, activation, a, b, adds_residual, method, input_type, output_type,
-        video, nchw, first_component, components, kept_component, kernel, bias,
-        kernel_steps);
+        left, border, activation, a, b, low, high, exact, adds_residual, method,
+        input_type, output_type, video, nchw, first_component, components, kept_component,
+        kernel, bias, kernel_steps);
   }
   bool operator== (const Convolution &other) const { return all () == other.all (); }
   /* Returns the strides. The caller sets the offset and, for video, the row stride. */

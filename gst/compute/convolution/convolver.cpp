@@ -97,6 +97,8 @@ fastest (
     GstOpenCLContext *context, const Convolution &convolution, const Filters &filters)
 {
   const Rule &rule = rule_of (context);
+  if (convolution.exact)
+    return Method::direct;
   if (is_worth_winograd (rule, convolution) && is_trusted (context, Method::winograd))
     return Method::winograd;
   if (convolution.taps () >= rule.separable_taps && is_separable (convolution, filters)

@@ -67,8 +67,7 @@ FinishArguments::set (opencl::Kernel &kernel, cl_uint &index, GError **error) co
   const gssize size = gssize (opencl::info_of (finishing.type).size);
   const gssize shift =
       output.added ? gssize (output.added_offset) - gssize (output.place.offset) : 0;
-  return kernel.set (index, cl_float (finishing.a), error)
-         && kernel.set (index, cl_float (finishing.b), error)
+  return kernel.set (index, finishing.numbers, error)
          && kernel.set (index, output.added ? output.added : output.data, error)
          && kernel.set (index, cl_long (shift / size), error);
 }

@@ -58,14 +58,16 @@ struct Rows {
 struct Finishing {
   Finishing () = default; /* none: sums are stored as float32 */
   explicit Finishing (const Convolution &convolution)
-      : type (convolution.output_type), activation (convolution.activation),
-        a (convolution.a), b (convolution.b), adds_residual (convolution.adds_residual)
+      : type (convolution.output_type),
+        activation (convolution.activation), numbers{{convolution.a, convolution.b,
+                                                 convolution.low, convolution.high}},
+        adds_residual (convolution.adds_residual)
   {
   }
 
   opencl::NumberType type = opencl::NumberType::f32;
   Activation activation = Activation::none;
-  float a = 0, b = 0;
+  cl_float4 numbers = {};
   bool adds_residual = false;
 };
 

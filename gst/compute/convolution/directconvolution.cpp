@@ -272,8 +272,8 @@ public:
         cl_int (convolution.stride.y), cl_int (convolution.stride.x),
         cl_int (convolution.dilation.y), cl_int (convolution.dilation.x),
         cl_int (convolution.channels_of_group ()),
-        cl_int (convolution.filters_of_group ()), bias (), cl_float (convolution.a),
-        cl_float (convolution.b), output.data, cl_long (gssize (to.offset) / size),
+        cl_int (convolution.filters_of_group ()), bias (),
+        Finishing (convolution).numbers, output.data, cl_long (gssize (to.offset) / size),
         cl_long (to.image / size), cl_long (to.channel / size), cl_long (to.line / size),
         cl_long (to.column / size), cl_int (fours ()), cl_int (made.height),
         cl_int (made.width), cl_uint (items));

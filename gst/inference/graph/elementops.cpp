@@ -146,6 +146,18 @@ const ElementOp ops[] = {
     /* The first operand is a boolean of the type of the others: 0 or 1. */
     {"Where", 3, ElementOp::same, "select ($2, $1, (M)($0 != 0))", "($0 != 0 ? $1 : $2)",
         REAL (x[0] != 0 ? x[1] : x[2]), WHOLE (x[0] ? x[1] : x[2])},
+    /* Multiples of a step, $1 or 1 / $1, from a zero point $2 on, for integers from %0 to %1.
+     * A NaN becomes the least one, as in onnxruntime. */
+    {"Quantize", 3, ElementOp::same,
+        "fmin (fmax (rint ($0 / $1), (T)%0 - $2), (T)%1 - $2)", nullptr,
+        REAL (std::fmin (
+            std::fmax (std::nearbyint (float (x[0] / x[1])), p[0] - x[2]), p[1] - x[2])),
+        nullptr},
+    {"Requantize", 3, ElementOp::same,
+        "fmin (fmax (rint ($0 * $1), (T)%0 - $2), (T)%1 - $2)", nullptr,
+        REAL (std::fmin (
+            std::fmax (std::nearbyint (float (x[0] * x[1])), p[0] - x[2]), p[1] - x[2])),
+        nullptr},
     {"Cast", 1, ElementOp::other, "$0", "$0", REAL (x[0]), WHOLE (x[0])},
 };
 } // namespace

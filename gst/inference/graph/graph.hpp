@@ -22,6 +22,7 @@ struct Value {
   ElementType type = ElementType::f32;
   Shape shape;
   std::optional<Array> constant;
+  bool single = false; /* float32 in half precision, too */
 };
 
 /* --- operations --- */
@@ -53,7 +54,8 @@ struct ConvolutionOp {
   gint64 stride[2] = {1, 1}, dilation[2] = {1, 1};
   gint64 before[2] = {0, 0}; /* rows and columns of zeros before the input */
   Activation activation = Activation::none;
-  float a = 0, b = 0; /* parameters of the activation */
+  float a = 0, b = 0, low = 0, high = 0; /* parameters of the activation */
+  bool exact = false;                    /* of whole numbers, whose sums are exact */
 
   static constexpr gsize most_outer = 3;
   /* The dimension of the channels in an array of `rank` dimensions */

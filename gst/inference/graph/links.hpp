@@ -61,4 +61,8 @@ remove_marked (Graph &graph)
 
 void move_views (Graph &graph);
 void fuse_attention (Graph &graph);
+
+/* --- pass of quantization.cpp --- */
+
+void fuse_quantization (Graph &graph);
 } // namespace inference

@@ -21,6 +21,12 @@ const gint64 evaluation_effort = 64;
 const gint64 folded_of_byte = 128;
 /* Copying a byte takes as long as copying this many together. */
 const gsize least_size = 4;
+
+std::string
+full_name (const Node &node)
+{
+  return node.domain.empty () ? node.op : node.domain + "." + node.op;
+}
 } // namespace
 
 Lowering::Lowering (const Model &model, const InputChoice &choice)
@@ -48,8 +54,8 @@ Lowering::check_operators (GError **error) const
 {
   std::set<std::string> missing;
   for (const Node &node : model.nodes)
-    if (!node.domain.empty () || !operator_named (node.op))
-      missing.insert ((node.domain.empty () ? "" : node.domain + ".") + node.op);
+    if (!operator_named (full_name (node)))
+      missing.insert (full_name (node));
   if (missing.empty ())
     return true;
   std::string list;
@@ -177,7 +183,7 @@ Lowering::check_inputs (const Operator &op, GError **error)
 bool
 Lowering::lower (const Node &node, GError **error)
 {
-  const Operator &op = *operator_named (node.op);
+  const Operator &op = *operator_named (full_name (node));
   current = &node;
   operands.clear ();
   results.clear ();
@@ -285,6 +291,7 @@ Lowering::add_constant (Array array)
   Value value;
   value.type = array.type;
   value.shape = array.shape;
+  value.single = exact;
   value.constant = std::move (array);
   return graph->add (std::move (value));
 }
@@ -331,10 +338,13 @@ Lowering::add (What what, std::vector<ValueId> inputs, std::vector<Value> output
                        ? current->outputs[0]
                        : current->name;
   operation.what = std::move (what);
+  if (auto *convolution = std::get_if<ConvolutionOp> (&operation.what))
+    convolution->exact = exact;
   operation.inputs = std::move (inputs);
   for (Value &value : outputs) {
     if (!check_size (value.type, value.shape, error))
       return false;
+    value.single = exact;
     ids.push_back (graph->add (std::move (value)));
   }
   operation.outputs = ids;
@@ -407,9 +417,11 @@ Lowering::elementwise (const char *name, const std::vector<ValueId> &inputs,
 ValueId
 Lowering::cast (ValueId input, ElementType type, GError **error)
 {
-  const ElementType from = value (input).type;
-  if (from == type)
+  if (value (input).type == type)
     return input;
+  if (type == ElementType::f32 && real_of (input, no_value) != no_value)
+    input = real_of (input, no_value);
+  const ElementType from = value (input).type;
   ElementwiseOp what;
   what.program.push_back ({element_op ("Cast"), {0}, {}, from, type});
   if (const Array *array = constant (input)) {
@@ -420,6 +432,39 @@ Lowering::cast (ValueId input, ElementType type, GError **error)
     return add_constant (std::move (result));
   }
   return add (std::move (what), {input}, type, shape (input), error);
+}
+
+ValueId
+Lowering::single (ValueId input, GError **error)
+{
+  const auto found = singles.find (input);
+  if (found != singles.end ())
+    return found->second;
+  ValueId id = cast (input, ElementType::f32, error);
+  if (id == input)
+    id = constant (input) ? add_constant (*constant (input))
+                          : add (ElementwiseOp{{{element_op ("Cast"), {0}, {},
+                                     ElementType::f32, ElementType::f32}}},
+                              {input}, ElementType::f32, shape (input), error);
+  if (id == no_value)
+    return id;
+  keep_single (id);
+  return singles[input] = id;
+}
+
+ValueId
+Lowering::apply (
+    const char *op, std::vector<ValueId> inputs, bool is_exact, GError **error)
+{
+  std::map<gsize, ValueId> outer;
+  std::swap (results, outer);
+  std::swap (operands, inputs);
+  exact = is_exact;
+  const bool done = operator_named (op)->lower (*this, error);
+  exact = false;
+  std::swap (operands, inputs);
+  std::swap (results, outer);
+  return done ? outer[0] : no_value;
 }
 
 ValueId

@@ -90,6 +90,24 @@ public:
       const std::vector<double> &parameters = {});
   ValueId cast (ValueId input, ElementType type, GError **error);
 
+  /* `input` as float32 that half precision does not shorten */
+  ValueId single (ValueId input, GError **error);
+  void keep_single (ValueId id) { (*graph)[id].single = true; }
+  /* Stores that the integers in `whole` are `real`, in float32, plus the number `zero`. */
+  void set_real (ValueId whole, ValueId real, ValueId zero)
+  {
+    reals[{whole, zero}] = real;
+  }
+  /* Returns `real`, or no_value without such a call. */
+  ValueId real_of (ValueId whole, ValueId zero) const
+  {
+    const auto found = reals.find ({whole, zero});
+    return found == reals.end () ? no_value : found->second;
+  }
+  /* The first output of another operator, with the attributes of this node. With `exact` it
+   * sums products of whole numbers. */
+  ValueId apply (const char *op, std::vector<ValueId> inputs, bool exact, GError **error);
+
   ValueId reshape (ValueId input, Shape shape, GError **error);
   ValueId transpose (ValueId input, std::vector<gint64> order, GError **error);
   ValueId slice (ValueId input, std::vector<gint64> starts, std::vector<gint64> steps,
@@ -122,6 +140,9 @@ private:
   const Node *current = nullptr;
   std::vector<ValueId> operands;
   std::map<gsize, ValueId> results;
+  std::map<ValueId, ValueId> singles;
+  std::map<std::pair<ValueId, ValueId>, ValueId> reals;
+  bool exact = false;
 };
 
 /* NumPy's rule; false if the shapes do not broadcast. */

@@ -84,6 +84,8 @@ fold_into (Graph &graph, ConvolutionOp &convolution, const Operation &operation,
           convolution.channel_axis (rank), convolution.weights.shape[0], numbers))
     return false;
   if (op == "Mul" || op == "Div") {
+    if (convolution.exact)
+      return false;
     if (op == "Div")
       for (float &number : numbers)
         number = 1 / number;
@@ -488,6 +490,7 @@ const std::vector<Pass> passes = {
     {"fuse-sum", fuse_sum},
     {"find-activations", find_activations},
     {"fuse-activation", fuse_activation},
+    {"fuse-quantization", fuse_quantization},
     {"merge-elementwise", merge_elementwise},
 };
 

@@ -17,6 +17,7 @@ extern const std::vector<Operator> elementwise_operators, view_operators, shape_
 /* Gather by indices that are no constants */
 ValueId gather_rows (
     Lowering &l, ValueId data, ValueId indices, gint64 axis, GError **error);
+    resize_operators, normalization_operators, quantization_operators;
 
 /* Attributes that convolutions and poolings share: windows, strides, paddings */
 /* A vector has an entry for each spatial dimension, one to three. */

@@ -98,6 +98,9 @@ convolution_of (const ConvolutionOp &what, const Tensor &input, const Tensor &ou
   convolution.activation = what.activation;
   convolution.a = what.a;
   convolution.b = what.b;
+  convolution.low = what.low;
+  convolution.high = what.high;
+  convolution.exact = what.exact;
   convolution.input_type = input.type;
   convolution.output_type = output.type;
   convolution.nchw = !is_channels_last (output) || !is_channels_last (input);

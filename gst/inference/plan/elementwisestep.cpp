@@ -403,6 +403,21 @@ ElementwiseStep::choose_width (
   return loops.lengths[0] >= gint64 (lanes) ? lanes : 1;
 }
 
+/* A quotient decides to which step a number is rounded. */
+const char *
+options_of (GstOpenCLContext *context, const ElementProgram &program)
+{
+  const bool divides =
+      std::any_of (program.begin (), program.end (), [] (const Instruction &instruction) {
+        return std::string (instruction.op->name) == "Quantize";
+      });
+  const auto config =
+      opencl::device_info<cl_device_fp_config> (context, CL_DEVICE_SINGLE_FP_CONFIG);
+  return divides && (config & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
+             ? "-cl-fp32-correctly-rounded-divide-sqrt"
+             : nullptr;
+}
+
 ElementType
 element_type_of (NumberType type)
 {
@@ -429,8 +444,8 @@ ElementwiseStep::create (
   for (const Tensor &input : inputs)
     types.push_back (element_type_of (input.type));
   const Source source (program, output, inputs, types, loops, width, index_type (items));
-  return kernel.create_from_source (
-      request.context, source.text ().c_str (), "elementwise", nullptr, error);
+  return kernel.create_from_source (request.context, source.text ().c_str (),
+      "elementwise", options_of (request.context, program), error);
 }
 
 bool

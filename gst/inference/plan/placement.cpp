@@ -159,7 +159,7 @@ private:
 NumberType
 Placing::stored_type (const Value &value) const
 {
-  if (precision == Precision::half && value.type == ElementType::f32)
+  if (precision == Precision::half && value.type == ElementType::f32 && !value.single)
     return NumberType::f16;
   return info_of (value.type).number;
 }

@@ -1274,6 +1274,255 @@ TEST (test_inference_boxes_that_do_not_overlap)
       {0, 0, 1, 0, 0, 2, 1, 0, 0, 1, 1, 2, 1, 1, 0, none, none, none, none, none, none,
           none, none, none},
       0);
+/* --- eight bits --- */
+
+namespace {
+/* Numbers of two types, as files have them */
+template <typename Number>
+std::string
+bytes_of (const std::vector<int> &values)
+{
+  std::vector<Number> numbers (values.begin (), values.end ());
+  return std::string (reinterpret_cast<const char *> (numbers.data ()),
+      numbers.size () * sizeof (Number));
+}
+
+/* Values from `low` on, of which most are close to `high` */
+std::vector<int>
+large_numbers (gsize count, int low, int high, guint seed)
+{
+  std::mt19937 random (seed);
+  std::vector<int> values (count);
+  for (int &value : values)
+    value = random () % 8 ? high - int (random () % 3) : low + int (random () % 20);
+  return values;
+}
+
+std::vector<float>
+floats_of (const std::vector<int> &values)
+{
+  return std::vector<float> (values.begin (), values.end ());
+}
+
+/* A convolution of uint8 images 5 x 5 with int8 filters */
+struct Quantized {
+  int channels, filters, groups, size, zero, weight_zero;
+
+  std::vector<int> image () const
+  {
+    return large_numbers (gsize (channels) * 25, 0, 255, 1);
+  }
+  std::vector<int> weights () const
+  {
+    return large_numbers (
+        gsize (filters * channels / groups * size * size), -128, 127, 2);
+  }
+  std::vector<gint64> sums () const
+  {
+    const std::vector<int> x = image (), w = weights ();
+    std::vector<gint64> result;
+    const int of_group = channels / groups, pad = size / 2;
+    for (int f = 0; f < filters; f++)
+      for (int place = 0; place < 25; place++) {
+        gint64 sum = 0;
+        for (int n = 0; n < of_group * size * size; n++) {
+          const int c = n / (size * size) + f / (filters / groups) * of_group;
+          const int row = place / 5 + n / size % size - pad;
+          const int column = place % 5 + n % size - pad;
+          if (row >= 0 && row < 5 && column >= 0 && column < 5)
+            sum += gint64 (x[gsize (c * 25 + row * 5 + column)] - zero)
+                   * (w[gsize (f * of_group * size * size + n)] - weight_zero);
+        }
+        result.push_back (sum);
+      }
+    return result;
+  }
+  /* With the image "q", the filters "w", and zero points */
+  OnnxModel model () const
+  {
+    OnnxModel model;
+    model.input ("x", {1, channels, 5, 5}).output ("y", {1, filters, 5, 5});
+    model.constant ("w", {filters, channels / groups, size, size}, onnx_int8,
+        bytes_of<gint8> (weights ()));
+    model.constant ("zero", {}, onnx_uint8, bytes_of<guint8> ({zero}));
+    model.constant ("w_zero", {}, onnx_int8, bytes_of<gint8> ({weight_zero}));
+    model.node ("Cast", {"x"}, {"q"}, {{"to", onnx_uint8}});
+    return model;
+  }
+  std::vector<OnnxAttribute> attributes () const
+  {
+    return {{"pads", std::vector<int64_t> (4, size / 2)}, {"group", groups}};
+  }
+};
+
+/* The last ones have sums beyond 2^24, in a group, with many channels and with an int32. */
+const Quantized quantized_cases[] = {{3, 8, 1, 3, 0, 0}, {8, 8, 8, 3, 7, 0},
+    {6, 4, 2, 1, 255, -3}, {40, 20, 1, 3, 128, 5}, {601, 3, 1, 1, 0, 0},
+    {700, 5, 1, 3, 3, -128}, {400, 2, 2, 3, 0, -128}};
+
+/* Fails unless the output, of int32, is `expected`. */
+void
+expect_whole (const OnnxModel &model, const std::vector<float> &input,
+    const std::vector<gint64> &expected)
+{
+  for (const Precision precision : {Precision::single, Precision::half}) {
+    const std::vector<float> got = run (model, {input}, precision);
+    fail_unless_equals_int (got.size (), expected.size ());
+    for (gsize n = 0; n < got.size (); n++) {
+      gint32 number;
+      memcpy (&number, &got[n], sizeof number);
+      fail_unless_equals_int64 (number, expected[n]);
+    }
+  }
+}
+} // namespace
+
+TEST (test_inference_quantizes_to_even_and_saturates)
+{
+  for (const Precision precision : {Precision::single, Precision::half}) {
+    OnnxModel model;
+    model.input ("x", {9}).output ("y", {9}).constant ("scale", {}, {0.5f});
+    model.constant ("zero", {}, onnx_uint8, bytes_of<guint8> ({3}));
+    model.node ("QuantizeLinear", {"x", "scale", "zero"}, {"q"});
+    model.node ("Cast", {"q"}, {"y"}, {{"to", onnx_float}});
+    const std::vector<float> x = {
+        -0.75f, -0.25f, 0.25f, 0.75f, 1.25f, 1000, -INFINITY, INFINITY, NAN};
+    expect_near (run (model, {x}, precision), {1, 3, 3, 5, 5, 255, 0, 255, 0}, 0);
+  }
+}
+
+TEST (test_inference_sums_integers_exactly)
+{
+  for (const Quantized &row : quantized_cases) {
+    OnnxModel model = row.model ();
+    model.node ("ConvInteger", {"q", "w", "zero", "w_zero"}, {"y"}, row.attributes ());
+    expect_whole (model, floats_of (row.image ()), row.sums ());
+  }
+}
+
+/* The right matrix is a constant, or computed. */
+TEST (test_inference_multiplies_integer_matrices_exactly)
+{
+  const int depth = 701, columns = 6;
+  std::vector<int> a = large_numbers (2 * depth, 0, 255, 3);
+  const std::vector<int> b = large_numbers (depth * columns, 0, 255, 4);
+  a[0] = 0;
+  std::vector<gint64> expected;
+  for (int row = 0; row < 2; row++)
+    for (int column = 0; column < columns; column++) {
+      gint64 sum = 0;
+      for (int k = 0; k < depth; k++)
+        sum +=
+            gint64 (a[gsize (row * depth + k)]) * (b[gsize (k * columns + column)] - 2);
+      expected.push_back (sum);
+    }
+  for (const bool constant : {true, false}) {
+    OnnxModel model;
+    model.input ("x", {2, depth}).output ("y", {2, columns});
+    model.constant ("zero", {}, onnx_uint8, bytes_of<guint8> ({0}));
+    model.constant ("two", {}, onnx_uint8, bytes_of<guint8> ({2}));
+    model.constant ("b", {depth, columns}, onnx_uint8, bytes_of<guint8> (b));
+    model.node ("Cast", {"x"}, {"q"}, {{"to", onnx_uint8}});
+    /* The least number is 0. */
+    model.node ("ReduceMin", {"x"}, {"none"}, {{"keepdims", 0}});
+    model.node ("Cast", {"none"}, {"none8"}, {{"to", onnx_uint8}});
+    model.node ("Add", {"b", "none8"}, {"computed"});
+    model.node (
+        "MatMulInteger", {"q", constant ? "b" : "computed", "zero", "two"}, {"y"});
+    expect_whole (model, floats_of (a), expected);
+  }
+}
+
+/* onnxruntime's definition: the sum as float32, times (x scale * w scale) / y scale */
+TEST (test_inference_requantizes_as_onnxruntime)
+{
+  for (const Quantized &row : quantized_cases)
+    for (const bool per_filter : {false, true}) {
+      OnnxModel model = row.model ();
+      const float x_scale = 0.0173f, y_scale = 9.7f;
+      std::vector<float> scales = noise (gsize (per_filter ? row.filters : 1), 6);
+      std::vector<int> bias (gsize (row.filters), 70001);
+      for (float &scale : scales)
+        scale = 0.02f + scale / 100;
+      model.constant ("xs", {}, {x_scale}).constant ("ys", {}, {y_scale});
+      model.constant ("yz", {}, onnx_uint8, bytes_of<guint8> ({11}));
+      if (per_filter)
+        model.constant ("ws", {row.filters}, scales);
+      else
+        model.constant ("ws", {}, scales);
+      model.constant ("wz", {row.filters}, onnx_int8,
+          bytes_of<gint8> (std::vector<int> (gsize (row.filters), row.weight_zero)));
+      model.constant ("bias", {row.filters}, onnx_int32, bytes_of<gint32> (bias));
+      model.node ("QLinearConv", {"q", "xs", "zero", "w", "ws", "wz", "ys", "yz", "bias"},
+          {"made"}, row.attributes ());
+      model.node ("Cast", {"made"}, {"y"}, {{"to", onnx_float}});
+      std::vector<double> expected;
+      for (const gint64 sum : row.sums ()) {
+        const float factor = x_scale * scales[per_filter ? expected.size () / 25 : 0];
+        const float number = float (sum + 70001) * (factor / y_scale);
+        expected.push_back (std::clamp (std::nearbyint (number) + 11, 0.0f, 255.0f));
+      }
+      for (const Precision precision : {Precision::single, Precision::half})
+        expect_near (run (model, {floats_of (row.image ())}, precision), expected, 0);
+    }
+}
+
+/* Steps are powers of two, so that sums are exact and many lie halfway. The convolution takes
+ * the activation and the rounding behind it. */
+TEST (test_inference_rounds_in_a_convolution)
+{
+  const Quantized row = {4, 6, 1, 3, 128, 0};
+  OnnxModel model;
+  model.input ("x", {1, 4, 5, 5}).output ("y", {1, 6, 5, 5});
+  model.constant ("s", {}, {0.25f}).constant ("ys", {}, {32});
+  model.constant ("w", {6, 4, 3, 3}, onnx_int8, bytes_of<gint8> (row.weights ()));
+  model.constant ("zero", {}, onnx_uint8, bytes_of<guint8> ({row.zero}));
+  model.constant ("yz", {}, onnx_uint8, bytes_of<guint8> ({200}));
+  model.constant ("wz", {}, onnx_int8, bytes_of<gint8> ({0}));
+  model.node ("QuantizeLinear", {"x", "s", "zero"}, {"q"});
+  model.node ("DequantizeLinear", {"q", "s", "zero"}, {"dq"});
+  model.node ("DequantizeLinear", {"w", "s", "wz"}, {"dw"});
+  model.node ("Conv", {"dq", "dw"}, {"c"}, row.attributes ());
+  model.node ("Relu", {"c"}, {"r"});
+  model.node ("QuantizeLinear", {"r", "ys", "yz"}, {"qy"});
+  model.node ("DequantizeLinear", {"qy", "ys", "yz"}, {"y"});
+  std::vector<float> x = floats_of (row.image ());
+  for (float &number : x)
+    number = (number - float (row.zero)) / 4;
+  std::vector<double> expected;
+  for (const gint64 sum : row.sums ())
+    expected.push_back (
+        32 * std::clamp (std::nearbyint (double (sum) / 16 / 32), 0.0, 55.0));
+  gsize steps = 0;
+  expect_near (run (model, {x}, Precision::single, &steps), expected, 0);
+  fail_unless_equals_int (steps, 2);
+}
+
+TEST (test_inference_refuses_steps_that_do_not_fit)
+{
+  const struct {
+    std::vector<int64_t> shape;
+    int type, block;
+    const char *reason;
+  } rows[] = {{{3}, onnx_uint8, 0, "shape 3"}, {{2, 2}, onnx_uint8, 0, "shape 2x2"},
+      {{4, 2}, onnx_uint8, 2, "blocks of 2"}, {{}, onnx_int32, 0, "type int32"},
+      {{}, onnx_int64, 0, "type int64"}};
+  for (const auto &row : rows) {
+    OnnxModel model (21);
+    const gsize count = gsize (std::accumulate (
+        row.shape.begin (), row.shape.end (), int64_t (1), std::multiplies<int64_t> ()));
+    model.input ("x", {4, 5}).output ("y", {4, 5});
+    model.constant ("scale", row.shape, std::vector<float> (count, 1));
+    model.constant ("zero", row.shape, row.type,
+        std::string (count
+                         * (row.type == onnx_uint8    ? 1
+                             : row.type == onnx_int32 ? 4
+                                                      : 8),
+            1));
+    model.node ("QuantizeLinear", {"x", "scale", "zero"}, {"y"},
+        {{"axis", 1}, {"block_size", row.block}});
+    expect_refused (model, {"QuantizeLinear", row.reason});
+  }
 }
 
 TEST (test_inference_arena_shares_memory_of_values_that_do_not_meet)
