@@ -5,6 +5,7 @@
 #include "operators.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace inference {
 namespace {
@@ -216,12 +217,95 @@ local_response_normalization (Lowering &l, GError **error)
   l.set_output (0, result);
   return result != no_value;
 }
+/* Groups of channels. Before opset 21 scale and bias have a number for each group. */
+bool
+group_normalization (Lowering &l, GError **error)
+{
+  const ValueId data = l.input (0);
+  const Shape from = l.shape (data);
+  const gint64 groups = l.node ().integer ("num_groups", 0);
+  if (from.size () < 3 || groups < 1 || from[1] % groups != 0 || count_of (from) == 0)
+    return l.fail (error, "%" G_GINT64_FORMAT " groups", groups);
+  const Shape rows = {from[0], groups, count_of (from) / (from[0] * groups)};
+  Formula f (l, error);
+  ValueId x = f.reshape (data, rows), factors[2];
+  if (x != no_value)
+    x = standardized (
+        l, x, {false, false, true}, l.node ().number ("epsilon", double (1e-5f)), error);
+  for (gsize n = 0; n < 2; n++) {
+    factors[n] = l.input (n + 1);
+    if (count_of (l.shape (factors[n])) == groups && groups != from[1])
+      factors[n] = f.reshape (
+          f.expand (f.reshape (factors[n], {groups, 1}), {groups, from[1] / groups}),
+          {from[1]});
+    factors[n] = f.reshape (factors[n], of_channels (from));
+  }
+  return f.give (
+      f.op ("Add", {f.op ("Mul", {f.reshape (x, from), factors[0]}), factors[1]}));
+}
+
+/* x / sqrt (mean of x² + epsilon) * scale */
+bool
+rms_normalization (Lowering &l, GError **error)
+{
+  const ValueId x = l.input (0);
+  std::vector<bool> reduced (l.shape (x).size (), false);
+  gint64 axis = l.node ().integer ("axis", -1);
+  if (!l.normalize_axis (axis, reduced.size (), error))
+    return false;
+  std::fill (reduced.begin () + axis, reduced.end (), true);
+  Formula f (l, error);
+  ValueId square = f.reduce (ReduceOp::mean, f.op ("Mul", {x, x}), reduced);
+  square = f.op ("Add", square, l.node ().number ("epsilon", double (1e-5f)));
+  return f.give (f.op ("Mul", {f.op ("Div", {x, f.op ("Sqrt", {square})}), l.input (1)}));
+}
+
+/* A norm of 0 gives 0, as in onnxruntime. */
+bool
+lp_normalization (Lowering &l, GError **error)
+{
+  const ValueId x = l.input (0);
+  std::vector<bool> reduced (l.shape (x).size (), false);
+  const gint64 p = l.node ().integer ("p", 2);
+  gint64 axis = l.node ().integer ("axis", -1);
+  if (p != 1 && p != 2)
+    return l.fail (error, "p=%" G_GINT64_FORMAT, p);
+  if (!l.normalize_axis (axis, reduced.size (), error))
+    return false;
+  reduced[gsize (axis)] = true;
+  Formula f (l, error);
+  const ValueId norm = f.reduce (p == 1 ? ReduceOp::l1 : ReduceOp::l2, x, reduced);
+  return f.give (f.op ("Div", {x, f.op ("Clip", {norm},
+                                      {double (std::numeric_limits<float>::min ()),
+                                          std::numeric_limits<double>::infinity ()})}));
+}
+
+/* ONNX adds 1e-9 to the deviation. */
+bool
+mean_variance_normalization (Lowering &l, GError **error)
+{
+  const gsize rank = l.shape (l.input (0)).size ();
+  std::vector<gint64> axes = l.node ().integers ("axes");
+  if (axes.empty ())
+    axes = {0, 2, 3};
+  std::vector<bool> reduced (rank, false);
+  for (gint64 axis : axes) {
+    if (!l.normalize_axis (axis, rank, error))
+      return false;
+    reduced[gsize (axis)] = true;
+  }
+  return Formula (l, error).give (standardized (l, l.input (0), reduced, 1e-18, error));
+}
 } // namespace
 
 const std::vector<Operator> normalization_operators = {
     {"BatchNormalization", 5, 5, batch_normalization},
     {"InstanceNormalization", 3, 3, instance_normalization},
     {"LayerNormalization", 2, 3, layer_normalization},
+    {"GroupNormalization", 3, 3, group_normalization},
+    {"RMSNormalization", 2, 2, rms_normalization},
+    {"LpNormalization", 1, 1, lp_normalization},
+    {"MeanVarianceNormalization", 1, 1, mean_variance_normalization},
     {"LRN", 1, 1, local_response_normalization},
 };
 } // namespace inference

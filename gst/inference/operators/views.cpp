@@ -34,6 +34,18 @@ identity (Lowering &l, GError **error)
   return give (l, l.input (0));
 }
 
+/* The condition must be known, as those on shapes are. */
+bool
+choose_branch (Lowering &l, GError **error)
+{
+  const Array *condition = l.constant_input (0, error);
+  if (!condition)
+    return false;
+  if (condition->count () != 1)
+    return l.fail (error, "expected one condition");
+  return l.take_branch (condition->integer (0) ? "then_branch" : "else_branch", error);
+}
+
 /* For inference: the identity. The mask, if it is an output, is all true. */
 bool
 dropout (Lowering &l, GError **error)
@@ -166,6 +178,35 @@ expand (Lowering &l, GError **error)
   std::vector<gint64> wanted;
   return l.integers_of_input (1, wanted, error)
          && give (l, l.expand (l.input (0), wanted, error));
+}
+
+/* One dimension after the other: (outer, inner) is repeated to (outer, repeats, inner). */
+bool
+tile (Lowering &l, GError **error)
+{
+  std::vector<gint64> repeats;
+  Shape to = l.shape (l.input (0));
+  gint64 count;
+  if (!l.integers_of_input (1, repeats, error))
+    return false;
+  if (repeats.size () != to.size ())
+    return l.fail (error, "%" G_GSIZE_FORMAT " repeats", repeats.size ());
+  Formula f (l, error);
+  ValueId result = l.input (0);
+  for (gsize d = 0; d < to.size (); d++) {
+    const gint64 outer = count_of (Shape (to.begin (), to.begin () + gssize (d))),
+                 inner = count_of (Shape (to.begin () + gssize (d), to.end ()));
+    if (!count_within ({repeats[d], outer, inner}, G_MAXINT32, count))
+      return l.fail (error, "%" G_GINT64_FORMAT " repeats", repeats[d]);
+    to[d] *= repeats[d];
+    if (repeats[d] == 0)
+      return f.give (l.add_constant (Array (l.value (l.input (0)).type, to)));
+    if (repeats[d] == 1)
+      continue;
+    result = f.reshape (result, {outer, 1, inner});
+    result = f.reshape (f.expand (result, {outer, repeats[d], inner}), to);
+  }
+  return f.give (result);
 }
 
 /* Start, end and step of a dimension as the number of elements, by Python's rules */
@@ -355,12 +396,14 @@ space_to_depth (Lowering &l, GError **error)
 const std::vector<Operator> view_operators = {
     {"Identity", 1, 1, identity},
     {"Dropout", 1, 3, dropout},
+    {"If", 1, 1, choose_branch},
     {"Reshape", 2, 2, reshape},
     {"Flatten", 1, 1, flatten},
     {"Squeeze", 1, 2, squeeze},
     {"Unsqueeze", 1, 2, unsqueeze},
     {"Transpose", 1, 1, transpose},
     {"Expand", 2, 2, expand},
+    {"Tile", 2, 2, tile},
     {"Slice", 1, 5, slice},
     {"Split", 1, 2, split},
     {"Concat", 1, any_number, concat},

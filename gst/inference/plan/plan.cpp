@@ -168,6 +168,8 @@ make_step (const StepRequest &request, GError **error)
     return make_attention_step (request, *attention, error);
   if (auto *normalize = std::get_if<NormalizeOp> (&what))
     return make_normalize_step (request, *normalize, error);
+  if (auto *recurrent = std::get_if<RecurrentOp> (&what))
+    return make_recurrent_step (request, *recurrent, error);
   if (std::holds_alternative<ProductOp> (what))
     return make_product_step (request, error);
   g_return_val_if_reached (nullptr);

@@ -79,6 +79,8 @@ StepPointer make_resample_step (
     const StepRequest &request, const ResampleOp &what, GError **error);
 StepPointer make_gather_step (
     const StepRequest &request, const GatherOp &what, GError **error);
+StepPointer make_recurrent_step (
+    const StepRequest &request, const RecurrentOp &what, GError **error);
 
 StepPointer make_step (const StepRequest &request, GError **error);
 } // namespace inference
