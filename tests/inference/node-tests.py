@@ -42,11 +42,11 @@ LINE = re.compile(r"(ok|wrong|failed) ([^ :]+):? ?(.*)")
 
 
 def run(program, folders):
-    """Returns {name: (word, reason)}. A test that ends the process is wrong, and the next run
+    """Returns {name: (word, reason)}. `program` is the command's first words. A test that ends the process is wrong, and the next run
     begins behind it."""
     results, rest = {}, folders
     while rest:
-        done = subprocess.run([program, *rest], stdin=subprocess.DEVNULL, capture_output=True,
+        done = subprocess.run([*program, *rest], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, check=False)
         lines = [match.groups() for match in map(LINE.match, done.stdout.splitlines()) if match]
         results.update({name: (word, reason) for word, name, reason in lines})
@@ -102,8 +102,8 @@ def main(arguments):
     program, folder = arguments
     data = os.path.join(packages.wheel_folder("onnx==1.16.2"), "onnx/backend/test/data")
     nodes = sorted(glob.glob(os.path.join(data, "node", "*")))
-    counts = [judge("node", run(program, nodes), lists),
-              judge("light", run(program, list(light_networks(data, folder))), lists)]
+    counts = [judge("node", run([program], nodes), lists),
+              judge("light", run([program], list(light_networks(data, folder))), lists)]
     passed, failed = map(sum, zip(*counts))
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
