@@ -128,7 +128,8 @@ struct ConcatOp {
 };
 
 /* An LSTM, GRU or simple recurrent network. Inputs: product of X and W (times, images, gates of
- * all directions), R (directions, hidden, gates), biases of W and R (directions, 2 gates),
+ * all directions), R (directions, blocks, hidden, rows of a
+ * block), biases of W and R (directions, 2 gates),
  * initial state (directions, images, hidden), int32 lengths (images); for an LSTM also the
  * initial cells, and peepholes (directions, 3 hidden) if there are any. Outputs: Y (times,
  * directions, images, hidden), the last state, and for an LSTM the last cells. */

@@ -51,6 +51,7 @@ private:
   bool expect (gsize n, const Shape &shape);
   bool add ();
   ValueId projected ();
+  ValueId blocks ();
   /* Input `n` as (directions, images, hidden), else zeros */
   ValueId initial (gsize n)
   {
@@ -151,11 +152,23 @@ RecurrentLowering::projected ()
   return f.reshape (f.product (x, f.transpose (w, {1, 0})), {times, images, rows});
 }
 
+/* R as (directions, blocks of rows, hidden, rows of a block) */
+ValueId
+RecurrentLowering::blocks ()
+{
+  const gint64 rows = own.gates * hidden;
+  gint64 block = 32;
+  while (rows % block != 0)
+    block /= 2;
+  const ValueId r = f.reshape (l.input (2), {directions, rows / block, block, hidden});
+  return f.transpose (r, {0, 1, 3, 2});
+}
+
 bool
 RecurrentLowering::add ()
 {
   const bool has_cell = own.kind == RecurrentOp::lstm;
-  std::vector<ValueId> inputs = {projected (), f.transpose (l.input (2), {0, 2, 1}),
+  std::vector<ValueId> inputs = {projected (), blocks (),
       l.has (3) ? l.input (3) : filled (type, {directions, 2 * own.gates * hidden}, 0),
       initial (5),
       l.has (4) ? l.cast (l.input (4), ElementType::i32, error)

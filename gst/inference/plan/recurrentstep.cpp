@@ -67,7 +67,8 @@ RecurrentStep::create (
 {
   const bool lstm = what.kind == RecurrentOp::lstm;
   const Tensor &r = request.inputs[1], &y = request.outputs[0];
-  const gint64 hidden = r.shape[1], gates = r.shape[2] / hidden;
+  const gint64 hidden = r.shape[2], block = r.shape[3],
+               gates = r.shape[1] * block / hidden;
   const gsize real = r.type == opencl::NumberType::f64 ? 8 : 4;
   tensors = request.inputs;
   tensors.insert (tensors.end (), request.outputs.begin (), request.outputs.end ());
@@ -81,11 +82,14 @@ RecurrentStep::create (
         hidden, bytes, guint64 (opencl::local_memory (request.context)));
     return false;
   }
-  gsize lanes =
-      opencl::is_cpu (request.context) ? opencl::float_lanes (request.context) : 4;
-  while (lanes > 1 && (hidden % gint64 (lanes) != 0 || r.strides[2] != 1))
+  const bool cpu = opencl::is_cpu (request.context);
+  gsize lanes = cpu ? opencl::float_lanes (request.context) : 4;
+  while (lanes > 1
+         && (block % gint64 (lanes) != 0 || hidden % gint64 (lanes) != 0
+             || r.strides[3] != 1))
     lanes /= 2;
-  const gsize wanted = (gsize (gates * hidden) / lanes + 31) / 32 * 32;
+  const gsize vectors = cpu && hidden % block == 0 ? gsize (block) / lanes : 1;
+  const gsize wanted = (gsize (gates * hidden) / (lanes * vectors) + 31) / 32 * 32;
   group = std::min (
       {wanted, opencl::Kernel::largest_group, opencl::largest_group (request.context)});
   items = group * gsize (y.shape[1] * y.shape[2]);
@@ -107,6 +111,7 @@ RecurrentStep::create (
     backward |= guint (what.backward[d]) << d;
   const std::string options =
       compute::number_macros (r.type, lanes) + macro ("HIDDEN", hidden)
+      + macro ("BLOCK", block) + macro ("VECTORS", gint64 (vectors))
       + macro ("GATES", gates) + macro ("DIRECTIONS", y.shape[1])
       + macro ("BACKWARD", gint64 (backward)) + macro ("PEEPHOLES", has_peepholes)
       + macro ("COUPLED", what.input_forget)
