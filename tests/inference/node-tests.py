@@ -23,7 +23,7 @@ import numpy as np
 import samples
 from samples import packages
 
-EXPECTED = {"node": 660, "light": 9}
+EXPECTED = {"node": 827, "light": 9}
 # Tests with another result, and the reason
 DIFFERENT = {
     "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True":

@@ -5,6 +5,7 @@
 #include "operators.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace inference {
 namespace {
@@ -100,6 +101,8 @@ one_hot (Lowering &l, GError **error)
 
 /* --- Einstein sums --- */
 
+const gsize most_terms = 64; /* the time grows with the square of it */
+
 /* An operand, or a product of operands, and a letter for each dimension */
 struct Term {
   std::string letters;
@@ -132,11 +135,16 @@ parse_equation (
   std::string equation = l.node ().text ("equation", "");
   equation.erase (std::remove (equation.begin (), equation.end (), ' '), equation.end ());
   const gsize arrow = equation.find ("->");
+  if (l.inputs () > most_terms)
+    return l.fail (error, "%" G_GSIZE_FORMAT " inputs", l.inputs ());
   gchar **parts = g_strsplit (equation.substr (0, arrow).c_str (), ",", -1);
   bool valid = g_strv_length (parts) == l.inputs ()
                && equation.find_first_of ("0123456789") == std::string::npos;
   gsize widest = 0;
   for (gsize n = 0; valid && n < l.inputs (); n++) {
+    valid = l.has (n);
+    if (!valid)
+      break;
     const gsize rank = l.shape (l.input (n)).size ();
     Term term = {parts[n], l.input (n)};
     const gsize others =
@@ -167,43 +175,6 @@ parse_equation (
 class Contraction {
 public:
   Contraction (Lowering &l, GError **error) : l (l), f (l, error), error (error) {}
-
-  /* Takes the diagonal of dimensions that share a letter. */
-  void take_diagonals (Term &term)
-  {
-    for (gsize n = 0; n < term.letters.size () && term.value != no_value; n++) {
-      const gsize other = term.letters.find (term.letters[n], n + 1);
-      if (other == std::string::npos)
-        continue;
-      std::string order = term.letters;
-      const char letter = order[n];
-      order.erase (other, 1).erase (n, 1);
-      std::vector<gint64> places;
-      for (gsize d = 0; d < term.letters.size (); d++)
-        if (d != n && d != other)
-          places.push_back (gint64 (d));
-      places.insert (places.end (), {gint64 (n), gint64 (other)});
-      Shape shape = l.shape (term.value);
-      const gint64 length = shape[n];
-      if (shape[other] != length)
-        return refuse (term, letter);
-      term.value = f.transpose (term.value, places);
-      if (term.value == no_value)
-        return;
-      shape = l.shape (term.value);
-      shape.resize (shape.size () - 2);
-      shape.push_back (length * length);
-      term.value = f.reshape (term.value, shape);
-      std::vector<gint64> steps (shape.size (), 1);
-      steps.back () = length > 1 ? length + 1 : 1;
-      shape.back () = length;
-      if (term.value != no_value)
-        term.value = l.slice (
-            term.value, std::vector<gint64> (shape.size (), 0), steps, shape, error);
-      term.letters = order + letter;
-      n = gsize (-1); /* from the start */
-    }
-  }
 
   /* Adds up the dimensions that are not in `kept`. */
   void sum_others (Term &term, const std::string &kept)
@@ -307,9 +278,15 @@ einsum (Lowering &l, GError **error)
   std::string output;
   if (!parse_equation (l, terms, output, error))
     return false;
+  for (const Term &term : terms) {
+    const std::set<char> different (term.letters.begin (), term.letters.end ());
+    if (different.size () < term.letters.size ())
+      return l.fail (
+          error, "a diagonal, \"%s\", is not supported", term.letters.c_str ());
+    if (l.value (term.value).type != l.value (terms[0].value).type)
+      return l.fail (error, "the inputs differ in type");
+  }
   Contraction contraction (l, error);
-  for (Term &term : terms)
-    contraction.take_diagonals (term);
   Term result = terms[0];
   for (gsize n = 1; n < terms.size () && result.value != no_value; n++) {
     std::string later = output;

@@ -34,38 +34,27 @@ chain (Lowering &l, const char *op, GError **error)
 bool
 chain_of_adds (Lowering &l, GError **error)
 {
-  const ValueId result = chain (l, "Add", error);
-  l.set_output (0, result);
-  return result != no_value;
+  return Formula (l, error).give (chain (l, "Add", error));
 }
 
 bool
 chain_of_same (Lowering &l, GError **error)
 {
-  const ValueId result = chain (l, l.node ().op.c_str (), error);
-  l.set_output (0, result);
-  return result != no_value;
+  return Formula (l, error).give (chain (l, l.node ().op.c_str (), error));
 }
 
 bool
 mean (Lowering &l, GError **error)
 {
-  const ValueId sum = chain (l, "Add", error);
-  if (sum == no_value)
-    return false;
-  const ValueId count = l.number (l.value (sum).type, double (l.inputs ()));
-  const ValueId result = l.elementwise ("Div", {sum, count}, error);
-  l.set_output (0, result);
-  return result != no_value;
+  Formula f (l, error);
+  return f.give (f.op ("Div", chain (l, "Add", error), double (l.inputs ())));
 }
 
 bool
 with_parameters (Lowering &l, const std::vector<double> &parameters, GError **error)
 {
-  const ValueId result =
-      l.elementwise (l.node ().op.c_str (), {l.input (0)}, error, parameters);
-  l.set_output (0, result);
-  return result != no_value;
+  return Formula (l, error).give (
+      l.elementwise (l.node ().op.c_str (), {l.input (0)}, error, parameters));
 }
 
 /* Initial values are those of ONNX, which has them as float32. */
@@ -161,14 +150,10 @@ power (Lowering &l, GError **error)
   const ElementType other = l.value (l.input (1)).type;
   /* A whole base with a fractional exponent is computed with floating-point numbers. */
   const ElementType computed = is_float (type) || !is_float (other) ? type : other;
-  ValueId base = l.cast (l.input (0), computed, error);
-  const ValueId exponent = l.cast (l.input (1), computed, error);
-  if (base == no_value || exponent == no_value)
-    return false;
-  base = l.elementwise ("Pow", {base, exponent}, error);
-  const ValueId result = base == no_value ? no_value : l.cast (base, type, error);
-  l.set_output (0, result);
-  return result != no_value;
+  Formula f (l, error);
+  const ValueId result = f.op ("Pow",
+      {l.cast (l.input (0), computed, error), l.cast (l.input (1), computed, error)});
+  return f.give (result == no_value ? result : l.cast (result, type, error));
 }
 
 bool
@@ -181,14 +166,8 @@ modulo (Lowering &l, GError **error)
 bool
 where (Lowering &l, GError **error)
 {
-  const ElementType type = l.value (l.input (1)).type;
-  const ValueId condition = l.cast (l.input (0), type, error);
-  const ValueId result =
-      condition == no_value
-          ? no_value
-          : l.elementwise ("Where", {condition, l.input (1), l.input (2)}, error);
-  l.set_output (0, result);
-  return result != no_value;
+  Formula f (l, error);
+  return f.give (f.where (l.input (0), l.input (1), l.input (2)));
 }
 
 /* A bfloat16 is a float32 here. */
@@ -217,25 +196,14 @@ cast_like (Lowering &l, GError **error)
   return cast_to (l, l.value (l.input (1)).type, l.is_bfloat16 (1), error);
 }
 
-/* gelu (x) = x / 2 (1 + erf (x / √2)), or approximately x / 2 (1 + tanh (√(2/π) (x + c x³))) */
 bool
 gelu (Lowering &l, GError **error)
 {
   const std::string mode = l.node ().text ("approximate", "none");
   if (mode != "none" && mode != "tanh")
     return l.fail (error, "approximate=%s", mode.c_str ());
-  const ValueId x = l.input (0);
-  Formula f (l, error);
-  ValueId y;
-  if (mode == "none") {
-    y = f.op ("Erf", {f.op ("Mul", x, G_SQRT2 / 2)});
-  } else {
-    const double scale = std::sqrt (2 / G_PI);
-    y = f.op ("Add", f.op ("Mul", f.op ("Mul", {x, x}), 0.044715 * scale), scale);
-    y = f.op ("Tanh", {f.op ("Mul", {x, y})});
-  }
-  y = f.op ("Mul", f.op ("Add", y, 1), 0.5);
-  return f.give (f.op ("Mul", {x, y}));
+  return Formula (l, error).give (
+      l.elementwise (mode == "none" ? "Gelu" : "GeluTanh", {l.input (0)}, error));
 }
 } // namespace
 

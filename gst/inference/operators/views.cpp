@@ -359,19 +359,15 @@ depth_to_space (Lowering &l, GError **error)
         error, "blocksize %" G_GINT64_FORMAT ", mode %s", block, mode.c_str ());
   const gint64 channels = from[1] / (block * block);
   const bool depth_first = mode == "DCR";
-  ValueId result = l.reshape (l.input (0),
+  Formula f (l, error);
+  const ValueId blocks = f.reshape (l.input (0),
       depth_first ? Shape{from[0], block, block, channels, from[2], from[3]}
-                  : Shape{from[0], channels, block, block, from[2], from[3]},
-      error);
-  if (result != no_value)
-    result = l.transpose (result,
-        depth_first ? std::vector<gint64>{0, 3, 4, 1, 5, 2}
-                    : std::vector<gint64>{0, 1, 4, 2, 5, 3},
-        error);
-  if (result != no_value)
-    result =
-        l.reshape (result, {from[0], channels, from[2] * block, from[3] * block}, error);
-  return give (l, result);
+                  : Shape{from[0], channels, block, block, from[2], from[3]});
+  const ValueId pixels =
+      f.transpose (blocks, depth_first ? std::vector<gint64>{0, 3, 4, 1, 5, 2}
+                                       : std::vector<gint64>{0, 1, 4, 2, 5, 3});
+  return f.give (
+      f.reshape (pixels, {from[0], channels, from[2] * block, from[3] * block}));
 }
 
 bool
@@ -382,14 +378,11 @@ space_to_depth (Lowering &l, GError **error)
   if (from.size () != 4 || block < 1 || block > G_MAXINT16 || from[2] % block != 0
       || from[3] % block != 0)
     return l.fail (error, "blocksize %" G_GINT64_FORMAT, block);
-  ValueId result = l.reshape (l.input (0),
-      {from[0], from[1], from[2] / block, block, from[3] / block, block}, error);
-  if (result != no_value)
-    result = l.transpose (result, {0, 3, 5, 1, 2, 4}, error);
-  if (result != no_value)
-    result = l.reshape (result,
-        {from[0], from[1] * block * block, from[2] / block, from[3] / block}, error);
-  return give (l, result);
+  Formula f (l, error);
+  const ValueId blocks = f.reshape (
+      l.input (0), {from[0], from[1], from[2] / block, block, from[3] / block, block});
+  return f.give (f.reshape (f.transpose (blocks, {0, 3, 5, 1, 2, 4}),
+      {from[0], from[1] * block * block, from[2] / block, from[3] / block}));
 }
 } // namespace
 
