@@ -46,6 +46,8 @@ def tensor(name, array):
 def attribute(name, value):
     if isinstance(value, np.ndarray):
         kind, data = 4, field(5, tensor("", value))
+    elif isinstance(value, Network):
+        kind, data = 5, field(6, value.graph())
     elif isinstance(value, (list, tuple)):
         numbers = any(isinstance(number, float) for number in value)
         kind, data = (6, fields(7, map(float, value))) if numbers else (7, fields(8, value))
@@ -93,9 +95,11 @@ class Network:
             + fields(5, (attribute(*pair) for pair in attributes.items() if pair[1] is not None)))
         return outputs[0]
 
+    def graph(self):
+        return (fields(1, self.nodes) + field(2, self.name) + fields(5, self.constants)
+                + fields(11, self.inputs) + fields(12, self.outputs))
+
     def encoded(self):
-        graph = (fields(1, self.nodes) + field(2, self.name) + fields(5, self.constants)
-                 + fields(11, self.inputs) + fields(12, self.outputs))
         opset = field(1, "") + field(2, self.opset)
         # Version 7 of the format is that of opset 13.
-        return field(1, 7) + field(2, "gst-opencl") + field(7, graph) + field(8, opset)
+        return field(1, 7) + field(2, "gst-opencl") + field(7, self.graph()) + field(8, opset)

@@ -7,7 +7,7 @@
  * SECTION:element-openclinference
  * @title: openclinference
  *
- * Runs a neural network from an ONNX file (opset 9 to 21) on an OpenCL device. Frames go in as
+ * Runs a neural network from an ONNX file (opset 9 to 23) on an OpenCL device. Frames go in as
  * video or as `other/tensors`. They stay in device memory.
  *
  * Video is scaled to the network's input (`fit`), converted to `colors`, and normalized: each

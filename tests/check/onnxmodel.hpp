@@ -48,7 +48,7 @@ private:
 };
 
 struct OnnxAttribute {
-  enum Kind { FLOAT = 1, INT = 2, STRING = 3, INTS = 7 };
+  enum Kind { FLOAT = 1, INT = 2, STRING = 3, GRAPH = 5, INTS = 7, STRINGS = 8 };
 
   OnnxAttribute (const char *name, int64_t value) : message (begin (name, INT))
   {
@@ -68,6 +68,18 @@ struct OnnxAttribute {
   {
     for (const int64_t value : values)
       message.number (8, uint64_t (value));
+  }
+
+  OnnxAttribute (const char *name, const std::vector<std::string> &values)
+      : message (begin (name, STRINGS))
+  {
+    for (const std::string &value : values)
+      message.text (9, value);
+  }
+  /* OnnxModel::branch () */
+  OnnxAttribute (const char *name, const Message &graph) : message (begin (name, GRAPH))
+  {
+    message.text (6, graph.bytes);
   }
 
   Message message;
@@ -159,6 +171,7 @@ public:
     return *this;
   }
 
+  const Message &branch () const { return graph; }
   std::string bytes () const
   {
     return Message ()

@@ -33,6 +33,13 @@ const char *const integer_attributes[] = {"axis", "group", "blocksize", "keepdim
     "exclusive", "reverse", "align_corners", "center_point_box", "time_axis",
     "batch_axis", "output_height", "output_width", "sampling_ratio"};
     "storage_order", "num_outputs", "block_size", "output_dtype", "channels_last"};
+    "half_pixel_symmetric", "not_larger", "not_smaller", "none", "tanh", "LEFT", "RIGHT",
+    "reverse", "bidirectional", "ij,jk->ik", "ii->i", "...ij,...jk", "i,i,j->"};
+const char *const integer_attributes[] = {"axis", "group", "blocksize", "keepdims", "to",
+    "ceil_mode", "count_include_pad", "transA", "transB", "allowzero", "start", "end",
+    "size", "p", "exclude_outside", "antialias", "noop_with_empty_axes", "value_int",
+    "storage_order", "num_outputs", "fmod", "upper", "k", "dtype", "num_groups", "layout",
+    "linear_before_reset", "detect_positive"};
 const char *const list_attributes[] = {"kernel_shape", "strides", "dilations", "pads",
     "axes", "perm", "starts", "ends", "split", "output_padding", "output_shape",
     "value_ints"};
@@ -41,6 +48,10 @@ const char *const real_attributes[] = {"alpha", "beta", "epsilon", "min", "max",
 const char *const text_attributes[] = {"mode", "auto_pad", "nearest_mode",
     "coordinate_transformation_mode", "keep_aspect_ratio_policy", "approximate",
     "padding_mode", "reduction"};
+    "value", "value_float", "cubic_coeff_a", "extrapolation_value", "clip", "lambd"};
+const char *const text_attributes[] = {"mode", "auto_pad", "nearest_mode",
+    "coordinate_transformation_mode", "keep_aspect_ratio_policy", "approximate",
+    "direction", "equation"};
 const int types[] = {1, 1, 1, 7, 10, 11, 6, 2, 9, 13, 3};
 
 template <typename Item, gsize count>
@@ -107,11 +118,38 @@ add_constant (fuzz::Input &input, check::OnnxModel &model, const std::string &na
   model.constant (name, shape, values);
 }
 
+void add_node (fuzz::Input &input, check::OnnxModel &model,
+    std::vector<std::string> &names, guint depth);
+
+/* Two branches that read the names of the graph around them */
 void
-add_node (fuzz::Input &input, check::OnnxModel &model, std::vector<std::string> &names)
+add_if (fuzz::Input &input, check::OnnxModel &model, std::vector<std::string> &names,
+    guint depth)
 {
+  std::vector<check::OnnxAttribute> branches;
+  for (const char *name : {"then_branch", "else_branch"}) {
+    check::OnnxModel branch;
+    std::vector<std::string> inner = names;
+    for (guint n = input.choose (3); n > 0; n--)
+      add_node (input, branch, inner, depth + 1);
+    branch.output (inner[input.choose (guint (inner.size ()))], {});
+    branches.push_back ({name, branch.branch ()});
+  }
+  const std::string condition = names[input.choose (guint (names.size ()))];
+  names.push_back ("v" + std::to_string (names.size ()));
+  model.node ("If", {condition}, {names.back ()}, branches);
+}
+
+void
+add_node (fuzz::Input &input, check::OnnxModel &model, std::vector<std::string> &names,
+    guint depth)
+{
+  if (depth < 3 && input.choose (16) == 0) {
+    add_if (input, model, names, depth);
+    return;
+  }
   static const std::vector<std::string> operators = inference::operator_names ();
-  std::vector<std::string> from (input.choose (6)), to (1 + input.choose (3));
+  std::vector<std::string> from (input.choose (9)), to (1 + input.choose (3));
   std::vector<check::OnnxAttribute> attributes;
 
   for (std::string &name : from)
@@ -130,7 +168,7 @@ add_node (fuzz::Input &input, check::OnnxModel &model, std::vector<std::string> 
 std::string
 generate (fuzz::Input &input)
 {
-  check::OnnxModel model (1 + input.choose (21));
+  check::OnnxModel model (1 + input.choose (23));
   std::vector<std::string> names = {""};
 
   for (guint n = 1 + input.choose (3); n > 0; n--) {
@@ -142,7 +180,7 @@ generate (fuzz::Input &input)
     add_constant (input, model, names.back ());
   }
   for (guint n = 0; n < 12 && input.remaining () > 0; n++)
-    add_node (input, model, names);
+    add_node (input, model, names, 0);
   for (gsize n = names.size (); n-- > 1 && n + 3 > names.size ();)
     model.output (names[n], {});
   return model.bytes ();

@@ -1,12 +1,13 @@
-"""Makes two small networks and their test data for run-networks. Needs NumPy only.
+"""Makes three small networks and their test data for run-networks. Needs NumPy only.
 
 usage: python3 make-networks.py FOLDER [PROGRAM]
 
 FOLDER/classifier: a convolutional classifier with a depthwise convolution, a residual, a
 squeeze-and-excitation block, hardswish, Gemm and softmax. FOLDER/segmenter: an encoder and
 decoder with maximum pooling, a transposed convolution, bilinear Resize, Concat and a sigmoid.
-Each operator is written to the ONNX file and evaluated in double precision beside it.
-PROGRAM, which is run-networks, then runs both in single and in half precision.
+FOLDER/reader: columns of an image through LSTM and GRU. Each operator is written to the ONNX file
+and evaluated in double precision beside it. PROGRAM, which is run-networks, then runs them in
+single and in half precision.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -62,6 +63,38 @@ def enlarge(image, factor):
 def maximum_pool(image):
     _, channels, height, width = image.shape
     return image.reshape(1, channels, height // 2, 2, width // 2, 2).max((3, 5))
+
+
+def sigmoid(values):
+    return 1 / (1 + np.exp(-values))
+
+
+def lstm(inputs, weights, recurrent, bias):
+    """One direction of (times, images, features); the gates are input, output, forget, cell."""
+    hidden = recurrent.shape[1]
+    state = cell = np.zeros((inputs.shape[1], hidden))
+    result = []
+    for step in inputs:
+        gates = step @ weights.T + state @ recurrent.T + bias[:4 * hidden] + bias[4 * hidden:]
+        entering, shown, kept, new = np.split(gates, 4, 1)
+        cell = sigmoid(kept) * cell + sigmoid(entering) * np.tanh(new)
+        state = sigmoid(shown) * np.tanh(cell)
+        result.append(state)
+    return np.array(result)
+
+
+def gru(inputs, weights, recurrent, bias):
+    """The gates are update, reset, hidden; the reset is that of the state."""
+    hidden = recurrent.shape[1]
+    parts = [slice(n * hidden, (n + 1) * hidden) for n in range(3)]
+    state, result = np.zeros((inputs.shape[1], hidden)), []
+    for step in inputs:
+        own = step @ weights.T + bias[:3 * hidden] + bias[3 * hidden:]
+        update, reset = (sigmoid(own[:, part] + state @ recurrent[part].T) for part in parts[:2])
+        new = np.tanh(own[:, parts[2]] + (reset * state) @ recurrent[parts[2]].T)
+        state = update * state + (1 - update) * new
+        result.append(state)
+    return np.array(result)
 
 
 def hard_sigmoid(values):
@@ -150,7 +183,23 @@ class Builder:
                           axis=1)
 
     def sigmoid(self, value):
-        return self.apply("Sigmoid", 1 / (1 + np.exp(-value[1])), value)
+        return self.apply("Sigmoid", sigmoid(value[1]), value)
+
+    def recurrent(self, value, op, evaluate, gates, hidden):
+        """Both directions; the result is (times, images, both states)."""
+        features = value[1].shape[2]
+        weights = self.weights(2, gates * hidden, features, fan=features)
+        recurrent = self.weights(2, gates * hidden, hidden, fan=hidden)
+        bias = self.weights(2, 2 * gates * hidden, fan=20)
+        results = [evaluate(inputs, *(array[n].astype(np.float64) for array in
+                                      (weights, recurrent, bias)))
+                   for n, inputs in enumerate((value[1], value[1][::-1]))]
+        both = np.stack([results[0], results[1][::-1]], 1)
+        value = self.apply(op, both, value, constants=(weights, recurrent, bias),
+                           hidden_size=hidden, direction="bidirectional")
+        value = self.apply("Transpose", both.transpose(0, 2, 1, 3), value, perm=[0, 2, 1, 3])
+        shape = [*value[1].shape[:2], 2 * hidden]
+        return self.apply("Reshape", value[1].reshape(shape), value, constants=(np.array(shape),))
 
     def write(self, folder, value):
         """Writes the network, whose output is `value`, and the test data. Returns the folder."""
@@ -183,11 +232,24 @@ def segmenter(image):
     return builder, builder.sigmoid(builder.convolution(value, 1, 3))
 
 
+def reader(image):
+    """Columns of an image as steps of two recurrent networks, as in networks that read text"""
+    builder = Builder("reader", image)
+    value = builder.relu(builder.convolution(builder.image, 8, 3, stride=2))
+    columns = value[1].transpose(3, 0, 1, 2)
+    value = builder.apply("Transpose", columns, value, perm=[3, 0, 1, 2])
+    shape = [*columns.shape[:2], columns.shape[2] * columns.shape[3]]
+    value = builder.apply("Reshape", columns.reshape(shape), value, constants=(np.array(shape),))
+    value = builder.recurrent(value, "LSTM", lstm, 4, 24)
+    return builder, builder.recurrent(value, "GRU", gru, 3, 17)
+
+
 def main(arguments):
     if len(arguments) not in (1, 2):
         sys.exit(__doc__)
     folders = []
-    for make, rows, columns in ((classifier, 45, 60), (segmenter, 48, 64)):
+    for make, rows, columns in ((classifier, 45, 60), (segmenter, 48, 64),
+                                (reader, 24, 90)):
         image = 2 * samples.smooth_noise(rows, columns).transpose(2, 0, 1)[None] - 1
         builder, value = make(image.astype(np.float32))
         folders.append(builder.write(arguments[0], value))

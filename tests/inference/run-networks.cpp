@@ -72,6 +72,17 @@ choice_of (const inference::Model &model, const Sample &sample, Data data)
   return choice;
 }
 
+/* onnx's tests have bfloat16 as uint16. */
+void
+widen (const std::vector<inference::Port> &ports, const inference::Model &model,
+    std::vector<std::pair<std::string, Array>> &arrays)
+{
+  for (gsize n = 0; n < ports.size () && n < arrays.size (); n++)
+    if (model.bfloat16.count (ports[n].name)
+        && arrays[n].second.type == inference::ElementType::u16)
+      arrays[n].second = Array::of_bfloat16 (arrays[n].second);
+}
+
 double
 largest_difference (const Array &got, const Array &expected)
 {
@@ -234,6 +245,8 @@ Run::run (const std::string &folder, std::string &result, GError **error)
   if (!model || !load_arrays (folder, "input", sample.inputs, error)
       || !load_arrays (folder, "output", sample.outputs, error))
     return false;
+  widen (model->inputs, *model, sample.inputs);
+  widen (model->outputs, *model, sample.outputs);
   inference::PlanOptions plan_options;
   plan_options.precision = options.precision;
   GError *first = nullptr;

@@ -1,7 +1,8 @@
 #!/bin/bash
-# networks whose results differ from onnx's own tests or PyTorch, also in half precision; [--export] [FOLDER]
+# networks whose results differ from onnx's own tests, onnxruntime or PyTorch, also in half precision; [--export] [FOLDER]
 #
-# Fetches the package onnx from PyPI and runs its tests of single nodes and its light networks.
+# Fetches the package onnx from PyPI and runs its tests of single nodes and its light networks, and
+# 500 random networks beside onnxruntime.
 # Then it runs the networks of tests/inference/make-networks.py and those in FOLDER, which
 # tests/inference/export-networks.py wrote. Without FOLDER these are exported if PyTorch is in the
 # cache; --export fetches it (0.6 GB).
@@ -30,6 +31,7 @@ run_networks () {
 }
 
 add_up in_build /usr/bin/python3 "$scripts/node-tests.py" "$program" "$networks/light"
+add_up in_build /usr/bin/python3 "$scripts/random-networks.py" "$program" "$networks/random"
 /usr/bin/python3 "$scripts/make-networks.py" "$networks/small" || refuse "no networks"
 folders=("$networks"/small/*/)
 if [ $# -eq 0 ] && { [ -n "$export" ] || [ -e "$torch" ]; }; then

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace inference {
 namespace {
@@ -31,6 +32,27 @@ gint64
 wrapped (guint64 value)
 {
   return gint64 (value);
+}
+
+/* Upper half of the bits of float32, rounded to the nearest, to even between two. NaN stays. */
+double
+bfloat16 (double value)
+{
+  const float single = float (value);
+  guint32 bits;
+  memcpy (&bits, &single, sizeof bits);
+  bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
+  float rounded;
+  memcpy (&rounded, &bits, sizeof bits);
+  return std::isnan (value) ? value : double (rounded);
+}
+
+gint64
+shifted (gint64 value, gint64 count, bool left)
+{
+  if (count < 0 || count > 63)
+    return 0;
+  return gint64 (left ? guint64 (value) << count : guint64 (value) >> count);
 }
 
 gint64
@@ -60,6 +82,10 @@ gelu_tanh (double x)
 #define I const gint64 *x, [[maybe_unused]] const double *p
 #define REAL(value) [] (X) -> double { return value; }
 #define WHOLE(value) [] (I) -> gint64 { return value; }
+#define FUNCTION(Name, name)                                                             \
+  {                                                                                      \
+    Name, 1, ElementOp::same, #name " ($0)", nullptr, REAL (std::name (x[0])), nullptr   \
+  }
 #define CHOICE(condition) "select ((T)0, (T)1, (M)(" condition "))"
 
 const ElementOp ops[] = {
@@ -73,6 +99,9 @@ const ElementOp ops[] = {
         WHOLE (quotient (x[0], x[1]))},
     {"Mod", 2, ElementOp::same, nullptr, "floored_remainder ($0, $1)", nullptr,
         WHOLE (floored_remainder (x[0], x[1]))},
+    /* The remainder has the sign of the dividend, as in C. */
+    {"FMod", 2, ElementOp::same, "fmod ($0, $1)", "truncated_remainder ($0, $1)",
+        REAL (std::fmod (x[0], x[1])), WHOLE (x[1] == 0 || x[1] == -1 ? 0 : x[0] % x[1])},
     {"Pow", 2, ElementOp::same, "pow ($0, $1)", "whole_power ($0, $1)",
         REAL (power (x[0], x[1])), WHOLE (whole_power (x[0], x[1]))},
     {"Max", 2, ElementOp::same, "LARGER ($0, $1)", "max ($0, $1)",
@@ -109,23 +138,61 @@ const ElementOp ops[] = {
     {"Softplus", 1, ElementOp::same, "fmax ($0, (T)0) + log1p (exp (-fabs ($0)))",
         nullptr, REAL (std::fmax (x[0], 0.0) + std::log1p (std::exp (-std::fabs (x[0])))),
         nullptr},
-    {"Tanh", 1, ElementOp::same, "tanh ($0)", nullptr, REAL (std::tanh (x[0])), nullptr},
-    {"Exp", 1, ElementOp::same, "exp ($0)", nullptr, REAL (std::exp (x[0])), nullptr},
-    {"Log", 1, ElementOp::same, "log ($0)", nullptr, REAL (std::log (x[0])), nullptr},
-    {"Sqrt", 1, ElementOp::same, "sqrt ($0)", nullptr, REAL (std::sqrt (x[0])), nullptr},
+    {"Selu", 1, ElementOp::same, "select ($0, (T)%0 * expm1 ($0), (M)($0 < 0)) * (T)%1",
+        nullptr, REAL ((x[0] < 0 ? p[0] * std::expm1 (x[0]) : x[0]) * p[1]), nullptr},
+    {"Celu", 1, ElementOp::same, "select ($0, (T)%0 * expm1 ($0 / (T)%0), (M)($0 < 0))",
+        nullptr, REAL (x[0] < 0 ? p[0] * std::expm1 (x[0] / p[0]) : x[0]), nullptr},
+    {"Mish", 1, ElementOp::same, "$0 * tanh (fmax ($0, (T)0) + log1p (exp (-fabs ($0))))",
+        nullptr,
+        REAL (x[0]
+              * std::tanh (
+                  std::fmax (x[0], 0.0) + std::log1p (std::exp (-std::fabs (x[0]))))),
+        nullptr},
+    {"Swish", 1, ElementOp::same, "$0 / (1 + exp ($0 * -(T)%0))", nullptr,
+        REAL (x[0] / (1 + std::exp (x[0] * -p[0]))), nullptr},
+    {"Softsign", 1, ElementOp::same, "$0 / (1 + fabs ($0))", nullptr,
+        REAL (x[0] / (1 + std::fabs (x[0]))), nullptr},
+    {"ThresholdedRelu", 1, ElementOp::same, "select ($0, (T)0, (M)($0 <= (T)%0))",
+        nullptr, REAL (x[0] <= p[0] ? 0 : x[0]), nullptr},
+    {"Shrink", 1, ElementOp::same,
+        "select (select ((T)0, $0 - (T)%1, (M)($0 > (T)%0)), $0 + (T)%1, "
+        "(M)($0 < -(T)%0))",
+        nullptr, REAL (x[0]<-p[0] ? x[0] + p[1] : x[0]> p[0] ? x[0] - p[1] : 0), nullptr},
+    {"Affine", 1, ElementOp::same, "$0 * (T)%0 + (T)%1", nullptr,
+        REAL (x[0] * p[0] + p[1]), nullptr},
+    {"ScaledTanh", 1, ElementOp::same, "(T)%0 * tanh ($0 * (T)%1)", nullptr,
+        REAL (p[0] * std::tanh (x[0] * p[1])), nullptr},
+    {"Bfloat16", 1, ElementOp::same, "BFLOAT16 ($0, T, M)", nullptr,
+        REAL (bfloat16 (x[0])), nullptr},
+    FUNCTION ("Tanh", tanh),
+    FUNCTION ("Exp", exp),
+    FUNCTION ("Log", log),
+    FUNCTION ("Sqrt", sqrt),
     {"Reciprocal", 1, ElementOp::same, "1 / $0", nullptr, REAL (1 / x[0]), nullptr},
-    {"Erf", 1, ElementOp::same, "erf ($0)", nullptr, REAL (std::erf (x[0])), nullptr},
+    FUNCTION ("Erf", erf),
     {"Abs", 1, ElementOp::same, "fabs ($0)", "($0 < 0 ? -$0 : $0)",
         REAL (std::fabs (x[0])), WHOLE (x[0] < 0 ? wrapped (-guint64 (x[0])) : x[0])},
+    {"Sign", 1, ElementOp::same, "select (sign ($0), $0, (M)($0 != $0))",
+        "($0 > 0 ? 1 : $0 < 0 ? -1 : 0)",
+        REAL (std::isnan (x[0]) ? x[0] : (x[0] > 0) - (x[0] < 0)),
+        WHOLE ((x[0] > 0) - (x[0] < 0))},
     {"Neg", 1, ElementOp::same, "-$0", "-$0", REAL (-x[0]),
         WHOLE (wrapped (-guint64 (x[0])))},
-    {"Floor", 1, ElementOp::same, "floor ($0)", nullptr, REAL (std::floor (x[0])),
-        nullptr},
-    {"Ceil", 1, ElementOp::same, "ceil ($0)", nullptr, REAL (std::ceil (x[0])), nullptr},
+    FUNCTION ("Floor", floor),
+    FUNCTION ("Ceil", ceil),
     {"Round", 1, ElementOp::same, "rint ($0)", nullptr, REAL (std::nearbyint (x[0])),
         nullptr},
-    {"Sin", 1, ElementOp::same, "sin ($0)", nullptr, REAL (std::sin (x[0])), nullptr},
-    {"Cos", 1, ElementOp::same, "cos ($0)", nullptr, REAL (std::cos (x[0])), nullptr},
+    FUNCTION ("Sin", sin),
+    FUNCTION ("Cos", cos),
+    FUNCTION ("Tan", tan),
+    FUNCTION ("Asin", asin),
+    FUNCTION ("Acos", acos),
+    FUNCTION ("Atan", atan),
+    FUNCTION ("Sinh", sinh),
+    FUNCTION ("Cosh", cosh),
+    FUNCTION ("Asinh", asinh),
+    FUNCTION ("Acosh", acosh),
+    FUNCTION ("Atanh", atanh),
 
     {"Equal", 2, ElementOp::truth, CHOICE ("$0 == $1"), "($0 == $1)", REAL (x[0] == x[1]),
         WHOLE (x[0] == x[1])},
@@ -141,7 +208,27 @@ const ElementOp ops[] = {
         WHOLE (x[0] && x[1])},
     {"Or", 2, ElementOp::truth, nullptr, "($0 != 0 || $1 != 0)", nullptr,
         WHOLE (x[0] || x[1])},
+    {"Xor", 2, ElementOp::truth, nullptr, "(($0 != 0) != ($1 != 0))", nullptr,
+        WHOLE ((x[0] != 0) != (x[1] != 0))},
+    {"IsNaN", 1, ElementOp::truth, CHOICE ("$0 != $0"), nullptr, REAL (x[0] != x[0]),
+        nullptr},
+    /* The parameters are the infinities that count, or NaN. */
+    {"IsInf", 1, ElementOp::truth, CHOICE ("($0 == (T)%0) | ($0 == (T)%1)"), nullptr,
+        REAL (x[0] == p[0] || x[0] == p[1]), nullptr},
     {"Not", 1, ElementOp::truth, nullptr, "($0 == 0)", nullptr, WHOLE (!x[0])},
+
+    {"BitwiseAnd", 2, ElementOp::same, nullptr, "($0 & $1)", nullptr,
+        WHOLE (x[0] & x[1])},
+    {"BitwiseOr", 2, ElementOp::same, nullptr, "($0 | $1)", nullptr, WHOLE (x[0] | x[1])},
+    {"BitwiseXor", 2, ElementOp::same, nullptr, "($0 ^ $1)", nullptr,
+        WHOLE (x[0] ^ x[1])},
+    {"BitwiseNot", 1, ElementOp::same, nullptr, "(~$0)", nullptr, WHOLE (~x[0])},
+    {"ShiftLeft", 2, ElementOp::same, nullptr,
+        "($1 < 0 || $1 > 63 ? 0 : (ulong)$0 << $1)", nullptr,
+        WHOLE (shifted (x[0], x[1], true))},
+    {"ShiftRight", 2, ElementOp::same, nullptr,
+        "($1 < 0 || $1 > 63 ? 0 : (ulong)$0 >> $1)", nullptr,
+        WHOLE (shifted (x[0], x[1], false))},
 
     /* The first operand is a boolean of the type of the others: 0 or 1. */
     {"Where", 3, ElementOp::same, "select ($2, $1, (M)($0 != 0))", "($0 != 0 ? $1 : $2)",

@@ -183,9 +183,25 @@ struct ConcatOp {
   gint64 axis;
 };
 
+/* An LSTM, GRU or simple recurrent network. Inputs: product of X and W (times, images, gates of
+ * all directions), R (directions, blocks, hidden, rows of a
+ * block), biases of W and R (directions, 2 gates),
+ * initial state (directions, images, hidden), int32 lengths (images); for an LSTM also the
+ * initial cells, and peepholes (directions, 3 hidden) if there are any. Outputs: Y (times,
+ * directions, images, hidden), the last state, and for an LSTM the last cells. */
+struct RecurrentOp {
+  enum Kind { rnn, gru, lstm } kind = rnn;
+  std::vector<bool> backward; /* for each direction */
+  ElementProgram activations; /* of all directions; each is an instruction on its own */
+  double clip = 0;            /* of the activations' arguments, or 0 */
+  bool linear_before_reset = false, input_forget = false;
+};
+
 using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,
     SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, ConcatOp, IndexOp, TopOp,
     ScanOp, GridOp, RegionOp, SuppressOp>;
+    SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, GatherOp, ConcatOp,
+    RecurrentOp>;
 
 struct Operation {
   std::string name; /* of the node or nodes that it comes from */

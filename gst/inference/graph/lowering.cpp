@@ -30,7 +30,8 @@ full_name (const Node &node)
 } // namespace
 
 Lowering::Lowering (const Model &model, const InputChoice &choice)
-    : model (model), choice (choice), graph (std::make_unique<Graph> ())
+    : model (model), choice (choice),
+      graph (std::make_unique<Graph> ()), whole{model, nullptr, {}}
 {
 }
 
@@ -38,19 +39,42 @@ std::unique_ptr<Graph>
 Lowering::run (const Model &model, const InputChoice &choice, GError **error)
 {
   Lowering lowering (model, choice);
-  std::vector<const Node *> ordered;
 
-  if (!lowering.check_operators (error) || !lowering.order_nodes (ordered, error)
-      || !lowering.add_inputs (error))
+  if (!lowering.check_operators (model, error) || !lowering.add_inputs (error)
+      || !lowering.lower (model, error) || !lowering.finish (error))
     return nullptr;
-  for (const Node *node : ordered)
-    if (!lowering.lower (*node, error))
-      return nullptr;
-  return lowering.finish (error) ? std::move (lowering.graph) : nullptr;
+  return std::move (lowering.graph);
 }
 
 bool
-Lowering::check_operators (GError **error) const
+Lowering::lower (const Body &body, GError **error)
+{
+  std::vector<const Node *> ordered;
+  return order_nodes (body, ordered, error)
+         && std::all_of (ordered.begin (), ordered.end (),
+             [&] (const Node *node) { return lower (*node, error); });
+}
+
+static bool
+is_supported (const Node &node)
+{
+  return node.domain.empty () && operator_named (node.op);
+}
+
+static void
+collect_missing (const Body &body, std::set<std::string> &missing)
+{
+  for (const Node &node : body.nodes) {
+    if (!is_supported (node))
+      missing.insert ((node.domain.empty () ? "" : node.domain + ".") + node.op);
+    for (const auto &[name, attribute] : node.attributes)
+      if (attribute.graph)
+        collect_missing (*attribute.graph, missing);
+  }
+}
+
+std::string
+missing_operators (const Body &body)
 {
   std::set<std::string> missing;
   for (const Node &node : model.nodes)
@@ -59,24 +83,56 @@ Lowering::check_operators (GError **error) const
   if (missing.empty ())
     return true;
   std::string list;
+  collect_missing (body, missing);
   for (const std::string &name : missing)
     list += (list.empty () ? "" : ", ") + name;
+  return list;
+}
+
+/* Branches that are not taken may have any operators. The error lists those of the whole
+ * network. */
+bool
+Lowering::check_operators (const Body &body, GError **error) const
+{
+  if (std::all_of (body.nodes.begin (), body.nodes.end (), is_supported))
+    return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_NOT_IMPLEMENTED,
-      "operators that are not supported: %s (opset %" G_GINT64_FORMAT ")", list.c_str (),
-      model.opset);
+      "operators that are not supported: %s (opset %" G_GINT64_FORMAT ")",
+      missing_operators (model).c_str (), model.opset);
   return false;
+}
+
+/* Adds the names that a node or its branches read. */
+static void
+collect_inputs (const Node &node, std::set<std::string> &names)
+{
+  names.insert (node.inputs.begin (), node.inputs.end ());
+  for (const auto &[name, attribute] : node.attributes) {
+    if (!attribute.graph)
+      continue;
+    std::set<std::string> inner;
+    for (const Port &port : attribute.graph->outputs)
+      inner.insert (port.name);
+    for (const Node &one : attribute.graph->nodes)
+      collect_inputs (one, inner);
+    for (const Node &one : attribute.graph->nodes)
+      for (const std::string &output : one.outputs)
+        inner.erase (output);
+    names.insert (inner.begin (), inner.end ());
+  }
 }
 
 /* ONNX asks for nodes in topological order. Files of some tools are not; a cycle is an
  * error. */
 bool
-Lowering::order_nodes (std::vector<const Node *> &ordered, GError **error) const
+Lowering::order_nodes (
+    const Body &body, std::vector<const Node *> &ordered, GError **error) const
 {
   std::map<std::string, const Node *> producers;
   std::map<const Node *, gsize> waiting; /* number of inputs that are not there yet */
   std::map<std::string, std::vector<const Node *>> readers;
 
-  for (const Node &node : model.nodes) {
+  for (const Node &node : body.nodes) {
     for (const std::string &output : node.outputs) {
       if (output.empty ())
         continue;
@@ -88,15 +144,17 @@ Lowering::order_nodes (std::vector<const Node *> &ordered, GError **error) const
       }
     }
   }
-  for (const Node &node : model.nodes) {
-    for (const std::string &input : node.inputs) {
+  for (const Node &node : body.nodes) {
+    std::set<std::string> inputs;
+    collect_inputs (node, inputs);
+    for (const std::string &input : inputs) {
       if (producers.count (input) == 0)
         continue;
       waiting[&node]++;
       readers[input].push_back (&node);
     }
   }
-  for (const Node &node : model.nodes)
+  for (const Node &node : body.nodes)
     if (waiting[&node] == 0)
       ordered.push_back (&node);
   for (gsize n = 0; n < ordered.size (); n++)
@@ -104,10 +162,10 @@ Lowering::order_nodes (std::vector<const Node *> &ordered, GError **error) const
       for (const Node *reader : readers[output])
         if (--waiting[reader] == 0)
           ordered.push_back (reader);
-  if (ordered.size () == model.nodes.size ())
+  if (ordered.size () == body.nodes.size ())
     return true;
   const Node *cyclic = nullptr;
-  for (const Node &node : model.nodes)
+  for (const Node &node : body.nodes)
     if (!cyclic && waiting[&node] > 0)
       cyclic = &node;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
@@ -121,7 +179,7 @@ Lowering::add_inputs (GError **error)
   for (const Port &port : model.inputs) {
     auto constant = choice.constants.find (port.name);
     if (constant != choice.constants.end ()) {
-      named[port.name] = add_constant (constant->second);
+      whole.named[port.name] = add_constant (constant->second);
       continue;
     }
     auto chosen = choice.shapes.find (port.name);
@@ -134,7 +192,7 @@ Lowering::add_inputs (GError **error)
       return false;
     }
     const ValueId id = graph->add ({port.name, port.type, shape, {}});
-    named[port.name] = id;
+    whole.named[port.name] = id;
     graph->inputs.push_back (id);
   }
   return true;
@@ -144,16 +202,17 @@ Lowering::add_inputs (GError **error)
 ValueId
 Lowering::find (const std::string &name)
 {
-  auto found = named.find (name);
-  if (found != named.end ())
-    return found->second;
-  auto constant = model.constants.find (name);
-  if (constant == model.constants.end ())
-    return no_value;
-  const ValueId id = graph->add (
-      {name, constant->second.type, constant->second.shape, constant->second});
-  named[name] = id;
-  return id;
+  for (Scope *in = scope; in; in = in->outer) {
+    auto found = in->named.find (name);
+    if (found != in->named.end ())
+      return found->second;
+    auto constant = in->body.constants.find (name);
+    if (constant == in->body.constants.end ())
+      continue;
+    const Array &array = constant->second;
+    return in->named[name] = graph->add ({name, array.type, array.shape, array});
+  }
+  return no_value;
 }
 
 static std::string
@@ -205,11 +264,40 @@ Lowering::lower (const Node &node, GError **error)
       continue;
     if (results.count (n) == 0)
       return fail (error, "output %" G_GSIZE_FORMAT " is not supported", n);
-    named[node.outputs[n]] = results[n];
+    scope->named[node.outputs[n]] = results[n];
     if ((*graph)[results[n]].name.empty ())
       (*graph)[results[n]].name = node.outputs[n];
   }
   return true;
+}
+
+bool
+Lowering::take_branch (const char *name, GError **error)
+{
+  const Node *node = current;
+  const auto found = node->attributes.find (name);
+  if (found == node->attributes.end () || !found->second.graph)
+    return fail (error, "%s is no graph", name);
+  const Body &branch = *found->second.graph;
+  if (branch.outputs.size () != outputs ())
+    return fail (
+        error, "%s has %" G_GSIZE_FORMAT " outputs", name, branch.outputs.size ());
+
+  const std::vector<ValueId> outer_operands = operands;
+  Scope inner = {branch, scope, {}};
+  scope = &inner;
+  const bool lowered = check_operators (branch, error) && lower (branch, error);
+  current = node;
+  operands = outer_operands;
+  results.clear ();
+  for (gsize n = 0; lowered && n < branch.outputs.size (); n++)
+    results[n] = find (branch.outputs[n].name);
+  scope = inner.outer;
+  for (const auto &[n, id] : results)
+    if (id == no_value)
+      return fail (
+          error, "nothing in %s is called \"%s\"", name, branch.outputs[n].name.c_str ());
+  return lowered;
 }
 
 bool
@@ -237,6 +325,8 @@ Lowering::finish (GError **error)
 bool
 Lowering::fail (GError **error, const char *format, ...)
 {
+  if (error && *error) /* the first one is the reason of those behind it */
+    return false;
   va_list arguments;
   va_start (arguments, format);
   gchar *text = g_strdup_vprintf (format, arguments);

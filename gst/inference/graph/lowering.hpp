@@ -70,6 +70,13 @@ public:
   const Array *constant_input (gsize n, GError **error);
   bool integers_of_input (gsize n, std::vector<gint64> &values, GError **error);
   void set_output (gsize n, ValueId id);
+  /* Does the file store input `n`, a constant or an input of the network, as bfloat16? */
+  bool is_bfloat16 (gsize n) const
+  {
+    return model.bfloat16.count (current->inputs[n]) > 0;
+  }
+  /* Lowers the graph in attribute `name`. Its outputs become those of the node. */
+  bool take_branch (const char *name, GError **error);
 
   /* Sets an error about this node and returns false. */
   bool fail (GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);
@@ -123,8 +130,17 @@ public:
 private:
   Lowering (const Model &model, const InputChoice &choice);
 
-  bool check_operators (GError **error) const;
-  bool order_nodes (std::vector<const Node *> &ordered, GError **error) const;
+  /* Names of a graph. A branch also sees those of the graphs around it. */
+  struct Scope {
+    const Body &body;
+    Scope *outer; /* (nullable) */
+    std::map<std::string, ValueId> named;
+  };
+
+  bool check_operators (const Body &body, GError **error) const;
+  bool order_nodes (
+      const Body &body, std::vector<const Node *> &ordered, GError **error) const;
+  bool lower (const Body &body, GError **error);
   bool add_inputs (GError **error);
   bool lower (const Node &node, GError **error);
   bool check_inputs (const Operator &op, GError **error);
@@ -135,7 +151,8 @@ private:
   const Model &model;
   const InputChoice &choice;
   std::unique_ptr<Graph> graph;
-  std::map<std::string, ValueId> named;
+  Scope whole;
+  Scope *scope = &whole;
   gint64 folded = 0; /* bytes */
   const Node *current = nullptr;
   std::vector<ValueId> operands;

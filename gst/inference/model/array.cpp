@@ -123,6 +123,16 @@ Array::of_float (float value)
   return array;
 }
 
+Array
+Array::of_bfloat16 (const Array &bits)
+{
+  Array array (ElementType::u32, bits.shape);
+  for (gsize n = 0; n < array.count (); n++)
+    array.set_integer (n, bits.integer (n) << 16);
+  array.type = ElementType::f32;
+  return array;
+}
+
 template <typename Number>
 static Number
 load (const guint8 *data, gsize n)

@@ -51,6 +51,8 @@ public:
 
   static Array of_integers (const std::vector<gint64> &values);
   static Array of_float (float value);
+  /* float32 from the bits of bfloat16 as uint16, which are the upper ones of float32 */
+  static Array of_bfloat16 (const Array &bits);
 
   const guint8 *bytes () const { return data; }
   guint8 *writable () { return const_cast<guint8 *> (data); }

@@ -16,8 +16,10 @@
 namespace inference {
 namespace {
 /* Older files than opset 9 work if their operators have not changed since. */
-const gint64 oldest_opset = 1, newest_opset = 21;
+const gint64 oldest_opset = 1, newest_opset = 23;
 const gsize most_dimensions = 8;
+const guint most_depth = 16; /* of branches in branches */
+const gint32 bfloat16 = 16;  /* element type of ONNX */
 /* A constant that is larger than this is an error and not an allocation. */
 const gint64 most_elements = gint64 (1) << 32;
 /* Maximum size of a model with its external data */
@@ -39,13 +41,17 @@ public:
   {
   }
 
+  ~OnnxReader () { g_clear_error (&problem); }
+
   bool read_model (WireBytes message, GError **error);
   bool read_tensor (WireBytes message, std::string &name, Array &array, GError **error);
 
 private:
   bool read_opset (WireBytes message, GError **error);
-  bool read_graph (WireBytes message, GError **error);
-  bool read_node (WireBytes message, GError **error);
+  bool read_graph (WireBytes message, Body &body, GError **error);
+  bool read_branch (
+      WireBytes message, std::shared_ptr<const Body> &branch, GError **error);
+  bool read_node (WireBytes message, Body &body, GError **error);
   bool read_attribute (WireBytes message, const Node &node, std::string &name,
       Attribute &attribute, GError **error);
   bool read_port (WireBytes message, std::vector<Port> &ports, GError **error);
@@ -59,6 +65,14 @@ private:
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE, "%s", what.c_str ());
     return false;
   }
+  /* Keeps the first error of a part of the graph. The rest is read for its operators. */
+  void keep (GError *&reason)
+  {
+    if (problem)
+      g_clear_error (&reason);
+    else
+      problem = std::exchange (reason, nullptr);
+  }
   bool finish (const WireReader &reader, const char *message, GError **error) const
   {
     return !reader.failed ()
@@ -69,6 +83,8 @@ private:
   Model &model;
   std::shared_ptr<const void> owner;
   std::string folder;
+  GError *problem = nullptr;
+  guint depth = 0; /* of the graph that is read */
 };
 
 bool
@@ -89,13 +105,27 @@ OnnxReader::read_model (WireBytes message, GError **error)
   }
   if (!finish (reader, "ModelProto", error))
     return false;
-  if (!has_graph || model.opset == 0)
-    return fail (error, "no ONNX file: it has no graph, or no opset");
-  if (model.opset < oldest_opset || model.opset > newest_opset)
-    return fail (error, "opset " + std::to_string (model.opset) + ", expected "
-                            + std::to_string (oldest_opset) + " to "
-                            + std::to_string (newest_opset));
-  return read_graph (graph, error);
+  if (!has_graph)
+    return fail (error, "no ONNX file: it has no graph");
+  GError *reason = nullptr;
+  if (model.opset == 0) {
+    fail (&reason, "no ONNX file, or no opset of its own operators");
+    keep (reason);
+  }
+  if (model.opset < oldest_opset || model.opset > newest_opset) {
+    fail (&reason, "opset " + std::to_string (model.opset) + ", expected "
+                       + std::to_string (oldest_opset) + " to "
+                       + std::to_string (newest_opset));
+    keep (reason);
+  }
+  if (!read_graph (graph, model, &reason))
+    keep (reason);
+  if (!problem)
+    return true;
+  const std::string missing = missing_operators (model);
+  return fail (error,
+      problem->message
+          + (missing.empty () ? "" : "; operators that are not supported: " + missing));
 }
 
 bool
@@ -117,38 +147,54 @@ OnnxReader::read_opset (WireBytes message, GError **error)
 }
 
 bool
-OnnxReader::read_graph (WireBytes message, GError **error)
+OnnxReader::read_graph (WireBytes message, Body &body, GError **error)
 {
   WireReader reader (message);
   std::vector<Port> inputs;
 
   while (reader.next ()) {
     bool read = true;
+    GError *reason = nullptr;
     if (reader.field == 1) {
-      read = read_node (reader.bytes, error);
+      read = read_node (reader.bytes, body, &reason);
     } else if (reader.field == 5) {
       std::string name;
       Array array;
-      read = read_tensor (reader.bytes, name, array, error);
-      model.constants[name] = array;
+      read = read_tensor (reader.bytes, name, array, &reason);
+      body.constants[name] = array;
     } else if (reader.field == 11) {
-      read = read_port (reader.bytes, inputs, error);
+      read = read_port (reader.bytes, inputs, &reason);
     } else if (reader.field == 12) {
-      read = read_port (reader.bytes, model.outputs, error);
+      read = read_port (reader.bytes, body.outputs, &reason);
     } else if (reader.field == 15) {
-      read = fail (error, "sparse initializers are not supported");
+      read = fail (&reason, "sparse initializers are not supported");
     }
     if (!read)
-      return false;
+      keep (reason);
   }
   /* Before IR version 4 an initializer was also an input. */
-  std::copy_if (inputs.begin (), inputs.end (), std::back_inserter (model.inputs),
-      [&] (const Port &port) { return model.constants.count (port.name) == 0; });
+  std::copy_if (inputs.begin (), inputs.end (), std::back_inserter (body.inputs),
+      [&] (const Port &port) { return body.constants.count (port.name) == 0; });
   return finish (reader, "GraphProto", error);
 }
 
 bool
-OnnxReader::read_node (WireBytes message, GError **error)
+OnnxReader::read_branch (
+    WireBytes message, std::shared_ptr<const Body> &branch, GError **error)
+{
+  if (depth == most_depth)
+    return fail (error,
+        "branches in branches, more than " + std::to_string (most_depth) + " deep");
+  auto body = std::make_shared<Body> ();
+  depth++;
+  const bool read = read_graph (message, *body, error);
+  depth--;
+  branch = body;
+  return read;
+}
+
+bool
+OnnxReader::read_node (WireBytes message, Body &body, GError **error)
 {
   WireReader reader (message);
   std::vector<WireBytes> attributes;
@@ -183,11 +229,12 @@ OnnxReader::read_node (WireBytes message, GError **error)
   for (const WireBytes &bytes : attributes) {
     std::string name;
     Attribute attribute;
-    if (!read_attribute (bytes, node, name, attribute, error))
-      return false;
+    GError *reason = nullptr;
+    if (!read_attribute (bytes, node, name, attribute, &reason))
+      keep (reason);
     node.attributes[name] = attribute;
   }
-  model.nodes.push_back (std::move (node));
+  body.nodes.push_back (std::move (node));
   return true;
 }
 
@@ -221,14 +268,17 @@ OnnxReader::read_attribute (WireBytes message, const Node &node, std::string &na
       attribute.array = array;
       break;
     case 6:
-    case 11:
-      attribute.has_graph = true;
+      if (!read_branch (reader.bytes, attribute.graph, error))
+        return false;
       break;
     case 7:
       reader.append_to (attribute.numbers);
       break;
     case 8:
       reader.append_to (attribute.integers);
+      break;
+    case 9:
+      attribute.texts.push_back (reader.bytes.text ());
       break;
     }
   }
@@ -354,8 +404,12 @@ OnnxReader::read_tensor (
     return false;
 
   const std::string tensor = "tensor \"" + name + "\"";
-  const ElementInfo *info = element_of_onnx (type);
+  const bool is_bfloat16 = type == bfloat16;
+  const ElementInfo *info =
+      is_bfloat16 ? &info_of (ElementType::u16) : element_of_onnx (type);
   gint64 count;
+  if (is_bfloat16)
+    model.bfloat16.insert (name);
   if (!info)
     return fail (error,
         tensor + ": element type " + std::to_string (type) + " of ONNX is not supported");
@@ -380,6 +434,8 @@ OnnxReader::read_tensor (
                               + std::to_string (raw.size) + " bytes, expected "
                               + std::to_string (size));
     array = Array (info->type, shape, kept, raw.data);
+    if (is_bfloat16)
+      array = Array::of_bfloat16 (array);
     return true;
   }
   /* Compared before the allocation, so that a shape alone takes no memory. */
@@ -387,7 +443,11 @@ OnnxReader::read_tensor (
     return fail (error, tensor + " of shape " + text_of (shape) + " has "
                             + std::to_string (values.count ()) + " values");
   array = Array (info->type, shape);
-  return values.fill (array) || fail (error, tensor + ": no values of its type");
+  if (!values.fill (array))
+    return fail (error, tensor + ": no values of its type");
+  if (is_bfloat16)
+    array = Array::of_bfloat16 (array);
+  return true;
 }
 
 bool
@@ -405,6 +465,10 @@ OnnxReader::read_port (WireBytes message, std::vector<Port> &ports, GError **err
   }
   if (!finish (reader, "ValueInfoProto", error))
     return false;
+  if (depth > 0) { /* a branch gives its types itself */
+    ports.push_back (port);
+    return true;
+  }
   WireReader types (type);
   bool is_tensor = false;
   while (types.next ()) {
@@ -432,7 +496,9 @@ OnnxReader::read_tensor_type (WireBytes message, Port &port, GError **error)
   while (reader.next ()) {
     if (reader.field == 1) {
       type = gint32 (reader.integer);
-      info = element_of_onnx (type);
+      if (type == bfloat16)
+        model.bfloat16.insert (port.name);
+      info = element_of_onnx (type == bfloat16 ? 1 : type);
     } else if (reader.field == 2) {
       port.has_shape = true;
       if (!read_shape (reader.bytes, port, error))
@@ -544,5 +610,19 @@ Node::integers (const char *name) const
 {
   auto found = attributes.find (name);
   return found == attributes.end () ? std::vector<gint64> () : found->second.integers;
+}
+
+std::vector<float>
+Node::numbers (const char *name) const
+{
+  auto found = attributes.find (name);
+  return found == attributes.end () ? std::vector<float> () : found->second.numbers;
+}
+
+std::vector<std::string>
+Node::texts (const char *name) const
+{
+  auto found = attributes.find (name);
+  return found == attributes.end () ? std::vector<std::string> () : found->second.texts;
 }
 } // namespace inference

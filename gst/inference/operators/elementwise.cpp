@@ -4,6 +4,7 @@
  */
 #include "operators.hpp"
 
+#include <cmath>
 #include <limits>
 
 namespace inference {
@@ -33,58 +34,79 @@ chain (Lowering &l, const char *op, GError **error)
 bool
 chain_of_adds (Lowering &l, GError **error)
 {
-  const ValueId result = chain (l, "Add", error);
-  l.set_output (0, result);
-  return result != no_value;
+  return Formula (l, error).give (chain (l, "Add", error));
 }
 
 bool
 chain_of_same (Lowering &l, GError **error)
 {
-  const ValueId result = chain (l, l.node ().op.c_str (), error);
-  l.set_output (0, result);
-  return result != no_value;
+  return Formula (l, error).give (chain (l, l.node ().op.c_str (), error));
 }
 
 bool
 mean (Lowering &l, GError **error)
 {
-  const ValueId sum = chain (l, "Add", error);
-  if (sum == no_value)
-    return false;
-  const ValueId count = l.number (l.value (sum).type, double (l.inputs ()));
-  const ValueId result = l.elementwise ("Div", {sum, count}, error);
-  l.set_output (0, result);
-  return result != no_value;
+  Formula f (l, error);
+  return f.give (f.op ("Div", chain (l, "Add", error), double (l.inputs ())));
 }
 
 bool
 with_parameters (Lowering &l, const std::vector<double> &parameters, GError **error)
 {
-  const ValueId result =
-      l.elementwise (l.node ().op.c_str (), {l.input (0)}, error, parameters);
-  l.set_output (0, result);
-  return result != no_value;
+  return Formula (l, error).give (
+      l.elementwise (l.node ().op.c_str (), {l.input (0)}, error, parameters));
+}
+
+/* Initial values are those of ONNX, which has them as float32. */
+const Activated activations[] = {
+    {"HardSigmoid", {{"alpha", double (0.2f)}, {"beta", 0.5}}},
+    {"LeakyRelu", {{"alpha", double (0.01f)}}},
+    {"Elu", {{"alpha", 1}}},
+    {"Celu", {{"alpha", 1}}},
+    {"Selu", {{"alpha", double (1.67326319217681884765625f)},
+                 {"gamma", double (1.05070102214813232421875f)}}},
+    {"Swish", {{"alpha", 1}}},
+    {"ThresholdedRelu", {{"alpha", 1}}},
+    {"Shrink", {{"lambd", 0.5}, {"bias", 0}}},
+    {"Relu", {}},
+    {"Sigmoid", {}},
+    {"Tanh", {}},
+    {"Softsign", {}},
+    {"Softplus", {}},
+    /* of recurrent operators only */
+    {"Affine", {{"alpha", 1}, {"beta", 0}}},
+    {"ScaledTanh", {{"alpha", 1}, {"beta", 1}}},
+};
+
+bool
+parametric (Lowering &l, GError **error)
+{
+  std::vector<double> parameters;
+  for (const auto &[name, initial] : activation_named (l.node ().op)->parameters)
+    parameters.push_back (l.node ().number (name, initial));
+  return with_parameters (l, parameters, error);
 }
 
 bool
-hard_sigmoid (Lowering &l, GError **error)
+is_infinite (Lowering &l, GError **error)
 {
-  const double alpha = double (0.2f);
-  return with_parameters (
-      l, {l.node ().number ("alpha", alpha), l.node ().number ("beta", 0.5)}, error);
+  auto detected = [&] (const char *name, double infinity) {
+    return l.node ().integer (name, 1) ? infinity : std::nan ("");
+  };
+  return with_parameters (l,
+      {detected ("detect_negative", -INFINITY), detected ("detect_positive", INFINITY)},
+      error);
 }
 
 bool
-leaky_relu (Lowering &l, GError **error)
+bit_shift (Lowering &l, GError **error)
 {
-  return with_parameters (l, {l.node ().number ("alpha", double (0.01f))}, error);
-}
-
-bool
-elu (Lowering &l, GError **error)
-{
-  return with_parameters (l, {l.node ().number ("alpha", 1)}, error);
+  const std::string direction = l.node ().text ("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    return l.fail (error, "direction %s", direction.c_str ());
+  return Formula (l, error).give (
+      l.elementwise (direction == "LEFT" ? "ShiftLeft" : "ShiftRight",
+          {l.input (0), l.input (1)}, error));
 }
 
 /* Limits are attributes before opset 11, then inputs. Constant ones become parameters. */
@@ -128,79 +150,70 @@ power (Lowering &l, GError **error)
   const ElementType other = l.value (l.input (1)).type;
   /* A whole base with a fractional exponent is computed with floating-point numbers. */
   const ElementType computed = is_float (type) || !is_float (other) ? type : other;
-  ValueId base = l.cast (l.input (0), computed, error);
-  const ValueId exponent = l.cast (l.input (1), computed, error);
-  if (base == no_value || exponent == no_value)
-    return false;
-  base = l.elementwise ("Pow", {base, exponent}, error);
-  const ValueId result = base == no_value ? no_value : l.cast (base, type, error);
-  l.set_output (0, result);
-  return result != no_value;
+  Formula f (l, error);
+  const ValueId result = f.op ("Pow",
+      {l.cast (l.input (0), computed, error), l.cast (l.input (1), computed, error)});
+  return f.give (result == no_value ? result : l.cast (result, type, error));
 }
 
 bool
 modulo (Lowering &l, GError **error)
 {
-  if (l.node ().integer ("fmod", 0))
-    return l.fail (error, "fmod=1 is not supported");
-  return same (l, error);
+  const char *op = l.node ().integer ("fmod", 0) ? "FMod" : "Mod";
+  return Formula (l, error).give (l.elementwise (op, {l.input (0), l.input (1)}, error));
 }
 
 bool
 where (Lowering &l, GError **error)
 {
-  const ElementType type = l.value (l.input (1)).type;
-  const ValueId condition = l.cast (l.input (0), type, error);
-  const ValueId result =
-      condition == no_value
-          ? no_value
-          : l.elementwise ("Where", {condition, l.input (1), l.input (2)}, error);
-  l.set_output (0, result);
-  return result != no_value;
+  Formula f (l, error);
+  return f.give (f.where (l.input (0), l.input (1), l.input (2)));
+}
+
+/* A bfloat16 is a float32 here. */
+bool
+cast_to (Lowering &l, ElementType type, bool to_bfloat16, GError **error)
+{
+  Formula f (l, error);
+  const ValueId result = l.cast (l.input (0), type, error);
+  return f.give (to_bfloat16 ? f.op ("Bfloat16", {result}) : result);
 }
 
 bool
 cast (Lowering &l, GError **error)
 {
-  const gint64 wanted = l.node ().integer ("to", 0);
-  const ElementInfo *to = element_of_onnx (gint32 (wanted));
+  const gint64 bfloat16 = 16, wanted = l.node ().integer ("to", 0);
+  const ElementInfo *to = element_of_onnx (wanted == bfloat16 ? 1 : gint32 (wanted));
   if (!to)
     return l.fail (
         error, "element type %" G_GINT64_FORMAT " of ONNX is not supported", wanted);
-  const ValueId result = l.cast (l.input (0), to->type, error);
-  l.set_output (0, result);
-  return result != no_value;
+  return cast_to (l, to->type, wanted == bfloat16, error);
 }
 
 bool
 cast_like (Lowering &l, GError **error)
 {
-  const ValueId result = l.cast (l.input (0), l.value (l.input (1)).type, error);
-  l.set_output (0, result);
-  return result != no_value;
+  return cast_to (l, l.value (l.input (1)).type, l.is_bfloat16 (1), error);
 }
 
-/* gelu (x) = x / 2 (1 + erf (x / √2)) */
 bool
 gelu (Lowering &l, GError **error)
 {
-  if (l.node ().text ("approximate", "none") != "none")
-    return l.fail (error, "only approximate=none is supported");
-  const ValueId x = l.input (0);
-  const ElementType type = l.value (x).type;
-  ValueId y = l.elementwise ("Mul", {x, l.number (type, G_SQRT2 / 2)}, error);
-  if (y != no_value)
-    y = l.elementwise ("Erf", {y}, error);
-  if (y != no_value)
-    y = l.elementwise ("Add", {y, l.number (type, 1)}, error);
-  if (y != no_value)
-    y = l.elementwise ("Mul", {y, l.number (type, 0.5)}, error);
-  if (y != no_value)
-    y = l.elementwise ("Mul", {x, y}, error);
-  l.set_output (0, y);
-  return y != no_value;
+  const std::string mode = l.node ().text ("approximate", "none");
+  if (mode != "none" && mode != "tanh")
+    return l.fail (error, "approximate=%s", mode.c_str ());
+  return Formula (l, error).give (
+      l.elementwise (mode == "none" ? "Gelu" : "GeluTanh", {l.input (0)}, error));
 }
 } // namespace
+
+const Activated *
+activation_named (const std::string &name)
+{
+  const auto found = std::find_if (std::begin (activations), std::end (activations),
+      [&] (const Activated &one) { return name == one.op; });
+  return found == std::end (activations) ? nullptr : found;
+}
 
 const std::vector<Operator> elementwise_operators = {
     {"Add", 2, 2, same},
@@ -217,11 +230,18 @@ const std::vector<Operator> elementwise_operators = {
     {"Relu", 1, 1, same},
     {"Clip", 1, 3, clip},
     {"Sigmoid", 1, 1, same},
-    {"HardSigmoid", 1, 1, hard_sigmoid},
+    {"HardSigmoid", 1, 1, parametric},
     {"HardSwish", 1, 1, same},
-    {"LeakyRelu", 1, 1, leaky_relu},
-    {"Elu", 1, 1, elu},
+    {"LeakyRelu", 1, 1, parametric},
+    {"Elu", 1, 1, parametric},
+    {"Celu", 1, 1, parametric},
+    {"Selu", 1, 1, parametric},
+    {"Swish", 1, 1, parametric},
+    {"ThresholdedRelu", 1, 1, parametric},
+    {"Shrink", 1, 1, parametric},
+    {"Mish", 1, 1, same},
     {"Softplus", 1, 1, same},
+    {"Softsign", 1, 1, same},
     {"Tanh", 1, 1, same},
     {"Exp", 1, 1, same},
     {"Log", 1, 1, same},
@@ -231,11 +251,28 @@ const std::vector<Operator> elementwise_operators = {
     {"Gelu", 1, 1, gelu},
     {"Abs", 1, 1, same},
     {"Neg", 1, 1, same},
+    {"Sign", 1, 1, same},
     {"Floor", 1, 1, same},
     {"Ceil", 1, 1, same},
     {"Round", 1, 1, same},
     {"Sin", 1, 1, same},
     {"Cos", 1, 1, same},
+    {"Tan", 1, 1, same},
+    {"Asin", 1, 1, same},
+    {"Acos", 1, 1, same},
+    {"Atan", 1, 1, same},
+    {"Sinh", 1, 1, same},
+    {"Cosh", 1, 1, same},
+    {"Asinh", 1, 1, same},
+    {"Acosh", 1, 1, same},
+    {"Atanh", 1, 1, same},
+    {"IsNaN", 1, 1, same},
+    {"IsInf", 1, 1, is_infinite},
+    {"BitShift", 2, 2, bit_shift},
+    {"BitwiseAnd", 2, 2, same},
+    {"BitwiseOr", 2, 2, same},
+    {"BitwiseXor", 2, 2, same},
+    {"BitwiseNot", 1, 1, same},
     {"Equal", 2, 2, same},
     {"Less", 2, 2, same},
     {"LessOrEqual", 2, 2, same},
@@ -243,6 +280,7 @@ const std::vector<Operator> elementwise_operators = {
     {"GreaterOrEqual", 2, 2, same},
     {"And", 2, 2, same},
     {"Or", 2, 2, same},
+    {"Xor", 2, 2, same},
     {"Not", 1, 1, same},
     {"Where", 3, 3, where},
     {"Cast", 1, 1, cast},

@@ -12,6 +12,7 @@ static const std::vector<Operator> *const families[] = {&elementwise_operators,
     &reduction_operators, &product_operators, &resize_operators, &normalization_operators,
     &index_operators, &region_operators};
     &quantization_operators};
+    &composed_operators, &recurrent_operators};
 
 const Operator *
 operator_named (const std::string &name)
@@ -32,6 +33,32 @@ operator_names ()
       names.push_back (op.name);
   std::sort (names.begin (), names.end ());
   return names;
+}
+
+/* --- formulas --- */
+
+ValueId
+Formula::part (ValueId x, gsize axis, gint64 start, gint64 length)
+{
+  if (!known ({x}))
+    return no_value;
+  Shape lengths = l.shape (x);
+  std::vector<gint64> starts (lengths.size (), 0), steps (lengths.size (), 1);
+  lengths[axis] = length;
+  starts[axis] = start;
+  return l.slice (x, starts, steps, lengths, error);
+}
+
+ValueId
+Formula::reduce (ReduceOp::Kind kind, ValueId x, const std::vector<bool> &reduced)
+{
+  return known ({x}) ? add_reduction (l, kind, x, reduced, error) : no_value;
+}
+
+ValueId
+Formula::product (ValueId a, ValueId b)
+{
+  return known ({a, b}) ? matrix_product (l, a, b, error) : no_value;
 }
 
 /* --- windows --- */

@@ -95,6 +95,22 @@ global (Lowering &l, GError **error)
              ? reduce (l, kind, error)
              : l.fail (error, "expected (images, channels, …)");
 }
+/* (sum of |x|^p)^(1/p) over all spatial dimensions */
+bool
+global_power (Lowering &l, GError **error)
+{
+  const ValueId data = l.input (0);
+  const double p = double (l.node ().integer ("p", 2));
+  std::vector<bool> reduced (l.shape (data).size (), true);
+  if (reduced.size () < 2 || p < 1)
+    return l.fail (error, "expected (images, channels, …) and p from 1");
+  reduced[0] = reduced[1] = false;
+  Formula f (l, error);
+  if (p == 1 || p == 2)
+    return f.give (f.reduce (p == 1 ? ReduceOp::l1 : ReduceOp::l2, data, reduced));
+  const ValueId powers = f.op ("Pow", f.op ("Abs", {data}), p);
+  return f.give (f.op ("Pow", f.reduce (ReduceOp::sum, powers, reduced), 1 / p));
+}
 } // namespace
 
 const std::vector<Operator> pooling_operators = {
@@ -103,5 +119,6 @@ const std::vector<Operator> pooling_operators = {
     {"LpPool", 1, 1, pool_of<WindowOp::power>},
     {"GlobalAveragePool", 1, 1, global<ReduceOp::mean>},
     {"GlobalMaxPool", 1, 1, global<ReduceOp::maximum>},
+    {"GlobalLpPool", 1, 1, global_power},
 };
 } // namespace inference

@@ -146,6 +146,12 @@ gemm (Lowering &l, GError **error)
 }
 } // namespace
 
+ValueId
+matrix_product (Lowering &l, ValueId a, ValueId b, GError **error)
+{
+  return product (l, a, b, error);
+}
+
 const std::vector<Operator> product_operators = {
     {"MatMul", 2, 2, matmul}, {"Gemm", 2, 3, gemm}};
 } // namespace inference

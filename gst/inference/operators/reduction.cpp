@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace inference {
@@ -77,6 +78,8 @@ reduce_on_host (const Array &array, const ReduceOp &what, const Shape &kept)
   return result;
 }
 
+} // namespace
+
 ValueId
 add_reduction (Lowering &l, ReduceOp::Kind kind, ValueId data,
     const std::vector<bool> &reduced, GError **error)
@@ -100,7 +103,37 @@ add_reduction (Lowering &l, ReduceOp::Kind kind, ValueId data,
   return l.add (what, {data}, l.value (data).type, kept, error);
 }
 
+namespace {
+/* log (sum of exp (x)). Without the maximum the powers would overflow. */
+ValueId
+log_sum_exp (Lowering &l, ValueId data, const std::vector<bool> &reduced, GError **error)
+{
+  Formula f (l, error);
+  ValueId largest = f.reduce (ReduceOp::maximum, data, reduced);
+  largest = f.op ("Clip", {largest},
+      {double (-std::numeric_limits<float>::max ()),
+          double (std::numeric_limits<float>::max ())});
+  const ValueId powers = f.op ("Exp", {f.op ("Sub", {data, largest})});
+  const ValueId sum = f.reduce (ReduceOp::sum, powers, reduced);
+  return f.op ("Add", {f.op ("Log", {sum}), largest});
+}
+
+ValueId
+log_sum (Lowering &l, ValueId data, const std::vector<bool> &reduced, GError **error)
+{
+  Formula f (l, error);
+  return f.op ("Log", {f.reduce (ReduceOp::sum, data, reduced)});
+}
+
 template <ReduceOp::Kind kind>
+ValueId
+plain (Lowering &l, ValueId data, const std::vector<bool> &reduced, GError **error)
+{
+  return add_reduction (l, kind, data, reduced, error);
+}
+
+template <ValueId (*reduction) (
+    Lowering &, ValueId, const std::vector<bool> &, GError **)>
 bool
 reduce (Lowering &l, GError **error)
 {
@@ -116,7 +149,7 @@ reduce (Lowering &l, GError **error)
   }
   if (!any)
     reduced.assign (from.size (), true);
-  ValueId result = add_reduction (l, kind, data, reduced, error);
+  ValueId result = reduction (l, data, reduced, error);
   if (result != no_value && l.node ().integer ("keepdims", 1) == 0) {
     Shape to;
     for (gsize d = 0; d < from.size (); d++)
@@ -128,44 +161,83 @@ reduce (Lowering &l, GError **error)
   return result != no_value;
 }
 
-/* Before opset 13 softmax is over all dimensions from the axis on. */
+/* The shape and axis of softmax: before opset 13 it is over all dimensions from the axis on. */
+bool
+softmax_rows (Lowering &l, Shape &rows, gint64 &axis, GError **error)
+{
+  const bool flattens = l.opset () < 13;
+  rows = l.shape (l.input (0));
+  axis = l.node ().integer ("axis", flattens ? 1 : -1);
+  if (!l.normalize_axis (axis, rows.size (), error))
+    return false;
+  if (flattens) {
+    const Shape outer (rows.begin (), rows.begin () + axis),
+        inner (rows.begin () + axis, rows.end ());
+    rows = {count_of (outer), count_of (inner)};
+    axis = 1;
+  }
+  return true;
+}
+
 template <bool logarithm>
 bool
 softmax (Lowering &l, GError **error)
 {
-  const ValueId data = l.input (0);
-  const Shape from = l.shape (data);
-  const bool flattens = l.opset () < 13;
-  gint64 axis = l.node ().integer ("axis", flattens ? 1 : -1);
-  if (!l.normalize_axis (axis, from.size (), error))
+  Shape rows;
+  gint64 axis;
+  if (!softmax_rows (l, rows, axis, error))
     return false;
-  ValueId input = data;
-  if (flattens) {
-    const Shape outer (from.begin (), from.begin () + axis),
-        inner (from.begin () + axis, from.end ());
-    input = l.reshape (data, {count_of (outer), count_of (inner)}, error);
-    axis = 1;
-  }
-  if (input == no_value)
+  Formula f (l, error);
+  const ValueId input = f.reshape (l.input (0), rows);
+  return input != no_value
+         && f.give (f.reshape (l.add (SoftmaxOp{axis, logarithm}, {input},
+                                   l.value (input).type, rows, error),
+             l.shape (l.input (0))));
+}
+
+/* 1 at the first maximum, else 0. Before opset 13 over all dimensions from the axis on */
+bool
+hardmax (Lowering &l, GError **error)
+{
+  const Shape from = l.shape (l.input (0));
+  const ElementType type = l.value (l.input (0)).type;
+  Shape rows;
+  gint64 axis;
+  if (!softmax_rows (l, rows, axis, error))
     return false;
-  ValueId result = l.add (
-      SoftmaxOp{axis, logarithm}, {input}, l.value (data).type, l.shape (input), error);
-  if (result != no_value)
-    result = l.reshape (result, from, error);
-  l.set_output (0, result);
-  return result != no_value;
+  std::vector<bool> reduced (rows.size (), false);
+  reduced[gsize (axis)] = true;
+  Shape along (rows.size (), 1);
+  along[gsize (axis)] = rows[gsize (axis)];
+  if (!l.reserve (type, along, error))
+    return false;
+  Array numbers (type, along);
+  for (gsize n = 0; n < numbers.count (); n++)
+    numbers.set_number (n, double (n));
+
+  Formula f (l, error);
+  const ValueId data = f.reshape (l.input (0), rows), place = l.add_constant (numbers);
+  const ValueId largest = f.reduce (ReduceOp::maximum, data, reduced);
+  const ValueId candidates = f.where (f.op ("Less", {data, largest}),
+      l.number (type, double (along[gsize (axis)])), place);
+  const ValueId first = f.reduce (ReduceOp::minimum, candidates, reduced);
+  const ValueId hits = f.op ("Equal", {place, first});
+  return f.give (f.reshape (hits == no_value ? hits : l.cast (hits, type, error), from));
 }
 } // namespace
 
 const std::vector<Operator> reduction_operators = {
-    {"ReduceSum", 1, 2, reduce<ReduceOp::sum>},
-    {"ReduceMean", 1, 2, reduce<ReduceOp::mean>},
-    {"ReduceMax", 1, 2, reduce<ReduceOp::maximum>},
-    {"ReduceMin", 1, 2, reduce<ReduceOp::minimum>},
-    {"ReduceProd", 1, 2, reduce<ReduceOp::product>},
-    {"ReduceL1", 1, 2, reduce<ReduceOp::l1>},
-    {"ReduceL2", 1, 2, reduce<ReduceOp::l2>},
-    {"ReduceSumSquare", 1, 2, reduce<ReduceOp::sum_of_squares>},
+    {"ReduceSum", 1, 2, reduce<plain<ReduceOp::sum>>},
+    {"ReduceMean", 1, 2, reduce<plain<ReduceOp::mean>>},
+    {"ReduceMax", 1, 2, reduce<plain<ReduceOp::maximum>>},
+    {"ReduceMin", 1, 2, reduce<plain<ReduceOp::minimum>>},
+    {"ReduceProd", 1, 2, reduce<plain<ReduceOp::product>>},
+    {"ReduceL1", 1, 2, reduce<plain<ReduceOp::l1>>},
+    {"ReduceL2", 1, 2, reduce<plain<ReduceOp::l2>>},
+    {"ReduceSumSquare", 1, 2, reduce<plain<ReduceOp::sum_of_squares>>},
+    {"ReduceLogSum", 1, 2, reduce<log_sum>},
+    {"ReduceLogSumExp", 1, 2, reduce<log_sum_exp>},
+    {"Hardmax", 1, 1, hardmax},
     {"Softmax", 1, 1, softmax<false>},
     {"LogSoftmax", 1, 1, softmax<true>},
 };

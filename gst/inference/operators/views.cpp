@@ -36,6 +36,19 @@ identity (Lowering &l, GError **error)
 
 /* For inference, and in training with a ratio of 0: the identity. The mask, if it is an output,
  * is all true. */
+/* The condition must be known, as those on shapes are. */
+bool
+choose_branch (Lowering &l, GError **error)
+{
+  const Array *condition = l.constant_input (0, error);
+  if (!condition)
+    return false;
+  if (condition->count () != 1)
+    return l.fail (error, "expected one condition");
+  return l.take_branch (condition->integer (0) ? "then_branch" : "else_branch", error);
+}
+
+/* For inference: the identity. The mask, if it is an output, is all true. */
 bool
 dropout (Lowering &l, GError **error)
 {
@@ -169,6 +182,35 @@ expand (Lowering &l, GError **error)
   std::vector<gint64> wanted;
   return l.integers_of_input (1, wanted, error)
          && give (l, l.expand (l.input (0), wanted, error));
+}
+
+/* One dimension after the other: (outer, inner) is repeated to (outer, repeats, inner). */
+bool
+tile (Lowering &l, GError **error)
+{
+  std::vector<gint64> repeats;
+  Shape to = l.shape (l.input (0));
+  gint64 count;
+  if (!l.integers_of_input (1, repeats, error))
+    return false;
+  if (repeats.size () != to.size ())
+    return l.fail (error, "%" G_GSIZE_FORMAT " repeats", repeats.size ());
+  Formula f (l, error);
+  ValueId result = l.input (0);
+  for (gsize d = 0; d < to.size (); d++) {
+    const gint64 outer = count_of (Shape (to.begin (), to.begin () + gssize (d))),
+                 inner = count_of (Shape (to.begin () + gssize (d), to.end ()));
+    if (!count_within ({repeats[d], outer, inner}, G_MAXINT32, count))
+      return l.fail (error, "%" G_GINT64_FORMAT " repeats", repeats[d]);
+    to[d] *= repeats[d];
+    if (repeats[d] == 0)
+      return f.give (l.add_constant (Array (l.value (l.input (0)).type, to)));
+    if (repeats[d] == 1)
+      continue;
+    result = f.reshape (result, {outer, 1, inner});
+    result = f.reshape (f.expand (result, {outer, repeats[d], inner}), to);
+  }
+  return f.give (result);
 }
 
 /* Start, end and step of a dimension as the number of elements, by Python's rules */
@@ -321,19 +363,15 @@ depth_to_space (Lowering &l, GError **error)
         error, "blocksize %" G_GINT64_FORMAT ", mode %s", block, mode.c_str ());
   const gint64 channels = from[1] / (block * block);
   const bool depth_first = mode == "DCR";
-  ValueId result = l.reshape (l.input (0),
+  Formula f (l, error);
+  const ValueId blocks = f.reshape (l.input (0),
       depth_first ? Shape{from[0], block, block, channels, from[2], from[3]}
-                  : Shape{from[0], channels, block, block, from[2], from[3]},
-      error);
-  if (result != no_value)
-    result = l.transpose (result,
-        depth_first ? std::vector<gint64>{0, 3, 4, 1, 5, 2}
-                    : std::vector<gint64>{0, 1, 4, 2, 5, 3},
-        error);
-  if (result != no_value)
-    result =
-        l.reshape (result, {from[0], channels, from[2] * block, from[3] * block}, error);
-  return give (l, result);
+                  : Shape{from[0], channels, block, block, from[2], from[3]});
+  const ValueId pixels =
+      f.transpose (blocks, depth_first ? std::vector<gint64>{0, 3, 4, 1, 5, 2}
+                                       : std::vector<gint64>{0, 1, 4, 2, 5, 3});
+  return f.give (
+      f.reshape (pixels, {from[0], channels, from[2] * block, from[3] * block}));
 }
 
 bool
@@ -344,26 +382,25 @@ space_to_depth (Lowering &l, GError **error)
   if (from.size () != 4 || block < 1 || block > G_MAXINT16 || from[2] % block != 0
       || from[3] % block != 0)
     return l.fail (error, "blocksize %" G_GINT64_FORMAT, block);
-  ValueId result = l.reshape (l.input (0),
-      {from[0], from[1], from[2] / block, block, from[3] / block, block}, error);
-  if (result != no_value)
-    result = l.transpose (result, {0, 3, 5, 1, 2, 4}, error);
-  if (result != no_value)
-    result = l.reshape (result,
-        {from[0], from[1] * block * block, from[2] / block, from[3] / block}, error);
-  return give (l, result);
+  Formula f (l, error);
+  const ValueId blocks = f.reshape (
+      l.input (0), {from[0], from[1], from[2] / block, block, from[3] / block, block});
+  return f.give (f.reshape (f.transpose (blocks, {0, 3, 5, 1, 2, 4}),
+      {from[0], from[1] * block * block, from[2] / block, from[3] / block}));
 }
 } // namespace
 
 const std::vector<Operator> view_operators = {
     {"Identity", 1, 1, identity},
     {"Dropout", 1, 3, dropout},
+    {"If", 1, 1, choose_branch},
     {"Reshape", 2, 2, reshape},
     {"Flatten", 1, 1, flatten},
     {"Squeeze", 1, 2, squeeze},
     {"Unsqueeze", 1, 2, unsqueeze},
     {"Transpose", 1, 1, transpose},
     {"Expand", 2, 2, expand},
+    {"Tile", 2, 2, tile},
     {"Slice", 1, 5, slice},
     {"Split", 1, 2, split},
     {"Concat", 1, any_number, concat},

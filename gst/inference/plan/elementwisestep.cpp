@@ -93,6 +93,8 @@ computed_name (ElementType type)
   }
 }
 
+} // namespace
+
 std::string
 number_text (double value, const std::string &type)
 {
@@ -109,6 +111,7 @@ number_text (double value, const std::string &type)
   return std::string (text) + (type == "float" ? "f" : "");
 }
 
+namespace {
 void
 replace (std::string &text, const std::string &what, const std::string &by)
 {
@@ -133,6 +136,37 @@ replace_word (std::string &text, const std::string &word, const std::string &by)
   }
 }
 
+std::string
+mask_name (const std::string &type, const std::string &suffix)
+{
+  return (type == "float" ? "int" : "long") + suffix;
+}
+
+std::string
+suffix_of (gsize lanes)
+{
+  return lanes > 1 ? std::to_string (lanes) : "";
+}
+} // namespace
+
+std::string
+text_of (
+    const Instruction &instruction, gsize lanes, const std::vector<std::string> &operands)
+{
+  const std::string type = computed_name (instruction.computed);
+  std::string text =
+      is_float (instruction.computed) ? instruction.op->real : instruction.op->integer;
+  replace_word (text, "T", type + suffix_of (lanes));
+  replace_word (text, "M", mask_name (type, suffix_of (lanes)));
+  for (gsize k = 0; k < operands.size (); k++)
+    replace (text, "$" + std::to_string (k), operands[k]);
+  for (gsize k = 0; k < instruction.parameters.size (); k++)
+    replace (
+        text, "%" + std::to_string (k), number_text (instruction.parameters[k], type));
+  return text;
+}
+
+namespace {
 class Source {
 public:
   Source (const ElementProgram &program, const Tensor &output,
@@ -145,14 +179,6 @@ public:
   std::string text () const;
 
 private:
-  std::string suffix (gsize lanes) const
-  {
-    return lanes > 1 ? std::to_string (lanes) : "";
-  }
-  std::string mask_name (const std::string &type, gsize lanes) const
-  {
-    return (type == "float" ? "int" : "long") + suffix (lanes);
-  }
   std::string expression (gsize n, gsize lanes) const;
   std::string function (gsize lanes) const;
   std::string load (gsize input, gsize lanes) const;
@@ -180,25 +206,17 @@ Source::expression (gsize n, gsize lanes) const
 {
   const Instruction &instruction = program[n];
   const std::string type = computed_name (instruction.computed);
-  std::string text =
-      is_float (instruction.computed) ? instruction.op->real : instruction.op->integer;
-  replace_word (text, "T", type + suffix (lanes));
-  replace_word (text, "M", mask_name (type, lanes));
-  for (gsize k = 0; k < instruction.operands.size (); k++) {
-    const gint32 operand = instruction.operands[k];
-    replace (text, "$" + std::to_string (k),
-        operand >= 0 ? "x" + std::to_string (operand)
-                     : "t" + std::to_string (-1 - operand));
-  }
-  for (gsize k = 0; k < instruction.parameters.size (); k++)
-    replace (
-        text, "%" + std::to_string (k), number_text (instruction.parameters[k], type));
+  std::vector<std::string> operands;
+  for (const gint32 operand : instruction.operands)
+    operands.push_back (operand >= 0 ? "x" + std::to_string (operand)
+                                     : "t" + std::to_string (-1 - operand));
+  std::string text = text_of (instruction, lanes, operands);
 
   const std::string made = computed_name (instruction.type);
   if (instruction.type == ElementType::boolean)
     return "(long)((" + text + ") != 0)";
   if (made != type)
-    text = "convert_" + made + suffix (lanes) + " (" + text + ")";
+    text = "convert_" + made + suffix_of (lanes) + " (" + text + ")";
   if (!is_float (instruction.type) && size_of (instruction.type) < 8)
     text = "(long)("
            + std::string (opencl::info_of (info_of (instruction.type).number).opencl)
@@ -209,14 +227,14 @@ Source::expression (gsize n, gsize lanes) const
 std::string
 Source::function (gsize lanes) const
 {
-  const std::string result = computed_name (result_type ()) + suffix (lanes);
-  std::string text = result + " element" + suffix (lanes) + " (";
+  const std::string result = computed_name (result_type ()) + suffix_of (lanes);
+  std::string text = result + " element" + suffix_of (lanes) + " (";
   for (gsize n = 0; n < inputs.size (); n++)
-    text += (n ? ", " : "") + computed_name (types[n]) + suffix (lanes) + " x"
+    text += (n ? ", " : "") + computed_name (types[n]) + suffix_of (lanes) + " x"
             + std::to_string (n);
   text += ")\n{\n";
   for (gsize n = 0; n < program.size (); n++)
-    text += "  const " + computed_name (program[n].type) + suffix (lanes) + " t"
+    text += "  const " + computed_name (program[n].type) + suffix_of (lanes) + " t"
             + std::to_string (n) + " = " + expression (n, lanes) + ";\n";
   return text + "  return "
          + (program.empty () ? "x0" : "t" + std::to_string (program.size () - 1))
@@ -233,7 +251,7 @@ Source::load (gsize n, gsize lanes) const
   const std::string at = step == 0   ? "0"
                          : step == 1 ? "x"
                                      : "x * s" + std::to_string (n) + "_0";
-  const std::string wide = step == 1 ? suffix (lanes) : "";
+  const std::string wide = step == 1 ? suffix_of (lanes) : "";
   std::string text;
   if (input.type == NumberType::f16)
     text = "load_half" + wide + " (" + p + " + " + at + ")";
@@ -242,7 +260,7 @@ Source::load (gsize n, gsize lanes) const
   else
     text = "vload" + wide + " (0, " + p + " + x)";
   if (wide.empty () && lanes > 1)
-    text = "(" + of_type + suffix (lanes) + ")(" + text + ")";
+    text = "(" + of_type + suffix_of (lanes) + ")(" + text + ")";
   else if (input.type != NumberType::f16)
     text = "convert_" + of_type + wide + " (" + text + ")";
   return text;
@@ -254,9 +272,9 @@ Source::store (gsize lanes) const
   const std::string type = opencl::info_of (output.type).opencl;
   const std::string at = loops.strides[0][0] == 1 ? "x" : "x * so_0";
   if (output.type == NumberType::f16)
-    return "store_half" + suffix (lanes) + " (y, po + " + at + ");";
-  return lanes > 1 ? "vstore" + suffix (lanes) + " (convert_" + type + suffix (lanes)
-                         + " (y), 0, po + x);"
+    return "store_half" + suffix_of (lanes) + " (y, po + " + at + ");";
+  return lanes > 1 ? "vstore" + suffix_of (lanes) + " (convert_" + type
+                         + suffix_of (lanes) + " (y), 0, po + x);"
                    : "po[" + at + "] = (" + type + ")y;";
 }
 
@@ -290,8 +308,8 @@ Source::length (gsize d) const
 std::string
 Source::call (gsize lanes) const
 {
-  std::string text = computed_name (result_type ()) + suffix (lanes) + " y = element"
-                     + suffix (lanes) + " (";
+  std::string text = computed_name (result_type ()) + suffix_of (lanes) + " y = element"
+                     + suffix_of (lanes) + " (";
   for (gsize n = 0; n < inputs.size (); n++)
     text += (n ? ", " : "") + load (n, lanes);
   return text + "); " + store (lanes);
@@ -301,6 +319,8 @@ const char *const helpers =
     "long floored_remainder (long a, long b)\n{\n"
     "  const long rest = b == 0 || b == -1 ? 0 : a % b;\n"
     "  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;\n}\n"
+    "long truncated_remainder (long a, long b)\n{\n"
+    "  return b == 0 || b == -1 ? 0 : a % b;\n}\n"
     "long whole_power (long base, long exponent)\n{\n"
     "  long result = 1;\n"
     "  for (; exponent > 0; exponent >>= 1, base *= base)\n"
@@ -320,6 +340,9 @@ Source::text () const
     source += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
   if (whole)
     source += helpers;
+  source +=
+      "#define BFLOAT16(x, T, M) select (as_##T (as_##M (x) + 0x7fff + (as_##M (x) >> "
+      "16 & 1) & ~0xffff), x, (M)((x) != (x)))\n";
   source += function (1);
   if (width > 1)
     source += function (width);

@@ -178,6 +178,8 @@ make_step (const StepRequest &request, GError **error)
     return make_region_step (request, *region, error);
   if (auto *suppress = std::get_if<SuppressOp> (&what))
     return make_suppress_step (request, *suppress, error);
+  if (auto *recurrent = std::get_if<RecurrentOp> (&what))
+    return make_recurrent_step (request, *recurrent, error);
   if (std::holds_alternative<ProductOp> (what))
     return make_product_step (request, error);
   g_return_val_if_reached (nullptr);

@@ -74,7 +74,7 @@ TEST (test_inference_refuses_files_that_are_no_model)
 TEST (test_inference_refuses_other_opsets)
 {
   expect_refused_file (
-      OnnxModel (22).node ("Relu", {"x"}, {"y"}).bytes (), {"opset 22", "21"});
+      OnnxModel (24).node ("Relu", {"x"}, {"y"}).bytes (), {"opset 24", "23"});
 }
 
 TEST (test_inference_lists_all_operators_that_are_missing)
@@ -84,6 +84,60 @@ TEST (test_inference_lists_all_operators_that_are_missing)
   model.node ("Unique", {"x"}, {"a"}).node ("Loop", {"a"}, {"b"});
   model.node ("Special", {"b"}, {"y"}, {}, "com.example");
   expect_refused (model, {"Unique", "Loop", "com.example.Special", "opset 13"});
+}
+
+/* Also with another opset, and beside a tensor that is damaged */
+TEST (test_inference_lists_missing_operators_of_damaged_files)
+{
+  OnnxModel branch, model (99);
+  branch.node ("Loop", {"x"}, {"a"}).output ("a", {});
+  model.input ("x", {1}).output ("y", {1}).constant ("w", {1000, 1000}, {1});
+  model.node ("If", {"x"}, {"z"},
+      {{"then_branch", branch.branch ()}, {"else_branch", branch.branch ()}});
+  model.node ("Special", {"z"}, {"y"}, {}, "com.example");
+  expect_refused_file (
+      model.bytes (), {"opset 99", "not supported: Loop, com.example.Special"});
+}
+
+/* The condition of the inner If is a shape's. Both branches read values around them. */
+TEST (test_inference_takes_the_branch_of_a_constant_condition)
+{
+  OnnxModel twice, negative, inner, model;
+  twice.node ("Add", {"x", "x"}, {"out"}).output ("out", {});
+  negative.node ("Unknown", {"x"}, {"out"}).output ("out", {});
+  inner.node ("Size", {"x"}, {"size"}).node ("Equal", {"size", "three"}, {"is"});
+  inner.node ("If", {"is"}, {"chosen"},
+      {{"then_branch", twice.branch ()}, {"else_branch", negative.branch ()}});
+  inner.node ("Mul", {"chosen", "later"}, {"out"}).output ("out", {});
+  model.input ("x", {3}).output ("y", {3});
+  model.constant ("three", {3}).constant ("yes", {1}).constant ("factor", {1}, {10});
+  model.node ("If", {"yes"}, {"y"},
+      {{"then_branch", inner.branch ()}, {"else_branch", negative.branch ()}});
+  model.node ("Identity", {"factor"}, {"later"});
+  expect_near (run (model, {{1, 2, 3}}), {20, 40, 60}, 1e-6);
+
+  OnnxModel unknown;
+  unknown.input ("x", {1}).output ("y", {1});
+  unknown.node ("If", {"x"}, {"y"},
+      {{"then_branch", twice.branch ()}, {"else_branch", twice.branch ()}});
+  expect_refused (unknown, {"If_0", "must be a constant"});
+}
+
+TEST (test_inference_refuses_deep_branches)
+{
+  OnnxModel deepest;
+  const Message leaf = deepest.node ("Relu", {"x"}, {"y"}).output ("y", {}).branch ();
+  Message graph = leaf;
+  for (int depth = 0; depth < 20; depth++)
+    graph =
+        OnnxModel ()
+            .node ("If", {"yes"}, {"y"}, {{"then_branch", graph}, {"else_branch", leaf}})
+            .output ("y", {})
+            .branch ();
+  OnnxModel model;
+  model.input ("x", {1}).output ("y", {1}).constant ("yes", {1});
+  model.node ("If", {"yes"}, {"y"}, {{"then_branch", graph}, {"else_branch", leaf}});
+  expect_refused_file (model.bytes (), {"16 deep"});
 }
 
 TEST (test_inference_refuses_a_cycle)
@@ -302,7 +356,8 @@ TEST (test_inference_counts_operands)
     int most;
   } rows[] = {{"Relu", 1}, {"Gelu", 1}, {"Identity", 1}, {"Flatten", 1}, {"Add", 2},
       {"Gather", 2}, {"MatMul", 2}, {"Conv", 3}, {"Where", 3}, {"GlobalMaxPool", 1},
-      {"Softmax", 1}, {"BatchNormalization", 5}, {"Constant", 0}, {"Slice", 5}};
+      {"Softmax", 1}, {"LSTM", 8}, {"BatchNormalization", 5}, {"Constant", 0},
+      {"Slice", 5}};
   for (const auto &row : rows) {
     OnnxModel model;
     model.input ("x", {1, 1, 4, 4}).output ("y", {});
