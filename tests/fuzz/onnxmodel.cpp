@@ -25,33 +25,25 @@ const char *const texts[] = {"", "nearest", "linear", "cubic", "reflect", "edge"
     "round_prefer_ceil", "align_corners", "asymmetric", "tf_crop_and_resize",
     "half_pixel_symmetric", "not_larger", "not_smaller", "none", "tanh", "zeros",
     "border", "reflection", "bilinear", "bicubic", "avg", "max", "min", "add", "mul",
-    "output_half_pixel", "half_pixel"};
+    "output_half_pixel", "half_pixel", "LEFT", "RIGHT", "bidirectional", "ij,jk->ik",
+    "ii->i", "...ij,...jk", "i,i,j->"};
 const char *const integer_attributes[] = {"axis", "group", "blocksize", "keepdims", "to",
     "ceil_mode", "count_include_pad", "transA", "transB", "allowzero", "start", "end",
     "size", "p", "exclude_outside", "antialias", "noop_with_empty_axes", "value_int",
     "storage_order", "num_outputs", "batch_dims", "largest", "select_last_index", "k",
     "exclusive", "reverse", "align_corners", "center_point_box", "time_axis",
-    "batch_axis", "output_height", "output_width", "sampling_ratio"};
-    "storage_order", "num_outputs", "block_size", "output_dtype", "channels_last"};
-    "half_pixel_symmetric", "not_larger", "not_smaller", "none", "tanh", "LEFT", "RIGHT",
-    "reverse", "bidirectional", "ij,jk->ik", "ii->i", "...ij,...jk", "i,i,j->"};
-const char *const integer_attributes[] = {"axis", "group", "blocksize", "keepdims", "to",
-    "ceil_mode", "count_include_pad", "transA", "transB", "allowzero", "start", "end",
-    "size", "p", "exclude_outside", "antialias", "noop_with_empty_axes", "value_int",
-    "storage_order", "num_outputs", "fmod", "upper", "k", "dtype", "num_groups", "layout",
+    "batch_axis", "output_height", "output_width", "sampling_ratio", "block_size",
+    "output_dtype", "channels_last", "fmod", "upper", "dtype", "num_groups", "layout",
     "linear_before_reset", "detect_positive"};
 const char *const list_attributes[] = {"kernel_shape", "strides", "dilations", "pads",
     "axes", "perm", "starts", "ends", "split", "output_padding", "output_shape",
     "value_ints"};
 const char *const real_attributes[] = {"alpha", "beta", "epsilon", "min", "max", "bias",
-    "value", "value_float", "cubic_coeff_a", "extrapolation_value", "spatial_scale"};
+    "value", "value_float", "cubic_coeff_a", "extrapolation_value", "spatial_scale", "clip",
+    "lambd"};
 const char *const text_attributes[] = {"mode", "auto_pad", "nearest_mode",
     "coordinate_transformation_mode", "keep_aspect_ratio_policy", "approximate",
-    "padding_mode", "reduction"};
-    "value", "value_float", "cubic_coeff_a", "extrapolation_value", "clip", "lambd"};
-const char *const text_attributes[] = {"mode", "auto_pad", "nearest_mode",
-    "coordinate_transformation_mode", "keep_aspect_ratio_policy", "approximate",
-    "direction", "equation"};
+    "padding_mode", "reduction", "direction", "equation"};
 const int types[] = {1, 1, 1, 7, 10, 11, 6, 2, 9, 13, 3};
 
 template <typename Item, gsize count>

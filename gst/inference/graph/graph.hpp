@@ -199,9 +199,7 @@ struct RecurrentOp {
 
 using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,
     SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, ConcatOp, IndexOp, TopOp,
-    ScanOp, GridOp, RegionOp, SuppressOp>;
-    SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, GatherOp, ConcatOp,
-    RecurrentOp>;
+    ScanOp, GridOp, RegionOp, SuppressOp, RecurrentOp>;
 
 struct Operation {
   std::string name; /* of the node or nodes that it comes from */

@@ -58,7 +58,7 @@ Lowering::lower (const Body &body, GError **error)
 static bool
 is_supported (const Node &node)
 {
-  return node.domain.empty () && operator_named (node.op);
+  return operator_named (full_name (node)) != nullptr;
 }
 
 static void
@@ -66,7 +66,7 @@ collect_missing (const Body &body, std::set<std::string> &missing)
 {
   for (const Node &node : body.nodes) {
     if (!is_supported (node))
-      missing.insert ((node.domain.empty () ? "" : node.domain + ".") + node.op);
+      missing.insert (full_name (node));
     for (const auto &[name, attribute] : node.attributes)
       if (attribute.graph)
         collect_missing (*attribute.graph, missing);
@@ -77,11 +77,6 @@ std::string
 missing_operators (const Body &body)
 {
   std::set<std::string> missing;
-  for (const Node &node : model.nodes)
-    if (!operator_named (full_name (node)))
-      missing.insert (full_name (node));
-  if (missing.empty ())
-    return true;
   std::string list;
   collect_missing (body, missing);
   for (const std::string &name : missing)

@@ -10,9 +10,8 @@ namespace inference {
 static const std::vector<Operator> *const families[] = {&elementwise_operators,
     &view_operators, &shape_operators, &convolution_operators, &pooling_operators,
     &reduction_operators, &product_operators, &resize_operators, &normalization_operators,
-    &index_operators, &region_operators};
-    &quantization_operators};
-    &composed_operators, &recurrent_operators};
+    &index_operators, &region_operators, &quantization_operators, &composed_operators,
+    &recurrent_operators};
 
 const Operator *
 operator_named (const std::string &name)

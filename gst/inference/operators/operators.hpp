@@ -14,13 +14,12 @@ constexpr gsize any_number = G_MAXSIZE;
 
 extern const std::vector<Operator> elementwise_operators, view_operators, shape_operators,
     convolution_operators, pooling_operators, reduction_operators, product_operators,
-    resize_operators, normalization_operators, index_operators, region_operators;
+    resize_operators, normalization_operators, index_operators, region_operators,
+    quantization_operators, composed_operators, recurrent_operators;
 
 /* Gather by indices that are no constants */
 ValueId gather_rows (
     Lowering &l, ValueId data, ValueId indices, gint64 axis, GError **error);
-    resize_operators, normalization_operators, quantization_operators;
-    resize_operators, normalization_operators, composed_operators, recurrent_operators;
 
 /* Adds the operations of a formula. After a failure all values are no_value, so that only the
  * last one needs a check. */

@@ -34,8 +34,6 @@ identity (Lowering &l, GError **error)
   return give (l, l.input (0));
 }
 
-/* For inference, and in training with a ratio of 0: the identity. The mask, if it is an output,
- * is all true. */
 /* The condition must be known, as those on shapes are. */
 bool
 choose_branch (Lowering &l, GError **error)
@@ -48,7 +46,8 @@ choose_branch (Lowering &l, GError **error)
   return l.take_branch (condition->integer (0) ? "then_branch" : "else_branch", error);
 }
 
-/* For inference: the identity. The mask, if it is an output, is all true. */
+/* For inference, and in training with a ratio of 0: the identity. The mask, if it is an output,
+ * is all true. */
 bool
 dropout (Lowering &l, GError **error)
 {

@@ -88,8 +88,6 @@ StepPointer make_region_step (
     const StepRequest &request, const RegionOp &what, GError **error);
 StepPointer make_suppress_step (
     const StepRequest &request, const SuppressOp &what, GError **error);
-StepPointer make_gather_step (
-    const StepRequest &request, const GatherOp &what, GError **error);
 StepPointer make_recurrent_step (
     const StepRequest &request, const RecurrentOp &what, GError **error);
 
