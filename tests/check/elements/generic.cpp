@@ -1255,7 +1255,7 @@ TEST (test_generic_request_pads_are_not_linked_automatically)
             name.c_str (), of->name_template);
         gst_element_unlink (source, element);
         const std::string pad =
-            std::regex_replace (of->name_template, std::regex ("%u"), "0");
+            std::regex_replace (of->name_template, std::regex ("%[us]"), "0");
         fail_unless (gst_element_link_pads (source, nullptr, element, pad.c_str ()),
             "%s does not link %s by its name", name.c_str (), pad.c_str ());
       }
