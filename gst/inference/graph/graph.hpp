@@ -141,9 +141,9 @@ struct RecurrentOp {
   bool linear_before_reset = false, input_forget = false;
 };
 
-using What = std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp,
-    SoftmaxOp, ProductOp, AttentionOp, NormalizeOp, ResampleOp, GatherOp, ConcatOp,
-    RecurrentOp>;
+using What =
+    std::variant<ViewOp, ElementwiseOp, ConvolutionOp, WindowOp, ReduceOp, SoftmaxOp,
+        ProductOp, AttentionOp, NormalizeOp, ResampleOp, GatherOp, ConcatOp, RecurrentOp>;
 
 struct Operation {
   std::string name; /* of the node or nodes that it comes from */
