@@ -34,7 +34,7 @@ NO_NAN = set("""MaxPool GlobalMaxPool ReduceMax ReduceMin Hardmax HardSigmoid Ha
     Softplus ThresholdedRelu Shrink Cast Max Min Clip Relu LeakyRelu PRelu Elu Selu Celu TopK ArgMax
     ArgMin NonMaxSuppression GridSample Resize Softmax LogSoftmax ReduceLogSumExp
     LpNormalization QuantizeLinear DynamicQuantizeLinear LSTM GRU RNN ScatterElements ScatterND
-    Erf Gelu Mish Conv ConvTranspose MatMul Gemm Einsum AveragePool LpPool""".split())
+    Erf LRN Gelu Mish Conv ConvTranspose MatMul Gemm Einsum AveragePool LpPool""".split())
 
 
 class Value:
@@ -196,7 +196,8 @@ def operand_names(operands):
 
 def uncertainty(array, other, computed):
     """How far a result may be off, of its largest value; None if that is too much"""
-    if array.dtype.name not in onnxwriter.TYPES or array.shape != other.shape:
+    if (array.dtype.name not in onnxwriter.TYPES or array.shape != other.shape
+            or array.size == 0):
         return None
     if array.dtype.name != "float32":
         return 0.0 if (array == other).all() else None

@@ -89,9 +89,11 @@ RecurrentStep::create (
              || r.strides[3] != 1))
     lanes /= 2;
   const gsize vectors = cpu && hidden % block == 0 ? gsize (block) / lanes : 1;
-  const gsize wanted = (gsize (gates * hidden) / (lanes * vectors) + 31) / 32 * 32;
-  group = std::min (
-      {wanted, opencl::Kernel::largest_group, opencl::largest_group (request.context)});
+  /* PoCL compiles the loops wrong where only the first of several work-items runs them. */
+  const gsize wanted = (gsize (gates * hidden) / lanes + 31) / 32 * 32;
+  group = cpu ? 1
+              : std::min ({wanted, opencl::Kernel::largest_group,
+                  opencl::largest_group (request.context)});
   items = group * gsize (y.shape[1] * y.shape[2]);
 
   std::vector<const char *> names = {"X", "R", "B", "H", "L"};
