@@ -32,13 +32,13 @@ reordered (Graph &graph, ValueId id, const std::vector<gint64> &order,
   if (value.constant) {
     shape.insert (shape.begin (), order.size () - shape.size (), 1);
     Array array = transposed (value.constant->reshaped (shape), order);
-    return graph.add ({value.name, value.type, array.shape, array});
+    return graph.add ({value.name, value.type, array.shape, array, value.single});
   }
   if (shape.size () != order.size ())
     return no_value;
   for (gsize d = 0; d < order.size (); d++)
     shape[d] = value.shape[gsize (order[d])];
-  const ValueId made = graph.add ({value.name, value.type, shape, {}});
+  const ValueId made = graph.add ({value.name, value.type, shape, {}, value.single});
   views.push_back ({value.name, ViewOp{ViewOp::transpose, order, {}, {}}, {id}, {made}});
   return made;
 }
@@ -59,9 +59,9 @@ reshaped (Graph &graph, ValueId id, const Shape &from, const Shape &shape,
   const Shape to = value.shape == from ? shape : Shape{count};
   if (value.constant) {
     const Array array = value.constant->reshaped (to);
-    return graph.add ({value.name, value.type, to, array});
+    return graph.add ({value.name, value.type, to, array, value.single});
   }
-  const ValueId made = graph.add ({value.name, value.type, to, {}});
+  const ValueId made = graph.add ({value.name, value.type, to, {}, value.single});
   views.push_back ({value.name, ViewOp{ViewOp::reshape, {}, {}, {}}, {id}, {made}});
   return made;
 }
@@ -85,8 +85,8 @@ exchange (Graph &graph, const Operation &view, const Operation &reader,
     if (id == no_value)
       return false;
   }
-  const ValueId middle =
-      graph.add ({graph[after].name, graph[after].type, graph[before].shape, {}});
+  const ValueId middle = graph.add ({graph[after].name, graph[after].type,
+      graph[before].shape, {}, graph[after].single});
   first.outputs = {middle};
   second.inputs = {middle};
   second.outputs = {after};

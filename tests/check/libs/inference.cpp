@@ -1455,7 +1455,7 @@ TEST (test_inference_sums_integers_exactly)
   }
 }
 
-/* The right matrix is a constant, or computed. */
+/* The right matrix is a constant, computed, or a view of a computed one. */
 TEST (test_inference_multiplies_integer_matrices_exactly)
 {
   const int depth = 701, columns = 6;
@@ -1471,7 +1471,7 @@ TEST (test_inference_multiplies_integer_matrices_exactly)
             gint64 (a[gsize (row * depth + k)]) * (b[gsize (k * columns + column)] - 2);
       expected.push_back (sum);
     }
-  for (const bool constant : {true, false}) {
+  for (const char *right : {"b", "computed", "view"}) {
     OnnxModel model;
     model.input ("x", {2, depth}).output ("y", {2, columns});
     model.constant ("zero", {}, onnx_uint8, bytes_of<guint8> ({0}));
@@ -1482,8 +1482,10 @@ TEST (test_inference_multiplies_integer_matrices_exactly)
     model.node ("ReduceMin", {"x"}, {"none"}, {{"keepdims", 0}});
     model.node ("Cast", {"none"}, {"none8"}, {{"to", onnx_uint8}});
     model.node ("Add", {"b", "none8"}, {"computed"});
-    model.node (
-        "MatMulInteger", {"q", constant ? "b" : "computed", "zero", "two"}, {"y"});
+    model.node ("Transpose", {"b"}, {"turned"});
+    model.node ("Add", {"turned", "none8"}, {"columns"});
+    model.node ("Transpose", {"columns"}, {"view"});
+    model.node ("MatMulInteger", {"q", right, "zero", "two"}, {"y"});
     expect_whole (model, floats_of (a), expected);
   }
 }
