@@ -139,14 +139,17 @@ local_response_normalization (Lowering &l, GError **error)
   const Shape from = l.shape (data);
   const ElementType type = l.value (data).type;
   const gint64 size = l.node ().integer ("size", 0), channels = from[1];
-  if (size < 1 || size > channels * 2 || count_of (from) == 0)
+  if (size < 1 || count_of (from) == 0)
     return l.fail (error, "size %" G_GINT64_FORMAT, size);
+  /* Channels farther away are zeros. */
+  const gint64 before = std::min ((size - 1) / 2, channels - 1),
+               after = std::min (size / 2, channels - 1);
   WindowOp mean{};
   mean.kind = WindowOp::average;
-  mean.window = {size, 1};
+  mean.window = {before + after + 1, 1};
   mean.stride = mean.dilation = {1, 1};
-  mean.before = {(size - 1) / 2, 0};
-  mean.after = {size / 2, 0};
+  mean.before = {before, 0};
+  mean.after = {after, 0};
   mean.counts_padding = true;
 
   const Shape flat = {from[0], 1, channels, count_of (from) / (from[0] * channels)};
@@ -154,7 +157,9 @@ local_response_normalization (Lowering &l, GError **error)
   ValueId sum = f.reshape (f.op ("Mul", {data, data}), flat);
   if (sum != no_value)
     sum = f.reshape (l.add (mean, {sum}, type, flat, error), from);
-  sum = f.op ("Mul", sum, l.node ().number ("alpha", double (0.0001f)));
+  sum = f.op ("Mul", sum,
+      l.node ().number ("alpha", double (0.0001f)) * double (mean.window[0])
+          / double (size));
   sum = f.op ("Add", sum, l.node ().number ("bias", 1));
   sum = f.op ("Pow", sum, l.node ().number ("beta", 0.75));
   return f.give (f.op ("Div", {data, sum}));
