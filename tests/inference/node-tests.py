@@ -23,7 +23,7 @@ import numpy as np
 import samples
 from samples import packages
 
-EXPECTED = {"node": 816, "light": 9}
+EXPECTED = {"node": 986, "light": 9}
 # Tests with another result, and the reason
 DIFFERENT = {
     "test_maxunpool_export_with_output_shape":

@@ -69,36 +69,6 @@ identity_matrix (Lowering &l, GError **error)
          && Formula (l, error).give (mask);
 }
 
-/* A negative index counts from the end. One that is out of range gives no hit. */
-bool
-one_hot (Lowering &l, GError **error)
-{
-  std::vector<gint64> depth;
-  Shape to = l.shape (l.input (0)), along (to.size () + 1, 1);
-  gint64 axis = l.node ().integer ("axis", -1);
-  if (!l.integers_of_input (1, depth, error)
-      || !l.normalize_axis (axis, along.size (), error))
-    return false;
-  if (depth.size () != 1 || depth[0] < 1 || l.shape (l.input (2)) != Shape{2})
-    return l.fail (error, "expected a depth, and two values");
-  along[gsize (axis)] = depth[0];
-  to.insert (to.begin () + axis, 1);
-  if (!l.reserve (ElementType::i64, along, error, growth_effort))
-    return false;
-  Array numbers (ElementType::i64, along);
-  for (gint64 n = 0; n < depth[0]; n++)
-    numbers.set_integer (gsize (n), n);
-
-  Formula f (l, error);
-  const ValueId place = l.add_constant (numbers);
-  const ValueId index = f.reshape (l.cast (l.input (0), ElementType::i64, error), to);
-  const ValueId hit =
-      f.op ("Or", {f.op ("Equal", {index, place}),
-                      f.op ("Equal", {f.op ("Add", index, double (depth[0])), place})});
-  return f.give (
-      f.where (hit, f.part (l.input (2), 0, 1, 1), f.part (l.input (2), 0, 0, 1)));
-}
-
 /* --- Einstein sums --- */
 
 const gsize most_terms = 64; /* the time grows with the square of it */
@@ -310,7 +280,6 @@ einsum (Lowering &l, GError **error)
 const std::vector<Operator> composed_operators = {
     {"Trilu", 1, 2, triangle},
     {"EyeLike", 1, 1, identity_matrix},
-    {"OneHot", 3, 3, one_hot},
     {"Einsum", 1, any_number, einsum},
 };
 } // namespace inference
