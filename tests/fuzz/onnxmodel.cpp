@@ -39,8 +39,8 @@ const char *const list_attributes[] = {"kernel_shape", "strides", "dilations", "
     "axes", "perm", "starts", "ends", "split", "output_padding", "output_shape",
     "value_ints"};
 const char *const real_attributes[] = {"alpha", "beta", "epsilon", "min", "max", "bias",
-    "value", "value_float", "cubic_coeff_a", "extrapolation_value", "spatial_scale", "clip",
-    "lambd"};
+    "value", "value_float", "cubic_coeff_a", "extrapolation_value", "spatial_scale",
+    "clip", "lambd"};
 const char *const text_attributes[] = {"mode", "auto_pad", "nearest_mode",
     "coordinate_transformation_mode", "keep_aspect_ratio_policy", "approximate",
     "padding_mode", "reduction", "direction", "equation"};

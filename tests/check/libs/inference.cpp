@@ -1329,6 +1329,8 @@ TEST (test_inference_boxes_that_do_not_overlap)
       {0, 0, 1, 0, 0, 2, 1, 0, 0, 1, 1, 2, 1, 1, 0, none, none, none, none, none, none,
           none, none, none},
       0);
+}
+
 /* --- eight bits --- */
 
 namespace {
