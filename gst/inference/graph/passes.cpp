@@ -321,18 +321,22 @@ merge_programs (
 }
 
 /* Activations that exporters write as several operators */
-const char *const written_out[] = {"Silu", "HardSwish", "Gelu", "GeluTanh"};
+const std::vector<const ElementOp *> &
+written_out ()
+{
+  static const std::vector<const ElementOp *> ops = {element_op ("Silu"),
+      element_op ("HardSwish"), element_op ("Gelu"), element_op ("GeluTanh")};
+  return ops;
+}
 
 /* Does the operation compute one of these already? */
 bool
 is_found (const Operation &operation)
 {
   const auto &program = std::get<ElementwiseOp> (operation.what).program;
+  const auto &ops = written_out ();
   return program.size () == 1
-         && std::any_of (
-             std::begin (written_out), std::end (written_out), [&] (const char *name) {
-               return program[0].op->name == std::string (name);
-             });
+         && std::find (ops.begin (), ops.end (), program[0].op) != ops.end ();
 }
 
 /* Arrays for the inputs of an operation of one operand and numbers: samples for the operand.
@@ -355,33 +359,44 @@ samples_of (const Graph &graph, const Operation &operation, const Array &samples
   return operand != no_value && graph[operand].shape == graph[operation.outputs[0]].shape;
 }
 
-/* Replaces a program whose values are those of an activation by that. */
-void
-find_activation (const Graph &graph, Operation &operation)
+/* The activation whose values an operation has at `count` samples. (nullable) */
+const ElementOp *
+activation_at (
+    const Graph &graph, const Operation &operation, gint64 count, ValueId &operand)
 {
   const double tolerance = 2e-6;
-  Array samples (ElementType::f32, {64}), values;
+  Array samples (ElementType::f32, {count}), values;
   for (gsize n = 0; n < samples.count (); n++)
-    samples.set_number (n, -9.1 + 0.29 * double (n));
+    samples.set_number (n, -9.1 + 18.3 * double (n) / double (count - 1));
   std::vector<const Array *> arrays;
-  ValueId operand;
   if (!samples_of (graph, operation, samples, arrays, operand)
       || !evaluate (std::get<ElementwiseOp> (operation.what).program, arrays, values)
       || values.type != ElementType::f32 || values.count () != samples.count ())
-    return;
-  for (const char *name : written_out) {
-    const ElementOp *op = element_op (name);
+    return nullptr;
+  for (const ElementOp *op : written_out ()) {
     bool same = true;
     for (gsize n = 0; n < samples.count () && same; n++) {
       const double x = samples.number (n), wanted = op->number (&x, nullptr);
       same = std::fabs (values.number (n) - wanted)
              <= tolerance * std::max (1.0, std::fabs (wanted));
     }
-    if (!same)
-      continue;
+    if (same)
+      return op;
+  }
+  return nullptr;
+}
+
+/* Replaces a program whose values are those of an activation by that. */
+void
+find_activation (const Graph &graph, Operation &operation)
+{
+  ValueId operand;
+  const gint64 few = 3, many = 17;
+  if (!activation_at (graph, operation, few, operand))
+    return;
+  if (const ElementOp *op = activation_at (graph, operation, many, operand)) {
     operation.what = ElementwiseOp{{{op, {0}, {}, ElementType::f32, ElementType::f32}}};
     operation.inputs = {operand};
-    return;
   }
 }
 
@@ -456,15 +471,17 @@ merge_once (Graph &graph, bool activations)
   return graph.operations.size () < count;
 }
 
-/* Merges in a copy, since chains that are no such function stay as they are. */
+/* Merges only to find them: chains that are no such function stay as they are. */
 void
 find_activations (Graph &graph)
 {
-  Graph merged = graph;
-  while (merge_once (merged, true))
+  std::vector<Operation> before = graph.operations;
+  while (merge_once (graph, true))
     ;
+  const std::vector<Operation> merged =
+      std::exchange (graph.operations, std::move (before));
   const Links links (graph);
-  for (const Operation &found : merged.operations)
+  for (const Operation &found : merged)
     if (std::holds_alternative<ElementwiseOp> (found.what) && is_found (found)) {
       const gint32 maker = links.producer[gsize (found.outputs[0])];
       graph.operations[gsize (maker)].what = found.what;

@@ -112,7 +112,7 @@ hoist_views (Graph &graph)
   }
   for (gsize n = 0; n < views.size (); n++) {
     if (n > 0 && !as<ViewOp> (graph.operations[n - 1]))
-      all.push_back (graph.operations[n - 1]);
+      all.push_back (std::move (graph.operations[n - 1]));
     all.insert (all.end (), views[n].begin (), views[n].end ());
   }
   graph.operations = std::move (all);
@@ -158,6 +158,8 @@ move_views_once (Graph &graph)
     replaced[at] = std::move (made);
     view.outputs.clear ();
   }
+  if (replaced.empty ())
+    return false;
   std::vector<Operation> all;
   for (gsize n = 0; n < graph.operations.size (); n++) {
     const auto found = replaced.find (n);
@@ -168,7 +170,7 @@ move_views_once (Graph &graph)
   }
   graph.operations = std::move (all);
   remove_marked (graph);
-  return !replaced.empty ();
+  return true;
 }
 
 /* --- fuse-attention: softmax between two products of matrices --- */
