@@ -14,7 +14,7 @@ using namespace check;
 
 namespace {
 #define DEVICE "(memory:OpenCLMemory)"
-constexpr int onnx_uint8 = 2, onnx_int8 = 3, onnx_half = 10;
+constexpr int onnx_half = 10;
 
 OnnxModel
 copying_model (const std::vector<int64_t> &shape, int type = onnx_float)
