@@ -8,11 +8,13 @@
 #   --network NAME          faces (default) or hands: networks of MediaPipe, which are fetched
 #                           from PyPI
 #   --overlap NUMBER        largest intersection over union of two boxes, 0 to 1
+#   --letterbox-color COLOR borders of frames of another shape, 0xAARRGGBB (default: black; with
+#                           --model the grey 114 of YOLO)
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 name=detected
-names='model labels method threshold overlap fit mean deviation colors precision output network'
+names='model labels method threshold overlap fit mean deviation colors precision output network letterbox-color'
 source "$(dirname "$0")/recognition.sh"
 
 read_options "$@"
@@ -28,6 +30,7 @@ if [ -z "${option[model]-}" ]; then
   option[threshold]=${option[threshold]:-0.5} option[overlap]=${option[overlap]:-0.3}
 else
   prepare
+  option[letterbox-color]=${option[letterbox-color]:-0xff727272}
 fi
 option[fit]=${option[fit]:-letterbox}
 recognize

@@ -70,6 +70,7 @@ check_options () {
   check_option deviation "$number(,$number){0,2}" 'numbers'
   check_option colors 'rgb|bgr|gray' 'rgb, bgr or gray'
   check_option precision 'float|half' 'float or half'
+  check_option letterbox-color '0x[0-9a-fA-F]{8}' 'a colour as 0xAARRGGBB'
   check_option top '[1-9][0-9]{0,3}' 'a number of classes'
   check_option method '[a-z0-9-]+' 'a name'
   check_option output '.*\.(png|webm|avi)|window' '.png, .webm, .avi or "window"'
@@ -104,7 +105,7 @@ recognize () {
   fi
   chain+=(! openclupload ! openclconvert) # boxes are drawn in 8 bits
   set_properties openclinference model-file=model fit=fit mean=mean deviation=deviation \
-    colors=colors precision=precision
+    colors=colors precision=precision letterbox-color=letterbox-color
   chain+=(output=meta ! queue max-size-buffers=2)
   set_properties opencltensordecoder label-file=labels method=method \
     class-confidence-threshold=threshold iou-threshold=overlap max-detections=top
