@@ -411,6 +411,12 @@ def chosen(g, _):
     return [g.fresh(x.array.shape, "bool"), *g.beside(x)], {}
 
 
+def reversed_steps(g, _):
+    x = g.real(2, 4)
+    lengths = g.random.integers(1, x.array.shape[0] + 1, x.array.shape[1])
+    return [x, lengths], {"time_axis": 0, "batch_axis": 1}
+
+
 def clipped(g, _):
     return [g.real(), np.float32(g.number(-1, 0)), np.float32(g.number(0, 1))], {}
 
@@ -491,6 +497,14 @@ OPERATORS = (
     ("ScatterElements", scattered),
     ("GridSample", sampled),
     ("QuantizeLinear DequantizeLinear", quantized),
+    ("DynamicQuantizeLinear", lambda g, op: ([g.real(1, 4)], {}, 3)),
+    ("BitShift", lambda g, op: ([g.real(dtype="uint8"), np.array(g.whole(0, 7), np.uint8)],
+                                {"direction": g.pick(["LEFT", "RIGHT"])})),
+    ("ReverseSequence", reversed_steps),
+    ("CenterCropPad", lambda g, op: ([*(x := g.real(1, 4),), np.array(
+        [g.pick(LENGTHS) for _ in x.array.shape], np.int64)], {})),
+    ("Compress", lambda g, op: ([*(x := g.real(1, 4),), g.array(x.array.shape[:1], "bool")],
+                                {"axis": 0})),
 )
 
 

@@ -251,8 +251,7 @@ einsum (Lowering &l, GError **error)
   for (const Term &term : terms) {
     const std::set<char> different (term.letters.begin (), term.letters.end ());
     if (different.size () < term.letters.size ())
-      return l.fail (
-          error, "a diagonal, \"%s\", is not supported", term.letters.c_str ());
+      return l.fail (error, "a diagonal (a letter twice in an input) is not supported");
     if (l.value (term.value).type != l.value (terms[0].value).type)
       return l.fail (error, "the inputs differ in type");
   }
