@@ -121,11 +121,15 @@ public:
       const std::vector<PortLayout> &input_layouts)
       : graph (graph), precision (precision), input_layouts (input_layouts),
         root (graph.values.size ()), is_viewed (graph.values.size (), false),
-        maker (graph.values.size (), nullptr)
+        maker (graph.values.size (), nullptr), keeps_type (graph.values.size (), false)
   {
-    for (const Operation &operation : graph.operations)
+    for (const Operation &operation : graph.operations) {
       for (const ValueId id : operation.outputs)
         maker[gsize (id)] = &operation;
+      for (const ValueId id : operation.inputs)
+        if (id != no_value && !converts_types (operation))
+          keeps_type[gsize (id)] = true;
+    }
   }
   Placements run ();
 
@@ -153,6 +157,7 @@ private:
   std::vector<ValueId> root;            /* value that owns the memory of each value */
   std::vector<bool> is_viewed;          /* does a view show this value? */
   std::vector<const Operation *> maker; /* (nullable): of each value */
+  std::vector<bool> keeps_type; /* is a reader's output of the type of this value? */
   MemoryId next = 1;
 };
 
@@ -294,11 +299,11 @@ Placing::place_outputs ()
     const Tensor external = {next++, 0, value.shape, contiguous_strides (value.shape),
         info_of (value.type).number};
     const Operation *operation = maker[gsize (id)];
-    const bool direct =
-        root[gsize (id)] == id && operation && !is_viewed[gsize (id)]
-        && !taken[gsize (id)] && tensor (id).memory == arena_memory
-        && !std::holds_alternative<ConcatOp> (operation->what)
-        && (converts_types (*operation) || tensor (id).type == external.type);
+    const bool direct = root[gsize (id)] == id && operation && !is_viewed[gsize (id)]
+                        && !taken[gsize (id)] && tensor (id).memory == arena_memory
+                        && !std::holds_alternative<ConcatOp> (operation->what)
+                        && ((converts_types (*operation) && !keeps_type[gsize (id)])
+                            || tensor (id).type == external.type);
     placements.outputs.push_back (external);
     taken[gsize (id)] = true;
     if (direct)

@@ -608,6 +608,24 @@ TEST (test_inference_chain_of_elements_is_one_kernel)
   fail_unless_equals_int (steps, 1);
 }
 
+/* An output of 32 bits that an operation of 16 bits reads, too */
+TEST (test_inference_output_is_read_again_in_half)
+{
+  OnnxModel model;
+  model.input ("x", {1, 1, 16, 16})
+      .output ("y", {1, 1, 32, 32})
+      .output ("c", {1, 1, 16, 16});
+  model.constant ("w", {1, 1, 1, 1}, {0.5f}).constant ("scales", {4}, {1, 1, 2, 2});
+  model.node ("Conv", {"x", "w"}, {"c"});
+  model.node ("Resize", {"c", "", "scales"}, {"y"}, {{"mode", "nearest"}});
+  const std::vector<float> x = noise (256, 1);
+  std::vector<double> expected;
+  for (gsize row = 0; row < 32; row++)
+    for (gsize column = 0; column < 32; column++)
+      expected.push_back (0.5 * double (x[row / 2 * 16 + column / 2]));
+  expect_near (run (model, {x}, Precision::half), expected, 1e-3);
+}
+
 /* Branches write their parts of a concatenation themselves. */
 TEST (test_inference_concatenates_without_copies)
 {
