@@ -24,7 +24,7 @@ struct InputChoice {
 };
 
 /* Effort of operators that can make a large constant of a small one */
-constexpr gint64 growth_effort = 4;
+constexpr gint64 growth_effort = 8;
 
 class Lowering;
 using Lower = bool (*) (Lowering &lowering, GError **error);
