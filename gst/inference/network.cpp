@@ -14,13 +14,6 @@
 
 namespace inference {
 namespace {
-bool
-fail (GError **error, const std::string &text)
-{
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, "%s", text.c_str ());
-  return false;
-}
-
 gsize
 bytes_of (const Tensor &tensor)
 {

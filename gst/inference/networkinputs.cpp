@@ -11,7 +11,6 @@
 #include <cstring>
 
 namespace inference {
-namespace {
 bool
 fail (GError **error, const std::string &text)
 {
@@ -19,6 +18,7 @@ fail (GError **error, const std::string &text)
   return false;
 }
 
+namespace {
 std::string
 port_text (const std::string &name, ElementType type, const Shape &shape)
 {

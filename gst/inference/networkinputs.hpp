@@ -12,6 +12,9 @@
 #include <gst/common/arrayformat.hpp>
 
 namespace inference {
+/* Sets an error of the format and returns false. */
+bool fail (GError **error, const std::string &text);
+
 /* An input, and the output that is its value for the next frame, or its value as a number, a
  * list or a .npy file */
 struct InputPair {

@@ -37,33 +37,16 @@
 
 #if TENSOR_CORES
 
-#define LOCAL_ADDRESS(pointer) ((uint)(size_t)(pointer))
+#include <tensorcores.clh>
 
-/* Begins to copy 16 bytes, or zeros. */
-#define COPY_CHUNK(to, from, valid)                                                      \
-  asm volatile(                                                                          \
-      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(LOCAL_ADDRESS (to)),         \
-      "l"((ulong)(from)), "r"((valid) ? 16 : 0)                                          \
-      : "memory")
-#define END_COPIES() asm volatile("cp.async.commit_group;" ::: "memory")
 /* Waits until the copies of the oldest step have ended. */
 #if STAGES == 4
-#define WAIT_FOR_STEP() asm volatile("cp.async.wait_group 2;" ::: "memory")
+#define WAIT_FOR_STEP() WAIT_FOR_COPIES (2)
 #elif STAGES == 3
-#define WAIT_FOR_STEP() asm volatile("cp.async.wait_group 1;" ::: "memory")
+#define WAIT_FOR_STEP() WAIT_FOR_COPIES (1)
 #else
-#define WAIT_FOR_STEP() asm volatile("cp.async.wait_group 0;" ::: "memory")
+#define WAIT_FOR_STEP() WAIT_FOR_COPIES (0)
 #endif
-
-#define LOAD_MATRICES(to, from)                                                          \
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"           \
-               : "=r"((to).x), "=r"((to).y), "=r"((to).z), "=r"((to).w)                  \
-               : "r"(LOCAL_ADDRESS (from)))
-#define MULTIPLY_TILE(c, a, b0, b1)                                                      \
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "                      \
-               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                   \
-               : "+f"((c).x), "+f"((c).y), "+f"((c).z), "+f"((c).w)                      \
-               : "r"((a).x), "r"((a).y), "r"((a).z), "r"((a).w), "r"(b0), "r"(b1))
 
 #define MULTIPLY_STEP(sum, a_tile, b_tile, lane, row, column)                            \
   {                                                                                      \
@@ -73,12 +56,12 @@
       _Pragma ("unroll") for (int m = 0; m < TILES_M; m++)                               \
       {                                                                                  \
         const int at = (row) + 16 * m + (lane) % 16;                                     \
-        LOAD_MATRICES (a[m], (a_tile) + PLACE (at, 2 * half_of + (lane) / 16));          \
+        LOAD_MATRICES (a[m], (a_tile) + PLACE (at, 2 * half_of + (lane) / 16), "");          \
       }                                                                                  \
       _Pragma ("unroll") for (int n = 0; n < TILES_N / 2; n++)                           \
       {                                                                                  \
         const int at = (column) + 16 * n + (lane) / 16 * 8 + (lane) % 8;                 \
-        LOAD_MATRICES (b[n], (b_tile) + PLACE (at, 2 * half_of + (lane) / 8 % 2));       \
+        LOAD_MATRICES (b[n], (b_tile) + PLACE (at, 2 * half_of + (lane) / 8 % 2), "");       \
       }                                                                                  \
       _Pragma ("unroll") for (int m = 0; m < TILES_M; m++)                               \
           _Pragma ("unroll") for (int n = 0; n < TILES_N / 2; n++)                       \
@@ -91,6 +74,7 @@
 
 #else
 
+#define STORE_PAIR(values, to) vstore_half2 (values, 0, (local half *)(to))
 #define COPY_CHUNK(to, from, valid)                                                      \
   (*(to) = (valid) ? *(global const uint4 *)(from) : (uint4)(0))
 #define END_COPIES()
@@ -114,14 +98,6 @@
             a[m][1] * b[n][1]);                                                          \
   }
 
-#endif
-
-/* Two floats as halves. OpenCL C has no conversion of a pair without cl_khr_fp16. */
-#if TENSOR_CORES
-#define STORE_PAIR(values, to)                                                           \
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(*(to)) : "f"((values).y), "f"((values).x))
-#else
-#define STORE_PAIR(values, to) vstore_half2 (values, 0, (local half *)(to))
 #endif
 
 /* Chunks of a row of the result in local memory, one of them unused: rows are then in

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "attention.clh"
+#include <tensorcores.clh>
 
 #define ITEMS (32 * WARPS)
 #define KEYS 64
@@ -22,29 +23,11 @@
 #define VALUE_PITCH (WIDTH / 8 + 1)
 #define LOG2_E 1.44269504f
 
-#define LOCAL_ADDRESS(pointer) ((uint)(size_t)(pointer))
-#define COPY_CHUNK(to, from, valid)                                                      \
-  asm volatile(                                                                          \
-      "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(LOCAL_ADDRESS (to)),         \
-      "l"((ulong)(from)), "r"((valid) ? 16 : 0)                                          \
-      : "memory")
-#define END_COPIES() asm volatile("cp.async.commit_group;" ::: "memory")
-#define WAIT_FOR_COPIES(left) asm volatile("cp.async.wait_group " #left ";" ::: "memory")
-#define LOAD_MATRICES(to, from, form)                                                    \
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4" form ".shared.b16 {%0,%1,%2,%3}, [%4];"   \
-               : "=r"((to).x), "=r"((to).y), "=r"((to).z), "=r"((to).w)                  \
-               : "r"(LOCAL_ADDRESS (from)))
-#define MULTIPLY_TILE(c, a, b0, b1)                                                      \
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "                      \
-               "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                   \
-               : "+f"((c).x), "+f"((c).y), "+f"((c).z), "+f"((c).w)                      \
-               : "r"((a).x), "r"((a).y), "r"((a).z), "r"((a).w), "r"(b0), "r"(b1))
-
 inline uint
-pair_of (float first, float second)
+pair_of (float2 values)
 {
   uint pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  STORE_PAIR (values, &pair);
   return pair;
 }
 
@@ -177,8 +160,8 @@ attend_half (PARAMETERS)
 #pragma unroll
     for (int s = 0; s < KEYS / 16; s++) {
       const float4 left = score[2 * s], right = score[2 * s + 1];
-      const uint4 a = (uint4)(pair_of (left.x, left.y), pair_of (left.z, left.w),
-          pair_of (right.x, right.y), pair_of (right.z, right.w));
+      const uint4 a = (uint4)(pair_of (left.xy), pair_of (left.zw), pair_of (right.xy),
+          pair_of (right.zw));
 #pragma unroll
       for (int n = 0; n < WIDTH_TILES / 2; n++) {
         uint4 b;
@@ -201,8 +184,7 @@ attend_half (PARAMETERS)
       break;
 #pragma unroll
     for (int n = 0; n < WIDTH_TILES; n++) {
-      const float2 pair = (r ? sum[n].zw : sum[n].xy) / total[r];
-      to[4 * n] = pair_of (pair.x, pair.y);
+      to[4 * n] = pair_of ((r ? sum[n].zw : sum[n].xy) / total[r]);
     }
   }
 }

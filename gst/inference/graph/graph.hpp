@@ -7,6 +7,7 @@
 #include "elementops.hpp"
 
 #include <gst/compute/convolution/convolution.hpp>
+#include <gst/compute/reduction.hpp>
 
 #include <deque>
 #include <optional>
@@ -41,6 +42,7 @@ struct ElementwiseOp {
 };
 
 using compute::Activation;
+using compute::Reduction;
 
 /* Convolution of (images, channels, height, width) with constant filters. The output is
  * activation (filters * input 0 + bias [+ input 1]). Input 1 has the shape of the output. */
@@ -81,17 +83,7 @@ struct WindowOp {
 
 /* Reduction over `axes`, which have length 1 in the output */
 struct ReduceOp {
-  enum Kind {
-    sum,
-    mean,
-    maximum,
-    minimum,
-    product,
-    l1,
-    l2,
-    sum_of_squares,
-    position, /* of the first maximum */
-  } kind;
+  Reduction kind;
   std::vector<bool> axes; /* of each dimension: is it reduced? */
 };
 

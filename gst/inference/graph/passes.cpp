@@ -439,7 +439,8 @@ merge_once (Graph &graph, bool activations)
 {
   const gsize count = graph.operations.size ();
   const Links links (graph);
-  const std::vector<ValueId> roots = roots_of (graph);
+  const std::vector<ValueId> roots =
+      activations ? roots_of (graph) : std::vector<ValueId> ();
   for (gsize n = 0; n < graph.operations.size (); n++) {
     Operation &before = graph.operations[n];
     if (!as<ElementwiseOp> (before) || before.outputs.size () != 1

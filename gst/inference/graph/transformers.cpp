@@ -187,8 +187,8 @@ made_once (Graph &graph, const Links &links, ValueId id)
                                                : nullptr;
 }
 
-/* Takes an element-wise operation of one instruction: `op`, whose result has the shape of the
- * operand that is not `other`. (nullable) */
+/* Is `operation` (nullable) the one instruction `op` on two inputs, of which `other` only
+ * broadcasts? */
 bool
 reads_as (Graph &graph, Operation *operation, const std::string &op, gsize other)
 {

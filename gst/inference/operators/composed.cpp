@@ -161,7 +161,7 @@ public:
       letters += term.letters[d];
       shape.push_back (l.shape (term.value)[d]);
     }
-    term = {letters, f.reshape (f.reduce (ReduceOp::sum, term.value, reduced), shape)};
+    term = {letters, f.reshape (f.reduce (Reduction::sum, term.value, reduced), shape)};
   }
 
   ValueId ordered (const Term &term, const std::string &letters)

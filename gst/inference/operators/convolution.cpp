@@ -8,13 +8,6 @@
 
 namespace inference {
 namespace {
-bool
-give (Lowering &l, ValueId result)
-{
-  l.set_output (0, result);
-  return result != no_value;
-}
-
 Shape
 spatial (const Shape &shape)
 {

@@ -13,13 +13,6 @@ namespace inference {
 namespace {
 using Moves = std::vector<IndexOp::Dimension>;
 
-bool
-give (Lowering &l, ValueId result)
-{
-  l.set_output (0, result);
-  return result != no_value;
-}
-
 /* --- elements by indices --- */
 
 /* Visits the moved elements in order: visit (number, place in the data or -1). */
@@ -488,7 +481,7 @@ extreme (Lowering &l, GError **error)
       data = l.cast (data, ElementType::i64, error);
     if (!largest)
       data = apply (l, "Neg", {data}, error);
-    ReduceOp what = {ReduceOp::position, std::vector<bool> (to.size (), false)};
+    ReduceOp what = {Reduction::position, std::vector<bool> (to.size (), false)};
     what.axes[gsize (axis)] = true;
     if (data != no_value)
       result = l.add (what, {data}, ElementType::i64, to, error);

@@ -57,10 +57,10 @@ batch_normalization (Lowering &l, GError **error)
 /* x less its mean over the dimensions in `reduced`, and sqrt (variance + epsilon) */
 struct Spread {
   Spread (Formula &f, ValueId x, const std::vector<bool> &reduced, double epsilon)
-      : mean (f.reduce (ReduceOp::mean, x, reduced)), centred (f.op ("Sub", {x, mean}))
+      : mean (f.reduce (Reduction::mean, x, reduced)), centred (f.op ("Sub", {x, mean}))
   {
     const ValueId variance =
-        f.reduce (ReduceOp::mean, f.op ("Mul", {centred, centred}), reduced);
+        f.reduce (Reduction::mean, f.op ("Mul", {centred, centred}), reduced);
     deviation = f.op ("Sqrt", {f.op ("Add", variance, epsilon)});
   }
 
@@ -201,7 +201,7 @@ rms_normalization (Lowering &l, GError **error)
     return false;
   std::fill (reduced.begin () + axis, reduced.end (), true);
   Formula f (l, error);
-  ValueId square = f.reduce (ReduceOp::mean, f.op ("Mul", {x, x}), reduced);
+  ValueId square = f.reduce (Reduction::mean, f.op ("Mul", {x, x}), reduced);
   square = f.op ("Add", square, epsilon_of (l));
   return f.give (f.op ("Mul", {f.op ("Div", {x, f.op ("Sqrt", {square})}), l.input (1)}));
 }
@@ -220,7 +220,7 @@ lp_normalization (Lowering &l, GError **error)
     return false;
   reduced[gsize (axis)] = true;
   Formula f (l, error);
-  const ValueId norm = f.reduce (p == 1 ? ReduceOp::l1 : ReduceOp::l2, x, reduced);
+  const ValueId norm = f.reduce (p == 1 ? Reduction::l1 : Reduction::l2, x, reduced);
   return f.give (f.op ("Div", {x, f.op ("Clip", {norm},
                                       {double (std::numeric_limits<float>::min ()),
                                           std::numeric_limits<double>::infinity ()})}));

@@ -49,7 +49,7 @@ Formula::part (ValueId x, gsize axis, gint64 start, gint64 length)
 }
 
 ValueId
-Formula::reduce (ReduceOp::Kind kind, ValueId x, const std::vector<bool> &reduced)
+Formula::reduce (Reduction kind, ValueId x, const std::vector<bool> &reduced)
 {
   return known ({x}) ? add_reduction (l, kind, x, reduced, error) : no_value;
 }

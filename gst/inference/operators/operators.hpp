@@ -21,6 +21,14 @@ extern const std::vector<Operator> elementwise_operators, view_operators, shape_
 ValueId gather_rows (
     Lowering &l, ValueId data, ValueId indices, gint64 axis, GError **error);
 
+/* Sets an output of the node, unless its operations failed. */
+inline bool
+give (Lowering &l, ValueId result, gsize output = 0)
+{
+  l.set_output (output, result);
+  return result != no_value;
+}
+
 /* Adds the operations of a formula. After a failure all values are no_value, so that only the
  * last one needs a check. */
 class Formula {
@@ -59,14 +67,10 @@ public:
   /* Elements `start` to `start + length` of a dimension */
   ValueId part (ValueId x, gsize axis, gint64 start, gint64 length);
   /* The reduced dimensions have length 1. */
-  ValueId reduce (ReduceOp::Kind kind, ValueId x, const std::vector<bool> &reduced);
+  ValueId reduce (Reduction kind, ValueId x, const std::vector<bool> &reduced);
   ValueId product (ValueId a, ValueId b);
   /* The result is output 0 of the node. */
-  bool give (ValueId result)
-  {
-    l.set_output (0, result);
-    return result != no_value;
-  }
+  bool give (ValueId result) { return inference::give (l, result); }
 
 private:
   static bool known (const std::vector<ValueId> &ids)
@@ -79,7 +83,7 @@ private:
 };
 
 /* Adds a reduction, or folds it. */
-ValueId add_reduction (Lowering &l, ReduceOp::Kind kind, ValueId data,
+ValueId add_reduction (Lowering &l, Reduction kind, ValueId data,
     const std::vector<bool> &reduced, GError **error);
 /* The product of the last two dimensions; the others broadcast. */
 ValueId matrix_product (Lowering &l, ValueId a, ValueId b, GError **error);

@@ -8,7 +8,7 @@ namespace inference {
 namespace {
 /* Reduces all spatial dimensions. */
 bool
-reduce (Lowering &l, ReduceOp::Kind kind, GError **error)
+reduce (Lowering &l, Reduction kind, GError **error)
 {
   Shape shape = l.shape (l.input (0));
   ReduceOp what{kind, std::vector<bool> (shape.size (), false)};
@@ -60,7 +60,7 @@ pool (Lowering &l, WindowOp::Kind kind, GError **error)
       kind == WindowOp::maximum && l.outputs () > 1 && !l.node ().outputs[1].empty ();
   if (kind != WindowOp::power && !has_indices && is_global (from, lengths, what))
     return reduce (
-        l, kind == WindowOp::maximum ? ReduceOp::maximum : ReduceOp::mean, error);
+        l, kind == WindowOp::maximum ? Reduction::maximum : Reduction::mean, error);
 
   Value output, indices;
   output.type = l.value (data).type;
@@ -87,7 +87,7 @@ pool_of (Lowering &l, GError **error)
 }
 
 /* GlobalAveragePool and GlobalMaxPool */
-template <ReduceOp::Kind kind>
+template <Reduction kind>
 bool
 global (Lowering &l, GError **error)
 {
@@ -107,9 +107,9 @@ global_power (Lowering &l, GError **error)
   reduced[0] = reduced[1] = false;
   Formula f (l, error);
   if (p == 1 || p == 2)
-    return f.give (f.reduce (p == 1 ? ReduceOp::l1 : ReduceOp::l2, data, reduced));
+    return f.give (f.reduce (p == 1 ? Reduction::l1 : Reduction::l2, data, reduced));
   const ValueId powers = f.op ("Pow", f.op ("Abs", {data}), p);
-  return f.give (f.op ("Pow", f.reduce (ReduceOp::sum, powers, reduced), 1 / p));
+  return f.give (f.op ("Pow", f.reduce (Reduction::sum, powers, reduced), 1 / p));
 }
 } // namespace
 
@@ -117,8 +117,8 @@ const std::vector<Operator> pooling_operators = {
     {"MaxPool", 1, 1, pool_of<WindowOp::maximum>},
     {"AveragePool", 1, 1, pool_of<WindowOp::average>},
     {"LpPool", 1, 1, pool_of<WindowOp::power>},
-    {"GlobalAveragePool", 1, 1, global<ReduceOp::mean>},
-    {"GlobalMaxPool", 1, 1, global<ReduceOp::maximum>},
+    {"GlobalAveragePool", 1, 1, global<Reduction::mean>},
+    {"GlobalMaxPool", 1, 1, global<Reduction::maximum>},
     {"GlobalLpPool", 1, 1, global_power},
 };
 } // namespace inference

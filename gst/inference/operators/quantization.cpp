@@ -13,13 +13,6 @@
 
 namespace inference {
 namespace {
-bool
-give (Lowering &l, ValueId result, gsize output = 0)
-{
-  l.set_output (output, result);
-  return result != no_value;
-}
-
 struct Range {
   double low, high;
   double largest () const { return std::max (-low, high); }
@@ -328,7 +321,7 @@ dynamic_quantize_linear (Lowering &l, GError **error)
   };
   for (gsize n = 0; n < 2; n++) {
     const ReduceOp what{
-        n ? ReduceOp::maximum : ReduceOp::minimum, std::vector<bool> (rank, true)};
+        n ? Reduction::maximum : Reduction::minimum, std::vector<bool> (rank, true)};
     ValueId id = l.add (what, {x}, ElementType::f32, Shape (rank, 1), error);
     id = id == no_value ? id : l.reshape (id, {}, error);
     limits[n] = apply (n ? "Max" : "Min", id, none);

@@ -34,10 +34,10 @@ reduce_on_host (const Array &array, const ReduceOp &what, const Shape &kept)
 {
   Array result (array.type, kept);
   const gsize count = result.count ();
-  std::vector<double> sums (count, what.kind == ReduceOp::product   ? 1
-                                   : what.kind == ReduceOp::maximum ? -INFINITY
-                                   : what.kind == ReduceOp::minimum ? INFINITY
-                                                                    : 0);
+  std::vector<double> sums (count, what.kind == Reduction::product   ? 1
+                                   : what.kind == Reduction::maximum ? -INFINITY
+                                   : what.kind == Reduction::minimum ? INFINITY
+                                                                     : 0);
   const std::vector<gint64> from = contiguous_strides (array.shape),
                             to = contiguous_strides (kept);
   for (gsize n = 0; n < array.count (); n++) {
@@ -48,40 +48,42 @@ reduce_on_host (const Array &array, const ReduceOp &what, const Shape &kept)
     double &sum = sums[gsize (place)];
     const double value = array.number (n);
     switch (what.kind) {
-    case ReduceOp::sum:
-    case ReduceOp::mean:
+    case Reduction::sum:
+    case Reduction::mean:
       sum += value;
       break;
-    case ReduceOp::maximum:
+    case Reduction::maximum:
       sum = larger (sum, value);
       break;
-    case ReduceOp::minimum:
+    case Reduction::minimum:
       sum = smaller (sum, value);
       break;
-    case ReduceOp::product:
+    case Reduction::product:
       sum *= value;
       break;
-    case ReduceOp::l1:
+    case Reduction::l1:
       sum += std::fabs (value);
       break;
-    case ReduceOp::l2:
-    case ReduceOp::sum_of_squares:
+    case Reduction::l2:
+    case Reduction::sum_of_squares:
       sum += value * value;
+      break;
+    case Reduction::position: /* indices.cpp folds it */
       break;
     }
   }
   const double reduced = count ? double (array.count ()) / double (count) : 1;
   for (gsize n = 0; n < count; n++)
-    result.set_number (n, what.kind == ReduceOp::mean ? sums[n] / reduced
-                          : what.kind == ReduceOp::l2 ? std::sqrt (sums[n])
-                                                      : sums[n]);
+    result.set_number (n, what.kind == Reduction::mean ? sums[n] / reduced
+                          : what.kind == Reduction::l2 ? std::sqrt (sums[n])
+                                                       : sums[n]);
   return result;
 }
 
 } // namespace
 
 ValueId
-add_reduction (Lowering &l, ReduceOp::Kind kind, ValueId data,
+add_reduction (Lowering &l, Reduction kind, ValueId data,
     const std::vector<bool> &reduced, GError **error)
 {
   Shape kept = l.shape (data);
@@ -97,8 +99,8 @@ add_reduction (Lowering &l, ReduceOp::Kind kind, ValueId data,
                    && l.reserve (ElementType::f64, array->shape, error, 4)
                ? l.add_constant (reduce_on_host (*array, what, kept))
                : no_value;
-  if (!changes && kind != ReduceOp::l1 && kind != ReduceOp::l2
-      && kind != ReduceOp::sum_of_squares)
+  if (!changes && kind != Reduction::l1 && kind != Reduction::l2
+      && kind != Reduction::sum_of_squares)
     return data;
   return l.add (what, {data}, l.value (data).type, kept, error);
 }
@@ -109,12 +111,12 @@ ValueId
 log_sum_exp (Lowering &l, ValueId data, const std::vector<bool> &reduced, GError **error)
 {
   Formula f (l, error);
-  ValueId largest = f.reduce (ReduceOp::maximum, data, reduced);
+  ValueId largest = f.reduce (Reduction::maximum, data, reduced);
   largest = f.op ("Clip", {largest},
       {double (-std::numeric_limits<float>::max ()),
           double (std::numeric_limits<float>::max ())});
   const ValueId powers = f.op ("Exp", {f.op ("Sub", {data, largest})});
-  const ValueId sum = f.reduce (ReduceOp::sum, powers, reduced);
+  const ValueId sum = f.reduce (Reduction::sum, powers, reduced);
   return f.op ("Add", {f.op ("Log", {sum}), largest});
 }
 
@@ -122,10 +124,10 @@ ValueId
 log_sum (Lowering &l, ValueId data, const std::vector<bool> &reduced, GError **error)
 {
   Formula f (l, error);
-  return f.op ("Log", {f.reduce (ReduceOp::sum, data, reduced)});
+  return f.op ("Log", {f.reduce (Reduction::sum, data, reduced)});
 }
 
-template <ReduceOp::Kind kind>
+template <Reduction kind>
 ValueId
 plain (Lowering &l, ValueId data, const std::vector<bool> &reduced, GError **error)
 {
@@ -217,24 +219,24 @@ hardmax (Lowering &l, GError **error)
 
   Formula f (l, error);
   const ValueId data = f.reshape (l.input (0), rows), place = l.add_constant (numbers);
-  const ValueId largest = f.reduce (ReduceOp::maximum, data, reduced);
+  const ValueId largest = f.reduce (Reduction::maximum, data, reduced);
   const ValueId candidates = f.where (f.op ("Less", {data, largest}),
       l.number (type, double (along[gsize (axis)])), place);
-  const ValueId first = f.reduce (ReduceOp::minimum, candidates, reduced);
+  const ValueId first = f.reduce (Reduction::minimum, candidates, reduced);
   const ValueId hits = f.op ("Equal", {place, first});
   return f.give (f.reshape (hits == no_value ? hits : l.cast (hits, type, error), from));
 }
 } // namespace
 
 const std::vector<Operator> reduction_operators = {
-    {"ReduceSum", 1, 2, reduce<plain<ReduceOp::sum>>},
-    {"ReduceMean", 1, 2, reduce<plain<ReduceOp::mean>>},
-    {"ReduceMax", 1, 2, reduce<plain<ReduceOp::maximum>>},
-    {"ReduceMin", 1, 2, reduce<plain<ReduceOp::minimum>>},
-    {"ReduceProd", 1, 2, reduce<plain<ReduceOp::product>>},
-    {"ReduceL1", 1, 2, reduce<plain<ReduceOp::l1>>},
-    {"ReduceL2", 1, 2, reduce<plain<ReduceOp::l2>>},
-    {"ReduceSumSquare", 1, 2, reduce<plain<ReduceOp::sum_of_squares>>},
+    {"ReduceSum", 1, 2, reduce<plain<Reduction::sum>>},
+    {"ReduceMean", 1, 2, reduce<plain<Reduction::mean>>},
+    {"ReduceMax", 1, 2, reduce<plain<Reduction::maximum>>},
+    {"ReduceMin", 1, 2, reduce<plain<Reduction::minimum>>},
+    {"ReduceProd", 1, 2, reduce<plain<Reduction::product>>},
+    {"ReduceL1", 1, 2, reduce<plain<Reduction::l1>>},
+    {"ReduceL2", 1, 2, reduce<plain<Reduction::l2>>},
+    {"ReduceSumSquare", 1, 2, reduce<plain<Reduction::sum_of_squares>>},
     {"ReduceLogSum", 1, 2, reduce<log_sum>},
     {"ReduceLogSumExp", 1, 2, reduce<log_sum_exp>},
     {"Hardmax", 1, 1, hardmax},

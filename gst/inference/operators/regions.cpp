@@ -9,13 +9,6 @@
 
 namespace inference {
 namespace {
-bool
-give (Lowering &l, ValueId result)
-{
-  l.set_output (0, result);
-  return result != no_value;
-}
-
 /* The index of an attribute's text in `known`, or -1 with an error */
 int
 choice_of (Lowering &l, const char *attribute, const char *initial,

@@ -9,13 +9,6 @@
 
 namespace inference {
 namespace {
-bool
-give (Lowering &l, ValueId result)
-{
-  l.set_output (0, result);
-  return result != no_value;
-}
-
 /* --- weights of the neighbours of a position --- */
 
 /* Weights of the inputs from floor (position) + first on */

@@ -12,13 +12,6 @@ namespace {
 const gint64 most_elements = 1 << 28; /* of an array that is filled or counted up */
 
 bool
-give (Lowering &l, ValueId result)
-{
-  l.set_output (0, result);
-  return result != no_value;
-}
-
-bool
 constant (Lowering &l, GError **error)
 {
   const Node &node = l.node ();

@@ -9,13 +9,6 @@
 
 namespace inference {
 namespace {
-bool
-give (Lowering &l, ValueId result)
-{
-  l.set_output (0, result);
-  return result != no_value;
-}
-
 /* Values that are an attribute in old opsets and input `n` in newer ones */
 bool
 integers_of (Lowering &l, const char *attribute, gsize n, std::vector<gint64> &values,

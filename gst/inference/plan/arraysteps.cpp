@@ -19,8 +19,8 @@ public:
   {
     input = request.inputs[0];
     output = request.outputs[0];
-    return reducer.create (request.context, compute::Reduction (what.kind), input.type,
-        output.type, {input.shape, input.strides}, {output.shape, output.strides}, error);
+    return reducer.create (request.context, what.kind, input.type, output.type,
+        {input.shape, input.strides}, {output.shape, output.strides}, error);
   }
   bool enqueue (cl_command_queue queue, const Memories &memories, GError **error) override
   {
@@ -71,8 +71,6 @@ public:
       table.insert (table.end (), {c.shape[d], a.strides[d], b.strides[d], c.strides[d]});
       batches *= gsize (c.shape[d]);
     }
-    if (table.empty ())
-      table.resize (4, 1);
     GstOpenCLContext *context = request.context;
     const bool floats =
         c.type == opencl::NumberType::f32 || c.type == opencl::NumberType::f16;
@@ -92,14 +90,6 @@ public:
   }
 
 protected:
-  bool set_matrix (
-      cl_uint &index, const Tensor &matrix, const Memories &memories, GError **error)
-  {
-    const gsize rank = matrix.rank ();
-    return set_tensor (index, matrix, memories, error)
-           && set (index, error, cl_long (matrix.strides[rank - 2]),
-               cl_long (matrix.strides[rank - 1]));
-  }
   bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
   {
     return set_matrix (index, a, memories, error)

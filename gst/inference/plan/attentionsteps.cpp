@@ -8,86 +8,39 @@ namespace inference {
 namespace {
 /* --- lines: softmax and normalization --- */
 
-/* A kernel of lines.cl, along one dimension */
-class LinesStep : public KernelStep {
-public:
-  bool create (const StepRequest &request, gsize an_axis, const char *name,
-      const std::string &macros, GError **error)
-  {
-    GstOpenCLContext *context = request.context;
-    input = request.inputs[0];
-    output = request.outputs[0];
-    axis = an_axis;
-    std::vector<cl_long> table;
-    lines = 1;
-    for (gsize d = output.rank (); d-- > 0;) {
-      if (d == axis)
-        continue;
-      table.insert (table.end (), {output.shape[d], input.strides[d], output.strides[d]});
-      lines *= gsize (output.shape[d]);
-    }
-    const gsize rank = table.size () / 3, group = 64;
-    if (table.empty ())
-      table.resize (3, 1);
-    const bool splits = !opencl::is_cpu (context) && output.shape[axis] > 32
-                        && opencl::largest_group (context) >= group;
-    split = splits ? group : 1;
-    const std::string options =
-        compute::number_macros (input.type, lanes_of (context, input, output, axis))
-        + macro ("SPLIT", gint64 (split)) + macro ("OUTER_RANK", gint64 (rank)) + macros;
-    return make_geometry (context, table, error)
-           && kernel.create (
-               context, INFERENCE_KERNELS "lines.cl", name, options.c_str (), error);
+/* A kernel of lines.cl along dimension `axis`, with `arguments` behind those of the lines */
+template <typename... Arguments>
+StepPointer
+make_lines_step (const StepRequest &request, gsize axis, const char *name,
+    const std::string &macros, GError **error, const Arguments &...arguments)
+{
+  GstOpenCLContext *context = request.context;
+  const Tensor &input = request.inputs[0], &output = request.outputs[0];
+  std::vector<cl_long> table;
+  gsize lines = 1;
+  for (gsize d = output.rank (); d-- > 0;) {
+    if (d == axis)
+      continue;
+    table.insert (table.end (), {output.shape[d], input.strides[d], output.strides[d]});
+    lines *= gsize (output.shape[d]);
   }
-
-protected:
-  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
-  {
-    return set_tensor (index, input, memories, error)
-           && set_tensor (index, output, memories, error)
-           && set (index, error, geometry (), cl_ulong (lines),
-               cl_long (output.shape[axis]), cl_long (input.strides[axis]),
-               cl_long (output.strides[axis]));
-  }
-  bool launch (cl_command_queue queue, GError **error) override
-  {
-    if (split == 1)
-      return kernel.enqueue (queue, lines, 1, error);
-    const gsize global[] = {lines * split, 1, 1}, local[] = {split, 1, 1};
-    return kernel.enqueue_box (queue, global, local, error);
-  }
-
-  Tensor input, output;
-
-private:
-  gsize axis = 0, lines = 0, split = 1;
-};
-
-class NormalizeStep : public LinesStep {
-public:
-  bool create (const StepRequest &request, const NormalizeOp &what, GError **error)
-  {
-    epsilon = what.epsilon;
-    scales.assign (request.inputs.begin () + 1, request.inputs.end ());
-    const std::string macros = macro ("SCALES", gint64 (scales.size ()));
-    scales.resize (2, request.inputs[0]); /* not read */
-    return LinesStep::create (
-        request, request.outputs[0].rank () - 1, "standardize", macros, error);
-  }
-
-protected:
-  bool set_arguments (cl_uint &index, const Memories &memories, GError **error) override
-  {
-    return LinesStep::set_arguments (index, memories, error)
-           && set_real (index, input.type, epsilon, error)
-           && set_tensor (index, scales[0], memories, error)
-           && set_tensor (index, scales[1], memories, error);
-  }
-
-private:
-  std::vector<Tensor> scales;
-  double epsilon = 0;
-};
+  const gsize group = 64;
+  const bool splits = !opencl::is_cpu (context) && output.shape[axis] > 32
+                      && opencl::largest_group (context) >= group;
+  const std::string options =
+      compute::number_macros (input.type, lanes_of (context, input, output, axis))
+      + macro ("SPLIT", gint64 (splits ? group : 1))
+      + macro ("OUTER_RANK", gint64 (table.size () / 3)) + macros;
+  auto step = std::make_unique<CallStep> (context);
+  const cl_mem outer = step->table (table, error);
+  return outer
+                 && step->add ("lines.cl", name, options, splits ? lines * group : lines,
+                     splits ? group : 0, error, input, output, outer, cl_ulong (lines),
+                     cl_long (output.shape[axis]), cl_long (input.strides[axis]),
+                     cl_long (output.strides[axis]), arguments...)
+             ? std::move (step)
+             : nullptr;
+}
 
 /* --- attention --- */
 
@@ -133,8 +86,6 @@ public:
                                 + macro ("WIDTH", output.shape.back ())
                                 + macro ("MASKED", masked)
                                 + macro ("BATCH_RANK", gint64 (table.size () / 6));
-    if (table.empty ())
-      table.resize (6, 1);
     return make_geometry (context, table, error)
            && kernel.create (context, form.file, form.name, options.c_str (), error);
   }
@@ -213,15 +164,6 @@ private:
     }
   }
 
-  bool set_matrix (
-      cl_uint &index, const Tensor &matrix, const Memories &memories, GError **error)
-  {
-    const gsize rank = matrix.rank ();
-    return set_tensor (index, matrix, memories, error)
-           && set (index, error, cl_long (matrix.strides[rank - 2]),
-               cl_long (matrix.strides[rank - 1]));
-  }
-
   std::vector<Tensor> tensors; /* Q, K, V and the mask */
   Tensor output;
   std::vector<cl_long> table;
@@ -234,14 +176,22 @@ private:
 StepPointer
 make_softmax_step (const StepRequest &request, const SoftmaxOp &what, GError **error)
 {
-  const std::string macros = macro ("LOGARITHM", what.logarithm);
-  return created_step<LinesStep> (request, error, gsize (what.axis), "softmax", macros);
+  return make_lines_step (
+      request, gsize (what.axis), "softmax", macro ("LOGARITHM", what.logarithm), error);
 }
 
 StepPointer
 make_normalize_step (const StepRequest &request, const NormalizeOp &what, GError **error)
 {
-  return created_step<NormalizeStep> (request, error, what);
+  const gsize scales = request.inputs.size () - 1, axis = request.outputs[0].rank () - 1;
+  std::vector<Tensor> operands = request.inputs;
+  operands.resize (3, operands[0]); /* not read */
+  const auto make = [&] (auto epsilon) {
+    return make_lines_step (request, axis, "standardize",
+        macro ("SCALES", gint64 (scales)), error, epsilon, operands[1], operands[2]);
+  };
+  return operands[0].type == opencl::NumberType::f64 ? make (cl_double (what.epsilon))
+                                                     : make (cl_float (what.epsilon));
 }
 
 StepPointer

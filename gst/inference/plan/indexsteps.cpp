@@ -96,8 +96,6 @@ make_top_step (const StepRequest &request, const TopOp &what, GError **error)
       table.insert (table.end (),
           {input.shape[d], input.strides[d], output.strides[d], indices.strides[d]});
   const gsize rank = table.size () / 4, items = gsize (output.count ());
-  if (table.empty ())
-    table.resize (4, 1);
   const gsize split = split_of (request.context, 256);
   const opencl::NumberInfo &number = opencl::info_of (input.type);
   const std::string options =

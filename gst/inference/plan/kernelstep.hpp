@@ -39,6 +39,16 @@ std::string text_of (const Instruction &instruction, gsize lanes,
 /* A constant of OpenCL C. `type` is "float", "double" or an integer type. */
 std::string number_text (double value, const std::string &type);
 
+/* A table of lengths and strides. A buffer cannot be empty. */
+inline cl::Buffer
+table_of_lengths (GstOpenCLContext *context, std::vector<cl_long> values, GError **error)
+{
+  if (values.empty ())
+    values.push_back (0);
+  return opencl::make_table (
+      context, values.data (), values.size () * sizeof (cl_long), error);
+}
+
 /* A kernel and its launch. A subclass sets the arguments. */
 class KernelStep : public Step {
 public:
@@ -77,11 +87,19 @@ protected:
                ? kernel.set (index, cl_float (value), error)
                : kernel.set (index, cl_long (value), error);
   }
+  /* The last two dimensions: buffer, offset, and strides of rows and columns */
+  bool set_matrix (
+      cl_uint &index, const Tensor &matrix, const Memories &memories, GError **error)
+  {
+    const gsize rank = matrix.rank ();
+    return set_tensor (index, matrix, memories, error)
+           && set (index, error, cl_long (matrix.strides[rank - 2]),
+               cl_long (matrix.strides[rank - 1]));
+  }
   bool make_geometry (
       GstOpenCLContext *context, const std::vector<cl_long> &table, GError **error)
   {
-    geometry = opencl::make_table (
-        context, table.data (), table.size () * sizeof (cl_long), error);
+    geometry = table_of_lengths (context, table, error);
     return geometry () != nullptr;
   }
 
@@ -98,8 +116,7 @@ public:
   /* A table of lengths and strides, as an argument; NULL with an error set on failure */
   cl_mem table (const std::vector<cl_long> &values, GError **error)
   {
-    tables.push_back (opencl::make_table (
-        context, values.data (), values.size () * sizeof (cl_long), error));
+    tables.push_back (table_of_lengths (context, values, error));
     return tables.back () ();
   }
   /* `group`: work-items of a work-group, or 0 for any number */

@@ -2,9 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "tests/check/folder.hpp"
-#include "tests/check/harness.hpp"
-#include "tests/check/onnxmodel.hpp"
+#include "tests/check/inferenceharness.hpp"
 
 #include <gst/opencl/base/profile.hpp>
 
@@ -19,7 +17,6 @@ using namespace check;
 static const bool alone = fork_each_test ();
 
 namespace {
-#define DEVICE "(memory:OpenCLMemory)"
 
 /* The input of a network as its output */
 OnnxModel
@@ -43,33 +40,10 @@ adding_model ()
   return model;
 }
 
-std::string
-caps_of (const char *format, int width, int height)
-{
-  return text ("video/x-raw" DEVICE ",format=%s,width=%d,height=%d,framerate=25/1",
-      format, width, height);
-}
-
-/* A folder with a model, before the element that reads it */
-struct WithModel {
-  explicit WithModel (const OnnxModel &model)
-      : file (folder.write ("net.onnx", model.bytes ()))
-  {
-  }
-  Folder folder;
-  std::string file;
-};
-
-class Inference : WithModel, public Harness {
+class Inference : public InferenceHarness {
 public:
-  Inference (
-      const OnnxModel &model, const std::string &properties, const std::string &caps)
-      : WithModel (model),
-        Harness ("openclinference model-file=" + file + " " + properties, caps)
-  {
-  }
+  using InferenceHarness::InferenceHarness;
 
-  const std::string &model_file () const { return file; }
   std::vector<float> floats_of (const Bytes &frame)
   {
     const Bytes bytes = read_buffer (pass (buffer_of (frame)));

@@ -3,9 +3,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "tests/check/folder.hpp"
-#include "tests/check/harness.hpp"
-#include "tests/check/onnxmodel.hpp"
+#include "tests/check/inferenceharness.hpp"
 
 #include <gst/common/arrayformat.hpp>
 #include <gst/common/npyfile.hpp>
@@ -14,45 +12,9 @@
 
 using namespace check;
 
+using Inference = InferenceHarness;
+
 namespace {
-#define DEVICE "(memory:OpenCLMemory)"
-constexpr int onnx_half = 10;
-
-OnnxModel
-copying_model (const std::vector<int64_t> &shape, int type = onnx_float)
-{
-  OnnxModel model;
-  model.input ("x", shape, type).output ("y", shape, type);
-  model.node ("Identity", {"x"}, {"y"});
-  return model;
-}
-
-std::string
-caps_of (const char *format, int width, int height)
-{
-  return text ("video/x-raw" DEVICE ",format=%s,width=%d,height=%d,framerate=25/1",
-      format, width, height);
-}
-
-struct WithModel {
-  explicit WithModel (const OnnxModel &model)
-      : file (folder.write ("net.onnx", model.bytes ()))
-  {
-  }
-  Folder folder;
-  std::string file;
-};
-
-class Inference : WithModel, public Harness {
-public:
-  Inference (
-      const OnnxModel &model, const std::string &properties, const std::string &caps)
-      : WithModel (model),
-        Harness ("openclinference model-file=" + file + " " + properties, caps)
-  {
-  }
-};
-
 template <typename Number = float>
 std::vector<double>
 numbers_of (const Bytes &bytes)

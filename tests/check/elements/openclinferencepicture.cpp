@@ -2,9 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "tests/check/folder.hpp"
-#include "tests/check/harness.hpp"
-#include "tests/check/onnxmodel.hpp"
+#include "tests/check/inferenceharness.hpp"
 
 #include <gst/common/videoformats.hpp>
 
@@ -13,35 +11,12 @@
 using namespace check;
 
 namespace {
-#define DEVICE "(memory:OpenCLMemory)"
-constexpr int onnx_half = 10;
-
-OnnxModel
-copying_model (const std::vector<int64_t> &shape, int type = onnx_float)
-{
-  OnnxModel model;
-  model.input ("x", shape, type).output ("y", shape, type);
-  model.node ("Identity", {"x"}, {"y"});
-  return model;
-}
-
-struct WithModel {
-  explicit WithModel (const OnnxModel &model)
-      : file (folder.write ("net.onnx", model.bytes ()))
-  {
-  }
-  Folder folder;
-  std::string file;
-};
-
-class Inference : WithModel, public Harness {
+class Inference : public InferenceHarness {
 public:
   Inference (const OnnxModel &model, const std::string &properties,
       const std::string &caps = "video/x-raw" DEVICE
                                 ",format=RGBA,width=8,height=6,framerate=25/1")
-      : WithModel (model),
-        Harness (
-            "openclinference output=video model-file=" + file + " " + properties, caps)
+      : InferenceHarness (model, "output=video " + properties, caps)
   {
   }
 };
