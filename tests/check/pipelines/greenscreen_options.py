@@ -21,7 +21,6 @@ import sys
 import tempfile
 
 import numpy as np
-import PIL.Image
 
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
@@ -422,12 +421,8 @@ def check_garbage_polygon():
 
 
 def deep_levels(path):
-    """Returns the levels of a matte, int (frames, rows, columns), with 16 bits: those of a picture
-    as PIL reads them, those of a film as GStreamer decodes them."""
-    if path.endswith(".png"):
-        with PIL.Image.open(path) as image:
-            assert image.mode.startswith("I"), (path, image.mode)
-            return np.asarray(image).astype(int)[None]
+    """Returns the levels of a matte, int (frames, rows, columns), with 16 bits, as GStreamer decodes
+    a picture or a film."""
     launched(f"filesrc location={path} ! decodebin ! videoconvert ! video/x-raw,format=GRAY16_LE"
              f" ! filesink location={path}.levels")
     rows = np.fromfile(f"{path}.levels", "<u2").reshape(-1, HEIGHT, (WIDTH + 1) // 2 * 2)
