@@ -34,7 +34,7 @@ private:
 
 /* "#define AT_X(a, b, c) ((a) * 512L + …)": the place of an element */
 std::string
-place_macro (const char *name, const Tensor &tensor)
+place_macro (const std::string &name, const Tensor &tensor)
 {
   std::string parameters, sum;
   for (gsize d = 0; d < tensor.rank (); d++) {
@@ -96,16 +96,12 @@ RecurrentStep::create (
                   opencl::largest_group (request.context)});
   items = group * gsize (y.shape[1] * y.shape[2]);
 
-  std::vector<const char *> names = {"X", "R", "B", "H", "L"};
-  if (lstm)
-    names.push_back ("C");
-  if (request.inputs.size () > names.size ())
-    names.push_back ("P");
-  const bool has_peepholes = names.back () == std::string ("P");
-  names.insert (names.end (), {"Y", "Z", "D"});
+  std::string names = lstm ? "XRBHLC" : "XRBHL";
+  const bool has_peepholes = request.inputs.size () > names.size ();
+  names += has_peepholes ? "PYZD" : "YZD";
   std::string source;
   for (gsize n = 0; n < tensors.size (); n++)
-    source += place_macro (names[n], tensors[n]);
+    source += place_macro (names.substr (n, 1), tensors[n]);
   for (gsize n = 0; n < what.activations.size () / what.backward.size (); n++)
     source += activation_macro (what, n);
   guint backward = 0;
