@@ -200,7 +200,7 @@ def run(kernel, line):
         source.emit("end-of-stream")
     pipeline.set_state(Gst.State.PLAYING)
     kinds = Gst.MessageType.EOS | Gst.MessageType.ERROR | Gst.MessageType.WARNING
-    message = pipeline.get_bus().timed_pop_filtered(60 * Gst.SECOND, kinds)
+    message = pipeline.get_bus().timed_pop_filtered(200 * Gst.SECOND, kinds)
     pipeline.set_state(Gst.State.NULL)
     assert message, "no end"
     if message.type == Gst.MessageType.ERROR:
