@@ -118,10 +118,13 @@ TEST (test_inference_names_tensors_by_modelinfo)
   Harness net ("openclinference output=meta model-file=" + file, frames);
   const Owned<GstBuffer> output = net.pass (buffer_of (frame_of (10)));
   GstTensorMeta *meta = gst_buffer_get_tensor_meta (output);
-  const GstTensor *boxes =
-      gst_tensor_meta_get_by_id (meta, g_quark_from_static_string ("places"));
-  const GstTensor *scores =
-      gst_tensor_meta_get_by_id (meta, g_quark_from_static_string ("scores"));
+  auto tensor_of = [meta] (const char *id) -> const GstTensor * {
+    for (gsize n = 0; n < meta->num_tensors; n++)
+      if (gst_tensor_meta_get (meta, n)->id == g_quark_from_string (id))
+        return gst_tensor_meta_get (meta, n);
+    return nullptr;
+  };
+  const GstTensor *boxes = tensor_of ("places"), *scores = tensor_of ("scores");
   fail_unless (boxes && boxes->dims_order == GST_TENSOR_DIM_ORDER_COL_MAJOR);
   fail_unless (scores && scores->dims_order == GST_TENSOR_DIM_ORDER_ROW_MAJOR);
 }
