@@ -176,6 +176,24 @@ TEST (test_openclkernel_runs_a_program_binary)
   fail_unless (from_source.run (input).bytes == chain.run (input).bytes);
 }
 
+/* As FPGA boards are: an accelerator without a compiler */
+TEST (test_openclkernel_runs_a_program_binary_on_an_accelerator)
+{
+  Folder folder;
+  const std::string location = folder.write ("negative.bin", binary_of (negative));
+  const cl_device_type accelerator = CL_DEVICE_TYPE_ACCELERATOR;
+  const cl_bool no = CL_FALSE;
+  const Bytes input = frame (1);
+
+  counting::override_device_info (CL_DEVICE_TYPE, &accelerator, sizeof accelerator);
+  counting::override_device_info (CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no);
+  g_setenv ("GST_OPENCL_DEVICE", "accelerator", TRUE);
+  Chain chain (kernel_of (location), gray);
+  expect_negative (chain.run (input).bytes, input);
+  g_unsetenv ("GST_OPENCL_DEVICE");
+  counting::restore_device_info ();
+}
+
 namespace {
 /* Returns true if the driver describes the arguments of a kernel of `binary`. */
 bool
