@@ -51,13 +51,16 @@ program_properties ()
           "file for a pointer, a number of elements for local memory",
           &ProgramSettings::arguments, opencl::playing},
       {"global-size", "Global size",
-          "Number of work-items, \"x,y,z\". Each is a number, width, height, count, "
-          "shape0 … shape3, or a product or quotient such as \"width/4\", rounded up "
-          "(unset = one per pixel of the output, or per element of an array, with the "
-          "dimensions that the kernel passes to get_global_id ())",
+          "Number of work-items, \"x,y,z\". Each is an expression of numbers, width, "
+          "height, pixels, count, shape0 … shape3 and sizes of arrays such as "
+          "input_width, with + - * / and parentheses. Quotients are rounded up in a size "
+          "of only * and /, such as \"width/4\", and else down as in C, such as "
+          "\"(width+15)/16*16\" (unset = one per pixel of the output, or per element of "
+          "an array, with the dimensions that the kernel passes to get_global_id ())",
           &ProgramSettings::global_size, opencl::playing},
       {"local-size", "Local size",
-          "Work-group size, \"x,y,z\" (unset = the device's choice, on a GPU a row)",
+          "Work-group size, \"x,y,z\", expressions as in global-size (unset = the "
+          "device's choice, on a GPU a row)",
           &ProgramSettings::local_size, opencl::playing},
       {"output-caps", "Output caps",
           "Fields of the output caps (unset = those that downstream requires, otherwise "

@@ -16,8 +16,9 @@
  *   declared const is copied for each frame, because other elements may use it. The output
  *   holds old values unless `fill-output` is set, so a kernel that adds to it, such as a
  *   histogram, needs `fill-output=0`
- * - `width`, `height`, `count` (of elements), `shape0` … `shape3` (innermost first): size
- *   of the output. With the name of an array before them, `input_width`: of that array
+ * - `width`, `height`, `pixels`, `count` (of components of all pixels, or of elements),
+ *   `shape0` … `shape3` (innermost first): size of the output. With the name of an array
+ *   before them, `input_width`: of that array
  * - `stride`, `output_stride`, `input_stride`: row stride in bytes. If the kernel has no
  *   stride for an array, its rows are contiguous
  * - `frame` (counted from 0), `time` (in seconds)

@@ -40,15 +40,6 @@ join (const std::vector<std::string> &words)
   return text;
 }
 
-std::string
-size_text (const std::vector<gsize> &size)
-{
-  std::string text;
-  for (gsize length : size)
-    text += (text.empty () ? "" : "x") + std::to_string (length);
-  return text;
-}
-
 bool
 ends_with (const std::string &text, const std::string &end)
 {
@@ -454,6 +445,10 @@ Program::find_attribute (const std::string &name, gsize &value) const
   } attributes[] = {
       {"width", [] (const Stream &s) { return s.width (); }},
       {"height", [] (const Stream &s) { return s.height (); }},
+      {"pixels",
+          [] (const Stream &s) {
+            return s.is_video ? s.width () * s.height () : s.array.count ();
+          }},
       {"count", [] (const Stream &s) { return s.array.count (); }},
       {"shape0", [] (const Stream &s) { return s.array.length (0); }},
       {"shape1", [] (const Stream &s) { return s.array.length (1); }},
@@ -488,72 +483,11 @@ Program::find_attribute (const std::string &name, gsize &value) const
 
 /* --- number of work-items --- */
 
-static bool
-parse_count (const std::string &text, gsize &count)
-{
-  guint64 number = 0;
-  const bool is_count =
-      g_ascii_string_to_unsigned (text.c_str (), 10, 0, G_MAXSIZE, &number, nullptr);
-  count = gsize (number);
-  return is_count;
-}
-
-template <typename Info>
-bool
-Program::group_info (cl_kernel_work_group_info what, Info &info, GError **error) const
-{
-  return gst_opencl_check (
-      clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context), what,
-          sizeof info, &info, nullptr),
-      "clGetKernelWorkGroupInfo", error);
-}
-
-/* "width", "640", "width/4", "shape0*2/3" */
-bool
-Program::resolve_term (const std::string &term, gsize &value) const
-{
-  const gsize end = term.find_first_of ("*/");
-  const std::string first = term.substr (0, end);
-
-  if (!find_attribute (first, value) && !parse_count (first, value))
-    return false;
-  for (gsize at = end; at != std::string::npos && at < term.size ();) {
-    const gsize next = term.find_first_of ("*/", at + 1);
-    gsize factor;
-    if (!parse_count (term.substr (at + 1, next - at - 1), factor) || factor == 0)
-      return false;
-    value = term[at] == '*' ? value * factor : round_up (value, factor) / factor;
-    at = next;
-  }
-  return value > 0;
-}
-
-bool
-Program::resolve_size (const std::string &text, const char *name,
-    std::vector<gsize> &size, GError **error) const
-{
-  std::istringstream terms (text);
-  std::string term;
-  gsize value;
-
-  while (std::getline (terms, term, ',')) {
-    term.erase (std::remove (term.begin (), term.end (), ' '), term.end ());
-    if (size.size () == 3 || !resolve_term (term, value))
-      return fail (error, std::string (name) + "=\"" + text
-                              + "\": expected one to three sizes. A size is a number "
-                                "above 0, width, height, count or shape0 … shape3, or "
-                                "one of these times (*) or divided by (/) a number, as "
-                                "in \"width/4,height\"");
-    size.push_back (value);
-  }
-  return true;
-}
-
 /* One work-item for each pixel, or for each element of an array. The kernel's calls of
  * get_global_id () determine the number of dimensions. If the array has more dimensions,
  * the last one of the kernel covers the rest of them. */
 bool
-Program::default_size (const Task &task, GError **error)
+Program::default_size (const Task &task, std::vector<gsize> &global, GError **error) const
 {
   if (output ().is_video) {
     global = {output ().width (), output ().height ()};
@@ -565,7 +499,6 @@ Program::default_size (const Task &task, GError **error)
                    + " has no source to find the number of dimensions of the kernel \""
                    + kernel_name + "\": expected a global-size such as count");
   gsize rest = output ().array.count ();
-  global.clear ();
   for (unsigned d = 0; d + 1 < work_dimensions (task.source, kernel_name); d++) {
     global.push_back (output ().array.length (d));
     rest /= global.back ();
@@ -577,99 +510,16 @@ Program::default_size (const Task &task, GError **error)
 bool
 Program::set_size (const Task &task, GError **error)
 {
-  gsize built_for[3] = {};
+  std::vector<gsize> global, local;
+  const FindLength find = [this] (const std::string &name, gsize &value) {
+    return find_attribute (name, value);
+  };
 
-  if (task.global_size.empty () && !default_size (task, error))
-    return false;
-  if (!resolve_size (task.global_size, "global-size", global, error)
-      || !resolve_size (task.local_size, "local-size", local, error))
-    return false;
-  if (!group_info (CL_KERNEL_COMPILE_WORK_GROUP_SIZE, built_for, error))
-    return false;
-  if (built_for[0] > 0) {
-    std::vector<gsize> fixed (built_for, built_for + 3);
-    global.resize (3, 1);
-    if (!local.empty ())
-      local.resize (3, 1);
-    if (!local.empty () && local != fixed)
-      return fail (error, "local-size is " + size_text (local) + ", but the kernel \""
-                              + kernel_name + "\" requires work-groups of "
-                              + size_text (fixed));
-    local = fixed;
-  }
-  if (local.empty ())
-    task.checks_size ? choose_groups () : choose_rows ();
-  if (!local.empty ()) {
-    const gsize dimensions = std::max (local.size (), global.size ());
-    local.resize (dimensions, 1);
-    global.resize (dimensions, 1);
-  }
-  return check_groups (error);
-}
-
-/* Chooses up to 256 work-items: fewer leave a GPU idle, more hide no more latency. */
-void
-Program::choose_groups ()
-{
-  gsize max_items = 1, group = 1;
-  group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, nullptr);
-  while (2 * group <= std::min (max_items, gsize (256)) && group < global[0])
-    group *= 2;
-  local = {group};
-  global[0] = round_up (global[0], group);
-}
-
-/* Chooses work-groups along rows, if the size is a multiple of them: the kernel may not
- * check its position. A GPU's driver may choose tiles, which use only half of each cache
- * line. */
-void
-Program::choose_rows ()
-{
-  gsize max_items = 1, multiple = 0, group = 256;
-
-  if (opencl::is_cpu (context))
-    return;
-  group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, nullptr);
-  group_info (CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, multiple, nullptr);
-  while (group > max_items || global[0] % group != 0)
-    group /= 2;
-  if (group >= multiple)
-    local = {group};
-}
-
-bool
-Program::check_groups (GError **error) const
-{
-  const cl_device_id device = gst_opencl_context_get_device (context);
-  std::vector<gsize> max_sizes (
-      opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
-  gsize max_items = 0, items = 1;
-
-  if (!gst_opencl_check (
-          clGetDeviceInfo (device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
-              max_sizes.size () * sizeof max_sizes[0], max_sizes.data (), nullptr),
-          "clGetDeviceInfo", error)
-      || !group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, error))
-    return false;
-  for (gsize d = 0; d < local.size (); d++) {
-    items *= local[d];
-    if (d < max_sizes.size () && local[d] > max_sizes[d])
-      max_items = 0;
-  }
-  if (items > max_items)
-    return fail (error,
-        "A work-group of " + size_text (local)
-            + " is too large: " + gst_opencl_context_get_device_name (context)
-            + " supports up to " + std::to_string (max_items ? max_items : max_sizes[0])
-            + " work-items for the kernel \"" + kernel_name + "\"");
-  for (gsize d = 0; d < local.size (); d++) {
-    if (global[d] % local[d] != 0)
-      return fail (
-          error, "global-size " + size_text (global) + " is not a multiple of local-size "
-                     + size_text (local)
-                     + ": round global-size up if the kernel checks its position");
-  }
-  return true;
+  size = WorkSize (context, kernel (), kernel_name);
+  return (!task.global_size.empty () || default_size (task, global, error))
+         && parse_sizes ("global-size", task.global_size, find, global, error)
+         && parse_sizes ("local-size", task.local_size, find, local, error)
+         && size.create (global, local, task.checks_size, error);
 }
 
 /* --- a frame --- */
@@ -828,8 +678,8 @@ Program::enqueue (cl_command_queue queue,
   }
   if (!check_overlap (places, error) || !fill_output (queue, places[last], error)
       || !set_frame_arguments (places, moment, error)
-      || !gst_opencl_launch (queue, kernel (), guint (global.size ()), global.data (),
-          local.empty () ? nullptr : local.data (), error))
+      || !gst_opencl_launch (queue, kernel (), guint (size.global.size ()),
+          size.global.data (), size.local.empty () ? nullptr : size.local.data (), error))
     return false;
   const Place whole = {out.data, gsize (out.stride[0]), false};
   return !places[last].is_scratch

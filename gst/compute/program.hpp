@@ -7,6 +7,7 @@
 #include "signature.hpp"
 #include "programfile.hpp"
 #include "streamcaps.hpp"
+#include "worksize.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/device/kernel.hpp>
@@ -91,16 +92,8 @@ private:
       const Program *previous, std::shared_ptr<StoredArray> &stored,
       GError **error) const;
 
-  template <typename Info>
-  bool group_info (cl_kernel_work_group_info what, Info &info, GError **error) const;
   bool set_size (const Task &task, GError **error);
-  bool default_size (const Task &task, GError **error);
-  bool resolve_size (const std::string &text, const char *name, std::vector<gsize> &size,
-      GError **error) const;
-  bool resolve_term (const std::string &term, gsize &value) const;
-  bool check_groups (GError **error) const;
-  void choose_groups ();
-  void choose_rows ();
+  bool default_size (const Task &task, std::vector<gsize> &global, GError **error) const;
 
   bool find_attribute (const std::string &name, gsize &value) const;
   const Stream *stream_named (const std::string &name) const;
@@ -134,6 +127,6 @@ private:
   std::vector<cl::Buffer> scratch;    /* of each stream; most are empty */
   std::vector<gsize> scratch_bytes;
   std::map<std::string, std::shared_ptr<StoredArray>> arrays; /* by parameter */
-  std::vector<gsize> global, local; /* local: empty for the device's own */
+  WorkSize size;
 };
 } // namespace compute

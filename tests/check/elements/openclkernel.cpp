@@ -266,6 +266,16 @@ TEST (test_groups_that_are_not_asked_for_divide_the_work)
   }
 }
 
+TEST (test_nested_parentheses_of_global_size_are_limited)
+{
+  check::Pipeline pipeline (
+      "openclkernelsrc name=k source=\"kernel void k (global int *output) { }\" "
+      "output-caps=\"other/tensors,types=int32,dimensions=(string)4\" ! fakesink");
+  g_object_set (
+      pipeline["k"], "global-size", std::string (1000000, '(').c_str (), nullptr);
+  pipeline.play ().expect_one_error ({"k"});
+}
+
 TEST (test_global_size_uses_names)
 {
   const char *source =
@@ -279,6 +289,38 @@ TEST (test_global_size_uses_names)
       tensors ("int32", "10:6"));
   assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (60, 1000))).bytes,
       std::vector<double> (60, 1406), 0, "4 x 6 work-items");
+}
+
+/* Expected: C's arithmetic, or rounded up, with width 10, height 6 and 4 components */
+static const struct {
+  const char *size;
+  guint32 x, y, z;
+} expressions_of_sizes[] = {
+    {"width*height", 60, 1, 1},
+    {"pixels, count, count/4", 60, 240, 60},
+    {"(width+15)/16*16, (height + 3) / 4 * 4", 16, 8, 1},
+    {"(shape0+15)/16*16,(shape1+15)/16*16,(shape2+15)/16*16", 16, 16, 16},
+    {"width/4,height/4", 3, 2, 1},
+    {"width/4*4,width*2/3", 12, 7, 1},
+    {"width*height/7,(width*height)/7", 9, 8, 1},
+    {"(width)/4, width/4+0, 1+width*height-7/2", 2, 2, 1 + 60 - 3},
+    {"input_width*2,input_pixels-input_height,input_count/7", 20, 54, 35},
+    {"((((3))))*(2+2*(1+1)),9-8-1+1", 18, 1, 1},
+};
+
+TEST_ROWS (test_global_size_takes_expressions_of_sizes, expressions_of_sizes)
+{
+  const char *source =
+      "kernel void k (global const uchar *input, global uint *output) { size_t x = "
+      "get_global_id (0), y = get_global_id (1), z = get_global_id (2); if (x + y + z == "
+      "0) for (int n = 0; n < 3; n++) output[n] = get_global_size (n); }";
+  Chain chain (with_source (source, std::string ("global-size=") + quoted (row.size)
+                                        + " local-size=1+0,(2-1)"),
+      video ("RGBA", 10, 6));
+  const auto got = values_of<guint32> (chain.run (pattern (240)).bytes);
+  fail_unless (got[0] == row.x && got[1] == row.y && got[2] == row.z,
+      "%s: %u x %u x %u, expected %u x %u x %u", row.size, got[0], got[1], got[2], row.x,
+      row.y, row.z);
 }
 
 /* The expected value encodes global id and global size of each element of an array of
@@ -921,6 +963,18 @@ const Mistake mistakes[] = {
     {COPY ("") "global-size=0", "global-size=\"0\": expected one to three"},
     {COPY ("") "global-size=depth", "global-size=\"depth\": expected one to three"},
     {COPY ("") "global-size=20*-1", "global-size=\"20*-1\": expected one to three"},
+    {COPY ("") "global-size=width*heigth", "; \"heigth\" is not the name of a size"},
+    {COPY ("") "global-size=20*", "; a number or a name is missing"},
+    {COPY ("") "global-size=20%3", "; \"%\" is not an operator"},
+    {COPY ("") "global-size=(20", "; \")\" is missing"},
+    {COPY ("") "global-size=(20))", "; \")\" is not an operator"},
+    {COPY ("") "global-size=0x10", "; 0x10 is not a number or too large"},
+    {COPY ("") "global-size=20-20", "; the size is 0"},
+    {COPY ("") "global-size=20-21+5", "; a difference is below 0"},
+    {COPY ("") "global-size=20/(count-20)", "; a divisor is 0"},
+    {COPY ("") "global-size=4294967296*4294967296", "; a product is too large"},
+    {COPY ("") "global-size=18446744073709551615+1", "; a sum is too large"},
+    {COPY ("") "global-size=18446744073709551616", "6 is not a number or too large"},
     {COPY ("") "local-size=1,1,1,1", "local-size=\"1,1,1,1\": expected one to three"},
     {"local-size=2 source=\"kernel __attribute__ ((reqd_work_group_size (4, 1, 1))) void "
      "k "
