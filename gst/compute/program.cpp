@@ -85,11 +85,18 @@ Program::create (GstOpenCLContext *context, const Task &task,
 
   program->context = context;
   program->streams = streams;
+  program->n_frames = streams.size ();
+  program->continues =
+      previous && previous->n_frames == streams.size ()
+      && std::equal (streams.begin (), streams.end (), previous->streams.begin ());
   program->alignment = task.alignment;
   program->fill = task.fill_output;
-  program->scratch.resize (streams.size ());
-  program->scratch_bytes.resize (streams.size ());
-  if (!program->build (task, previous, error) || !program->choose_row_strides (error)
+  if (!program->build (task, previous, error))
+    return nullptr;
+  program->add_last_output (task, previous);
+  program->scratch.resize (program->streams.size ());
+  program->scratch_bytes.resize (program->streams.size ());
+  if (!program->choose_row_strides (error)
       || !program->check_arguments (task.arguments, error)
       || !program->bind_all (task, previous, error) || !program->set_size (task, error))
     return nullptr;
@@ -186,6 +193,22 @@ Program::stream_named (const std::string &name) const
   return nullptr;
 }
 
+/* Makes the last output an input if the kernel has an argument of its name, unless an
+ * input or a field of `arguments` has the name too. */
+void
+Program::add_last_output (const Task &task, const Program *previous)
+{
+  Stream stream = output ();
+  stream.name.replace (stream.name.rfind ("output"), strlen ("output"), "previous");
+  if (!has (stream.name) || stream_named (stream.name)
+      || (task.arguments
+          && gst_structure_has_field (task.arguments, stream.name.c_str ())))
+    return;
+  streams.push_back (stream);
+  if (continues)
+    last = previous->last;
+}
+
 /* A kernel without a stride argument expects contiguous rows. */
 bool
 Program::choose_row_strides (GError **error)
@@ -195,12 +218,14 @@ Program::choose_row_strides (GError **error)
   if (!has (out))
     return fail_argument (error,
         "The kernel \"" + kernel_name + "\" has no argument \"" + out + "\"", signature);
-  for (const Stream &stream : streams) {
-    const bool is_output = &stream == &output ();
+  for (gsize n = 0; n < streams.size (); n++) {
+    const Stream &stream = streams[n];
+    const bool has_output_stride = has ("stride") || has (out + "_stride");
     RowStride wanted = RowStride::CONTIGUOUS;
-    if (has (stream.name + "_stride") || (is_output && has ("stride")))
+    if (has (stream.name + "_stride") || (is_output (n) && has ("stride")))
       wanted = RowStride::OWN;
-    else if (has ("stride") && stream.is_video && output ().is_video)
+    else if (n < n_frames ? has ("stride") && stream.is_video && output ().is_video
+                          : has_output_stride)
       wanted = RowStride::OF_OUTPUT;
     if (wanted == RowStride::OF_OUTPUT && stream.line_bytes () > output ().line_bytes ())
       return fail_argument (error,
@@ -336,7 +361,7 @@ check_type (const char *path, const opencl::NpyHeader &header, const Parameter &
 }
 
 /* The buffer belongs to the program. If the kernel writes to it, it keeps its contents
- * from frame to frame. */
+ * from frame to frame, until the program starts over. */
 bool
 Program::store_array (const char *path, const Parameter &parameter, const Task &task,
     const Program *previous, std::shared_ptr<StoredArray> &stored, GError **error) const
@@ -346,7 +371,8 @@ Program::store_array (const char *path, const Parameter &parameter, const Task &
   if (previous) {
     auto known = previous->arrays.find (parameter.name);
     if (known != previous->arrays.end () && known->second->path == path
-        && known->second->reloads == task.reloads && known->second->context == context) {
+        && known->second->reloads == task.reloads && known->second->context == context
+        && (known->second->initial () ? continues : !parameter.is_written ())) {
       stored = known->second;
       return check_type (path, stored->header, parameter, error);
     }
@@ -359,10 +385,14 @@ Program::store_array (const char *path, const Parameter &parameter, const Task &
   stored->context = context;
   stored->reloads = task.reloads;
   stored->header = array.header;
-  stored->buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-      array.header.data_size (), error, array.values ());
-  if (!stored->buffer ())
-    return false;
+  for (cl::Buffer *buffer : {&stored->buffer, &stored->initial}) {
+    if (buffer == &stored->initial && !parameter.is_written ())
+      continue;
+    *buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+        array.header.data_size (), error, array.values ());
+    if (!(*buffer) ())
+      return false;
+  }
   gst_opencl_count_upload (array.header.data_size ());
   return true;
 }
@@ -425,8 +455,7 @@ Program::bind_attribute (cl_uint index, bool &bound, GError **error)
     return true;
   }
   for (gsize n = 0; n < streams.size (); n++) {
-    const bool is_output = n + 1 == streams.size ();
-    if (name == streams[n].name + "_stride" || (is_output && name == "stride")) {
+    if (name == streams[n].name + "_stride" || (is_output (n) && name == "stride")) {
       bindings.push_back ({Binding::STRIDE, index, n});
       return true;
     }
@@ -553,7 +582,6 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
     gsize output_stride, Place &placed, GError **error)
 {
   const Stream &of = streams[stream];
-  const bool is_output = stream + 1 == streams.size ();
   const gsize frame_stride = of.is_video ? gsize (frame.stride[0]) : of.row_bytes ();
   gsize wanted = frame_stride;
 
@@ -564,7 +592,8 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
   else if (of.is_video)
     wanted = round_up (frame_stride, alignment);
   placed = {frame.data, wanted, false};
-  if (frame.offset[0] == 0 && wanted == frame_stride && (is_output || !written[stream]))
+  if (frame.offset[0] == 0 && wanted == frame_stride
+      && (is_output (stream) || !written[stream]))
     return true;
 
   const gsize bytes = of.is_video ? wanted * of.lines () : of.array.bytes ();
@@ -575,7 +604,7 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
   if (!scratch[stream]())
     return false;
   placed = {scratch[stream](), wanted, true};
-  return is_output
+  return is_output (stream)
          || copy_rows (stream, queue, {frame.data, frame_stride, false}, frame.offset[0],
              placed, 0, error);
 }
@@ -590,6 +619,68 @@ Program::fill_output (cl_command_queue queue, const Place &placed, GError **erro
              clEnqueueFillBuffer (queue, placed.data, &byte, sizeof byte, 0, bytes, 0,
                  nullptr, opencl::Profiled (queue, opencl::command::fill)),
              "clEnqueueFillBuffer", error);
+}
+
+/* --- the last output --- */
+
+bool
+Program::LastOutput::reserve (GstOpenCLContext *context, gsize wanted, GError **error)
+{
+  if (bytes < wanted) {
+    buffer = opencl::make_buffer (context, wanted, error);
+    bytes = buffer () ? wanted : 0;
+  }
+  return bytes >= wanted;
+}
+
+/* Before the first frame, the last output is zeros. */
+bool
+Program::map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError **error)
+{
+  const gsize bytes = output ().array.bytes ();
+  const cl_uchar zero = 0;
+
+  if (last.stride == 0) {
+    if (!last.reserve (context, bytes, error)
+        || !gst_opencl_check (
+            clEnqueueFillBuffer (queue, last.buffer (), &zero, sizeof zero, 0, bytes, 0,
+                nullptr, opencl::Profiled (queue, opencl::command::fill)),
+            "clEnqueueFillBuffer", error))
+      return false;
+    last.stride = output ().line_bytes ();
+  }
+  frame.data = last.buffer ();
+  frame.stride[0] = gint (last.stride);
+  return true;
+}
+
+bool
+Program::keep_output (cl_command_queue queue, const Place &placed, GError **error)
+{
+  const gsize bytes = placed.stride * (output ().lines () - 1) + output ().line_bytes ();
+
+  last.stride = placed.stride;
+  return last.reserve (context, bytes, error)
+         && gst_opencl_check (
+             clEnqueueCopyBuffer (queue, placed.data, last.buffer (), 0, 0, bytes, 0,
+                 nullptr, opencl::Profiled (queue, opencl::command::copy)),
+             "clEnqueueCopyBuffer", error);
+}
+
+bool
+Program::start_over (cl_command_queue queue, GError **error)
+{
+  last.stride = 0;
+  for (const auto &[name, array] : arrays) {
+    if (array->initial ()
+        && !gst_opencl_check (
+            clEnqueueCopyBuffer (queue, array->initial (), array->buffer (), 0, 0,
+                array->header.data_size (), 0, nullptr,
+                opencl::Profiled (queue, opencl::command::copy)),
+            "clEnqueueCopyBuffer", error))
+      return false;
+  }
+  return true;
 }
 
 namespace {
@@ -619,9 +710,9 @@ extent_of (cl_mem data)
 bool
 Program::check_overlap (const std::vector<Place> &places, GError **error) const
 {
-  const MemoryRange written_to = extent_of (places.back ().data);
+  const MemoryRange written_to = extent_of (places[n_frames - 1].data);
 
-  for (gsize n = 0; n + 1 < places.size (); n++) {
+  for (gsize n = 0; n + 1 < n_frames; n++) {
     const MemoryRange read = extent_of (places[n].data);
     if (read.root == written_to.root && read.begin < written_to.end
         && written_to.begin < read.end)
@@ -666,23 +757,28 @@ Program::enqueue (cl_command_queue queue,
     const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
     GError **error)
 {
-  const gsize last = streams.size () - 1;
-  const GstOpenCLFrame &out = *frames[last];
+  const gsize to = n_frames - 1;
+  const GstOpenCLFrame &out = *frames[to];
+  GstOpenCLFrame before = {};
   std::vector<Place> places (streams.size ());
 
-  if (!place (last, queue, out, 0, places[last], error))
+  if ((has_last_output () && !map_last_output (queue, before, error))
+      || !place (to, queue, out, 0, places[to], error))
     return false;
-  for (gsize n = 0; n < last; n++) {
-    if (!place (n, queue, *frames[n], places[last].stride, places[n], error))
+  for (gsize n = 0; n < streams.size (); n++) {
+    if (n != to
+        && !place (n, queue, n < n_frames ? *frames[n] : before, places[to].stride,
+            places[n], error))
       return false;
   }
-  if (!check_overlap (places, error) || !fill_output (queue, places[last], error)
+  if (!check_overlap (places, error) || !fill_output (queue, places[to], error)
       || !set_frame_arguments (places, moment, error)
       || !gst_opencl_launch (queue, kernel (), guint (size.global.size ()),
           size.global.data (), size.local.empty () ? nullptr : size.local.data (), error))
     return false;
   const Place whole = {out.data, gsize (out.stride[0]), false};
-  return !places[last].is_scratch
-         || copy_rows (last, queue, places[last], 0, whole, out.offset[0], error);
+  return (!has_last_output () || keep_output (queue, places[to], error))
+         && (!places[to].is_scratch
+             || copy_rows (to, queue, places[to], 0, whole, out.offset[0], error));
 }
 } // namespace compute

@@ -45,18 +45,23 @@ struct StoredArray {
   GstOpenCLContext *context;
   opencl::NpyHeader header;
   cl::Buffer buffer;
+  cl::Buffer initial; /* the file's contents, of an array that the kernel writes */
 };
 
 class Program {
 public:
   /* `streams`: all inputs, then the output. `previous` (nullable) lends what has not
-   * changed. Returns NULL with an error about the kernel, its arguments or its size. */
+   * changed, and its state if the streams are the same. Returns NULL with an error about
+   * the kernel, its arguments or its size. */
   static std::unique_ptr<Program> create (GstOpenCLContext *context, const Task &task,
       const std::vector<Stream> &streams, const Program *previous, GError **error);
 
   /* `frames`: one mapped frame per stream. Does not wait for the kernel. */
   bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
       const Moment &moment, GError **error);
+
+  /* Sets arrays that the kernel writes, and `previous`, back before the next frame. */
+  bool start_over (cl_command_queue queue, GError **error);
 
 private:
   /* An argument that changes with each frame */
@@ -74,7 +79,17 @@ private:
     bool is_scratch;
   };
 
+  /* Copy of the last output, in its layout: the kernel's argument `previous` */
+  struct LastOutput {
+    cl::Buffer buffer;
+    gsize bytes = 0;
+    gsize stride = 0; /* 0: there is none yet */
+
+    bool reserve (GstOpenCLContext *context, gsize wanted, GError **error);
+  };
+
   bool build (const Task &task, const Program *previous, GError **error);
+  void add_last_output (const Task &task, const Program *previous);
   cl::Program build_source (const Task &task, GError **error) const;
   cl::Program build_compiled (const Task &task, const Program *previous, GError **error);
   bool choose_kernel (cl_program program, const Task &task, GError **error);
@@ -98,7 +113,9 @@ private:
   bool find_attribute (const std::string &name, gsize &value) const;
   const Stream *stream_named (const std::string &name) const;
   bool has (const std::string &parameter) const;
-  const Stream &output () const { return streams.back (); }
+  const Stream &output () const { return streams[n_frames - 1]; }
+  bool is_output (gsize stream) const { return stream + 1 == n_frames; }
+  bool has_last_output () const { return streams.size () > n_frames; }
   bool choose_row_strides (GError **error);
 
   bool place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
@@ -106,12 +123,17 @@ private:
   bool copy_rows (gsize stream, cl_command_queue queue, const Place &from,
       gsize from_offset, const Place &to, gsize to_offset, GError **error) const;
   bool fill_output (cl_command_queue queue, const Place &placed, GError **error) const;
+  bool map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError **error);
+  bool keep_output (cl_command_queue queue, const Place &placed, GError **error);
   bool check_overlap (const std::vector<Place> &places, GError **error) const;
   bool set_frame_arguments (
       const std::vector<Place> &places, const Moment &moment, GError **error);
 
   GstOpenCLContext *context = nullptr; /* outlives this */
-  std::vector<Stream> streams;
+  std::vector<Stream> streams; /* of the frames; then `previous` if the kernel has it */
+  gsize n_frames = 0;
+  bool continues = false; /* the state of the previous program */
+  LastOutput last;
   gsize alignment = 1;
   gint fill = -1;                              /* byte, or -1 */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable) */

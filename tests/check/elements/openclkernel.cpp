@@ -1257,6 +1257,211 @@ TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
         std::vector<double> (4, 2 * n), 0, "sum");
 }
 
+/* --- state between frames --- */
+
+namespace {
+const char *const sums =
+    "kernel void k (global const float *input, global float *output, global float *sum, "
+    "global const float *previous) { size_t n = get_global_id (0); sum[n] += input[n]; "
+    "output[n] = sum[n] + 100 * previous[n]; }";
+
+/* Adds 2 to the sum and passes a frame. Expected: the sum, plus 100 times the output
+ * before. */
+void
+expect_sums (Chain &chain, gsize count, std::vector<double> expected, const char *what)
+{
+  for (double number : expected)
+    assert_near<float> (chain.run (bytes_of (std::vector<float> (count, 2))).bytes,
+        std::vector<double> (count, number), 1e-6, what);
+}
+
+void
+seek (Chain &chain)
+{
+  fail_unless (
+      gst_element_seek_simple (chain.pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+}
+
+void
+push_discont (Chain &chain)
+{
+  GstBuffer *buffer = check::buffer_of (bytes_of (std::vector<float> (4, 2)));
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  chain.push (buffer);
+}
+
+const struct {
+  const char *name;
+  void (*happens) (Chain &);
+  bool keeps; /* without keep-state */
+} events[] = {
+    {"flushing seek", seek, false},
+    {"restart",
+        [] (Chain &chain) {
+          chain.set_state (GST_STATE_NULL);
+          chain.start ();
+        },
+        false},
+    {"ready",
+        [] (Chain &chain) {
+          chain.set_state (GST_STATE_READY);
+          chain.start ();
+        },
+        false},
+    {"settings",
+        [] (Chain &chain) {
+          g_object_set (chain.element (), "options", "-DOTHER", nullptr);
+        },
+        true},
+    {"framerate",
+        [] (Chain &chain) {
+          gst_util_set_object_arg (G_OBJECT (chain.in), "caps",
+              "other/tensors,format=static,num_tensors=1,types=float32,"
+              "dimensions=(string)4,framerate=9/1");
+        },
+        true},
+};
+} // namespace
+
+/* After 2 and 204: 6 and 20400 with the state, 2 and 0 without */
+TEST_ROWS (test_state_of_a_kernel_is_set_back_unless_it_is_to_be_kept, events)
+{
+  for (bool keep : {false, true}) {
+    Folder folder;
+    const std::string zeros =
+        save<float> (folder, "z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
+    Chain chain (with_source (sums, "arguments=a,sum=" + zeros
+                                        + " keep-state=" + (keep ? "true" : "false")),
+        tensors ("float32", "4"));
+    g_object_set (chain.in, "stream-type", 1, nullptr); /* seekable */
+    g_signal_connect (
+        chain.in, "seek-data", G_CALLBACK (+[] () -> gboolean { return TRUE; }), nullptr);
+    expect_sums (chain, 4, {2, 204}, row.name);
+    row.happens (chain);
+    expect_sums (chain, 4,
+        keep || row.keeps ? std::vector<double>{20406, 2040608}
+                          : std::vector<double>{2, 204},
+        row.name);
+  }
+}
+
+TEST (test_a_discont_buffer_sets_the_state_of_a_kernel_back)
+{
+  for (bool keep : {false, true}) {
+    Folder folder;
+    const std::string ones =
+        save<float> (folder, "o.npy", NumberType::f32, {4}, {1, 1, 1, 1});
+    Chain chain (with_source (sums, "arguments=a,sum=" + ones), tensors ("float32", "4"));
+    expect_sums (chain, 4, {3, 305}, "before");
+    g_object_set (chain.element (), "keep-state", keep, nullptr);
+    push_discont (chain);
+    assert_near<float> (chain.pull ().bytes, std::vector<double> (4, keep ? 30507 : 3),
+        1e-6, keep ? "kept" : "set back");
+  }
+}
+
+/* A file that has changed meanwhile is not read again without `reload`. */
+TEST (test_state_of_a_kernel_ends_with_its_caps_and_with_reload)
+{
+  Folder folder;
+  const std::string array =
+      save<float> (folder, "z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
+  Chain chain (with_source (sums, "keep-state=true arguments=a,sum=" + array),
+      tensors ("float32", "4"));
+  expect_sums (chain, 4, {2, 204}, "before");
+  for (const char *dimensions : {"3", "4"}) {
+    gst_util_set_object_arg (
+        G_OBJECT (chain.in), "caps", tensors ("float32", dimensions).c_str ());
+    expect_sums (chain, gsize (dimensions[0] - '0'), {2, 204}, dimensions);
+  }
+  save<float> (folder, "z.npy", NumberType::f32, {4}, {5, 5, 5, 5});
+  expect_sums (chain, 4, {20406}, "the file has changed");
+  g_signal_emit_by_name (chain.element (), "reload");
+  expect_sums (chain, 4, {2040607}, "reload");
+}
+
+/* Each frame is the frame plus half of the output before, in rows with padding. */
+TEST (test_previous_is_the_last_output_in_its_layout)
+{
+  struct Row {
+    const char *arguments, *at, *previous_at, *more;
+  };
+  const Row rows[] = {
+      {", int width", "y * width + x", "y * width + x", ""},
+      {", int stride", "y * stride + x", "y * stride + x", ""},
+      {", int input_stride, int output_stride", "y * input_stride + x",
+          "y * output_stride + x", ""},
+      {", int stride, int previous_stride", "y * stride + x", "y * previous_stride + x",
+          ""},
+  };
+  for (const Row &row : rows)
+    for (const char *qualifier : {"const ", ""}) {
+      const std::string source =
+          std::string ("kernel void k (global const uchar *input, global uchar *output, "
+                       "global ")
+          + qualifier + "uchar *previous" + row.arguments
+          + ") { size_t x = get_global_id (0), y = get_global_id (1); uchar before = "
+            "previous["
+          + row.previous_at + "]; "
+          + (*qualifier ? "" : std::string ("previous[") + row.previous_at + "] = 7; ")
+          + "output["
+          + (strstr (row.arguments, "output_stride") ? row.previous_at : row.at)
+          + "] = input[" + row.at + "] / 2 + before / 2; }";
+      Chain chain (with_source (source), video ("GRAY8", 50, 9));
+      std::vector<int> expected (50 * 9, 0);
+      for (guint frame = 0; frame < 3; frame++) {
+        const Bytes input = pattern (52 * 9, frame + 1);
+        for (gsize n = 0; n < expected.size (); n++)
+          expected[n] = input[n / 50 * 52 + n % 50] / 2 + expected[n] / 2;
+        assert_lines (
+            chain.run (input).bytes, 50, 9,
+            [&] (gsize y, gsize x) { return expected[y * 50 + x]; }, row.arguments);
+      }
+    }
+}
+
+TEST (test_previous_is_the_last_output_of_an_expression)
+{
+  Chain chain ("openclkernel expression=\"x + previous / 2\" "
+               "output-caps=other/tensors,types=float64",
+      tensors ("float32", "7:3"));
+  Chain gray ("openclkernel expression=\"(x + previous) / 2\"", video ("GRAY8", 50, 3));
+  std::vector<double> expected (21, 0), levels (150, 0);
+  for (gsize frame = 0; frame < 3; frame++) {
+    const auto numbers =
+        filled<float> (21, [&] (gsize n) { return float (n) + 10 * float (frame); });
+    for (gsize n = 0; n < 21; n++)
+      expected[n] = double (numbers[n]) + expected[n] / 2;
+    assert_near<double> (chain.run (bytes_of (numbers)).bytes, expected, 0, "array");
+    const Bytes input = pattern (52 * 3, guint (frame) + 1);
+    for (gsize n = 0; n < 150; n++)
+      levels[n] = std::nearbyint ((input[n / 50 * 52 + n % 50] + levels[n]) / 2);
+    const Bytes got = gray.run (input).bytes;
+    for (gsize n = 0; n < 150; n++)
+      fail_unless (std::abs (got[n / 50 * 52 + n % 50] - levels[n]) <= 1);
+    for (gsize n = 0; n < 150; n++)
+      levels[n] = got[n / 50 * 52 + n % 50];
+  }
+}
+
+TEST (test_previous_of_arguments_is_an_array_or_a_number)
+{
+  Folder folder;
+  const std::string ones = save<float> (folder, "o.npy", NumberType::f32, {2}, {1, 8});
+  const char *source = "kernel void k (global const float *input, global float *output, "
+                       "global const float *previous) { size_t n = get_global_id (0); "
+                       "output[n] = input[n] + previous[n]; }";
+  Chain chain (
+      with_source (source, "arguments=a,previous=" + ones), tensors ("float32", "2"));
+  Chain number ("openclkernel expression=\"x + previous\" arguments=a,previous=3.0",
+      tensors ("float32", "2"));
+  for (int frame = 0; frame < 2; frame++) {
+    const Bytes input = bytes_of (std::vector<float>{5, 6});
+    assert_near<float> (chain.run (input).bytes, {6, 14}, 0, "array");
+    assert_near<float> (number.run (input).bytes, {8, 9}, 0, "number");
+  }
+}
+
 /* --- the contents of the output before the kernel runs --- */
 
 namespace {
