@@ -13,6 +13,7 @@
 #include <gst/opencl/device/kernel.hpp>
 #include <gst/opencl/gstopenclmemory.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace compute {
@@ -32,8 +33,9 @@ program_properties ()
       {"expression", "Expression",
           "Expression for each element, with operators of C and functions of OpenCL C. "
           "Names: x (the input; inputs of a mixer have the names of its pads), the "
-          "fields of arguments, frame, time, and i0 … i3 (indices of the element, "
-          "innermost first). Video is 0 … 1 in each component. Types and shapes follow "
+          "fields of arguments, frame, time, previous (the last output, at first 0), and "
+          "i0 … i3 (indices of the element, innermost first). Video is 0 … 1 in each "
+          "component. Types and shapes follow "
           "NumPy: integers are exact in 64 bits, and / is true division",
           &ProgramSettings::expression, opencl::playing},
       {"kernel", "Kernel", "Name of the kernel (unset = the only one in the program)",
@@ -51,13 +53,16 @@ program_properties ()
           "file for a pointer, a number of elements for local memory",
           &ProgramSettings::arguments, opencl::playing},
       {"global-size", "Global size",
-          "Number of work-items, \"x,y,z\". Each is a number, width, height, count, "
-          "shape0 … shape3, or a product or quotient such as \"width/4\", rounded up "
-          "(unset = one per pixel of the output, or per element of an array, with the "
-          "dimensions that the kernel passes to get_global_id ())",
+          "Number of work-items, \"x,y,z\". Each is an expression of numbers, width, "
+          "height, pixels, count, shape0 … shape3 and sizes of arrays such as "
+          "input_width, with + - * / and parentheses. Quotients are rounded up in a size "
+          "of only * and /, such as \"width/4\", and else down as in C, such as "
+          "\"(width+15)/16*16\" (unset = one per pixel of the output, or per element of "
+          "an array, with the dimensions that the kernel passes to get_global_id ())",
           &ProgramSettings::global_size, opencl::playing},
       {"local-size", "Local size",
-          "Work-group size, \"x,y,z\" (unset = the device's choice, on a GPU a row)",
+          "Work-group size, \"x,y,z\", expressions as in global-size (unset = the "
+          "device's choice, on a GPU a row)",
           &ProgramSettings::local_size, opencl::playing},
       {"output-caps", "Output caps",
           "Fields of the output caps (unset = those that downstream requires, otherwise "
@@ -67,6 +72,11 @@ program_properties ()
           "Byte that the output is filled with before the kernel runs (-1 = none; the "
           "output then holds old values)",
           &ProgramSettings::fill_output, {-1, 255}, opencl::playing},
+      {"keep-state", "Keep state",
+          "Keep the contents of arrays that the kernel writes, and of the last output, "
+          "after a seek, a flush, a DISCONT buffer and a restart. Other formats always "
+          "set them back",
+          &ProgramSettings::keep_state, opencl::playing},
   };
 }
 
@@ -103,6 +113,27 @@ LiveProgram::check (const ProgramSettings &settings, GError **error)
   return false;
 }
 
+bool
+LiveProgram::open (GstOpenCLContext *context, GError **error)
+{
+  if (held.get () != context)
+    program = nullptr;
+  held.reset (GST_OPENCL_CONTEXT (gst_object_ref (context)), gst_object_unref);
+  has_warned = false;
+  return check (settings->committed (), error);
+}
+
+void
+LiveProgram::close ()
+{
+  if (!keeps_state) {
+    program = nullptr;
+    held = nullptr;
+  }
+  file = {};
+  settings->stop ();
+}
+
 /* Reads the file if its name has changed or a reload was requested. */
 bool
 LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **error) const
@@ -124,12 +155,43 @@ LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **erro
   return false;
 }
 
+/* Makes `previous` an operand of an expression that has it, unless an input or a field of
+ * `arguments` has the name. The program adds its stream itself. */
+static bool
+task_of_expression_with_state (const ProgramSettings &wanted,
+    const ExpressionDevice &device, std::vector<Stream> &streams,
+    opencl::Structure &arguments, Task &task, GError **error)
+{
+  std::vector<Stream> operands = streams;
+  const bool is_other =
+      (wanted.arguments && gst_structure_has_field (wanted.arguments.get (), "previous"))
+      || std::any_of (streams.begin (), streams.end (),
+          [] (const Stream &stream) { return stream.name == "previous"; });
+  const bool has_previous =
+      !is_other
+      && g_regex_match_simple ("\\bprevious\\b", wanted.expression.c_str (),
+          GRegexCompileFlags (0), GRegexMatchFlags (0));
+
+  if (has_previous) {
+    operands.insert (operands.end () - 1, streams.back ());
+    operands[streams.size () - 1].name = "previous";
+  }
+  if (!task_of_expression (
+          wanted.expression, device, operands, wanted.arguments, arguments, task, error))
+    return false;
+  if (has_previous)
+    operands.erase (operands.end () - 2);
+  streams = operands;
+  return true;
+}
+
 /* Changes nothing if it fails. */
 bool
 LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GError **error)
 {
   std::vector<Stream> streams;
   opencl::Structure arguments = wanted.arguments;
+  GstOpenCLContext *context = held.get ();
   File read = file;
   Task task;
 
@@ -152,9 +214,9 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
       task.compiled = read.read;
   } else if (!wanted.source.empty ()) {
     task.source = opencl::take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
-  } else if (!task_of_expression (wanted.expression,
+  } else if (!task_of_expression_with_state (wanted,
                  {opencl::is_cpu (context), opencl::has_double (context)}, streams,
-                 wanted.arguments, arguments, task, error)) {
+                 arguments, task, error)) {
     return false;
   }
   std::unique_ptr<Program> made =
@@ -162,6 +224,7 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
   if (!made)
     return false;
   program = std::move (made);
+  keeps_state = wanted.keep_state;
   file = read;
   if (task.fill_output < 0 && calls_atomic_on (task.source, "output")
       && !std::exchange (has_warned, true))
@@ -170,6 +233,17 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
          "fill-output=0 to start from zeros"),
         (nullptr));
   return true;
+}
+
+bool
+LiveProgram::enqueue (cl_command_queue queue,
+    const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
+    GError **error)
+{
+  const bool is_first =
+      starts_over.exchange (false) || GST_BUFFER_IS_DISCONT (frames.back ()->buffer);
+  return (!is_first || keeps_state || program->start_over (queue, error))
+         && program->enqueue (queue, frames, moment, error);
 }
 
 bool

@@ -10,6 +10,8 @@
 #include <gst/common/settings.hpp>
 #include <gst/opencl/gstopenclframe.h>
 
+#include <atomic>
+
 namespace compute {
 /* Common properties of the elements with user-supplied programs */
 struct ProgramSettings {
@@ -19,6 +21,7 @@ struct ProgramSettings {
   std::string global_size, local_size;
   opencl::Caps output_caps;
   gint fill_output = -1;
+  bool keep_state = false;
   bool live = false; /* openclkernelsrc only */
   guint reloads = 0; /* number of requests to read files again */
 };
@@ -43,11 +46,15 @@ install_reload (gpointer klass)
 class LiveProgram {
 public:
   /* `settings` of `element` must outlive the object. */
-  LiveProgram (GstOpenCLContext *context, gpointer element,
-      opencl::Settings<ProgramSettings> *settings)
-      : context (context), element (element), settings (settings)
+  LiveProgram (gpointer element, opencl::Settings<ProgramSettings> *settings)
+      : element (element), settings (settings)
   {
   }
+
+  /* Call at the start and at the stop of the element. With keep-state, the program and its
+   * context stay for the next start. */
+  bool open (GstOpenCLContext *context, GError **error);
+  void close ();
 
   /* Returns TRUE if exactly one of location, source and expression is set. */
   static bool check (const ProgramSettings &settings, GError **error);
@@ -64,11 +71,13 @@ public:
   /* Call between two frames. Returns TRUE if settings have changed and are now in use. */
   bool update (const FindStreams &find);
 
+  /* A DISCONT flag of the output's buffer sets the state back. */
   bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
-      const Moment &moment, GError **error)
-  {
-    return program->enqueue (queue, frames, moment, error);
-  }
+      const Moment &moment, GError **error);
+
+  /* Call after a seek or a flush, in any thread: sets the state back, unless
+   * keep-state. */
+  void start_over () { starts_over = true; }
 
 private:
   /* The file that was read last */
@@ -80,10 +89,12 @@ private:
   bool make (const ProgramSettings &wanted, const FindStreams &find, GError **error);
   bool read_file (const ProgramSettings &wanted, File &read, GError **error) const;
 
-  GstOpenCLContext *context;
+  std::shared_ptr<GstOpenCLContext> held; /* from open to close, or longer */
   gpointer element;
   opencl::Settings<ProgramSettings> *settings;
   std::unique_ptr<Program> program;
+  bool keeps_state = false;
+  std::atomic<bool> starts_over = false;
   File file;
   bool has_warned = false; /* of atomic functions on the output */
 };

@@ -16,12 +16,19 @@
  *   declared const is copied for each frame, because other elements may use it. The output
  *   holds old values unless `fill-output` is set, so a kernel that adds to it, such as a
  *   histogram, needs `fill-output=0`
- * - `width`, `height`, `count` (of elements), `shape0` … `shape3` (innermost first): size
- *   of the output. With the name of an array before them, `input_width`: of that array
+ * - `width`, `height`, `pixels`, `count` (of components of all pixels, or of elements),
+ *   `shape0` … `shape3` (innermost first): size of the output. With the name of an array
+ *   before them, `input_width`: of that array
  * - `stride`, `output_stride`, `input_stride`: row stride in bytes. If the kernel has no
  *   stride for an array, its rows are contiguous
  * - `frame` (counted from 0), `time` (in seconds)
+ * - `previous`: pointer to the last output, zeros at the first frame. Its rows have the
+ *   stride of the output's, unless the kernel has `previous_stride`
  * - all others: values of `arguments`
+ *
+ * A pointer to a .npy file of `arguments` that is not const keeps its contents from frame
+ * to frame. A seek, a flush, a DISCONT buffer and a restart set it back to the file's
+ * contents, and `previous` to zeros, unless `keep-state` is set. Other formats always do.
  *
  * Unless `global-size` is set, there is a work-item for each pixel of the output, or for
  * each element of an array. For arrays, the work-items have one dimension, two if the
@@ -68,8 +75,8 @@ struct _GstOpenclKernel {
   GstOpenCLFilter parent;
 
   opencl::Settings<ProgramSettings> *settings;
-  LiveProgram *program; /* between open and close, else null */
-  guint64 frames;       /* since open */
+  LiveProgram *program;
+  guint64 frames; /* since open */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenclKernel, gst_opencl_kernel_filter,
@@ -127,19 +134,14 @@ static gboolean
 gst_opencl_kernel_filter_open (GstOpenCLFilter *filter, GError **error)
 {
   GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
-  self->program =
-      new LiveProgram (gst_opencl_filter_get_context (filter), self, self->settings);
   self->frames = 0;
-  return LiveProgram::check (self->settings->committed (), error);
+  return self->program->open (gst_opencl_filter_get_context (filter), error);
 }
 
 static void
 gst_opencl_kernel_filter_close (GstOpenCLFilter *filter)
 {
-  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
-  delete self->program;
-  self->program = nullptr;
-  self->settings->stop ();
+  GST_OPENCL_KERNEL_FILTER (filter)->program->close ();
 }
 
 static gboolean
@@ -185,6 +187,15 @@ gst_opencl_kernel_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *)
 
 /* --- frames --- */
 
+static gboolean
+gst_opencl_kernel_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    GST_OPENCL_KERNEL_FILTER (transform)->program->start_over ();
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_kernel_filter_parent_class)
+      ->sink_event (transform, event);
+}
+
 /* Returns the stream time in seconds, or 0 if the buffer has no timestamp. */
 static double
 time_of (GstBaseTransform *transform, GstBuffer *buffer)
@@ -212,6 +223,7 @@ static void
 gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
+  self->program = new LiveProgram (self, self->settings);
   /* The result may be a measurement: QoS must not drop frames. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
@@ -233,6 +245,7 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
 
   transform_class->transform_caps = gst_opencl_kernel_filter_transform_caps;
   transform_class->fixate_caps = gst_opencl_kernel_filter_fixate_caps;
+  transform_class->sink_event = gst_opencl_kernel_filter_sink_event;
   filter_class->open = gst_opencl_kernel_filter_open;
   filter_class->close = gst_opencl_kernel_filter_close;
   filter_class->set_formats = gst_opencl_kernel_filter_set_formats;

@@ -54,8 +54,8 @@ struct _GstOpenCLKernelMixer {
   GstOpenCLCombiner parent;
 
   opencl::Settings<ProgramSettings> *settings;
-  LiveProgram *program; /* between open and close, else null */
-  guint64 frames;       /* since open */
+  LiveProgram *program;
+  guint64 frames; /* since open */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer,
@@ -156,19 +156,21 @@ static gboolean
 gst_opencl_kernel_mixer_open (GstOpenCLCombiner *combiner, GError **error)
 {
   GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
-  self->program =
-      new LiveProgram (gst_opencl_combiner_get_context (combiner), self, self->settings);
   self->frames = 0;
-  return LiveProgram::check (self->settings->committed (), error);
+  return self->program->open (gst_opencl_combiner_get_context (combiner), error);
 }
 
 static void
 gst_opencl_kernel_mixer_close (GstOpenCLCombiner *combiner)
 {
-  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
-  delete self->program;
-  self->program = nullptr;
-  self->settings->stop ();
+  GST_OPENCL_KERNEL_MIXER (combiner)->program->close ();
+}
+
+static GstFlowReturn
+gst_opencl_kernel_mixer_flush (GstAggregator *aggregator)
+{
+  GST_OPENCL_KERNEL_MIXER (aggregator)->program->start_over ();
+  return GST_AGGREGATOR_CLASS (gst_opencl_kernel_mixer_parent_class)->flush (aggregator);
 }
 
 static gboolean
@@ -239,6 +241,7 @@ static void
 gst_opencl_kernel_mixer_init (GstOpenCLKernelMixer *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
+  self->program = new LiveProgram (self, self->settings);
 }
 
 static void
@@ -261,6 +264,7 @@ gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
       "Combines several inputs with a user-supplied OpenCL kernel or expression");
 
   aggregator_class->create_new_pad = gst_opencl_kernel_mixer_create_new_pad;
+  aggregator_class->flush = gst_opencl_kernel_mixer_flush;
   aggregator_class->fixate_src_caps = gst_opencl_kernel_mixer_fixate_src_caps;
   combiner_class->open = gst_opencl_kernel_mixer_open;
   combiner_class->close = gst_opencl_kernel_mixer_close;

@@ -51,7 +51,7 @@ struct _GstOpenCLKernelSrc {
   GstOpenCLSrc parent;
 
   opencl::Settings<ProgramSettings> *settings;
-  LiveProgram *program; /* between open and close, else null */
+  LiveProgram *program;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelSrc, gst_opencl_kernel_src, GST_TYPE_OPENCL_SRC,
@@ -133,21 +133,21 @@ static gboolean
 gst_opencl_kernel_src_open (GstOpenCLSrc *src, GError **error)
 {
   GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (src);
-  ProgramSettings settings = self->settings->committed ();
-
-  self->program =
-      new LiveProgram (gst_opencl_src_get_context (src), self, self->settings);
-  gst_base_src_set_live (GST_BASE_SRC (self), settings.live);
-  return LiveProgram::check (settings, error);
+  gst_base_src_set_live (GST_BASE_SRC (self), self->settings->committed ().live);
+  return self->program->open (gst_opencl_src_get_context (src), error);
 }
 
 static void
 gst_opencl_kernel_src_close (GstOpenCLSrc *src)
 {
-  GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (src);
-  delete self->program;
-  self->program = nullptr;
-  self->settings->stop ();
+  GST_OPENCL_KERNEL_SRC (src)->program->close ();
+}
+
+static gboolean
+gst_opencl_kernel_src_do_seek (GstBaseSrc *base, GstSegment *segment)
+{
+  GST_OPENCL_KERNEL_SRC (base)->program->start_over ();
+  return GST_BASE_SRC_CLASS (gst_opencl_kernel_src_parent_class)->do_seek (base, segment);
 }
 
 static gboolean
@@ -208,6 +208,7 @@ static void
 gst_opencl_kernel_src_init (GstOpenCLKernelSrc *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
+  self->program = new LiveProgram (self, self->settings);
 }
 
 static void
@@ -227,6 +228,7 @@ gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
 
   base_class->get_caps = gst_opencl_kernel_src_get_caps;
   base_class->fixate = gst_opencl_kernel_src_fixate;
+  base_class->do_seek = gst_opencl_kernel_src_do_seek;
   GST_PUSH_SRC_CLASS (klass)->alloc = gst_opencl_kernel_src_alloc;
   src_class->open = gst_opencl_kernel_src_open;
   src_class->close = gst_opencl_kernel_src_close;

@@ -40,15 +40,6 @@ join (const std::vector<std::string> &words)
   return text;
 }
 
-std::string
-size_text (const std::vector<gsize> &size)
-{
-  std::string text;
-  for (gsize length : size)
-    text += (text.empty () ? "" : "x") + std::to_string (length);
-  return text;
-}
-
 bool
 ends_with (const std::string &text, const std::string &end)
 {
@@ -94,11 +85,18 @@ Program::create (GstOpenCLContext *context, const Task &task,
 
   program->context = context;
   program->streams = streams;
+  program->n_frames = streams.size ();
+  program->continues =
+      previous && previous->n_frames == streams.size ()
+      && std::equal (streams.begin (), streams.end (), previous->streams.begin ());
   program->alignment = task.alignment;
   program->fill = task.fill_output;
-  program->scratch.resize (streams.size ());
-  program->scratch_bytes.resize (streams.size ());
-  if (!program->build (task, previous, error) || !program->choose_row_strides (error)
+  if (!program->build (task, previous, error))
+    return nullptr;
+  program->add_last_output (task, previous);
+  program->scratch.resize (program->streams.size ());
+  program->scratch_bytes.resize (program->streams.size ());
+  if (!program->choose_row_strides (error)
       || !program->check_arguments (task.arguments, error)
       || !program->bind_all (task, previous, error) || !program->set_size (task, error))
     return nullptr;
@@ -195,6 +193,22 @@ Program::stream_named (const std::string &name) const
   return nullptr;
 }
 
+/* Makes the last output an input if the kernel has an argument of its name, unless an
+ * input or a field of `arguments` has the name too. */
+void
+Program::add_last_output (const Task &task, const Program *previous)
+{
+  Stream stream = output ();
+  stream.name.replace (stream.name.rfind ("output"), strlen ("output"), "previous");
+  if (!has (stream.name) || stream_named (stream.name)
+      || (task.arguments
+          && gst_structure_has_field (task.arguments, stream.name.c_str ())))
+    return;
+  streams.push_back (stream);
+  if (continues)
+    last = previous->last;
+}
+
 /* A kernel without a stride argument expects contiguous rows. */
 bool
 Program::choose_row_strides (GError **error)
@@ -204,12 +218,14 @@ Program::choose_row_strides (GError **error)
   if (!has (out))
     return fail_argument (error,
         "The kernel \"" + kernel_name + "\" has no argument \"" + out + "\"", signature);
-  for (const Stream &stream : streams) {
-    const bool is_output = &stream == &output ();
+  for (gsize n = 0; n < streams.size (); n++) {
+    const Stream &stream = streams[n];
+    const bool has_output_stride = has ("stride") || has (out + "_stride");
     RowStride wanted = RowStride::CONTIGUOUS;
-    if (has (stream.name + "_stride") || (is_output && has ("stride")))
+    if (has (stream.name + "_stride") || (is_output (n) && has ("stride")))
       wanted = RowStride::OWN;
-    else if (has ("stride") && stream.is_video && output ().is_video)
+    else if (n < n_frames ? has ("stride") && stream.is_video && output ().is_video
+                          : has_output_stride)
       wanted = RowStride::OF_OUTPUT;
     if (wanted == RowStride::OF_OUTPUT && stream.line_bytes () > output ().line_bytes ())
       return fail_argument (error,
@@ -345,7 +361,7 @@ check_type (const char *path, const opencl::NpyHeader &header, const Parameter &
 }
 
 /* The buffer belongs to the program. If the kernel writes to it, it keeps its contents
- * from frame to frame. */
+ * from frame to frame, until the program starts over. */
 bool
 Program::store_array (const char *path, const Parameter &parameter, const Task &task,
     const Program *previous, std::shared_ptr<StoredArray> &stored, GError **error) const
@@ -355,7 +371,8 @@ Program::store_array (const char *path, const Parameter &parameter, const Task &
   if (previous) {
     auto known = previous->arrays.find (parameter.name);
     if (known != previous->arrays.end () && known->second->path == path
-        && known->second->reloads == task.reloads && known->second->context == context) {
+        && known->second->reloads == task.reloads && known->second->context == context
+        && (known->second->initial () ? continues : !parameter.is_written ())) {
       stored = known->second;
       return check_type (path, stored->header, parameter, error);
     }
@@ -368,10 +385,14 @@ Program::store_array (const char *path, const Parameter &parameter, const Task &
   stored->context = context;
   stored->reloads = task.reloads;
   stored->header = array.header;
-  stored->buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-      array.header.data_size (), error, array.values ());
-  if (!stored->buffer ())
-    return false;
+  for (cl::Buffer *buffer : {&stored->buffer, &stored->initial}) {
+    if (buffer == &stored->initial && !parameter.is_written ())
+      continue;
+    *buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+        array.header.data_size (), error, array.values ());
+    if (!(*buffer) ())
+      return false;
+  }
   gst_opencl_count_upload (array.header.data_size ());
   return true;
 }
@@ -434,8 +455,7 @@ Program::bind_attribute (cl_uint index, bool &bound, GError **error)
     return true;
   }
   for (gsize n = 0; n < streams.size (); n++) {
-    const bool is_output = n + 1 == streams.size ();
-    if (name == streams[n].name + "_stride" || (is_output && name == "stride")) {
+    if (name == streams[n].name + "_stride" || (is_output (n) && name == "stride")) {
       bindings.push_back ({Binding::STRIDE, index, n});
       return true;
     }
@@ -454,6 +474,10 @@ Program::find_attribute (const std::string &name, gsize &value) const
   } attributes[] = {
       {"width", [] (const Stream &s) { return s.width (); }},
       {"height", [] (const Stream &s) { return s.height (); }},
+      {"pixels",
+          [] (const Stream &s) {
+            return s.is_video ? s.width () * s.height () : s.array.count ();
+          }},
       {"count", [] (const Stream &s) { return s.array.count (); }},
       {"shape0", [] (const Stream &s) { return s.array.length (0); }},
       {"shape1", [] (const Stream &s) { return s.array.length (1); }},
@@ -488,72 +512,11 @@ Program::find_attribute (const std::string &name, gsize &value) const
 
 /* --- number of work-items --- */
 
-static bool
-parse_count (const std::string &text, gsize &count)
-{
-  guint64 number = 0;
-  const bool is_count =
-      g_ascii_string_to_unsigned (text.c_str (), 10, 0, G_MAXSIZE, &number, nullptr);
-  count = gsize (number);
-  return is_count;
-}
-
-template <typename Info>
-bool
-Program::group_info (cl_kernel_work_group_info what, Info &info, GError **error) const
-{
-  return gst_opencl_check (
-      clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context), what,
-          sizeof info, &info, nullptr),
-      "clGetKernelWorkGroupInfo", error);
-}
-
-/* "width", "640", "width/4", "shape0*2/3" */
-bool
-Program::resolve_term (const std::string &term, gsize &value) const
-{
-  const gsize end = term.find_first_of ("*/");
-  const std::string first = term.substr (0, end);
-
-  if (!find_attribute (first, value) && !parse_count (first, value))
-    return false;
-  for (gsize at = end; at != std::string::npos && at < term.size ();) {
-    const gsize next = term.find_first_of ("*/", at + 1);
-    gsize factor;
-    if (!parse_count (term.substr (at + 1, next - at - 1), factor) || factor == 0)
-      return false;
-    value = term[at] == '*' ? value * factor : round_up (value, factor) / factor;
-    at = next;
-  }
-  return value > 0;
-}
-
-bool
-Program::resolve_size (const std::string &text, const char *name,
-    std::vector<gsize> &size, GError **error) const
-{
-  std::istringstream terms (text);
-  std::string term;
-  gsize value;
-
-  while (std::getline (terms, term, ',')) {
-    term.erase (std::remove (term.begin (), term.end (), ' '), term.end ());
-    if (size.size () == 3 || !resolve_term (term, value))
-      return fail (error, std::string (name) + "=\"" + text
-                              + "\": expected one to three sizes. A size is a number "
-                                "above 0, width, height, count or shape0 … shape3, or "
-                                "one of these times (*) or divided by (/) a number, as "
-                                "in \"width/4,height\"");
-    size.push_back (value);
-  }
-  return true;
-}
-
 /* One work-item for each pixel, or for each element of an array. The kernel's calls of
  * get_global_id () determine the number of dimensions. If the array has more dimensions,
  * the last one of the kernel covers the rest of them. */
 bool
-Program::default_size (const Task &task, GError **error)
+Program::default_size (const Task &task, std::vector<gsize> &global, GError **error) const
 {
   if (output ().is_video) {
     global = {output ().width (), output ().height ()};
@@ -565,7 +528,6 @@ Program::default_size (const Task &task, GError **error)
                    + " has no source to find the number of dimensions of the kernel \""
                    + kernel_name + "\": expected a global-size such as count");
   gsize rest = output ().array.count ();
-  global.clear ();
   for (unsigned d = 0; d + 1 < work_dimensions (task.source, kernel_name); d++) {
     global.push_back (output ().array.length (d));
     rest /= global.back ();
@@ -577,99 +539,16 @@ Program::default_size (const Task &task, GError **error)
 bool
 Program::set_size (const Task &task, GError **error)
 {
-  gsize built_for[3] = {};
+  std::vector<gsize> global, local;
+  const FindLength find = [this] (const std::string &name, gsize &value) {
+    return find_attribute (name, value);
+  };
 
-  if (task.global_size.empty () && !default_size (task, error))
-    return false;
-  if (!resolve_size (task.global_size, "global-size", global, error)
-      || !resolve_size (task.local_size, "local-size", local, error))
-    return false;
-  if (!group_info (CL_KERNEL_COMPILE_WORK_GROUP_SIZE, built_for, error))
-    return false;
-  if (built_for[0] > 0) {
-    std::vector<gsize> fixed (built_for, built_for + 3);
-    global.resize (3, 1);
-    if (!local.empty ())
-      local.resize (3, 1);
-    if (!local.empty () && local != fixed)
-      return fail (error, "local-size is " + size_text (local) + ", but the kernel \""
-                              + kernel_name + "\" requires work-groups of "
-                              + size_text (fixed));
-    local = fixed;
-  }
-  if (local.empty ())
-    task.checks_size ? choose_groups () : choose_rows ();
-  if (!local.empty ()) {
-    const gsize dimensions = std::max (local.size (), global.size ());
-    local.resize (dimensions, 1);
-    global.resize (dimensions, 1);
-  }
-  return check_groups (error);
-}
-
-/* Chooses up to 256 work-items: fewer leave a GPU idle, more hide no more latency. */
-void
-Program::choose_groups ()
-{
-  gsize max_items = 1, group = 1;
-  group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, nullptr);
-  while (2 * group <= std::min (max_items, gsize (256)) && group < global[0])
-    group *= 2;
-  local = {group};
-  global[0] = round_up (global[0], group);
-}
-
-/* Chooses work-groups along rows, if the size is a multiple of them: the kernel may not
- * check its position. A GPU's driver may choose tiles, which use only half of each cache
- * line. */
-void
-Program::choose_rows ()
-{
-  gsize max_items = 1, multiple = 0, group = 256;
-
-  if (opencl::is_cpu (context))
-    return;
-  group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, nullptr);
-  group_info (CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, multiple, nullptr);
-  while (group > max_items || global[0] % group != 0)
-    group /= 2;
-  if (group >= multiple)
-    local = {group};
-}
-
-bool
-Program::check_groups (GError **error) const
-{
-  const cl_device_id device = gst_opencl_context_get_device (context);
-  std::vector<gsize> max_sizes (
-      opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
-  gsize max_items = 0, items = 1;
-
-  if (!gst_opencl_check (
-          clGetDeviceInfo (device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
-              max_sizes.size () * sizeof max_sizes[0], max_sizes.data (), nullptr),
-          "clGetDeviceInfo", error)
-      || !group_info (CL_KERNEL_WORK_GROUP_SIZE, max_items, error))
-    return false;
-  for (gsize d = 0; d < local.size (); d++) {
-    items *= local[d];
-    if (d < max_sizes.size () && local[d] > max_sizes[d])
-      max_items = 0;
-  }
-  if (items > max_items)
-    return fail (error,
-        "A work-group of " + size_text (local)
-            + " is too large: " + gst_opencl_context_get_device_name (context)
-            + " supports up to " + std::to_string (max_items ? max_items : max_sizes[0])
-            + " work-items for the kernel \"" + kernel_name + "\"");
-  for (gsize d = 0; d < local.size (); d++) {
-    if (global[d] % local[d] != 0)
-      return fail (
-          error, "global-size " + size_text (global) + " is not a multiple of local-size "
-                     + size_text (local)
-                     + ": round global-size up if the kernel checks its position");
-  }
-  return true;
+  size = WorkSize (context, kernel (), kernel_name);
+  return (!task.global_size.empty () || default_size (task, global, error))
+         && parse_sizes ("global-size", task.global_size, find, global, error)
+         && parse_sizes ("local-size", task.local_size, find, local, error)
+         && size.create (global, local, task.checks_size, error);
 }
 
 /* --- a frame --- */
@@ -703,7 +582,6 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
     gsize output_stride, Place &placed, GError **error)
 {
   const Stream &of = streams[stream];
-  const bool is_output = stream + 1 == streams.size ();
   const gsize frame_stride = of.is_video ? gsize (frame.stride[0]) : of.row_bytes ();
   gsize wanted = frame_stride;
 
@@ -714,7 +592,8 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
   else if (of.is_video)
     wanted = round_up (frame_stride, alignment);
   placed = {frame.data, wanted, false};
-  if (frame.offset[0] == 0 && wanted == frame_stride && (is_output || !written[stream]))
+  if (frame.offset[0] == 0 && wanted == frame_stride
+      && (is_output (stream) || !written[stream]))
     return true;
 
   const gsize bytes = of.is_video ? wanted * of.lines () : of.array.bytes ();
@@ -725,7 +604,7 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
   if (!scratch[stream]())
     return false;
   placed = {scratch[stream](), wanted, true};
-  return is_output
+  return is_output (stream)
          || copy_rows (stream, queue, {frame.data, frame_stride, false}, frame.offset[0],
              placed, 0, error);
 }
@@ -740,6 +619,68 @@ Program::fill_output (cl_command_queue queue, const Place &placed, GError **erro
              clEnqueueFillBuffer (queue, placed.data, &byte, sizeof byte, 0, bytes, 0,
                  nullptr, opencl::Profiled (queue, opencl::command::fill)),
              "clEnqueueFillBuffer", error);
+}
+
+/* --- the last output --- */
+
+bool
+Program::LastOutput::reserve (GstOpenCLContext *context, gsize wanted, GError **error)
+{
+  if (bytes < wanted) {
+    buffer = opencl::make_buffer (context, wanted, error);
+    bytes = buffer () ? wanted : 0;
+  }
+  return bytes >= wanted;
+}
+
+/* Before the first frame, the last output is zeros. */
+bool
+Program::map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError **error)
+{
+  const gsize bytes = output ().array.bytes ();
+  const cl_uchar zero = 0;
+
+  if (last.stride == 0) {
+    if (!last.reserve (context, bytes, error)
+        || !gst_opencl_check (
+            clEnqueueFillBuffer (queue, last.buffer (), &zero, sizeof zero, 0, bytes, 0,
+                nullptr, opencl::Profiled (queue, opencl::command::fill)),
+            "clEnqueueFillBuffer", error))
+      return false;
+    last.stride = output ().line_bytes ();
+  }
+  frame.data = last.buffer ();
+  frame.stride[0] = gint (last.stride);
+  return true;
+}
+
+bool
+Program::keep_output (cl_command_queue queue, const Place &placed, GError **error)
+{
+  const gsize bytes = placed.stride * (output ().lines () - 1) + output ().line_bytes ();
+
+  last.stride = placed.stride;
+  return last.reserve (context, bytes, error)
+         && gst_opencl_check (
+             clEnqueueCopyBuffer (queue, placed.data, last.buffer (), 0, 0, bytes, 0,
+                 nullptr, opencl::Profiled (queue, opencl::command::copy)),
+             "clEnqueueCopyBuffer", error);
+}
+
+bool
+Program::start_over (cl_command_queue queue, GError **error)
+{
+  last.stride = 0;
+  for (const auto &[name, array] : arrays) {
+    if (array->initial ()
+        && !gst_opencl_check (
+            clEnqueueCopyBuffer (queue, array->initial (), array->buffer (), 0, 0,
+                array->header.data_size (), 0, nullptr,
+                opencl::Profiled (queue, opencl::command::copy)),
+            "clEnqueueCopyBuffer", error))
+      return false;
+  }
+  return true;
 }
 
 namespace {
@@ -769,9 +710,9 @@ extent_of (cl_mem data)
 bool
 Program::check_overlap (const std::vector<Place> &places, GError **error) const
 {
-  const MemoryRange written_to = extent_of (places.back ().data);
+  const MemoryRange written_to = extent_of (places[n_frames - 1].data);
 
-  for (gsize n = 0; n + 1 < places.size (); n++) {
+  for (gsize n = 0; n + 1 < n_frames; n++) {
     const MemoryRange read = extent_of (places[n].data);
     if (read.root == written_to.root && read.begin < written_to.end
         && written_to.begin < read.end)
@@ -816,23 +757,28 @@ Program::enqueue (cl_command_queue queue,
     const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
     GError **error)
 {
-  const gsize last = streams.size () - 1;
-  const GstOpenCLFrame &out = *frames[last];
+  const gsize to = n_frames - 1;
+  const GstOpenCLFrame &out = *frames[to];
+  GstOpenCLFrame before = {};
   std::vector<Place> places (streams.size ());
 
-  if (!place (last, queue, out, 0, places[last], error))
+  if ((has_last_output () && !map_last_output (queue, before, error))
+      || !place (to, queue, out, 0, places[to], error))
     return false;
-  for (gsize n = 0; n < last; n++) {
-    if (!place (n, queue, *frames[n], places[last].stride, places[n], error))
+  for (gsize n = 0; n < streams.size (); n++) {
+    if (n != to
+        && !place (n, queue, n < n_frames ? *frames[n] : before, places[to].stride,
+            places[n], error))
       return false;
   }
-  if (!check_overlap (places, error) || !fill_output (queue, places[last], error)
+  if (!check_overlap (places, error) || !fill_output (queue, places[to], error)
       || !set_frame_arguments (places, moment, error)
-      || !gst_opencl_launch (queue, kernel (), guint (global.size ()), global.data (),
-          local.empty () ? nullptr : local.data (), error))
+      || !gst_opencl_launch (queue, kernel (), guint (size.global.size ()),
+          size.global.data (), size.local.empty () ? nullptr : size.local.data (), error))
     return false;
   const Place whole = {out.data, gsize (out.stride[0]), false};
-  return !places[last].is_scratch
-         || copy_rows (last, queue, places[last], 0, whole, out.offset[0], error);
+  return (!has_last_output () || keep_output (queue, places[to], error))
+         && (!places[to].is_scratch
+             || copy_rows (to, queue, places[to], 0, whole, out.offset[0], error));
 }
 } // namespace compute

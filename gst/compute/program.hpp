@@ -7,6 +7,7 @@
 #include "signature.hpp"
 #include "programfile.hpp"
 #include "streamcaps.hpp"
+#include "worksize.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/device/kernel.hpp>
@@ -44,18 +45,23 @@ struct StoredArray {
   GstOpenCLContext *context;
   opencl::NpyHeader header;
   cl::Buffer buffer;
+  cl::Buffer initial; /* the file's contents, of an array that the kernel writes */
 };
 
 class Program {
 public:
   /* `streams`: all inputs, then the output. `previous` (nullable) lends what has not
-   * changed. Returns NULL with an error about the kernel, its arguments or its size. */
+   * changed, and its state if the streams are the same. Returns NULL with an error about
+   * the kernel, its arguments or its size. */
   static std::unique_ptr<Program> create (GstOpenCLContext *context, const Task &task,
       const std::vector<Stream> &streams, const Program *previous, GError **error);
 
   /* `frames`: one mapped frame per stream. Does not wait for the kernel. */
   bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
       const Moment &moment, GError **error);
+
+  /* Sets arrays that the kernel writes, and `previous`, back before the next frame. */
+  bool start_over (cl_command_queue queue, GError **error);
 
 private:
   /* An argument that changes with each frame */
@@ -73,7 +79,17 @@ private:
     bool is_scratch;
   };
 
+  /* Copy of the last output, in its layout: the kernel's argument `previous` */
+  struct LastOutput {
+    cl::Buffer buffer;
+    gsize bytes = 0;
+    gsize stride = 0; /* 0: there is none yet */
+
+    bool reserve (GstOpenCLContext *context, gsize wanted, GError **error);
+  };
+
   bool build (const Task &task, const Program *previous, GError **error);
+  void add_last_output (const Task &task, const Program *previous);
   cl::Program build_source (const Task &task, GError **error) const;
   cl::Program build_compiled (const Task &task, const Program *previous, GError **error);
   bool choose_kernel (cl_program program, const Task &task, GError **error);
@@ -91,21 +107,15 @@ private:
       const Program *previous, std::shared_ptr<StoredArray> &stored,
       GError **error) const;
 
-  template <typename Info>
-  bool group_info (cl_kernel_work_group_info what, Info &info, GError **error) const;
   bool set_size (const Task &task, GError **error);
-  bool default_size (const Task &task, GError **error);
-  bool resolve_size (const std::string &text, const char *name, std::vector<gsize> &size,
-      GError **error) const;
-  bool resolve_term (const std::string &term, gsize &value) const;
-  bool check_groups (GError **error) const;
-  void choose_groups ();
-  void choose_rows ();
+  bool default_size (const Task &task, std::vector<gsize> &global, GError **error) const;
 
   bool find_attribute (const std::string &name, gsize &value) const;
   const Stream *stream_named (const std::string &name) const;
   bool has (const std::string &parameter) const;
-  const Stream &output () const { return streams.back (); }
+  const Stream &output () const { return streams[n_frames - 1]; }
+  bool is_output (gsize stream) const { return stream + 1 == n_frames; }
+  bool has_last_output () const { return streams.size () > n_frames; }
   bool choose_row_strides (GError **error);
 
   bool place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
@@ -113,12 +123,17 @@ private:
   bool copy_rows (gsize stream, cl_command_queue queue, const Place &from,
       gsize from_offset, const Place &to, gsize to_offset, GError **error) const;
   bool fill_output (cl_command_queue queue, const Place &placed, GError **error) const;
+  bool map_last_output (cl_command_queue queue, GstOpenCLFrame &frame, GError **error);
+  bool keep_output (cl_command_queue queue, const Place &placed, GError **error);
   bool check_overlap (const std::vector<Place> &places, GError **error) const;
   bool set_frame_arguments (
       const std::vector<Place> &places, const Moment &moment, GError **error);
 
   GstOpenCLContext *context = nullptr; /* outlives this */
-  std::vector<Stream> streams;
+  std::vector<Stream> streams; /* of the frames; then `previous` if the kernel has it */
+  gsize n_frames = 0;
+  bool continues = false; /* the state of the previous program */
+  LastOutput last;
   gsize alignment = 1;
   gint fill = -1;                              /* byte, or -1 */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable) */
@@ -134,6 +149,6 @@ private:
   std::vector<cl::Buffer> scratch;    /* of each stream; most are empty */
   std::vector<gsize> scratch_bytes;
   std::map<std::string, std::shared_ptr<StoredArray>> arrays; /* by parameter */
-  std::vector<gsize> global, local; /* local: empty for the device's own */
+  WorkSize size;
 };
 } // namespace compute

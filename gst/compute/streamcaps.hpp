@@ -33,6 +33,11 @@ struct Stream {
   opencl::ArrayFormat array;
   bool is_video = false;
 
+  bool operator== (const Stream &other) const
+  {
+    return name == other.name && array == other.array && is_video == other.is_video;
+  }
+
   gsize width () const { return is_video ? array.shape[1] : array.length (0); }
   gsize height () const { return is_video ? array.shape[0] : array.length (1); }
   /* Number of rows that may have padding between them, and bytes of a row without

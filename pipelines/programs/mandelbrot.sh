@@ -11,16 +11,8 @@ set -euo pipefail
 source "$(dirname "$0")/options.sh"
 
 read_options mandelbrot.avi "$@"
-check_output .avi .npy window
-source=(openclkernelsrc "location=$programs/mandelbrot.cl" "options=-DREAL=$real"
+source=(openclkernelsrc num-buffers "location=$programs/mandelbrot.cl" "options=-DREAL=$real"
   "arguments=a,centre=<-0.743643887,0.131825904>,span=3.5,zoom=1.2,iterations=200"
   "global-size=width/4,height"
   "output-caps=video/x-raw,format=GRAY8,width=640,height=480,framerate=25/1")
-colours=(openclconvert colormap=inferno ! opencldownload ! videoconvert)
-case $output in
-  window) launch "${source[@]}" is-live=true ! "${colours[@]}" ! autovideosink ;;
-  *.npy) into_npy "${source[@]}" num-buffers=3 ;;
-  *)
-    launch_into "$output" mandelbrot.cl "${source[@]}" num-buffers=125 \
-      ! "${colours[@]}" ! jpegenc ! avimux ;;
-esac
+into_film 125 3 "${source[@]}" -- openclconvert colormap=inferno !

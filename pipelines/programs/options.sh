@@ -56,3 +56,29 @@ into_npy () {
   launch "$@" ! npysink "location=$output" || exit 1
   realpath -- "$output"
 }
+
+# into_film FRAMES ROWS WORD… -- WORD… !: runs a pipeline into `output`: a film of that many frames,
+# .avi, an array of so many, .npy, or a window. The words before -- have `num-buffers` where the
+# number belongs. Those after it make video of the frames.
+into_film () {
+  local frames=$1 words=()
+  shift
+  check_output .avi .npy window
+  case $output in
+    window) frames=-1 ;;
+    *.npy) frames=$1 ;;
+  esac
+  shift
+  while [ "$1" != -- ]; do
+    words+=("${1/#num-buffers/num-buffers=$frames}")
+    shift
+  done
+  shift
+  case $output in
+    window) launch "${words[@]}" ! "$@" opencldownload ! videoconvert ! autovideosink ;;
+    *.npy) into_npy "${words[@]}" ;;
+    *)
+      launch_into "$output" "$(basename "$0")" "${words[@]}" ! "$@" opencldownload \
+        ! videoconvert ! jpegenc ! avimux ;;
+  esac
+}

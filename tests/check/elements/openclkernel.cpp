@@ -266,6 +266,16 @@ TEST (test_groups_that_are_not_asked_for_divide_the_work)
   }
 }
 
+TEST (test_nested_parentheses_of_global_size_are_limited)
+{
+  check::Pipeline pipeline (
+      "openclkernelsrc name=k source=\"kernel void k (global int *output) { }\" "
+      "output-caps=\"other/tensors,types=int32,dimensions=(string)4\" ! fakesink");
+  g_object_set (
+      pipeline["k"], "global-size", std::string (1000000, '(').c_str (), nullptr);
+  pipeline.play ().expect_one_error ({"k"});
+}
+
 TEST (test_global_size_uses_names)
 {
   const char *source =
@@ -279,6 +289,38 @@ TEST (test_global_size_uses_names)
       tensors ("int32", "10:6"));
   assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (60, 1000))).bytes,
       std::vector<double> (60, 1406), 0, "4 x 6 work-items");
+}
+
+/* Expected: C's arithmetic, or rounded up, with width 10, height 6 and 4 components */
+static const struct {
+  const char *size;
+  guint32 x, y, z;
+} expressions_of_sizes[] = {
+    {"width*height", 60, 1, 1},
+    {"pixels, count, count/4", 60, 240, 60},
+    {"(width+15)/16*16, (height + 3) / 4 * 4", 16, 8, 1},
+    {"(shape0+15)/16*16,(shape1+15)/16*16,(shape2+15)/16*16", 16, 16, 16},
+    {"width/4,height/4", 3, 2, 1},
+    {"width/4*4,width*2/3", 12, 7, 1},
+    {"width*height/7,(width*height)/7", 9, 8, 1},
+    {"(width)/4, width/4+0, 1+width*height-7/2", 2, 2, 1 + 60 - 3},
+    {"input_width*2,input_pixels-input_height,input_count/7", 20, 54, 35},
+    {"((((3))))*(2+2*(1+1)),9-8-1+1", 18, 1, 1},
+};
+
+TEST_ROWS (test_global_size_takes_expressions_of_sizes, expressions_of_sizes)
+{
+  const char *source =
+      "kernel void k (global const uchar *input, global uint *output) { size_t x = "
+      "get_global_id (0), y = get_global_id (1), z = get_global_id (2); if (x + y + z == "
+      "0) for (int n = 0; n < 3; n++) output[n] = get_global_size (n); }";
+  Chain chain (with_source (source, std::string ("global-size=") + quoted (row.size)
+                                        + " local-size=1+0,(2-1)"),
+      video ("RGBA", 10, 6));
+  const auto got = values_of<guint32> (chain.run (pattern (240)).bytes);
+  fail_unless (got[0] == row.x && got[1] == row.y && got[2] == row.z,
+      "%s: %u x %u x %u, expected %u x %u x %u", row.size, got[0], got[1], got[2], row.x,
+      row.y, row.z);
 }
 
 /* The expected value encodes global id and global size of each element of an array of
@@ -921,6 +963,18 @@ const Mistake mistakes[] = {
     {COPY ("") "global-size=0", "global-size=\"0\": expected one to three"},
     {COPY ("") "global-size=depth", "global-size=\"depth\": expected one to three"},
     {COPY ("") "global-size=20*-1", "global-size=\"20*-1\": expected one to three"},
+    {COPY ("") "global-size=width*heigth", "; \"heigth\" is not the name of a size"},
+    {COPY ("") "global-size=20*", "; a number or a name is missing"},
+    {COPY ("") "global-size=20%3", "; \"%\" is not an operator"},
+    {COPY ("") "global-size=(20", "; \")\" is missing"},
+    {COPY ("") "global-size=(20))", "; \")\" is not an operator"},
+    {COPY ("") "global-size=0x10", "; 0x10 is not a number or too large"},
+    {COPY ("") "global-size=20-20", "; the size is 0"},
+    {COPY ("") "global-size=20-21+5", "; a difference is below 0"},
+    {COPY ("") "global-size=20/(count-20)", "; a divisor is 0"},
+    {COPY ("") "global-size=4294967296*4294967296", "; a product is too large"},
+    {COPY ("") "global-size=18446744073709551615+1", "; a sum is too large"},
+    {COPY ("") "global-size=18446744073709551616", "6 is not a number or too large"},
     {COPY ("") "local-size=1,1,1,1", "local-size=\"1,1,1,1\": expected one to three"},
     {"local-size=2 source=\"kernel __attribute__ ((reqd_work_group_size (4, 1, 1))) void "
      "k "
@@ -1201,6 +1255,211 @@ TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
   for (int n = 1; n < 5; n++)
     assert_near<float> (chain.run (bytes_of (std::vector<float> (4, 2))).bytes,
         std::vector<double> (4, 2 * n), 0, "sum");
+}
+
+/* --- state between frames --- */
+
+namespace {
+const char *const sums =
+    "kernel void k (global const float *input, global float *output, global float *sum, "
+    "global const float *previous) { size_t n = get_global_id (0); sum[n] += input[n]; "
+    "output[n] = sum[n] + 100 * previous[n]; }";
+
+/* Adds 2 to the sum and passes a frame. Expected: the sum, plus 100 times the output
+ * before. */
+void
+expect_sums (Chain &chain, gsize count, std::vector<double> expected, const char *what)
+{
+  for (double number : expected)
+    assert_near<float> (chain.run (bytes_of (std::vector<float> (count, 2))).bytes,
+        std::vector<double> (count, number), 1e-6, what);
+}
+
+void
+seek (Chain &chain)
+{
+  fail_unless (
+      gst_element_seek_simple (chain.pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0));
+}
+
+void
+push_discont (Chain &chain)
+{
+  GstBuffer *buffer = check::buffer_of (bytes_of (std::vector<float> (4, 2)));
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  chain.push (buffer);
+}
+
+const struct {
+  const char *name;
+  void (*happens) (Chain &);
+  bool keeps; /* without keep-state */
+} events[] = {
+    {"flushing seek", seek, false},
+    {"restart",
+        [] (Chain &chain) {
+          chain.set_state (GST_STATE_NULL);
+          chain.start ();
+        },
+        false},
+    {"ready",
+        [] (Chain &chain) {
+          chain.set_state (GST_STATE_READY);
+          chain.start ();
+        },
+        false},
+    {"settings",
+        [] (Chain &chain) {
+          g_object_set (chain.element (), "options", "-DOTHER", nullptr);
+        },
+        true},
+    {"framerate",
+        [] (Chain &chain) {
+          gst_util_set_object_arg (G_OBJECT (chain.in), "caps",
+              "other/tensors,format=static,num_tensors=1,types=float32,"
+              "dimensions=(string)4,framerate=9/1");
+        },
+        true},
+};
+} // namespace
+
+/* After 2 and 204: 6 and 20400 with the state, 2 and 0 without */
+TEST_ROWS (test_state_of_a_kernel_is_set_back_unless_it_is_to_be_kept, events)
+{
+  for (bool keep : {false, true}) {
+    Folder folder;
+    const std::string zeros =
+        save<float> (folder, "z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
+    Chain chain (with_source (sums, "arguments=a,sum=" + zeros
+                                        + " keep-state=" + (keep ? "true" : "false")),
+        tensors ("float32", "4"));
+    g_object_set (chain.in, "stream-type", 1, nullptr); /* seekable */
+    g_signal_connect (
+        chain.in, "seek-data", G_CALLBACK (+[] () -> gboolean { return TRUE; }), nullptr);
+    expect_sums (chain, 4, {2, 204}, row.name);
+    row.happens (chain);
+    expect_sums (chain, 4,
+        keep || row.keeps ? std::vector<double>{20406, 2040608}
+                          : std::vector<double>{2, 204},
+        row.name);
+  }
+}
+
+TEST (test_a_discont_buffer_sets_the_state_of_a_kernel_back)
+{
+  for (bool keep : {false, true}) {
+    Folder folder;
+    const std::string ones =
+        save<float> (folder, "o.npy", NumberType::f32, {4}, {1, 1, 1, 1});
+    Chain chain (with_source (sums, "arguments=a,sum=" + ones), tensors ("float32", "4"));
+    expect_sums (chain, 4, {3, 305}, "before");
+    g_object_set (chain.element (), "keep-state", keep, nullptr);
+    push_discont (chain);
+    assert_near<float> (chain.pull ().bytes, std::vector<double> (4, keep ? 30507 : 3),
+        1e-6, keep ? "kept" : "set back");
+  }
+}
+
+/* A file that has changed meanwhile is not read again without `reload`. */
+TEST (test_state_of_a_kernel_ends_with_its_caps_and_with_reload)
+{
+  Folder folder;
+  const std::string array =
+      save<float> (folder, "z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
+  Chain chain (with_source (sums, "keep-state=true arguments=a,sum=" + array),
+      tensors ("float32", "4"));
+  expect_sums (chain, 4, {2, 204}, "before");
+  for (const char *dimensions : {"3", "4"}) {
+    gst_util_set_object_arg (
+        G_OBJECT (chain.in), "caps", tensors ("float32", dimensions).c_str ());
+    expect_sums (chain, gsize (dimensions[0] - '0'), {2, 204}, dimensions);
+  }
+  save<float> (folder, "z.npy", NumberType::f32, {4}, {5, 5, 5, 5});
+  expect_sums (chain, 4, {20406}, "the file has changed");
+  g_signal_emit_by_name (chain.element (), "reload");
+  expect_sums (chain, 4, {2040607}, "reload");
+}
+
+/* Each frame is the frame plus half of the output before, in rows with padding. */
+TEST (test_previous_is_the_last_output_in_its_layout)
+{
+  struct Row {
+    const char *arguments, *at, *previous_at, *more;
+  };
+  const Row rows[] = {
+      {", int width", "y * width + x", "y * width + x", ""},
+      {", int stride", "y * stride + x", "y * stride + x", ""},
+      {", int input_stride, int output_stride", "y * input_stride + x",
+          "y * output_stride + x", ""},
+      {", int stride, int previous_stride", "y * stride + x", "y * previous_stride + x",
+          ""},
+  };
+  for (const Row &row : rows)
+    for (const char *qualifier : {"const ", ""}) {
+      const std::string source =
+          std::string ("kernel void k (global const uchar *input, global uchar *output, "
+                       "global ")
+          + qualifier + "uchar *previous" + row.arguments
+          + ") { size_t x = get_global_id (0), y = get_global_id (1); uchar before = "
+            "previous["
+          + row.previous_at + "]; "
+          + (*qualifier ? "" : std::string ("previous[") + row.previous_at + "] = 7; ")
+          + "output["
+          + (strstr (row.arguments, "output_stride") ? row.previous_at : row.at)
+          + "] = input[" + row.at + "] / 2 + before / 2; }";
+      Chain chain (with_source (source), video ("GRAY8", 50, 9));
+      std::vector<int> expected (50 * 9, 0);
+      for (guint frame = 0; frame < 3; frame++) {
+        const Bytes input = pattern (52 * 9, frame + 1);
+        for (gsize n = 0; n < expected.size (); n++)
+          expected[n] = input[n / 50 * 52 + n % 50] / 2 + expected[n] / 2;
+        assert_lines (
+            chain.run (input).bytes, 50, 9,
+            [&] (gsize y, gsize x) { return expected[y * 50 + x]; }, row.arguments);
+      }
+    }
+}
+
+TEST (test_previous_is_the_last_output_of_an_expression)
+{
+  Chain chain ("openclkernel expression=\"x + previous / 2\" "
+               "output-caps=other/tensors,types=float64",
+      tensors ("float32", "7:3"));
+  Chain gray ("openclkernel expression=\"(x + previous) / 2\"", video ("GRAY8", 50, 3));
+  std::vector<double> expected (21, 0), levels (150, 0);
+  for (gsize frame = 0; frame < 3; frame++) {
+    const auto numbers =
+        filled<float> (21, [&] (gsize n) { return float (n) + 10 * float (frame); });
+    for (gsize n = 0; n < 21; n++)
+      expected[n] = double (numbers[n]) + expected[n] / 2;
+    assert_near<double> (chain.run (bytes_of (numbers)).bytes, expected, 0, "array");
+    const Bytes input = pattern (52 * 3, guint (frame) + 1);
+    for (gsize n = 0; n < 150; n++)
+      levels[n] = std::nearbyint ((input[n / 50 * 52 + n % 50] + levels[n]) / 2);
+    const Bytes got = gray.run (input).bytes;
+    for (gsize n = 0; n < 150; n++)
+      fail_unless (std::abs (got[n / 50 * 52 + n % 50] - levels[n]) <= 1);
+    for (gsize n = 0; n < 150; n++)
+      levels[n] = got[n / 50 * 52 + n % 50];
+  }
+}
+
+TEST (test_previous_of_arguments_is_an_array_or_a_number)
+{
+  Folder folder;
+  const std::string ones = save<float> (folder, "o.npy", NumberType::f32, {2}, {1, 8});
+  const char *source = "kernel void k (global const float *input, global float *output, "
+                       "global const float *previous) { size_t n = get_global_id (0); "
+                       "output[n] = input[n] + previous[n]; }";
+  Chain chain (
+      with_source (source, "arguments=a,previous=" + ones), tensors ("float32", "2"));
+  Chain number ("openclkernel expression=\"x + previous\" arguments=a,previous=3.0",
+      tensors ("float32", "2"));
+  for (int frame = 0; frame < 2; frame++) {
+    const Bytes input = bytes_of (std::vector<float>{5, 6});
+    assert_near<float> (chain.run (input).bytes, {6, 14}, 0, "array");
+    assert_near<float> (number.run (input).bytes, {8, 9}, 0, "number");
+  }
 }
 
 /* --- the contents of the output before the kernel runs --- */

@@ -170,6 +170,33 @@ TEST (test_a_mistake_at_the_start_is_one_error)
   }
 }
 
+TEST (test_a_seek_sets_the_state_of_a_mixer_back)
+{
+  for (bool keep : {false, true}) {
+    Mix mix (
+        mixer (std::string ("source=\"kernel void k (global const int *a, global int "
+                            "*output, global const int *previous) { output[0] = a[0] "
+                            "+ previous[0]; }\" keep-state=")
+               + (keep ? "true" : "false"))
+        + source ("5", "1", "a", "num-buffers=100"));
+    for (int frame = 1; frame < 4; frame++)
+      fail_unless_equals_int (mix.numbers ()[0], 5 * frame);
+    fail_unless (gst_element_seek_simple (
+        mix.pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 5 * GST_SECOND));
+    const int start = mix.numbers ()[0];
+    fail_unless (keep ? start > 15 : start == 5, "%d", start);
+    fail_unless_equals_int (mix.numbers ()[0], start + 5);
+  }
+}
+
+TEST (test_a_pad_may_have_the_name_previous)
+{
+  Mix mix (mixer ("expression=\"a + previous\"") + source ("1", "2", "a")
+           + source ("10", "2", "previous"));
+  for (int frame = 0; frame < 3; frame++)
+    fail_unless (mix.numbers () == (Numbers{11, 11}));
+}
+
 static Numbers
 numbers_later (Mix &mix)
 {

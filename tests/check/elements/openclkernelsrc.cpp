@@ -178,6 +178,23 @@ TEST (test_a_seek_goes_to_a_frame)
   fail_unless_equals_int (number_of (chain.pull (), 1), 1 + 1001000 * 50);
 }
 
+/* Frames are counted by the state. Those made ahead of the seek are counted, too. */
+TEST (test_a_seek_sets_the_state_of_a_source_back)
+{
+  for (bool keep : {false, true}) {
+    Chain chain (std::string ("openclkernelsrc name=k expression=\"previous + 1\" ")
+                 + four + "num-buffers=100 keep-state=" + (keep ? "true" : "false"));
+    chain.start ();
+    for (int frame = 0; frame < 3; frame++)
+      fail_unless_equals_int (number_of (chain.pull (), 3), frame + 1);
+    fail_unless (gst_element_seek_simple (chain.pipeline, GST_FORMAT_TIME,
+        GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), 5 * GST_SECOND));
+    const int start = number_of (chain.pull (), 3);
+    fail_unless (keep ? start > 3 : start == 1, "%d", start);
+    fail_unless_equals_int (number_of (chain.pull (), 3), start + 1);
+  }
+}
+
 TEST (test_nothing_is_uploaded_for_a_frame)
 {
   Chain chain (counting ("num-buffers=50"));

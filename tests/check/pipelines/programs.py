@@ -265,6 +265,54 @@ def check_resnet():
             np.save(file, np.load(file)[::-1] * np.float32(0.9))
 
 
+def check_life():
+    made("life.sh", "--seed", "3", "life.npy")
+    made("life.sh", "other.npy")
+    film = np.load("life.npy")
+    assert film.shape == (100, 240, 320) and set(np.unique(film)) == {0, 255}, film.shape
+    assert 0.19 < (film[0] > 0).mean() < 0.21
+    assert (np.load("other.npy")[0] != film[0]).any()
+    for before, after in zip(film[:-1] > 0, film[1:] > 0):
+        shifts = [(y, x) for y in (-1, 0, 1) for x in (-1, 0, 1) if y or x]
+        neighbours = sum(np.roll(before, shift, (0, 1)).astype(int) for shift in shifts)
+        assert np.array_equal(after, (neighbours == 3) | (before & (neighbours == 2)))
+
+
+def check_heat():
+    """Frame 0 has the hot edge and the disk only; no heat leaves the edges above and below."""
+    made("heat.sh", "heat.npy")
+    film = np.load("heat.npy")
+    assert film.shape == (250, 120, 160), film.shape
+    y, x = np.mgrid[:120, :160]
+    hot = (x == 0) | ((x - 80) ** 2 + (y - 60) ** 2 < 15**2)
+    plate = np.zeros((120, 160))
+    for step in film:
+        padded = np.pad(plate, 1, mode="edge")
+        around = padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:]
+        plate = np.where(hot, 100, np.where(x == 159, 0, around / 4))
+        assert np.abs(step - plate).max() < 1e-3, np.abs(step - plate).max()
+
+
+def check_running_mean():
+    subprocess.run(
+        ["gst-launch-1.0", "-q", "videotestsrc", "num-buffers=1", "!",
+         "video/x-raw,format=GRAY8,width=50,height=30", "!", "pngenc", "!", "filesink",
+         "location=small.png"],
+        check=True, timeout=200)  # fmt: skip
+    clean = decoded("small.png", "GRAY8").astype(float)
+    drawn = np.array([[philox((n, 0, frame, 0), (1, 0))[0] >> 8 for n in range(1500)]
+                      for frame in range(10)]) * 2.0**-24  # fmt: skip
+    noisy = np.rint(clean + 200 * (drawn.reshape(10, 30, 50) - 0.5)).clip(0, 255)
+    for keep in 0.95, 1, 0:
+        made("runningmean.sh", "--keep", str(keep), "--picture", "small.png", "mean.npy")
+        got = np.load("mean.npy")
+        assert got.shape == (10, 30, 50), got.shape
+        for frame in range(10):
+            weights = float(keep) ** np.arange(frame, -1, -1)
+            expected = np.tensordot(weights, noisy[: frame + 1], 1) / weights.sum()
+            assert np.abs(got[frame] - expected).max() < 0.51, (keep, frame)
+
+
 def check_names():
     """Files of any name are read and written, and change nothing else."""
     made("laplacian.sh", "expected.npy")
@@ -295,5 +343,8 @@ with tempfile.TemporaryDirectory() as folder:
     check_matrix_product()
     check_laplacian()
     check_resnet()
+    check_life()
+    check_heat()
+    check_running_mean()
     os.chdir("/")
 print("as promised")
