@@ -47,7 +47,7 @@ class Kernel:
         self.index = np.arange(np.prod(self.shape))
         self.parameters, self.statements, self.arguments = [], [], []
         self.inputs, self.sum, self.groups = [], np.zeros(self.index.size, int), False
-        self.names = draw.sample(WORDS, 6)
+        self.names = draw.sample(WORDS, 8)
         kinds = [self.input] * draw.randint(0, 2) + draw.choices(
             [self.file, self.number, self.vector, self.attribute, self.vectors, self.moment],
             k=draw.randint(1, 4))
