@@ -44,6 +44,7 @@
 #include "elements.h"
 #include "streamcaps.hpp"
 
+#include <gst/opencl/base/profile.hpp>
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclmemory.h>
@@ -379,6 +380,11 @@ gst_opencl_convolve_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *in
 {
   GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
   const Convolution &convolution = *self->convolution;
+  const double weights = double (convolution.taps () * convolution.channels_of_group ()
+                                 * convolution.output.channels);
+  gst_opencl_profile_add_work ("",
+      2 * weights * double (convolution.output.pixels () * convolution.output.images),
+      weights * sizeof (cl_float));
   return (*self->convolver)
       ->enqueue (queue,
           {input->data,

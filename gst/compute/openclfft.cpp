@@ -50,6 +50,8 @@
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclmemory.h>
 
+#include <cmath>
+
 GST_DEBUG_CATEGORY_STATIC (opencl_fft_filter_debug);
 #define GST_CAT_DEFAULT opencl_fft_filter_debug
 
@@ -254,6 +256,19 @@ number_size (bool real)
   return real ? sizeof (cl_float) : sizeof (cl_float2);
 }
 
+/* The usual count, 5 N log2 N of complex numbers, whichever radix is used */
+static double
+flop_of (const TransformShape &shape)
+{
+  const std::vector<gsize> &signal = shape.inverse ? shape.output : shape.input;
+  double samples = shape.real_input || shape.real_output ? 2.5 : 5, levels = 0;
+  for (gsize length : signal)
+    samples *= double (length);
+  for (gsize axis : shape.axes)
+    levels += std::log2 (double (signal[axis]));
+  return samples * levels;
+}
+
 static gboolean
 gst_opencl_fft_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -270,6 +285,7 @@ gst_opencl_fft_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   if (needs_copies && !(*self->engine)->transform.takes_offsets ()
       && !create_engine (self, shape, true, error))
     return FALSE;
+  gst_opencl_profile_add_work ("", flop_of (shape), 0);
   return (*self->engine)
       ->transform.enqueue (queue, input->data, from, output->data, to, error);
 }

@@ -34,6 +34,13 @@
  * * #gchararray `layer`: layer of a neural network, or ""
  * * #guint64 `count`: commands measured
  * * #guint64 `time-ns`: time of the device for all of them
+ * * #gchararray `group`: work-group size of the last one, such as "256x1x1", or ""
+ * * #guint64 `local-memory`: local memory of a work-group in bytes
+ * * #guint64 `bytes`, #guint64 `flop`: bytes of inputs and outputs, and floating-point
+ *   operations, or 0
+ *
+ * With `memory-rate` in GB/s and `arithmetic-rate` in GFLOP/s, the table has the share of
+ * the device's rates that each kernel reaches.
  */
 #include "elements.h"
 
@@ -70,6 +77,7 @@ struct _GstOpenCLStatsTracer {
   /* NULL without the parameter profile=true */
   GstTracerRecord *profile_record;
   transfer::ProfileMessages *profile_messages;
+  transfer::DeviceRates rates;
 };
 
 G_DEFINE_FINAL_TYPE (GstOpenCLStatsTracer, gst_opencl_stats_tracer, GST_TYPE_TRACER)
@@ -252,7 +260,11 @@ new_profile_record ()
       text_field ("function name of a kernel, or kind of transfer"), "layer",
       GST_TYPE_STRUCTURE, text_field ("layer of a neural network"), "count",
       GST_TYPE_STRUCTURE, counter_field ("commands measured"), "time-ns",
-      GST_TYPE_STRUCTURE, counter_field ("time of the device for all of them"), nullptr);
+      GST_TYPE_STRUCTURE, counter_field ("time of the device for all of them"), "group",
+      GST_TYPE_STRUCTURE, text_field ("work-group size of the last one"), "local-memory",
+      GST_TYPE_STRUCTURE, counter_field ("local memory of a work-group in bytes"),
+      "bytes", GST_TYPE_STRUCTURE, counter_field ("bytes of inputs and outputs"), "flop",
+      GST_TYPE_STRUCTURE, counter_field ("floating-point operations"), nullptr);
 }
 
 static GstTracerRecord *
@@ -300,6 +312,16 @@ log_counts (GstOpenCLStatsTracer *self, GstOpenCLStatistics *statistics)
 
 /* --- profile --- */
 
+/* Returns a field that is any number, or 0. */
+static double
+number_of (const GstStructure *structure, const char *field)
+{
+  const GValue *given = gst_structure_get_value (structure, field);
+  GValue number = G_VALUE_INIT;
+  g_value_init (&number, G_TYPE_DOUBLE);
+  return given && g_value_transform (given, &number) ? g_value_get_double (&number) : 0;
+}
+
 /* Parameters are the fields of a structure, as those of GStreamer's own tracers. */
 static bool
 wants_profile (GstOpenCLStatsTracer *self)
@@ -311,6 +333,10 @@ wants_profile (GstOpenCLStatsTracer *self)
   if (parameters) {
     const std::string text = std::string ("openclstats,") + parameters;
     GstStructure *structure = gst_structure_from_string (text.c_str (), nullptr);
+    if (structure) {
+      self->rates.memory = number_of (structure, "memory-rate");
+      self->rates.arithmetic = number_of (structure, "arithmetic-rate");
+    }
     if (!structure || !gst_structure_get_boolean (structure, "profile", &wanted))
       GST_WARNING_OBJECT (self,
           "ignoring the parameters \"%s\": expected profile=true or profile=false",
@@ -339,8 +365,9 @@ report_profile (GstOpenCLStatsTracer *self)
   for (const transfer::TimeRow &row : rows)
     gst_tracer_record_log (self->profile_record, quoted (row.element.c_str ()).c_str (),
         quoted (row.kernel.c_str ()).c_str (), quoted (row.layer.c_str ()).c_str (),
-        row.count, row.time);
-  g_printerr ("%s", transfer::table_of (rows).c_str ());
+        row.count, row.time, quoted (row.group.c_str ()).c_str (), row.local_memory,
+        guint64 (row.bytes), guint64 (row.flop));
+  g_printerr ("%s", transfer::table_of (rows, self->rates).c_str ());
   if (const guint64 missed = gst_opencl_profile_get_n_missed ())
     g_printerr ("openclstats: %" G_GUINT64_FORMAT " commands were not measured, because "
                 "they failed, did not end, or were too many at once\n",

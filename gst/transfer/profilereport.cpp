@@ -15,6 +15,14 @@ namespace transfer {
 namespace {
 constexpr GstClockTime interval = GST_SECOND; /* between messages of an element */
 
+std::string
+group_text (const gsize *group)
+{
+  return group[0] == 0 ? ""
+                       : std::to_string (group[0]) + "x" + std::to_string (group[1]) + "x"
+                             + std::to_string (group[2]);
+}
+
 std::vector<TimeRow>
 rows_of (GstOpenCLStatistics *statistics)
 {
@@ -23,7 +31,8 @@ rows_of (GstOpenCLStatistics *statistics)
       statistics,
       [] (const GstOpenCLTime *time, gpointer data) {
         static_cast<std::vector<TimeRow> *> (data)->push_back (
-            {"", time->kernel, time->layer, time->count, time->time});
+            {"", time->kernel, time->layer, time->count, time->time,
+                group_text (time->group), time->local_memory, time->flop, time->bytes});
       },
       &rows);
   gchar *name = gst_opencl_statistics_get_name (statistics);
@@ -50,9 +59,10 @@ rows_of (const std::vector<GstOpenCLStatistics *> &elements)
 /* --- table --- */
 
 namespace {
-/* Three names, and four numbers */
-using Cells = std::array<std::string, 7>;
-constexpr gsize n_names = 3;
+/* Three names, and numbers */
+constexpr gsize n_names = 3, n_always = 7, n_cells = 15;
+using Cells = std::array<std::string, n_cells>;
+using Widths = std::array<gsize, n_cells>;
 
 std::string
 number (const char *format, double value)
@@ -61,12 +71,25 @@ number (const char *format, double value)
   return g_ascii_formatd (digits.data (), digits.size (), format, value);
 }
 
-Cells
-cells_of (const TimeRow &row, GstClockTime total)
+/* Returns value / by, or "" where one of them is not known. */
+std::string
+quotient (const char *format, double value, double by)
 {
+  return value > 0 && by > 0 ? number (format, value / by) : "";
+}
+
+Cells
+cells_of (const TimeRow &row, GstClockTime total, const DeviceRates &rates)
+{
+  const double time = double (row.time), count = double (row.count);
   return {row.element, row.kernel, row.layer, std::to_string (row.count),
       number ("%.3f", row.time * 1e-6), number ("%.1f", row.time * 1e-3 / row.count),
-      number ("%.1f", total > 0 ? 100.0 * row.time / total : 0)};
+      number ("%.1f", total > 0 ? 100.0 * row.time / total : 0), row.group,
+      row.local_memory > 0 ? std::to_string (row.local_memory) : "",
+      quotient ("%.3f", row.bytes, 1e6 * count), quotient ("%.3f", row.flop, 1e6 * count),
+      quotient ("%.2f", row.bytes, time), quotient ("%.2f", row.flop, time),
+      quotient ("%.1f", 100 * row.bytes, time * rates.memory),
+      quotient ("%.1f", 100 * row.flop, time * rates.arithmetic)};
 }
 
 /* Counts characters, not bytes: names may have any. */
@@ -77,10 +100,12 @@ width_of (const std::string &cell)
 }
 
 void
-append_line (std::string &text, const Cells &cells, const std::array<gsize, 7> &widths)
+append_line (std::string &text, const Cells &cells, const Widths &widths)
 {
   std::string line;
   for (gsize n = 0; n < cells.size (); n++) {
+    if (widths[n] == 0)
+      continue;
     const std::string gap (widths[n] - width_of (cells[n]), ' ');
     line += n == 0 ? "" : "  ";
     line += n < n_names ? cells[n] + gap : gap + cells[n];
@@ -90,12 +115,13 @@ append_line (std::string &text, const Cells &cells, const std::array<gsize, 7> &
 } // namespace
 
 std::string
-table_of (const std::vector<TimeRow> &rows)
+table_of (const std::vector<TimeRow> &rows, const DeviceRates &rates)
 {
   GstClockTime total = 0;
   std::vector<Cells> lines = {
-      {"element", "kernel", "layer", "count", "total ms", "mean us", "%"}};
-  std::array<gsize, 7> widths{};
+      {"element", "kernel", "layer", "count", "total ms", "mean us", "%", "group",
+          "local B", "MB", "MFLOP", "GB/s", "GFLOP/s", "memory %", "arithmetic %"}};
+  Widths widths{};
   std::string text;
 
   if (rows.empty ())
@@ -103,10 +129,14 @@ table_of (const std::vector<TimeRow> &rows)
   for (const TimeRow &row : rows)
     total += row.time;
   for (const TimeRow &row : rows)
-    lines.push_back (cells_of (row, total));
+    lines.push_back (cells_of (row, total, rates));
   for (const Cells &cells : lines)
     for (gsize n = 0; n < cells.size (); n++)
       widths[n] = std::max (widths[n], width_of (cells[n]));
+  for (gsize n = n_always; n < n_cells; n++)
+    if (std::all_of (lines.begin () + 1, lines.end (),
+            [n] (const Cells &cells) { return cells[n].empty (); }))
+      widths[n] = 0;
   for (const Cells &cells : lines)
     append_line (text, cells, widths);
   return text;
@@ -121,7 +151,9 @@ new_message (GstElement *element, const TimeRow &row)
   return gst_message_new_element (GST_OBJECT (element),
       gst_structure_new ("opencl-profile", "kernel", G_TYPE_STRING, row.kernel.c_str (),
           "layer", G_TYPE_STRING, row.layer.c_str (), "count", G_TYPE_UINT64, row.count,
-          "time-ns", G_TYPE_UINT64, row.time, nullptr));
+          "time-ns", G_TYPE_UINT64, row.time, "group", G_TYPE_STRING, row.group.c_str (),
+          "local-memory", G_TYPE_UINT64, row.local_memory, "bytes", G_TYPE_UINT64,
+          guint64 (row.bytes), "flop", G_TYPE_UINT64, guint64 (row.flop), nullptr));
 }
 } // namespace
 

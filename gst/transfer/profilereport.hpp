@@ -18,13 +18,21 @@ struct TimeRow {
   std::string element, kernel, layer;
   guint64 count;
   GstClockTime time;
+  std::string group;    /* "256x1x1"; empty: the driver's choice */
+  guint64 local_memory; /* bytes of a work-group */
+  double flop, bytes;   /* 0: not known */
+};
+
+/* Rates of the device in GB/s and GFLOP/s; 0: not known */
+struct DeviceRates {
+  double memory = 0, arithmetic = 0;
 };
 
 /* Returns the times of all `elements`, the longest first. */
 std::vector<TimeRow> rows_of (const std::vector<GstOpenCLStatistics *> &elements);
 
-/* Returns the rows as text, or "" if there are none. */
-std::string table_of (const std::vector<TimeRow> &rows);
+/* Returns the rows as text, or "" if there are none. Columns without a value are left out. */
+std::string table_of (const std::vector<TimeRow> &rows, const DeviceRates &rates);
 
 /* Posts the times of elements as messages. May be used from any thread. */
 class ProfileMessages {

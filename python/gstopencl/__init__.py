@@ -1,11 +1,14 @@
 """Python package of the GStreamer elements on OpenCL
 
-`gstopencl.process` runs a chain of elements over an array or a recording.
+`gstopencl.process` runs a chain of elements over an array or a recording. `gstopencl.run`, `kernel`,
+`fft`, `reduce` and `convolve` compute with arrays.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 PUBLIC = {"Chain": "chain", "ChainError": "chain", "process": "chain",
-          "RecordingError": "recordings", "Source": "source"}
+          "RecordingError": "recordings", "Source": "source",
+          **dict.fromkeys(("DeviceError", "clear", "convolve", "empty", "fft", "kernel", "reduce",
+                           "run", "use"), "arrays")}
 
 
 def __getattr__(name):

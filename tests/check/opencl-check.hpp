@@ -125,6 +125,9 @@ counts_of (GstElement *element)
 struct Measured {
   guint64 count = 0;
   GstClockTime time = 0;
+  gdouble flop = 0, bytes = 0;
+  gsize group = 0; /* work-items */
+  guint64 local_memory = 0;
 };
 using MeasuredTimes = std::map<std::pair<std::string, std::string>, Measured>;
 
@@ -137,7 +140,9 @@ times_of (GstOpenCLStatistics *statistics)
       [] (const GstOpenCLTime *time, gpointer data) {
         auto &to = *static_cast<MeasuredTimes *> (data);
         fail_if (to.count ({time->kernel, time->layer}));
-        to[{time->kernel, time->layer}] = {time->count, time->time};
+        to[{time->kernel, time->layer}] = {time->count, time->time, time->flop,
+            time->bytes, time->group[0] * time->group[1] * time->group[2],
+            time->local_memory};
       },
       &times);
   return times;

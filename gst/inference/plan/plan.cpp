@@ -41,16 +41,60 @@ check_steps (const Graph &graph, GError **error)
   return count <= most_steps;
 }
 
+/* Bytes of the elements that are read or written, each once */
+double
+bytes_of (const std::vector<Tensor> &tensors)
+{
+  double sum = 0;
+  for (const Tensor &tensor : tensors) {
+    double bytes = tensor.memory == no_memory ? 0 : double (tensor.element_size ());
+    for (gsize n = 0; n < tensor.rank (); n++)
+      bytes *= tensor.strides[n] == 0 ? 1.0 : double (tensor.shape[n]);
+    sum += bytes;
+  }
+  return sum;
+}
+
+/* Two operations for each product that is added up, by the definition of the operation;
+ * 0 for operations that are not sums of products */
+double
+flop_of (const StepRequest &request)
+{
+  const What &what = request.operation->what;
+  const std::vector<Tensor> &inputs = request.inputs;
+  const double results = double (request.outputs[0].count ());
+  if (auto *convolution = std::get_if<ConvolutionOp> (&what))
+    return 2 * results * double (convolution->weights.count ())
+           / double (convolution->weights.shape[0]);
+  if (std::holds_alternative<ProductOp> (what))
+    return 2 * results * double (inputs[0].shape.back ());
+  if (std::holds_alternative<AttentionOp> (what))
+    return 2 * (results + double (inputs[0].count ())) * double (inputs[1].shape.back ());
+  return 0;
+}
+
+double
+weight_bytes (const What &what)
+{
+  auto *convolution = std::get_if<ConvolutionOp> (&what);
+  return convolution ? double (convolution->weights.count () * sizeof (float)) : 0;
+}
+
 StepPointer
 make_step_of (const Task &task, GError **error)
 {
+  const double flop = task.copies ? 0 : flop_of (task.request);
+  const double weights = task.copies ? 0 : weight_bytes (task.request.operation->what);
   StepPointer step = task.copies ? make_copy_step (task.request, error)
                                  : make_step (task.request, error);
   if (task.weights)
     *task.weights = Array ();
-  if (step)
+  if (step) {
     step->name = task.name;
-  else if (error && *error)
+    step->flop = flop;
+    step->bytes =
+        weights + bytes_of (task.request.inputs) + bytes_of (task.request.outputs);
+  } else if (error && *error)
     g_prefix_error (error, "%s: ", task.name.c_str ());
   return step;
 }
@@ -291,6 +335,7 @@ Plan::enqueue (cl_command_queue queue, const std::vector<Memory> &inputs,
     memories[gsize (output_ports[n].tensor.memory)] = outputs[n];
   for (const StepPointer &step : steps) {
     const opencl::ProfileLayer layer (step->name.c_str ());
+    gst_opencl_profile_add_work (step->name.c_str (), step->flop, step->bytes);
     if (!step->enqueue (queue, memories, error)) {
       g_prefix_error (error, "%s: ", step->name.c_str ());
       return false;

@@ -45,6 +45,8 @@ public:
       cl_command_queue queue, const Memories &memories, GError **error) = 0;
 
   std::string name; /* of the operation, for errors and profiles */
+  /* For profiles: operations, 0 where they are not known, and bytes of inputs and outputs */
+  double flop = 0, bytes = 0;
 };
 
 /* The operation of a step. `inputs` and `outputs` are placements of the operation's values; an

@@ -7,6 +7,7 @@
 #include "opencl-hpp.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -21,7 +22,16 @@ namespace {
 struct Time {
   guint64 count = 0;
   GstClockTime time = 0;
+  std::array<gsize, 3> group{};
+  guint64 local_memory = 0;
 };
+
+struct Work {
+  gdouble flop = 0, bytes = 0;
+};
+
+/* By layer */
+using Works = std::map<std::string, Work>;
 
 /* By kernel and layer */
 using Times = std::map<std::pair<std::string, std::string>, Time>;
@@ -29,9 +39,10 @@ using Times = std::map<std::pair<std::string, std::string>, Time>;
 
 struct _GstOpenCLStatistics {
   std::atomic<int> references{1};
-  std::mutex lock; /* protects name and times */
+  std::mutex lock; /* protects name, times and works */
   std::string name;
   Times times;
+  Works works;
   std::atomic<bool> used{false};
   std::atomic<guint64> uploads{0};
   std::atomic<guint64> upload_bytes{0};
@@ -173,14 +184,47 @@ gst_opencl_statistics_ref_current (void)
 }
 
 void
-gst_opencl_statistics_add_time (GstOpenCLStatistics *stats, const gchar *kernel,
-    const gchar *layer, GstClockTime time)
+gst_opencl_statistics_add_time (GstOpenCLStatistics *stats, const GstOpenCLTime *time)
 {
   std::lock_guard<std::mutex> guard (stats->lock);
-  Time &sum = stats->times[{kernel, layer}];
+  Time &sum = stats->times[{time->kernel, time->layer}];
   sum.count++;
-  sum.time += time;
+  sum.time += time->time;
+  std::copy_n (time->group, 3, sum.group.begin ());
+  sum.local_memory = time->local_memory;
 }
+
+namespace {
+/* Transforms of clFFT have a name in parentheses, too. */
+bool
+is_transfer (const std::string &name)
+{
+  return name[0] == '(' && name != "(clFFT)";
+}
+
+GstClockTime
+kernel_time (const Times &times, const std::string &layer)
+{
+  GstClockTime sum = 0;
+  for (const auto &[what, time] : times)
+    sum += what.second == layer && !is_transfer (what.first) ? time.time : 0;
+  return sum;
+}
+
+/* Frames of a network are the inputs and outputs of its layers, too. */
+Work
+share_of (const Works &works, const Times &times, const Times::value_type &entry)
+{
+  const auto &[kernel, layer] = entry.first;
+  const auto found = works.find (layer);
+  if (is_transfer (kernel) || found == works.end ()
+      || (layer.empty () && works.size () > 1))
+    return {};
+  const gdouble all = gdouble (kernel_time (times, layer));
+  const gdouble share = all > 0 ? entry.second.time / all : 0;
+  return {found->second.flop * share, found->second.bytes * share};
+}
+} // namespace
 
 void
 gst_opencl_statistics_foreach_time (
@@ -188,10 +232,14 @@ gst_opencl_statistics_foreach_time (
 {
   std::unique_lock<std::mutex> guard (stats->lock);
   const Times times = stats->times;
+  const Works works = stats->works;
   guard.unlock ();
-  for (const auto &[what, sum] : times) {
-    const GstOpenCLTime time = {
-        what.first.c_str (), what.second.c_str (), sum.count, sum.time};
+  for (const auto &entry : times) {
+    const auto &[what, sum] = entry;
+    const Work work = share_of (works, times, entry);
+    const GstOpenCLTime time = {what.first.c_str (), what.second.c_str (), sum.count,
+        sum.time, {sum.group[0], sum.group[1], sum.group[2]}, sum.local_memory, work.flop,
+        work.bytes};
     func (&time, user_data);
   }
 }
@@ -254,6 +302,8 @@ struct Unref {
 struct Command {
   std::unique_ptr<GstOpenCLStatistics, Unref> stats;
   std::string kernel, layer;
+  std::array<gsize, 3> group{};
+  guint64 local_memory = 0;
   cl::Event begin, event; /* `begin` may be empty */
   guint64 serial = 0;
 
@@ -282,8 +332,9 @@ Command::measure () const
   if (status () != CL_COMPLETE || begun != CL_SUCCESS
       || event.getProfilingInfo (CL_PROFILING_COMMAND_END, &to) != CL_SUCCESS)
     return false;
-  gst_opencl_statistics_add_time (
-      stats.get (), kernel.c_str (), layer.c_str (), to > from ? to - from : 0);
+  const GstOpenCLTime time = {kernel.c_str (), layer.c_str (), 1,
+      to > from ? to - from : 0, {group[0], group[1], group[2]}, local_memory, 0, 0};
+  gst_opencl_statistics_add_time (stats.get (), &time);
   return true;
 }
 
@@ -416,6 +467,17 @@ name_of (cl_kernel kernel)
 {
   return cl::Kernel (kernel, true).getInfo<CL_KERNEL_FUNCTION_NAME> ();
 }
+
+guint64
+local_memory_of (cl_command_queue queue, cl_kernel kernel)
+{
+  cl_device_id device = nullptr;
+  cl_ulong bytes = 0;
+  clGetCommandQueueInfo (queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+  clGetKernelWorkGroupInfo (
+      kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
+  return bytes;
+}
 } // namespace
 
 void
@@ -447,11 +509,14 @@ gst_opencl_profile_admits (cl_command_queue queue)
 
 void
 gst_opencl_profile_add (cl_command_queue queue, cl_kernel kernel, const gchar *name,
-    cl_event begin, cl_event event)
+    const gsize *group, cl_event begin, cl_event event)
 {
   Command command;
   command.stats.reset (gst_opencl_statistics_ref_current ());
   command.kernel = kernel ? name_of (kernel) : name;
+  command.local_memory = kernel ? local_memory_of (queue, kernel) : 0;
+  if (group)
+    std::copy_n (group, 3, command.group.begin ());
   command.layer = current_layer ? current_layer : "";
   if (begin)
     command.begin = opencl::retained<cl::Event> (begin, nullptr);
@@ -460,6 +525,18 @@ gst_opencl_profile_add (cl_command_queue queue, cl_kernel kernel, const gchar *n
     Pending::get ().add (queue, std::move (command));
   else
     Pending::get ().missed++;
+}
+
+void
+gst_opencl_profile_add_work (const gchar *layer, gdouble flop, gdouble bytes)
+{
+  if (!gst_opencl_profile_is_enabled ())
+    return;
+  GstOpenCLStatistics *stats = current ? current : statistics_of_no_element ();
+  std::lock_guard<std::mutex> guard (stats->lock);
+  Work &sum = stats->works[layer];
+  sum.flop += flop;
+  sum.bytes += bytes;
 }
 
 const gchar *

@@ -126,14 +126,22 @@ GST_OPENCL_API void gst_opencl_statistics_mark (GstOpenCLStatistics *stats);
  * @layer: layer of a network that launched it, or ""
  * @count: commands measured
  * @time: time that the device worked on all of them
+ * @group: work-group size of the last launch; 0 if the driver chose it
+ * @local_memory: local memory of a work-group in bytes
+ * @flop: floating-point operations of all of them, or 0 if they are not known
+ * @bytes: bytes of their inputs and outputs, or 0
  *
- * Time of one element on the device.
+ * Time of one element on the device. Kernels of one element and layer share its operations
+ * and bytes in proportion to their times.
  */
 typedef struct {
   const gchar *kernel;
   const gchar *layer;
   guint64 count;
   GstClockTime time;
+  gsize group[3];
+  guint64 local_memory;
+  gdouble flop, bytes;
 } GstOpenCLTime;
 
 typedef void (*GstOpenCLTimeFunc) (const GstOpenCLTime *time, gpointer user_data);
@@ -153,8 +161,9 @@ GST_OPENCL_API void gst_opencl_statistics_foreach_time (
 /* Only for profile.cpp. gst_opencl_statistics_ref_current() returns the statistics that
  * this thread counts for (transfer full). */
 GstOpenCLStatistics *gst_opencl_statistics_ref_current (void);
-void gst_opencl_statistics_add_time (GstOpenCLStatistics *stats, const gchar *kernel,
-    const gchar *layer, GstClockTime time);
+/* Adds one command, whose time is `time->time`. */
+void gst_opencl_statistics_add_time (
+    GstOpenCLStatistics *stats, const GstOpenCLTime *time);
 
 /* Count for the element that gst_opencl_statistics_enter() set in this thread. */
 GST_OPENCL_API void gst_opencl_count_upload (gsize bytes);
@@ -175,9 +184,15 @@ GST_OPENCL_API cl_command_queue_properties gst_opencl_profile_get_queue_properti
 /* Returns whether the next command of `queue` is to be measured. */
 GST_OPENCL_API gboolean gst_opencl_profile_admits (cl_command_queue queue);
 /* Measures a command from the end of `begin` (nullable), else from its own start, to its
- * end. Its name is that of `kernel`, or `name` if `kernel` is null. */
+ * end. Its name is that of `kernel`, or `name` if `kernel` is null. `group` (nullable) is
+ * the size of a work-group in three dimensions. */
 GST_OPENCL_API void gst_opencl_profile_add (cl_command_queue queue, cl_kernel kernel,
-    const gchar *name, cl_event begin, cl_event event);
+    const gchar *name, const gsize *group, cl_event begin, cl_event event);
+
+/* Adds work of this thread's element, or of a layer of its network (else ""), if the profile
+ * is enabled: floating-point operations, and bytes of inputs and outputs. */
+GST_OPENCL_API void gst_opencl_profile_add_work (
+    const gchar *layer, gdouble flop, gdouble bytes);
 
 /* Sets the layer of this thread's commands (nullable). Returns the previous one. The
  * caller keeps the string. */
@@ -218,9 +233,13 @@ public:
       : Profiled (queue, nullptr, name, wanted)
   {
   }
-  Profiled (cl_command_queue queue, cl_kernel kernel, cl_event *wanted)
+  /* `local` (nullable) is the size of a work-group. */
+  Profiled (cl_command_queue queue, cl_kernel kernel, cl_event *wanted,
+      cl_uint dimensions, const gsize *local)
       : Profiled (queue, kernel, nullptr, wanted)
   {
+    for (cl_uint n = 0; n < 3 && local; n++)
+      group[n] = n < dimensions ? local[n] : 1;
   }
   ~Profiled ()
   {
@@ -247,7 +266,7 @@ private:
   void add ()
   {
     if (*event) /* else the call failed */
-      gst_opencl_profile_add (queue, kernel, name, nullptr, *event);
+      gst_opencl_profile_add (queue, kernel, name, group, nullptr, *event);
     if (own)
       clReleaseEvent (own);
   }
@@ -255,6 +274,7 @@ private:
   const cl_command_queue queue;
   const cl_kernel kernel;
   const char *const name;
+  gsize group[3] = {};
   cl_event *event;
   cl_event own = nullptr;
   bool is_measured;

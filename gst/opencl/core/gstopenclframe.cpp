@@ -5,6 +5,7 @@
 #include "frame.hpp"
 
 #include <gst/common/buffers.hpp>
+#include <gst/opencl/base/profile.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
@@ -379,6 +380,7 @@ gst_opencl_frame_map (GstOpenCLFrame *frame, const GstVideoInfo *info, gsize siz
   frame->size = gst_buffer_get_size (buffer);
   frame->access = access;
   frame->queue = queue;
+  gst_opencl_profile_add_work ("", 0, gdouble (frame->size));
   return find_planes (frame, info, size, error)
          && gst_opencl_memory_begin (memory, queue, access, error);
 }

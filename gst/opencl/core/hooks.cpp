@@ -42,6 +42,6 @@ enqueue_or_compile (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions
   if (compiles_only () && !queue)
     return CL_SUCCESS;
   return clEnqueueNDRangeKernel (queue, kernel, dimensions, offset, global, local,
-      n_events, events, Profiled (queue, kernel, event));
+      n_events, events, Profiled (queue, kernel, event, dimensions, local));
 }
 } // namespace opencl

@@ -62,7 +62,7 @@ public:
       return;
     const cl::Event end = end_of_queue ();
     if (end ())
-      gst_opencl_profile_add (queue, nullptr, name, begin (), end ());
+      gst_opencl_profile_add (queue, nullptr, name, nullptr, begin (), end ());
   }
   ProfiledSpan (const ProfiledSpan &) = delete;
   ProfiledSpan &operator= (const ProfiledSpan &) = delete;

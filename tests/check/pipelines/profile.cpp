@@ -5,10 +5,12 @@
 #include <gst/opencl/base/profile.hpp>
 
 #include "tests/check/folder.hpp"
+#include "tests/check/onnxmodel.hpp"
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace check;
 
@@ -58,17 +60,17 @@ times_of (const Pipeline &pipeline, const char *name)
 
 /* --- messages --- */
 
-struct Message {
+struct TimeMessage {
   std::string element, kernel, layer;
   guint64 count;
   guint64 time;
 };
 
 /* Returns the messages of the profile up to EOS, an error or a timeout. */
-std::vector<Message>
+std::vector<TimeMessage>
 profile_messages (GstBus *bus, GstClockTime wait, GstMessageType *end)
 {
-  std::vector<Message> all;
+  std::vector<TimeMessage> all;
   *end = GST_MESSAGE_UNKNOWN;
   while (
       Owned<GstMessage> message = gst_bus_timed_pop_filtered (bus, wait,
@@ -79,7 +81,7 @@ profile_messages (GstBus *bus, GstClockTime wait, GstMessageType *end)
       break;
     if (!gst_structure_has_name (fields, "opencl-profile"))
       continue;
-    Message one = {GST_MESSAGE_SRC_NAME (message),
+    TimeMessage one = {GST_MESSAGE_SRC_NAME (message),
         gst_structure_get_string (fields, "kernel"),
         gst_structure_get_string (fields, "layer"), 0, 0};
     fail_unless (gst_structure_get_uint64 (fields, "count", &one.count));
@@ -89,12 +91,12 @@ profile_messages (GstBus *bus, GstClockTime wait, GstMessageType *end)
   return all;
 }
 
-std::vector<Message>
-messages_of (const std::vector<Message> &all, const char *element, const char *kernel)
+std::vector<TimeMessage>
+messages_of (const std::vector<TimeMessage> &all, const char *element, const char *kernel)
 {
-  std::vector<Message> chosen;
-  std::copy_if (
-      all.begin (), all.end (), std::back_inserter (chosen), [=] (const Message &one) {
+  std::vector<TimeMessage> chosen;
+  std::copy_if (all.begin (), all.end (), std::back_inserter (chosen),
+      [=] (const TimeMessage &one) {
         return one.element == element && one.kernel == kernel;
       });
   return chosen;
@@ -148,6 +150,76 @@ TEST (test_profile_adds_fused_kernels_to_the_element_that_launches)
   expect_equal (flow.begin ()->second.count, frames);
 }
 
+/* --- work --- */
+
+namespace {
+/* The sum of all kernels of a layer */
+Measured
+work_of (const Pipeline &pipeline, const char *name, const std::string &layer)
+{
+  Measured sum;
+  for (const auto &[what, time] : times_of (pipeline, name)) {
+    if (what.second == layer) {
+      sum.flop += time.flop;
+      sum.bytes += time.bytes;
+    }
+  }
+  return sum;
+}
+
+void
+expect_work (const Measured &work, double flop, double bytes)
+{
+  fail_unless (std::abs (work.flop - flop) < 0.5 && std::abs (work.bytes - bytes) < 0.5,
+      "%g operations and %g bytes, expected %g and %g", work.flop, work.bytes, flop,
+      bytes);
+}
+} // namespace
+
+/* Several kernels of one convolution share its work. */
+TEST_ROWS (test_profile_counts_work_of_convolutions, {"direct", "fft"})
+{
+  Pipeline pipeline (
+      text ("videotestsrc num-buffers=5 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+            "openclupload ! openclconvolve name=conv method=%s "
+            "kernel=<<0,1,0>,<1,-4,1>,<0,1,0>> ! fakesink",
+          row));
+  pipeline.play_to_eos ();
+  expect_work (work_of (pipeline, "conv", ""), 5 * 2.0 * 9 * 64 * 48,
+      5 * (2.0 * 64 * 48 + 9 * sizeof (float)));
+}
+
+TEST (test_profile_counts_work_of_layers)
+{
+  const Folder folder;
+  const std::string model = folder.write ("red.onnx", red_matte_model ().bytes ());
+  Pipeline pipeline (
+      "videotestsrc num-buffers=3 ! video/x-raw,format=RGB,width=8,height=8 ! "
+      "openclupload ! openclinference name=net model-file="
+      + model + " ! fakesink");
+  pipeline.play_to_eos ();
+  expect_work (work_of (pipeline, "net", "Conv_0"), 3 * 2.0 * 3 * 64,
+      3 * sizeof (float) * (3.0 * 64 + 64 + 3));
+  expect_work (work_of (pipeline, "net", ""), 0, 0);
+}
+
+TEST (test_profile_shows_groups_and_local_memory)
+{
+  Pipeline pipeline (
+      source (2)
+      + " openclkernel name=work local-size=8,2 source=\"kernel void shared_kernel ("
+        "global const uchar *input, global uchar *output, int stride) {"
+        " local uchar shared[16]; int i = get_local_id (1) * 8 + get_local_id (0);"
+        " size_t at = get_global_id (1) * stride + get_global_id (0);"
+        " shared[i] = input[at]; barrier (CLK_LOCAL_MEM_FENCE);"
+        " output[at] = shared[15 - i]; }\" ! fakesink");
+  pipeline.play_to_eos ();
+  const Measured work = times_of (pipeline, "work").at ({"shared_kernel", ""});
+  expect_equal (work.group, 16u);
+  fail_unless (work.local_memory >= 16, "%" G_GUINT64_FORMAT, work.local_memory);
+  expect_work (work, 0, 2 * 2 * 64 * 4);
+}
+
 /* --- messages --- */
 
 TEST (test_profile_posts_all_times_before_eos)
@@ -156,12 +228,12 @@ TEST (test_profile_posts_all_times_before_eos)
   Pipeline pipeline (source (frames) + busy ("work", short_rounds) + sink);
   GstMessageType end;
   pipeline.start ();
-  const std::vector<Message> all = profile_messages (pipeline.bus, timeout, &end);
+  const std::vector<TimeMessage> all = profile_messages (pipeline.bus, timeout, &end);
   expect_equal (end, GST_MESSAGE_EOS);
   const std::pair<const char *, const char *> expected[] = {
       {"up", "(upload)"}, {"work", "work_kernel"}, {"down", "(download)"}};
   for (const auto &[element, kernel] : expected) {
-    const std::vector<Message> posted = messages_of (all, element, kernel);
+    const std::vector<TimeMessage> posted = messages_of (all, element, kernel);
     fail_if (posted.empty (), "%s posted nothing", element);
     expect_equal (posted.back ().count, frames, element);
     expect_equal (posted.back ().time,
@@ -180,10 +252,10 @@ TEST (test_profile_posts_messages_while_it_runs)
   GstMessageType end;
   const gint64 start = g_get_monotonic_time ();
   pipeline.start ();
-  const std::vector<Message> all = profile_messages (pipeline.bus, timeout, &end);
+  const std::vector<TimeMessage> all = profile_messages (pipeline.bus, timeout, &end);
   const gsize seconds = (g_get_monotonic_time () - start) / G_USEC_PER_SEC;
   expect_equal (end, GST_MESSAGE_EOS);
-  const std::vector<Message> posted = messages_of (all, "work", "work_kernel");
+  const std::vector<TimeMessage> posted = messages_of (all, "work", "work_kernel");
   fail_unless (posted.size () >= 3 && posted.size () <= seconds + 1,
       "%u messages in %u s", guint (posted.size ()), guint (seconds));
   for (gsize n = 1; n < posted.size (); n++)
@@ -206,7 +278,7 @@ TEST (test_profile_leaves_nothing_after_a_stop)
   fail_unless (count > 0);
   expect_equal (counts_of (pipeline["work"]).launches, count);
   /* The totals of a stopped element */
-  const std::vector<Message> all = profile_messages (pipeline.bus, 0, &end);
+  const std::vector<TimeMessage> all = profile_messages (pipeline.bus, 0, &end);
   expect_equal (messages_of (all, "work", "work_kernel").back ().count, count);
 }
 
@@ -249,7 +321,7 @@ TEST (test_profile_of_two_pipelines)
   two.start ();
   const std::pair<Pipeline *, guint> both[] = {{&one, 30}, {&two, 50}};
   for (const auto &[pipeline, frames] : both) {
-    const std::vector<Message> all = profile_messages (pipeline->bus, timeout, &end);
+    const std::vector<TimeMessage> all = profile_messages (pipeline->bus, timeout, &end);
     expect_equal (end, GST_MESSAGE_EOS);
     expect_equal (messages_of (all, "work", "work_kernel").back ().count, frames);
     expect_equal (times_of (*pipeline, "work").at ({"work_kernel", ""}).count, frames);
@@ -299,15 +371,15 @@ lines_with (const std::string &all, const char *part)
   return chosen;
 }
 
-std::vector<Message>
+std::vector<TimeMessage>
 records_of (const std::string &log)
 {
-  std::vector<Message> records;
+  std::vector<TimeMessage> records;
   for (const std::string &line : lines_with (log, ":: opencl-profile, ")) {
     GstStructure *record =
         gst_structure_from_string (strstr (line.c_str (), "opencl-profile, "), nullptr);
     fail_unless (record != nullptr, "%s", line.c_str ());
-    Message one = {gst_structure_get_string (record, "element"),
+    TimeMessage one = {gst_structure_get_string (record, "element"),
         gst_structure_get_string (record, "kernel"),
         gst_structure_get_string (record, "layer"), 0, 0};
     fail_unless (gst_structure_get_uint64 (record, "count", &one.count));
@@ -325,13 +397,13 @@ const std::string traced_line =
 TEST (test_profile_logs_records_and_prints_a_table)
 {
   const Printed printed = trace (traced_line, "openclstats(profile=true)");
-  const std::vector<Message> records = records_of (printed.log);
+  const std::vector<TimeMessage> records = records_of (printed.log);
   fail_unless (std::is_sorted (records.begin (), records.end (),
-      [] (const Message &a, const Message &b) { return a.time > b.time; }));
+      [] (const TimeMessage &a, const TimeMessage &b) { return a.time > b.time; }));
   const std::pair<const char *, const char *> expected[] = {{"up", "(upload)"},
       {"slow", "slow_kernel"}, {"quick", "quick_kernel"}, {"down", "(download)"}};
   for (const auto &[element, kernel] : expected) {
-    const std::vector<Message> record = messages_of (records, element, kernel);
+    const std::vector<TimeMessage> record = messages_of (records, element, kernel);
     expect_equal (record.size (), 1u, element);
     expect_equal (record[0].count, 9u, element);
     fail_unless (record[0].time > 0);
@@ -348,6 +420,31 @@ TEST (test_profile_logs_records_and_prints_a_table)
   }
   expect_equal (lines_with (printed.errors, "total ms").size (), 1u, printed.errors);
   expect_equal (lines_with (printed.log, ":: openclstats, element").size (), 4u);
+}
+
+/* The shares are those of the rates that are given. */
+TEST (test_profile_table_has_shares_of_rates)
+{
+  const Printed printed =
+      trace ("videotestsrc num-buffers=9 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+             "openclupload ! openclconvolve kernel=<<0,1,0>,<1,-4,1>,<0,1,0>> ! fakesink",
+          "openclstats(profile=true,memory-rate=1e-6,arithmetic-rate=1)");
+  const std::vector<std::string> heads = lines_with (printed.errors, "total ms");
+  expect_equal (heads.size (), 1u, printed.errors);
+  expect_contains (
+      heads[0], {"group", "MB", "MFLOP", "GB/s", "GFLOP/s", "memory %", "arithmetic %"});
+  const std::vector<std::string> records = lines_with (printed.log, "openclconvolve0");
+  guint64 flop = 0;
+  for (const std::string &line : records) {
+    const gchar *start = strstr (line.c_str (), "opencl-profile, ");
+    guint64 one = 0;
+    GstStructure *record = start ? gst_structure_from_string (start, nullptr) : nullptr;
+    if (record && gst_structure_get_uint64 (record, "flop", &one))
+      flop += one;
+    g_clear_pointer (&record, gst_structure_free);
+  }
+  fail_unless (
+      std::abs (double (flop) - 9 * 2.0 * 9 * 64 * 48) < 9, "%" G_GUINT64_FORMAT, flop);
 }
 
 TEST_ROWS (test_profile_is_off_by_default, {"openclstats", "openclstats(profile=false)"})

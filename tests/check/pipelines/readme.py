@@ -52,6 +52,7 @@ NOT_RUN_INSTALLED = {
     "meson devenv": "the elements are in GStreamer's own folder",
     "cc ": "needs a compiler; tests/run.sh --packages builds all examples",
     "tests/benchmark": "the benchmarks are measured in the build folder",
+    "tools/roofline.py": "is not installed",
 }
 QUICK = "--seconds 0.05 --windows 1 --warm-up 0.05"
 CAMERA = "videotestsrc pattern=ball background-color=0xff209038"

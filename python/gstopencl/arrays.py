@@ -1,0 +1,514 @@
+"""Expressions, kernels, transforms and reductions of NumPy arrays, without a pipeline
+
+    import gstopencl
+    lengths = gstopencl.run ("sqrt (x*x + y*y)", x=x, y=y)
+
+An operand is a NumPy array, or a pyopencl.array.Array of the context of `use ()`, which is not
+copied. Its type is bool, or an integer or floating-point number of 8 to 64 bits. Where the device
+works in the host's memory, arrays of `empty ()` and results are not copied either. A result is a
+view of GStreamer's memory and read-only: `copy ()` makes one that can be written.
+
+Each combination of function, shapes and types has a pipeline that is kept for the next call; all
+use one OpenCL context. Calls from several threads run at the same time if their pipelines differ.
+Every function raises DeviceError with the message of the element that failed, such as the line of
+the OpenCL compiler, and TypeError or ValueError for an operand that no element takes.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import atexit
+import ctypes
+import hashlib
+import os
+import tempfile
+import threading
+
+import gi
+import numpy as np
+
+from .frames import TENSORS, start_gstreamer, view_of
+
+gi.require_version("GstOpenCL", "1.0")
+from gi.repository import GObject, Gst, GstOpenCL  # noqa: E402
+
+from .memory import Mapped, buffer_of  # noqa: E402
+from .view.properties import write_text  # noqa: E402
+
+KEPT = 32  # pipelines
+PAGE = 4096
+POLL = 100 * Gst.MSECOND
+HOST_UNIFIED_MEMORY, MEM_BASE_ADDR_ALIGN, DOUBLE_FP_CONFIG = 0x1035, 0x1019, 0x1032
+READ_ONLY_USE_HOST_PTR = 1 << 2 | 1 << 3
+FEATURE = "memory:OpenCLMemory"
+
+
+class DeviceError(RuntimeError):
+    """An element or the device that failed; says why."""
+
+
+# --- the context ---
+
+
+class Device:
+    """An OpenCL context, and the pipelines that use it"""
+
+    def __init__(self, context):
+        self.context, self.lock, self.engines = context, threading.Lock(), {}
+        self.folder = tempfile.TemporaryDirectory(prefix="gstopencl-", ignore_cleanup_errors=True)
+        self.opencl = ctypes.CDLL("libOpenCL.so.1")
+        self.opencl.clCreateBuffer.restype = ctypes.c_void_p
+        self.shares = bool(self.info(HOST_UNIFIED_MEMORY))
+        self.alignment = max(self.info(MEM_BASE_ADDR_ALIGN) // 8, 1)
+        self.real = "float64" if self.info(DOUBLE_FP_CONFIG) else "float32"
+
+    def info(self, what):
+        value = ctypes.c_uint64()
+        self.opencl.clGetDeviceInfo(ctypes.c_void_p(self.context.get_device()), what,
+                                    ctypes.c_size_t(8), ctypes.byref(value), None)
+        return value.value
+
+    def wraps(self, array):
+        """Returns whether the device reads the memory of this array without a copy."""
+        return self.shares and array.ctypes.data % max(self.alignment, PAGE) == 0 \
+            and not isinstance(owner_of(array), Mapped)  # which is memory of a device
+
+    def wrapped(self, array):
+        """Returns a buffer of the memory of an array that `wraps ()`."""
+        code = ctypes.c_int()
+        handle = self.opencl.clCreateBuffer(
+            ctypes.c_void_p(self.context.get_handle()), ctypes.c_uint64(READ_ONLY_USE_HOST_PTR),
+            ctypes.c_size_t(array.nbytes), ctypes.c_void_p(array.ctypes.data), ctypes.byref(code))
+        if code.value:
+            raise DeviceError(f"clCreateBuffer of {array.nbytes} bytes failed: {code.value}")
+        memory = GstOpenCL.memory_new_wrapped(self.context, handle, array.nbytes, None)
+        self.opencl.clReleaseMemObject(ctypes.c_void_p(handle))
+        return buffer_with(memory)
+
+    def file_of(self, array):
+        """Returns the name of a .npy file of an array, which is the same for the same array."""
+        array = np.ascontiguousarray(array, np.float32)
+        name = hashlib.sha256(repr(array.shape).encode() + array.tobytes()).hexdigest()
+        path = os.path.join(self.folder.name, f"{name}.npy")
+        if not os.path.exists(path):
+            np.save(path, array)
+        return path
+
+    def engine(self, key, make):
+        """Returns the engine of this key, which is then the one that was used last."""
+        with self.lock:
+            engine = self.engines.pop(key, None) or make()
+            self.engines[key] = engine
+            dropped = [self.engines.pop(next(iter(self.engines)))
+                       for _ in range(len(self.engines) - KEPT)]
+        for old in dropped:
+            old.close()
+        return engine
+
+    def drop(self, key):
+        with self.lock:
+            engine = self.engines.pop(key, None)
+        if engine:
+            engine.close()
+
+
+current = []  # the Device in use, once there is one
+current_lock = threading.Lock()
+
+
+def device():
+    with current_lock:
+        if not current:
+            start_gstreamer()
+            current.append(Device(GstOpenCL.Context.new(None)))
+        return current[0]
+
+
+def use(what):
+    """Uses another device, or the context of an application, for all calls from now on.
+
+    what: a value of the property `device`, such as "gpu" or "0:1", or a pyopencl.Context.
+    Raises GLib.Error where there is no such device. Releases all pipelines.
+    """
+    start_gstreamer()
+    if isinstance(what, str):
+        context = GstOpenCL.Context.new(what)
+    else:
+        context = GstOpenCL.Context.new_wrapped(what.int_ptr, what.devices[0].int_ptr, None)
+    clear()
+    with current_lock:
+        current[:] = [Device(context)]
+
+
+def clear():
+    """Releases the context and all pipelines, with the memory that they keep."""
+    with current_lock:
+        old = current.pop() if current else None
+    for key in [*old.engines] if old else []:
+        old.drop(key)
+
+
+atexit.register(clear)
+
+
+def empty(shape, dtype="float32"):
+    """Returns an array like numpy.empty (shape, dtype), which begins at a page of memory: a device
+    that works in the host's memory reads it where it is."""
+    dtype = np.dtype(dtype)
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = np.empty(size + PAGE, np.uint8)
+    first = -memory.ctypes.data % PAGE
+    return memory[first:first + size].view(dtype).reshape(shape)
+
+
+# --- operands ---
+
+
+def buffer_with(memory):
+    buffer = Gst.Buffer.new()
+    buffer.append_memory(memory)
+    return buffer
+
+
+class Operand:
+    """An array as caps and, for each call, as a buffer"""
+
+    def __init__(self, name, array, used, takes_complex=True):
+        self.is_remote = hasattr(array, "base_data")  # of pyopencl
+        self.array, self.used = array if self.is_remote else native(array), used
+        self.dtype, self.shape = np.dtype(self.array.dtype), tuple(self.array.shape)
+        if self.dtype.kind == "c" and takes_complex:
+            self.dtype, self.shape = np.dtype(f"f{self.dtype.itemsize // 2}"), (*self.shape, 2)
+        if self.dtype.str[1:] not in TENSORS:
+            raise TypeError(f"{name}: {self.dtype} is no type of arrays on the device")
+        if 0 in self.shape:
+            raise ValueError(f"{name}: shape {self.shape} has no elements")
+        self.result = None if self.is_remote else result_under(self.array, used)
+        self.is_wrapped = not self.is_remote and not self.result and used.wraps(self.array)
+        self.is_on_device = self.is_remote or self.is_wrapped or bool(self.result)
+        if self.is_remote and self.array.context.int_ptr != used.context.get_handle():
+            raise ValueError(f"{name}: the array belongs to another OpenCL context: call "
+                             "gstopencl.use (array.context) before")
+        self.caps = caps_of(self.dtype, self.shape, self.is_on_device)
+
+    def buffer(self):
+        if self.result or self.is_remote:
+            return self.result or self.remote_buffer()
+        return self.used.wrapped(self.array) if self.is_wrapped else buffer_of(self.array)
+
+    def remote_buffer(self):
+        """Returns a buffer of the array's memory, which elements use after what is in its queue."""
+        import pyopencl
+        array, queue = self.array, self.array.queue
+        if not array.flags.c_contiguous or not queue:
+            raise ValueError("an array of pyopencl must be contiguous and have a queue")
+        memory = GstOpenCL.memory_new_wrapped(
+            self.used.context, array.base_data.int_ptr, array.base_data.size, None)
+        done = pyopencl.enqueue_marker(queue)
+        GstOpenCL.memory_begin(memory, queue.int_ptr, Gst.MapFlags.WRITE)
+        GstOpenCL.memory_end(memory, queue.int_ptr, Gst.MapFlags.WRITE, done.int_ptr)
+        queue.flush()
+        memory.resize(array.offset, array.nbytes)
+        return buffer_with(memory)
+
+
+def owner_of(array):
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array
+
+
+def result_under(array, used):
+    """Returns the buffer in device memory that an array is the whole of, as results are; or None."""
+    owner = owner_of(array)
+    if not isinstance(owner, Mapped) or (array.ctypes.data, array.nbytes) != (
+            owner.info.data, owner.info.size):
+        return None
+    memory = owner.buffer.peek_memory(0)
+    is_here = owner.buffer.n_memory() == 1 and GstOpenCL.is_opencl_memory(memory) \
+        and GstOpenCL.memory_get_context(memory) == used.context
+    return owner.buffer if is_here else None
+
+
+def native(array):
+    array = np.asarray(array)
+    array = array.view(np.uint8) if array.dtype == bool else array
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+
+
+def caps_of(dtype, shape, is_on_device):
+    dimensions = ":".join(map(str, reversed(shape)))
+    return f"other/tensors{f'({FEATURE})' if is_on_device else ''},format=static,num_tensors=1," \
+           f"types={TENSORS[dtype.str[1:]]},dimensions=(string){dimensions},framerate=0/1"
+
+
+def number(name, value):
+    """Returns a number, a vector or a file's name as GStreamer has them in `arguments`."""
+    value = value.item() if isinstance(value, (np.generic, np.ndarray)) else value
+    if isinstance(value, (list, tuple)):
+        return Gst.ValueArray([number(name, each).get_value() for each in value])
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    if isinstance(value, int) and -2**63 <= value < 2**64:
+        kind = GObject.TYPE_UINT64 if value >= 2**63 else GObject.TYPE_INT64
+        return GObject.Value(kind, int(value))
+    if isinstance(value, float):
+        return GObject.Value(GObject.TYPE_DOUBLE, value)
+    raise TypeError(f"{name}: expected an array or a number of 64 bits, found {value!r}")
+
+
+def is_array(value):
+    return hasattr(value, "dtype") and hasattr(value, "shape") and value.shape != ()
+
+
+# --- pipelines ---
+
+
+def made(factory):
+    element = Gst.ElementFactory.make(factory)
+    if not element:
+        raise DeviceError(f"there is no element {factory}: GST_PLUGIN_PATH names its folder")
+    return element
+
+
+class Engine:
+    """An element with its properties, and a pad for each operand, which the caller's thread pushes
+    buffers to"""
+
+    def __init__(self, used, factory, properties, operands):
+        self.lock, self.arguments, self.is_closed = threading.Lock(), None, False
+        self.pipeline, self.element = Gst.Pipeline(), made(factory)
+        download, self.sink = made("opencldownload"), made("appsink")
+        for name in "sync", "async":
+            self.sink.set_property(name, False)
+        for part in self.element, download, self.sink:
+            self.pipeline.add(part)
+        self.element.link(download)
+        download.link(self.sink)
+        for name, value in properties.items():
+            self.set(name, value)
+        self.pads = [self.source(name, operand) for name, operand in operands.items()]
+        self.pipeline.set_context(used.context.to_gst_context())
+
+    def set(self, name, value):
+        spec = self.element.find_property(name)
+        if not spec:
+            raise TypeError(f"{self.element.get_factory().get_name()} has no property {name}")
+        try:
+            write_text(self.element, spec, value)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+
+    def source(self, name, operand):
+        """Returns a pad outside of the pipeline that is linked to the element's."""
+        pad = self.element.get_static_pad("sink") or self.element.request_pad_simple(name)
+        if not pad:
+            raise ValueError(f"{name}: no operand may have this name")
+        if not operand.is_on_device:
+            upload = made("openclupload")
+            self.pipeline.add(upload)
+            upload.get_static_pad("src").link(pad)
+            pad = upload.get_static_pad("sink")
+        source = Gst.Pad.new(name, Gst.PadDirection.SRC)
+        source.link(pad)
+        return source
+
+    def start(self, operands):
+        self.pipeline.set_state(Gst.State.PLAYING)
+        segment = Gst.Segment()
+        segment.init(Gst.Format.TIME)
+        for pad, operand in zip(self.pads, operands.values()):
+            pad.set_active(True)
+            pad.push_event(Gst.Event.new_stream_start(pad.get_name()))
+            pad.push_event(Gst.Event.new_caps(Gst.Caps.from_string(operand.caps)))
+            pad.push_event(Gst.Event.new_segment(segment))
+
+    def call(self, operands, arguments):
+        """Returns the result as a view of GStreamer's memory, None if the engine is closed."""
+        with self.lock:
+            if self.is_closed:
+                return None
+            is_first, is_changed = self.arguments is None, self.arguments != arguments
+            if is_changed and (arguments or not is_first):
+                self.element.set_property("arguments", structure_with(arguments))
+            self.arguments = arguments
+            if not self.pads:  # a source makes one buffer each time
+                self.pipeline.set_state(Gst.State.NULL)
+            if is_first or not self.pads:
+                self.start(operands)
+            # The element keeps its inputs until the next ones come.
+            self.kept = [operand.array for operand in operands.values() if operand.is_wrapped]
+            flows = [pad.push(operand.buffer()) for pad, operand in
+                     zip(self.pads, operands.values())]
+            return view_of(self.pulled([flow for flow in flows if flow != Gst.FlowReturn.OK],
+                                       is_changed and not is_first))
+
+    def pulled(self, failed, is_changed):
+        """Returns the next sample. New arguments that do not fit are a warning, after which the
+        element goes on with those before."""
+        warning = Gst.MessageType.WARNING if is_changed else Gst.MessageType.UNKNOWN
+        while True:
+            sample = None if failed else self.sink.emit("try-pull-sample", POLL)
+            message = self.pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR | warning)
+            if message:
+                is_error = message.type == Gst.MessageType.ERROR
+                reason, _ = message.parse_error() if is_error else message.parse_warning()
+                raise DeviceError(f"{message.src.get_factory().get_name()}: {reason.message}")
+            if sample:
+                return sample
+            if failed:
+                raise DeviceError(f"{self.element.get_factory().get_name()} does not take these "
+                                  f"operands: {failed[0].value_nick}")
+
+    def close(self):
+        """Waits for a call of another thread."""
+        with self.lock:
+            self.is_closed = True
+            self.pipeline.set_state(Gst.State.NULL)
+
+
+def structure_with(arguments):
+    structure = Gst.Structure.new_empty("arguments")
+    for name, value in arguments.items():
+        structure.set_value(name, number(name, value))
+    return structure
+
+
+def text_of(value):
+    """Returns a property's value as text. A tuple is numbers with commas."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
+
+
+def call(factory, properties, operands, arguments=None, used=None):
+    """Returns the result of an element with these properties for operands by name."""
+    used = used or device()
+    properties = {name: text_of(value) for name, value in properties.items() if value is not None}
+    key = factory, *properties.items(), *((name, each.caps) for name, each in operands.items())
+    try:
+        result = None
+        while result is None:
+            engine = used.engine(key, lambda: Engine(used, factory, properties, operands))
+            result = engine.call(operands, arguments or {})
+        return result
+    except BaseException:
+        used.drop(key)
+        raise
+
+
+def call_program(properties, values, dtype, shape, is_kernel):
+    used = device()
+    operands = {name: Operand(name, value, used, is_kernel) for name, value in values.items()
+                if is_array(value)}
+    numbers = {name: value for name, value in values.items() if name not in operands}
+    types = [operand.dtype for operand in operands.values()]
+    if dtype is None and types:
+        dtype = types[0] if is_kernel else np.result_type(*types)
+        dtype = dtype if is_kernel or dtype.kind == "f" else used.real
+    if not operands and (shape is None or dtype is None):
+        raise ValueError("without an array, shape and dtype are needed")
+    wanted = np.dtype(dtype).newbyteorder("=")
+    if wanted.str[1:] not in TENSORS:
+        raise TypeError(f"dtype: {wanted} is no type of arrays on the device")
+    caps = f"other/tensors,types={TENSORS[wanted.str[1:]]}"
+    if shape is not None:
+        lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+        caps += f",dimensions=(string){':'.join(str(int(n)) for n in reversed(lengths))}"
+    properties |= {"output-caps": caps}
+    if operands:
+        return call("openclkernelmixer", properties, operands, numbers, used)
+    return call("openclkernelsrc", {**properties, "num-buffers": 1}, operands, numbers, used)
+
+
+# --- the functions ---
+
+
+def run(expression, arguments=None, *, dtype=None, shape=None, options=None, **values):
+    """Computes an expression for each element.
+
+    expression: as of openclkernel: C's operators, OpenCL C's functions on scalars, the names of
+    `values`, and the indices i0 (innermost) … i3.
+    values: operands by name, of shapes that broadcast as NumPy's; numbers, and names of .npy files.
+    arguments: a dictionary of more of them, such as one whose name is that of a parameter here.
+    dtype: type of the result: that of NumPy's promotion if an array is floating-point. Without one
+    it is float64 (float32 on devices that have no float64), as the result may be no integer.
+    shape: shape of the result, where no array has it.
+    options: of the compiler, such as "-DN=5".
+
+    Returns an array.
+    """
+    return call_program({"expression": expression, "options": options},
+                        {**(arguments or {}), **values}, dtype, shape, is_kernel=False)
+
+
+def kernel(source, arguments=None, *, dtype=None, shape=None, name=None, options=None,
+           global_size=None, local_size=None, fill_output=None, **values):
+    """Runs a kernel, whose pointer `output` becomes the result.
+
+    source: OpenCL C, with one kernel or that of this `name`.
+    values: by name of the kernel's argument: arrays for pointers, numbers, lists for vectors, names
+    of .npy files, a number of elements for a `local` pointer. width, height, shape0 … count are set.
+    arguments: a dictionary of more of them.
+    dtype, shape: of the result, if not those of the first array.
+    global_size, local_size: numbers of work-items, x first, or text as "width/4,height".
+    fill_output: byte that the output holds before the kernel runs.
+
+    Returns an array.
+    """
+    return call_program(
+        {"source": source, "kernel": name, "options": options, "global-size": global_size,
+         "local-size": local_size, "fill-output": fill_output},
+        {**(arguments or {}), **values}, dtype, shape, is_kernel=True)
+
+
+def call_filter(factory, array, **properties):
+    used = device()
+    return call(factory, {name.replace("_", "-"): value for name, value in properties.items()},
+                {"x": Operand("x", array, used)}, used=used)
+
+
+def fft(x, axes=None, inverse=False, half_spectrum=False):
+    """Transforms an array along one or two axes (the last).
+
+    x: real or complex, computed in float32.
+    half_spectrum: numpy.fft.rfft, and with inverse=True irfft, instead of fft and ifft.
+
+    Returns complex64, or float32 of irfft.
+    """
+    if not hasattr(x, "base_data"):
+        x = np.asarray(x)
+        x = x.astype(np.complex64 if x.dtype.kind == "c" else np.float32, copy=False)
+    axes = (axes,) if isinstance(axes, int) else axes
+    found = call_filter("openclfft", x, axes=axes, inverse=inverse, half_spectrum=half_spectrum)
+    return found if inverse and half_spectrum else found.view(np.complex64)[..., 0]
+
+
+def reduce(x, operation="sum", axes=None, keep_dimensions=False, **properties):
+    """Reduces an array along axes, all without `axes`.
+
+    operation: one of openclreduce: "sum", "mean", "maximum", "argmax" …
+    axes: a number or several, as NumPy's `axis`.
+    properties: other properties of openclreduce, with _ for -.
+
+    Returns an array of the type that docs/programs.md lists; of shape (1,) for a single number.
+    """
+    axes = (axes,) if isinstance(axes, int) else axes
+    return call_filter("openclreduce", x, operation=operation, axes=axes,
+                       keep_dimensions=keep_dimensions, **properties)
+
+
+def convolve(x, kernel, bias=None, **properties):
+    """Convolves an array as openclconvolve does.
+
+    x: (height, width), or (height, width, channels), or with layout="nchw" (channels, height,
+    width), each with a batch before it or without.
+    kernel: (height, width) for each channel by itself, in the strict sense as
+    scipy.ndimage.convolve, or (filters, channels, height, width) for a layer of a network, which
+    is correlated. flip=True or False says otherwise.
+    properties: border, padding, stride, dilation, groups, activation, layout, method …
+
+    Returns an array.
+    """
+    properties.setdefault("flip", np.ndim(kernel) == 2)
+    used = device()
+    return call_filter("openclconvolve", x, kernel=used.file_of(kernel),
+                       bias=None if bias is None else used.file_of(bias), **properties)

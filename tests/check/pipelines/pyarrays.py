@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Promise: gstopencl.run, kernel, fft, reduce and convolve compute what NumPy computes, for all types
+and shapes, keep one pipeline for each combination, read arrays of empty () and of pyopencl where they
+are, and raise the element's message as an exception. Cells of docs/*.ipynb print what is in them.
+
+Usage: pyarrays.py DOCUMENTS
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import contextlib
+import faulthandler
+import io
+import json
+import pathlib
+import sys
+import threading
+
+import numpy as np
+
+import gstopencl
+from gstopencl import arrays
+
+random = np.random.default_rng(52)
+TYPES = "u1", "i4", "u8", "f2", "f8"
+DOUBLE = "void twice (global const float *values, global float *output, int factor)\n{\n" \
+    "  output[get_global_id (0)] = values[get_global_id (0)] * factor;\n}\n"
+
+
+def close(found, wanted, tolerance=1e-6):
+    wanted = np.asarray(wanted)
+    assert found.shape == wanted.shape, (found.shape, wanted.shape)
+    assert np.allclose(found, wanted, tolerance, tolerance), (found, wanted)
+
+
+def floats(*shape):
+    return random.random(shape, np.float32)
+
+
+def refused(kind, words, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except kind as error:
+        assert all(word in str(error) for word in words.split()), error
+    else:
+        raise AssertionError(f"{words}: no {kind.__name__}")
+
+
+def check_run():
+    x, y = floats(30, 40), floats(40)
+    close(gstopencl.run("sqrt (x*x + y*y)", x=x, y=y), np.hypot(x, y))
+    close(gstopencl.run("a - b", a=y, b=x.T[:, :1].copy()), y - x.T[:, :1])
+    close(gstopencl.run("x - 1", x=x[::2, ::-3]), x[::2, ::-3] - 1)
+    for factor in 2, 2.5, np.float32(3), np.array(4):
+        close(gstopencl.run("x * factor", x=x, factor=factor), x * factor)
+    for each in TYPES:
+        values = np.array([[1, 2, 100]], each)
+        found = gstopencl.run("x + 1", x=values, dtype=each)
+        close(found, values + 1)
+        assert found.dtype == np.dtype(each)
+    close(gstopencl.run("x / 2", x=np.arange(5)), np.arange(5) / 2)
+    close(gstopencl.run("x", x=np.arange(5, dtype=">f4")), np.arange(5))
+    close(gstopencl.run("!x", x=np.array([True, False])), [0, 1])
+    close(gstopencl.run("i1 * 10 + i0", shape=(2, 3), dtype="int16"), [[0, 1, 2], [10, 11, 12]])
+    close(gstopencl.run("i0", shape=3, dtype="f4"), [0, 1, 2])
+    close(gstopencl.run("x * N", x=y, options="-DN=5"), y * 5)
+    close(gstopencl.run("shape + x", {"shape": 3}, x=y), y + 3)
+    huge = np.array([2**63 + 1], "u8")
+    assert gstopencl.run("x + k", x=huge, k=2**63 - 9, dtype="u8")[0] == 2**64 - 8
+    result = gstopencl.run("x", x=y)
+    assert not result.flags.writeable
+    gstopencl.run("x", x=y + 1)
+    close(result, y)
+
+
+def check_kernel():
+    values = floats(1000)
+    for factor in 2, 3:
+        close(gstopencl.kernel(f"kernel {DOUBLE}", values=values, factor=factor), values * factor)
+    close(gstopencl.kernel(f"kernel {DOUBLE} kernel {DOUBLE.replace('twice', 'other')}",
+                           name="other", values=values, factor=2), values * 2)
+    bins = random.integers(0, 7, 5000, np.int32)
+    source = "kernel void count_bins (global const int *x, global uint *output)\n{\n" \
+        "  for (int n = 0; n < 5000; n++)\n    if (x[n] == get_global_id (0))\n" \
+        "      output[get_global_id (0)]++;\n}\n"
+    close(gstopencl.kernel(source, x=bins, shape=7, dtype="u4", fill_output=0), np.bincount(bins))
+    source = "kernel void ramp (global float *output, float2 line)\n" \
+        "{ output[get_global_id (0)] = line.x + line.y * get_global_id (0); }"
+    close(gstopencl.kernel(source, shape=9, dtype="f4", line=(1, 2)), 1 + 2 * np.arange(9))
+    source = "kernel void turn (global const float2 *x, global float2 *output)\n" \
+        "{ int i = get_global_id (0); output[i] = (float2) (-x[i].y, x[i].x); }"
+    turned = gstopencl.kernel(source, x=values.view("c8"), global_size=500)
+    close(turned.view("c8")[..., 0], values.view("c8") * 1j)
+
+
+def check_filters():
+    x = floats(20, 30)
+    z = (floats(8, 90) + 1j * floats(8, 90)).astype("c8")
+    close(gstopencl.fft(z), np.fft.fft(z), 1e-4)
+    close(gstopencl.fft(x.astype("f8"), axes=(0, 1)), np.fft.fft2(x), 1e-3)
+    close(gstopencl.fft(z, axes=0, inverse=True), np.fft.ifft(z, axis=0), 1e-5)
+    half = gstopencl.fft(x, half_spectrum=True)
+    close(half, np.fft.rfft(x), 1e-4)
+    close(gstopencl.fft(half, inverse=True, half_spectrum=True), x, 1e-5)
+    close(gstopencl.reduce(x), [x.sum()])
+    close(gstopencl.reduce(x, "mean", axes=1), x.mean(1))
+    close(gstopencl.reduce(x, "argmax", 0, keep_dimensions=True), x.argmax(0)[None])
+    close(gstopencl.reduce(x.astype("u1"), "sum", (0, -1)), [0])
+    taps = floats(3, 5)
+    padded = np.pad(x, ((1, 1), (2, 2)))
+    wanted = sum(taps[2 - r, 4 - c] * padded[r:r + 20, c:c + 30] for r in range(3) for c in range(5))
+    close(gstopencl.convolve(x, taps), wanted, 1e-5)
+    layer, picture = floats(4, 3, 1, 1), floats(6, 7, 3)
+    close(gstopencl.convolve(picture, layer, bias=[1, 2, 3, 4]),
+          picture @ layer[:, :, 0, 0].T + [1, 2, 3, 4], 1e-5)
+
+
+def check_errors():
+    x, error = floats(5), gstopencl.DeviceError
+    refused(error, "openclkernelmixer: expression:1:6: 'q'", gstopencl.run, "sin (q)", x=x)
+    refused(error, "openclkernelmixer y", gstopencl.run, "x + y", x=x, y=floats(4))
+    refused(error, "source:1: error", gstopencl.kernel, "kernel void f (global int *output) { + }",
+            shape=3, dtype="i4")
+    refused(error, 'no argument "wrong" values factor', gstopencl.kernel, f"kernel {DOUBLE}",
+            values=x, factor=1, wrong=1)
+    refused(error, "openclreduce: axes=3", gstopencl.reduce, x, axes=3)
+    refused(TypeError, "x: complex64", gstopencl.run, "x", x=x.astype("c8"))
+    refused(TypeError, "x: object", gstopencl.run, "x", x=np.array([None]))
+    refused(TypeError, "k: None", gstopencl.run, "x", x=x, k=None)
+    refused(TypeError, "k: 64 bits", gstopencl.run, "x", x=x, k=2**64)
+    refused(ValueError, "x: (0, 3)", gstopencl.run, "x", x=np.empty((0, 3)))
+    refused(ValueError, "shape dtype", gstopencl.run, "i0", shape=3)
+    refused(ValueError, "output", gstopencl.run, "output", output=x)
+    refused(ValueError, "operation: nothing", gstopencl.reduce, x, "nothing")
+    refused(TypeError, "openclreduce nothing", gstopencl.reduce, x, nothing=1)
+    for shape in (-1,), (0,), (2**40, 2**40), (1,) * 99:
+        refused((error, ValueError), "", gstopencl.run, "i0", shape=shape, dtype="u1")
+    # Arguments that do not fit any more are an error, too, and the next call works.
+    close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=2), x * 2)
+    refused(error, "factor", gstopencl.kernel, f"kernel {DOUBLE}", values=x, factor=(1, 2))
+    close(gstopencl.run("x * k", x=x, k=2), x * 2)
+    refused(error, "unknown name 'k'", gstopencl.run, "x * k", x=x)
+    close(gstopencl.kernel(f"kernel {DOUBLE}", values=x, factor=3), x * 3)
+
+
+def check_pipelines():
+    gstopencl.clear()
+    x = floats(100)
+    for factor in range(5):
+        gstopencl.run("x * k", x=x, k=factor)
+    assert len(arrays.device().engines) == 1
+    kept, arrays.KEPT = arrays.KEPT, 2
+    for length in 7, 8, 9:
+        gstopencl.run("x", x=x[:length])
+    assert len(arrays.device().engines) == 2
+    arrays.KEPT = kept
+    in_threads(x)
+    arrays.KEPT = 1 # each thread closes the pipelines of the others
+    in_threads(x)
+    arrays.KEPT = kept
+
+
+def in_threads(x):
+    failures = []
+
+    def work(number):
+        try:
+            for turn in range(20 if arrays.KEPT > 1 else 3):
+                close(gstopencl.run("x + k", x=x, k=number), x + number)
+                close(gstopencl.run("x * k", x=x[number % 2:], k=turn), x[number % 2:] * turn)
+        except Exception as error:
+            failures.append(error)
+    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
+    for step in threading.Thread.start, threading.Thread.join:
+        for thread in threads:
+            step(thread)
+    assert not failures, failures
+
+
+def uploads(call):
+    """Returns the number of inputs of the last pipeline that are uploaded."""
+    call()
+    *_, engine = arrays.device().engines.values()
+    return sum(child.get_factory().get_name() == "openclupload" for child in engine.pipeline.children)
+
+
+def check_shared():
+    x = gstopencl.empty((30, 40))
+    for offset in range(3):
+        x[:] = floats(30, 40) + offset
+        close(gstopencl.run("x * 2", x=x), x * 2)
+    if arrays.device().shares:
+        assert uploads(lambda: gstopencl.run("x * 2", x=x)) == 0
+    assert uploads(lambda: gstopencl.run("x * 2", x=x[:, 1:])) == 1
+    # A result that is in device memory goes into the next call, also while it is kept as an array.
+    result = gstopencl.run("x * 2", x=x)
+    for turn in range(3):
+        close(gstopencl.run("x + 1", x=result), 2 * x + 1)
+        close(gstopencl.run("x + 1", x=result[1:]), 2 * x[1:] + 1)
+    if arrays.device().shares:
+        assert uploads(lambda: gstopencl.run("x * 2", x=result)) == 0
+
+
+def check_pyopencl():
+    try:
+        import pyopencl
+        from pyopencl import array as cl
+    except ImportError:
+        print("pyopencl is not installed")
+        return
+    first = pyopencl.Context([pyopencl.Device.from_int_ptr(arrays.device().context.get_device())])
+    queue = pyopencl.CommandQueue(first)
+    x, host = floats(64, 32), floats(32)
+    remote = cl.to_device(queue, x)
+    refused(ValueError, "x: gstopencl.use", gstopencl.run, "x", x=remote)
+    gstopencl.use(first)
+    close(gstopencl.run("x + y", x=remote, y=host), x + host)
+    for turn in range(20):
+        remote += 1 # in the queue, where the call must wait for it
+        close(gstopencl.run("x * 2", x=remote), (x + turn + 1) * 2, 1e-5)
+    assert uploads(lambda: gstopencl.run("x * 2", x=remote)) == 0
+    close(gstopencl.reduce(remote[16:], axes=0), (x[16:] + 20).sum(0), 1e-5)
+    refused(ValueError, "contiguous", gstopencl.run, "x", x=remote[:, 1:])
+    gstopencl.clear()
+
+
+def check_notebooks(folder):
+    paths = sorted(folder.glob("*.ipynb"))
+    assert paths, f"{folder} has no notebook"
+    for path in paths:
+        names, notebook = {}, json.loads(path.read_text())
+        assert notebook["nbformat"] == 4, path
+        for number, cell in enumerate(notebook["cells"]):
+            if cell["cell_type"] != "code":
+                continue
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile("".join(cell["source"]), f"{path}, cell {number}", "exec"), names)
+            wanted = "".join("".join(output["text"]) for output in cell["outputs"])
+            assert printed.getvalue() == wanted, f"{path}, cell {number}: {printed.getvalue()}"
+
+
+faulthandler.dump_traceback_later(900, exit=True)
+for check in check_run, check_kernel, check_filters, check_errors, check_pipelines, check_shared, \
+        check_pyopencl:
+    print(check.__name__)
+    check()
+check_notebooks(pathlib.Path(sys.argv[1]))
