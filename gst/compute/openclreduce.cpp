@@ -69,26 +69,50 @@ using opencl::NumberType;
 #define DEVICE_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
 
 namespace {
-enum class Operation { sum, mean, maximum, minimum, argmax, norm, cumulative_sum };
-
 /* Type of the result for integers: that of the input, 64 bits wide, or floating-point */
-enum class Result { same, wide, real, position };
+enum class Result { same, wide, real, position, truth };
+
+enum class Operation {
+  sum,
+  mean,
+  maximum,
+  minimum,
+  argmax,
+  norm,
+  cumulative_sum,
+  product,
+  argmin,
+  variance,
+  deviation,
+  any,
+  all
+};
 
 /* In the order of the enumeration */
 const struct {
   const char *nick, *description;
   Reduction reduction;
   Result result;
+  bool takes_one_axis = false;
 } operations[] = {
     {"sum", "Sum", Reduction::sum, Result::wide},
     {"mean", "Mean", Reduction::mean, Result::real},
     {"maximum", "Maximum", Reduction::maximum, Result::same},
     {"minimum", "Minimum", Reduction::minimum, Result::same},
     {"argmax", "Position of the first maximum along one axis", Reduction::position,
-        Result::position},
+        Result::position, true},
     {"norm", "Square root of the sum of squares", Reduction::l2, Result::real},
     {"cumulative-sum", "Sum of each element and those before it along one axis",
-        Reduction::sum, Result::wide},
+        Reduction::sum, Result::wide, true},
+    {"product", "Product", Reduction::product, Result::wide},
+    {"argmin", "Position of the first minimum along one axis",
+        Reduction::position_of_minimum, Result::position, true},
+    {"variance", "Mean square of the differences from the mean (see ddof)",
+        Reduction::variance, Result::real},
+    {"standard-deviation", "Square root of the variance", Reduction::deviation,
+        Result::real},
+    {"any", "1 if an element is not 0, else 0", Reduction::any, Result::truth},
+    {"all", "1 if no element is 0, else 0", Reduction::all, Result::truth},
 };
 
 GType
@@ -107,6 +131,7 @@ struct ReduceSettings {
   Operation operation = Operation::sum;
   std::string axes;
   bool keep_dimensions = false;
+  guint ddof = 0;
 };
 
 /* A reduction of one input format */
@@ -115,11 +140,12 @@ struct Work {
   std::vector<gsize> axes; /* reduced axes of the input, or the axis of a scan */
   Operation operation = Operation::sum;
   bool flat = false; /* the array counts as one line, in C order */
+  guint ddof = 0;
 
   bool operator== (const Work &other) const
   {
     return input == other.input && output == other.output && axes == other.axes
-           && operation == other.operation && flat == other.flat;
+           && operation == other.operation && flat == other.flat && ddof == other.ddof;
   }
 };
 
@@ -157,6 +183,10 @@ static const opencl::PropertyTable<ReduceSettings> properties = {
     {"keep-dimensions", "Keep dimensions",
         "Keep reduced dimensions with length 1 (not cumulative-sum)",
         &ReduceSettings::keep_dimensions, opencl::playing},
+    {"ddof", "Delta degrees of freedom",
+        "A variance divides by the number of elements less this (variance and "
+        "standard-deviation)",
+        &ReduceSettings::ddof, {0, G_MAXINT}, opencl::playing},
 };
 
 /* --- what it computes --- */
@@ -167,6 +197,8 @@ result_type (Result result, NumberType input)
   const opencl::NumberInfo &info = opencl::info_of (input);
   if (result == Result::position)
     return NumberType::i64;
+  if (result == Result::truth)
+    return NumberType::u8;
   if (result == Result::same || info.kind == 'f')
     return input;
   if (result == Result::wide)
@@ -193,8 +225,7 @@ static bool
 find_axes (const ReduceSettings &settings, Work &work, GError **error)
 {
   const gsize rank = work.input.shape.size ();
-  const bool takes_one = settings.operation == Operation::argmax
-                         || settings.operation == Operation::cumulative_sum;
+  const bool takes_one = operations[int (settings.operation)].takes_one_axis;
   if (!compute::parse_axes (settings.axes, rank, work.axes, error))
     return false;
   if (takes_one && work.axes.size () > 1) {
@@ -216,6 +247,7 @@ find_work (
   work = {};
   work.input = input.array;
   work.operation = settings.operation;
+  work.ddof = settings.ddof;
   if (!find_axes (settings, work, error))
     return false;
   work.output.type =
@@ -314,7 +346,7 @@ create_engine (GstOpenCLContext *context, const Work &work, gint64 row, GError *
           ? create_scanner (context, *engine, error)
           : engine->reducer.create (context, operations[int (work.operation)].reduction,
               work.input.type, work.output.type, layout_of (work.input.shape, row),
-              output_layout (work), error);
+              output_layout (work), error, work.ddof);
   return created ? std::move (engine) : nullptr;
 }
 

@@ -70,6 +70,16 @@ groups_of (const Array &array, const std::vector<gsize> &axes)
 
 using Operation = std::function<double (const Numbers &)>;
 
+double
+variance (const Numbers &of)
+{
+  const double mean = std::accumulate (of.begin (), of.end (), 0.0) / double (of.size ());
+  double sum = 0;
+  for (double number : of)
+    sum += (number - mean) * (number - mean);
+  return sum / double (of.size ());
+}
+
 const std::map<std::string, Operation> operations = {
     {"sum",
         [] (const Numbers &of) { return std::accumulate (of.begin (), of.end (), 0.0); }},
@@ -89,6 +99,20 @@ const std::map<std::string, Operation> operations = {
         [] (const Numbers &of) {
           return std::sqrt (
               std::inner_product (of.begin (), of.end (), of.begin (), 0.0));
+        }},
+    {"argmin",
+        [] (const Numbers &of) {
+          return double (std::min_element (of.begin (), of.end ()) - of.begin ());
+        }},
+    {"variance", variance},
+    {"standard-deviation", [] (const Numbers &of) { return std::sqrt (variance (of)); }},
+    {"any",
+        [] (const Numbers &of) {
+          return std::any_of (of.begin (), of.end (), [] (double n) { return n != 0; });
+        }},
+    {"all",
+        [] (const Numbers &of) {
+          return std::all_of (of.begin (), of.end (), [] (double n) { return n != 0; });
         }},
 };
 
@@ -134,12 +158,13 @@ element_of (const std::string &operation, const std::vector<gsize> &axes)
 }
 
 void
-check_near (const Numbers &got, const Numbers &expected, const std::string &what)
+check_near (const Numbers &got, const Numbers &expected, const std::string &what,
+    double tolerance = 1e-7)
 {
   fail_unless (got.size () == expected.size (), "%s: %zu results, expected %zu",
       what.c_str (), got.size (), expected.size ());
   for (gsize n = 0; n < got.size (); n++)
-    fail_unless (std::abs (got[n] - expected[n]) <= 1e-7 * std::abs (expected[n]),
+    fail_unless (std::abs (got[n] - expected[n]) <= tolerance * std::abs (expected[n]),
         "%s: result %zu is %.9g, expected %.9g", what.c_str (), n, got[n], expected[n]);
 }
 
@@ -155,9 +180,14 @@ check_floats (
   Numbers expected;
   for (const Numbers &group : groups_of (array, axes))
     expected.push_back (operations.at (operation) (group));
-  check_near (operation == "argmax" ? numbers_as<gint64> (got) : numbers_as<float> (got),
+  const bool is_position = operation.substr (0, 3) == "arg";
+  const bool is_truth = operation == "any" || operation == "all";
+  check_near (is_position ? numbers_as<gint64> (got)
+              : is_truth  ? numbers_as<guint8> (got)
+                          : numbers_as<float> (got),
       expected,
-      operation + " of " + opencl::dimensions_text (shape) + " along " + text_of (axes));
+      operation + " of " + opencl::dimensions_text (shape) + " along " + text_of (axes),
+      operation == "variance" || operation == "standard-deviation" ? 3e-7 : 1e-7);
 }
 } // namespace
 
@@ -191,7 +221,7 @@ TEST_ROWS (test_reductions_agree_with_double_precision,
     })
 {
   for (const auto &[operation, compute] : operations) {
-    if (operation != "argmax" || row.axes.size () == 1)
+    if (operation.substr (0, 3) != "arg" || row.axes.size () == 1)
       check_floats (operation, row.shape, row.axes);
   }
 }
@@ -219,6 +249,30 @@ TEST_ROWS (test_cumulative_sums_agree_with_double_precision,
       expected[n] += expected[position_of (row.shape, before)];
   }
   check_near (numbers_as<float> (got), expected, row.label);
+}
+
+TEST (test_products_of_many_numbers)
+{
+  Numbers numbers (40009 * 3, 1);
+  for (gsize n = 0; n < 40; n++)
+    numbers[n * 3001] = n % 2 ? -2 : 0.25 * (1 + double (n % 3));
+  double product = 1;
+  for (double number : numbers)
+    product *= number;
+  Chain chain ("openclreduce operation=product", tensors ("float32", "3:40009"));
+  check_near (numbers_as<float> (chain.run (bytes_as<float> (numbers)).bytes), {product},
+      "product");
+}
+
+TEST (test_variance_of_numbers_far_from_zero)
+{
+  /* In float32 their mean is rounded to a multiple of 1/16. */
+  Numbers numbers (10000);
+  for (gsize n = 0; n < numbers.size (); n++)
+    numbers[n] = 1e6 + 0.0625 * double (n % 7);
+  Chain chain ("openclreduce operation=variance ddof=1", tensors ("float32", "10000"));
+  check_near (numbers_as<float> (chain.run (bytes_as<float> (numbers)).bytes),
+      {variance (numbers) * 10000 / 9999}, "variance");
 }
 
 /* --- types --- */

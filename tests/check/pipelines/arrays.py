@@ -66,21 +66,35 @@ def norm(array, axis, keepdims):
     return np.sqrt(np.sum(array * array, axis=axis, keepdims=keepdims))
 
 
-FUNCTIONS = {"sum": np.sum, "mean": np.mean, "maximum": np.max, "minimum": np.min, "norm": norm}
+def variance(array, axis, keepdims):
+    return np.var(array, axis=axis, keepdims=keepdims, ddof=DDOF)
+
+
+def deviation(array, axis, keepdims):
+    return np.std(array, axis=axis, keepdims=keepdims, ddof=DDOF)
+
+
+DDOF = 1
+FUNCTIONS = {"sum": np.sum, "mean": np.mean, "maximum": np.max, "minimum": np.min, "norm": norm,
+             "product": np.prod, "variance": variance, "standard-deviation": deviation,
+             "any": np.any, "all": np.all}  # fmt: skip
+REAL_RESULTS = ["mean", "norm", "variance", "standard-deviation"]
 
 
 def expected(operation, array, axes, keep, precision=np.longdouble):
     """NumPy's result in `precision`, and the type that the element documents"""
-    whole = operation in ("sum", "cumulative-sum")
+    whole = operation in ("sum", "cumulative-sum", "product")
     name = array.dtype.name
     if whole and array.dtype.kind != "f":
         name = "uint64" if array.dtype.kind == "u" else "int64"
-    if operation in ("mean", "norm") and array.dtype.kind != "f":
+    if operation in REAL_RESULTS and array.dtype.kind != "f":
         name = "float32" if array.dtype.itemsize <= 2 else "float64"
     kind = name if whole and array.dtype.kind != "f" else precision
-    if operation == "argmax":
+    if operation in ("argmax", "argmin"):
         axis = axes[0] if axes else None
-        return np.argmax(array, axis, keepdims=keep), "int64"
+        return getattr(np, operation)(array, axis, keepdims=keep), "int64"
+    if operation in ("any", "all"):
+        return FUNCTIONS[operation](array, axis=tuple(axes) or None, keepdims=keep), "uint8"
     if operation == "cumulative-sum":
         return np.cumsum(array, axes[0] if axes else None, kind), name
     numbers = array if operation in ("maximum", "minimum") else array.astype(kind)
@@ -88,7 +102,7 @@ def expected(operation, array, axes, keep, precision=np.longdouble):
 
 
 def check_reduction(operation, array, axes, keep=False):
-    element = f"openclreduce operation={operation} keep-dimensions={keep}"
+    element = f"openclreduce operation={operation} keep-dimensions={keep} ddof={DDOF}"
     if axes:
         element += " axes=" + ",".join(map(str, axes))
     got = process(element, array)
@@ -108,6 +122,10 @@ def check_reduction(operation, array, axes, keep=False):
     finite = np.abs(array[np.isfinite(array)].astype(np.longdouble))
     eps, computed = np.finfo(name).eps, np.finfo(np.promote_types(name, "float32")).eps
     rounding = eps * np.abs(want) + 4 * computed**2 * finite.sum() + np.finfo(name).tiny
+    if operation in ("product", "variance", "standard-deviation"):
+        # A rounding for each factor, or for each difference from the mean
+        factors = array.size / max(np.size(want), 1) if operation == "product" else 4
+        rounding = rounding + factors * computed * np.abs(want)
     if array.dtype.kind != "f":
         rounding = rounding + eps * finite.max()  # integers of 64 bits are rounded before
     with np.errstate(all="ignore"):
@@ -126,13 +144,14 @@ def numbers_of(name, shape, rng):
 
 
 def axes_of(operation, rank):
-    if operation in ("argmax", "cumulative-sum"):
+    if operation in ("argmax", "argmin", "cumulative-sum"):
         return [[], *([axis] for axis in range(rank)), [-1]]
     sets = [list(axes) for n in range(rank + 1) for axes in itertools.combinations(range(rank), n)]
     return [*sets, [-1, 0], [-rank]]
 
 
-OPERATIONS = ["sum", "mean", "maximum", "minimum", "argmax", "norm", "cumulative-sum"]
+OPERATIONS = ["sum", "mean", "maximum", "minimum", "argmax", "norm", "cumulative-sum", "product",
+              "argmin", "variance", "standard-deviation", "any", "all"]  # fmt: skip
 
 
 def check_types(rng):
