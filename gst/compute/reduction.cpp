@@ -36,7 +36,7 @@ types_of (Reduction reduction, NumberType stored, NumberType written)
   return {stored, written, widest_of (compares ? stored : written), positions};
 }
 
-static std::string
+std::string
 type_macros (const ReductionTypes &types, gsize lanes)
 {
   const opencl::NumberInfo &computed = opencl::info_of (types.computed);

@@ -119,7 +119,9 @@ gsize partial_bytes (const ReductionTypes &types, gint64 count);
  * `lanes` elements */
 std::string partial_macros (
     Reduction reduction, const ReductionTypes &types, gsize lanes);
-/* Macros of numbers.clh alone */
+/* Macros of numbers.clh, IS_REAL included */
+std::string type_macros (const ReductionTypes &types, gsize lanes);
+/* The same for numbers of one type */
 std::string number_macros (opencl::NumberType type, gsize lanes);
 /* Number of lanes of vectors of the kept dimensions; 1 if these are not contiguous */
 gsize kept_lanes (GstOpenCLContext *context, const ReductionTypes &types,

@@ -168,6 +168,20 @@ check_near (const Numbers &got, const Numbers &expected, const std::string &what
         "%s: result %zu is %.9g, expected %.9g", what.c_str (), n, got[n], expected[n]);
 }
 
+/* Results of float32 numbers */
+void
+check_results (const std::string &operation, const Bytes &got, const Numbers &expected,
+    const std::string &what)
+{
+  const bool is_position = operation.substr (0, 3) == "arg";
+  const bool is_truth = operation == "any" || operation == "all";
+  const bool is_spread = operation == "variance" || operation == "standard-deviation";
+  check_near (is_position ? numbers_as<gint64> (got)
+              : is_truth  ? numbers_as<guint8> (got)
+                          : numbers_as<float> (got),
+      expected, what, is_spread ? 3e-7 : 1e-7);
+}
+
 /* Float32 numbers of one shape by one operation */
 void
 check_floats (
@@ -180,14 +194,8 @@ check_floats (
   Numbers expected;
   for (const Numbers &group : groups_of (array, axes))
     expected.push_back (operations.at (operation) (group));
-  const bool is_position = operation.substr (0, 3) == "arg";
-  const bool is_truth = operation == "any" || operation == "all";
-  check_near (is_position ? numbers_as<gint64> (got)
-              : is_truth  ? numbers_as<guint8> (got)
-                          : numbers_as<float> (got),
-      expected,
-      operation + " of " + opencl::dimensions_text (shape) + " along " + text_of (axes),
-      operation == "variance" || operation == "standard-deviation" ? 3e-7 : 1e-7);
+  check_results (operation, got, expected,
+      operation + " of " + opencl::dimensions_text (shape) + " along " + text_of (axes));
 }
 } // namespace
 
@@ -273,6 +281,65 @@ TEST (test_variance_of_numbers_far_from_zero)
   Chain chain ("openclreduce operation=variance ddof=1", tensors ("float32", "10000"));
   check_near (numbers_as<float> (chain.run (bytes_as<float> (numbers)).bytes),
       {variance (numbers) * 10000 / 9999}, "variance");
+}
+
+/* --- elements in order --- */
+
+/* Each way to divide the work: selection, runs, and merges of whole and of parts of runs */
+TEST_ROWS (test_elements_in_order_are_those_of_a_stable_sort,
+    std::vector<Layout>{
+        {"one number", {1}, {0}},
+        {"less than a run", {3, 13}, {1}},
+        {"long line", {40009}, {0}},
+        {"columns", {1031, 67}, {0}},
+        {"many rows", {301, 129}, {1}},
+        {"middle", {5, 401, 7}, {1}},
+    })
+{
+  const Array array = drawn (row.shape, 5);
+  const std::string caps = tensors ("float32", opencl::dimensions_text (row.shape));
+  for (const bool few : {false, true}) {
+    std::vector<Numbers> groups = groups_of (array, row.axes);
+    Shape kept = row.shape, made = row.shape;
+    gsize &count = made[row.axes[0]];
+    kept[row.axes[0]] = 1;
+    count = few ? std::min (count, gsize (9)) : count;
+    Numbers expected (product (made));
+    for (gsize n = 0; n < groups.size (); n++) {
+      std::vector<gsize> order (groups[n].size ());
+      std::iota (order.begin (), order.end (), 0);
+      std::stable_sort (order.begin (), order.end (), [&] (gsize a, gsize b) {
+        return few ? groups[n][a] > groups[n][b] : groups[n][a] < groups[n][b];
+      });
+      Indices indices = indices_of (kept, n);
+      for (gsize &at = indices[row.axes[0]]; at < count; at++)
+        expected[position_of (made, indices)] = double (order[at]);
+    }
+    Chain chain (element_of ("argsort", row.axes)
+                     + (few ? " descending=true count=9" : " descending=false"),
+        caps);
+    const Bytes got = chain.run (bytes_as<float> (array.numbers)).bytes;
+    check_near (numbers_as<gint64> (got), expected, row.label, 0);
+  }
+}
+
+TEST (test_medians_and_histograms_of_columns)
+{
+  const Array array = drawn ({1031, 5}, 6);
+  Numbers medians, counts;
+  for (Numbers &group : groups_of (array, {0})) {
+    std::sort (group.begin (), group.end ());
+    medians.push_back (group[515]);
+    for (double edge = 0; edge < 100; edge += 5)
+      counts.push_back (double (std::count_if (group.begin (), group.end (),
+          [edge] (double number) { return number >= edge && number < edge + 5; })));
+  }
+  Chain chain (element_of ("median", {0}), tensors ("float32", "5:1031"));
+  const Bytes frame = bytes_as<float> (array.numbers);
+  check_near (numbers_as<float> (chain.run (frame).bytes), medians, "median");
+  Chain bins (element_of ("histogram", {0}) + " bins=20 range=<0,100>",
+      tensors ("float32", "5:1031"));
+  check_near (numbers_as<gint64> (bins.run (frame).bytes), counts, "histogram", 0);
 }
 
 /* --- types --- */
@@ -400,9 +467,7 @@ TEST (test_operations_change_with_equal_caps)
           G_OBJECT (chain.element ()), "operation", operation.c_str ());
       chain.push (frame);
       const Bytes got = chain.pull ().bytes;
-      check_near (
-          operation == "argmax" ? numbers_as<gint64> (got) : numbers_as<float> (got),
-          expected, operation);
+      check_results (operation, got, expected, operation);
     }
   fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
 }
@@ -426,7 +491,9 @@ TEST (test_wrong_axes_are_one_warning_and_the_last_stay)
 }
 
 TEST_ROWS (test_wrong_settings_at_the_start_are_an_error,
-    {"axes=2", "axes=0,1 operation=argmax", "axes=0,1 operation=cumulative-sum"})
+    {"axes=2", "axes=0,1 operation=argmax", "axes=0,1 operation=cumulative-sum",
+        "axes=0,1 operation=sort", "operation=histogram range=<1,1>",
+        "operation=quantiles quantiles=<0.5,1.1>", "operation=quantiles"})
 {
   Chain chain (std::string ("openclreduce name=k ") + row, tensors ("float32", "3:2"));
   chain.start ();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """openclreduce and openclfft agree with NumPy: types, shapes and numbers.
 
-usage: arrays.py reduce | fft | lengths | all-lengths
+usage: arrays.py reduce | order | fft | lengths | all-lengths
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -243,6 +243,106 @@ def check_video():
         assert np.allclose(got.reshape(np.shape(want)), want.astype(name), 1e-6), (format_, operation)
 
 
+# --- openclreduce: elements in order ---
+
+
+def with_ties(name, shape, rng):
+    """Numbers that repeat, of which some are NaN, infinite or a negative zero"""
+    if name not in FLOATS:
+        limits = np.iinfo(name)
+        return rng.choice(np.array([limits.min, limits.max, 0, 1, *range(3, 30)], name), shape)
+    array = rng.integers(-20, 20, shape).astype(name) / 4
+    if array.size > 8:
+        array.flat[rng.integers(0, array.size, array.size // 8 + 1)] = np.nan
+        array.flat[rng.integers(0, array.size, 3)] = np.inf, -np.inf, -0.0
+    return array
+
+
+def check_order(array, axis, descending=False, count=0):
+    """Ties keep their order. NaN is the largest."""
+    order = np.argsort(array, axis, "stable")
+    if descending:  # the ranks of distinct numbers, so that equal ones keep their order
+        line = np.unique(array, equal_nan=True)
+        keys = np.searchsorted(line, array)
+        keys[np.isnan(array)] = len(line)
+        order = np.argsort(-keys, axis, "stable")
+    if count:
+        order = np.take(order, range(min(count, order.shape[axis or 0])), axis or 0)
+    want = np.take_along_axis(array, order, axis)
+    options = f"descending={descending} count={count}" + ("" if axis is None else f" axes={axis}")
+    label = f"{options} of {array.dtype.name} {array.shape}"
+    got = process(f"openclreduce operation=argsort {options}", array)
+    assert got.dtype == "int64" and np.array_equal(got, order), f"argsort {label}"
+    got = process(f"openclreduce operation=sort {options}", array)
+    nan = {"equal_nan": array.dtype.kind == "f"}
+    assert got.dtype == array.dtype and np.array_equal(got, want, **nan), f"sort {label}"
+    assert np.array_equal(np.signbit(got), np.signbit(want)), f"sort {label}: sign of zero"
+
+
+def check_orders(rng):
+    for name in INTEGERS + FLOATS:
+        check_order(with_ties(name, (3, 50, 7), rng), 1)
+        check_order(with_ties(name, (3, 50, 7), rng), 2, True, 3)
+    for shape, axis in (((1,), 0), ((1, 5), 0), ((17, 1), 0), ((5, 16), -1), ((33, 4), 0), ((2, 40009), 1),
+                        ((9, 31), None), ((200003,), 0), ((3, 2, 1025), 2)):  # fmt: skip
+        for descending, count in (False, 0), (True, 5), (False, 100000):
+            check_order(with_ties("float32", shape, rng), axis, descending, count)
+    check_order(rng.random((64, 1000), np.float32), 1, True, 10)
+
+
+def check_quantiles(rng):
+    nodes = [0, 0.1, 0.5, 2 / 3, 1]
+    listed = ",".join(map(str, nodes))
+    for name, (shape, axes) in itertools.product(
+            ["uint8", "int32", "int64", "float16", "float32", "float64"],
+            [((101,), (0,)), ((6, 50, 7), (1,)), ((6, 50, 7), (0, 2)), ((4, 3), (0, 1)), ((2, 1), (1,))]):  # fmt: skip
+        array = numbers_of(name, shape, rng)
+        for holed in (False, True) if name in FLOATS and array.size > 20 else (False,):
+            if holed:
+                array.flat[17] = np.nan
+            text = ",".join(map(str, axes))
+            exact = array.astype(np.float64)
+            for got, want in (
+                (process(f"openclreduce operation=median axes={text}", array), np.median(exact, axes)),
+                (process(f'openclreduce operation=quantiles axes={text} quantiles="<{listed}>"', array),
+                 np.quantile(exact, nodes, axes)),
+                (process(f"openclreduce operation=quantiles axes={text} quantiles=<0.25> keep-dimensions=true", array),
+                 np.quantile(exact, 0.25, axes, keepdims=True)),
+            ):  # fmt: skip
+                label = f"quantiles of {name} {shape} along {axes}"
+                assert got.shape == (np.shape(want) or (1,)), f"{label}: {got.shape}"
+                scale = np.nanmax(np.abs(exact)) * np.finfo(got.dtype).eps
+                close = np.allclose(got, want, 0, 4 * scale, equal_nan=True)
+                assert close, f"{label}: {got}, expected {want}"
+
+
+def check_histograms(rng):
+    for name, shape, bins, limits in itertools.product(
+            ["uint8", "int16", "uint64", "int64", "float16", "float32", "float64"],
+            [(40009,), (31, 17)], [1, 10, 256, 5000], [(-10, 100), (0, 255), (0.3, 77.7)]):  # fmt: skip
+        array = np.abs(rng.normal(50, 30, shape)).astype(name)
+        array.flat[:2] = 0, 77
+        if name in FLOATS:
+            array.flat[2:5] = np.nan, limits[0], limits[1]
+        options = f'bins={bins} range="<{limits[0]},{limits[1]}>"'
+        got = process(f"openclreduce operation=histogram {options}", array)
+        exact = np.isfinite(array) & (array >= limits[0]) if name in FLOATS else array == array
+        # NumPy rounds the edges to float16. These are float32.
+        numbers = array.astype("float32") if name == "float16" else array
+        want = np.histogram(numbers[exact], bins, limits)[0]
+        assert np.array_equal(got, want), f"histogram {options} of {name} {shape}"
+    array = rng.integers(0, 256, (20, 30, 3)).astype(np.uint8)
+    got = process('openclreduce operation=histogram bins=256 range="<0,256>" axes=0,1', array)
+    want = [np.bincount(array[..., n].ravel(), minlength=256) for n in range(3)]
+    assert np.array_equal(got, want), "histogram of each component"
+
+
+def check_ordered(rng):
+    for check in check_orders, check_quantiles, check_histograms:
+        check(rng)
+        print(check.__name__, "passed", flush=True)
+
+
 def check_reductions(rng):
     for check in check_exact, check_types, check_axes, check_sizes, check_special:
         check(rng)
@@ -390,7 +490,7 @@ def check_all_lengths(rng):
     check_lengths(rng, range(2, 4097), range(4), 1)
 
 
-CHECKS = {"reduce": check_reductions, "fft": check_transforms, "lengths": check_some_lengths,
+CHECKS = {"reduce": check_reductions, "order": check_ordered, "fft": check_transforms, "lengths": check_some_lengths,
           "all-lengths": check_all_lengths}  # fmt: skip
 
 Gst.init(None)
