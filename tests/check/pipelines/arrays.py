@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """openclreduce and openclfft agree with NumPy: types, shapes and numbers.
 
-usage: arrays.py reduce | order | fft | lengths | all-lengths
+usage: arrays.py reduce | order | products | fft | lengths | all-lengths
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import itertools
 import sys
+import tempfile
 
 import gi
 import numpy as np
@@ -35,17 +36,29 @@ def array_of(sample):
     return np.frombuffer(numbers, structure.get_string("types")).reshape(shape)
 
 
-def process(element, array):
-    """Returns what `element` makes of two frames that hold `array`."""
+def process(element, array, second=None):
+    """Returns what `element` makes of two frames that hold `array`.
+
+    `second` is the input b of an element named m.
+    """
     line = (f"appsrc name=in format=time caps={tensors(array)} ! openclupload ! {element} ! "
             "opencldownload ! appsink name=out sync=false")  # fmt: skip
+    if second is not None:
+        line += f" appsrc name=second format=time caps={tensors(second)} ! openclupload ! m.b"
     pipeline = Gst.parse_launch(line)
     source, sink = pipeline.get_by_name("in"), pipeline.get_by_name("out")
     pipeline.set_state(Gst.State.PLAYING)
     made = []
     try:
-        for _ in range(2):
-            source.emit("push-buffer", Gst.Buffer.new_wrapped(array.tobytes()))
+        for n in range(2):
+            for name, pushed in ("in", array), ("second", second):
+                if pushed is not None:
+                    buffer = Gst.Buffer.new_wrapped(pushed.tobytes())
+                    buffer.pts = n * Gst.SECOND // 25
+                    pipeline.get_by_name(name).emit("push-buffer", buffer)
+        if second is not None:
+            source.emit("end-of-stream")
+            pipeline.get_by_name("second").emit("end-of-stream")
         for _ in range(2):
             sample = sink.emit("try-pull-sample", TIMEOUT)
             if not sample:
@@ -350,6 +363,66 @@ def check_reductions(rng):
     check_video()
 
 
+# --- expressions of whole arrays ---
+
+
+def multiplied(a, b):
+    return process('m.a openclkernelmixer name=m expression="a @ b"', a, b)
+
+
+def check_products(rng):
+    """Each type, vectors, batches that are broadcast, and sizes around the tiles"""
+    for name in FLOATS + INTEGERS:
+        for shapes in (((17, 33), (33, 9)), ((70, 300), (300, 65))):
+            a, b = (numbers_of(name, shape, rng) for shape in shapes)
+            got, want = multiplied(a, b), np.matmul(a, b)
+            if name in FLOATS:
+                exact = np.matmul(a.astype(np.longdouble), b.astype(np.longdouble))
+                bound = np.matmul(np.abs(a).astype(np.longdouble), np.abs(b)) * 2
+                bound *= shapes[1][0] * np.finfo(np.promote_types(name, "float32")).eps
+                bound += np.abs(exact) * np.finfo(name).eps
+                assert (np.abs(got - exact) <= bound).all(), f"{name} {shapes}"
+            assert got.dtype == want.dtype and (name in FLOATS or np.array_equal(got, want)), name
+    for one, other in (((5,), (5,)), ((5,), (5, 3)), ((3, 5), (5,)), ((7,), (2, 7, 3)), ((2, 3, 7), (7,)),
+                       ((4, 3, 5), (5, 2)), ((3, 5), (4, 5, 2)), ((2, 1, 3, 5), (4, 5, 2)),
+                       ((2, 3, 4, 5), (2, 3, 5, 6)), ((1, 1), (1, 1)), ((200, 3), (3, 200))):  # fmt: skip
+        a, b = (rng.integers(-9, 9, shape).astype(np.float32) for shape in (one, other))
+        got, want = multiplied(a, b), np.matmul(a, b)
+        label = f"{one} @ {other}"
+        assert got.shape == (want.shape or (1,)), f"{label}: {got.shape}"
+        assert np.array_equal(got, want.reshape(got.shape)), label
+    square = rng.integers(-9, 9, (20, 20)).astype(np.float32)
+    assert np.array_equal(process('openclkernel expression="x @ x"', square), square @ square)
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        np.save(file, square)
+        file.flush()
+        for text, want in ("x @ w", square[:3] @ square), ("w @ x", None):
+            element = f'openclkernel expression="{text}" arguments="a,w=(string)\\"{file.name}\\""'
+            try:
+                assert np.array_equal(process(element, square[:3]), want), text
+            except AssertionError as error:
+                assert want is None and "the lengths do not fit" in str(error), error
+
+
+def check_shapes(rng):
+    """reshape () by output-caps, and where ()"""
+    array = rng.integers(-9, 9, (4, 6, 5)).astype(np.float32)
+    for dimensions, shape in ("120", (120,)), ("10:12", (12, 10)), ("2:3:4:5", (5, 4, 3, 2)):
+        caps = f'output-caps="other/tensors,dimensions=(string){dimensions}"'
+        got = process(f'openclkernel expression="x + i1" {caps}', array)
+        want = (array + np.arange(6)[:, None]).reshape(shape)
+        assert np.array_equal(got, want), dimensions
+    other = rng.integers(-9, 9, (6, 1)).astype(np.float32)
+    got = process('m.a openclkernelmixer name=m expression="where (a > b, a, 2 * b)"', array, other)
+    assert np.array_equal(got, np.where(array > other, array, 2 * other))
+
+
+def check_expressions(rng):
+    for check in check_products, check_shapes:
+        check(rng)
+        print(check.__name__, "passed", flush=True)
+
+
 # --- openclfft ---
 
 
@@ -490,7 +563,7 @@ def check_all_lengths(rng):
     check_lengths(rng, range(2, 4097), range(4), 1)
 
 
-CHECKS = {"reduce": check_reductions, "order": check_ordered, "fft": check_transforms, "lengths": check_some_lengths,
+CHECKS = {"reduce": check_reductions, "order": check_ordered, "products": check_expressions, "fft": check_transforms, "lengths": check_some_lengths,
           "all-lengths": check_all_lengths}  # fmt: skip
 
 Gst.init(None)
