@@ -1,4 +1,4 @@
-/* openclreduce: sums, means, extremes and norms of arrays along axes
+/* openclreduce: sums, means, extremes, histograms and sorted elements of arrays along axes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,17 +16,23 @@
  *
  * | operation | result | type of the result |
  * |---|---|---|
- * | sum, cumulative-sum | | that of the input; int64 or uint64 for integers |
+ * | sum, cumulative-sum, product | | that of the input; int64 or uint64 for integers |
  * | mean, norm | norm: square root of the sum of squares | that of the input (see below) |
+ * | variance, standard-deviation | | that of a mean |
+ * | median, quantiles | | that of a mean |
  * | maximum, minimum | NaN if there is one | that of the input |
- * | argmax | position of the first NaN or of the first maximum | int64 |
+ * | argmax, argmin | position of the first NaN or of the first extreme | int64 |
+ * | any, all | 1 or 0 | uint8 |
+ * | histogram | number of elements in each of `bins` within `range` | int64 |
+ * | sort | the first `count` elements in order | that of the input |
+ * | argsort | their positions | int64 |
  *
  * Means and norms of integers are float32 for 8 and 16 bits, and float64 for wider ones.
  * Sums of float16 are computed in float32. Sums of float32 and float64 are as exact as in
  * twice their precision, and are rounded once. Sums of integers wrap beyond 64 bits.
  *
- * argmax and cumulative-sum take one axis. Without `axes` they take the array as one line,
- * in C order, as NumPy does. cumulative-sum keeps the dimensions.
+ * argmax, argmin, cumulative-sum, sort and argsort take one axis. Without `axes` they take the
+ * array as one line, in C order. Equal elements keep their order, and NaN is last.
  *
  * All properties can change while playing. Settings that do not fit cause one WARNING, and
  * the previous ones stay in use.
@@ -608,7 +614,9 @@ gst_opencl_reduce_class_init (GstOpenCLReduceClass *klass)
       klass, properties);
 
   opencl::describe_element (klass, "OpenCL reduction", "Filter",
-      "Computes sums, means, extremes and norms of arrays along axes, in device memory",
+      "Computes sums, means, extremes, histograms and sorted elements of arrays along "
+      "axes, "
+      "in device memory",
       {TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
                                     ", format = (string) " ARRAY_VIDEO_FORMATS
                                     ", width = (int) [ 1, 2147483647 ], height = "

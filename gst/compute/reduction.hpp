@@ -94,7 +94,7 @@ public:
   bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
       gint64 output_offset, GError **error);
 
-  cl_mem centres = nullptr; /* of a variance: partial results of the sum */
+  cl_mem centres = nullptr; /* for a variance: partial results of the sum */
 
 private:
   void choose_vectors (GstOpenCLContext *context);
@@ -161,7 +161,7 @@ private:
   ReductionPass first, second;
   gint64 partial_count = 0; /* 0: one pass */
   cl::Buffer partials;
-  /* Of a variance */
+  /* For a variance */
   std::unique_ptr<Reducer> summing; /* (nullable) */
   cl::Buffer sums;
   gint64 sum_count = 0;

@@ -428,7 +428,7 @@ def check_expressions(rng):
 
 def pairs_of(array):
     """Complex numbers as an innermost dimension of 2"""
-    return np.stack([array.real, array.imag], -1).astype(np.float32)
+    return np.stack([array.real, array.imag], -1)
 
 
 def check_transform(function, array, given_axes, properties, **options):
@@ -445,12 +445,13 @@ def check_transform(function, array, given_axes, properties, **options):
     if np.iscomplexobj(want):
         want = np.stack([want.real, want.imag], -1)
     error = np.abs(got - want).max() / np.abs(want).max()
-    assert error < 1e-6, f"{label}: error {error}"
+    assert got.dtype == given.dtype, f"{label}: {got.dtype}"
+    assert error < (1e-13 if got.dtype == "float64" else 1e-6), f"{label}: error {error}"
 
 
-def drawn(shape, is_complex, rng):
-    array = rng.normal(size=shape).astype(np.float32)
-    return array + 1j * rng.normal(size=shape).astype(np.float32) if is_complex else array
+def drawn(shape, is_complex, rng, name="float32"):
+    array = rng.normal(size=shape).astype(name)
+    return array + 1j * rng.normal(size=shape).astype(name) if is_complex else array
 
 
 ONE_AXIS = [  # shape, axis
@@ -465,25 +466,26 @@ TWO_AXES = [
 ]  # fmt: skip
 
 
-def check_one(rng, shape, axes, library):
+def check_one(rng, shape, axes, library, name="float32"):
     kinds = [(is_complex, inverse) for is_complex in (0, 1) for inverse in (0, 1)]
     two = axes is not None and len(axes) == 2
     options = {"axes": axes} if two else {"axis": axes[0] if axes else -1}
     for is_complex, inverse in kinds:
         function = (np.fft.ifft2 if inverse else np.fft.fft2) if two else (
             np.fft.ifft if inverse else np.fft.fft)  # fmt: skip
-        array = drawn(shape, is_complex, rng)
+        array = drawn(shape, is_complex, rng, name)
         if not is_complex and shape[-1] == 2 and len(shape) > 1:
             continue  # that would be complex
         check_transform(function, array, axes, f"inverse={bool(inverse)} {library}", **options)
-    check_transform(np.fft.rfft2 if two else np.fft.rfft, drawn(shape, False, rng), axes,
+    check_transform(np.fft.rfft2 if two else np.fft.rfft, drawn(shape, False, rng, name), axes,
                     f"half-spectrum=true {library}", **options)  # fmt: skip
     last = axes[-1] if axes else -1
     if shape[last] > 1:
         real_shape = list(shape)
         real_shape[last] = 2 * (shape[last] - 1)
         spectrum = (np.fft.rfft2 if two else np.fft.rfft)(drawn(real_shape, False, rng), **options)
-        check_transform(np.fft.irfft2 if two else np.fft.irfft, spectrum.astype(np.complex64), axes,
+        kind = np.complex64 if name == "float32" else np.complex128
+        check_transform(np.fft.irfft2 if two else np.fft.irfft, spectrum.astype(kind), axes,
                         f"inverse=true half-spectrum=true {library}", **options)  # fmt: skip
 
 
@@ -492,6 +494,14 @@ def check_transforms(rng):
         check_one(rng, shape, axes, "")
         print(shape, axes, "passed", flush=True)
     check_one(rng, (4, 60), None, "fft-library=vkfft")
+    for shape, axes in [*ONE_AXIS[3::3], *TWO_AXES[::3]]:
+        check_one(rng, shape, axes, "", "float64")
+        print(shape, axes, "float64 passed", flush=True)
+    for length in 32768, 50021:
+        check_transform(np.fft.fft, drawn((2, length), True, rng, "float64"), None, "")
+    for library in "auto", "vkfft", "clfft":
+        refusal = refusal_of(library, 64, "float64")
+        assert ("float64 is transformed by VkFFT only" in refusal) == (library == "clfft"), refusal
 
 
 def factors_of(length):
@@ -528,10 +538,10 @@ def random_lengths(rng, count):
     return lengths + [int(n) for n in itertools.islice(smooth, count)]
 
 
-def refusal_of(library, length):
+def refusal_of(library, length, name="float32"):
     """Returns the element error for a length, or an empty string."""
     try:
-        process(f"openclfft fft-library={library}", np.zeros((3, length), np.float32))
+        process(f"openclfft fft-library={library}", np.zeros((3, length), name))
     except AssertionError as error:
         return str(error)
     return ""
