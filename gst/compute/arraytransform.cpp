@@ -46,11 +46,14 @@ Permuter::order (std::vector<PermutedDimension> dimensions)
 }
 
 bool
-Permuter::create_kernel (GstOpenCLContext *context, Permuted elements, GError **error)
+Permuter::create_kernel (
+    GstOpenCLContext *context, Permuted elements, bool is_double, GError **error)
 {
+  const std::string number = is_double ? "double" : "float";
   const std::string options =
-      std::string (" -DFROM=") + (elements == Permuted::complex ? "float2" : "float")
-      + " -DTO=" + (elements == Permuted::real ? "float" : "float2")
+      " -DFROM=" + number + (elements == Permuted::complex ? "2" : "") + " -DTO=" + number
+      + (elements == Permuted::real ? "" : "2")
+      + " -DIS_DOUBLE=" + (is_double ? "1" : "0")
       + " -DWIDENS=" + (elements == Permuted::real_to_complex ? "1" : "0")
       + " -DTILE=" + std::to_string (tile);
   return kernel.create (context, "/org/freedesktop/gstreamer/opencl/compute/permute.cl",
@@ -58,7 +61,7 @@ Permuter::create_kernel (GstOpenCLContext *context, Permuted elements, GError **
 }
 
 bool
-Permuter::create (GstOpenCLContext *context, Permuted elements,
+Permuter::create (GstOpenCLContext *context, Permuted elements, bool is_double,
     const std::vector<PermutedDimension> &dimensions, GError **error)
 {
   order (dimensions);
@@ -73,7 +76,7 @@ Permuter::create (GstOpenCLContext *context, Permuted elements,
     return false;
   const bool transposes = x.length > 1 && y.length > 1 && y.from < x.from;
   tile = transposes ? 16 : 1;
-  while (create_kernel (context, elements, error)) {
+  while (create_kernel (context, elements, is_double, error)) {
     if (kernel.allows (tile * tile))
       return true;
     tile /= 2;
@@ -106,7 +109,8 @@ TransformShape::operator== (const TransformShape &other) const
 {
   return input == other.input && output == other.output && axes == other.axes
          && real_input == other.real_input && real_output == other.real_output
-         && half == other.half && inverse == other.inverse && library == other.library;
+         && half == other.half && inverse == other.inverse && library == other.library
+         && is_double == other.is_double;
 }
 
 static gsize
@@ -178,14 +182,14 @@ ArrayTransform::arrange_input (
   const auto dimensions = dimensions_of (shape.input, order, true);
   const bool stays_real = real_plan && !shape.inverse;
   const bool widens = shape.real_input && !stays_real;
-  const gsize size = stays_real ? sizeof (cl_float) : sizeof (cl_float2);
+  const gsize size = shape.number_bytes (stays_real);
   arranges_input = copies || widens || !plan || changes_order (dimensions);
   return !arranges_input
          || (before.create (context,
                  widens       ? Permuted::real_to_complex
                  : stays_real ? Permuted::real
                               : Permuted::complex,
-                 dimensions, error)
+                 shape.is_double, dimensions, error)
              && opencl::make_buffer (
                  context, count_of (shape.input) * size, arranged, error));
 }
@@ -195,12 +199,12 @@ ArrayTransform::arrange_output (
     GstOpenCLContext *context, const TransformShape &shape, bool copies, GError **error)
 {
   const auto dimensions = dimensions_of (shape.output, order, false);
-  const gsize size = shape.real_output ? sizeof (cl_float) : sizeof (cl_float2);
+  const gsize size = shape.number_bytes (shape.real_output);
   arranges_output = copies || changes_order (dimensions);
   return !arranges_output
          || (after.create (context,
-                 shape.real_output ? Permuted::real : Permuted::complex, dimensions,
-                 error)
+                 shape.real_output ? Permuted::real : Permuted::complex, shape.is_double,
+                 dimensions, error)
              && opencl::make_buffer (
                  context, count_of (shape.output) * size, result, error));
 }
@@ -214,6 +218,7 @@ ArrayTransform::create_plan (
   description.library = shape.library;
   description.direction = shape.inverse ? GST_OPENCL_FFT_INVERSE : GST_OPENCL_FFT_FORWARD;
   description.real = real_plan;
+  description.double_precision = shape.is_double;
   description.normalized = shape.inverse;
   description.dimensions = guint (transformed.size ());
   for (gsize n = 0; n < transformed.size (); n++) {

@@ -25,7 +25,7 @@ struct PermutedDimension {
 class Permuter {
 public:
   /* `dimensions` may be in any order. */
-  bool create (GstOpenCLContext *context, Permuted elements,
+  bool create (GstOpenCLContext *context, Permuted elements, bool is_double,
       const std::vector<PermutedDimension> &dimensions, GError **error);
 
   /* Offsets are in elements. */
@@ -34,7 +34,8 @@ public:
 
 private:
   void order (std::vector<PermutedDimension> dimensions);
-  bool create_kernel (GstOpenCLContext *context, Permuted elements, GError **error);
+  bool create_kernel (
+      GstOpenCLContext *context, Permuted elements, bool is_double, GError **error);
 
   PermutedDimension x, y;
   std::vector<PermutedDimension> outer;
@@ -53,7 +54,12 @@ struct TransformShape {
   bool half = false; /* the complex side has bins 0 to N/2 */
   bool inverse = false;
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
+  bool is_double = false;
 
+  gsize number_bytes (bool real) const
+  {
+    return (is_double ? sizeof (cl_double) : sizeof (cl_float)) * (real ? 1 : 2);
+  }
   bool operator== (const TransformShape &other) const;
   gsize signal_length (gsize axis) const { return (inverse ? output : input)[axis]; }
 };

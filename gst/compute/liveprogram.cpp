@@ -215,8 +215,9 @@ LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GErro
   } else if (!wanted.source.empty ()) {
     task.source = opencl::take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
   } else if (!task_of_expression_with_state (wanted,
-                 {opencl::is_cpu (context), opencl::has_double (context)}, streams,
-                 arguments, task, error)) {
+                 {opencl::is_cpu (context), opencl::has_double (context),
+                     opencl::float_lanes (context), opencl::largest_group (context)},
+                 streams, arguments, task, error)) {
     return false;
   }
   std::unique_ptr<Program> made =
@@ -483,6 +484,14 @@ outputs_of_expression (const ProgramSettings &settings, const std::vector<Stream
 {
   opencl::ArrayFormat array;
 
+  if (is_product (settings.expression)) {
+    if (!array_of_product (
+            settings.expression, inputs, settings.arguments.get (), array, error))
+      return nullptr;
+    GstCaps *made = gst_caps_new_empty ();
+    append_tensors (made, array, like);
+    return wanted_of (made, settings, like);
+  }
   if (!shape_of_expression (inputs, settings.arguments.get (), array.shape, error))
     return nullptr;
   if (!inputs.empty ())

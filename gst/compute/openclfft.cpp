@@ -7,7 +7,8 @@
  * SECTION:element-openclfft
  * @title: openclfft
  *
- * Transforms arrays of float32 along one or two axes, as numpy.fft does.
+ * Transforms arrays of float32 or float64 along one or two axes, as numpy.fft does. float64
+ * needs a device with double precision, and VkFFT.
  *
  * Complex numbers are an innermost dimension of 2 (real, imaginary). Input with such a
  * dimension is complex, other input is real. `axes` counts the dimensions of the array of
@@ -61,7 +62,8 @@ using compute::TransformShape;
 using opencl::ArrayFormat;
 
 #define FFT_CAPS                                                                         \
-  TENSORS_CAPS_OF ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")", "float32")
+  TENSORS_CAPS_OF ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")", "{ float32, float64 "  \
+                                                                  "}")
 
 namespace {
 struct FftSettings {
@@ -174,6 +176,7 @@ find_shape (const FftSettings &settings, const Stream &input, TransformShape &sh
   shape.half = settings.half_spectrum;
   shape.inverse = settings.inverse;
   shape.library = settings.library;
+  shape.is_double = input.array.type == opencl::NumberType::f64;
   return find_input (settings, input.array, shape, error)
          && find_axes (settings, shape, error) && find_output (settings, shape, error);
 }
@@ -181,7 +184,8 @@ find_shape (const FftSettings &settings, const Stream &input, TransformShape &sh
 static ArrayFormat
 output_array (const TransformShape &shape)
 {
-  ArrayFormat array = {opencl::NumberType::f32, shape.output};
+  ArrayFormat array = {
+      shape.is_double ? opencl::NumberType::f64 : opencl::NumberType::f32, shape.output};
   if (!shape.real_output)
     array.shape.push_back (2);
   return array;
@@ -250,12 +254,6 @@ gst_opencl_fft_filter_transform_caps (GstBaseTransform *transform,
 
 /* --- frames --- */
 
-static gsize
-number_size (bool real)
-{
-  return real ? sizeof (cl_float) : sizeof (cl_float2);
-}
-
 /* The usual count, 5 N log2 N of complex numbers, whichever radix is used */
 static double
 flop_of (const TransformShape &shape)
@@ -277,9 +275,9 @@ gst_opencl_fft_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   const TransformShape shape = (*self->engine)->shape;
   gint64 from, to;
   if (!compute::element_offset (
-          input->offset[0], number_size (shape.real_input), from, error)
+          input->offset[0], shape.number_bytes (shape.real_input), from, error)
       || !compute::element_offset (
-          output->offset[0], number_size (shape.real_output), to, error))
+          output->offset[0], shape.number_bytes (shape.real_output), to, error))
     return FALSE;
   const bool needs_copies = from != 0 || to != 0;
   if (needs_copies && !(*self->engine)->transform.takes_offsets ()

@@ -1,4 +1,4 @@
-/* openclreduce: sums, means, extremes and norms of arrays along axes
+/* openclreduce: sums, means, extremes, histograms and sorted elements of arrays along axes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -16,17 +16,23 @@
  *
  * | operation | result | type of the result |
  * |---|---|---|
- * | sum, cumulative-sum | | that of the input; int64 or uint64 for integers |
+ * | sum, cumulative-sum, product | | that of the input; int64 or uint64 for integers |
  * | mean, norm | norm: square root of the sum of squares | that of the input (see below) |
+ * | variance, standard-deviation | | that of a mean |
+ * | median, quantiles | | that of a mean |
  * | maximum, minimum | NaN if there is one | that of the input |
- * | argmax | position of the first NaN or of the first maximum | int64 |
+ * | argmax, argmin | position of the first NaN or of the first extreme | int64 |
+ * | any, all | 1 or 0 | uint8 |
+ * | histogram | number of elements in each of `bins` within `range` | int64 |
+ * | sort | the first `count` elements in order | that of the input |
+ * | argsort | their positions | int64 |
  *
  * Means and norms of integers are float32 for 8 and 16 bits, and float64 for wider ones.
  * Sums of float16 are computed in float32. Sums of float32 and float64 are as exact as in
  * twice their precision, and are rounded once. Sums of integers wrap beyond 64 bits.
  *
- * argmax and cumulative-sum take one axis. Without `axes` they take the array as one line,
- * in C order, as NumPy does. cumulative-sum keeps the dimensions.
+ * argmax, argmin, cumulative-sum, sort and argsort take one axis. Without `axes` they take the
+ * array as one line, in C order. Equal elements keep their order, and NaN is last.
  *
  * All properties can change while playing. Settings that do not fit cause one WARNING, and
  * the previous ones stay in use.
@@ -39,7 +45,7 @@
  */
 #include "streamcaps.hpp"
 #include "elements.h"
-#include "reduction.hpp"
+#include "sorting.hpp"
 
 #include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
@@ -56,6 +62,9 @@
 #include <gst/opencl/gstopenclmemory.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <tuple>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_reduce_debug);
 #define GST_CAT_DEFAULT opencl_reduce_debug
@@ -69,26 +78,63 @@ using opencl::NumberType;
 #define DEVICE_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
 
 namespace {
-enum class Operation { sum, mean, maximum, minimum, argmax, norm, cumulative_sum };
-
 /* Type of the result for integers: that of the input, 64 bits wide, or floating-point */
-enum class Result { same, wide, real, position };
+enum class Result { same, wide, real, position, truth };
+
+enum class Operation {
+  sum,
+  mean,
+  maximum,
+  minimum,
+  argmax,
+  norm,
+  cumulative_sum,
+  product,
+  argmin,
+  variance,
+  deviation,
+  any,
+  all,
+  median,
+  quantiles,
+  histogram,
+  sort,
+  argsort
+};
 
 /* In the order of the enumeration */
 const struct {
   const char *nick, *description;
   Reduction reduction;
   Result result;
+  bool takes_one_axis = false;
 } operations[] = {
     {"sum", "Sum", Reduction::sum, Result::wide},
     {"mean", "Mean", Reduction::mean, Result::real},
     {"maximum", "Maximum", Reduction::maximum, Result::same},
     {"minimum", "Minimum", Reduction::minimum, Result::same},
     {"argmax", "Position of the first maximum along one axis", Reduction::position,
-        Result::position},
+        Result::position, true},
     {"norm", "Square root of the sum of squares", Reduction::l2, Result::real},
     {"cumulative-sum", "Sum of each element and those before it along one axis",
-        Reduction::sum, Result::wide},
+        Reduction::sum, Result::wide, true},
+    {"product", "Product", Reduction::product, Result::wide},
+    {"argmin", "Position of the first minimum along one axis",
+        Reduction::position_of_minimum, Result::position, true},
+    {"variance", "Mean square of the differences from the mean (see ddof)",
+        Reduction::variance, Result::real},
+    {"standard-deviation", "Square root of the variance", Reduction::deviation,
+        Result::real},
+    {"any", "1 if an element is not 0, else 0", Reduction::any, Result::truth},
+    {"all", "1 if no element is 0, else 0", Reduction::all, Result::truth},
+    {"median", "Median", Reduction::mean, Result::real},
+    {"quantiles", "Quantiles, which the property of that name lists", Reduction::mean,
+        Result::real},
+    {"histogram", "Number of elements in each of bins within range", Reduction::sum,
+        Result::position},
+    {"sort", "Elements in order along one axis", Reduction::maximum, Result::same, true},
+    {"argsort", "Positions of the elements in order along one axis", Reduction::position,
+        Result::position, true},
 };
 
 GType
@@ -107,28 +153,56 @@ struct ReduceSettings {
   Operation operation = Operation::sum;
   std::string axes;
   bool keep_dimensions = false;
+  guint ddof = 0;
+  std::vector<double> quantiles;
+  guint bins = 10;
+  std::vector<double> range;
+  bool descending = false;
+  guint count = 0;
+
+  bool operator== (const ReduceSettings &other) const
+  {
+    auto all = [] (const ReduceSettings &of) {
+      return std::tie (of.operation, of.axes, of.keep_dimensions, of.ddof, of.quantiles,
+          of.bins, of.range, of.descending, of.count);
+    };
+    return all (*this) == all (other);
+  }
 };
 
 /* A reduction of one input format */
 struct Work {
   ArrayFormat input, output;
   std::vector<gsize> axes; /* reduced axes of the input, or the axis of a scan */
-  Operation operation = Operation::sum;
-  bool flat = false; /* the array counts as one line, in C order */
+  bool flat = false;       /* the array counts as one line, in C order */
+  ReduceSettings settings;
 
   bool operator== (const Work &other) const
   {
     return input == other.input && output == other.output && axes == other.axes
-           && operation == other.operation && flat == other.flat;
+           && flat == other.flat && settings == other.settings;
   }
+  Operation operation () const { return settings.operation; }
+  bool sorts () const { return operation () >= Operation::sort; }
 };
 
 /* Kernels of a reduction, for rows with a distance of `row` elements */
 struct Engine {
+  using Enqueue = std::function<bool (cl_command_queue queue, cl_mem input,
+      gint64 input_offset, cl_mem output, gint64 output_offset, GError **error)>;
+
   Work work;
   gint64 row = 0;
-  compute::Reducer reducer;
-  compute::Scanner scanner;
+  Enqueue enqueue;
+
+  /* Creates a Reducer, a Scanner … */
+  template <typename Worker, typename... Arguments>
+  bool use (GstOpenCLContext *context, const Arguments &...arguments)
+  {
+    auto worker = std::make_shared<Worker> ();
+    enqueue = [worker] (auto... frame) { return worker->enqueue (frame...); };
+    return worker->create (context, arguments...);
+  }
 };
 } // namespace
 
@@ -157,9 +231,32 @@ static const opencl::PropertyTable<ReduceSettings> properties = {
     {"keep-dimensions", "Keep dimensions",
         "Keep reduced dimensions with length 1 (not cumulative-sum)",
         &ReduceSettings::keep_dimensions, opencl::playing},
+    {"ddof", "Delta degrees of freedom",
+        "A variance divides by the number of elements less this (variance and "
+        "standard-deviation)",
+        &ReduceSettings::ddof, {0, G_MAXINT}, opencl::playing},
+    {"quantiles", "Quantiles", "Quantiles, from 0 to 1, such as <0.25,0.5,0.75>",
+        &ReduceSettings::quantiles, opencl::playing},
+    {"bins", "Bins", "Number of bins (histogram)", &ReduceSettings::bins, {1, 1 << 24},
+        opencl::playing},
+    {"range", "Range",
+        "Lower edge of the first and upper edge of the last bin, such as <0,256> "
+        "(histogram)",
+        &ReduceSettings::range, opencl::playing},
+    {"descending", "Descending", "Largest elements first (sort and argsort)",
+        &ReduceSettings::descending, opencl::playing},
+    {"count", "Count", "Number of first elements in order (sort and argsort, 0 = all)",
+        &ReduceSettings::count, {0, G_MAXINT}, opencl::playing},
 };
 
 /* --- what it computes --- */
+
+static bool
+refuse (GError **error, const std::string &text)
+{
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, "%s", text.c_str ());
+  return false;
+}
 
 static NumberType
 result_type (Result result, NumberType input)
@@ -167,6 +264,8 @@ result_type (Result result, NumberType input)
   const opencl::NumberInfo &info = opencl::info_of (input);
   if (result == Result::position)
     return NumberType::i64;
+  if (result == Result::truth)
+    return NumberType::u8;
   if (result == Result::same || info.kind == 'f')
     return input;
   if (result == Result::wide)
@@ -193,19 +292,60 @@ static bool
 find_axes (const ReduceSettings &settings, Work &work, GError **error)
 {
   const gsize rank = work.input.shape.size ();
-  const bool takes_one = settings.operation == Operation::argmax
-                         || settings.operation == Operation::cumulative_sum;
+  const bool takes_one = operations[int (settings.operation)].takes_one_axis;
   if (!compute::parse_axes (settings.axes, rank, work.axes, error))
     return false;
-  if (takes_one && work.axes.size () > 1) {
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "axes=%s, but operation=%s takes one axis", settings.axes.c_str (),
-        operations[int (settings.operation)].nick);
-    return false;
-  }
+  if (takes_one && work.axes.size () > 1)
+    return refuse (error, "axes=" + settings.axes + ", but operation="
+                              + operations[int (settings.operation)].nick
+                              + " takes one axis");
   work.flat = takes_one && work.axes.empty ();
   for (gsize d = 0; settings.axes.empty () && d < rank; d++)
     work.axes.push_back (d);
+  return true;
+}
+
+/* Elements in order keep the dimensions, and some of them are enough. */
+static std::vector<gsize>
+ordered_shape (const Work &work)
+{
+  std::vector<gsize> shape = work.input.shape;
+  if (work.flat)
+    shape = {work.input.count ()};
+  gsize &length = shape[work.flat ? 0 : work.axes[0]];
+  if (work.sorts () && work.settings.count > 0)
+    length = MIN (length, work.settings.count);
+  return shape;
+}
+
+/* Several quantiles are the outermost dimension, bins the innermost one. */
+static std::vector<gsize>
+output_shape (const Work &work)
+{
+  if (work.sorts () || work.operation () == Operation::cumulative_sum)
+    return ordered_shape (work);
+  std::vector<gsize> shape = reduced_shape (work, work.settings.keep_dimensions);
+  if (work.operation () == Operation::histogram)
+    shape.push_back (work.settings.bins);
+  if (work.operation () == Operation::quantiles && work.settings.quantiles.size () > 1)
+    shape.insert (shape.begin (), work.settings.quantiles.size ());
+  return shape;
+}
+
+static bool
+check_settings (const ReduceSettings &settings, GError **error)
+{
+  const std::vector<double> &quantiles = settings.quantiles, &range = settings.range;
+  if (settings.operation == Operation::quantiles
+      && (quantiles.empty ()
+          || !std::all_of (quantiles.begin (), quantiles.end (),
+              [] (double quantile) { return quantile >= 0 && quantile <= 1; })))
+    return refuse (error, "operation=quantiles needs quantiles=<…>, each from 0 to 1");
+  if (settings.operation == Operation::histogram
+      && (range.size () != 2 || !(range[0] < range[1])
+          || !std::isfinite (range[1] - range[0])))
+    return refuse (
+        error, "operation=histogram needs range=<LOWER,UPPER>, with LOWER < UPPER");
   return true;
 }
 
@@ -215,17 +355,12 @@ find_work (
 {
   work = {};
   work.input = input.array;
-  work.operation = settings.operation;
-  if (!find_axes (settings, work, error))
+  work.settings = settings;
+  if (!check_settings (settings, error) || !find_axes (settings, work, error))
     return false;
   work.output.type =
-      result_type (operations[int (work.operation)].result, work.input.type);
-  if (work.operation != Operation::cumulative_sum)
-    work.output.shape = reduced_shape (work, settings.keep_dimensions);
-  else if (work.flat)
-    work.output.shape = {work.input.count ()};
-  else
-    work.output.shape = work.input.shape;
+      result_type (operations[int (work.operation ())].result, work.input.type);
+  work.output.shape = output_shape (work);
   return true;
 }
 
@@ -281,7 +416,7 @@ check_precision (GstOpenCLContext *context, const Work &work, GError **error)
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
       "operation=%s of %s needs double precision, which %s does not have",
-      operations[int (work.operation)].nick, opencl::info_of (work.input.type).name,
+      operations[int (work.operation ())].nick, opencl::info_of (work.input.type).name,
       gst_opencl_context_get_device_name (context));
   return false;
 }
@@ -293,12 +428,84 @@ create_scanner (GstOpenCLContext *context, Engine &engine, GError **error)
   const NumberType stored = work.input.type, written = work.output.type;
   if (!work.flat || engine.row == 0) {
     const std::vector<gsize> shape = work.flat ? work.output.shape : work.input.shape;
-    return engine.scanner.create (context, stored, written, layout_of (shape, engine.row),
-        layout_of (shape), work.flat ? 0 : work.axes[0], error);
+    return engine.use<compute::Scanner> (context, stored, written,
+        layout_of (shape, engine.row), layout_of (shape), work.flat ? 0 : work.axes[0],
+        error);
   }
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
       "operation=cumulative-sum without axes takes no video with padding between rows");
   return false;
+}
+
+static compute::LineArrays
+lines_of (const Engine &engine, const ArrayLayout &output)
+{
+  const Work &work = engine.work;
+  return {work.input.type, work.output.type, layout_of (work.input.shape, engine.row),
+      output};
+}
+
+static bool
+create_sorter (GstOpenCLContext *context, Engine &engine, GError **error)
+{
+  const Work &work = engine.work;
+  compute::Sorter::Request request;
+  ArrayLayout output = output_layout (work);
+  if (work.sorts ()) {
+    const gsize axis = work.flat ? 0 : work.axes[0];
+    request.wanted = gint64 (work.output.shape[axis]);
+    if (!work.flat) {
+      output = layout_of (work.output.shape);
+      request.step = output.strides[axis];
+      output.lengths[axis] = 1;
+    }
+    request.descending = work.settings.descending;
+    request.result = work.operation () == Operation::sort ? compute::Sorter::values
+                                                          : compute::Sorter::positions;
+  } else {
+    request.result = compute::Sorter::quantiles;
+    request.quantiles = work.settings.quantiles;
+    if (work.operation () == Operation::median)
+      request.quantiles = {0.5};
+    request.step = gint64 (work.output.count () / request.quantiles.size ());
+  }
+  request.arrays = lines_of (engine, output);
+  return engine.use<compute::Sorter> (context, request, error);
+}
+
+static bool
+create_histogram (GstOpenCLContext *context, Engine &engine, GError **error)
+{
+  const ReduceSettings &settings = engine.work.settings;
+  ArrayLayout output = output_layout (engine.work);
+  for (gint64 &stride : output.strides)
+    stride *= settings.bins;
+  return engine.use<compute::Histogram> (context,
+      compute::Histogram::Request{
+          lines_of (engine, output), settings.bins, settings.range[0], settings.range[1]},
+      error);
+}
+
+static bool
+create_worker (GstOpenCLContext *context, Engine &engine, GError **error)
+{
+  const Work &work = engine.work;
+  switch (work.operation ()) {
+  case Operation::cumulative_sum:
+    return create_scanner (context, engine, error);
+  case Operation::histogram:
+    return create_histogram (context, engine, error);
+  case Operation::median:
+  case Operation::quantiles:
+  case Operation::sort:
+  case Operation::argsort:
+    return create_sorter (context, engine, error);
+  default:
+    return engine.use<compute::Reducer> (context,
+        operations[int (work.operation ())].reduction, work.input.type, work.output.type,
+        layout_of (work.input.shape, engine.row), output_layout (work), error,
+        gint64 (work.settings.ddof));
+  }
 }
 
 static std::unique_ptr<Engine>
@@ -307,15 +514,9 @@ create_engine (GstOpenCLContext *context, const Work &work, gint64 row, GError *
   auto engine = std::make_unique<Engine> ();
   engine->work = work;
   engine->row = row;
-  if (!check_precision (context, work, error))
-    return nullptr;
-  const bool created =
-      work.operation == Operation::cumulative_sum
-          ? create_scanner (context, *engine, error)
-          : engine->reducer.create (context, operations[int (work.operation)].reduction,
-              work.input.type, work.output.type, layout_of (work.input.shape, row),
-              output_layout (work), error);
-  return created ? std::move (engine) : nullptr;
+  return check_precision (context, work, error) && create_worker (context, *engine, error)
+             ? std::move (engine)
+             : nullptr;
 }
 
 /* Changes nothing if it fails. */
@@ -389,10 +590,7 @@ gst_opencl_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
       return FALSE;
     engine = std::move (made);
   }
-  return work.operation == Operation::cumulative_sum
-             ? engine->scanner.enqueue (queue, input->data, from, output->data, to, error)
-             : engine->reducer.enqueue (
-                 queue, input->data, from, output->data, to, error);
+  return engine->enqueue (queue, input->data, from, output->data, to, error);
 }
 
 /* --- the class --- */
@@ -416,7 +614,9 @@ gst_opencl_reduce_class_init (GstOpenCLReduceClass *klass)
       klass, properties);
 
   opencl::describe_element (klass, "OpenCL reduction", "Filter",
-      "Computes sums, means, extremes and norms of arrays along axes, in device memory",
+      "Computes sums, means, extremes, histograms and sorted elements of arrays along "
+      "axes, "
+      "in device memory",
       {TENSORS_CAPS (DEVICE_MEMORY) "; video/x-raw" DEVICE_MEMORY
                                     ", format = (string) " ARRAY_VIDEO_FORMATS
                                     ", width = (int) [ 1, 2147483647 ], height = "

@@ -29,11 +29,14 @@ widest_of (NumberType type)
 ReductionTypes
 types_of (Reduction reduction, NumberType stored, NumberType written)
 {
-  const bool positions = reduction == Reduction::position;
-  return {stored, written, widest_of (positions ? stored : written), positions};
+  const bool positions =
+      reduction == Reduction::position || reduction == Reduction::position_of_minimum;
+  const bool compares =
+      positions || reduction == Reduction::any || reduction == Reduction::all;
+  return {stored, written, widest_of (compares ? stored : written), positions};
 }
 
-static std::string
+std::string
 type_macros (const ReductionTypes &types, gsize lanes)
 {
   const opencl::NumberInfo &computed = opencl::info_of (types.computed);
@@ -60,11 +63,11 @@ partial_macros (Reduction reduction, const ReductionTypes &types, gsize lanes)
   const bool real = opencl::info_of (types.computed).kind == 'f';
   const bool unsigned_ = types.computed == NumberType::u64;
   const char *initial = "0";
-  if (reduction == Reduction::product)
+  if (reduction == Reduction::product || reduction == Reduction::all)
     initial = "1";
   else if (reduction == Reduction::maximum || reduction == Reduction::position)
     initial = real ? "-INFINITY" : unsigned_ ? "0" : "LONG_MIN";
-  else if (reduction == Reduction::minimum)
+  else if (reduction == Reduction::minimum || reduction == Reduction::position_of_minimum)
     initial = real ? "INFINITY" : unsigned_ ? "ULONG_MAX" : "LONG_MAX";
   return type_macros (types, lanes) + " -DINITIAL=" + initial
          + macro ("OPERATION", gint64 (reduction));
@@ -339,7 +342,7 @@ ReductionPass::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offse
     cl_mem output, gint64 output_offset, GError **error)
 {
   const ReductionShape &shape = request.shape;
-  const gint64 count = request.count;
+  const gint64 divisor = request.divisor;
   cl_uint index = 0;
   auto set = [&] (const auto &...values) {
     return (kernel.set (index, values, error) && ...);
@@ -350,10 +353,10 @@ ReductionPass::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offse
           cl_ulong (shape.columns ()), cl_ulong (parts.length)))
     return false;
   const NumberType computed = request.types.computed;
-  const bool is_set = computed == NumberType::f64   ? set (cl_double (count))
-                      : computed == NumberType::f32 ? set (cl_float (count))
-                                                    : set (cl_long (count));
-  if (!is_set)
+  const bool is_set = computed == NumberType::f64   ? set (cl_double (divisor))
+                      : computed == NumberType::f32 ? set (cl_float (divisor))
+                                                    : set (cl_long (divisor));
+  if (!is_set || !set (centres ? centres : geometry (), cl_ulong (shape.kept_count ())))
     return false;
   const gsize groups = (gsize (vectors ()) + across - 1) / across;
   const gsize global[] = {groups * across * split, gsize (parts.count)};
@@ -383,29 +386,61 @@ Reducer::create_in_two (GstOpenCLContext *context, const ReductionPass::Request 
   second.plan (context, combining);
   return opencl::make_buffer (
              context, partial_bytes (request.types, partial_count), partials, error)
-         && first.create (context, parts, error) && second.create (context, {}, error);
+         && first.create (context, parts, error)
+         && second.create (context, {1, G_MAXINT64}, error);
 }
 
 bool
-Reducer::create (GstOpenCLContext *context, Reduction reduction,
-    opencl::NumberType stored, opencl::NumberType written, const ArrayLayout &input,
-    const ArrayLayout &output, GError **error)
+Reducer::create_passes (
+    GstOpenCLContext *context, const ReductionPass::Request &request, GError **error)
 {
-  const ReductionShape shape = make_shape (input, output);
-  const ReductionPass::Request request = {reduction,
-      types_of (reduction, stored, written), shape, shape.rows () * shape.columns ()};
   first.plan (context, request);
   const ReductionParts parts = first.useful_parts (context);
   if (parts.count > 1)
     return create_in_two (context, request, parts, error);
   partial_count = 0;
-  return first.create (context, {}, error);
+  return first.create (context, {1, G_MAXINT64}, error);
+}
+
+bool
+Reducer::create_sums (
+    GstOpenCLContext *context, const ReductionPass::Request &request, GError **error)
+{
+  ReductionPass::Request sum = request;
+  sum.reduction = Reduction::sum;
+  sum.shape = packed_output (request.shape);
+  sum.writes_partials = true;
+  sum_count = sum.shape.kept_count ();
+  summing = std::make_unique<Reducer> ();
+  if (!opencl::make_buffer (
+          context, partial_bytes (request.types, sum_count), sums, error))
+    return false;
+  first.centres = sums ();
+  return summing->create_passes (context, sum, error);
+}
+
+bool
+Reducer::create (GstOpenCLContext *context, Reduction reduction,
+    opencl::NumberType stored, opencl::NumberType written, const ArrayLayout &input,
+    const ArrayLayout &output, GError **error, gint64 ddof)
+{
+  const ReductionShape shape = make_shape (input, output);
+  const gint64 count = shape.rows () * shape.columns ();
+  const ReductionPass::Request request = {reduction,
+      types_of (reduction, stored, written), shape, std::max (count - ddof, gint64 (0))};
+  const bool centred =
+      reduction == Reduction::variance || reduction == Reduction::deviation;
+  return (!centred || create_sums (context, request, error))
+         && create_passes (context, request, error);
 }
 
 bool
 Reducer::enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset,
     cl_mem output, gint64 output_offset, GError **error)
 {
+  if (summing
+      && !summing->enqueue (queue, input, input_offset, sums (), sum_count, error))
+    return false;
   if (partial_count == 0)
     return first.enqueue (queue, input, input_offset, output, output_offset, error);
   return first.enqueue (queue, input, input_offset, partials (), partial_count, error)

@@ -9,6 +9,7 @@
 #include <gst/common/arrayformat.hpp>
 #include <gst/opencl/device/kernel.hpp>
 
+#include <memory>
 #include <vector>
 
 namespace compute {
@@ -24,7 +25,12 @@ enum class Reduction {
   l1,
   l2,
   sum_of_squares,
-  position /* int64: that of the first maximum */
+  position, /* int64: that of the first maximum */
+  position_of_minimum,
+  variance,
+  deviation,
+  any, /* 1 or 0: whether an element is not 0 */
+  all
 };
 
 /* Element types of input and output, and the one that is computed with */
@@ -75,7 +81,7 @@ public:
     Reduction reduction;
     ReductionTypes types;
     ReductionShape shape;
-    gint64 count; /* of elements for a result, by which a mean divides */
+    gint64 divisor; /* of a mean: the number of elements for a result */
     bool reads_partials = false, writes_partials = false;
   };
   void plan (GstOpenCLContext *context, const Request &request);
@@ -87,6 +93,8 @@ public:
   /* An offset is in elements. For a buffer of partial results it is their number. */
   bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
       gint64 output_offset, GError **error);
+
+  cl_mem centres = nullptr; /* for a variance: partial results of the sum */
 
 private:
   void choose_vectors (GstOpenCLContext *context);
@@ -111,7 +119,9 @@ gsize partial_bytes (const ReductionTypes &types, gint64 count);
  * `lanes` elements */
 std::string partial_macros (
     Reduction reduction, const ReductionTypes &types, gsize lanes);
-/* Macros of numbers.clh alone */
+/* Macros of numbers.clh, IS_REAL included */
+std::string type_macros (const ReductionTypes &types, gsize lanes);
+/* The same for numbers of one type */
 std::string number_macros (opencl::NumberType type, gsize lanes);
 /* Number of lanes of vectors of the kept dimensions; 1 if these are not contiguous */
 gsize kept_lanes (GstOpenCLContext *context, const ReductionTypes &types,
@@ -128,16 +138,21 @@ length_in_vectors (gint64 length, gsize lanes)
 class Reducer {
 public:
   /* Dimensions that have length 1 in `output`, and not in `input`, are reduced. Integers
-   * can be reduced to floating-point numbers, but not the other way round. */
+   * can be reduced to floating-point numbers, but not the other way round. A variance
+   * divides by the number of elements less `ddof`. */
   bool create (GstOpenCLContext *context, Reduction reduction, opencl::NumberType stored,
       opencl::NumberType written, const ArrayLayout &input, const ArrayLayout &output,
-      GError **error);
+      GError **error, gint64 ddof = 0);
 
   /* Offsets are in elements. */
   bool enqueue (cl_command_queue queue, cl_mem input, gint64 input_offset, cl_mem output,
       gint64 output_offset, GError **error);
 
 private:
+  bool create_passes (
+      GstOpenCLContext *context, const ReductionPass::Request &request, GError **error);
+  bool create_sums (
+      GstOpenCLContext *context, const ReductionPass::Request &request, GError **error);
   bool create_in_two (GstOpenCLContext *context, const ReductionPass::Request &request,
       const ReductionParts &parts, GError **error);
 
@@ -146,6 +161,10 @@ private:
   ReductionPass first, second;
   gint64 partial_count = 0; /* 0: one pass */
   cl::Buffer partials;
+  /* For a variance */
+  std::unique_ptr<Reducer> summing; /* (nullable) */
+  cl::Buffer sums;
+  gint64 sum_count = 0;
 };
 
 /* --- cumulative sums --- */

@@ -5,16 +5,20 @@
  * reads and writes rows. Otherwise a work-item copies one element.
  *
  * Built with
- *   FROM, TO: types of the elements, float or float2; a float becomes (float, 0)
+ *   FROM, TO: types of the elements: float, float2, double or double2; x becomes (x, 0)
  *   TILE: side of a tile
- *   WIDENS: 1 if FROM is float and TO is float2
+ *   WIDENS: 1 if TO is a pair of FROM
+ *   IS_DOUBLE: 1 for double and double2
  * `geometry` has length, stride of the input and stride of the output of x, of y and of
  * each other dimension, innermost first.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#if IS_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
 #if WIDENS
-#define CONVERT(value) ((float2)(value, 0.0f))
+#define CONVERT(value) ((TO)(value, 0))
 #else
 #define CONVERT(value) (value)
 #endif

@@ -16,7 +16,8 @@
  *   FROM_PARTIALS, TO_PARTIALS
  * `geometry` has length, stride of the input and stride of the output of each kept
  * dimension, innermost first, then length and stride of each reduced dimension. The first
- * length is that in vectors; `kept_length` is that in elements.
+ * length is that in vectors; `kept_length` is that in elements. `centres` has the sum of each
+ * result's elements, for variances.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -66,16 +67,28 @@ row_offset (global const long *reduced, uint rank, ulong row)
 #define OUTPUT_PARAMETERS global WRITTEN *restrict output, long output_offset
 #endif
 
+/* A mean has two numbers, so that rounding it does not change the variance. */
+#if IS_CENTRED
+#define CENTRED(value) (((value)-centre) - correction)
+#else
+#define CENTRED(value) (value)
+#endif
+#if VECTOR_COLUMNS
+#define LOAD_SUM(at) ((REALS)(*(at)))
+#else
+#define LOAD_SUM(at) VECTOR_LOAD (at)
+#endif
+
 #if !FROM_PARTIALS && VECTOR_COLUMNS
 /* Loads the last columns of a row, which are fewer than a vector. The other lanes get the
  * value that changes nothing. */
 REALS
-load_rest (global const STORED *at, uint columns)
+load_rest (global const STORED *at, uint columns, REAL centre, REAL correction)
 {
   REAL values[LANES];
   VECTOR_STORE ((REALS)(INITIAL), values);
   for (uint n = 0; n < columns; n++)
-    values[n] = LOAD_ONE (at + n);
+    values[n] = CENTRED (LOAD_ONE (at + n));
   return VECTOR_LOAD (values);
 }
 #endif
@@ -89,9 +102,10 @@ store_result (Partial partial, global WRITTEN *output, REAL divisor)
 #else
 #define RESULT result
   REALS result = total_of (partial);
-#if OPERATION == MEAN
+#if OPERATION == MEAN || IS_CENTRED
   result /= divisor;
-#elif OPERATION == L2
+#endif
+#if OPERATION == L2 || OPERATION == DEVIATION
   result = sqrt (result);
 #endif
 #endif
@@ -106,7 +120,8 @@ store_result (Partial partial, global WRITTEN *output, REAL divisor)
 kernel void
 reduce (INPUT_PARAMETERS, OUTPUT_PARAMETERS, global const long *geometry, uint kept_rank,
     uint reduced_rank, long kept_length, ulong vectors, ulong row_count,
-    ulong column_count, ulong chunk, REAL divisor)
+    ulong column_count, ulong chunk, REAL divisor, global const REAL *centres,
+    ulong centre_count)
 {
   global const long *reduced = geometry + 3 * kept_rank;
   const ulong part = get_global_id (1);
@@ -136,6 +151,14 @@ reduce (INPUT_PARAMETERS, OUTPUT_PARAMETERS, global const long *geometry, uint k
   columns.step = SPLIT * COLUMN_LANES;
 #endif
 
+  REALS centre = 0, correction = 0;
+#if IS_CENTRED && !FROM_PARTIALS
+  const REALS sum = LOAD_SUM (centres + element.number), count = row_count * column_count;
+  const REALS missing = LOAD_SUM (centres + centre_count + element.number);
+  centre = sum / count;
+  correction = (fma (-centre, count, sum) + missing) / count;
+  correction = CHOOSE ((REALS)(0), correction, isfinite (centre));
+#endif
   Partial partial = INITIAL_PARTIAL;
   const long stride = reduced[1];
   if (!active)
@@ -154,12 +177,14 @@ reduce (INPUT_PARAMETERS, OUTPUT_PARAMETERS, global const long *geometry, uint k
       const ulong block_end = min (columns.end, n + BLOCK * columns.step);
       Partial block = INITIAL_PARTIAL;
       for (; n + COLUMN_LANES <= block_end; n += columns.step)
-        block = ACCUMULATE (block, LOAD (at + (long)n * stride), INDEX);
+        block = ACCUMULATE (block, CENTRED (LOAD (at + (long)n * stride)), INDEX);
       partial = combine (partial, block);
     }
 #if VECTOR_COLUMNS
     if (n < columns.end)
-      partial = ACCUMULATE (partial, load_rest (at + n, columns.end - n), INDEX);
+      partial = ACCUMULATE (partial,
+          load_rest (at + n, columns.end - n, FIRST_LANE (centre), FIRST_LANE (correction)),
+          INDEX);
 #endif
 #endif
   }

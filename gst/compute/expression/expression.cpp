@@ -586,6 +586,13 @@ make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
     return false;
   if (without_leading_ones (is_source ? whole : shape) == without_leading_ones (made))
     return true;
+  /* Elements in C order are the same array in another shape. */
+  const opencl::ArrayFormat computed = {plan.output.array.type, shape};
+  if (!is_source && plan.output.lines < 0 && !streams.back ().is_video
+      && computed.count () == plan.output.array.count ()) {
+    plan.output.array = computed;
+    return true;
+  }
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
       "The expression has the shape %s, but the output has the shape %s",
       opencl::npy_shape_text (shape).c_str (), opencl::npy_shape_text (made).c_str ());
@@ -650,6 +657,13 @@ task_of_expression (const std::string &expression, const ExpressionDevice &devic
   });
   Plan plan;
 
+  if (is_product (expression)) {
+    if (!task_of_product (expression, device, streams, given, sorted, task, error))
+      return false;
+    for (Stream &stream : streams)
+      stream.name = prefix_of_arrays + stream.name;
+    return true;
+  }
   if (!make_plan (streams, given, sorted, plan, error) || !check_names (plan, error))
     return false;
   const Names names = names_of (plan, task.options);

@@ -20,6 +20,7 @@ bool shape_of_expression (const std::vector<Stream> &inputs,
 
 struct ExpressionDevice {
   bool is_cpu, has_double;
+  gsize float_lanes = 4, largest_group = 1; /* as in deviceinfo.hpp */
 };
 
 /* Translates `expression` to a task. `arguments` holds the structure that the task points
@@ -28,4 +29,15 @@ struct ExpressionDevice {
 bool task_of_expression (const std::string &expression, const ExpressionDevice &device,
     std::vector<Stream> &streams, const opencl::Structure &given,
     opencl::Structure &arguments, Task &task, GError **error);
+
+/* --- products of matrices, "a @ b" --- */
+
+bool is_product (const std::string &expression);
+/* Finds type and shape of the result by NumPy's rules. */
+bool array_of_product (const std::string &expression, const std::vector<Stream> &inputs,
+    const GstStructure *arguments, opencl::ArrayFormat &array, GError **error);
+/* As task_of_expression(), which calls it. Does not rename `streams`. */
+bool task_of_product (const std::string &expression, const ExpressionDevice &device,
+    std::vector<Stream> &streams, const opencl::Structure &given, GstStructure *arguments,
+    Task &task, GError **error);
 } // namespace compute

@@ -179,6 +179,12 @@ selected (const std::string &, const Arguments &arguments)
   return choose (arguments[2], arguments[1], arguments[0]);
 }
 
+Value
+chosen (const std::string &, const Arguments &arguments)
+{
+  return choose (arguments[0], arguments[1], arguments[2]);
+}
+
 /* --- the table --- */
 
 struct Group {
@@ -221,6 +227,7 @@ constexpr Group groups[] = {
     {{1, of_magnitude}, " abs "},
     {{2, of_difference}, " abs_diff "},
     {{3, selected}, " select "},
+    {{3, chosen}, " where "},
 };
 
 /* --- functions with a type in their name --- */

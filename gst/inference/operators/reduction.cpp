@@ -68,7 +68,7 @@ reduce_on_host (const Array &array, const ReduceOp &what, const Shape &kept)
     case Reduction::sum_of_squares:
       sum += value * value;
       break;
-    case Reduction::position: /* indices.cpp folds it */
+    default: /* indices.cpp folds positions; networks have no others */
       break;
     }
   }

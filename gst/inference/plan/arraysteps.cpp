@@ -4,6 +4,8 @@
  */
 #include "kernelstep.hpp"
 
+#include <gst/compute/product.hpp>
+
 #include <gst/opencl/base/devicebuffer.hpp>
 #include <gst/opencl/base/deviceinfo.hpp>
 
@@ -72,21 +74,11 @@ public:
       batches *= gsize (c.shape[d]);
     }
     GstOpenCLContext *context = request.context;
-    const bool floats =
-        c.type == opencl::NumberType::f32 || c.type == opencl::NumberType::f16;
-    on_cpu = floats && opencl::is_cpu (context);
-    const gsize lanes = on_cpu ? opencl::float_lanes (context) : 1;
-    tile = on_cpu ? 2 * lanes : 16;
-    while (!on_cpu && tile > 1 && tile * tile > opencl::largest_group (context))
-      tile /= 2;
-    /* Fewer elements a work-item leave no work-items for a small product. */
-    each = rows () <= gint64 (tile) || columns () <= gint64 (tile) ? 1 : 4;
-    const std::string options =
-        compute::number_macros (c.type, lanes) + macro ("ITEMS", gint64 (tile))
-        + macro ("EACH", gint64 (each)) + macro ("BATCH_RANK", gint64 (outer));
+    how = {{opencl::is_cpu (context), opencl::float_lanes (context),
+               opencl::largest_group (context)},
+        c.type, rows (), columns (), batches, outer};
     return make_geometry (context, table, error)
-           && kernel.create (context, INFERENCE_KERNELS "product.cl",
-               on_cpu ? "multiply_cpu" : "multiply_gpu", options.c_str (), error);
+           && kernel.create (context, PRODUCT_KERNELS, how.name, how.options, error);
   }
 
 protected:
@@ -96,38 +88,20 @@ protected:
            && set_matrix (index, b, memories, error)
            && set_matrix (index, c, memories, error)
            && set (index, error, geometry (), cl_long (rows ()), cl_long (columns ()),
-               cl_long (a.shape.back ()), cl_long (run ()));
+               cl_long (a.shape.back ()), cl_long (how.run));
   }
   bool launch (cl_command_queue queue, GError **error) override
   {
-    auto groups = [] (gint64 length, gint64 of_group) {
-      return gsize ((length + of_group - 1) / of_group);
-    };
-    if (on_cpu) {
-      const gsize global[] = {
-          groups (rows (), run ()), groups (columns (), gint64 (tile)), batches};
-      const gsize local[] = {1, 1, 1};
-      return kernel.enqueue_box (queue, global, local, error);
-    }
-    const gint64 of_group = gint64 (tile * each);
-    const gsize global[] = {
-        groups (columns (), of_group) * tile, groups (rows (), of_group) * tile, batches};
-    const gsize local[] = {tile, tile, 1};
-    return kernel.enqueue_box (queue, global, local, error);
+    return kernel.enqueue_box (queue, how.global, how.local, error);
   }
 
 private:
   gint64 rows () const { return c.shape[c.rank () - 2]; }
   gint64 columns () const { return c.shape.back (); }
-  /* Rows of a work-item on a CPU, as in the kernel */
-  gint64 run () const { return std::min (rows (), gint64 (96)); }
 
   Tensor a, b, c;
-  bool on_cpu = false;
   gsize batches = 1;
-  gsize tile =
-      1; /* columns of a work-item on a CPU; else rows and columns of a work-group, */
-  gsize each = 1; /* … times this */
+  compute::ProductKernel how;
 };
 
 /* --- resampling --- */

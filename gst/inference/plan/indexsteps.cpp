@@ -5,6 +5,8 @@
  */
 #include "kernelstep.hpp"
 
+#include <gst/compute/sorting.hpp>
+
 #include <algorithm>
 
 namespace inference {
@@ -107,12 +109,13 @@ make_top_step (const StepRequest &request, const TopOp &what, GError **error)
   const cl_mem outer = step->table (table, error);
   const cl_long input_step = input.strides[axis];
   return outer
-                 && step->add ("order.cl", "select_top", options,
+                 && step->add (ORDER_KERNELS, "select_top", options,
                      items / gsize (wanted) * split, split, error, input, chosen, outer,
                      cl_int (input.shape[axis]), input_step, wanted)
-                 && step->add ("order.cl", "order_top", options, items, 0, error, input,
-                     chosen, output, indices, outer, cl_uint (items), wanted, input_step,
-                     cl_long (output.strides[axis]), cl_long (indices.strides[axis]))
+                 && step->add (ORDER_KERNELS, "order_top", options, items, 0, error,
+                     input, chosen, output, indices, outer, cl_uint (items), wanted,
+                     input_step, cl_long (output.strides[axis]),
+                     cl_long (indices.strides[axis]))
              ? std::move (step)
              : nullptr;
 }

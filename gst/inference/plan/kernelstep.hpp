@@ -119,13 +119,14 @@ public:
     tables.push_back (table_of_lengths (context, values, error));
     return tables.back () ();
   }
-  /* `group`: work-items of a work-group, or 0 for any number */
+  /* `file`: of kernels/inference, or the path of a resource. `group`: work-items of a
+   * work-group, or 0 for any number */
   template <typename... Arguments>
   bool add (const char *file, const char *name, const std::string &options, gsize items,
       gsize group, GError **error, const Arguments &...arguments)
   {
     auto kernel = std::make_shared<opencl::Kernel> ();
-    const std::string path = std::string (INFERENCE_KERNELS) + file;
+    const std::string path = (*file == '/' ? "" : INFERENCE_KERNELS) + std::string (file);
     calls.push_back ([=] (cl_command_queue queue, const Memories &memories, GError **e) {
       cl_uint index = 0;
       const gsize global[] = {items, 1, 1}, local[] = {group, 1, 1};

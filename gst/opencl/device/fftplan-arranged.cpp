@@ -33,8 +33,8 @@ public:
     lines_ = shape.lengths[1] * shape.batch;
     const cl_uint4 counts = {
         {cl_uint (columns), cl_uint (shape.lengths[1]), cl_uint (shape.batch), 0}};
-    kernel_.reset (
-        gst_opencl_kernel_new_from_resource (context, resource, name, nullptr, error));
+    kernel_.reset (gst_opencl_kernel_new_from_resource (context, resource, name,
+        shape.is_double ? "-DREAL=double -DREAL2=double2" : nullptr, error));
     return kernel_ && set (1, vector_of (from), error) && set (3, vector_of (to), error)
            && set (4, counts, error);
   }

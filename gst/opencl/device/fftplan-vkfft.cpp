@@ -181,6 +181,7 @@ private:
     configuration.size[1] = shape_.lengths[1];
     configuration.numberBatches = shape_.batch;
     configuration.performR2C = shape_.real;
+    configuration.doublePrecision = shape_.is_double;
     /* Merged transforms would spread non-finite samples of one line to another. */
     configuration.disableMergeSequencesR2C = 1;
     configuration.normalize = shape_.inverse && shape_.normalized;
@@ -203,7 +204,8 @@ private:
   bool needs_wide_indices () const
   {
     const gsize most = G_MAXUINT32;
-    return std::max (shape_.input_bytes (), shape_.output_bytes ()) / sizeof (cl_float)
+    return std::max (shape_.input_bytes (), shape_.output_bytes ())
+               / shape_.number_bytes ()
            > most;
   }
 
@@ -228,7 +230,7 @@ private:
     if (launches () == 1)
       return true;
     const gsize values = shape_.batch * shape_.lengths[1] * shape_.bins ();
-    bool made = make_buffer (context, values * sizeof (cl_float2), work_, error);
+    bool made = make_buffer (context, values * 2 * shape_.number_bytes (), work_, error);
     between_ = work_ ();
     return made;
   }

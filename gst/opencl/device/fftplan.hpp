@@ -18,7 +18,12 @@ struct FFTShape {
   bool inverse;
   bool normalized;
   GstOpenCLFFTStrides input, output;
+  bool is_double;
 
+  gsize number_bytes () const
+  {
+    return is_double ? sizeof (cl_double) : sizeof (cl_float);
+  }
   bool is_flat () const { return lengths[1] == 1; }
   gsize samples () const { return lengths[0] * lengths[1]; }
   gsize bins () const { return real ? lengths[0] / 2 + 1 : lengths[0]; }

@@ -7,6 +7,7 @@
 #include "fftplan.hpp"
 #include "selfcheck.hpp"
 
+#include <gst/opencl/base/deviceinfo.hpp>
 #include <gst/opencl/base/gstopenclcheck.h>
 #include <gst/opencl/core/context.hpp>
 #include <gst/opencl/core/hooks.hpp>
@@ -77,14 +78,14 @@ gsize
 FFTShape::input_bytes () const
 {
   return product (extent_of (*this, input_columns (), input),
-      real_input () ? sizeof (cl_float) : sizeof (cl_float2));
+      number_bytes () * (real_input () ? 1 : 2));
 }
 
 gsize
 FFTShape::output_bytes () const
 {
   return product (extent_of (*this, output_columns (), output),
-      real_output () ? sizeof (cl_float) : sizeof (cl_float2));
+      number_bytes () * (real_output () ? 1 : 2));
 }
 
 GstOpenCLFFTStrides
@@ -228,7 +229,8 @@ shape_of (const GstOpenCLFFTDescription &description)
 {
   return {{description.lengths[0], description.lengths[1]}, description.batch,
       description.real != FALSE, description.direction == GST_OPENCL_FFT_INVERSE,
-      description.normalized != FALSE, description.input, description.output};
+      description.normalized != FALSE, description.input, description.output,
+      description.double_precision != FALSE};
 }
 
 /* Returns true if no two samples overlap: each stride is larger than the extent of all
@@ -258,6 +260,21 @@ is_too_large (const FFTShape &shape)
   return shape.input_bytes () > most_bytes || shape.output_bytes () > most_bytes
          || shape.lengths[0] > G_MAXUINT32
          || product (shape.lengths[1], shape.batch) > G_MAXUINT32;
+}
+
+/* clFFT scales by a float32, which is not as exact as float64. */
+bool
+choose_double (
+    GstOpenCLContext *context, GstOpenCLFFTDescription &description, GError **error)
+{
+  if (!description.double_precision)
+    return true;
+  if (description.library == GST_OPENCL_FFT_LIBRARY_CLFFT)
+    return refuse (error, "float64 is transformed by VkFFT only: use fft-library=vkfft");
+  description.library = GST_OPENCL_FFT_LIBRARY_VKFFT;
+  return opencl::has_double (context)
+         || refuse (error, "float64 needs double precision, which %s does not have",
+             gst_opencl_context_get_device_name (context));
 }
 
 bool
@@ -355,7 +372,7 @@ gst_opencl_fft_new_described (
 
   init_debug_category ();
   GstOpenCLFFTDescription description = resolve (*wanted);
-  if (!check_kind (description, error))
+  if (!check_kind (description, error) || !choose_double (context, description, error))
     return nullptr;
   const FFTLibrary *entry = find_right_library (context, description);
   if (!entry) {

@@ -83,7 +83,7 @@ GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
  *   one dimension
  * @transform: elements from one transform of the batch to the next; 0 means no gaps
  *
- * Layout of the input or output samples. An element is a float32, or a pair of float32
+ * Layout of the input or output samples. An element is a number, or a pair of numbers
  * (real, imaginary). Gaps are neither read nor written. Input samples may overlap, output
  * samples may not.
  */
@@ -108,6 +108,7 @@ typedef struct {
  * @batch: number of transforms; 0 means 1
  * @input: layout of the input samples
  * @output: layout of the output samples
+ * @double_precision: numbers are float64 instead of float32; VkFFT only
  *
  * Description of a transform. If only lengths[0] is set, it is one forward transform of
  * one row of complex samples.
@@ -122,12 +123,13 @@ typedef struct {
   gsize batch;
   GstOpenCLFFTStrides input;
   GstOpenCLFFTStrides output;
+  gboolean double_precision;
 } GstOpenCLFFTDescription;
 
 /**
  * GstOpenCLFFT:
  *
- * A plan for float32 transforms of one description, with its kernels and work memory.
+ * A plan for transforms of one description, with its kernels and work memory.
  */
 typedef struct _GstOpenCLFFT GstOpenCLFFT;
 

@@ -805,6 +805,26 @@ TEST (test_arrays_are_broadcast_over_video)
   }
 }
 
+/* Whole tiles, and parts of them */
+TEST (test_an_expression_multiplies_matrices)
+{
+  for (const gsize length : {1, 15, 40, 131}) {
+    const auto numbers = filled<float> (
+        length * length, [] (gsize n) { return float (int (n * 7 % 19) - 9); });
+    auto expected = filled<double> (length * length, [&] (gsize n) {
+      double sum = 0;
+      for (gsize k = 0; k < length; k++)
+        sum +=
+            double (numbers[n / length * length + k]) * numbers[k * length + n % length];
+      return sum;
+    });
+    const std::string size = std::to_string (length);
+    Chain chain ("openclkernel name=k expression=\"x @ x\"",
+        tensors ("float32", size + ":" + size));
+    assert_near<float> (chain.run (bytes_of (numbers)).bytes, expected, 0, size.c_str ());
+  }
+}
+
 TEST (test_an_expression_has_index_and_time)
 {
   Chain chain (

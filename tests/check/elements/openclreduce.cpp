@@ -70,6 +70,16 @@ groups_of (const Array &array, const std::vector<gsize> &axes)
 
 using Operation = std::function<double (const Numbers &)>;
 
+double
+variance (const Numbers &of)
+{
+  const double mean = std::accumulate (of.begin (), of.end (), 0.0) / double (of.size ());
+  double sum = 0;
+  for (double number : of)
+    sum += (number - mean) * (number - mean);
+  return sum / double (of.size ());
+}
+
 const std::map<std::string, Operation> operations = {
     {"sum",
         [] (const Numbers &of) { return std::accumulate (of.begin (), of.end (), 0.0); }},
@@ -89,6 +99,20 @@ const std::map<std::string, Operation> operations = {
         [] (const Numbers &of) {
           return std::sqrt (
               std::inner_product (of.begin (), of.end (), of.begin (), 0.0));
+        }},
+    {"argmin",
+        [] (const Numbers &of) {
+          return double (std::min_element (of.begin (), of.end ()) - of.begin ());
+        }},
+    {"variance", variance},
+    {"standard-deviation", [] (const Numbers &of) { return std::sqrt (variance (of)); }},
+    {"any",
+        [] (const Numbers &of) {
+          return std::any_of (of.begin (), of.end (), [] (double n) { return n != 0; });
+        }},
+    {"all",
+        [] (const Numbers &of) {
+          return std::all_of (of.begin (), of.end (), [] (double n) { return n != 0; });
         }},
 };
 
@@ -134,13 +158,28 @@ element_of (const std::string &operation, const std::vector<gsize> &axes)
 }
 
 void
-check_near (const Numbers &got, const Numbers &expected, const std::string &what)
+check_near (const Numbers &got, const Numbers &expected, const std::string &what,
+    double tolerance = 1e-7)
 {
   fail_unless (got.size () == expected.size (), "%s: %zu results, expected %zu",
       what.c_str (), got.size (), expected.size ());
   for (gsize n = 0; n < got.size (); n++)
-    fail_unless (std::abs (got[n] - expected[n]) <= 1e-7 * std::abs (expected[n]),
+    fail_unless (std::abs (got[n] - expected[n]) <= tolerance * std::abs (expected[n]),
         "%s: result %zu is %.9g, expected %.9g", what.c_str (), n, got[n], expected[n]);
+}
+
+/* Results of float32 numbers */
+void
+check_results (const std::string &operation, const Bytes &got, const Numbers &expected,
+    const std::string &what)
+{
+  const bool is_position = operation.substr (0, 3) == "arg";
+  const bool is_truth = operation == "any" || operation == "all";
+  const bool is_spread = operation == "variance" || operation == "standard-deviation";
+  check_near (is_position ? numbers_as<gint64> (got)
+              : is_truth  ? numbers_as<guint8> (got)
+                          : numbers_as<float> (got),
+      expected, what, is_spread ? 3e-7 : 1e-7);
 }
 
 /* Float32 numbers of one shape by one operation */
@@ -155,8 +194,7 @@ check_floats (
   Numbers expected;
   for (const Numbers &group : groups_of (array, axes))
     expected.push_back (operations.at (operation) (group));
-  check_near (operation == "argmax" ? numbers_as<gint64> (got) : numbers_as<float> (got),
-      expected,
+  check_results (operation, got, expected,
       operation + " of " + opencl::dimensions_text (shape) + " along " + text_of (axes));
 }
 } // namespace
@@ -191,7 +229,7 @@ TEST_ROWS (test_reductions_agree_with_double_precision,
     })
 {
   for (const auto &[operation, compute] : operations) {
-    if (operation != "argmax" || row.axes.size () == 1)
+    if (operation.substr (0, 3) != "arg" || row.axes.size () == 1)
       check_floats (operation, row.shape, row.axes);
   }
 }
@@ -219,6 +257,89 @@ TEST_ROWS (test_cumulative_sums_agree_with_double_precision,
       expected[n] += expected[position_of (row.shape, before)];
   }
   check_near (numbers_as<float> (got), expected, row.label);
+}
+
+TEST (test_products_of_many_numbers)
+{
+  Numbers numbers (40009 * 3, 1);
+  for (gsize n = 0; n < 40; n++)
+    numbers[n * 3001] = n % 2 ? -2 : 0.25 * (1 + double (n % 3));
+  double product = 1;
+  for (double number : numbers)
+    product *= number;
+  Chain chain ("openclreduce operation=product", tensors ("float32", "3:40009"));
+  check_near (numbers_as<float> (chain.run (bytes_as<float> (numbers)).bytes), {product},
+      "product");
+}
+
+TEST (test_variance_of_numbers_far_from_zero)
+{
+  /* In float32 their mean is rounded to a multiple of 1/16. */
+  Numbers numbers (10000);
+  for (gsize n = 0; n < numbers.size (); n++)
+    numbers[n] = 1e6 + 0.0625 * double (n % 7);
+  Chain chain ("openclreduce operation=variance ddof=1", tensors ("float32", "10000"));
+  check_near (numbers_as<float> (chain.run (bytes_as<float> (numbers)).bytes),
+      {variance (numbers) * 10000 / 9999}, "variance");
+}
+
+/* --- elements in order --- */
+
+/* Each way to divide the work: selection, runs, and merges of whole and of parts of runs */
+TEST_ROWS (test_elements_in_order_are_those_of_a_stable_sort,
+    std::vector<Layout>{
+        {"one number", {1}, {0}},
+        {"less than a run", {3, 13}, {1}},
+        {"long line", {40009}, {0}},
+        {"columns", {1031, 67}, {0}},
+        {"many rows", {301, 129}, {1}},
+        {"middle", {5, 401, 7}, {1}},
+    })
+{
+  const Array array = drawn (row.shape, 5);
+  const std::string caps = tensors ("float32", opencl::dimensions_text (row.shape));
+  for (const bool few : {false, true}) {
+    std::vector<Numbers> groups = groups_of (array, row.axes);
+    Shape kept = row.shape, made = row.shape;
+    gsize &count = made[row.axes[0]];
+    kept[row.axes[0]] = 1;
+    count = few ? std::min (count, gsize (9)) : count;
+    Numbers expected (product (made));
+    for (gsize n = 0; n < groups.size (); n++) {
+      std::vector<gsize> order (groups[n].size ());
+      std::iota (order.begin (), order.end (), 0);
+      std::stable_sort (order.begin (), order.end (), [&] (gsize a, gsize b) {
+        return few ? groups[n][a] > groups[n][b] : groups[n][a] < groups[n][b];
+      });
+      Indices indices = indices_of (kept, n);
+      for (gsize &at = indices[row.axes[0]]; at < count; at++)
+        expected[position_of (made, indices)] = double (order[at]);
+    }
+    Chain chain (element_of ("argsort", row.axes)
+                     + (few ? " descending=true count=9" : " descending=false"),
+        caps);
+    const Bytes got = chain.run (bytes_as<float> (array.numbers)).bytes;
+    check_near (numbers_as<gint64> (got), expected, row.label, 0);
+  }
+}
+
+TEST (test_medians_and_histograms_of_columns)
+{
+  const Array array = drawn ({1031, 5}, 6);
+  Numbers medians, counts;
+  for (Numbers &group : groups_of (array, {0})) {
+    std::sort (group.begin (), group.end ());
+    medians.push_back (group[515]);
+    for (double edge = 0; edge < 100; edge += 5)
+      counts.push_back (double (std::count_if (group.begin (), group.end (),
+          [edge] (double number) { return number >= edge && number < edge + 5; })));
+  }
+  Chain chain (element_of ("median", {0}), tensors ("float32", "5:1031"));
+  const Bytes frame = bytes_as<float> (array.numbers);
+  check_near (numbers_as<float> (chain.run (frame).bytes), medians, "median");
+  Chain bins (element_of ("histogram", {0}) + " bins=20 range=<0,100>",
+      tensors ("float32", "5:1031"));
+  check_near (numbers_as<gint64> (bins.run (frame).bytes), counts, "histogram", 0);
 }
 
 /* --- types --- */
@@ -346,9 +467,7 @@ TEST (test_operations_change_with_equal_caps)
           G_OBJECT (chain.element ()), "operation", operation.c_str ());
       chain.push (frame);
       const Bytes got = chain.pull ().bytes;
-      check_near (
-          operation == "argmax" ? numbers_as<gint64> (got) : numbers_as<float> (got),
-          expected, operation);
+      check_results (operation, got, expected, operation);
     }
   fail_unless_equals_uint64 (messages_on (chain.bus).warnings.size (), 0);
 }
@@ -372,7 +491,9 @@ TEST (test_wrong_axes_are_one_warning_and_the_last_stay)
 }
 
 TEST_ROWS (test_wrong_settings_at_the_start_are_an_error,
-    {"axes=2", "axes=0,1 operation=argmax", "axes=0,1 operation=cumulative-sum"})
+    {"axes=2", "axes=0,1 operation=argmax", "axes=0,1 operation=cumulative-sum",
+        "axes=0,1 operation=sort", "operation=histogram range=<1,1>",
+        "operation=quantiles quantiles=<0.5,1.1>", "operation=quantiles"})
 {
   Chain chain (std::string ("openclreduce name=k ") + row, tensors ("float32", "3:2"));
   chain.start ();

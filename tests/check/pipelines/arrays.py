@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """openclreduce and openclfft agree with NumPy: types, shapes and numbers.
 
-usage: arrays.py reduce | fft | lengths | all-lengths
+usage: arrays.py reduce | order | products | fft | lengths | all-lengths
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import itertools
 import sys
+import tempfile
 
 import gi
 import numpy as np
@@ -35,17 +36,29 @@ def array_of(sample):
     return np.frombuffer(numbers, structure.get_string("types")).reshape(shape)
 
 
-def process(element, array):
-    """Returns what `element` makes of two frames that hold `array`."""
+def process(element, array, second=None):
+    """Returns what `element` makes of two frames that hold `array`.
+
+    `second` is the input b of an element named m.
+    """
     line = (f"appsrc name=in format=time caps={tensors(array)} ! openclupload ! {element} ! "
             "opencldownload ! appsink name=out sync=false")  # fmt: skip
+    if second is not None:
+        line += f" appsrc name=second format=time caps={tensors(second)} ! openclupload ! m.b"
     pipeline = Gst.parse_launch(line)
     source, sink = pipeline.get_by_name("in"), pipeline.get_by_name("out")
     pipeline.set_state(Gst.State.PLAYING)
     made = []
     try:
-        for _ in range(2):
-            source.emit("push-buffer", Gst.Buffer.new_wrapped(array.tobytes()))
+        for n in range(2):
+            for name, pushed in ("in", array), ("second", second):
+                if pushed is not None:
+                    buffer = Gst.Buffer.new_wrapped(pushed.tobytes())
+                    buffer.pts = n * Gst.SECOND // 25
+                    pipeline.get_by_name(name).emit("push-buffer", buffer)
+        if second is not None:
+            source.emit("end-of-stream")
+            pipeline.get_by_name("second").emit("end-of-stream")
         for _ in range(2):
             sample = sink.emit("try-pull-sample", TIMEOUT)
             if not sample:
@@ -66,21 +79,35 @@ def norm(array, axis, keepdims):
     return np.sqrt(np.sum(array * array, axis=axis, keepdims=keepdims))
 
 
-FUNCTIONS = {"sum": np.sum, "mean": np.mean, "maximum": np.max, "minimum": np.min, "norm": norm}
+def variance(array, axis, keepdims):
+    return np.var(array, axis=axis, keepdims=keepdims, ddof=DDOF)
+
+
+def deviation(array, axis, keepdims):
+    return np.std(array, axis=axis, keepdims=keepdims, ddof=DDOF)
+
+
+DDOF = 1
+FUNCTIONS = {"sum": np.sum, "mean": np.mean, "maximum": np.max, "minimum": np.min, "norm": norm,
+             "product": np.prod, "variance": variance, "standard-deviation": deviation,
+             "any": np.any, "all": np.all}  # fmt: skip
+REAL_RESULTS = ["mean", "norm", "variance", "standard-deviation"]
 
 
 def expected(operation, array, axes, keep, precision=np.longdouble):
     """NumPy's result in `precision`, and the type that the element documents"""
-    whole = operation in ("sum", "cumulative-sum")
+    whole = operation in ("sum", "cumulative-sum", "product")
     name = array.dtype.name
     if whole and array.dtype.kind != "f":
         name = "uint64" if array.dtype.kind == "u" else "int64"
-    if operation in ("mean", "norm") and array.dtype.kind != "f":
+    if operation in REAL_RESULTS and array.dtype.kind != "f":
         name = "float32" if array.dtype.itemsize <= 2 else "float64"
     kind = name if whole and array.dtype.kind != "f" else precision
-    if operation == "argmax":
+    if operation in ("argmax", "argmin"):
         axis = axes[0] if axes else None
-        return np.argmax(array, axis, keepdims=keep), "int64"
+        return getattr(np, operation)(array, axis, keepdims=keep), "int64"
+    if operation in ("any", "all"):
+        return FUNCTIONS[operation](array, axis=tuple(axes) or None, keepdims=keep), "uint8"
     if operation == "cumulative-sum":
         return np.cumsum(array, axes[0] if axes else None, kind), name
     numbers = array if operation in ("maximum", "minimum") else array.astype(kind)
@@ -88,7 +115,7 @@ def expected(operation, array, axes, keep, precision=np.longdouble):
 
 
 def check_reduction(operation, array, axes, keep=False):
-    element = f"openclreduce operation={operation} keep-dimensions={keep}"
+    element = f"openclreduce operation={operation} keep-dimensions={keep} ddof={DDOF}"
     if axes:
         element += " axes=" + ",".join(map(str, axes))
     got = process(element, array)
@@ -108,6 +135,10 @@ def check_reduction(operation, array, axes, keep=False):
     finite = np.abs(array[np.isfinite(array)].astype(np.longdouble))
     eps, computed = np.finfo(name).eps, np.finfo(np.promote_types(name, "float32")).eps
     rounding = eps * np.abs(want) + 4 * computed**2 * finite.sum() + np.finfo(name).tiny
+    if operation in ("product", "variance", "standard-deviation"):
+        # A rounding for each factor, or for each difference from the mean
+        factors = array.size / max(np.size(want), 1) if operation == "product" else 4
+        rounding = rounding + factors * computed * np.abs(want)
     if array.dtype.kind != "f":
         rounding = rounding + eps * finite.max()  # integers of 64 bits are rounded before
     with np.errstate(all="ignore"):
@@ -126,13 +157,14 @@ def numbers_of(name, shape, rng):
 
 
 def axes_of(operation, rank):
-    if operation in ("argmax", "cumulative-sum"):
+    if operation in ("argmax", "argmin", "cumulative-sum"):
         return [[], *([axis] for axis in range(rank)), [-1]]
     sets = [list(axes) for n in range(rank + 1) for axes in itertools.combinations(range(rank), n)]
     return [*sets, [-1, 0], [-rank]]
 
 
-OPERATIONS = ["sum", "mean", "maximum", "minimum", "argmax", "norm", "cumulative-sum"]
+OPERATIONS = ["sum", "mean", "maximum", "minimum", "argmax", "norm", "cumulative-sum", "product",
+              "argmin", "variance", "standard-deviation", "any", "all"]  # fmt: skip
 
 
 def check_types(rng):
@@ -224,6 +256,106 @@ def check_video():
         assert np.allclose(got.reshape(np.shape(want)), want.astype(name), 1e-6), (format_, operation)
 
 
+# --- openclreduce: elements in order ---
+
+
+def with_ties(name, shape, rng):
+    """Numbers that repeat, of which some are NaN, infinite or a negative zero"""
+    if name not in FLOATS:
+        limits = np.iinfo(name)
+        return rng.choice(np.array([limits.min, limits.max, 0, 1, *range(3, 30)], name), shape)
+    array = rng.integers(-20, 20, shape).astype(name) / 4
+    if array.size > 8:
+        array.flat[rng.integers(0, array.size, array.size // 8 + 1)] = np.nan
+        array.flat[rng.integers(0, array.size, 3)] = np.inf, -np.inf, -0.0
+    return array
+
+
+def check_order(array, axis, descending=False, count=0):
+    """Ties keep their order. NaN is the largest."""
+    order = np.argsort(array, axis, "stable")
+    if descending:  # the ranks of distinct numbers, so that equal ones keep their order
+        line = np.unique(array, equal_nan=True)
+        keys = np.searchsorted(line, array)
+        keys[np.isnan(array)] = len(line)
+        order = np.argsort(-keys, axis, "stable")
+    if count:
+        order = np.take(order, range(min(count, order.shape[axis or 0])), axis or 0)
+    want = np.take_along_axis(array, order, axis)
+    options = f"descending={descending} count={count}" + ("" if axis is None else f" axes={axis}")
+    label = f"{options} of {array.dtype.name} {array.shape}"
+    got = process(f"openclreduce operation=argsort {options}", array)
+    assert got.dtype == "int64" and np.array_equal(got, order), f"argsort {label}"
+    got = process(f"openclreduce operation=sort {options}", array)
+    nan = {"equal_nan": array.dtype.kind == "f"}
+    assert got.dtype == array.dtype and np.array_equal(got, want, **nan), f"sort {label}"
+    assert np.array_equal(np.signbit(got), np.signbit(want)), f"sort {label}: sign of zero"
+
+
+def check_orders(rng):
+    for name in INTEGERS + FLOATS:
+        check_order(with_ties(name, (3, 50, 7), rng), 1)
+        check_order(with_ties(name, (3, 50, 7), rng), 2, True, 3)
+    for shape, axis in (((1,), 0), ((1, 5), 0), ((17, 1), 0), ((5, 16), -1), ((33, 4), 0), ((2, 40009), 1),
+                        ((9, 31), None), ((200003,), 0), ((3, 2, 1025), 2)):  # fmt: skip
+        for descending, count in (False, 0), (True, 5), (False, 100000):
+            check_order(with_ties("float32", shape, rng), axis, descending, count)
+    check_order(rng.random((64, 1000), np.float32), 1, True, 10)
+
+
+def check_quantiles(rng):
+    nodes = [0, 0.1, 0.5, 2 / 3, 1]
+    listed = ",".join(map(str, nodes))
+    for name, (shape, axes) in itertools.product(
+            ["uint8", "int32", "int64", "float16", "float32", "float64"],
+            [((101,), (0,)), ((6, 50, 7), (1,)), ((6, 50, 7), (0, 2)), ((4, 3), (0, 1)), ((2, 1), (1,))]):  # fmt: skip
+        array = numbers_of(name, shape, rng)
+        for holed in (False, True) if name in FLOATS and array.size > 20 else (False,):
+            if holed:
+                array.flat[17] = np.nan
+            text = ",".join(map(str, axes))
+            exact = array.astype(np.float64)
+            for got, want in (
+                (process(f"openclreduce operation=median axes={text}", array), np.median(exact, axes)),
+                (process(f'openclreduce operation=quantiles axes={text} quantiles="<{listed}>"', array),
+                 np.quantile(exact, nodes, axes)),
+                (process(f"openclreduce operation=quantiles axes={text} quantiles=<0.25> keep-dimensions=true", array),
+                 np.quantile(exact, 0.25, axes, keepdims=True)),
+            ):  # fmt: skip
+                label = f"quantiles of {name} {shape} along {axes}"
+                assert got.shape == (np.shape(want) or (1,)), f"{label}: {got.shape}"
+                scale = np.nanmax(np.abs(exact)) * np.finfo(got.dtype).eps
+                close = np.allclose(got, want, 0, 4 * scale, equal_nan=True)
+                assert close, f"{label}: {got}, expected {want}"
+
+
+def check_histograms(rng):
+    for name, shape, bins, limits in itertools.product(
+            ["uint8", "int16", "uint64", "int64", "float16", "float32", "float64"],
+            [(40009,), (31, 17)], [1, 10, 256, 5000], [(-10, 100), (0, 255), (0.3, 77.7)]):  # fmt: skip
+        array = np.abs(rng.normal(50, 30, shape)).astype(name)
+        array.flat[:2] = 0, 77
+        if name in FLOATS:
+            array.flat[2:5] = np.nan, limits[0], limits[1]
+        options = f'bins={bins} range="<{limits[0]},{limits[1]}>"'
+        got = process(f"openclreduce operation=histogram {options}", array)
+        exact = np.isfinite(array) & (array >= limits[0]) if name in FLOATS else array == array
+        # NumPy rounds the edges to float16. These are float32.
+        numbers = array.astype("float32") if name == "float16" else array
+        want = np.histogram(numbers[exact], bins, limits)[0]
+        assert np.array_equal(got, want), f"histogram {options} of {name} {shape}"
+    array = rng.integers(0, 256, (20, 30, 3)).astype(np.uint8)
+    got = process('openclreduce operation=histogram bins=256 range="<0,256>" axes=0,1', array)
+    want = [np.bincount(array[..., n].ravel(), minlength=256) for n in range(3)]
+    assert np.array_equal(got, want), "histogram of each component"
+
+
+def check_ordered(rng):
+    for check in check_orders, check_quantiles, check_histograms:
+        check(rng)
+        print(check.__name__, "passed", flush=True)
+
+
 def check_reductions(rng):
     for check in check_exact, check_types, check_axes, check_sizes, check_special:
         check(rng)
@@ -231,12 +363,72 @@ def check_reductions(rng):
     check_video()
 
 
+# --- expressions of whole arrays ---
+
+
+def multiplied(a, b):
+    return process('m.a openclkernelmixer name=m expression="a @ b"', a, b)
+
+
+def check_products(rng):
+    """Each type, vectors, batches that are broadcast, and sizes around the tiles"""
+    for name in FLOATS + INTEGERS:
+        for shapes in (((17, 33), (33, 9)), ((70, 300), (300, 65))):
+            a, b = (numbers_of(name, shape, rng) for shape in shapes)
+            got, want = multiplied(a, b), np.matmul(a, b)
+            if name in FLOATS:
+                exact = np.matmul(a.astype(np.longdouble), b.astype(np.longdouble))
+                bound = np.matmul(np.abs(a).astype(np.longdouble), np.abs(b)) * 2
+                bound *= shapes[1][0] * np.finfo(np.promote_types(name, "float32")).eps
+                bound += np.abs(exact) * np.finfo(name).eps
+                assert (np.abs(got - exact) <= bound).all(), f"{name} {shapes}"
+            assert got.dtype == want.dtype and (name in FLOATS or np.array_equal(got, want)), name
+    for one, other in (((5,), (5,)), ((5,), (5, 3)), ((3, 5), (5,)), ((7,), (2, 7, 3)), ((2, 3, 7), (7,)),
+                       ((4, 3, 5), (5, 2)), ((3, 5), (4, 5, 2)), ((2, 1, 3, 5), (4, 5, 2)),
+                       ((2, 3, 4, 5), (2, 3, 5, 6)), ((1, 1), (1, 1)), ((200, 3), (3, 200))):  # fmt: skip
+        a, b = (rng.integers(-9, 9, shape).astype(np.float32) for shape in (one, other))
+        got, want = multiplied(a, b), np.matmul(a, b)
+        label = f"{one} @ {other}"
+        assert got.shape == (want.shape or (1,)), f"{label}: {got.shape}"
+        assert np.array_equal(got, want.reshape(got.shape)), label
+    square = rng.integers(-9, 9, (20, 20)).astype(np.float32)
+    assert np.array_equal(process('openclkernel expression="x @ x"', square), square @ square)
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        np.save(file, square)
+        file.flush()
+        for text, want in ("x @ w", square[:3] @ square), ("w @ x", None):
+            element = f'openclkernel expression="{text}" arguments="a,w=(string)\\"{file.name}\\""'
+            try:
+                assert np.array_equal(process(element, square[:3]), want), text
+            except AssertionError as error:
+                assert want is None and "the lengths do not fit" in str(error), error
+
+
+def check_shapes(rng):
+    """reshape () by output-caps, and where ()"""
+    array = rng.integers(-9, 9, (4, 6, 5)).astype(np.float32)
+    for dimensions, shape in ("120", (120,)), ("10:12", (12, 10)), ("2:3:4:5", (5, 4, 3, 2)):
+        caps = f'output-caps="other/tensors,dimensions=(string){dimensions}"'
+        got = process(f'openclkernel expression="x + i1" {caps}', array)
+        want = (array + np.arange(6)[:, None]).reshape(shape)
+        assert np.array_equal(got, want), dimensions
+    other = rng.integers(-9, 9, (6, 1)).astype(np.float32)
+    got = process('m.a openclkernelmixer name=m expression="where (a > b, a, 2 * b)"', array, other)
+    assert np.array_equal(got, np.where(array > other, array, 2 * other))
+
+
+def check_expressions(rng):
+    for check in check_products, check_shapes:
+        check(rng)
+        print(check.__name__, "passed", flush=True)
+
+
 # --- openclfft ---
 
 
 def pairs_of(array):
     """Complex numbers as an innermost dimension of 2"""
-    return np.stack([array.real, array.imag], -1).astype(np.float32)
+    return np.stack([array.real, array.imag], -1)
 
 
 def check_transform(function, array, given_axes, properties, **options):
@@ -253,12 +445,13 @@ def check_transform(function, array, given_axes, properties, **options):
     if np.iscomplexobj(want):
         want = np.stack([want.real, want.imag], -1)
     error = np.abs(got - want).max() / np.abs(want).max()
-    assert error < 1e-6, f"{label}: error {error}"
+    assert got.dtype == given.dtype, f"{label}: {got.dtype}"
+    assert error < (1e-13 if got.dtype == "float64" else 1e-6), f"{label}: error {error}"
 
 
-def drawn(shape, is_complex, rng):
-    array = rng.normal(size=shape).astype(np.float32)
-    return array + 1j * rng.normal(size=shape).astype(np.float32) if is_complex else array
+def drawn(shape, is_complex, rng, name="float32"):
+    array = rng.normal(size=shape).astype(name)
+    return array + 1j * rng.normal(size=shape).astype(name) if is_complex else array
 
 
 ONE_AXIS = [  # shape, axis
@@ -273,25 +466,26 @@ TWO_AXES = [
 ]  # fmt: skip
 
 
-def check_one(rng, shape, axes, library):
+def check_one(rng, shape, axes, library, name="float32"):
     kinds = [(is_complex, inverse) for is_complex in (0, 1) for inverse in (0, 1)]
     two = axes is not None and len(axes) == 2
     options = {"axes": axes} if two else {"axis": axes[0] if axes else -1}
     for is_complex, inverse in kinds:
         function = (np.fft.ifft2 if inverse else np.fft.fft2) if two else (
             np.fft.ifft if inverse else np.fft.fft)  # fmt: skip
-        array = drawn(shape, is_complex, rng)
+        array = drawn(shape, is_complex, rng, name)
         if not is_complex and shape[-1] == 2 and len(shape) > 1:
             continue  # that would be complex
         check_transform(function, array, axes, f"inverse={bool(inverse)} {library}", **options)
-    check_transform(np.fft.rfft2 if two else np.fft.rfft, drawn(shape, False, rng), axes,
+    check_transform(np.fft.rfft2 if two else np.fft.rfft, drawn(shape, False, rng, name), axes,
                     f"half-spectrum=true {library}", **options)  # fmt: skip
     last = axes[-1] if axes else -1
     if shape[last] > 1:
         real_shape = list(shape)
         real_shape[last] = 2 * (shape[last] - 1)
         spectrum = (np.fft.rfft2 if two else np.fft.rfft)(drawn(real_shape, False, rng), **options)
-        check_transform(np.fft.irfft2 if two else np.fft.irfft, spectrum.astype(np.complex64), axes,
+        kind = np.complex64 if name == "float32" else np.complex128
+        check_transform(np.fft.irfft2 if two else np.fft.irfft, spectrum.astype(kind), axes,
                         f"inverse=true half-spectrum=true {library}", **options)  # fmt: skip
 
 
@@ -300,6 +494,14 @@ def check_transforms(rng):
         check_one(rng, shape, axes, "")
         print(shape, axes, "passed", flush=True)
     check_one(rng, (4, 60), None, "fft-library=vkfft")
+    for shape, axes in [*ONE_AXIS[3::3], *TWO_AXES[::3]]:
+        check_one(rng, shape, axes, "", "float64")
+        print(shape, axes, "float64 passed", flush=True)
+    for length in 32768, 50021:
+        check_transform(np.fft.fft, drawn((2, length), True, rng, "float64"), None, "")
+    for library in "auto", "vkfft", "clfft":
+        refusal = refusal_of(library, 64, "float64")
+        assert ("float64 is transformed by VkFFT only" in refusal) == (library == "clfft"), refusal
 
 
 def factors_of(length):
@@ -336,10 +538,10 @@ def random_lengths(rng, count):
     return lengths + [int(n) for n in itertools.islice(smooth, count)]
 
 
-def refusal_of(library, length):
+def refusal_of(library, length, name="float32"):
     """Returns the element error for a length, or an empty string."""
     try:
-        process(f"openclfft fft-library={library}", np.zeros((3, length), np.float32))
+        process(f"openclfft fft-library={library}", np.zeros((3, length), name))
     except AssertionError as error:
         return str(error)
     return ""
@@ -371,7 +573,7 @@ def check_all_lengths(rng):
     check_lengths(rng, range(2, 4097), range(4), 1)
 
 
-CHECKS = {"reduce": check_reductions, "fft": check_transforms, "lengths": check_some_lengths,
+CHECKS = {"reduce": check_reductions, "order": check_ordered, "products": check_expressions, "fft": check_transforms, "lengths": check_some_lengths,
           "all-lengths": check_all_lengths}  # fmt: skip
 
 Gst.init(None)

@@ -1,7 +1,8 @@
 /* Product of matrices whose elements are computed at run time, for a batch
  *
  * Built with the macros of numbers.clh and BATCH_RANK. `batch` has length and strides of A, B
- * and C of each outer dimension. `run` is for multiply_cpu.
+ * and C of each outer dimension. `run` is for multiply_cpu. A product in an expression has the
+ * names and the sizes of its arrays in PARAMETERS and SIZES.
  *
  * multiply_cpu, for floating-point numbers: a work-item copies a part of LANES x 2 columns of B,
  * which stays in a cache of 32 KiB, and multiplies `run` rows with it, six at a time in registers.
@@ -11,11 +12,14 @@
  */
 #include <numbers.clh>
 
+#ifndef PARAMETERS
+#define SIZES
 #define PARAMETERS                                                                       \
   global const STORED *restrict a, long a_offset, long a_row, long a_column,             \
       global const STORED *restrict b, long b_offset, long b_row, long b_column,         \
       global STORED *restrict c, long c_offset, long c_row, long c_column,               \
       global const long *restrict batch, long rows, long columns, long depth, long run
+#endif
 
 #define LOCATE(index)                                                                    \
   {                                                                                      \
@@ -59,6 +63,7 @@ copy_rows (
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 multiply_cpu (PARAMETERS)
 {
+  SIZES
   const long begin = get_global_id (0) * run, end = min (begin + run, rows);
   const long column = get_global_id (1) * PAIR;
   const int count = min ((long)PAIR, columns - column);
@@ -122,6 +127,7 @@ multiply_cpu (PARAMETERS)
 kernel __attribute__ ((reqd_work_group_size (ITEMS, ITEMS, 1))) void
 multiply_gpu (PARAMETERS)
 {
+  SIZES
   local REAL left[ITEMS][TILE + 1], right[ITEMS][TILE + 1];
   const int x = get_local_id (0), y = get_local_id (1), item = y * ITEMS + x;
   const long first_column = get_group_id (0) * TILE, first_row = get_group_id (1) * TILE;
