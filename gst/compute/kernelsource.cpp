@@ -251,11 +251,13 @@ body_of_struct (const std::string &source, const std::string &type)
     const gsize last = text.find_last_not_of (" \t\n", end - 1);
     return first < end ? text.substr (first, last + 1 - first) : "";
   };
-  for (gsize at = 0; (at = text.find ("struct", at)) != std::string::npos; at++) {
-    const gsize open = text.find_first_of ("{;", at);
-    const gsize close = text.find_first_of ("{}", open + (open < text.size ()));
-    const gsize end = text.find (';', close);
-    if (end == std::string::npos || text[open] != '{' || text[close] != '}')
+  for (gsize at = 0, open; (at = text.find ("struct", at)) != std::string::npos;
+       at = open) {
+    open = std::min (text.find_first_of ("{;", at), text.size ());
+    const gsize close = text.find_first_of ("{}", open + 1);
+    const gsize end = close < text.size () ? text.find_first_of ("{;", close + 1) : close;
+    if (end >= text.size () || text[open] != '{' || text[close] != '}'
+        || text[end] != ';')
       continue;
     const std::string alias = stripped (close + 1, end);
     if (alias != type && (!alias.empty () || stripped (at, open) != type))
