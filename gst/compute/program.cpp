@@ -171,7 +171,9 @@ Program::find_structs (const std::string &source)
     if (!parameter.is_struct () || !parameter.fields.empty ())
       continue;
     const std::string text =
-        source + "\nkernel __attribute__ ((reqd_work_group_size (sizeof ("
+        source
+        + "\nkernel __attribute"
+          "__ ((reqd_work_group_size (sizeof ("
         + parameter.type + "), 1, 1))) void size_of_argument (global int *unused) { }\n";
     const cl::Program sized (gst_opencl_context_get_program (
         context, text.c_str (), options.c_str (), nullptr));

@@ -25,7 +25,7 @@ struct Parameter {
   /* Type of a value, or of the target of a pointer. Null if that is not a number. */
   const opencl::NumberInfo *number = nullptr;
   unsigned lanes = 1;
-  /* Of a struct that the source declares with numbers only, else empty */
+  /* Members of a struct that has numbers only, else empty */
   std::vector<Parameter> fields;
   gsize bytes = 0;  /* size of a struct, or 0 if it is not known */
   gsize offset = 0; /* of a field in its struct */
