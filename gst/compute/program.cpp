@@ -245,8 +245,9 @@ Program::add_last_output (const Task &task, const Program *previous)
     last = previous->last;
 }
 
-/* Renames streams whose name the kernel does not have. The output is the only array or
- * image that the kernel writes, and inputs are those that it reads, in order. */
+/* Renames the output if the kernel does not have its name, to the only array or image that
+ * the kernel writes. Renames the inputs if it has the name of none, to those that it
+ * reads, in order. */
 void
 Program::name_streams (const GstStructure *arguments)
 {
@@ -263,11 +264,12 @@ Program::name_streams (const GstStructure *arguments)
   }
   if (!has (output ().name) && written_to.size () == 1)
     streams[n_frames - 1].name = written_to[0];
-  gsize next = 0;
-  for (gsize n = 0; n + 1 < n_frames && next < read.size (); n++) {
-    if (!has (streams[n].name))
-      streams[n].name = read[next++];
-  }
+  const gsize inputs = n_frames - 1;
+  if (std::any_of (streams.begin (), streams.begin () + gssize (inputs),
+          [&] (const Stream &stream) { return has (stream.name); }))
+    return;
+  for (gsize n = 0; n < std::min (inputs, read.size ()); n++)
+    streams[n].name = read[n];
 }
 
 /* A kernel without a stride argument expects contiguous rows. */
